@@ -1,0 +1,35 @@
+//! The catalogue: every model that can be called, read from the configuration and replaced as a whole.
+
+use crate::model::{Model, ModelId};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+#[derive(Debug, Clone, Default)]
+pub struct Catalogue {
+    models: Vec<Arc<Model>>,
+    by_id: HashMap<Box<str>, Arc<Model>>,
+    /// A digest of the models and prices: nodes that differ in it serve different things.
+    pub hash: Box<str>,
+}
+
+impl Catalogue {
+    /// `models` have distinct ids: the configuration refuses others.
+    pub fn new(models: Vec<Model>, hash: &str) -> Self {
+        let models: Vec<Arc<Model>> = models.into_iter().map(Arc::new).collect();
+        let by_id = models.iter().map(|model| (model.id.as_str().into(), Arc::clone(model))).collect();
+        Self { models, by_id, hash: hash.into() }
+    }
+
+    pub fn get(&self, id: &str) -> Option<&Arc<Model>> {
+        self.by_id.get(id)
+    }
+
+    /// In the order of the configuration.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Model>> {
+        self.models.iter()
+    }
+
+    pub fn ids(&self) -> impl Iterator<Item = &ModelId> {
+        self.models.iter().map(|model| &model.id)
+    }
+}

@@ -1,0 +1,114 @@
+//! Prefixed, sortable identifiers: `org_…`, `ws_…`, `usr_…`, `key_…`, `req_…`.
+//!
+//! The text after the prefix is a ULID in lower case: 48 bits of milliseconds, then 80 random bits, so identifiers
+//! sort by the moment they were made.
+
+use crate::time::Timestamp;
+use std::fmt;
+
+const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+const ULID_LEN: usize = 26;
+
+/// The 26 characters of a ULID. Only the low 80 bits of `entropy` are used.
+fn ulid(at: Timestamp, entropy: u128) -> [u8; ULID_LEN] {
+    let millis = u128::from(at.millis().max(0).unsigned_abs());
+    let mut bits = (millis << 80) | (entropy & ((1 << 80) - 1));
+    let mut text = [0; ULID_LEN];
+    for slot in text.iter_mut().rev() {
+        *slot = ALPHABET[(bits & 31) as usize];
+        bits >>= 5;
+    }
+    text
+}
+
+/// A text that is not an identifier of the wanted kind.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not an id of the form {prefix}…")]
+pub struct BadId {
+    pub text: String,
+    pub prefix: &'static str,
+}
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+        #[serde(transparent)]
+        pub struct $name(Box<str>);
+
+        impl $name {
+            pub const PREFIX: &'static str = $prefix;
+
+            pub fn new(at: Timestamp, entropy: u128) -> Self {
+                let mut text = String::with_capacity($prefix.len() + ULID_LEN);
+                text.push_str($prefix);
+                text.extend(ulid(at, entropy).map(char::from));
+                Self(text.into_boxed_str())
+            }
+
+            pub fn parse(text: &str) -> Result<Self, BadId> {
+                let tail = text.strip_prefix($prefix).unwrap_or("");
+                if tail.len() == ULID_LEN && tail.bytes().all(|byte| ALPHABET.contains(&byte)) {
+                    return Ok(Self(text.into()));
+                }
+                Err(BadId { text: text.chars().take(64).collect(), prefix: $prefix })
+            }
+
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+id!(
+    /// The holder of GPU allotments and of workspaces.
+    OrganizationId,
+    "org_"
+);
+id!(
+    /// The unit of keys, limits, quota and billing.
+    WorkspaceId,
+    "ws_"
+);
+id!(UserId, "usr_");
+id!(KeyId, "key_");
+id!(
+    /// One call, as named in `x-request-id`.
+    RequestId,
+    "req_"
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_sort_by_time_and_parse_back() {
+        let early = WorkspaceId::new(Timestamp::from_millis(1_000), u128::MAX);
+        let late = WorkspaceId::new(Timestamp::from_millis(1_001), 0);
+        assert!(early < late);
+        assert_eq!(WorkspaceId::parse(early.as_str()).as_ref(), Ok(&early));
+        assert_eq!(early.as_str().len(), "ws_".len() + ULID_LEN);
+    }
+
+    #[test]
+    fn another_kind_of_id_is_refused() {
+        let key = KeyId::new(Timestamp::from_millis(5), 7);
+        assert!(WorkspaceId::parse(key.as_str()).is_err());
+        assert!(KeyId::parse("key_").is_err());
+        assert!(KeyId::parse("key_0000000000000000000000000u").is_err());
+    }
+}

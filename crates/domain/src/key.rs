@@ -1,0 +1,257 @@
+//! API keys: `sk-<segment>-<secret>`.
+//!
+//! The segment is public and finds the key; the secret is known to its holder alone, and only its SHA-256 is kept.
+
+use crate::ids::{KeyId, OrganizationId, UserId, WorkspaceId};
+use crate::time::Timestamp;
+use sha2::{Digest, Sha256};
+use std::fmt;
+use subtle::ConstantTimeEq;
+
+const SEGMENT_LEN: usize = 12;
+const SECRET_LEN: usize = 40;
+const MIN_SECRET_LEN: usize = 32;
+const MAX_SECRET_LEN: usize = 128;
+const SEGMENT_ALPHABET: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+const SECRET_ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// The public part of a key: 12 lower-case letters or digits, unique, used for look-up and display.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Segment([u8; SEGMENT_LEN]);
+
+impl Segment {
+    pub fn parse(text: &str) -> Option<Self> {
+        let bytes: [u8; SEGMENT_LEN] = text.as_bytes().try_into().ok()?;
+        bytes.iter().all(|byte| SEGMENT_ALPHABET.contains(byte)).then_some(Self(bytes))
+    }
+
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).expect("a segment is made of ASCII letters and digits")
+    }
+}
+
+impl fmt::Display for Segment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for Segment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The SHA-256 of a secret.
+#[derive(Clone, Copy, Eq)]
+pub struct SecretHash([u8; 32]);
+
+impl SecretHash {
+    pub fn of(secret: &str) -> Self {
+        Self(Sha256::digest(secret.as_bytes()).into())
+    }
+
+    pub fn to_hex(self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    pub fn from_hex(text: &str) -> Option<Self> {
+        let digits = text.as_bytes();
+        if digits.len() != 64 {
+            return None;
+        }
+        let mut hash = [0; 32];
+        for (byte, pair) in hash.iter_mut().zip(digits.chunks_exact(2)) {
+            let high = char::from(pair[0]).to_digit(16)?;
+            let low = char::from(pair[1]).to_digit(16)?;
+            *byte = u8::try_from(high * 16 + low).ok()?;
+        }
+        Some(Self(hash))
+    }
+}
+
+/// In constant time: how much of a guess was right must not show.
+impl PartialEq for SecretHash {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.ct_eq(&other.0).into()
+    }
+}
+
+impl fmt::Debug for SecretHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecretHash(…)")
+    }
+}
+
+/// A key as its holder sends it, in the right form; nothing is said about whether it is good.
+#[derive(Clone, Copy)]
+pub struct KeyText<'a> {
+    pub segment: Segment,
+    secret: &'a str,
+}
+
+impl<'a> KeyText<'a> {
+    pub fn parse(text: &'a str) -> Option<Self> {
+        let (segment, secret) = text.strip_prefix("sk-")?.split_once('-')?;
+        let good_secret = (MIN_SECRET_LEN..=MAX_SECRET_LEN).contains(&secret.len())
+            && secret.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        good_secret.then_some(Self { segment: Segment::parse(segment)?, secret })
+    }
+
+    pub fn hash(&self) -> SecretHash {
+        SecretHash::of(self.secret)
+    }
+}
+
+/// The whole text of a new key. It exists once, for its holder, and prints as its prefix.
+pub struct NewKey {
+    pub segment: Segment,
+    pub hash: SecretHash,
+    text: String,
+}
+
+impl NewKey {
+    /// Bytes of randomness that [`NewKey::from_entropy`] takes.
+    pub const ENTROPY: usize = (SEGMENT_LEN + SECRET_LEN) * 2;
+
+    /// Two bytes to a character keep the distribution even to one part in a thousand.
+    pub fn from_entropy(entropy: &[u8; Self::ENTROPY]) -> Self {
+        let mut pairs = entropy.chunks_exact(2).map(|pair| usize::from(u16::from_le_bytes([pair[0], pair[1]])));
+        let mut draw = |alphabet: &[u8]| alphabet[pairs.next().expect("enough entropy") % alphabet.len()];
+        let segment = Segment(std::array::from_fn(|_| draw(SEGMENT_ALPHABET)));
+        let secret: String = (0..SECRET_LEN).map(|_| char::from(draw(SECRET_ALPHABET))).collect();
+        Self { segment, hash: SecretHash::of(&secret), text: format!("sk-{segment}-{secret}") }
+    }
+
+    /// The only way to the secret: to show it to its holder.
+    pub fn reveal(&self) -> &str {
+        &self.text
+    }
+}
+
+impl fmt::Debug for NewKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sk-{}-…", self.segment)
+    }
+}
+
+/// What a key may be, seen at a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum KeyState {
+    Active,
+    Revoked,
+    Disabled,
+    Expired,
+}
+
+impl KeyState {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Revoked => "revoked",
+            Self::Disabled => "disabled",
+            Self::Expired => "expired",
+        }
+    }
+}
+
+/// A key as it is remembered.
+#[derive(Debug, Clone)]
+pub struct ApiKey {
+    pub id: KeyId,
+    pub workspace: WorkspaceId,
+    pub organization: OrganizationId,
+    pub name: String,
+    pub segment: Segment,
+    pub hash: SecretHash,
+    pub created_at: Timestamp,
+    pub created_by: Option<UserId>,
+    pub expires_at: Option<Timestamp>,
+    pub last_used_at: Option<Timestamp>,
+    pub revoked_at: Option<Timestamp>,
+    pub disabled_at: Option<Timestamp>,
+    pub requests_per_minute: Option<u64>,
+    pub tokens_per_minute: Option<u64>,
+}
+
+impl ApiKey {
+    pub fn state(&self, now: Timestamp) -> KeyState {
+        if self.revoked_at.is_some() {
+            return KeyState::Revoked;
+        }
+        if self.disabled_at.is_some() {
+            return KeyState::Disabled;
+        }
+        match self.expires_at {
+            Some(end) if end <= now => KeyState::Expired,
+            _ => KeyState::Active,
+        }
+    }
+
+    /// How the key is shown after its creation: `sk-3f9k2m7q1x8a-…`.
+    pub fn masked(&self) -> String {
+        format!("sk-{}-…", self.segment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_key_parses_and_matches_its_hash() {
+        let entropy: [u8; NewKey::ENTROPY] = std::array::from_fn(|i| (i * 37) as u8);
+        let key = NewKey::from_entropy(&entropy);
+        let text = KeyText::parse(key.reveal()).unwrap();
+        assert_eq!(text.segment, key.segment);
+        assert_eq!(text.hash(), key.hash);
+        assert_eq!(SecretHash::from_hex(&key.hash.to_hex()), Some(key.hash));
+        assert!(!format!("{key:?}").contains(&key.reveal()[16..]));
+    }
+
+    #[test]
+    fn what_is_not_a_key_is_refused() {
+        let secret = "a".repeat(32);
+        for bad in [
+            String::new(),
+            "sk-".into(),
+            format!("sk-abcdefghijk-{secret}"),
+            format!("sk-abcdefghijkL-{secret}"),
+            format!("pk-abcdefghijkl-{secret}"),
+            format!("sk-abcdefghijkl-{}", "a".repeat(31)),
+            format!("sk-abcdefghijkl-{}", "a".repeat(129)),
+            format!("sk-abcdefghijkl-{}é", "a".repeat(31)),
+        ] {
+            assert!(KeyText::parse(&bad).is_none(), "{bad}");
+        }
+        assert!(KeyText::parse(&format!("sk-abcdefghijkl-{secret}")).is_some());
+    }
+
+    #[test]
+    fn revoked_wins_over_disabled_and_disabled_over_expired() {
+        let now = Timestamp::from_millis(1_000);
+        let mut key = ApiKey {
+            id: KeyId::new(now, 1),
+            workspace: WorkspaceId::new(now, 1),
+            organization: OrganizationId::new(now, 1),
+            name: "test".into(),
+            segment: Segment::parse("abcdefghijkl").unwrap(),
+            hash: SecretHash::of("secret"),
+            created_at: now,
+            created_by: None,
+            expires_at: Some(now),
+            last_used_at: None,
+            revoked_at: None,
+            disabled_at: None,
+            requests_per_minute: None,
+            tokens_per_minute: None,
+        };
+        assert_eq!(key.state(Timestamp::from_millis(999)), KeyState::Active);
+        assert_eq!(key.state(now), KeyState::Expired);
+        key.disabled_at = Some(now);
+        assert_eq!(key.state(now), KeyState::Disabled);
+        key.revoked_at = Some(now);
+        assert_eq!(key.state(now), KeyState::Revoked);
+    }
+}

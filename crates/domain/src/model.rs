@@ -1,0 +1,172 @@
+//! Models: what can be called, and what it costs.
+
+use crate::money::Price;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// `<provider>/<model-name>`, as clients send it and as every answer echoes it.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ModelId(Arc<str>);
+
+/// The provider part of ids that name dedicated endpoints.
+pub const DEDICATED: &str = "dedicated";
+const MAX_ID_LEN: usize = 200;
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a Model ID of the form <provider>/<model-name> (letters, digits and -._:@ with one or more slashes)")]
+pub struct BadModelId(pub String);
+
+impl ModelId {
+    pub fn parse(text: &str) -> Result<Self, BadModelId> {
+        let part_is_good = |part: &str| {
+            !part.is_empty()
+                && part != "."
+                && part != ".."
+                && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._:@".contains(&byte))
+        };
+        if text.len() <= MAX_ID_LEN && text.contains('/') && text.split('/').all(part_is_good) {
+            return Ok(Self(text.into()));
+        }
+        Err(BadModelId(text.chars().take(64).collect()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn provider(&self) -> &str {
+        self.0.split_once('/').map_or("", |(provider, _)| provider)
+    }
+}
+
+impl fmt::Display for ModelId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for ModelId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Modality {
+    Chat,
+    Embedding,
+}
+
+impl Modality {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Chat => "chat",
+            Self::Embedding => "embedding",
+        }
+    }
+}
+
+/// One entry of the catalogue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Model {
+    pub id: ModelId,
+    pub name: String,
+    pub modality: Modality,
+    pub context_length: u64,
+    pub price: Price,
+    pub optimized: bool,
+    pub serving: Serving,
+    pub flavors: Vec<Flavor>,
+}
+
+/// How a serverless model is served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Serving {
+    /// Model servers that someone else runs.
+    Upstreams(Vec<Upstream>),
+    /// A pool that Forebay runs itself.
+    Engine(EnginePool),
+}
+
+#[derive(Clone, PartialEq, Eq)]
+pub struct Upstream {
+    /// Scheme, host, port and path prefix, for instance `http://127.0.0.1:9001/v1`.
+    pub url: String,
+    /// The name by which the upstream knows the model.
+    pub model: String,
+    /// The upstream's own key, already read from the environment.
+    pub api_key: Option<String>,
+    pub max_in_flight: Option<u32>,
+    /// Where the engine says whether it is well, from the root of the host; default `/health`.
+    pub health_path: String,
+    /// Whether the engine takes `stream_options.continuous_usage_stats`; asked for in every stream where it does.
+    pub continuous_usage: bool,
+}
+
+/// Without the key: an upstream may be printed.
+impl fmt::Debug for Upstream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Upstream").field("url", &self.url).field("model", &self.model).finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EnginePool {
+    pub weights: String,
+    pub replicas: u32,
+}
+
+/// A hardware shape that a dedicated endpoint of the model may run on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flavor {
+    pub name: String,
+    pub gpu_type: String,
+    pub gpu_count: u32,
+    pub precision: String,
+    pub launch: Launch,
+    pub price_per_gpu_hour: crate::money::NanoUsd,
+    pub weights: Option<String>,
+    pub default_target: Option<String>,
+    pub max_len: Option<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Launch {
+    Engine(EngineKind),
+    Argv(Vec<String>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EngineKind {
+    ForebayEngine,
+    Vllm,
+    Sglang,
+    LlamaServer,
+}
+
+/// How long a part of a call may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallTimeouts {
+    /// Until the upstream's answer starts.
+    pub first_byte: Duration,
+    /// Between two pieces of an answer.
+    pub idle: Duration,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn model_ids_have_a_provider_and_a_name() {
+        for good in ["acme/tiny-chat", "dedicated/x", "a/b/c", "acme/x:free@1.0"] {
+            assert_eq!(ModelId::parse(good).unwrap().as_str(), good);
+        }
+        for bad in ["", "tiny", "/tiny", "acme/", "acme//x", "acme/x y", "acme/\n", "acme/..", "acme/é"] {
+            assert!(ModelId::parse(bad).is_err(), "{bad}");
+        }
+        assert_eq!(ModelId::parse("acme/x/y").unwrap().provider(), "acme");
+    }
+}

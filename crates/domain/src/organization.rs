@@ -1,0 +1,12 @@
+//! Organizations: they hold GPU allotments, members and workspaces.
+
+use crate::ids::OrganizationId;
+use crate::time::Timestamp;
+
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Organization {
+    pub id: OrganizationId,
+    pub name: String,
+    pub created_at: Timestamp,
+}

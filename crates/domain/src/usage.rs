@@ -1,0 +1,70 @@
+//! What a served call used: the event that is remembered, billed and counted.
+
+use crate::ids::{KeyId, OrganizationId, RequestId, UserId, WorkspaceId};
+use crate::model::ModelId;
+use crate::money::{NanoUsd, Price};
+use crate::time::Timestamp;
+
+/// Tokens of one call. `cached` is a part of `prompt`, not an addition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tokens {
+    pub prompt: u64,
+    pub completion: u64,
+    pub cached: u64,
+}
+
+impl Tokens {
+    pub const fn total(self) -> u64 {
+        self.prompt.saturating_add(self.completion)
+    }
+}
+
+/// How the token counts of an event are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Certainty {
+    /// The engine said so.
+    Exact,
+    /// The engine did not say, or the stream broke before it did.
+    Estimated,
+    /// Nothing was generated and nothing is charged.
+    Void,
+}
+
+impl Certainty {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Estimated => "estimated",
+            Self::Void => "void",
+        }
+    }
+}
+
+/// Who made the call: a key, or a signed-in user in the Playground.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Actor {
+    Key(KeyId),
+    User(UserId),
+}
+
+/// One call that reached a model, complete or broken.
+#[derive(Debug, Clone)]
+pub struct UsageEvent {
+    pub request: RequestId,
+    pub organization: OrganizationId,
+    pub workspace: WorkspaceId,
+    pub actor: Actor,
+    pub model: ModelId,
+    pub replica: Box<str>,
+    pub streamed: bool,
+    /// The status the client saw, and the error code if there was one.
+    pub status: u16,
+    pub code: &'static str,
+    pub tokens: Tokens,
+    pub certainty: Certainty,
+    pub price: Price,
+    pub cost: NanoUsd,
+    pub started_at: Timestamp,
+    pub first_byte_micros: Option<u64>,
+    pub duration_micros: u64,
+}

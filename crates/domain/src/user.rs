@@ -1,0 +1,95 @@
+//! People, and what they may do in an organization.
+
+use crate::ids::{OrganizationId, UserId};
+use crate::time::Timestamp;
+use std::fmt;
+
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct User {
+    pub id: UserId,
+    pub email: Email,
+    /// The operator runs the platform: caps, prices and limits above the defaults.
+    pub operator: bool,
+    pub created_at: Timestamp,
+    pub memberships: Vec<Membership>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Membership {
+    pub organization_id: OrganizationId,
+    pub role: Role,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    Admin,
+    Member,
+}
+
+impl Role {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Admin => "admin",
+            Self::Member => "member",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "admin" => Some(Self::Admin),
+            "member" => Some(Self::Member),
+            _ => None,
+        }
+    }
+}
+
+/// An e-mail address in lower case: two spellings of one address are one account.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(transparent)]
+pub struct Email(String);
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not an e-mail address")]
+pub struct BadEmail(pub String);
+
+impl Email {
+    pub fn parse(text: &str) -> Result<Self, BadEmail> {
+        let trimmed = text.trim();
+        let good = trimmed.len() <= 254
+            && !trimmed.chars().any(|letter| letter.is_whitespace() || letter.is_control())
+            && trimmed.split_once('@').is_some_and(|(name, host)| {
+                !name.is_empty() && !host.is_empty() && !host.contains('@')
+            });
+        if !good {
+            return Err(BadEmail(trimmed.chars().take(64).collect()));
+        }
+        Ok(Self(trimmed.to_lowercase()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Email {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_compared_without_case() {
+        assert_eq!(Email::parse(" Ada@Example.com ").unwrap().as_str(), "ada@example.com");
+        assert!(Email::parse("admin@localhost").is_ok());
+        for bad in ["", "ada", "@x", "ada@", "a@b@c", "a b@c"] {
+            assert!(Email::parse(bad).is_err(), "{bad}");
+        }
+    }
+}

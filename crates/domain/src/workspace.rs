@@ -1,0 +1,58 @@
+//! Workspaces: the scope of keys, limits, quota and bills.
+
+use crate::ids::{OrganizationId, WorkspaceId};
+use crate::time::Timestamp;
+
+/// Limits that are in force.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    pub requests_per_minute: u64,
+    pub tokens_per_minute: u64,
+    pub monthly_tokens: u64,
+    pub max_api_keys: u64,
+}
+
+/// A workspace's own values; what is absent follows the configured defaults live.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OwnLimits {
+    pub requests_per_minute: Option<u64>,
+    pub tokens_per_minute: Option<u64>,
+    pub monthly_tokens: Option<u64>,
+    pub max_api_keys: Option<u64>,
+}
+
+impl OwnLimits {
+    pub fn over(&self, defaults: &Limits) -> Limits {
+        Limits {
+            requests_per_minute: self.requests_per_minute.unwrap_or(defaults.requests_per_minute),
+            tokens_per_minute: self.tokens_per_minute.unwrap_or(defaults.tokens_per_minute),
+            monthly_tokens: self.monthly_tokens.unwrap_or(defaults.monthly_tokens),
+            max_api_keys: self.max_api_keys.unwrap_or(defaults.max_api_keys),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Workspace {
+    pub id: WorkspaceId,
+    pub organization: OrganizationId,
+    pub name: String,
+    pub own: OwnLimits,
+    /// Grows with every change; a change must name the version it read.
+    pub version: u64,
+    pub created_at: Timestamp,
+}
+
+/// The name of an organization, a workspace or a key: something to show, on one line.
+pub fn check_name(text: &str) -> Result<&str, BadName> {
+    let trimmed = text.trim();
+    let length = trimmed.chars().count();
+    if (1..=100).contains(&length) && !trimmed.chars().any(char::is_control) {
+        return Ok(trimmed);
+    }
+    Err(BadName)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a name has 1 to 100 characters on one line")]
+pub struct BadName;

@@ -1,1 +1,19 @@
+//! The slow path: commands that change what is remembered.
+//!
+//! A command checks what it is given, opens one transaction, and leaves one row in the audit log. It takes the moment
+//! and the [`Author`] as arguments and answers with records of the domain or a [`Refusal`]; who may ask for what is
+//! decided by the surface that calls it.
 
+mod author;
+pub mod bootstrap;
+mod entropy;
+pub mod keys;
+pub mod nodes;
+pub mod organizations;
+pub mod passwords;
+mod refusal;
+pub mod users;
+pub mod workspaces;
+
+pub use author::Author;
+pub use refusal::{Kind, Refusal};

@@ -1,1 +1,78 @@
+//! The hot path of a call.
+//!
+//! `infer` shows the order; each step is a file with its name. A call is probed, resolved to a model, admitted, given
+//! a replica and relayed, and what it used is settled when the body of its answer ends or is dropped.
 
+mod admit;
+pub mod answer;
+mod body;
+mod call;
+pub mod edits;
+mod hold;
+pub mod json;
+pub mod keys;
+pub mod probe;
+mod refusal;
+mod relay;
+mod resolve;
+pub mod upstream;
+pub mod usage_tap;
+
+pub use body::AnswerBody;
+pub use call::Call;
+pub use refusal::{Refusal, Rejection};
+
+use domain::model::CallTimeouts;
+use fleet::{Connector, Routes};
+use std::sync::Arc;
+use upstream::Links;
+
+/// The data plane of one core: it shares the route table with the others, and no connection.
+#[derive(Clone)]
+pub struct Dataplane {
+    routes: Routes,
+    links: Arc<Links>,
+    timeouts: CallTimeouts,
+}
+
+/// An answer, whole or as it comes.
+pub struct Answer {
+    pub form: Form,
+    pub body: AnswerBody,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    Json,
+    EventStream,
+}
+
+impl Dataplane {
+    pub fn new(routes: Routes, connector: Connector, timeouts: CallTimeouts) -> Self {
+        Self { routes, links: Arc::new(Links::new(connector)), timeouts }
+    }
+
+    pub fn routes(&self) -> &Routes {
+        &self.routes
+    }
+
+    /// The connections of this core, for the sweep.
+    pub fn links(&self) -> &Arc<Links> {
+        &self.links
+    }
+
+    /// Answers a call. The tap of a refused call goes back with the refusal, for the surface to settle.
+    pub async fn infer(&self, mut call: Call) -> Result<Answer, (Refusal, Call)> {
+        let ready = (|| {
+            let target = self.resolve(&mut call.probe)?;
+            call.tap.note(|record| record.model = Some(Arc::clone(target.route())));
+            let permit = self.admit(&call.caller, &target)?;
+            let replica = self.hold(&target, call.probe.prefix())?;
+            Ok((target, permit, replica))
+        })();
+        match ready {
+            Ok((target, permit, replica)) => self.relay(target, replica, call, permit).await,
+            Err(refusal) => Err((refusal, call)),
+        }
+    }
+}

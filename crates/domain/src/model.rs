@@ -14,7 +14,9 @@ pub const DEDICATED: &str = "dedicated";
 const MAX_ID_LEN: usize = 200;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a Model ID of the form <provider>/<model-name> (letters, digits and -._:@ with one or more slashes)")]
+#[error(
+    "`{0}` is not a Model ID of the form <provider>/<model-name> (letters, digits and -._:@ with one or more slashes)"
+)]
 pub struct BadModelId(pub String);
 
 impl ModelId {

@@ -99,8 +99,7 @@ mod tests {
     #[test]
     fn a_call_is_rounded_once_over_all_its_parts() {
         let usd = |text| NanoUsd::parse(text).unwrap();
-        let price =
-            Price { input_per_1m: usd("0.10"), cached_input_per_1m: usd("0.05"), output_per_1m: usd("0.40") };
+        let price = Price { input_per_1m: usd("0.10"), cached_input_per_1m: usd("0.05"), output_per_1m: usd("0.40") };
         let cost = price.charge(Tokens { prompt: 1_000, completion: 500, cached: 200 });
         assert_eq!(cost, NanoUsd::from_nanos(80_000 + 10_000 + 200_000));
 

@@ -60,9 +60,9 @@ impl Email {
         let trimmed = text.trim();
         let good = trimmed.len() <= 254
             && !trimmed.chars().any(|letter| letter.is_whitespace() || letter.is_control())
-            && trimmed.split_once('@').is_some_and(|(name, host)| {
-                !name.is_empty() && !host.is_empty() && !host.contains('@')
-            });
+            && trimmed
+                .split_once('@')
+                .is_some_and(|(name, host)| !name.is_empty() && !host.is_empty() && !host.contains('@'));
         if !good {
             return Err(BadEmail(trimmed.chars().take(64).collect()));
         }

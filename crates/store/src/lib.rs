@@ -1,1 +1,26 @@
+//! What is remembered: SQLite for one node, PostgreSQL for several, behind one set of functions.
+//!
+//! SQL is in this crate and nowhere else, and every statement is one text for both databases. Reading functions take a
+//! [`Store`], writing ones a [`Tx`]; a rule that must survive two requests at once is checked where its row is written.
+//! What other nodes must hear about is announced by the same transaction, see [`changes`]. The crate reads no clock:
+//! every moment is an argument.
 
+pub mod api_keys;
+pub mod audit;
+pub mod changes;
+mod db;
+mod error;
+mod migrate;
+pub mod nodes;
+pub mod organizations;
+mod page;
+mod row;
+pub mod usage_events;
+pub mod users;
+pub mod workspaces;
+
+pub use changes::{Change, ChangeFeed};
+pub use db::{Engine, Store, Tx};
+pub use error::StoreError;
+pub use migrate::Migrated;
+pub use page::Page;

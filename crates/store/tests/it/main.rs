@@ -1,1 +1,16 @@
+//! The store on real databases.
 
+#![expect(clippy::unwrap_used, reason = "a story that cannot go on stops there")]
+
+mod api_keys;
+mod audit;
+mod changes;
+mod databases;
+mod migrate;
+mod nodes;
+mod organizations;
+mod outages;
+mod people;
+mod usage_events;
+mod users;
+mod workspaces;

@@ -1,1 +1,18 @@
-fn main() {}
+//! `make bench`: prints the table of PERFORMANCE.md for this machine.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use testkit::bench::{Options, run};
+
+fn main() -> anyhow::Result<ExitCode> {
+    let options = Options::parse();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    match runtime.block_on(run(options)) {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(error) => {
+            eprintln!("forebay-bench: {error:#}");
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}

@@ -1,0 +1,60 @@
+# Forebay's commands. `make help` lists them.
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help run test check bench fmt-check lint unit-tests all-tests client-tests
+
+TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
+CONFIG ?= config/quickstart.toml
+DATA_DIR ?= data
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: ## Build the release binary and serve (CONFIG=config/quickstart.toml DATA_DIR=data)
+	@scripts/system-packages run
+	@echo "==> Building forebay (the first build takes some minutes)"
+	cargo build --release --package server --bin forebay
+	@echo "==> Serving $(CONFIG), data in $(DATA_DIR)"
+	@exec $(TARGET_DIR)/release/forebay serve --config "$(CONFIG)" --data-dir "$(DATA_DIR)"
+
+test: ## Everything that CI runs: format, lints, all tests with PostgreSQL and Redis, official clients
+	@scripts/system-packages test
+	@$(MAKE) --no-print-directory fmt-check lint all-tests client-tests
+	@echo "==> All good"
+
+check: ## The quick part of test: format, lints, unit tests
+	@scripts/system-packages run
+	@$(MAKE) --no-print-directory fmt-check lint unit-tests
+
+bench: ## Compare Forebay with nginx as a plain proxy on this machine and print a table
+	@scripts/system-packages bench
+	@echo "==> Building the release binaries"
+	cargo build --release --workspace --bins
+	@echo "==> Measuring (some minutes; the machine should be idle)"
+	@ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; exec $(TARGET_DIR)/release/forebay-bench \
+		--forebay $(TARGET_DIR)/release/forebay --fake-engine $(TARGET_DIR)/release/fake-engine $(BENCH_ARGS)
+
+fmt-check:
+	@echo "==> Format"
+	cargo fmt --all --check
+
+lint:
+	@echo "==> Lints"
+	cargo clippy --workspace --all-targets -- -D warnings
+
+unit-tests:
+	@echo "==> Unit tests"
+	cargo test --workspace --lib --bins --quiet
+
+all-tests:
+	@echo "==> Building the binaries that tests start"
+	cargo build --workspace --bins
+	@echo "==> Tests, with a PostgreSQL and a Redis of their own"
+	@ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; scripts/with-services scripts/cargo-test
+
+client-tests:
+	@echo "==> Building the binaries that the clients call"
+	cargo build --workspace --bins
+	@echo "==> The official openai packages for Python and Node"
+	@scripts/test-clients

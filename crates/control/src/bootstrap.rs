@@ -1,0 +1,69 @@
+//! The first start on an empty store: somebody must be able to sign in, and something must be able to call.
+
+use crate::author::Author;
+use crate::keys::{self, Wish};
+use crate::refusal::Refusal;
+use crate::{entropy, passwords};
+use domain::key::NewKey;
+use domain::user::{Email, Membership, Role};
+use domain::workspace::{Limits, OwnLimits};
+use domain::{ApiKey, Organization, OrganizationId, Timestamp, User, UserId, Workspace, WorkspaceId};
+use store::{Store, organizations, users, workspaces};
+
+const NAME: &str = "Default";
+const EMAIL: &str = "admin@localhost";
+const KEY_NAME: &str = "bootstrap";
+
+/// What was created, with the two secrets that are told once.
+pub struct FirstStart {
+    pub organization: Organization,
+    pub workspace: Workspace,
+    /// Administrator of the organization and operator of the platform.
+    pub user: User,
+    pub password: String,
+    pub key: ApiKey,
+    pub key_text: NewKey,
+}
+
+/// Fills an empty store and leaves any other alone. Of several nodes that start at once, exactly one gets `Some`.
+pub async fn first_start(store: &Store, defaults: &Limits, now: Timestamp) -> Result<Option<FirstStart>, Refusal> {
+    if !organizations::store_is_empty(store).await? {
+        return Ok(None);
+    }
+    let password = entropy::password();
+    let password_hash = passwords::hash(&password).await?;
+    let organization =
+        Organization { id: OrganizationId::new(now, entropy::for_id()), name: NAME.to_owned(), created_at: now };
+    let workspace = Workspace {
+        id: WorkspaceId::new(now, entropy::for_id()),
+        organization: organization.id.clone(),
+        name: NAME.to_owned(),
+        own: OwnLimits::default(),
+        version: 1,
+        created_at: now,
+    };
+    let user = User {
+        id: UserId::new(now, entropy::for_id()),
+        email: Email::parse(EMAIL)?,
+        operator: true,
+        created_at: now,
+        memberships: vec![Membership { organization_id: organization.id.clone(), role: Role::Admin }],
+    };
+
+    let mut tx = store.begin().await?;
+    if !organizations::claim_empty_store(&mut tx).await? {
+        return Ok(None);
+    }
+    organizations::insert(&mut tx, &organization).await?;
+    workspaces::insert(&mut tx, &workspace).await?;
+    users::insert(&mut tx, &user, Some(&password_hash)).await?;
+    workspaces::add_member(&mut tx, &workspace.id, &user.id, now).await?;
+    let wish = Wish { name: KEY_NAME, expires_at: None, requests_per_minute: None, tokens_per_minute: None };
+    let created = keys::create_in(&mut tx, &Author::FirstStart, &workspace, wish, defaults, now).await?;
+    let organization_id = Some(&organization.id);
+    Author::FirstStart
+        .did(&mut tx, "platform.first-start", organization_id, organization.id.as_str(), EMAIL, now)
+        .await?;
+    tx.commit().await?;
+    Ok(Some(FirstStart { organization, workspace, user, password, key: created.key, key_text: created.text }))
+}

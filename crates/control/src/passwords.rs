@@ -1,0 +1,91 @@
+//! Passwords: Argon2id, with the parameters inside the hash, so that they can grow without a migration.
+
+use crate::refusal::Refusal;
+use argon2::password_hash::{Error, PasswordHasher, PasswordVerifier};
+use argon2::{Algorithm, Argon2, Params, Version};
+use tokio::sync::Semaphore;
+
+const MIN_LEN: usize = 8;
+/// Work is linear in the length, and nobody types more.
+const MAX_LEN: usize = 1_024;
+const MEMORY_KIB: u32 = 19 * 1_024;
+const PASSES: u32 = 2;
+const LANES: u32 = 1;
+/// How many passwords are worked on at once: each takes [`MEMORY_KIB`] and a core.
+const AT_ONCE: usize = 4;
+
+static WORK: Semaphore = Semaphore::const_new(AT_ONCE);
+
+/// Whether people may choose this password.
+pub fn check(password: &str) -> Result<&str, Refusal> {
+    let length = password.chars().count();
+    if (MIN_LEN..=MAX_LEN).contains(&length) {
+        return Ok(password);
+    }
+    Err(Refusal::BadValue { field: "password", why: "a password has 8 to 1024 characters" })
+}
+
+/// The text to remember: `$argon2id$v=19$m=…,t=…,p=…$salt$hash`.
+pub async fn hash(password: &str) -> Result<String, Refusal> {
+    let password = password.to_owned();
+    on_a_worker(move || Ok(argon2id()?.hash_password(password.as_bytes())?.to_string())).await
+}
+
+/// Whether the password is the one that was hashed. Without a hash the answer is no, and takes as long.
+pub async fn verify(password: &str, stored: Option<&str>) -> Result<bool, Refusal> {
+    if password.len() > MAX_LEN * 4 {
+        return Ok(false);
+    }
+    let password = password.to_owned();
+    let stored = stored.map(ToOwned::to_owned);
+    on_a_worker(move || {
+        let Some(stored) = stored else {
+            argon2id()?.hash_password(password.as_bytes())?;
+            return Ok(false);
+        };
+        match argon2id()?.verify_password(password.as_bytes(), stored.as_str()) {
+            Ok(()) => Ok(true),
+            Err(Error::PasswordInvalid) => Ok(false),
+            Err(other) => Err(other),
+        }
+    })
+    .await
+}
+
+fn argon2id() -> Result<Argon2<'static>, Error> {
+    let params = Params::new(MEMORY_KIB, PASSES, LANES, None)?;
+    Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
+}
+
+async fn on_a_worker<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Refusal> {
+    let _permit = WORK.acquire().await.map_err(internal)?;
+    tokio::task::spawn_blocking(work).await.map_err(internal)?.map_err(internal)
+}
+
+fn internal(cause: impl std::error::Error + Send + Sync + 'static) -> Refusal {
+    Refusal::Internal { cause: Box::new(cause) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_password_is_known_by_its_hash_alone() {
+        let stored = hash("correct horse").await.unwrap();
+        assert!(stored.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{stored}");
+        assert!(verify("correct horse", Some(&stored)).await.unwrap());
+        assert!(!verify("correct horsf", Some(&stored)).await.unwrap());
+        assert!(!verify("correct horse", None).await.unwrap());
+        assert_ne!(stored, hash("correct horse").await.unwrap());
+    }
+
+    #[test]
+    fn short_passwords_are_refused() {
+        assert!(check("1234567").is_err());
+        assert!(check("12345678").is_ok());
+        assert!(check(&"x".repeat(1_025)).is_err());
+    }
+}

@@ -1,0 +1,155 @@
+//! Why a command was not done.
+
+use domain::Workspace;
+use domain::ids::BadId;
+use domain::user::BadEmail;
+use domain::workspace::BadName;
+use store::StoreError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    #[error(transparent)]
+    BadName(#[from] BadName),
+    #[error(transparent)]
+    BadEmail(#[from] BadEmail),
+    #[error("{why}")]
+    BadValue { field: &'static str, why: &'static str },
+    #[error("there is no {noun} `{id}`")]
+    Missing { noun: &'static str, id: String },
+    #[error("the workspace already has {limit} API keys, which is its limit")]
+    KeyLimitReached { limit: u64 },
+    #[error("the key is disabled; an administrator can enable it")]
+    KeyDisabled,
+    #[error("the key is revoked")]
+    KeyRevoked,
+    #[error("the key is expired")]
+    KeyExpired,
+    #[error("the workspace was changed by someone else since it was read")]
+    VersionConflict { current: Box<Workspace> },
+    #[error("another account has this e-mail address")]
+    EmailTaken,
+    #[error("the organization still has workspaces ({workspaces}); delete them first")]
+    OrganizationNotEmpty { workspaces: u64 },
+    #[error("the workspace still has active keys ({active_keys}); revoke them first")]
+    WorkspaceInUse { active_keys: u64 },
+    #[error("the store cannot be reached right now")]
+    StoreUnavailable {
+        #[source]
+        cause: StoreError,
+    },
+    #[error("something went wrong inside")]
+    Internal {
+        #[source]
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+/// What a refusal asks of the caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Say something else.
+    Invalid,
+    /// It does not exist.
+    Missing,
+    /// It exists in another state than the command needs.
+    Conflict,
+    /// Try again later.
+    Unavailable,
+    /// Nothing: it is our fault.
+    Internal,
+}
+
+impl Refusal {
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Self::BadName(_) | Self::BadEmail(_) | Self::BadValue { .. } => Kind::Invalid,
+            Self::Missing { .. } => Kind::Missing,
+            Self::KeyLimitReached { .. }
+            | Self::KeyDisabled
+            | Self::KeyRevoked
+            | Self::KeyExpired
+            | Self::VersionConflict { .. }
+            | Self::EmailTaken
+            | Self::OrganizationNotEmpty { .. }
+            | Self::WorkspaceInUse { .. } => Kind::Conflict,
+            Self::StoreUnavailable { .. } => Kind::Unavailable,
+            Self::Internal { .. } => Kind::Internal,
+        }
+    }
+
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::BadName(_) | Self::BadEmail(_) | Self::BadValue { .. } => "invalid_value",
+            Self::Missing { .. } => "not_found",
+            Self::KeyLimitReached { .. } => "key_limit_reached",
+            Self::KeyDisabled => "key_disabled",
+            Self::KeyRevoked => "key_revoked",
+            Self::KeyExpired => "key_expired",
+            Self::VersionConflict { .. } => "version_conflict",
+            Self::EmailTaken => "email_taken",
+            Self::OrganizationNotEmpty { .. } => "organization_not_empty",
+            Self::WorkspaceInUse { .. } => "workspace_in_use",
+            Self::StoreUnavailable { .. } => "store_unavailable",
+            Self::Internal { .. } => "internal_error",
+        }
+    }
+
+    /// Which part of the request an `invalid_value` is about.
+    pub const fn field(&self) -> Option<&'static str> {
+        match self {
+            Self::BadName(_) => Some("name"),
+            Self::BadEmail(_) => Some("email"),
+            Self::BadValue { field, .. } => Some(field),
+            Self::Missing { .. }
+            | Self::KeyLimitReached { .. }
+            | Self::KeyDisabled
+            | Self::KeyRevoked
+            | Self::KeyExpired
+            | Self::VersionConflict { .. }
+            | Self::EmailTaken
+            | Self::OrganizationNotEmpty { .. }
+            | Self::WorkspaceInUse { .. }
+            | Self::StoreUnavailable { .. }
+            | Self::Internal { .. } => None,
+        }
+    }
+
+    pub(crate) fn missing(noun: &'static str, id: &str) -> Self {
+        Self::Missing { noun, id: id.to_owned() }
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Missing { noun, id } => Self::Missing { noun, id },
+            StoreError::KeyLimitReached { limit } => Self::KeyLimitReached { limit },
+            StoreError::KeyDisabled => Self::KeyDisabled,
+            StoreError::KeyRevoked => Self::KeyRevoked,
+            StoreError::KeyExpired => Self::KeyExpired,
+            StoreError::VersionConflict { current } => Self::VersionConflict { current },
+            StoreError::EmailTaken => Self::EmailTaken,
+            StoreError::OrganizationNotEmpty { workspaces } => Self::OrganizationNotEmpty { workspaces },
+            StoreError::WorkspaceInUse { active_keys } => Self::WorkspaceInUse { active_keys },
+            cause @ StoreError::Unavailable(_) => Self::StoreUnavailable { cause },
+            cause @ (StoreError::SchemaTooNew { .. }
+            | StoreError::BadAddress { .. }
+            | StoreError::Corrupt { .. }
+            | StoreError::Failed(_)) => Self::Internal { cause: Box::new(cause) },
+        }
+    }
+}
+
+/// A text that is no id of this kind names nothing.
+impl From<BadId> for Refusal {
+    fn from(bad: BadId) -> Self {
+        let noun = match bad.prefix {
+            "org_" => "organization",
+            "ws_" => "workspace",
+            "usr_" => "user",
+            "key_" => "key",
+            _ => "record",
+        };
+        Self::Missing { noun, id: bad.text }
+    }
+}

@@ -1,0 +1,121 @@
+//! Commands on people.
+
+use crate::author::Author;
+use crate::refusal::Refusal;
+use crate::{entropy, passwords};
+use domain::user::{Email, Membership, Role};
+use domain::{OrganizationId, Timestamp, User, UserId};
+use store::{Page, Store, users};
+
+#[derive(Debug, Clone, Copy)]
+pub struct NewUser<'a> {
+    pub email: &'a str,
+    /// Absent: one is made up and told once.
+    pub password: Option<&'a str>,
+    pub organization: &'a OrganizationId,
+    pub role: Role,
+    pub operator: bool,
+}
+
+/// What to change; what is absent stays.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Edit<'a> {
+    /// A role in an organization, whether the user belonged to it before or not.
+    pub role: Option<(&'a OrganizationId, Role)>,
+    pub operator: Option<bool>,
+}
+
+/// A new user, and the password if it was made up.
+#[derive(Debug)]
+pub struct Created {
+    pub user: User,
+    pub generated_password: Option<String>,
+}
+
+pub async fn create(store: &Store, author: &Author, new: NewUser<'_>, now: Timestamp) -> Result<Created, Refusal> {
+    let email = Email::parse(new.email)?;
+    let generated_password = new.password.is_none().then(entropy::password);
+    let password = generated_password.as_deref().or(new.password).unwrap_or_default();
+    let password_hash = passwords::hash(passwords::check(password)?).await?;
+    let user = User {
+        id: UserId::new(now, entropy::for_id()),
+        email,
+        operator: new.operator,
+        created_at: now,
+        memberships: vec![Membership { organization_id: new.organization.clone(), role: new.role }],
+    };
+    let mut tx = store.begin().await?;
+    users::insert(&mut tx, &user, Some(&password_hash)).await?;
+    let operator = if user.operator { ", operator" } else { "" };
+    let detail = format!("{}, {}{operator}", user.email, new.role.as_str());
+    author.did(&mut tx, "user.create", Some(new.organization), user.id.as_str(), detail, now).await?;
+    tx.commit().await?;
+    Ok(Created { user, generated_password })
+}
+
+pub async fn list(store: &Store, page: Page<'_>) -> Result<Vec<User>, Refusal> {
+    Ok(users::list(store, page).await?)
+}
+
+pub async fn show(store: &Store, id: &UserId) -> Result<User, Refusal> {
+    users::by_id(store, id).await?.ok_or_else(|| Refusal::missing("user", id.as_str()))
+}
+
+pub async fn show_by_email(store: &Store, email: &str) -> Result<User, Refusal> {
+    let email = Email::parse(email)?;
+    users::by_email(store, &email).await?.ok_or_else(|| Refusal::missing("user", email.as_str()))
+}
+
+pub async fn set(store: &Store, author: &Author, id: &UserId, edit: Edit<'_>, now: Timestamp) -> Result<User, Refusal> {
+    let mut tx = store.begin().await?;
+    if let Some((organization, role)) = edit.role {
+        users::set_role(&mut tx, id, organization, role, now).await?;
+        author.did(&mut tx, "user.set-role", Some(organization), id.as_str(), role.as_str(), now).await?;
+    }
+    if let Some(operator) = edit.operator {
+        users::set_operator(&mut tx, id, operator, now).await?;
+        let detail = if operator { "operator" } else { "no operator" };
+        author.did(&mut tx, "user.set-operator", None, id.as_str(), detail, now).await?;
+    }
+    tx.commit().await?;
+    show(store, id).await
+}
+
+/// Ends the membership in an organization and in its workspaces.
+pub async fn leave(
+    store: &Store,
+    author: &Author,
+    id: &UserId,
+    organization: &OrganizationId,
+    now: Timestamp,
+) -> Result<(), Refusal> {
+    let mut tx = store.begin().await?;
+    users::leave(&mut tx, id, organization, now).await?;
+    author.did(&mut tx, "user.leave", Some(organization), id.as_str(), "", now).await?;
+    Ok(tx.commit().await?)
+}
+
+/// Gives the user another password; a made-up one is returned.
+pub async fn reset_password(
+    store: &Store,
+    author: &Author,
+    id: &UserId,
+    password: Option<&str>,
+    now: Timestamp,
+) -> Result<Option<String>, Refusal> {
+    let generated = password.is_none().then(entropy::password);
+    let chosen = generated.as_deref().or(password).unwrap_or_default();
+    let password_hash = passwords::hash(passwords::check(chosen)?).await?;
+    let mut tx = store.begin().await?;
+    users::set_password(&mut tx, id, &password_hash, now).await?;
+    author.did(&mut tx, "user.reset-password", None, id.as_str(), "", now).await?;
+    tx.commit().await?;
+    Ok(generated)
+}
+
+pub async fn delete(store: &Store, author: &Author, id: &UserId, now: Timestamp) -> Result<(), Refusal> {
+    let mut tx = store.begin().await?;
+    users::delete(&mut tx, id, now).await?;
+    author.did(&mut tx, "user.delete", None, id.as_str(), "", now).await?;
+    Ok(tx.commit().await?)
+}

@@ -1,0 +1,67 @@
+use crate::databases::on_both;
+use crate::{DEFAULTS, NOW};
+use control::keys::{self, Wish};
+use control::{Author, Kind, bootstrap, workspaces};
+use domain::workspace::OwnLimits;
+use store::{Page, audit};
+
+const WISH: Wish<'_> = Wish { name: "ci", expires_at: None, requests_per_minute: None, tokens_per_minute: None };
+
+#[tokio::test]
+async fn the_limit_is_the_workspaces_own_or_else_the_default() {
+    on_both(async |_, store| {
+        let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
+        let (author, workspace) = (Author::User(first.user.id), first.workspace.id);
+        let created = keys::create(&store, &author, &workspace, WISH, &DEFAULTS, NOW).await.unwrap();
+        assert_eq!(created.key.created_by.as_ref(), author.user());
+        let refused = keys::create(&store, &author, &workspace, WISH, &DEFAULTS, NOW).await.unwrap_err();
+        assert_eq!((refused.code(), refused.kind()), ("key_limit_reached", Kind::Conflict));
+
+        let own = Some(OwnLimits { max_api_keys: Some(3), ..OwnLimits::default() });
+        let edit = workspaces::Edit { own, ..workspaces::Edit::default() };
+        workspaces::set(&store, &author, &workspace, edit, NOW).await.unwrap();
+        keys::create(&store, &author, &workspace, WISH, &DEFAULTS, NOW).await.unwrap();
+        assert_eq!(keys::list(&store, &workspace, Page::default()).await.unwrap().len(), 3);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_key_goes_through_its_states_and_the_audit_log_tells() {
+    on_both(async |_, store| {
+        let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
+        let (author, workspace, key) = (Author::CommandLine, first.workspace.id, first.key.id);
+        keys::disable(&store, &author, &workspace, &key, NOW).await.unwrap();
+        let refused = keys::revoke(&store, &author, &workspace, &key, NOW).await.unwrap_err();
+        assert_eq!(refused.code(), "key_disabled");
+        keys::enable(&store, &author, &workspace, &key, NOW).await.unwrap();
+        keys::expire(&store, &author, &workspace, &key, NOW).await.unwrap();
+        keys::revoke(&store, &author, &workspace, &key, NOW).await.unwrap();
+        assert!(keys::show(&store, &key).await.unwrap().revoked_at.is_some());
+
+        let log = audit::list_of(&store, &first.organization.id, 20).await.unwrap();
+        for action in ["key.create", "key.disable", "key.enable", "key.expire", "key.revoke"] {
+            assert_eq!(log.iter().filter(|entry| entry.action == action).count(), 1, "{action}");
+        }
+        assert!(!format!("{log:?}").contains(&first.key_text.reveal()[16..]));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_key_with_a_bad_wish_is_not_made() {
+    on_both(async |_, store| {
+        let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
+        for (wish, field) in [
+            (Wish { name: " ", ..WISH }, "name"),
+            (Wish { expires_at: Some(NOW), ..WISH }, "expiresAt"),
+            (Wish { requests_per_minute: Some(0), ..WISH }, "requestsPerMinute"),
+            (Wish { tokens_per_minute: Some(0), ..WISH }, "tokensPerMinute"),
+        ] {
+            let author = Author::CommandLine;
+            let refused = keys::create(&store, &author, &first.workspace.id, wish, &DEFAULTS, NOW).await.unwrap_err();
+            assert_eq!((refused.code(), refused.field()), ("invalid_value", Some(field)));
+        }
+    })
+    .await;
+}

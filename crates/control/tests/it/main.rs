@@ -1,0 +1,19 @@
+//! Commands on real databases.
+
+#![expect(clippy::unwrap_used, reason = "a story that cannot go on stops there")]
+
+#[path = "../../../store/tests/it/databases.rs"]
+mod databases;
+
+mod bootstrap;
+mod keys;
+mod organizations;
+mod users;
+mod workspaces;
+
+use domain::Timestamp;
+use domain::workspace::Limits;
+
+const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+const DEFAULTS: Limits =
+    Limits { requests_per_minute: 600, tokens_per_minute: 200_000, monthly_tokens: 50_000_000, max_api_keys: 2 };

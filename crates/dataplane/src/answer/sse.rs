@@ -1,0 +1,163 @@
+//! Server-sent events, cut at blank lines, whatever way the bytes arrive.
+
+use bytes::{Buf, Bytes, BytesMut};
+use std::borrow::Cow;
+
+/// The most bytes one event may have.
+pub const MAX_EVENT_BYTES: usize = 8 << 20;
+
+/// Finds whole events in a stream of bytes.
+#[derive(Debug, Default)]
+pub struct Splitter {
+    /// The start of an event whose end has not come yet.
+    pending: BytesMut,
+    /// Bytes that no one has looked at, read after `pending`.
+    fresh: Bytes,
+    /// How much of `pending` is known to hold no blank line.
+    searched: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("an event has more than {MAX_EVENT_BYTES} bytes")]
+pub struct TooLarge;
+
+impl Splitter {
+    pub fn push(&mut self, bytes: Bytes) {
+        debug_assert!(self.fresh.is_empty(), "all events are taken before more bytes come");
+        self.fresh = bytes;
+    }
+
+    /// The next whole event, with its blank line.
+    pub fn next_event(&mut self) -> Result<Option<Bytes>, TooLarge> {
+        if self.pending.is_empty() {
+            if let Some(end) = event_end(&self.fresh, 0) {
+                return Ok(Some(self.fresh.split_to(end)));
+            }
+            self.pending.extend_from_slice(&self.fresh);
+            self.fresh.clear();
+        } else if !self.fresh.is_empty() {
+            self.pending.extend_from_slice(&self.fresh);
+            self.fresh.clear();
+            if let Some(end) = event_end(&self.pending, self.searched) {
+                let event = self.pending.split_to(end).freeze();
+                self.fresh = self.pending.split().freeze();
+                self.searched = 0;
+                return Ok(Some(event));
+            }
+        }
+        if self.pending.len() > MAX_EVENT_BYTES {
+            return Err(TooLarge);
+        }
+        // A blank line may begin with the last three bytes seen so far.
+        self.searched = self.pending.len().saturating_sub(3);
+        Ok(None)
+    }
+
+    /// What is left when the stream has ended.
+    pub fn rest(&mut self) -> Bytes {
+        let mut rest = self.pending.split();
+        rest.extend_from_slice(&self.fresh);
+        self.fresh.advance(self.fresh.len());
+        rest.freeze()
+    }
+}
+
+/// The end of the first blank line at or after `from`.
+fn event_end(bytes: &[u8], from: usize) -> Option<usize> {
+    let mut at = from;
+    while let Some(newline) = memchr::memchr(b'\n', &bytes[at..]) {
+        at += newline + 1;
+        match bytes.get(at) {
+            Some(b'\n') => return Some(at + 1),
+            Some(b'\r') if bytes.get(at + 1) == Some(&b'\n') => return Some(at + 2),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// What an event says.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    Data(Cow<'a, [u8]>),
+    Comment,
+    /// Field lines without data, or nothing at all: clients choke on them.
+    Noise,
+}
+
+/// Reads the lines of an event. Data on several lines is joined with spaces, which mean nothing in JSON.
+pub fn read_event(event: &[u8]) -> Event<'_> {
+    let mut data: Option<Cow<'_, [u8]>> = None;
+    let mut comment = false;
+    for line in event.split(|byte| *byte == b'\n') {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if let Some(value) = line.strip_prefix(b"data:") {
+            let value = value.strip_prefix(b" ").unwrap_or(value);
+            data = Some(match data {
+                None => Cow::Borrowed(value),
+                Some(before) => Cow::Owned([&before, &b" "[..], value].concat()),
+            });
+        } else {
+            comment |= line.starts_with(b":");
+        }
+    }
+    match data {
+        Some(data) if !data.trim_ascii().is_empty() => Event::Data(data),
+        _ if comment => Event::Comment,
+        _ => Event::Noise,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn events(pieces: &[&[u8]]) -> (Vec<Bytes>, Bytes) {
+        let mut splitter = Splitter::default();
+        let mut events = Vec::new();
+        for piece in pieces {
+            splitter.push(Bytes::copy_from_slice(piece));
+            while let Some(event) = splitter.next_event().unwrap() {
+                events.push(event);
+            }
+        }
+        (events, splitter.rest())
+    }
+
+    #[test]
+    fn events_end_at_blank_lines_of_either_kind() {
+        let (found, rest) = events(&[b"data: a\n\n: ping\r\n\r\ndata: b\n\r\ndata: c"]);
+        assert_eq!(found, ["data: a\n\n", ": ping\r\n\r\n", "data: b\n\r\n"]);
+        assert_eq!(rest, "data: c");
+    }
+
+    #[test]
+    fn lines_are_read_as_the_standard_says() {
+        let data = |text: &'static str| Event::Data(Cow::Borrowed(text.as_bytes()));
+        assert_eq!(read_event(b"data: {}\n\n"), data("{}"));
+        assert_eq!(read_event(b"data:{}\r\n\r\n"), data("{}"));
+        assert_eq!(read_event(b"id: 7\nevent: x\ndata: {\ndata: }\n\n"), data("{ }"));
+        assert_eq!(read_event(b": ping\n\n"), Event::Comment);
+        assert_eq!(read_event(b"event: ping\n\n"), Event::Noise);
+        assert_eq!(read_event(b"retry: 3000\n\n"), Event::Noise);
+        assert_eq!(read_event(b"data:\n\n"), Event::Noise);
+    }
+
+    proptest! {
+        #[test]
+        fn every_way_to_cut_a_stream_gives_the_same_events(
+            lines in prop::collection::vec(
+                prop_oneof!["data: [a-zé🙂]{0,9}", ": [a-z]{0,3}", Just(String::new())], 0..20),
+            crlf in any::<bool>(),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
+        ) {
+            let text = lines.join(if crlf { "\r\n" } else { "\n" }).into_bytes();
+            let mut at: Vec<usize> = cuts.iter().map(|cut| cut.index(text.len() + 1)).collect();
+            at.extend([0, text.len()]);
+            at.sort_unstable();
+            let pieces: Vec<&[u8]> = at.windows(2).map(|pair| &text[pair[0]..pair[1]]).collect();
+            prop_assert_eq!(events(&pieces), events(&[&text]));
+        }
+    }
+}

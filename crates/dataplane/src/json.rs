@@ -1,0 +1,496 @@
+//! A JSON reader that can skip.
+//!
+//! The gateway passes bodies as bytes and decides on a few members, so it walks a text once, checks that all of it is
+//! JSON, and remembers where the members are that it cares about. Nothing is copied and nothing is built.
+//!
+//! The reader does not check UTF-8: requests are checked as a whole before they are read.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// How deep arrays and objects may be nested.
+pub const MAX_DEPTH: u32 = 128;
+
+/// The text is not JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{why} at byte {at}")]
+pub struct Malformed {
+    pub why: &'static str,
+    pub at: usize,
+}
+
+/// What a value is, told by its first byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Null,
+    Bool,
+    Number,
+    String,
+    Array,
+    Object,
+}
+
+impl Kind {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool => "a boolean",
+            Self::Number => "a number",
+            Self::String => "a string",
+            Self::Array => "an array",
+            Self::Object => "an object",
+        }
+    }
+}
+
+/// A string as it stands between its quotes, escapes and all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Text<'a>(&'a [u8]);
+
+impl<'a> Text<'a> {
+    /// The bytes between the quotes.
+    pub fn raw(self) -> &'a [u8] {
+        self.0
+    }
+
+    /// The string that is meant. Its escapes were checked when it was read.
+    pub fn decoded(self) -> Cow<'a, [u8]> {
+        if memchr::memchr(b'\\', self.0).is_none() {
+            return Cow::Borrowed(self.0);
+        }
+        Cow::Owned(unescape(self.0))
+    }
+
+    pub fn is(self, wanted: &str) -> bool {
+        self.0 == wanted.as_bytes() || (self.0.contains(&b'\\') && *self.decoded() == *wanted.as_bytes())
+    }
+}
+
+pub struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    depth: u32,
+}
+
+type Read<T> = Result<T, Malformed>;
+
+impl<'a> Reader<'a> {
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0, depth: 0 }
+    }
+
+    /// Nothing but white space may follow the value that was read.
+    pub fn end(&mut self) -> Read<()> {
+        self.white();
+        if self.at == self.bytes.len() { Ok(()) } else { self.fail("unexpected bytes after the value") }
+    }
+
+    pub fn bytes(&self, span: &Range<usize>) -> &'a [u8] {
+        &self.bytes[span.clone()]
+    }
+
+    /// What comes next, without moving past it.
+    pub fn kind(&mut self) -> Read<Kind> {
+        self.white();
+        match self.bytes.get(self.at) {
+            Some(b'"') => Ok(Kind::String),
+            Some(b'{') => Ok(Kind::Object),
+            Some(b'[') => Ok(Kind::Array),
+            Some(b'-' | b'0'..=b'9') => Ok(Kind::Number),
+            Some(b't' | b'f') => Ok(Kind::Bool),
+            Some(b'n') => Ok(Kind::Null),
+            Some(_) => self.fail("unexpected byte where a value should be"),
+            None => self.fail("the text ends where a value should be"),
+        }
+    }
+
+    /// Moves past one value of any kind.
+    pub fn skip(&mut self) -> Read<()> {
+        match self.kind()? {
+            Kind::String => self.string().map(|_| ()),
+            Kind::Number => self.number().map(|_| ()),
+            Kind::Object => self.object(|reader, _, _| reader.skip()),
+            Kind::Array => self.array(|reader, _| reader.skip()),
+            Kind::Bool => self.boolean().map(|_| ()),
+            Kind::Null => self.word(b"null"),
+        }
+    }
+
+    /// Moves past one value of any kind and tells where it stood.
+    pub fn span(&mut self) -> Read<Range<usize>> {
+        self.kind()?;
+        let start = self.at;
+        self.skip()?;
+        Ok(start..self.at)
+    }
+
+    /// Calls `member` at each value with its name and where the name started; it must move past the value.
+    pub fn object<E: From<Malformed>>(
+        &mut self,
+        mut member: impl FnMut(&mut Self, Text<'a>, usize) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.open(b'{')?;
+        if !self.closes(b'}') {
+            loop {
+                self.white();
+                let name_at = self.at;
+                let name = self.string()?;
+                self.white();
+                self.byte(b':', "a colon is missing")?;
+                member(self, name, name_at)?;
+                if !self.another(b'}')? {
+                    break;
+                }
+            }
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+
+    /// Calls `element` at each value with its index; it must move past the value.
+    pub fn array<E: From<Malformed>>(
+        &mut self,
+        mut element: impl FnMut(&mut Self, usize) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.open(b'[')?;
+        if !self.closes(b']') {
+            let mut index = 0;
+            loop {
+                element(self, index)?;
+                index += 1;
+                if !self.another(b']')? {
+                    break;
+                }
+            }
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+
+    pub fn string(&mut self) -> Read<Text<'a>> {
+        self.white();
+        self.byte(b'"', "a string should start here")?;
+        let start = self.at;
+        loop {
+            self.at += plain_prefix(&self.bytes[self.at..]);
+            match self.bytes.get(self.at) {
+                Some(b'"') => {
+                    let text = Text(&self.bytes[start..self.at]);
+                    self.at += 1;
+                    return Ok(text);
+                }
+                Some(b'\\') => self.escape()?,
+                Some(_) => return self.fail("a control character in a string"),
+                None => return self.fail("the text ends inside a string"),
+            }
+        }
+    }
+
+    /// The digits as they stand.
+    pub fn number(&mut self) -> Read<&'a [u8]> {
+        self.white();
+        let start = self.at;
+        self.take(b'-');
+        match self.bytes.get(self.at) {
+            Some(b'0') => self.at += 1,
+            Some(b'1'..=b'9') => self.at += self.count_digits(),
+            _ => return self.fail("not a number"),
+        }
+        if self.take(b'.') && self.digits() == 0 {
+            return self.fail("digits are missing after the point");
+        }
+        if self.take(b'e') || self.take(b'E') {
+            let _ = self.take(b'+') || self.take(b'-');
+            if self.digits() == 0 {
+                return self.fail("digits are missing in the exponent");
+            }
+        }
+        Ok(&self.bytes[start..self.at])
+    }
+
+    pub fn boolean(&mut self) -> Read<bool> {
+        self.white();
+        if self.bytes.get(self.at) == Some(&b't') {
+            return self.word(b"true").map(|()| true);
+        }
+        self.word(b"false").map(|()| false)
+    }
+
+    /// Where the reader stands; after a value, the end of that value.
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
+    fn word(&mut self, word: &'static [u8]) -> Read<()> {
+        if self.bytes[self.at..].starts_with(word) {
+            self.at += word.len();
+            return Ok(());
+        }
+        self.fail("not a JSON word")
+    }
+
+    fn open(&mut self, bracket: u8) -> Read<()> {
+        self.white();
+        if self.depth == MAX_DEPTH {
+            return self.fail("nested too deeply");
+        }
+        self.byte(bracket, "another kind of value was expected")?;
+        self.depth += 1;
+        Ok(())
+    }
+
+    fn closes(&mut self, bracket: u8) -> bool {
+        self.white();
+        self.take(bracket)
+    }
+
+    fn another(&mut self, bracket: u8) -> Read<bool> {
+        self.white();
+        if self.take(b',') {
+            return Ok(true);
+        }
+        self.byte(bracket, "a comma or a closing bracket is missing")?;
+        Ok(false)
+    }
+
+    fn escape(&mut self) -> Read<()> {
+        self.at += 1;
+        match self.bytes.get(self.at) {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
+            Some(b'u') => match self.code_unit()? {
+                0xD800..=0xDBFF => {
+                    if !(self.take(b'\\') && self.bytes.get(self.at) == Some(&b'u')) {
+                        return self.fail("a lone surrogate");
+                    }
+                    if !(0xDC00..=0xDFFF).contains(&self.code_unit()?) {
+                        return self.fail("a lone surrogate");
+                    }
+                }
+                0xDC00..=0xDFFF => return self.fail("a lone surrogate"),
+                _ => {}
+            },
+            _ => return self.fail("not an escape"),
+        }
+        Ok(())
+    }
+
+    /// Reads `uXXXX`.
+    fn code_unit(&mut self) -> Read<u32> {
+        let digits = self.bytes.get(self.at + 1..self.at + 5).and_then(hex4);
+        match digits {
+            Some(unit) => {
+                self.at += 5;
+                Ok(unit)
+            }
+            None => self.fail("four hexadecimal digits are missing"),
+        }
+    }
+
+    fn digits(&mut self) -> usize {
+        let count = self.count_digits();
+        self.at += count;
+        count
+    }
+
+    fn count_digits(&self) -> usize {
+        self.bytes[self.at..].iter().take_while(|byte| byte.is_ascii_digit()).count()
+    }
+
+    fn white(&mut self) {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.bytes.get(self.at) {
+            self.at += 1;
+        }
+    }
+
+    fn take(&mut self, wanted: u8) -> bool {
+        let there = self.bytes.get(self.at) == Some(&wanted);
+        self.at += usize::from(there);
+        there
+    }
+
+    fn byte(&mut self, wanted: u8, why: &'static str) -> Read<()> {
+        if self.take(wanted) { Ok(()) } else { self.fail(why) }
+    }
+
+    fn fail<T>(&self, why: &'static str) -> Read<T> {
+        Err(Malformed { why, at: self.at })
+    }
+}
+
+/// How many bytes at the start need no second look: no quote, no backslash, no control character.
+///
+/// Whole blocks are tested without a branch per byte, which the compiler turns into vector instructions.
+fn plain_prefix(bytes: &[u8]) -> usize {
+    const BLOCK: usize = 32;
+    let special = |byte: u8| (byte == b'"') | (byte == b'\\') | (byte < 0x20);
+    let mut done = 0;
+    for block in bytes.chunks_exact(BLOCK) {
+        if block.iter().fold(false, |any, byte| any | special(*byte)) {
+            break;
+        }
+        done += BLOCK;
+    }
+    done + bytes[done..].iter().take_while(|byte| !special(**byte)).count()
+}
+
+fn hex4(digits: &[u8]) -> Option<u32> {
+    digits.iter().try_fold(0, |value, digit| Some(value * 16 + char::from(*digit).to_digit(16)?))
+}
+
+fn unescape(raw: &[u8]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(raw.len());
+    let mut rest = raw;
+    while let Some(slash) = memchr::memchr(b'\\', rest) {
+        text.extend_from_slice(&rest[..slash]);
+        let (plain, used) = match rest.get(slash + 1) {
+            Some(b'u') => {
+                let (letter, used) = unescape_unicode(&rest[slash..]);
+                text.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());
+                (None, used)
+            }
+            Some(b'b') => (Some(8), 2),
+            Some(b'f') => (Some(12), 2),
+            Some(b'n') => (Some(b'\n'), 2),
+            Some(b'r') => (Some(b'\r'), 2),
+            Some(b't') => (Some(b'\t'), 2),
+            Some(other) => (Some(*other), 2),
+            None => (None, 1),
+        };
+        text.extend(plain);
+        rest = &rest[slash + used..];
+    }
+    text.extend_from_slice(rest);
+    text
+}
+
+/// `\uXXXX`, or two of them for a character outside the basic plane.
+fn unescape_unicode(escape: &[u8]) -> (char, usize) {
+    let unit = |at: usize| escape.get(at..at + 4).and_then(hex4).unwrap_or(0xFFFD);
+    let high = unit(2);
+    if (0xD800..=0xDBFF).contains(&high) {
+        let low = unit(8).wrapping_sub(0xDC00) & 0x3FF;
+        let code = 0x10000 + ((high - 0xD800) << 10) + low;
+        return (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), 12.min(escape.len()));
+    }
+    (char::from_u32(high).unwrap_or(char::REPLACEMENT_CHARACTER), 6.min(escape.len()))
+}
+
+/// `text` as a JSON string with its quotes.
+pub fn quote(text: &str) -> Vec<u8> {
+    let mut quoted = Vec::with_capacity(text.len() + 2);
+    quoted.push(b'"');
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' => quoted.extend_from_slice(&[b'\\', byte]),
+            0..0x20 => quoted.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
+            _ => quoted.push(byte),
+        }
+    }
+    quoted.push(b'"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn accepts(text: &[u8]) -> bool {
+        let mut reader = Reader::new(text);
+        reader.skip().and_then(|()| reader.end()).is_ok()
+    }
+
+    #[test]
+    fn what_is_not_json_is_refused() {
+        let deep = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        for good in ["0", "-0.5e+3", " {\"a\" : [ 1 , \"\\ud83d\\ude00\" ] } ", "\"\\u0000\"", "1e400", &deep(128)] {
+            assert!(accepts(good.as_bytes()), "{good}");
+        }
+        for bad in [
+            "",
+            "01",
+            "1.",
+            "1e",
+            "+1",
+            "NaN",
+            "nul",
+            "[1,]",
+            "{\"a\"}",
+            "{a:1}",
+            "\"\n\"",
+            "\"\\x\"",
+            "\"\\ud800\"",
+            "\"\\udc00\"",
+            "\"\\ud800\\u0041\"",
+            "1 2",
+            "\"abc",
+            "[",
+            "{\"a\":1,}",
+            &deep(129),
+            &deep(20_000),
+        ] {
+            assert!(!accepts(bad.as_bytes()), "{bad}");
+        }
+    }
+
+    #[test]
+    fn names_are_compared_as_they_are_meant() {
+        let mut reader = Reader::new(br#""mod\u0065l""#);
+        let text = reader.string().unwrap();
+        assert!(text.is("model") && !text.is("mode"));
+    }
+
+    fn any_json() -> impl Strategy<Value = serde_json::Value> {
+        let leaf = prop_oneof![
+            Just(serde_json::Value::Null),
+            any::<bool>().prop_map(Into::into),
+            any::<i64>().prop_map(Into::into),
+            any::<f64>().prop_map(Into::into),
+            any::<String>().prop_map(Into::into),
+        ];
+        leaf.prop_recursive(4, 64, 8, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..8).prop_map(Into::into),
+                prop::collection::vec((any::<String>(), inner), 0..8)
+                    .prop_map(|members| serde_json::Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn every_json_text_is_read(value in any_json()) {
+            prop_assert!(accepts(value.to_string().as_bytes()));
+            prop_assert!(accepts(serde_json::to_string_pretty(&value).unwrap().as_bytes()));
+        }
+
+        #[test]
+        fn strings_are_decoded_as_others_do(text in any::<String>()) {
+            let quoted = serde_json::to_string(&text).unwrap();
+            let read = Reader::new(quoted.as_bytes()).string().unwrap();
+            prop_assert_eq!(&*read.decoded(), text.as_bytes());
+            let ours = quote(&text);
+            prop_assert_eq!(serde_json::from_slice::<String>(&ours).unwrap(), text);
+        }
+
+        #[test]
+        fn a_damaged_text_is_judged_as_others_do(value in any_json(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+            let mut text = value.to_string().into_bytes();
+            let at = at.index(text.len());
+            text[at] = byte;
+            if let Ok(text) = std::str::from_utf8(&text) {
+                // A number too large for a double is JSON all the same; others refuse it.
+                let others = serde_json::from_str::<serde_json::Value>(text);
+                if let Err(error) = &others && error.to_string().contains("out of range") {
+                    return Ok(());
+                }
+                prop_assert_eq!(accepts(text.as_bytes()), others.is_ok(), "{}", text);
+            }
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            accepts(&bytes);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The messages of a chat.
+
+use super::checks::{Checks, Path};
+use crate::json::{Kind, Malformed, Reader};
+use std::ops::Range;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Instruction,
+    User,
+    Assistant,
+    Tool,
+    Function,
+    Unknown,
+}
+
+const ROLES: [&str; 6] = ["developer", "system", "user", "assistant", "tool", "function"];
+
+/// Reads `messages` and tells where they stand; `None` when there are none to speak of.
+pub(super) fn check(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<Option<Range<usize>>, Malformed> {
+    let kind = reader.kind()?;
+    let start = reader.position();
+    match kind {
+        Kind::Null => {
+            reader.skip()?;
+            return Ok(None);
+        }
+        Kind::Array => {
+            let mut count = 0;
+            reader.array(|reader, index| {
+                count += 1;
+                check_message(reader, checks, &Path::Index(&"messages", index))
+            })?;
+            if count == 0 {
+                checks.invalid(&"messages", || "must have at least one message".into());
+            }
+        }
+        other => {
+            checks.invalid(&"messages", || format!("must be an array, not {}", other.name()));
+            reader.skip()?;
+        }
+    }
+    Ok(Some(start..reader.position()))
+}
+
+fn check_message(reader: &mut Reader<'_>, checks: &mut Checks, path: &Path<'_>) -> Result<(), Malformed> {
+    let kind = reader.kind()?;
+    if kind != Kind::Object {
+        checks.invalid(path, || format!("must be an object, not {}", kind.name()));
+        return reader.skip();
+    }
+    let mut role = None;
+    let mut has_content = false;
+    let mut has_call_id = false;
+    reader.object(|reader, name, _| {
+        if name.is("role") {
+            let path = Path::Member(path, "role");
+            let known = reader.kind()?;
+            if let Some(text) = checks.text(reader, &path)? {
+                checks.word(text, &path, &ROLES);
+                role = Some(role_of(&text.decoded()));
+            } else if known != Kind::Null {
+                role = Some(Role::Unknown);
+            }
+            return Ok(());
+        }
+        if name.is("content") {
+            has_content = check_content(reader, checks, &Path::Member(path, "content"))?;
+            return Ok(());
+        }
+        if name.is("tool_call_id") {
+            has_call_id = reader.kind()? != Kind::Null;
+            return checks.text(reader, &Path::Member(path, "tool_call_id")).map(drop);
+        }
+        if name.is("tool_calls") {
+            return check_tool_calls(reader, checks, &Path::Member(path, "tool_calls"));
+        }
+        if name.is("name") {
+            return checks.text(reader, &Path::Member(path, "name")).map(drop);
+        }
+        reader.skip()
+    })?;
+    let needs_content = matches!(role, Some(Role::Instruction | Role::User | Role::Tool));
+    if role.is_none() {
+        checks.missing(&Path::Member(path, "role"));
+    } else if needs_content && !has_content {
+        checks.missing(&Path::Member(path, "content"));
+    } else if role == Some(Role::Tool) && !has_call_id {
+        checks.missing(&Path::Member(path, "tool_call_id"));
+    }
+    Ok(())
+}
+
+fn role_of(text: &[u8]) -> Role {
+    match text {
+        b"developer" | b"system" => Role::Instruction,
+        b"user" => Role::User,
+        b"assistant" => Role::Assistant,
+        b"tool" => Role::Tool,
+        b"function" => Role::Function,
+        _ => Role::Unknown,
+    }
+}
+
+/// A string, or an array of parts. Tells whether there is anything at all.
+fn check_content(reader: &mut Reader<'_>, checks: &mut Checks, path: &Path<'_>) -> Result<bool, Malformed> {
+    match reader.kind()? {
+        Kind::String => reader.string().map(|_| true),
+        Kind::Array => {
+            reader.array(|reader, index| check_part(reader, checks, &Path::Index(path, index)))?;
+            Ok(true)
+        }
+        Kind::Null => reader.skip().map(|_| false),
+        other @ (Kind::Bool | Kind::Number | Kind::Object) => {
+            checks.invalid(path, || format!("must be a string or an array of parts, not {}", other.name()));
+            reader.skip().map(|_| true)
+        }
+    }
+}
+
+/// Parts of a kind that we do not know are the engine's business.
+fn check_part(reader: &mut Reader<'_>, checks: &mut Checks, path: &Path<'_>) -> Result<(), Malformed> {
+    let kind = reader.kind()?;
+    if kind != Kind::Object {
+        checks.invalid(path, || format!("must be an object, not {}", kind.name()));
+        return reader.skip();
+    }
+    let mut needs = None;
+    let mut has_type = false;
+    let mut found = [false; PART_MEMBERS.len()];
+    reader.object(|reader, name, _| {
+        if name.is("type") {
+            has_type = reader.kind()? != Kind::Null;
+            if let Some(text) = checks.text(reader, &Path::Member(path, "type"))? {
+                needs = PART_MEMBERS.iter().position(|(part, ..)| text.is(part));
+            }
+            return Ok(());
+        }
+        match PART_MEMBERS.iter().position(|(_, member, _)| name.is(member)) {
+            Some(known) => {
+                let (_, member, wanted) = PART_MEMBERS[known];
+                found[known] = reader.kind()? != Kind::Null;
+                if checks.is(reader, &Path::Member(path, member), wanted)? {
+                    reader.skip()?;
+                }
+                Ok(())
+            }
+            None => reader.skip(),
+        }
+    })?;
+    if !has_type {
+        checks.missing(&Path::Member(path, "type"));
+    } else if let Some(known) = needs
+        && !found[known]
+    {
+        checks.missing(&Path::Member(path, PART_MEMBERS[known].1));
+    }
+    Ok(())
+}
+
+/// The type of a part, the member it needs, and what that member is.
+const PART_MEMBERS: [(&str, &str, Kind); 5] = [
+    ("text", "text", Kind::String),
+    ("image_url", "image_url", Kind::Object),
+    ("input_audio", "input_audio", Kind::Object),
+    ("file", "file", Kind::Object),
+    ("refusal", "refusal", Kind::String),
+];
+
+fn check_tool_calls(reader: &mut Reader<'_>, checks: &mut Checks, path: &Path<'_>) -> Result<(), Malformed> {
+    if !checks.is(reader, path, Kind::Array)? {
+        return Ok(());
+    }
+    reader.array(|reader, index| {
+        let path = Path::Index(path, index);
+        if !checks.is(reader, &path, Kind::Object)? {
+            return Ok(());
+        }
+        reader.object(|reader, name, _| {
+            if !name.is("function") {
+                return reader.skip();
+            }
+            let path = Path::Member(&path, "function");
+            if !checks.is(reader, &path, Kind::Object)? {
+                return Ok(());
+            }
+            reader.object(|reader, name, _| {
+                for member in ["name", "arguments"] {
+                    if name.is(member) {
+                        return checks.text(reader, &Path::Member(&path, member)).map(drop);
+                    }
+                }
+                reader.skip()
+            })
+        })
+    })
+}

@@ -1,0 +1,302 @@
+//! Sends a call to a replica and brings the answer back.
+//!
+//! As long as no byte has gone to the client, a replica that fails is replaced by another, once.
+
+use crate::admit::Permit;
+use crate::answer::chat_stream::ChatStream;
+use crate::answer::{Meter, Nonsense, chat, embeddings, upstream_error};
+use crate::body::{AnswerBody, StreamBody};
+use crate::probe::{Ask, Streaming};
+use crate::refusal::{Refusal, Rejection};
+use crate::resolve::Target;
+use crate::upstream::exchange::{Broken, CollectError};
+use crate::upstream::link::Unlinked;
+use crate::upstream::{Exchange, Outgoing};
+use crate::{Answer, Call, Dataplane, Form};
+use bytes::Bytes;
+use fleet::{Lease, Replica};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, header};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The most bytes of an answer that comes at once.
+const MAX_ANSWER_BYTES: usize = 64 << 20;
+/// The most bytes of an error that are read.
+const MAX_ERROR_BYTES: usize = 64 << 10;
+/// Small requests are copied into one piece, which is cheaper than writing several.
+const COPY_BELOW: usize = 16 << 10;
+
+/// What a replica did wrong.
+#[derive(Debug)]
+enum Failure {
+    /// Nobody answers at its address.
+    Unreachable(String),
+    /// It answered with an error of its own, broke off, or made no sense.
+    Bad(String),
+    /// It has no room.
+    Busy { retry_after_secs: Option<u64> },
+    /// Another replica would do no better.
+    Final(Refusal),
+}
+
+impl Failure {
+    fn into_refusal(self) -> Refusal {
+        match self {
+            Self::Unreachable(_) => Refusal::NotServing { retry_after_secs: None },
+            Self::Bad(cause) => Refusal::BadGateway { cause },
+            Self::Busy { retry_after_secs } => Refusal::NotServing { retry_after_secs },
+            Self::Final(refusal) => refusal,
+        }
+    }
+
+    fn cause(&self) -> Option<String> {
+        match self {
+            Self::Unreachable(cause) | Self::Bad(cause) => Some(cause.clone()),
+            Self::Busy { .. } => Some("the replica has no room".into()),
+            Self::Final(_) => None,
+        }
+    }
+}
+
+/// What a replica answered, ready for the client.
+enum Brought {
+    Whole(Bytes, Meter),
+    Stream(Box<StreamBody>),
+}
+
+impl Dataplane {
+    pub(crate) async fn relay(
+        &self,
+        target: Target,
+        mut lease: Lease,
+        mut call: Call,
+        _permit: Permit,
+    ) -> Result<Answer, (Refusal, Call)> {
+        let mut tried_elsewhere = false;
+        loop {
+            call.tap.note(|record| record.replica = Some(Arc::clone(lease.replica())));
+            let failure = match self.attempt(lease.replica(), &call).await {
+                Ok(brought) => return Ok(hand_over(brought, lease, call)),
+                Err(failure) => failure,
+            };
+            judge(lease.replica(), &failure);
+            let again = !tried_elsewhere && !matches!(failure, Failure::Final(_));
+            let next = again
+                .then(|| target.route().pool.pick(call.probe.prefix(), Some(lease.replica()), Instant::now()).ok())
+                .flatten();
+            match next {
+                Some(next) => {
+                    tried_elsewhere = true;
+                    lease = next;
+                }
+                None => {
+                    let cause = failure.cause();
+                    call.tap.note(|record| record.cause = cause);
+                    return Err((failure.into_refusal(), call));
+                }
+            }
+        }
+    }
+
+    /// One replica, one try.
+    async fn attempt(&self, replica: &Arc<Replica>, call: &Call) -> Result<Brought, Failure> {
+        let limit = self.timeouts.first_byte;
+        tokio::time::timeout(limit, Box::pin(self.exchange(replica, call))).await.unwrap_or_else(|_| {
+            replica.failed(Instant::now());
+            Err(Failure::Final(Refusal::UpstreamTimeout { limit }))
+        })
+    }
+
+    async fn exchange(&self, replica: &Arc<Replica>, call: &Call) -> Result<Brought, Failure> {
+        let exchange = self.send(replica, call).await?;
+        match &call.probe.ask {
+            Ask::Chat { streaming: Some(streaming) } => open_stream(exchange, streaming, call).await,
+            Ask::Chat { streaming: None } | Ask::Embeddings { .. } => bring_whole(exchange, call).await,
+        }
+    }
+
+    /// Sends the request and waits for a good head.
+    async fn send(&self, replica: &Arc<Replica>, call: &Call) -> Result<Exchange, Failure> {
+        let pieces = pieces(replica, call);
+        let mut link = self.links.take(replica).await.map_err(unlinked)?;
+        let mut sent = link.send(request(replica, call, pieces.clone())).await;
+        if sent.is_err() && link.used {
+            // The replica closed an idle connection just as it was taken: that says nothing about the replica.
+            link = self.links.open(replica).await.map_err(unlinked)?;
+            sent = link.send(request(replica, call, pieces)).await;
+        }
+        let (head, body) = sent.map_err(|error| Failure::Bad(format!("no answer: {error}")))?.into_parts();
+        let mut exchange = Exchange::new(link, body, Arc::clone(&self.links), Arc::clone(replica), self.timeouts.idle);
+        if head.status != StatusCode::OK {
+            let body = exchange.collect(MAX_ERROR_BYTES).await.unwrap_or_default();
+            return Err(refused(head.status, &head.headers, &body));
+        }
+        let is_stream = media_type(&head.headers) == "text/event-stream";
+        if call.probe.is_stream() != is_stream || head.headers.contains_key(header::CONTENT_ENCODING) {
+            return Err(Failure::Bad(format!("an answer of type {}", media_type(&head.headers))));
+        }
+        Ok(exchange)
+    }
+}
+
+async fn bring_whole(mut exchange: Exchange, call: &Call) -> Result<Brought, Failure> {
+    let whole = exchange.collect(MAX_ANSWER_BYTES).await.map_err(|error| match error {
+        CollectError::Broken(Broken::Stalled(limit)) => Failure::Final(Refusal::UpstreamTimeout { limit }),
+        other => Failure::Bad(other.to_string()),
+    })?;
+    let mut meter = Meter::new(call.probe.prompt_bytes());
+    let model = &call.probe.model;
+    let put_right = match call.probe.ask {
+        Ask::Chat { .. } => chat::put_right(&whole, model, &mut meter),
+        Ask::Embeddings { encoding, dimensions } => {
+            embeddings::put_right(&whole, model, encoding, dimensions, &mut meter)
+        }
+    };
+    put_right.map(|answer| Brought::Whole(answer, meter)).map_err(nonsense)
+}
+
+/// Waits for the first event, so that whatever fails before it is an error with a status of its own.
+async fn open_stream(mut exchange: Exchange, streaming: &Streaming, call: &Call) -> Result<Brought, Failure> {
+    let mut stream = ChatStream::new(&call.probe.model, streaming, call.probe.prompt_bytes());
+    loop {
+        let written = match exchange.data().await {
+            Some(Ok(data)) => stream.pass(data),
+            Some(Err(Broken::Stalled(limit))) => {
+                return Err(Failure::Final(Refusal::UpstreamTimeout { limit }));
+            }
+            Some(Err(error)) => return Err(Failure::Bad(error.to_string())),
+            None => stream.end(),
+        };
+        let (written, broken) = match written {
+            Ok(written) => (written, None),
+            Err(error) => (stream.take_written(), Some(error)),
+        };
+        match broken {
+            // What was whole goes out first, and the stream breaks behind it.
+            _ if !written.is_empty() => {
+                return Ok(Brought::Stream(Box::new(StreamBody::new(written, broken, exchange, stream))));
+            }
+            Some(error) => return Err(nonsense(error)),
+            None => {}
+        }
+    }
+}
+
+fn hand_over(brought: Brought, lease: Lease, mut call: Call) -> Answer {
+    call.tap.first_byte();
+    lease.replica().succeeded();
+    match brought {
+        Brought::Whole(bytes, meter) => {
+            call.tap.meter(&meter);
+            Answer { form: Form::Json, body: AnswerBody::whole(bytes, call.tap) }
+        }
+        Brought::Stream(mut stream) => {
+            call.tap.note(|record| record.streamed = true);
+            stream.begin(lease, call.tap, call.dress);
+            Answer { form: Form::EventStream, body: AnswerBody::Stream(stream) }
+        }
+    }
+}
+
+fn judge(replica: &Replica, failure: &Failure) {
+    match failure {
+        Failure::Unreachable(cause) => {
+            if replica.unreachable() {
+                tracing::warn!(replica.name = %replica.name, cause, "replica {} cannot be reached", replica.name);
+            }
+        }
+        Failure::Bad(_) => replica.failed(Instant::now()),
+        Failure::Busy { .. } | Failure::Final(_) => {}
+    }
+}
+
+fn unlinked(error: Unlinked) -> Failure {
+    match error {
+        Unlinked::Connect(error) => Failure::Unreachable(error.to_string()),
+        Unlinked::Handshake(error) => Failure::Bad(error.to_string()),
+    }
+}
+
+fn nonsense(error: Nonsense) -> Failure {
+    match error {
+        Nonsense::Ignored(param) => {
+            Failure::Final(Refusal::Invalid { param: param.into(), why: "is not supported by this model".into() })
+        }
+        other @ (Nonsense::NotJson(_) | Nonsense::Unexpected(_) | Nonsense::Reported(_)) => {
+            Failure::Bad(other.to_string())
+        }
+    }
+}
+
+/// What a status other than 200 means.
+fn refused(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Failure {
+    let rejection = match status {
+        StatusCode::BAD_REQUEST => Rejection::BadRequest,
+        StatusCode::PAYLOAD_TOO_LARGE => Rejection::TooLarge,
+        StatusCode::UNPROCESSABLE_ENTITY => Rejection::Unprocessable,
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+            let seconds = headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+            return Failure::Busy { retry_after_secs: seconds };
+        }
+        status if status.is_server_error() => {
+            return Failure::Bad(format!("status {}: {}", status.as_u16(), upstream_error::message(body)));
+        }
+        status => {
+            let cause = format!("status {}: {}", status.as_u16(), upstream_error::message(body));
+            return Failure::Final(Refusal::BadGateway { cause });
+        }
+    };
+    let error = upstream_error::read(body);
+    let message = if error.message.is_empty() { "the model refused the request".into() } else { error.message };
+    Failure::Final(Refusal::Rejected {
+        status: rejection,
+        message,
+        param: error.param,
+        context_length: error.context_length,
+    })
+}
+
+fn pieces(replica: &Replica, call: &Call) -> Vec<Bytes> {
+    let edits = call.probe.upstream_edits(&replica.upstream.model, replica.upstream.continuous_usage);
+    if call.probe.body.len() < COPY_BELOW {
+        return vec![edits.apply(&call.probe.body)];
+    }
+    edits.pieces(&call.probe.body)
+}
+
+const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("forebay/", env!("CARGO_PKG_VERSION")));
+
+fn request(replica: &Replica, call: &Call, pieces: Vec<Bytes>) -> Request<Outgoing> {
+    let route = match call.probe.ask {
+        Ask::Chat { .. } => "/chat/completions",
+        Ask::Embeddings { .. } => "/embeddings",
+    };
+    let mut request = Request::new(Outgoing::new(pieces));
+    *request.method_mut() = http::Method::POST;
+    let path = [&replica.address.path, route].concat();
+    *request.uri_mut() = path.parse().expect("an address was checked when it was configured");
+    let headers = request.headers_mut();
+    headers.clone_from(&call.headers);
+    let value = |text: &str| HeaderValue::from_str(text).ok();
+    if let Some(host) = value(&replica.address.authority) {
+        headers.insert(header::HOST, host);
+    }
+    headers.insert(header::CONTENT_TYPE, JSON);
+    headers.insert(header::USER_AGENT, USER_AGENT);
+    if let Some(id) = value(call.request.as_str()) {
+        headers.insert(X_REQUEST_ID, id);
+    }
+    if let Some(mut key) = replica.upstream.api_key.as_ref().and_then(|key| value(&format!("Bearer {key}"))) {
+        key.set_sensitive(true);
+        headers.insert(header::AUTHORIZATION, key);
+    }
+    request
+}
+
+/// The media type without its parameters.
+fn media_type(headers: &HeaderMap) -> &str {
+    let whole = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
+    whole.split(';').next().unwrap_or("").trim()
+}

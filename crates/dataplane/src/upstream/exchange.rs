@@ -1,0 +1,163 @@
+//! One answer on its way back from a replica.
+
+use super::link::Link;
+use super::links::Links;
+use bytes::Bytes;
+use fleet::Replica;
+use http_body::Body;
+use hyper::body::Incoming;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+/// How long an engine may take to end an answer whose last event it has sent.
+const DRAIN_TIME: Duration = Duration::from_secs(1);
+
+/// Reads the body of an answer. Dropped before its end, it closes the connection, and the replica stops working.
+pub struct Exchange {
+    link: Option<Link>,
+    body: Incoming,
+    links: Arc<Links>,
+    replica: Arc<Replica>,
+    patience: Patience,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Broken {
+    #[error("the connection broke: {0}")]
+    Connection(#[from] hyper::Error),
+    #[error("nothing came for {0:?}")]
+    Stalled(Duration),
+}
+
+impl Exchange {
+    pub fn new(link: Link, body: Incoming, links: Arc<Links>, replica: Arc<Replica>, idle_timeout: Duration) -> Self {
+        Self { link: Some(link), body, links, replica, patience: Patience::new(idle_timeout) }
+    }
+
+    pub fn replica(&self) -> &Arc<Replica> {
+        &self.replica
+    }
+
+    pub fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+        loop {
+            let polled = match self.poll_body() {
+                Poll::Pending => {
+                    if let Some(link) = &mut self.link {
+                        link.drive(cx);
+                    }
+                    self.poll_body()
+                }
+                ready @ Poll::Ready(_) => ready,
+            };
+            match polled {
+                Poll::Pending => {
+                    return self.patience.poll(cx).map(|limit| Some(Err(Broken::Stalled(limit))));
+                }
+                Poll::Ready(None) => {
+                    self.give_back(cx);
+                    return Poll::Ready(None);
+                }
+                Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(error.into()))),
+                Poll::Ready(Some(Ok(frame))) => {
+                    self.patience.restart();
+                    if let Ok(data) = frame.into_data() {
+                        return Poll::Ready(Some(Ok(data)));
+                    }
+                }
+            }
+        }
+    }
+
+    pub async fn data(&mut self) -> Option<Result<Bytes, Broken>> {
+        std::future::poll_fn(|cx| self.poll_data(cx)).await
+    }
+
+    /// The whole body, unless it has more than `limit` bytes.
+    pub async fn collect(&mut self, limit: usize) -> Result<Bytes, CollectError> {
+        let Some(first) = self.data().await.transpose()? else {
+            return Ok(Bytes::new());
+        };
+        let Some(second) = self.data().await.transpose()? else {
+            return Ok(first);
+        };
+        let mut whole = Vec::with_capacity(2 * (first.len() + second.len()));
+        whole.extend_from_slice(&first);
+        whole.extend_from_slice(&second);
+        while let Some(more) = self.data().await.transpose()? {
+            if whole.len() + more.len() > limit {
+                return Err(CollectError::TooLarge(limit));
+            }
+            whole.extend_from_slice(&more);
+        }
+        Ok(whole.into())
+    }
+
+    /// Reads what little may be left, so that the connection can be used again, without anyone waiting for it.
+    pub fn drain(mut self) {
+        if let Poll::Ready(end) = self.poll_data(&mut Context::from_waker(Waker::noop()))
+            && end.is_none_or(|data| data.is_err())
+        {
+            return;
+        }
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                let ended = async { while let Some(Ok(_)) = self.data().await {} };
+                let _ = tokio::time::timeout(DRAIN_TIME, ended).await;
+            });
+        }
+    }
+
+    /// The body only moves when the link is driven, and that wakes us: its own waker would wake us twice.
+    fn poll_body(&mut self) -> Poll<Option<Result<http_body::Frame<Bytes>, hyper::Error>>> {
+        Pin::new(&mut self.body).poll_frame(&mut Context::from_waker(Waker::noop()))
+    }
+
+    fn give_back(&mut self, cx: &mut Context<'_>) {
+        if let Some(mut link) = self.link.take()
+            && link.is_ready(cx)
+        {
+            self.links.give_back(&self.replica, link);
+        }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum CollectError {
+    #[error(transparent)]
+    Broken(#[from] Broken),
+    #[error("the answer has more than {0} bytes")]
+    TooLarge(usize),
+}
+
+/// A limit on silence. The timer is set anew only when it fires, not with every piece that comes.
+struct Patience {
+    limit: Duration,
+    last: Instant,
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl Patience {
+    fn new(limit: Duration) -> Self {
+        Self { limit, last: Instant::now(), timer: None }
+    }
+
+    fn restart(&mut self) {
+        self.last = Instant::now();
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Duration> {
+        let deadline = self.last + self.limit;
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+        while timer.as_mut().poll(cx).is_ready() {
+            if deadline <= Instant::now() {
+                return Poll::Ready(self.limit);
+            }
+            timer.as_mut().reset(deadline);
+        }
+        Poll::Pending
+    }
+}

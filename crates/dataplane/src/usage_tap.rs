@@ -1,0 +1,118 @@
+//! What a request leaves behind: one record, whatever way it ends.
+//!
+//! A tap is opened when a request comes in and travels with it into the body of the answer. It settles when the
+//! answer is whole, or when it is dropped, so no exit can forget it.
+
+use crate::answer::Meter;
+use domain::usage::{Certainty, Tokens};
+use domain::{Caller, RequestId, Timestamp};
+use fleet::{Replica, Route};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Takes the record of every request. It must not wait.
+pub trait Sink: Send + Sync {
+    fn settle(&self, record: &Record);
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Served,
+    /// Refused with this code before a byte was sent.
+    Refused {
+        status: u16,
+        code: &'static str,
+    },
+    /// Broken with this code after the first byte.
+    Broken {
+        code: &'static str,
+    },
+    ClientGone,
+}
+
+#[derive(Debug)]
+pub struct Record {
+    pub request: RequestId,
+    pub client_request: Option<Box<str>>,
+    /// Which part of the surface it came to, such as `chat`.
+    pub route: &'static str,
+    pub caller: Option<Arc<Caller>>,
+    pub model: Option<Arc<Route>>,
+    pub replica: Option<Arc<Replica>>,
+    pub streamed: bool,
+    pub started_at: Timestamp,
+    pub first_byte: Option<Duration>,
+    pub duration: Duration,
+    pub outcome: Outcome,
+    pub tokens: Tokens,
+    pub certainty: Certainty,
+    /// What went wrong, in words that only we read.
+    pub cause: Option<String>,
+}
+
+pub struct UsageTap {
+    sink: Arc<dyn Sink>,
+    started: Instant,
+    record: Option<Box<Record>>,
+}
+
+impl UsageTap {
+    pub fn open(sink: Arc<dyn Sink>, request: RequestId, route: &'static str, now: Timestamp) -> Self {
+        let record = Record {
+            request,
+            client_request: None,
+            route,
+            caller: None,
+            model: None,
+            replica: None,
+            streamed: false,
+            started_at: now,
+            first_byte: None,
+            duration: Duration::ZERO,
+            outcome: Outcome::ClientGone,
+            tokens: Tokens::default(),
+            certainty: Certainty::Void,
+            cause: None,
+        };
+        Self { sink, started: Instant::now(), record: Some(Box::new(record)) }
+    }
+
+    /// Fills in what has become known. Nothing happens once the tap has settled.
+    pub fn note(&mut self, fill: impl FnOnce(&mut Record)) {
+        if let Some(record) = &mut self.record {
+            fill(record);
+        }
+    }
+
+    /// The first byte of the answer is about to leave.
+    pub fn first_byte(&mut self) {
+        let elapsed = self.started.elapsed();
+        self.note(|record| {
+            record.first_byte.get_or_insert(elapsed);
+        });
+    }
+
+    pub fn meter(&mut self, meter: &Meter) {
+        let (tokens, certainty) = meter.tokens();
+        self.note(|record| (record.tokens, record.certainty) = (tokens, certainty));
+    }
+
+    pub fn settle(&mut self, outcome: Outcome) {
+        self.note(|record| record.outcome = outcome);
+        self.close();
+    }
+
+    fn close(&mut self) {
+        if let Some(mut record) = self.record.take() {
+            record.duration = self.started.elapsed();
+            self.sink.settle(&record);
+        }
+    }
+}
+
+impl Drop for UsageTap {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

@@ -1,0 +1,102 @@
+//! A circuit breaker: a replica whose answers keep failing is left alone for a while.
+//!
+//! A plain function of outcomes and moments. Whether a replica can be reached at all is told by its health; this is
+//! for those that answer, but badly.
+
+use std::time::{Duration, Instant};
+
+/// Failures in a row that open the breaker.
+const FAILURES: u32 = 5;
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+#[derive(Debug, Default)]
+pub struct Breaker {
+    failures: u32,
+    open: Option<Open>,
+}
+
+#[derive(Debug)]
+struct Open {
+    until: Instant,
+    pause: Duration,
+    /// One call is trying whether the replica has recovered.
+    trial: bool,
+}
+
+impl Breaker {
+    /// Whether a call may be sent now. After the pause, one may: the trial.
+    pub fn admits(&mut self, now: Instant) -> bool {
+        match &mut self.open {
+            None => true,
+            Some(open) if now < open.until => false,
+            Some(open) => !std::mem::replace(&mut open.trial, true),
+        }
+    }
+
+    /// Whether calls are let through without asking for a trial.
+    pub fn is_closed(&self) -> bool {
+        self.open.is_none()
+    }
+
+    pub fn succeeded(&mut self) {
+        self.failures = 0;
+        self.open = None;
+    }
+
+    pub fn failed(&mut self, now: Instant) {
+        self.failures = self.failures.saturating_add(1);
+        let pause = match &self.open {
+            Some(open) if open.trial => (open.pause * 2).min(LONGEST_PAUSE),
+            Some(_) => return,
+            None if self.failures >= FAILURES => FIRST_PAUSE,
+            None => return,
+        };
+        self.open = Some(Open { until: now + pause, pause, trial: false });
+    }
+
+    /// A trial that ended without a verdict, such as a client that left, gives its place back.
+    pub fn undecided(&mut self) {
+        if let Some(open) = &mut self.open {
+            open.trial = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_opens_after_five_failures_and_tries_again_after_a_growing_pause() {
+        let start = Instant::now();
+        let at = |millis| start + Duration::from_millis(millis);
+        let mut breaker = Breaker::default();
+        for _ in 0..4 {
+            breaker.failed(start);
+        }
+        assert!(breaker.admits(start));
+        breaker.failed(start);
+        assert!(!breaker.admits(at(999)));
+        assert!(breaker.admits(at(1_000)), "the trial");
+        assert!(!breaker.admits(at(1_000)), "one trial at a time");
+        breaker.failed(at(1_000));
+        assert!(!breaker.admits(at(2_999)));
+        assert!(breaker.admits(at(3_000)));
+        breaker.undecided();
+        assert!(breaker.admits(at(3_000)));
+        breaker.succeeded();
+        assert!(breaker.admits(at(3_000)) && breaker.admits(at(3_000)));
+    }
+
+    #[test]
+    fn a_success_forgets_the_failures_before_it() {
+        let now = Instant::now();
+        let mut breaker = Breaker::default();
+        for _ in 0..20 {
+            breaker.failed(now);
+            breaker.succeeded();
+        }
+        assert!(breaker.admits(now));
+    }
+}

@@ -1,0 +1,156 @@
+//! Asks replicas how they are.
+//!
+//! Engines say so at `/health`. One that has no such route but answers at all is taken to be up: hosted services
+//! have none. The loop looks at the whole table each round, so a reload needs no word to it.
+
+use crate::connect::Connector;
+use crate::replica::{Health, Replica};
+use crate::routes::Routes;
+use bytes::Bytes;
+use http::{Request, StatusCode, header};
+use http_body_util::Empty;
+use hyper_util::rt::TokioIo;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::task::JoinSet;
+
+const PERIOD: Duration = Duration::from_secs(2);
+/// SGLang generates a token for its answer and may take 20 s to give up on itself.
+const PATIENCE: Duration = Duration::from_secs(25);
+const ROUND: Duration = Duration::from_millis(250);
+/// Bad answers in a row that put a replica down; one that refuses to connect is down at once.
+const BAD_ANSWERS: u32 = 2;
+const MAX_PROBES: usize = 256;
+
+/// What one probe found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Finding {
+    Well,
+    Unwell,
+    Unreachable,
+}
+
+/// How a replica stands after a probe: its health, and how many bad answers in a row led there.
+fn judge(before: Health, bad_answers: u32, finding: Finding) -> (Health, u32) {
+    match finding {
+        Finding::Well => (Health::Up, 0),
+        Finding::Unreachable => (Health::Down, 0),
+        Finding::Unwell if bad_answers + 1 >= BAD_ANSWERS || before == Health::Unknown => (Health::Down, 0),
+        Finding::Unwell => (before, bad_answers + 1),
+    }
+}
+
+#[derive(Default)]
+struct Watched {
+    asked_at: Option<Instant>,
+    asking: bool,
+    bad_answers: u32,
+}
+
+/// Probes every replica of the table, for ever.
+pub async fn watch(routes: Routes, connector: Connector) {
+    let mut watched: HashMap<usize, Watched> = HashMap::new();
+    let mut probes = JoinSet::new();
+    loop {
+        let present: HashMap<usize, Arc<Replica>> =
+            routes.table().replicas().map(|(_, replica)| (identity(replica), Arc::clone(replica))).collect();
+        watched.retain(|replica, _| present.contains_key(replica));
+        for (key, replica) in present {
+            let state = watched.entry(key).or_default();
+            let due = state.asked_at.is_none_or(|at| at.elapsed() >= PERIOD);
+            if due && !state.asking && probes.len() < MAX_PROBES {
+                state.asking = true;
+                state.asked_at = Some(Instant::now());
+                let connector = connector.clone();
+                probes.spawn(async move { (ask(&replica, &connector).await, replica) });
+            }
+        }
+        let pause = tokio::time::sleep(ROUND);
+        tokio::pin!(pause);
+        loop {
+            tokio::select! {
+                () = &mut pause => break,
+                Some(Ok((finding, replica))) = probes.join_next() => {
+                    if let Some(state) = watched.get_mut(&identity(&replica)) {
+                        state.asking = false;
+                        note(&replica, state, finding);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A replica is the same one as long as the table keeps it.
+fn identity(replica: &Arc<Replica>) -> usize {
+    Arc::as_ptr(replica).addr()
+}
+
+fn note(replica: &Replica, state: &mut Watched, finding: Finding) {
+    let (health, bad_answers) = judge(replica.health(), state.bad_answers, finding);
+    state.bad_answers = bad_answers;
+    if replica.set_health(health) {
+        match health {
+            Health::Down => tracing::warn!(replica.name = %replica.name, "replica {} is down", replica.name),
+            Health::Up => tracing::info!(replica.name = %replica.name, "replica {} is up", replica.name),
+            Health::Unknown => {}
+        }
+    }
+}
+
+async fn ask(replica: &Replica, connector: &Connector) -> Finding {
+    match tokio::time::timeout(PATIENCE, request(replica, connector)).await {
+        Ok(finding) => finding,
+        Err(_) => Finding::Unwell,
+    }
+}
+
+async fn request(replica: &Replica, connector: &Connector) -> Finding {
+    let Ok(stream) = connector.connect(&replica.address).await else {
+        return Finding::Unreachable;
+    };
+    let Ok((mut sender, connection)) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await else {
+        return Finding::Unwell;
+    };
+    let mut request = Request::get(replica.upstream.health_path.as_str())
+        .header(header::HOST, replica.address.authority.as_str())
+        .header(header::USER_AGENT, "forebay-probe");
+    if let Some(key) = &replica.upstream.api_key {
+        request = request.header(header::AUTHORIZATION, format!("Bearer {key}"));
+    }
+    let Ok(request) = request.body(Empty::<Bytes>::new()) else {
+        return Finding::Unwell;
+    };
+    let answer = async { sender.send_request(request).await.map(|answer| answer.status()) };
+    tokio::select! {
+        biased;
+        status = answer => match status {
+            Ok(status) if means_well(status) => Finding::Well,
+            _ => Finding::Unwell,
+        },
+        _ = connection => Finding::Unwell,
+    }
+}
+
+/// Anything but a failure of its own: 404 and 401 come from servers that have no such route.
+fn means_well(status: StatusCode) -> bool {
+    !status.is_server_error() && status != StatusCode::TOO_MANY_REQUESTS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_bad_answer_is_forgiven_and_a_refused_connection_is_not() {
+        use Finding::{Unreachable, Unwell, Well};
+        assert_eq!(judge(Health::Unknown, 0, Well), (Health::Up, 0));
+        assert_eq!(judge(Health::Unknown, 0, Unwell), (Health::Down, 0));
+        assert_eq!(judge(Health::Up, 0, Unwell), (Health::Up, 1));
+        assert_eq!(judge(Health::Up, 1, Unwell), (Health::Down, 0));
+        assert_eq!(judge(Health::Up, 0, Unreachable), (Health::Down, 0));
+        assert_eq!(judge(Health::Down, 0, Unwell), (Health::Down, 1));
+        assert_eq!(judge(Health::Down, 0, Well), (Health::Up, 0));
+    }
+}

@@ -1,0 +1,141 @@
+//! One model server: where it is, how it is, and how busy it is.
+
+use crate::breaker::Breaker;
+use domain::model::Upstream;
+use http::uri::{Authority, PathAndQuery, Scheme};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::time::Instant;
+
+/// Where a replica listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Address {
+    pub host: String,
+    pub port: u16,
+    pub tls: bool,
+    /// Host and port as the `Host` header wants them.
+    pub authority: String,
+    /// Before `/chat/completions`, such as `/v1`.
+    pub path: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not an address such as http://127.0.0.1:9001/v1")]
+pub struct BadAddress(String);
+
+impl Address {
+    pub fn parse(url: &str) -> Result<Self, BadAddress> {
+        let bad = || BadAddress(url.chars().take(200).collect());
+        let uri: http::Uri = url.parse().map_err(|_| bad())?;
+        let tls = match uri.scheme() {
+            Some(scheme) if *scheme == Scheme::HTTP => false,
+            Some(scheme) if *scheme == Scheme::HTTPS => true,
+            _ => return Err(bad()),
+        };
+        let authority: &Authority = uri.authority().ok_or_else(bad)?;
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
+        let port = authority.port_u16().unwrap_or(if tls { 443 } else { 80 });
+        let path = uri.path_and_query().map_or("", PathAndQuery::path).trim_end_matches('/').to_owned();
+        Ok(Self { host, port, tls, authority: authority.as_str().to_owned(), path })
+    }
+}
+
+/// What the last probe, or the last attempt to connect, said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Health {
+    /// Nobody has asked yet; calls may try.
+    Unknown,
+    Up,
+    Down,
+}
+
+#[derive(Debug)]
+pub struct Replica {
+    /// Shown in records of usage, in metrics and in logs.
+    pub name: Box<str>,
+    pub address: Address,
+    pub upstream: Upstream,
+    health: AtomicU8,
+    in_flight: AtomicU32,
+    breaker: Mutex<Breaker>,
+}
+
+impl Replica {
+    pub fn new(name: &str, upstream: Upstream) -> Result<Self, BadAddress> {
+        Ok(Self {
+            name: name.into(),
+            address: Address::parse(&upstream.url)?,
+            upstream,
+            health: AtomicU8::new(Health::Unknown as u8),
+            in_flight: AtomicU32::new(0),
+            breaker: Mutex::default(),
+        })
+    }
+
+    pub fn health(&self) -> Health {
+        match self.health.load(Ordering::Relaxed) {
+            0 => Health::Unknown,
+            1 => Health::Up,
+            _ => Health::Down,
+        }
+    }
+
+    /// Tells whether this is news.
+    pub fn set_health(&self, health: Health) -> bool {
+        self.health.swap(health as u8, Ordering::Relaxed) != health as u8
+    }
+
+    pub fn in_flight(&self) -> u32 {
+        self.in_flight.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn has_room(&self) -> bool {
+        self.upstream.max_in_flight.is_none_or(|most| self.in_flight() < most)
+    }
+
+    /// Takes a place, unless the cap is reached.
+    pub(crate) fn enter(&self) -> bool {
+        let most = self.upstream.max_in_flight.unwrap_or(u32::MAX);
+        self.in_flight.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |now| (now < most).then(|| now + 1)).is_ok()
+    }
+
+    pub(crate) fn leave(&self) {
+        self.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn breaker<T>(&self, change: impl FnOnce(&mut Breaker) -> T) -> T {
+        change(&mut self.breaker.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+
+    /// An answer that speaks for the replica.
+    pub fn succeeded(&self) {
+        self.breaker(Breaker::succeeded);
+    }
+
+    /// An answer, or the lack of one, that speaks against it.
+    pub fn failed(&self, now: Instant) {
+        self.breaker(|breaker| breaker.failed(now));
+    }
+
+    /// Nobody answers at its address: no call is sent there until a probe says otherwise.
+    pub fn unreachable(&self) -> bool {
+        self.set_health(Health::Down)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_with_their_defaults() {
+        let address = Address::parse("https://models.example/v1/").unwrap();
+        assert_eq!((address.host.as_str(), address.port, address.tls), ("models.example", 443, true));
+        assert_eq!(address.path, "/v1");
+        let address = Address::parse("http://[::1]:9001").unwrap();
+        assert_eq!((address.host.as_str(), address.port, address.path.as_str()), ("::1", 9001, ""));
+        for bad in ["", "127.0.0.1:80", "ftp://x/v1", "http://"] {
+            assert!(Address::parse(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! What every command has at hand: the store, the defaults, the moment, and how to show its result.
+
+use super::output::{self, Shown};
+use control::{Author, Refusal};
+use domain::Timestamp;
+use domain::workspace::Limits;
+use std::time::{SystemTime, UNIX_EPOCH};
+use store::{Page, Store};
+
+pub(super) struct Desk<'a> {
+    pub(super) store: &'a Store,
+    pub(super) defaults: &'a Limits,
+    pub(super) author: Author,
+    pub(super) now: Timestamp,
+    json: bool,
+}
+
+impl<'a> Desk<'a> {
+    pub(super) fn new(store: &'a Store, defaults: &'a Limits, json: bool) -> anyhow::Result<Self> {
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH)?;
+        let now = Timestamp::from_millis(i64::try_from(since_1970.as_millis())?);
+        Ok(Self { store, defaults, author: Author::CommandLine, now, json })
+    }
+
+    pub(super) fn show<T: Shown>(&self, record: &T) -> anyhow::Result<String> {
+        if self.json { output::record_as_json(record) } else { output::record_as_lines(record) }
+    }
+
+    pub(super) fn show_list<T: Shown>(&self, records: &[T]) -> anyhow::Result<String> {
+        if self.json { output::list_as_json(records) } else { output::list_as_table(records) }
+    }
+
+    /// What is left to say of something that is gone.
+    pub(super) fn show_deleted(&self, id: &str) -> anyhow::Result<String> {
+        if self.json {
+            output::record_as_json(&output::Deleted { id, deleted: true })
+        } else {
+            Ok(format!("deleted {id}\n"))
+        }
+    }
+}
+
+/// Reads a list to its end, page by page.
+pub(super) async fn whole_list<T>(
+    read: impl AsyncFn(Page<'_>) -> Result<Vec<T>, Refusal>,
+    id: impl Fn(&T) -> &str,
+) -> Result<Vec<T>, Refusal> {
+    let mut all: Vec<T> = Vec::new();
+    loop {
+        let cursor = all.last().map(|last| id(last).to_owned()).unwrap_or_default();
+        let page = read(Page::after(&cursor, Page::MAX_LIMIT)).await?;
+        let is_last = u32::try_from(page.len()).is_ok_and(|count| count < Page::MAX_LIMIT);
+        all.extend(page);
+        if is_last {
+            return Ok(all);
+        }
+    }
+}

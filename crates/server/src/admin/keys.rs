@@ -1,0 +1,186 @@
+//! `forebay admin keys …`
+
+use super::desk::{Desk, whole_list};
+use super::output::Shown;
+use anyhow::bail;
+use control::keys::{self, Wish};
+use domain::{ApiKey, KeyId, KeyState, Timestamp, UserId, WorkspaceId};
+use serde::Serialize;
+
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Verb {
+    /// Create a key; its text is printed once.
+    Create(NewKeyFlags),
+    /// List the keys of a workspace.
+    List {
+        #[arg(long, value_name = "ID", value_parser = WorkspaceId::parse)]
+        workspace: WorkspaceId,
+    },
+    /// End a key for good.
+    Revoke(Choice),
+    /// Stop a key until it is enabled again.
+    Disable(Choice),
+    /// Let a disabled key work again.
+    Enable(Choice),
+    /// Let a key expire now.
+    Expire(Choice),
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct NewKeyFlags {
+    #[arg(long, value_name = "ID", value_parser = WorkspaceId::parse)]
+    workspace: WorkspaceId,
+    #[arg(long)]
+    name: String,
+    /// When the key stops working, such as 2030-01-31T12:00:00Z; default: never.
+    #[arg(long, value_name = "TIME", value_parser = Timestamp::parse)]
+    expires_at: Option<Timestamp>,
+    /// Calls per minute; default: only the workspace's limit.
+    #[arg(long, value_name = "N")]
+    requests_per_minute: Option<u64>,
+    /// Tokens per minute; default: only the workspace's limit.
+    #[arg(long, value_name = "N")]
+    tokens_per_minute: Option<u64>,
+}
+
+/// Which key: its id, or its name in a workspace.
+#[derive(Debug, clap::Args)]
+pub(super) struct Choice {
+    /// The key's id, `key_…`.
+    #[arg(value_name = "ID", value_parser = KeyId::parse, required_unless_present_any = ["key", "name"])]
+    positional: Option<KeyId>,
+    /// The same as a flag.
+    #[arg(long, visible_alias = "id", value_name = "ID", value_parser = KeyId::parse, conflicts_with = "positional")]
+    key: Option<KeyId>,
+    /// The name of a key of the workspace, when only one that still counts has it.
+    #[arg(long, requires = "workspace", conflicts_with_all = ["positional", "key"])]
+    name: Option<String>,
+    /// The workspace that the key belongs to; may be left out beside an id.
+    #[arg(long, value_name = "ID", value_parser = WorkspaceId::parse)]
+    workspace: Option<WorkspaceId>,
+}
+
+impl Choice {
+    async fn find(self, desk: &Desk<'_>) -> anyhow::Result<ApiKey> {
+        if let (Some(name), Some(workspace)) = (&self.name, &self.workspace) {
+            return find_by_name(desk, workspace, name).await;
+        }
+        let Some(id) = self.positional.or(self.key) else { bail!("no key is named") };
+        let key = keys::show(desk.store, &id).await?;
+        match &self.workspace {
+            Some(workspace) if *workspace != key.workspace => bail!("there is no key `{id}` in `{workspace}`"),
+            Some(_) | None => Ok(key),
+        }
+    }
+}
+
+/// Names need not be unique, and revoked keys keep theirs: those that are not revoked come first.
+async fn find_by_name(desk: &Desk<'_>, workspace: &WorkspaceId, name: &str) -> anyhow::Result<ApiKey> {
+    let mut named = list(desk, workspace).await?;
+    named.retain(|key| key.name == name);
+    if named.iter().any(|key| key.revoked_at.is_none()) {
+        named.retain(|key| key.revoked_at.is_none());
+    }
+    match <[ApiKey; 1]>::try_from(named) {
+        Ok([key]) => Ok(key),
+        Err(none) if none.is_empty() => bail!("there is no key called `{name}` in `{workspace}`"),
+        Err(many) => bail!("{} keys of `{workspace}` are called `{name}`: name one by its id", many.len()),
+    }
+}
+
+async fn list(desk: &Desk<'_>, workspace: &WorkspaceId) -> anyhow::Result<Vec<ApiKey>> {
+    let read = async |page: store::Page<'_>| keys::list(desk.store, workspace, page).await;
+    Ok(whole_list(read, |key| key.id.as_str()).await?)
+}
+
+/// As `/api/workspaces/{id}/keys` shows it; a new key has its text, once.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct View {
+    id: KeyId,
+    name: String,
+    prefix: String,
+    state: KeyState,
+    created_at: Timestamp,
+    created_by: Option<UserId>,
+    expires_at: Option<Timestamp>,
+    last_used_at: Option<Timestamp>,
+    requests_per_minute: Option<u64>,
+    tokens_per_minute: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
+}
+
+impl Shown for View {
+    const COLUMNS: &'static [&'static str] = &[
+        "id",
+        "name",
+        "prefix",
+        "state",
+        "createdAt",
+        "expiresAt",
+        "lastUsedAt",
+        "requestsPerMinute",
+        "tokensPerMinute",
+        "key",
+    ];
+}
+
+impl View {
+    fn new(key: ApiKey, now: Timestamp) -> Self {
+        Self {
+            prefix: key.masked(),
+            state: key.state(now),
+            id: key.id,
+            name: key.name,
+            created_at: key.created_at,
+            created_by: key.created_by,
+            expires_at: key.expires_at,
+            last_used_at: key.last_used_at,
+            requests_per_minute: key.requests_per_minute,
+            tokens_per_minute: key.tokens_per_minute,
+            key: None,
+        }
+    }
+}
+
+pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> anyhow::Result<String> {
+    let Desk { store, author, now, .. } = desk;
+    let changed = match verb {
+        Verb::Create(flags) => return create(desk, &flags).await,
+        Verb::List { workspace } => {
+            control::workspaces::show(store, &workspace).await?;
+            let found = list(desk, &workspace).await?;
+            return desk.show_list(&found.into_iter().map(|key| View::new(key, *now)).collect::<Vec<_>>());
+        }
+        Verb::Revoke(choice) => {
+            let key = choice.find(desk).await?;
+            keys::revoke(store, author, &key.workspace, &key.id, *now).await?
+        }
+        Verb::Disable(choice) => {
+            let key = choice.find(desk).await?;
+            keys::disable(store, author, &key.workspace, &key.id, *now).await?
+        }
+        Verb::Enable(choice) => {
+            let key = choice.find(desk).await?;
+            keys::enable(store, author, &key.workspace, &key.id, *now).await?
+        }
+        Verb::Expire(choice) => {
+            let key = choice.find(desk).await?;
+            keys::expire(store, author, &key.workspace, &key.id, *now).await?
+        }
+    };
+    desk.show(&View::new(changed, *now))
+}
+
+async fn create(desk: &Desk<'_>, flags: &NewKeyFlags) -> anyhow::Result<String> {
+    let wish = Wish {
+        name: &flags.name,
+        expires_at: flags.expires_at,
+        requests_per_minute: flags.requests_per_minute,
+        tokens_per_minute: flags.tokens_per_minute,
+    };
+    let created = keys::create(desk.store, &desk.author, &flags.workspace, wish, desk.defaults, desk.now).await?;
+    let text = created.text.reveal().to_owned();
+    desk.show(&View { key: Some(text), ..View::new(created.key, desk.now) })
+}

@@ -1,0 +1,73 @@
+//! `forebay admin <noun> <verb>`: the operator's commands, on the store directly and beside a running server.
+//!
+//! Here is the grammar and how results are shown. What a command does is in the crate `control`; opening the store and
+//! the exit code are for `main`. Nouns are files, verbs are their variants.
+
+mod desk;
+mod keys;
+mod nodes;
+mod organizations;
+mod output;
+#[cfg(test)]
+mod tests;
+mod users;
+mod workspaces;
+
+use crate::config::Config;
+use desk::Desk;
+use std::io::Write;
+use std::path::PathBuf;
+use store::Store;
+
+/// Works on the store: organizations, workspaces, users, keys and nodes.
+#[derive(Debug, clap::Args)]
+pub struct AdminArgs {
+    #[command(subcommand)]
+    noun: Noun,
+    /// Print records as JSON, as `/api` does.
+    #[arg(long, global = true)]
+    json: bool,
+    /// The configuration file; without it every setting has its default.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Where the store lies when it is a file.
+    #[arg(long, global = true, value_name = "DIR", default_value = "data")]
+    pub data_dir: PathBuf,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Noun {
+    /// Holders of workspaces, members and GPU allotments.
+    #[command(subcommand)]
+    Organizations(organizations::Verb),
+    /// The scope of keys, limits, quota and bills.
+    #[command(subcommand)]
+    Workspaces(workspaces::Verb),
+    /// People who sign in.
+    #[command(subcommand)]
+    Users(users::Verb),
+    /// API keys of a workspace.
+    #[command(subcommand)]
+    Keys(keys::Verb),
+    /// Processes that serve from this store.
+    #[command(subcommand)]
+    Nodes(nodes::Verb),
+}
+
+/// Does what is asked and prints the result; an error has changed nothing.
+pub async fn run(args: AdminArgs, config: &Config, store: &Store) -> anyhow::Result<()> {
+    let text = answer(args, config, store).await?;
+    std::io::stdout().write_all(text.as_bytes())?;
+    Ok(())
+}
+
+async fn answer(args: AdminArgs, config: &Config, store: &Store) -> anyhow::Result<String> {
+    let desk = Desk::new(store, &config.workspace_defaults, args.json)?;
+    match args.noun {
+        Noun::Organizations(verb) => organizations::run(&desk, verb).await,
+        Noun::Workspaces(verb) => workspaces::run(&desk, verb).await,
+        Noun::Users(verb) => users::run(&desk, verb).await,
+        Noun::Keys(verb) => keys::run(&desk, verb).await,
+        Noun::Nodes(verb) => nodes::run(&desk, verb).await,
+    }
+}

@@ -1,0 +1,63 @@
+//! `forebay admin nodes …`
+
+use super::desk::{Desk, whole_list};
+use super::output::Shown;
+use control::nodes;
+use domain::Timestamp;
+use serde::Serialize;
+use store::nodes::Node;
+
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Verb {
+    /// List the processes that serve from this store.
+    List,
+    /// Remove a process that will not come back.
+    Forget(Choice),
+}
+
+/// Which node.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+pub(super) struct Choice {
+    /// The node's id.
+    #[arg(value_name = "ID")]
+    positional: Option<String>,
+    /// The same as a flag.
+    #[arg(long, visible_alias = "id", value_name = "ID")]
+    node: Option<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct View {
+    id: String,
+    started_at: Timestamp,
+    seen_at: Timestamp,
+    catalogue_hash: String,
+}
+
+impl Shown for View {
+    const COLUMNS: &'static [&'static str] = &["id", "startedAt", "seenAt", "catalogueHash"];
+}
+
+impl From<Node> for View {
+    fn from(node: Node) -> Self {
+        let Node { id, started_at, seen_at, catalogue_hash } = node;
+        Self { id, started_at, seen_at, catalogue_hash }
+    }
+}
+
+pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> anyhow::Result<String> {
+    match verb {
+        Verb::List => {
+            let read = async |page: store::Page<'_>| nodes::list(desk.store, page).await;
+            let found = whole_list(read, |node: &Node| node.id.as_str()).await?;
+            desk.show_list(&found.into_iter().map(View::from).collect::<Vec<_>>())
+        }
+        Verb::Forget(choice) => {
+            let id = choice.positional.or(choice.node).unwrap_or_default();
+            nodes::forget(desk.store, &desk.author, &id, desk.now).await?;
+            desk.show_deleted(&id)
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! `forebay admin organizations …`
+
+use super::desk::{Desk, whole_list};
+use super::output::Shown;
+use control::organizations;
+use domain::{Organization, OrganizationId};
+
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Verb {
+    /// Create an organization.
+    Create {
+        #[arg(long)]
+        name: String,
+    },
+    /// List all organizations.
+    List,
+    /// Show one organization.
+    Show(Choice),
+    /// Rename an organization.
+    Set {
+        #[command(flatten)]
+        choice: Choice,
+        #[arg(long)]
+        name: String,
+    },
+    /// Delete an organization that has no workspaces.
+    Delete(Choice),
+}
+
+/// Which organization.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+pub(super) struct Choice {
+    /// The organization's id, `org_…`.
+    #[arg(value_name = "ID", value_parser = OrganizationId::parse)]
+    positional: Option<OrganizationId>,
+    /// The same as a flag.
+    #[arg(long, visible_alias = "id", value_name = "ID", value_parser = OrganizationId::parse)]
+    organization: Option<OrganizationId>,
+}
+
+impl Choice {
+    fn id(self) -> anyhow::Result<OrganizationId> {
+        self.positional.or(self.organization).ok_or_else(|| anyhow::anyhow!("no organization is named"))
+    }
+}
+
+impl Shown for Organization {
+    const COLUMNS: &'static [&'static str] = &["id", "name", "createdAt"];
+}
+
+pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> anyhow::Result<String> {
+    let Desk { store, author, now, .. } = desk;
+    match verb {
+        Verb::Create { name } => desk.show(&organizations::create(store, author, &name, *now).await?),
+        Verb::List => {
+            let read = async |page: store::Page<'_>| organizations::list(store, page).await;
+            desk.show_list(&whole_list(read, |organization| organization.id.as_str()).await?)
+        }
+        Verb::Show(choice) => desk.show(&organizations::show(store, &choice.id()?).await?),
+        Verb::Set { choice, name } => {
+            desk.show(&organizations::rename(store, author, &choice.id()?, &name, *now).await?)
+        }
+        Verb::Delete(choice) => {
+            let id = choice.id()?;
+            organizations::delete(store, author, &id, *now).await?;
+            desk.show_deleted(id.as_str())
+        }
+    }
+}

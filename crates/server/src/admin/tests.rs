@@ -1,0 +1,186 @@
+//! Stories about `forebay admin`, on a real SQLite store.
+
+use super::*;
+use clap::Parser;
+use serde_json::Value;
+
+#[derive(Debug, Parser)]
+struct CommandLine {
+    #[command(flatten)]
+    admin: AdminArgs,
+}
+
+struct Shell {
+    store: Store,
+    config: Config,
+    _folder: tempfile::TempDir,
+}
+
+impl Shell {
+    async fn open() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open("sqlite:forebay.db", folder.path()).await.unwrap();
+        store.migrate().await.unwrap();
+        let config = Config::load(None, &|_| None).unwrap();
+        Self { store, config, _folder: folder }
+    }
+
+    async fn try_run(&self, line: &str) -> anyhow::Result<String> {
+        let words = ["admin"].into_iter().chain(line.split_whitespace());
+        answer(CommandLine::try_parse_from(words)?.admin, &self.config, &self.store).await
+    }
+
+    async fn run(&self, line: &str) -> String {
+        self.try_run(line).await.unwrap_or_else(|error| panic!("{line}: {error:#}"))
+    }
+
+    async fn json(&self, line: &str) -> Value {
+        serde_json::from_str(&self.run(&format!("{line} --json")).await).unwrap()
+    }
+
+    async fn refusal(&self, line: &str) -> String {
+        self.try_run(line).await.unwrap_err().to_string()
+    }
+
+    async fn workspace(&self) -> String {
+        let organization = self.json("organizations create --name Acme").await;
+        let organization = organization["id"].as_str().unwrap().to_owned();
+        let workspace = self.json(&format!("workspaces create --organization {organization} --name Research")).await;
+        workspace["id"].as_str().unwrap().to_owned()
+    }
+}
+
+fn members(value: &Value) -> Vec<&str> {
+    value.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+#[tokio::test]
+async fn a_key_is_shown_once_and_then_by_its_prefix() {
+    let shell = Shell::open().await;
+    let workspace = shell.workspace().await;
+    let created = shell
+        .json(&format!("keys create --workspace {workspace} --name notebook --expires-at 2099-01-01T00:00:00Z"))
+        .await;
+    let text = created["key"].as_str().unwrap();
+    assert!(domain::KeyText::parse(text).is_some(), "{text}");
+    assert_eq!((&created["state"], &created["name"]), (&Value::from("active"), &Value::from("notebook")));
+    assert_eq!(created["expiresAt"], "2099-01-01T00:00:00.000Z");
+
+    let listed = shell.json(&format!("keys list --workspace {workspace}")).await;
+    assert_eq!(listed["nextCursor"], Value::Null);
+    let mut expected = vec!["id", "name", "prefix", "state", "createdAt", "createdBy", "expiresAt", "lastUsedAt"];
+    expected.extend(["requestsPerMinute", "tokensPerMinute"]);
+    expected.sort_unstable();
+    let mut found = members(&listed["data"][0]);
+    found.sort_unstable();
+    assert_eq!(found, expected);
+    assert!(text.starts_with(listed["data"][0]["prefix"].as_str().unwrap().trim_end_matches('…')));
+}
+
+#[tokio::test]
+async fn a_key_goes_through_its_states() {
+    let shell = Shell::open().await;
+    let workspace = shell.workspace().await;
+    let created = shell.json(&format!("keys create --workspace {workspace} --name a")).await;
+    let id = created["id"].as_str().unwrap();
+    for (line, state) in [
+        (format!("keys disable --workspace {workspace} --name a"), "disabled"),
+        (format!("keys enable {id}"), "active"),
+        (format!("keys expire --key {id}"), "expired"),
+        (format!("keys revoke --workspace {workspace} --id {id}"), "revoked"),
+        (format!("keys revoke {id}"), "revoked"),
+    ] {
+        assert_eq!(shell.json(&line).await["state"], state, "{line}");
+    }
+    assert!(shell.run(&format!("keys list --workspace {workspace}")).await.contains("revoked"));
+}
+
+#[tokio::test]
+async fn keys_are_found_only_where_they_are() {
+    let shell = Shell::open().await;
+    let (here, elsewhere) = (shell.workspace().await, shell.workspace().await);
+    let key = shell.json(&format!("keys create --workspace {here} --name a")).await;
+    let id = key["id"].as_str().unwrap();
+    let refusal = shell.refusal(&format!("keys revoke --workspace {elsewhere} --key {id}")).await;
+    assert_eq!(refusal, format!("there is no key `{id}` in `{elsewhere}`"));
+
+    shell.run(&format!("keys create --workspace {here} --name a")).await;
+    let refusal = shell.refusal(&format!("keys revoke --workspace {here} --name a")).await;
+    assert_eq!(refusal, format!("2 keys of `{here}` are called `a`: name one by its id"));
+    let refusal = shell.refusal(&format!("keys revoke --workspace {here} --name b")).await;
+    assert_eq!(refusal, format!("there is no key called `b` in `{here}`"));
+}
+
+#[tokio::test]
+async fn a_workspace_shows_the_limits_in_force() {
+    let shell = Shell::open().await;
+    let id = shell.workspace().await;
+    let workspace = shell.json(&format!("workspaces show {id}")).await;
+    assert_eq!((&workspace["maxApiKeys"], &workspace["requestsPerMinute"]), (&20.into(), &600.into()));
+
+    let changed = shell.json(&format!("workspaces set {id} --max-api-keys 1 --name Lab")).await;
+    assert_eq!((&changed["maxApiKeys"], &changed["name"]), (&1.into(), &"Lab".into()));
+    shell.run(&format!("keys create --workspace {id} --name a")).await;
+    let refusal = shell.refusal(&format!("keys create --workspace {id} --name b")).await;
+    assert_eq!(refusal, "the workspace already has 1 API keys, which is its limit");
+
+    let changed = shell.json(&format!("workspaces set --workspace {id} --max-api-keys default")).await;
+    assert_eq!((&changed["maxApiKeys"], &changed["name"]), (&20.into(), &"Lab".into()));
+    let stale = shell.refusal(&format!("workspaces set {id} --name X --version 1")).await;
+    assert_eq!(stale, "the workspace was changed by someone else since it was read");
+}
+
+#[tokio::test]
+async fn users_get_a_password_once_and_roles_by_organization() {
+    let shell = Shell::open().await;
+    let workspace = shell.workspace().await;
+    let organizations = shell.json("organizations list").await;
+    let organization = organizations["data"][0]["id"].as_str().unwrap();
+    let line = format!("users create --email Ada@Example.com --organization {organization} --workspace {workspace}");
+    let user = shell.json(&line).await;
+    assert_eq!((&user["email"], &user["operator"]), (&"ada@example.com".into(), &false.into()));
+    assert_eq!(user["memberships"][0]["role"], "member");
+    assert!(user["password"].as_str().unwrap().len() >= 16);
+
+    let line = format!("users set --email ada@example.com --organization {organization} --role admin --operator true");
+    let changed = shell.json(&line).await;
+    assert_eq!((&changed["operator"], &changed["memberships"][0]["role"]), (&true.into(), &"admin".into()));
+    assert!(changed.get("password").is_none());
+    let reset = shell.json("users reset-password --email ada@example.com").await;
+    assert_ne!(reset["password"], user["password"]);
+    shell.run("users delete --email ada@example.com").await;
+    assert_eq!(shell.refusal("users show --email ada@example.com").await, "there is no user `ada@example.com`");
+}
+
+#[tokio::test]
+async fn people_read_columns_and_lines() {
+    let shell = Shell::open().await;
+    let created = shell.run("organizations create --name Acme").await;
+    let mut lines = created.lines();
+    assert!(lines.next().unwrap().starts_with("id         org_"), "{created}");
+    assert_eq!(lines.next(), Some("name       Acme"));
+    let list = shell.run("organizations list").await;
+    assert!(list.starts_with("id  "), "{list}");
+    assert_eq!(list.lines().count(), 2);
+    assert_eq!(shell.run("nodes list").await, "id  startedAt  seenAt  catalogueHash\n");
+    assert_eq!(shell.refusal("nodes forget x").await, "there is no node `x`");
+}
+
+#[tokio::test]
+async fn wrong_usage_is_told_apart_from_a_refusal() {
+    let shell = Shell::open().await;
+    for line in [
+        "keys list",
+        "keys revoke",
+        "keys revoke --name a",
+        "keys create --name a --workspace nonsense",
+        "organizations show",
+        "users create --email a@b",
+        "workspaces set ws_0 --max-api-keys many",
+        "nonsense",
+    ] {
+        let error = shell.try_run(line).await.unwrap_err();
+        let exit_code = error.downcast_ref::<clap::Error>().map(clap::Error::exit_code);
+        assert_eq!(exit_code, Some(2), "{line}: {error}");
+    }
+}

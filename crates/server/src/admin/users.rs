@@ -1,0 +1,178 @@
+//! `forebay admin users …`
+
+use super::desk::{Desk, whole_list};
+use super::output::Shown;
+use control::users::{self, Edit, NewUser};
+use domain::user::Role;
+use domain::{OrganizationId, User, UserId, WorkspaceId};
+use serde::Serialize;
+
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Verb {
+    /// Create a user; a password that is made up is printed once.
+    Create(NewUserFlags),
+    /// List all users.
+    List,
+    /// Show one user.
+    Show(Choice),
+    /// Change what a user may do and where.
+    Set(SetFlags),
+    /// Delete a user.
+    Delete(Choice),
+    /// Give a user another password; one that is made up is printed once.
+    ResetPassword {
+        #[command(flatten)]
+        choice: Choice,
+        /// The new password; other users of this machine may see it while the command runs.
+        #[arg(long)]
+        password: Option<String>,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct NewUserFlags {
+    #[arg(long)]
+    email: String,
+    #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
+    organization: OrganizationId,
+    /// admin or member.
+    #[arg(long, default_value = "member", value_parser = parse_role)]
+    role: Role,
+    /// Workspaces that the user belongs to; may be repeated.
+    #[arg(long = "workspace", value_name = "ID", value_parser = WorkspaceId::parse)]
+    workspaces: Vec<WorkspaceId>,
+    /// The user runs the platform.
+    #[arg(long)]
+    operator: bool,
+    /// The password; other users of this machine may see it while the command runs. Default: one is made up.
+    #[arg(long)]
+    password: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct SetFlags {
+    #[command(flatten)]
+    choice: Choice,
+    /// The organization in which --role is given.
+    #[arg(long, value_name = "ID", requires = "role", value_parser = OrganizationId::parse)]
+    organization: Option<OrganizationId>,
+    /// admin or member.
+    #[arg(long, requires = "organization", value_parser = parse_role)]
+    role: Option<Role>,
+    /// Whether the user runs the platform.
+    #[arg(long, value_name = "true|false")]
+    operator: Option<bool>,
+    /// End the membership in an organization and its workspaces.
+    #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
+    leave_organization: Option<OrganizationId>,
+    /// Add the user to a workspace; may be repeated.
+    #[arg(long = "add-workspace", value_name = "ID", value_parser = WorkspaceId::parse)]
+    add_workspaces: Vec<WorkspaceId>,
+    /// Take the user out of a workspace; may be repeated.
+    #[arg(long = "remove-workspace", value_name = "ID", value_parser = WorkspaceId::parse)]
+    remove_workspaces: Vec<WorkspaceId>,
+}
+
+/// Which user.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+pub(super) struct Choice {
+    /// The user's id, `usr_…`.
+    #[arg(value_name = "ID", value_parser = UserId::parse)]
+    positional: Option<UserId>,
+    /// The same as a flag.
+    #[arg(long, visible_alias = "id", value_name = "ID", value_parser = UserId::parse)]
+    user: Option<UserId>,
+    /// The user's e-mail address.
+    #[arg(long)]
+    email: Option<String>,
+}
+
+impl Choice {
+    async fn find(self, desk: &Desk<'_>) -> anyhow::Result<User> {
+        if let Some(email) = self.email {
+            return Ok(users::show_by_email(desk.store, &email).await?);
+        }
+        let id = self.positional.or(self.user).ok_or_else(|| anyhow::anyhow!("no user is named"))?;
+        Ok(users::show(desk.store, &id).await?)
+    }
+}
+
+fn parse_role(text: &str) -> Result<Role, &'static str> {
+    Role::parse(text).ok_or("neither `admin` nor `member`")
+}
+
+/// A user, with a password that was made up for the one time it is shown.
+#[derive(Serialize)]
+struct View {
+    #[serde(flatten)]
+    user: User,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    password: Option<String>,
+}
+
+impl Shown for View {
+    const COLUMNS: &'static [&'static str] = &["id", "email", "operator", "memberships", "createdAt", "password"];
+}
+
+impl Shown for User {
+    const COLUMNS: &'static [&'static str] = &["id", "email", "operator", "memberships", "createdAt"];
+}
+
+pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> anyhow::Result<String> {
+    let Desk { store, author, now, .. } = desk;
+    match verb {
+        Verb::Create(flags) => create(desk, &flags).await,
+        Verb::List => {
+            let read = async |page: store::Page<'_>| users::list(store, page).await;
+            desk.show_list(&whole_list(read, |user| user.id.as_str()).await?)
+        }
+        Verb::Show(choice) => desk.show(&choice.find(desk).await?),
+        Verb::Set(flags) => set(desk, flags).await,
+        Verb::Delete(choice) => {
+            let user = choice.find(desk).await?;
+            users::delete(store, author, &user.id, *now).await?;
+            desk.show_deleted(user.id.as_str())
+        }
+        Verb::ResetPassword { choice, password } => {
+            let user = choice.find(desk).await?;
+            let password = users::reset_password(store, author, &user.id, password.as_deref(), *now).await?;
+            desk.show(&View { user, password })
+        }
+    }
+}
+
+async fn create(desk: &Desk<'_>, flags: &NewUserFlags) -> anyhow::Result<String> {
+    let new = NewUser {
+        email: &flags.email,
+        password: flags.password.as_deref(),
+        organization: &flags.organization,
+        role: flags.role,
+        operator: flags.operator,
+    };
+    for workspace in &flags.workspaces {
+        control::workspaces::show(desk.store, workspace).await?;
+    }
+    let created = users::create(desk.store, &desk.author, new, desk.now).await?;
+    for workspace in &flags.workspaces {
+        control::workspaces::add_member(desk.store, &desk.author, workspace, &created.user.id, desk.now).await?;
+    }
+    desk.show(&View { user: created.user, password: created.generated_password })
+}
+
+async fn set(desk: &Desk<'_>, flags: SetFlags) -> anyhow::Result<String> {
+    let Desk { store, author, now, .. } = desk;
+    let id = flags.choice.find(desk).await?.id;
+    let edit = Edit { role: flags.organization.as_ref().zip(flags.role), operator: flags.operator };
+    users::set(store, author, &id, edit, *now).await?;
+    if let Some(organization) = &flags.leave_organization {
+        users::leave(store, author, &id, organization, *now).await?;
+    }
+    for workspace in &flags.add_workspaces {
+        control::workspaces::add_member(store, author, workspace, &id, *now).await?;
+    }
+    for workspace in &flags.remove_workspaces {
+        control::workspaces::remove_member(store, author, workspace, &id, *now).await?;
+    }
+    desk.show(&users::show(store, &id).await?)
+}

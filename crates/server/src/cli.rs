@@ -1,0 +1,102 @@
+//! The command line: `serve`, `check-config`, `migrate`, `admin`.
+
+use crate::config::Config;
+use crate::{admin, app};
+use clap::Parser;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use store::Store;
+use tracing_subscriber::EnvFilter;
+
+#[derive(Parser)]
+#[command(name = "forebay", version, about = "A self-hosted managed inference service", arg_required_else_help = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Serve: the public listener and the operations listener, until SIGTERM or SIGINT.
+    Serve(Place),
+    /// Read the configuration and tell every problem in it.
+    CheckConfig(Place),
+    /// Bring the store's schema up to date.
+    Migrate(Place),
+    /// Work on the store directly, beside a running server.
+    Admin(admin::AdminArgs),
+}
+
+#[derive(clap::Args)]
+struct Place {
+    /// The configuration file; without it every setting has its default.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where the store, the listening addresses and the first credentials are written.
+    #[arg(long, value_name = "DIR", default_value = "data")]
+    data_dir: PathBuf,
+}
+
+/// Does what the command line asks and tells how it went.
+pub fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    start_log();
+    match run(arguments.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("forebay: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<()> {
+    match command {
+        Command::Serve(place) => app::serve(place.config, &place.data_dir),
+        Command::CheckConfig(place) => {
+            let config = load(place.config.as_deref())?;
+            println!(
+                "the configuration is good: {} models, hash {}",
+                config.catalogue.ids().count(),
+                config.catalogue.hash
+            );
+            Ok(())
+        }
+        Command::Migrate(place) => with_store(place.config.as_deref(), &place.data_dir, async |_, store| {
+            let migrated = store.migrate().await?;
+            println!("schema version {} (was {})", migrated.to, migrated.from);
+            Ok(())
+        }),
+        Command::Admin(arguments) => {
+            let (config, data_dir) = (arguments.config.clone(), arguments.data_dir.clone());
+            with_store(config.as_deref(), &data_dir, async |config, store| {
+                store.migrate().await?;
+                admin::run(arguments, &config, &store).await
+            })
+        }
+    }
+}
+
+/// Reads the configuration, secrets from the environment.
+pub(crate) fn load(path: Option<&Path>) -> anyhow::Result<Config> {
+    Config::load(path, &|name| std::env::var(name).ok()).map_err(|problems| anyhow::anyhow!("{problems}"))
+}
+
+fn with_store(
+    config: Option<&Path>,
+    data_dir: &Path,
+    work: impl AsyncFnOnce(Config, Store) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let config = load(config)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    runtime.block_on(async {
+        let store = Store::open(&config.store.url, data_dir).await?;
+        work(config, store).await
+    })
+}
+
+/// Our own words go to standard error; `RUST_LOG` chooses how many. Requests are logged on standard output.
+fn start_log() {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).init();
+}

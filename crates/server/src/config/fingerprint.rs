@@ -1,0 +1,61 @@
+//! A short digest of the catalogue: nodes that differ in it serve different things.
+//!
+//! It covers everything that decides what is served and what it costs, and no secret. Paths count as the file writes
+//! them, so that nodes with the same file in different folders agree.
+
+use domain::SecretHash;
+use domain::model::{Flavor, Model, Serving};
+use std::fmt::Write;
+use std::path::Path;
+
+const SHOWN_LEN: usize = 16;
+
+pub(super) fn of(models: &[Model], folder: &Path) -> String {
+    let mut canonical = String::new();
+    for model in models {
+        describe_model(&mut canonical, model, folder);
+    }
+    let mut digest = SecretHash::of(&canonical).to_hex();
+    digest.truncate(SHOWN_LEN);
+    digest
+}
+
+/// Texts are written with `{:?}`, so no value can imitate another line.
+fn describe_model(text: &mut String, model: &Model, folder: &Path) {
+    let Model { id, name, modality, context_length, price, optimized, serving, flavors } = model;
+    line(text, format_args!("model {id} {name:?} {} {context_length} {optimized}", modality.as_str()));
+    let (input, cached, output) = (price.input_per_1m, price.cached_input_per_1m, price.output_per_1m);
+    line(text, format_args!("price {input} {cached} {output}"));
+    match serving {
+        Serving::Upstreams(upstreams) => {
+            for upstream in upstreams {
+                let (url, name, usage) = (&upstream.url, &upstream.model, upstream.continuous_usage);
+                let (cap, health) = (upstream.max_in_flight, &upstream.health_path);
+                line(text, format_args!("upstream {url:?} {name:?} {cap:?} {health:?} {usage}"));
+            }
+        }
+        Serving::Engine(pool) => {
+            line(text, format_args!("engine {:?} {}", as_written(&pool.weights, folder), pool.replicas));
+        }
+    }
+    for flavor in flavors {
+        describe_flavor(text, flavor, folder);
+    }
+}
+
+fn describe_flavor(text: &mut String, flavor: &Flavor, folder: &Path) {
+    let Flavor { name, gpu_type, gpu_count, precision, launch, price_per_gpu_hour, weights, .. } = flavor;
+    let weights = weights.as_deref().map(|path| as_written(path, folder));
+    let (target, max_len) = (&flavor.default_target, flavor.max_len);
+    line(text, format_args!("flavor {name:?} {gpu_type:?} {gpu_count} {precision:?} {launch:?} {price_per_gpu_hour}"));
+    line(text, format_args!("shape {weights:?} {target:?} {max_len:?}"));
+}
+
+fn as_written<'a>(path: &'a str, folder: &Path) -> &'a Path {
+    let path = Path::new(path);
+    path.strip_prefix(folder).unwrap_or(path)
+}
+
+fn line(text: &mut String, content: std::fmt::Arguments<'_>) {
+    writeln!(text, "{content}").expect("a String takes every write");
+}

@@ -1,0 +1,80 @@
+//! The configuration: one TOML file, secrets by environment, parsed once into typed sections.
+//!
+//! Every key is optional and has its default here; unknown keys are refused; all problems are reported together, each
+//! with its line. `config/example.toml` lists every key, and a test below keeps it equal to the defaults. What a
+//! setting means is for the part that receives it.
+
+mod fingerprint;
+mod models;
+mod problems;
+mod reader;
+mod sections;
+#[cfg(test)]
+mod tests;
+mod units;
+
+pub use problems::{Problem, Problems};
+pub use sections::{
+    DriversConfig, EdgeConfig, JournalConfig, LimitsConfig, ServerConfig, StoreConfig, TlsFiles, WORKSPACE_DEFAULTS,
+};
+
+use reader::{Reader, Section};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Everything that can be set.
+#[derive(Debug, Clone)]
+pub struct Config {
+    pub server: ServerConfig,
+    pub store: StoreConfig,
+    pub limits: LimitsConfig,
+    pub journal: JournalConfig,
+    pub edge: EdgeConfig,
+    pub workspace_defaults: domain::workspace::Limits,
+    /// GPUs an organization may commit, by type, until the operator sets its own cap.
+    pub allotment_defaults: BTreeMap<String, u32>,
+    pub drivers: DriversConfig,
+    pub catalogue: domain::Catalogue,
+}
+
+impl Config {
+    /// Reads a file, or takes the defaults where there is none.
+    pub fn load(path: Option<&Path>, environment: &dyn Fn(&str) -> Option<String>) -> Result<Self, Problems> {
+        let Some(path) = path else {
+            return Self::parse("", Path::new("."), environment);
+        };
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Problems::one(None, format!("cannot be read: {error}")).in_file(path))?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        Self::parse(&text, folder, environment).map_err(|problems| problems.in_file(path))
+    }
+
+    /// Reads a text whose relative paths lie below `folder`.
+    pub fn parse(text: &str, folder: &Path, environment: &dyn Fn(&str) -> Option<String>) -> Result<Self, Problems> {
+        let document = toml_edit::Document::parse(text).map_err(|error| {
+            let line = error.span().and_then(|span| reader::line_of(text, span.start));
+            Problems::one(line, error.message().lines().collect::<Vec<_>>().join("; "))
+        })?;
+        let reader = Reader { text, folder, environment, problems: RefCell::default() };
+        let config = Self::read(&Section::root(&reader, document.as_table()));
+        let problems = reader.problems.take();
+        if problems.is_empty() { Ok(config) } else { Err(Problems::new(problems)) }
+    }
+
+    fn read(root: &Section<'_>) -> Self {
+        let server = ServerConfig::read(&root.section("server"));
+        let catalogue = models::read(root, &server.operator_prefix);
+        Self {
+            store: StoreConfig::read(&root.section("store")),
+            limits: LimitsConfig::read(&root.section("limits")),
+            journal: JournalConfig::read(&root.section("journal")),
+            edge: EdgeConfig::read(&root.section("edge")),
+            workspace_defaults: sections::read_workspace_defaults(&root.section("workspace_defaults")),
+            allotment_defaults: sections::read_counts_by_gpu_type(&root.section("allotment_defaults")),
+            drivers: DriversConfig::read(&root.section("drivers")),
+            server,
+            catalogue,
+        }
+    }
+}

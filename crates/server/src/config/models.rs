@@ -1,0 +1,243 @@
+//! The catalogue in the configuration: `[[models]]`, their upstreams or engine, and their flavors.
+//!
+//! Only `id` and one way to serve the model (`upstreams`, `engine` or `flavors`) are required. Defaults: `name` is the
+//! id, `modality` is chat, prices are zero, a cached input costs what an input costs.
+
+use super::fingerprint;
+use super::reader::Section;
+use super::sections::{http_url, is_gpu_type, is_plain_name};
+use domain::model::{DEDICATED, EngineKind, EnginePool, Flavor, Launch, Modality, Model, Serving, Upstream};
+use domain::money::{NanoUsd, Price};
+use domain::{Catalogue, ModelId};
+use std::collections::HashSet;
+use std::ops::RangeInclusive;
+
+const DEFAULT_CHAT_CONTEXT: u64 = 8192;
+const DEFAULT_EMBEDDING_CONTEXT: u64 = 512;
+const DEFAULT_HEALTH_PATH: &str = "/health";
+const DEFAULT_PRECISION: &str = "auto";
+
+const TOKENS_RANGE: RangeInclusive<u64> = 1..=1_000_000_000;
+const IN_FLIGHT_RANGE: RangeInclusive<u64> = 1..=1_000_000;
+const REPLICAS_RANGE: RangeInclusive<u64> = 1..=64;
+const GPUS_OF_A_REPLICA_RANGE: RangeInclusive<u64> = 1..=1024;
+const TARGET_RANGE: RangeInclusive<u64> = 1..=1024;
+
+pub(super) fn read(root: &Section<'_>, operator_prefix: &str) -> Catalogue {
+    let mut seen = HashSet::new();
+    let mut models = Vec::new();
+    for mut section in root.sections("models") {
+        let id = read_id(&section);
+        if let Some(id) = &id {
+            section.call(id.as_str());
+            if !seen.insert(id.clone()) {
+                section.report(section.line("id"), "id", "is the id of another model above");
+            }
+        }
+        models.extend(read_model(&section, id, operator_prefix));
+    }
+    let hash = fingerprint::of(&models, root.reader.folder);
+    Catalogue::new(models, &hash)
+}
+
+fn read_id(section: &Section<'_>) -> Option<ModelId> {
+    section.require("id", "\"acme/tiny-chat\"");
+    let text = section.text("id")?;
+    match ModelId::parse(text) {
+        Ok(id) if id.provider() == DEDICATED => {
+            section.report(section.line("id"), "id", "lies under dedicated/, which names dedicated endpoints");
+            None
+        }
+        Ok(id) => Some(id),
+        Err(error) => {
+            section.report(section.line("id"), "id", error);
+            None
+        }
+    }
+}
+
+/// Reads every key before it gives up for want of an id, so that one run shows every problem.
+fn read_model(section: &Section<'_>, id: Option<ModelId>, operator_prefix: &str) -> Option<Model> {
+    let name = section
+        .parsed("name", "a name of 1 to 100 characters on one line", |text| domain::workspace::check_name(text).ok());
+    let modality = section.parsed("modality", "\"chat\" or \"embedding\"", parse_modality).unwrap_or(Modality::Chat);
+    let default_context = match modality {
+        Modality::Chat => DEFAULT_CHAT_CONTEXT,
+        Modality::Embedding => DEFAULT_EMBEDDING_CONTEXT,
+    };
+    let context_length = section.integer("context_length", TOKENS_RANGE).unwrap_or(default_context);
+    let price = read_price(section);
+    let optimized = section.boolean("optimized").unwrap_or(false);
+    if optimized && id.as_ref().is_some_and(|id| id.provider() != operator_prefix) {
+        let what = format_args!("only ids under the operator's prefix `{operator_prefix}/` may be optimized builds");
+        section.report(section.line("optimized"), "optimized", what);
+    }
+    let upstreams = read_upstreams(section, id.as_ref());
+    let engine = read_engine(section);
+    let flavors = read_flavors(section, engine.as_ref());
+    check_ways_to_serve(section);
+    let serving = engine.map_or(Serving::Upstreams(upstreams), Serving::Engine);
+    let id = id?;
+    let name = name.unwrap_or(id.as_str()).to_owned();
+    Some(Model { id, name, modality, context_length, price, optimized, serving, flavors })
+}
+
+fn check_ways_to_serve(section: &Section<'_>) {
+    let is_filled =
+        |key: &str| section.entry(key).is_some_and(|entry| !entry.item.as_array().is_some_and(|a| a.is_empty()));
+    match (is_filled("upstreams"), is_filled("engine"), is_filled("flavors")) {
+        (true, true, _) => {
+            section.report(section.line("engine"), "engine", "a model has upstreams or an engine, not both");
+        }
+        (false, false, false) => {
+            section.report(None, "upstreams", "is missing: a model needs upstreams, an engine or flavors");
+        }
+        (true, false, _) | (false, true, _) | (false, false, true) => {}
+    }
+}
+
+fn parse_modality(text: &str) -> Option<Modality> {
+    [Modality::Chat, Modality::Embedding].into_iter().find(|modality| modality.as_str() == text)
+}
+
+fn read_price(section: &Section<'_>) -> Price {
+    let input = read_amount(section, "input_per_1m").unwrap_or(NanoUsd::ZERO);
+    Price {
+        input_per_1m: input,
+        cached_input_per_1m: read_amount(section, "cached_input_per_1m").unwrap_or(input),
+        output_per_1m: read_amount(section, "output_per_1m").unwrap_or(NanoUsd::ZERO),
+    }
+}
+
+/// Decimal text: a float would already have lost what was written.
+fn read_amount(section: &Section<'_>, key: &str) -> Option<NanoUsd> {
+    let entry = section.entry(key)?;
+    let shown = section.show(entry.item);
+    if entry.item.is_float() || entry.item.is_integer() {
+        section.report(entry.line, key, format_args!("{shown} is a number; amounts are text: write \"{shown}\""));
+        return None;
+    }
+    let amount = NanoUsd::parse(section.text(key)?);
+    amount.map_err(|error| section.report(entry.line, key, error)).ok()
+}
+
+fn read_upstreams(model: &Section<'_>, id: Option<&ModelId>) -> Vec<Upstream> {
+    let sections = model.sections("upstreams");
+    sections.iter().filter_map(|section| read_upstream(section, id)).collect()
+}
+
+fn read_upstream(section: &Section<'_>, id: Option<&ModelId>) -> Option<Upstream> {
+    let wanted = "an http:// or https:// URL with a host and without credentials or query";
+    let url = section.parsed("url", wanted, http_url);
+    section.require("url", "\"http://127.0.0.1:9001/v1\"");
+    let model = section.parsed("model", "a name that is not empty", |text| (!text.is_empty()).then_some(text));
+    let api_key = section.text("api_key_env").and_then(|variable| read_api_key(section, variable));
+    let in_flight = section.integer("max_in_flight", IN_FLIGHT_RANGE);
+    let health_path = section.parsed("health_path", "a path that starts with a slash", |text| {
+        let is_path = text.starts_with('/') && text.parse::<http::uri::PathAndQuery>().is_ok();
+        is_path.then_some(text)
+    });
+    let continuous_usage = section.boolean("continuous_usage").unwrap_or(true);
+    Some(Upstream {
+        url: url?,
+        model: model.or(id.map(ModelId::as_str)).unwrap_or_default().to_owned(),
+        api_key,
+        max_in_flight: in_flight.and_then(|count| u32::try_from(count).ok()),
+        health_path: health_path.unwrap_or(DEFAULT_HEALTH_PATH).to_owned(),
+        continuous_usage,
+    })
+}
+
+fn read_api_key(section: &Section<'_>, variable: &str) -> Option<String> {
+    let line = section.line("api_key_env");
+    let Some(key) = section.reader.variable(variable) else {
+        section.report(line, "api_key_env", format_args!("the environment variable {variable} is not set"));
+        return None;
+    };
+    if http::HeaderValue::from_str(&key).is_err() {
+        let what = format_args!("the environment variable {variable} holds characters that no HTTP header can carry");
+        section.report(line, "api_key_env", what);
+    }
+    Some(key)
+}
+
+fn read_engine(model: &Section<'_>) -> Option<EnginePool> {
+    model.entry("engine")?;
+    let section = model.section("engine");
+    let weights = read_weights(&section);
+    let replicas = section.integer("replicas", REPLICAS_RANGE).unwrap_or(1);
+    section.require("weights", "a GGUF file, or a folder in Hugging Face layout");
+    Some(EnginePool { weights: weights?, replicas: u32::try_from(replicas).unwrap_or(1) })
+}
+
+fn read_weights(section: &Section<'_>) -> Option<String> {
+    let text = section.parsed("weights", "a path", |text| (!text.is_empty()).then_some(text))?;
+    Some(section.reader.path(text).to_string_lossy().into_owned())
+}
+
+fn read_flavors(model: &Section<'_>, engine: Option<&EnginePool>) -> Vec<Flavor> {
+    let mut seen = HashSet::new();
+    let mut flavors = Vec::new();
+    for section in model.sections("flavors") {
+        let name =
+            section.parsed("name", "a name of letters, digits and -._", |text| is_plain_name(text).then_some(text));
+        section.require("name", "\"h100-1x-fp8\"");
+        if name.is_some_and(|name| !seen.insert(name)) {
+            section.report(section.line("name"), "name", "is the name of another flavor of the model");
+        }
+        flavors.extend(read_flavor(&section, name, engine));
+    }
+    flavors
+}
+
+fn read_flavor(section: &Section<'_>, name: Option<&str>, engine: Option<&EnginePool>) -> Option<Flavor> {
+    let gpu_type = section
+        .parsed("gpu_type", "a GPU type of the form <vendor>/<gpu-type>", |text| is_gpu_type(text).then_some(text));
+    section.require("gpu_type", "\"nvidia/h100-sxm-80gb\"");
+    let gpu_count = section.integer("gpu_count", GPUS_OF_A_REPLICA_RANGE).unwrap_or(1);
+    let precision =
+        section.parsed("precision", "a name of letters, digits and -._", |text| is_plain_name(text).then_some(text));
+    let launch = read_launch(section);
+    let price_per_gpu_hour = read_amount(section, "price_per_gpu_hour").unwrap_or(NanoUsd::ZERO);
+    let weights = read_weights(section).or_else(|| engine.map(|engine| engine.weights.clone()));
+    let default_target = section.integer("default_target", TARGET_RANGE).map(|target| target.to_string());
+    let max_len = section.integer("max_len", TOKENS_RANGE);
+    Some(Flavor {
+        name: name?.to_owned(),
+        gpu_type: gpu_type?.to_owned(),
+        gpu_count: u32::try_from(gpu_count).unwrap_or(1),
+        precision: precision.unwrap_or(DEFAULT_PRECISION).to_owned(),
+        launch,
+        price_per_gpu_hour,
+        weights,
+        default_target,
+        max_len,
+    })
+}
+
+fn read_launch(section: &Section<'_>) -> Launch {
+    let wanted = "\"forebay-engine\", \"vllm\", \"sglang\" or \"llama-server\"";
+    let engine = section.parsed("engine", wanted, parse_engine);
+    let argv = section.texts("argv");
+    if section.entry("engine").is_some() && section.entry("argv").is_some() {
+        section.report(section.line("argv"), "argv", "a flavor has an engine or argv, not both");
+    }
+    match argv {
+        Some(argv) if argv.is_empty() => {
+            section.report(section.line("argv"), "argv", "is empty: its first word is the program");
+            Launch::Argv(Vec::new())
+        }
+        Some(argv) => Launch::Argv(argv.into_iter().map(str::to_owned).collect()),
+        None => Launch::Engine(engine.unwrap_or(EngineKind::ForebayEngine)),
+    }
+}
+
+fn parse_engine(text: &str) -> Option<EngineKind> {
+    match text {
+        "forebay-engine" => Some(EngineKind::ForebayEngine),
+        "vllm" => Some(EngineKind::Vllm),
+        "sglang" => Some(EngineKind::Sglang),
+        "llama-server" => Some(EngineKind::LlamaServer),
+        _ => None,
+    }
+}

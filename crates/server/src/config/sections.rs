@@ -1,0 +1,267 @@
+//! The sections other than the catalogue: their types, defaults and ranges.
+
+use super::reader::{Section, in_range};
+use domain::workspace::Limits;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::SocketAddr;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const HOUR: Duration = Duration::from_secs(3_600);
+const DAY: Duration = Duration::from_secs(86_400);
+const MILLISECOND: Duration = Duration::from_millis(1);
+
+const DRAIN_TIMEOUT_RANGE: RangeInclusive<Duration> = Duration::ZERO..=DAY;
+const HOLD_TIMEOUT_RANGE: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(900);
+const BODY_READ_TIMEOUT_RANGE: RangeInclusive<Duration> = MILLISECOND..=HOUR;
+const UPSTREAM_TIMEOUT_RANGE: RangeInclusive<Duration> = MILLISECOND..=DAY;
+const BODY_LIMIT_RANGE: RangeInclusive<u64> = 1..=(1 << 30);
+const JOURNAL_RANGE: RangeInclusive<u64> = (1 << 10)..=(1 << 40);
+const COUNT_RANGE: RangeInclusive<u64> = 0..=1_000_000_000_000_000;
+const GPU_COUNT_RANGE: RangeInclusive<u64> = 0..=1_000_000;
+
+const STORE_URL_VARIABLE: &str = "FOREBAY_STORE_URL";
+const LIMITS_URL_VARIABLE: &str = "FOREBAY_LIMITS_URL";
+
+/// `[server]`: where it listens and what it is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerConfig {
+    pub listen: SocketAddr,
+    pub ops_listen: SocketAddr,
+    /// Without a slash at its end; absent: the address really bound.
+    pub public_url: Option<String>,
+    /// The provider part of ids that may be optimized builds.
+    pub operator_prefix: String,
+    pub drain_timeout: Duration,
+    /// Origins such as `https://app.example.com`, or `*` alone for any.
+    pub cors_origins: Vec<String>,
+    pub tls: Option<TlsFiles>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsFiles {
+    pub cert: PathBuf,
+    pub key: PathBuf,
+}
+
+impl ServerConfig {
+    pub(super) fn read(section: &Section<'_>) -> Self {
+        let address = |key: &str, default: u16| {
+            let wanted = "an address and a port such as \"127.0.0.1:8080\"";
+            section.parsed(key, wanted, |text| text.parse().ok()).unwrap_or(SocketAddr::from(([127, 0, 0, 1], default)))
+        };
+        let (listen, ops_listen) = (address("listen", 8080), address("ops_listen", 9090));
+        if listen == ops_listen && listen.port() != 0 {
+            section.report(section.line("ops_listen"), "ops_listen", "is the same address as listen");
+        }
+        let public_url = section.parsed("public_url", "an http:// or https:// URL without query", http_url);
+        let wanted = "a provider name of letters, digits and -._ other than \"dedicated\"";
+        let operator_prefix = section.parsed("operator_prefix", wanted, provider_name).unwrap_or("forebay");
+        Self {
+            listen,
+            ops_listen,
+            public_url,
+            operator_prefix: operator_prefix.to_owned(),
+            drain_timeout: section.duration("drain_timeout", DRAIN_TIMEOUT_RANGE).unwrap_or(Duration::from_secs(300)),
+            cors_origins: read_origins(section),
+            tls: read_tls(section),
+        }
+    }
+}
+
+fn read_origins(section: &Section<'_>) -> Vec<String> {
+    let origins = section.texts("cors_origins").unwrap_or_default();
+    let is_origin =
+        |text: &str| text == "*" || http_url(text).is_some_and(|url| url == text && path_of(&url).is_empty());
+    for origin in origins.iter().filter(|origin| !is_origin(origin)) {
+        let what = format_args!("\"{origin}\" is not an origin such as \"https://app.example.com\" (or \"*\" for any)");
+        section.report(section.line("cors_origins"), "cors_origins", what);
+    }
+    origins.into_iter().map(str::to_owned).collect()
+}
+
+fn read_tls(section: &Section<'_>) -> Option<TlsFiles> {
+    let file = |key: &str| section.text(key).map(|text| section.reader.path(text));
+    match (file("tls_cert"), file("tls_key")) {
+        (Some(cert), Some(key)) => Some(TlsFiles { cert, key }),
+        (Some(_), None) => {
+            section.report(section.line("tls_cert"), "tls_cert", "is set without tls_key");
+            None
+        }
+        (None, Some(_)) => {
+            section.report(section.line("tls_key"), "tls_key", "is set without tls_cert");
+            None
+        }
+        (None, None) => None,
+    }
+}
+
+/// `[store]`: what is remembered. The URL may hold a password, so it is not printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct StoreConfig {
+    pub url: String,
+}
+
+/// `[limits]`: where per-minute counters live. The URL may hold a password, so it is not printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct LimitsConfig {
+    pub url: String,
+}
+
+impl StoreConfig {
+    pub(super) fn read(section: &Section<'_>) -> Self {
+        let schemes = ["sqlite:", "postgres://", "postgresql://"];
+        Self { url: read_service_url(section, STORE_URL_VARIABLE, &schemes, "sqlite:forebay.db") }
+    }
+}
+
+impl LimitsConfig {
+    pub(super) fn read(section: &Section<'_>) -> Self {
+        let schemes = ["memory:", "redis://", "rediss://"];
+        Self { url: read_service_url(section, LIMITS_URL_VARIABLE, &schemes, "memory:") }
+    }
+}
+
+/// The environment wins over the file. A bad URL is not repeated: it may hold a password.
+fn read_service_url(section: &Section<'_>, variable: &str, schemes: &[&str], default: &str) -> String {
+    let in_file = section.text("url");
+    let from_environment = section.reader.variable(variable);
+    let url = from_environment.as_deref().or(in_file).unwrap_or(default);
+    if !schemes.iter().any(|scheme| url.starts_with(scheme)) {
+        let key = if from_environment.is_some() { variable } else { "url" };
+        let line = if from_environment.is_some() { None } else { section.line("url") };
+        section.report(line, key, format_args!("does not start with {}", schemes.join(", ")));
+    }
+    url.to_owned()
+}
+
+impl fmt::Debug for StoreConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StoreConfig({})", scheme_only(&self.url))
+    }
+}
+
+impl fmt::Debug for LimitsConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LimitsConfig({})", scheme_only(&self.url))
+    }
+}
+
+fn scheme_only(url: &str) -> String {
+    format!("{}:…", url.split(':').next().unwrap_or_default())
+}
+
+/// `[journal]`: usage events that wait for the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JournalConfig {
+    pub max_bytes: u64,
+}
+
+impl JournalConfig {
+    pub(super) fn read(section: &Section<'_>) -> Self {
+        Self { max_bytes: section.size("max_bytes", JOURNAL_RANGE).unwrap_or(1 << 30) }
+    }
+}
+
+/// `[edge]`: how long things may take and how big they may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EdgeConfig {
+    pub hold_timeout: Duration,
+    pub body_limit: u64,
+    pub body_read_timeout: Duration,
+    pub first_byte_timeout: Duration,
+    pub idle_timeout: Duration,
+}
+
+impl EdgeConfig {
+    pub(super) fn read(section: &Section<'_>) -> Self {
+        let duration = |key: &str, range: RangeInclusive<Duration>, default_secs: u64| {
+            section.duration(key, range).unwrap_or(Duration::from_secs(default_secs))
+        };
+        Self {
+            hold_timeout: duration("hold_timeout", HOLD_TIMEOUT_RANGE, 300),
+            body_limit: section.size("body_limit", BODY_LIMIT_RANGE).unwrap_or(16 << 20),
+            body_read_timeout: duration("body_read_timeout", BODY_READ_TIMEOUT_RANGE, 30),
+            first_byte_timeout: duration("first_byte_timeout", UPSTREAM_TIMEOUT_RANGE, 600),
+            idle_timeout: duration("idle_timeout", UPSTREAM_TIMEOUT_RANGE, 120),
+        }
+    }
+}
+
+/// What a workspace without values of its own gets when the file says nothing either.
+pub const WORKSPACE_DEFAULTS: Limits =
+    Limits { requests_per_minute: 600, tokens_per_minute: 200_000, monthly_tokens: 50_000_000, max_api_keys: 20 };
+
+pub(super) fn read_workspace_defaults(section: &Section<'_>) -> Limits {
+    let count = |key: &str, default: u64| section.integer(key, COUNT_RANGE).unwrap_or(default);
+    Limits {
+        requests_per_minute: count("requests_per_minute", WORKSPACE_DEFAULTS.requests_per_minute),
+        tokens_per_minute: count("tokens_per_minute", WORKSPACE_DEFAULTS.tokens_per_minute),
+        monthly_tokens: count("monthly_tokens", WORKSPACE_DEFAULTS.monthly_tokens),
+        max_api_keys: count("max_api_keys", WORKSPACE_DEFAULTS.max_api_keys),
+    }
+}
+
+/// `[drivers]`: what runs replicas, and on what.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DriversConfig {
+    /// What this machine offers besides the GPUs that it finds itself, by GPU type.
+    pub process_slots: BTreeMap<String, u32>,
+}
+
+impl DriversConfig {
+    pub(super) fn read(section: &Section<'_>) -> Self {
+        Self { process_slots: read_counts_by_gpu_type(&section.section("process").section("slots")) }
+    }
+}
+
+pub(super) fn read_counts_by_gpu_type(section: &Section<'_>) -> BTreeMap<String, u32> {
+    let mut counts = BTreeMap::new();
+    for (gpu_type, entry) in section.free_keys() {
+        if !is_gpu_type(gpu_type) {
+            section.report(entry.line, gpu_type, "is not a GPU type of the form <vendor>/<gpu-type>");
+        }
+        match in_range(entry.item, &GPU_COUNT_RANGE).and_then(|count| u32::try_from(count).ok()) {
+            Some(count) => drop(counts.insert(gpu_type.to_owned(), count)),
+            None => {
+                let what = format!("{} is not a whole number of GPUs from 0 to 1000000", section.show(entry.item));
+                section.report(entry.line, gpu_type, what);
+            }
+        }
+    }
+    counts
+}
+
+/// `<vendor>/<gpu-type>`, such as `nvidia/h100-sxm-80gb` or `local/cpu`.
+pub(super) fn is_gpu_type(text: &str) -> bool {
+    text.split_once('/').is_some_and(|(vendor, kind)| is_plain_name(vendor) && is_plain_name(kind))
+}
+
+/// Letters, digits and `-._`: what names in the configuration are made of.
+pub(super) fn is_plain_name(text: &str) -> bool {
+    let good = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    (1..=100).contains(&text.len()) && text.bytes().all(good)
+}
+
+fn provider_name(text: &str) -> Option<&str> {
+    (is_plain_name(text) && text != domain::model::DEDICATED).then_some(text)
+}
+
+/// An http or https URL with a host and without credentials, query or fragment; slashes at its end are taken off.
+pub(super) fn http_url(text: &str) -> Option<String> {
+    let url: http::Uri = text.parse().ok()?;
+    let scheme_is_good = matches!(url.scheme_str(), Some("http" | "https"));
+    let authority = url.authority()?;
+    let port_is_good = authority.as_str().ends_with(authority.host()) || authority.port_u16().is_some();
+    let host_is_good = !authority.host().is_empty() && !authority.as_str().contains('@') && port_is_good;
+    let only_a_place = url.query().is_none() && !text.contains(['#', '?']);
+    (scheme_is_good && host_is_good && only_a_place).then(|| text.trim_end_matches('/').to_owned())
+}
+
+/// What follows the host of a URL that [`http_url`] accepted.
+fn path_of(url: &str) -> &str {
+    let after_scheme = url.split_once("://").map_or("", |(_, rest)| rest);
+    after_scheme.find('/').map_or("", |slash| &after_scheme[slash..])
+}

@@ -1,0 +1,249 @@
+//! Stories about good and bad configuration files.
+
+use super::*;
+use domain::model::{EngineKind, Launch, Modality, Serving};
+use expect_test::expect;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+const EXAMPLE: &str = include_str!("../../../../config/example.toml");
+const QUICKSTART: &str = include_str!("../../../../config/quickstart.toml");
+/// A line of this has one `# ` too many; without it the whole catalogue of the example is read too.
+const CATALOGUE_STARTS: &str = "# [[models]]";
+
+fn nothing_set(_: &str) -> Option<String> {
+    None
+}
+
+fn parse(text: &str) -> Result<Config, Problems> {
+    Config::parse(text, Path::new("/etc/forebay"), &|name| (name == "TINY_KEY").then(|| "s3cret".to_owned()))
+}
+
+fn problems(text: &str) -> String {
+    parse(text).map(|_| ()).unwrap_err().to_string()
+}
+
+fn is_equal_but_for_the_catalogue(left: &Config, right: &Config) -> bool {
+    left.server == right.server
+        && left.store == right.store
+        && left.limits == right.limits
+        && left.journal == right.journal
+        && left.edge == right.edge
+        && left.workspace_defaults == right.workspace_defaults
+        && left.allotment_defaults == right.allotment_defaults
+        && left.drivers == right.drivers
+}
+
+#[test]
+fn no_file_gives_the_defaults() {
+    let config = Config::load(None, &nothing_set).unwrap();
+    assert_eq!(config.server.listen, SocketAddr::from(([127, 0, 0, 1], 8080)));
+    assert_eq!(config.server.ops_listen, SocketAddr::from(([127, 0, 0, 1], 9090)));
+    assert_eq!((config.server.public_url, config.server.tls), (None, None));
+    assert_eq!(config.server.operator_prefix, "forebay");
+    assert_eq!(config.server.drain_timeout, Duration::from_secs(300));
+    assert_eq!((config.store.url.as_str(), config.limits.url.as_str()), ("sqlite:forebay.db", "memory:"));
+    assert_eq!(config.journal.max_bytes, 1 << 30);
+    assert_eq!(config.edge.hold_timeout, Duration::from_secs(300));
+    assert_eq!(config.edge.body_limit, 16 << 20);
+    assert_eq!(config.edge.body_read_timeout, Duration::from_secs(30));
+    assert_eq!(config.edge.first_byte_timeout, Duration::from_secs(600));
+    assert_eq!(config.edge.idle_timeout, Duration::from_secs(120));
+    assert_eq!(config.workspace_defaults, WORKSPACE_DEFAULTS);
+    assert!(config.allotment_defaults.is_empty() && config.drivers.process_slots.is_empty());
+    assert_eq!(config.catalogue.iter().count(), 0);
+}
+
+#[test]
+fn the_example_shows_the_defaults() {
+    let example = Config::parse(EXAMPLE, Path::new("config"), &nothing_set).unwrap();
+    let defaults = Config::load(None, &nothing_set).unwrap();
+    assert!(is_equal_but_for_the_catalogue(&example, &defaults), "{example:#?}");
+    assert_eq!(example.catalogue.hash, defaults.catalogue.hash);
+}
+
+#[test]
+fn the_catalogue_of_the_example_is_good_once_it_is_uncommented() {
+    let (before, catalogue) = EXAMPLE.split_once(CATALOGUE_STARTS).unwrap();
+    let lines = catalogue.lines().map(|line| line.strip_prefix("# ").or(line.strip_prefix('#')).unwrap_or(line));
+    let text = format!("{before}[[models]]{}", lines.collect::<Vec<_>>().join("\n"));
+    let config = parse(&text).unwrap_or_else(|problems| panic!("{problems}"));
+    let model = config.catalogue.get("acme/tiny-chat").unwrap();
+    let Serving::Upstreams(upstreams) = &model.serving else { panic!("{model:?}") };
+    assert_eq!(upstreams[0].api_key.as_deref(), Some("s3cret"));
+    assert_eq!(upstreams[0].max_in_flight, Some(64));
+    assert_eq!(model.flavors[0].weights.as_deref(), Some("/etc/forebay/models/tiny"));
+    assert_eq!(model.flavors[0].launch, Launch::Engine(EngineKind::ForebayEngine));
+}
+
+#[test]
+fn the_quickstart_has_two_models() {
+    let config = Config::parse(QUICKSTART, Path::new("config"), &nothing_set).unwrap();
+    let ids: Vec<&str> = config.catalogue.ids().map(|id| id.as_str()).collect();
+    assert_eq!(ids, ["forebay/smollm2-135m-instruct", "sentence-transformers/all-minilm-l6-v2"]);
+    assert!(config.catalogue.get(ids[0]).unwrap().optimized);
+    assert_eq!(config.catalogue.get(ids[1]).unwrap().modality, Modality::Embedding);
+    assert_eq!(config.allotment_defaults["local/cpu"], 8);
+    assert_eq!(config.drivers.process_slots["local/cpu"], 4);
+}
+
+#[test]
+fn a_model_needs_an_id_and_one_way_to_serve_it() {
+    let config = parse("[[models]]\nid = 'acme/x'\nupstreams = [{ url = 'http://[::1]:9001/v1/' }]").unwrap();
+    let model = config.catalogue.get("acme/x").unwrap();
+    let Serving::Upstreams(upstreams) = &model.serving else { panic!("{model:?}") };
+    let upstream = &upstreams[0];
+    assert_eq!((upstream.url.as_str(), upstream.model.as_str()), ("http://[::1]:9001/v1", "acme/x"));
+    assert_eq!((upstream.health_path.as_str(), upstream.continuous_usage), ("/health", true));
+    assert_eq!((model.name.as_str(), model.context_length, model.modality), ("acme/x", 8192, Modality::Chat));
+
+    let flavors_alone = "[[models]]\nid = 'acme/x'\n[[models.flavors]]\nname = 'a'\ngpu_type = 'local/cpu'";
+    let config = parse(flavors_alone).unwrap();
+    assert_eq!(config.catalogue.get("acme/x").unwrap().serving, Serving::Upstreams(Vec::new()));
+
+    expect![[r#"
+        line 1: [[models]] id: is missing, for instance "acme/tiny-chat"
+        line 1: [[models]] upstreams: is missing: a model needs upstreams, an engine or flavors
+        line 2: [[models]] acme/y upstreams: is missing: a model needs upstreams, an engine or flavors"#]]
+    .assert_eq(&problems("[[models]]\n[[models]]\nid = 'acme/y'\nupstreams = []"));
+}
+
+#[test]
+fn all_problems_of_a_file_come_at_once_with_their_lines() {
+    let text = r#"
+[server]
+listen = "localhost:8080"
+lisen = "127.0.0.1:1"
+tls_cert = "cert.pem"
+cors_origins = ["https://a.example/path", "*"]
+
+[edge]
+hold_timeout = "0s"
+idle_timeout = 120
+body_limit = "16MB"
+
+[workspace_defaults]
+max_api_keys = -1
+
+[drivers.process]
+slots = { cpu = 4 }
+
+[store]
+url = "mysql://root:hunter2@db/x"
+
+[surprise]
+a = 1
+
+[[models]]
+id = "dedicated/mine"
+input_per_1m = 0.1
+modality = "image"
+upstreams = [{ url = "ftp://x/v1" }, { url = "http://host:9/v1?x=1", modle = "x" }, { model = "x" }]
+
+[[models]]
+id = "acme/x"
+optimized = true
+upstreams = [{ url = "http://127.0.0.1:1", api_key_env = "NO_SUCH_KEY", max_in_flight = 0 }]
+
+[[models]]
+id = "acme/x"
+engine = { replicas = 0 }
+upstreams = [{ url = "http://127.0.0.1:1" }]
+
+[[models.flavors]]
+gpu_type = "cpu"
+engine = "tgi"
+price_per_gpu_hour = "free"
+"#;
+    expect![[r#"
+        line 3: [server] listen: "localhost:8080" is not an address and a port such as "127.0.0.1:8080"
+        line 4: [server] lisen: unknown key; known here: listen, ops_listen, public_url, operator_prefix, drain_timeout, cors_origins, tls_cert, tls_key
+        line 5: [server] tls_cert: is set without tls_key
+        line 6: [server] cors_origins: "https://a.example/path" is not an origin such as "https://app.example.com" (or "*" for any)
+        line 9: [edge] hold_timeout: "0s" is not between 1s and 900s
+        line 10: [edge] idle_timeout: 120 is not a duration such as "300s", "5m", "1h" or "250ms"
+        line 11: [edge] body_limit: "16MB" is not a size such as "16MiB", "64KiB" or a number of bytes
+        line 14: [workspace_defaults] max_api_keys: -1 is not a whole number from 0 to 1000000000000000
+        line 17: [drivers.process.slots] cpu: is not a GPU type of the form <vendor>/<gpu-type>
+        line 20: [store] url: does not start with sqlite:, postgres://, postgresql://
+        line 22: surprise: unknown key; known here: server, models, store, limits, journal, edge, workspace_defaults, allotment_defaults, drivers
+        line 26: [[models]] id: lies under dedicated/, which names dedicated endpoints
+        line 27: [[models]] input_per_1m: 0.1 is a number; amounts are text: write "0.1"
+        line 28: [[models]] modality: "image" is not "chat" or "embedding"
+        line 29: [[models]] upstreams[0] url: "ftp://x/v1" is not an http:// or https:// URL with a host and without credentials or query
+        line 29: [[models]] upstreams[1] url: "http://host:9/v1?x=1" is not an http:// or https:// URL with a host and without credentials or query
+        line 29: [[models]] upstreams[2] url: is missing, for instance "http://127.0.0.1:9001/v1"
+        line 29: [[models]] upstreams[1] modle: unknown key; known here: url, model, api_key_env, max_in_flight, health_path, continuous_usage
+        line 33: [[models]] acme/x optimized: only ids under the operator's prefix `forebay/` may be optimized builds
+        line 34: [[models]] acme/x upstreams[0] api_key_env: the environment variable NO_SUCH_KEY is not set
+        line 34: [[models]] acme/x upstreams[0] max_in_flight: 0 is not a whole number from 1 to 1000000
+        line 37: [[models]] acme/x id: is the id of another model above
+        line 38: [[models]] acme/x engine replicas: 0 is not a whole number from 1 to 64
+        line 38: [[models]] acme/x engine weights: is missing, for instance a GGUF file, or a folder in Hugging Face layout
+        line 38: [[models]] acme/x engine: a model has upstreams or an engine, not both
+        line 41: [[models]] acme/x flavors[0] name: is missing, for instance "h100-1x-fp8"
+        line 42: [[models]] acme/x flavors[0] gpu_type: "cpu" is not a GPU type of the form <vendor>/<gpu-type>
+        line 43: [[models]] acme/x flavors[0] engine: "tgi" is not "forebay-engine", "vllm", "sglang" or "llama-server"
+        line 44: [[models]] acme/x flavors[0] price_per_gpu_hour: `free` is not an amount in USD such as "0.10" (digits, at most nine after the point)"#]]
+    .assert_eq(&problems(text));
+}
+
+#[test]
+fn broken_toml_names_its_line() {
+    expect!["line 2: string values must be quoted, expected literal string"]
+        .assert_eq(&problems("[edge]\nhold_timeout = 300s\n"));
+    expect!["line 3: duplicate key"].assert_eq(&problems("[edge]\nbody_limit = 1\nbody_limit = 2\n"));
+}
+
+#[test]
+fn a_file_names_itself_in_its_problems_and_its_folder_in_its_paths() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.toml");
+    std::fs::write(&file, "[edge]\nhold_timeout = '901s'\n").unwrap();
+    let shown = Config::load(Some(&file), &nothing_set).unwrap_err().to_string();
+    assert_eq!(shown, format!("{}:2: [edge] hold_timeout: '901s' is not between 1s and 900s", file.display()));
+
+    std::fs::write(&file, "[server]\ntls_cert = 'a.pem'\ntls_key = '/b.pem'\n[store]\nurl = 'sqlite:x.db'\n").unwrap();
+    let config = Config::load(Some(&file), &nothing_set).unwrap();
+    let tls = config.server.tls.unwrap();
+    assert_eq!((tls.cert, tls.key), (folder.path().join("a.pem"), "/b.pem".into()));
+    assert_eq!(config.store.url, "sqlite:x.db");
+
+    let missing = Config::load(Some(&folder.path().join("none.toml")), &nothing_set).unwrap_err().to_string();
+    assert!(missing.contains("none.toml: cannot be read"), "{missing}");
+}
+
+#[test]
+fn the_environment_wins_and_no_secret_is_printed() {
+    let environment = |name: &str| match name {
+        "FOREBAY_STORE_URL" => Some("postgres://forebay:hunter2@db/forebay".to_owned()),
+        "FOREBAY_LIMITS_URL" => Some("redis://:hunter2@redis/0".to_owned()),
+        "TINY_KEY" => Some("hunter2".to_owned()),
+        _ => None,
+    };
+    let text = "[store]\nurl = 'sqlite:x.db'\n[[models]]\nid = 'acme/x'\n\
+                upstreams = [{ url = 'http://127.0.0.1:1', api_key_env = 'TINY_KEY' }]";
+    let config = Config::parse(text, Path::new("."), &environment).unwrap();
+    assert_eq!(config.store.url, "postgres://forebay:hunter2@db/forebay");
+    assert_eq!(config.limits.url, "redis://:hunter2@redis/0");
+    assert!(!format!("{config:#?}").contains("hunter2"));
+
+    let bad = |name: &str| (name == "FOREBAY_STORE_URL").then(|| "oracle://hunter2".to_owned());
+    let shown = Config::load(None, &bad).unwrap_err().to_string();
+    assert_eq!(shown, "[store] FOREBAY_STORE_URL: does not start with sqlite:, postgres://, postgresql://");
+}
+
+#[test]
+fn the_hash_of_the_catalogue_follows_what_is_served_and_not_its_secrets() {
+    let hash = |price: &str, key: &str, folder: &str| {
+        let text = format!(
+            "[[models]]\nid = 'acme/x'\ninput_per_1m = '{price}'\n\
+             upstreams = [{{ url = 'http://127.0.0.1:1', api_key_env = 'K' }}]\n\
+             [[models.flavors]]\nname = 'a'\ngpu_type = 'local/cpu'\nweights = 'w'"
+        );
+        Config::parse(&text, Path::new(folder), &|name| (name == "K").then(|| key.to_owned())).unwrap().catalogue.hash
+    };
+    assert_eq!(hash("0.1", "one", "/a").len(), 16);
+    assert_eq!(hash("0.1", "one", "/a"), hash("0.10", "two", "/b"));
+    assert_ne!(hash("0.1", "one", "/a"), hash("0.2", "one", "/a"));
+}

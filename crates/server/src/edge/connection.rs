@@ -1,0 +1,97 @@
+//! One connection, from its first byte to its last.
+
+use super::body::Body;
+use super::guard::Guarded;
+use crate::surface::{Surface, openai};
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::server::conn::{http1, http2};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio_rustls::TlsAcceptor;
+
+/// Headers past this are answered with 431.
+const MAX_HEADER_BYTES: usize = 32 << 10;
+/// How long the next request may take to arrive; longer than any client keeps an idle connection.
+const IDLE: Duration = Duration::from_secs(100);
+const HANDSHAKE: Duration = Duration::from_secs(10);
+const MAX_STREAMS: u32 = 1024;
+
+/// Serves a connection until it ends, or until `stop` says so and its last answer is out.
+pub(crate) async fn serve(stream: TcpStream, tls: Option<TlsAcceptor>, surface: Arc<Surface>, stop: watch::Receiver<bool>) {
+    let Some(tls) = tls else {
+        return serve_http1(stream, surface, stop).await;
+    };
+    let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE, tls.accept(stream)).await else { return };
+    if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
+        return serve_http2(stream, surface, stop).await;
+    }
+    serve_http1(stream, surface, stop).await;
+}
+
+async fn serve_http1<S>(stream: S, surface: Arc<Surface>, mut stop: watch::Receiver<bool>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let service = service_fn(move |request| answer(Arc::clone(&surface), request));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(IDLE)
+        .max_buf_size(MAX_HEADER_BYTES)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = pin!(connection);
+    let stopped = tokio::select! {
+        biased;
+        _ = connection.as_mut() => false,
+        _ = stop.wait_for(|stop| *stop) => true,
+    };
+    if stopped {
+        connection.as_mut().graceful_shutdown();
+        let _ = connection.await;
+    }
+}
+
+async fn serve_http2<S>(stream: S, surface: Arc<Surface>, mut stop: watch::Receiver<bool>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let service = service_fn(move |request| answer(Arc::clone(&surface), request));
+    let connection = http2::Builder::new(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(MAX_STREAMS)
+        .max_header_list_size(u32::try_from(MAX_HEADER_BYTES).expect("32 KiB fit"))
+        .keep_alive_interval(IDLE)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = pin!(connection);
+    let stopped = tokio::select! {
+        biased;
+        _ = connection.as_mut() => false,
+        _ = stop.wait_for(|stop| *stop) => true,
+    };
+    if stopped {
+        connection.as_mut().graceful_shutdown();
+        let _ = connection.await;
+    }
+}
+
+/// A panic is answered like any other failure of ours.
+fn answer(
+    surface: Arc<Surface>,
+    request: Request<Incoming>,
+) -> impl Future<Output = Result<Response<Body>, Infallible>> + Send {
+    let answered = Guarded(Box::pin(surface.answer(request)));
+    async move {
+        Ok(answered.await.unwrap_or_else(|| {
+            tracing::error!("a handler panicked");
+            openai::error::internal()
+        }))
+    }
+}

@@ -1,0 +1,61 @@
+//! Cross-origin requests, by configuration.
+
+use super::body::Body;
+use http::header::{self, HeaderMap, HeaderValue};
+use http::{Method, Request, Response, StatusCode};
+
+const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, PUT, PATCH, DELETE, OPTIONS");
+const EXPOSED: HeaderValue = HeaderValue::from_static(
+    "x-request-id, retry-after, x-ratelimit-limit-requests, x-ratelimit-limit-tokens, \
+     x-ratelimit-remaining-requests, x-ratelimit-remaining-tokens, x-ratelimit-reset-requests, \
+     x-ratelimit-reset-tokens",
+);
+const MAX_AGE: HeaderValue = HeaderValue::from_static("86400");
+
+/// The origins whose pages may read answers.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Cors {
+    origins: Vec<String>,
+}
+
+impl Cors {
+    pub(crate) fn new(origins: Vec<String>) -> Self {
+        Self { origins }
+    }
+
+    /// The origin to name in the answer, where the request has one that is allowed.
+    pub(crate) fn allowed<B>(&self, request: &Request<B>) -> Option<HeaderValue> {
+        if self.origins.is_empty() {
+            return None;
+        }
+        let origin = request.headers().get(header::ORIGIN)?;
+        self.origins.iter().any(|known| known == "*" || known.as_bytes() == origin.as_bytes()).then(|| origin.clone())
+    }
+
+    /// A browser asks before it sends, without a key.
+    pub(crate) fn is_preflight<B>(request: &Request<B>) -> bool {
+        request.method() == Method::OPTIONS
+            && request.headers().contains_key(header::ORIGIN)
+            && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
+    }
+
+    pub(crate) fn preflight<B>(request: &Request<B>) -> Response<Body> {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::NO_CONTENT;
+        let headers = response.headers_mut();
+        headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
+        headers.insert(header::ACCESS_CONTROL_MAX_AGE, MAX_AGE);
+        // A star would not cover `authorization`, so what was asked for is echoed.
+        if let Some(wanted) = request.headers().get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
+            headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
+        }
+        response
+    }
+
+    /// On errors too: a page that may not read a 401 sees a network error.
+    pub(crate) fn put(headers: &mut HeaderMap, origin: HeaderValue) {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+        headers.append(header::VARY, HeaderValue::from_static("Origin"));
+    }
+}

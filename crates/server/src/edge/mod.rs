@@ -1,0 +1,17 @@
+//! Where HTTP comes in: sockets, connections, request ids, bodies and their bounds.
+//!
+//! One runtime per core, each with its own listening socket on the same port, so that a connection and everything it
+//! causes stay on one core. What is asked, and by whom, is the business of the surfaces.
+
+pub(crate) mod body;
+pub(crate) mod clock;
+pub(crate) mod connection;
+pub(crate) mod cors;
+mod guard;
+pub(crate) mod listener;
+pub(crate) mod request_body;
+pub(crate) mod request_id;
+pub(crate) mod tls;
+pub(crate) mod workers;
+
+pub(crate) use body::Body;

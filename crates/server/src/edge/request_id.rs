@@ -1,0 +1,23 @@
+//! Request ids: ours, unique, and cheap to make.
+
+use domain::{RequestId, Timestamp};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// 48 random bits that name this process, and a count.
+pub(crate) struct RequestIds {
+    process: u128,
+    count: AtomicU64,
+}
+
+impl RequestIds {
+    pub(crate) fn new() -> anyhow::Result<Self> {
+        let mut seed = [0; 8];
+        getrandom::fill(&mut seed).map_err(|error| anyhow::anyhow!("no randomness from the system: {error}"))?;
+        Ok(Self { process: u128::from(u64::from_le_bytes(seed) >> 16) << 32, count: AtomicU64::new(0) })
+    }
+
+    pub(crate) fn next(&self, now: Timestamp) -> RequestId {
+        let count = u128::from(self.count.fetch_add(1, Ordering::Relaxed) & 0xFFFF_FFFF);
+        RequestId::new(now, self.process | count)
+    }
+}

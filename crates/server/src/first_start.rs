@@ -1,0 +1,131 @@
+//! The first start on an empty store, and the two files that tell others how to reach us.
+
+use crate::config::Config;
+use crate::edge::clock;
+use anyhow::Context;
+use serde::{Deserialize, Serialize};
+use std::io::Write as _;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use store::Store;
+
+/// `DATA_DIR/bootstrap.json`: what is needed to sign in and to call.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Bootstrap {
+    base_url: String,
+    console_url: String,
+    email: String,
+    password: String,
+    api_key: String,
+    organization_id: String,
+    workspace_id: String,
+}
+
+const BOOTSTRAP: &str = "bootstrap.json";
+const LISTEN: &str = "listen.json";
+const OWNER_ONLY: u32 = 0o600;
+const READABLE: u32 = 0o644;
+
+/// Fills an empty store and writes down how to get in. Later starts find the file and change only its addresses.
+pub(crate) async fn prepare(
+    store: &Store,
+    config: &Config,
+    data_dir: &Path,
+    public: SocketAddr,
+) -> anyhow::Result<Option<Bootstrap>> {
+    let console_url = console_url(config, public);
+    let created = control::bootstrap::first_start(store, &config.workspace_defaults, clock::now()).await?;
+    let base_url = format!("{console_url}/v1");
+    let bootstrap = match created {
+        Some(first) => Bootstrap {
+            base_url,
+            console_url,
+            email: first.user.email.to_string(),
+            password: first.password,
+            api_key: first.key_text.reveal().to_owned(),
+            organization_id: first.organization.id.to_string(),
+            workspace_id: first.workspace.id.to_string(),
+        },
+        None => match read(data_dir) {
+            Some(before) => Bootstrap { base_url, console_url, ..before },
+            None => return Ok(None),
+        },
+    };
+    write_by_rename(data_dir, BOOTSTRAP, OWNER_ONLY, &bootstrap)?;
+    Ok(Some(bootstrap))
+}
+
+fn read(data_dir: &Path) -> Option<Bootstrap> {
+    let bytes = std::fs::read(data_dir.join(BOOTSTRAP)).ok()?;
+    serde_json::from_slice(&bytes).map_err(|error| tracing::warn!(%error, "bootstrap.json cannot be read")).ok()
+}
+
+/// Where people find us: as configured, else the address really bound.
+fn console_url(config: &Config, bound: SocketAddr) -> String {
+    config.server.public_url.clone().unwrap_or_else(|| {
+        let scheme = if config.server.tls.is_some() { "https" } else { "http" };
+        let host = if bound.ip().is_unspecified() { IpAddr::V4(Ipv4Addr::LOCALHOST) } else { bound.ip() };
+        format!("{scheme}://{}", SocketAddr::new(host, bound.port()))
+    })
+}
+
+/// `DATA_DIR/listen.json`: the addresses really bound.
+#[derive(Serialize)]
+struct Listen {
+    public: SocketAddr,
+    ops: SocketAddr,
+}
+
+pub(crate) fn write_listen(data_dir: &Path, public: SocketAddr, ops: SocketAddr) -> anyhow::Result<()> {
+    write_by_rename(data_dir, LISTEN, READABLE, &Listen { public, ops })
+}
+
+/// An old file would be believed by whoever waits for the new one.
+pub(crate) fn forget_listen(data_dir: &Path) {
+    let _ = std::fs::remove_file(data_dir.join(LISTEN));
+}
+
+fn write_by_rename(data_dir: &Path, name: &str, mode: u32, value: &impl Serialize) -> anyhow::Result<()> {
+    let (draft, file) = (data_dir.join(format!(".{name}.new")), data_dir.join(name));
+    let _ = std::fs::remove_file(&draft);
+    let write = || -> std::io::Result<()> {
+        let mut out = std::fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&draft)?;
+        serde_json::to_writer(&mut out, value)?;
+        out.write_all(b"\n")?;
+        out.sync_all()?;
+        std::fs::rename(&draft, &file)
+    };
+    write().with_context(|| format!("cannot write {}", file.display()))
+}
+
+impl Bootstrap {
+    /// What a person needs to begin, in a box.
+    pub(crate) fn print(&self, model: Option<&str>) {
+        let mut lines = vec![
+            format!("Console   {}", self.console_url),
+            format!("E-mail    {}", self.email),
+            format!("Password  {}", self.password),
+            format!("API       {}", self.base_url),
+            format!("API key   {}", self.api_key),
+        ];
+        lines.insert(0, "Forebay is running.".into());
+        let width = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
+        let mut text = format!("\n┌{}┐\n", "─".repeat(width + 2));
+        for line in lines {
+            text.push_str(&format!("│ {line:<width$} │\n"));
+        }
+        text.push_str(&format!("└{}┘\n", "─".repeat(width + 2)));
+        let call = match model {
+            Some(model) => format!(
+                "curl {}/chat/completions -H 'Authorization: Bearer {}' -H 'Content-Type: application/json' \\\n  \
+                 -d '{{\"model\":\"{model}\",\"messages\":[{{\"role\":\"user\",\"content\":\"Hello\"}}]}}'",
+                self.base_url, self.api_key
+            ),
+            None => format!("curl {}/models -H 'Authorization: Bearer {}'", self.base_url, self.api_key),
+        };
+        text.push_str(&format!("\n{call}\n\n"));
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+}

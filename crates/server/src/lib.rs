@@ -1,0 +1,11 @@
+//! HTTP surfaces, configuration and wiring: everything around the data plane that makes it a service.
+
+pub mod admin;
+mod app;
+pub mod cli;
+pub mod config;
+mod edge;
+mod first_start;
+mod node;
+mod surface;
+mod telemetry;

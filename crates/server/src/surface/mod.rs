@@ -1,0 +1,79 @@
+//! What is asked over HTTP. A surface does not import another surface.
+
+pub(crate) mod openai;
+pub(crate) mod operations;
+
+use crate::edge::Body;
+use crate::edge::cors::Cors;
+use crate::edge::request_id::RequestIds;
+use crate::edge::{clock, request_body::BodyBounds};
+use dataplane::Dataplane;
+use dataplane::keys::KeyDirectory;
+use dataplane::usage_tap::{Sink, UsageTap};
+use http::{HeaderName, HeaderValue, Request, Response, StatusCode, header};
+use hyper::body::Incoming;
+use std::sync::Arc;
+use std::time::Instant;
+
+const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const X_CLIENT_REQUEST_ID: HeaderName = HeaderName::from_static("x-client-request-id");
+const MAX_CLIENT_ID: usize = 512;
+
+/// The public surfaces as one core serves them.
+pub(crate) struct Surface {
+    pub dataplane: Dataplane,
+    pub keys: Arc<KeyDirectory>,
+    pub sink: Arc<dyn Sink>,
+    pub ids: Arc<RequestIds>,
+    pub cors: Cors,
+    pub body_bounds: BodyBounds,
+}
+
+impl Surface {
+    /// Answers any request. Whatever happens, the answer names the request.
+    pub(crate) async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Response<Body> {
+        let now = clock::now();
+        let id = self.ids.next(now);
+        let id_value = HeaderValue::from_str(id.as_str()).ok();
+        let origin = self.cors.allowed(&request);
+        let mut response = if Cors::is_preflight(&request) {
+            Cors::preflight(&request)
+        } else {
+            match request.uri().path() {
+                "/healthz" => health(),
+                path => {
+                    let mut tap = UsageTap::open(Arc::clone(&self.sink), id.clone(), openai::route_name(path), now);
+                    tap.note(|record| record.client_request = client_id(&request));
+                    openai::answer(&self, request, id, tap, now).await
+                }
+            }
+        };
+        let headers = response.headers_mut();
+        if let Some(value) = id_value {
+            headers.insert(X_REQUEST_ID, value);
+        }
+        if let Some(origin) = origin {
+            Cors::put(headers, origin);
+        }
+        response
+    }
+
+    /// Closes what has been idle for long.
+    pub(crate) fn sweep(&self, now: Instant) {
+        self.dataplane.links().sweep(now);
+    }
+}
+
+/// The client's own name for its request, logged beside ours.
+fn client_id(request: &Request<Incoming>) -> Option<Box<str>> {
+    let text = request.headers().get(X_CLIENT_REQUEST_ID)?.to_str().ok()?;
+    (text.len() <= MAX_CLIENT_ID).then(|| text.into())
+}
+
+/// The process is alive.
+pub(crate) fn health() -> Response<Body> {
+    let mut response = Response::new(Body::from("{\"status\":\"ok\"}\n"));
+    *response.status_mut() = StatusCode::OK;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}

@@ -1,0 +1,156 @@
+//! The inference surface: `/v1/chat/completions`, `/v1/embeddings`, `/v1/models`.
+//!
+//! The order of checks: who asks, which route, which method, the body, and then what the call itself may be refused for.
+
+mod chat;
+mod credential;
+pub(crate) mod error;
+mod models;
+
+use super::Surface;
+use crate::edge::{Body, request_body};
+use dataplane::usage_tap::{Outcome, UsageTap};
+use domain::{Caller, RequestId, Timestamp};
+use error::Refused;
+use http::{Method, Request, Response, request::Parts};
+use hyper::body::Incoming;
+use std::sync::Arc;
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Route<'a> {
+    Chat,
+    Embeddings,
+    Models,
+    Model(&'a str),
+    Unknown,
+}
+
+fn route(path: &str) -> Route<'_> {
+    let trimmed = path.strip_suffix('/').unwrap_or(path);
+    match trimmed {
+        "/v1/chat/completions" => Route::Chat,
+        "/v1/embeddings" => Route::Embeddings,
+        "/v1/models" => Route::Models,
+        other => match other.strip_prefix("/v1/models/") {
+            Some(id) if !id.is_empty() => Route::Model(id),
+            _ => Route::Unknown,
+        },
+    }
+}
+
+/// The name of a route in logs and metrics.
+pub(crate) fn route_name(path: &str) -> &'static str {
+    match route(path) {
+        Route::Chat => "chat",
+        Route::Embeddings => "embeddings",
+        Route::Models | Route::Model(_) => "models",
+        Route::Unknown => "unknown",
+    }
+}
+
+impl Route<'_> {
+    const fn allow(self) -> &'static str {
+        match self {
+            Self::Chat | Self::Embeddings => "POST",
+            Self::Models | Self::Model(_) | Self::Unknown => "GET, HEAD",
+        }
+    }
+
+    fn takes(self, method: &Method) -> bool {
+        match self {
+            Self::Chat | Self::Embeddings => method == Method::POST,
+            Self::Models | Self::Model(_) | Self::Unknown => method == Method::GET || method == Method::HEAD,
+        }
+    }
+}
+
+/// Answers a request under `/v1`.
+pub(crate) async fn answer(
+    surface: &Surface,
+    request: Request<Incoming>,
+    id: RequestId,
+    mut tap: UsageTap,
+    now: Timestamp,
+) -> Response<Body> {
+    let (head, body) = request.into_parts();
+    let route = route(head.uri.path());
+    let caller = match check(surface, &head, route, &mut tap, now).await {
+        Ok(caller) => caller,
+        Err(refused) => {
+            request_body::discard(&head.headers, body).await;
+            return refuse(&refused, tap);
+        }
+    };
+    match route {
+        Route::Chat => chat::infer(surface, &head, body, Call { id, caller, tap }, dataplane::probe::chat::probe).await,
+        Route::Embeddings => {
+            chat::infer(surface, &head, body, Call { id, caller, tap }, dataplane::probe::embeddings::probe).await
+        }
+        Route::Models => serve(Ok(models::list(surface.dataplane.routes(), head.uri.query())), tap),
+        Route::Model(model) => serve(models::show(surface.dataplane.routes(), model), tap),
+        Route::Unknown => refuse(&Refused::UnknownRoute, tap),
+    }
+}
+
+/// A call as far as the surface knows it.
+struct Call {
+    id: RequestId,
+    caller: Arc<Caller>,
+    tap: UsageTap,
+}
+
+async fn check(
+    surface: &Surface,
+    head: &Parts,
+    route: Route<'_>,
+    tap: &mut UsageTap,
+    now: Timestamp,
+) -> Result<Arc<Caller>, Refused> {
+    if !head.uri.path().starts_with("/v1/") && head.uri.path() != "/v1" {
+        return Err(Refused::UnknownRoute);
+    }
+    let caller = credential::identify(&surface.keys, &head.headers, now).await?;
+    tap.note(|record| record.caller = Some(Arc::clone(&caller)));
+    if route == Route::Unknown {
+        return Err(Refused::UnknownRoute);
+    }
+    if !route.takes(&head.method) {
+        return Err(Refused::MethodNotAllowed { allow: route.allow() });
+    }
+    Ok(caller)
+}
+
+fn serve(answer: Result<Response<Body>, Refused>, mut tap: UsageTap) -> Response<Body> {
+    match answer {
+        Ok(response) => {
+            tap.settle(Outcome::Served);
+            response
+        }
+        Err(refused) => refuse(&refused, tap),
+    }
+}
+
+/// Dresses a refusal and closes its record.
+fn refuse(refused: &Refused, mut tap: UsageTap) -> Response<Body> {
+    tap.note(|record| record.cause = record.cause.take().or_else(|| refused.cause()));
+    tap.settle(Outcome::Refused { status: refused.status().as_u16(), code: refused.code() });
+    refused.dress()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn routes_are_found_with_and_without_a_slash_at_the_end() {
+        assert_eq!(route("/v1/chat/completions"), Route::Chat);
+        assert_eq!(route("/v1/embeddings/"), Route::Embeddings);
+        assert_eq!(route("/v1/models/"), Route::Models);
+        assert_eq!(route("/v1/models/acme/tiny"), Route::Model("acme/tiny"));
+        assert_eq!(route("/v1/models/acme%2Ftiny"), Route::Model("acme%2Ftiny"));
+        for unknown in ["/", "/v1", "/v1/completions", "/v2/models", "/v1/chat"] {
+            assert_eq!(route(unknown), Route::Unknown, "{unknown}");
+        }
+    }
+}

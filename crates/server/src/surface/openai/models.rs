@@ -1,0 +1,109 @@
+//! The catalogue as clients see it.
+
+use super::error::Refused;
+use crate::edge::Body;
+use dataplane::Refusal;
+use fleet::{Route, Routes};
+use http::{HeaderValue, Response, header};
+use percent_encoding::percent_decode_str;
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct ModelList<'a> {
+    object: &'static str,
+    data: Vec<ModelView<'a>>,
+}
+
+#[derive(Serialize)]
+struct ModelView<'a> {
+    id: &'a str,
+    object: &'static str,
+    created: i64,
+    owned_by: &'a str,
+    name: &'a str,
+    provider: &'a str,
+    modality: &'static str,
+    status: &'static str,
+    context_length: u64,
+    optimized: bool,
+    pricing: Pricing,
+}
+
+#[derive(Serialize)]
+struct Pricing {
+    currency: &'static str,
+    input_per_1m: String,
+    cached_input_per_1m: String,
+    output_per_1m: String,
+}
+
+/// The catalogue has no dates; clients want a number.
+const CREATED: i64 = 1_767_225_600;
+
+impl<'a> From<&'a Route> for ModelView<'a> {
+    fn from(route: &'a Route) -> Self {
+        let model = &route.model;
+        Self {
+            id: model.id.as_str(),
+            object: "model",
+            created: CREATED,
+            owned_by: model.id.provider(),
+            name: &model.name,
+            provider: model.id.provider(),
+            modality: model.modality.as_str(),
+            status: route.pool.standing().as_str(),
+            context_length: model.context_length,
+            optimized: model.optimized,
+            pricing: Pricing {
+                currency: "USD",
+                input_per_1m: model.price.input_per_1m.to_string(),
+                cached_input_per_1m: model.price.cached_input_per_1m.to_string(),
+                output_per_1m: model.price.output_per_1m.to_string(),
+            },
+        }
+    }
+}
+
+/// `GET /v1/models`, with `?provider=&modality=&status=`.
+pub(super) fn list(routes: &Routes, query: Option<&str>) -> Response<Body> {
+    let table = routes.table();
+    let filters = filters(query.unwrap_or(""));
+    let wanted = |view: &ModelView<'_>| {
+        filters.iter().all(|(name, value)| match name.as_str() {
+            "provider" => view.provider == value,
+            "modality" => view.modality == value,
+            "status" => view.status == value,
+            _ => true,
+        })
+    };
+    let data = table.iter().map(|route| ModelView::from(&**route)).filter(wanted).collect();
+    json(&ModelList { object: "list", data })
+}
+
+/// `GET /v1/models/{id}`, the slashes of the id raw or encoded.
+pub(super) fn show(routes: &Routes, encoded: &str) -> Result<Response<Body>, Refused> {
+    let id = percent_decode_str(encoded).decode_utf8_lossy();
+    let table = routes.table();
+    match table.get(&id) {
+        Some(route) => Ok(json(&ModelView::from(&**route))),
+        None => Err(Refused::Call(Refusal::UnknownModel { model: id.chars().take(200).collect() })),
+    }
+}
+
+/// Empty values do not filter.
+fn filters(query: &str) -> Vec<(String, String)> {
+    let decode = |text: &str| percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned();
+    query
+        .split('&')
+        .filter_map(|pair| pair.split_once('='))
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(name, value)| (decode(name), decode(value)))
+        .collect()
+}
+
+fn json<T: Serialize>(value: &T) -> Response<Body> {
+    let bytes = serde_json::to_vec(value).expect("views have only text keys");
+    let mut response = Response::new(Body::from(bytes));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}

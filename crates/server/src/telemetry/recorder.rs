@@ -1,0 +1,50 @@
+//! Takes the record of every request: a line, a count, and an event where a model was asked.
+
+use super::access_log::{AccessLog, status_of};
+use super::metrics::Metrics;
+use super::usage_writer::UsageQueue;
+use dataplane::usage_tap::{Record, Sink};
+use domain::UsageEvent;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub(crate) struct Recorder {
+    pub log: Arc<AccessLog>,
+    pub metrics: Arc<Metrics>,
+    pub usage: UsageQueue,
+}
+
+impl Sink for Recorder {
+    fn settle(&self, record: &Record) {
+        self.log.write(record);
+        self.metrics.count(record);
+        if let Some(event) = event_of(record) {
+            self.usage.push(event);
+        }
+    }
+}
+
+/// Calls that reached a replica are remembered, whatever came of them.
+fn event_of(record: &Record) -> Option<UsageEvent> {
+    let (caller, route, replica) = (record.caller.as_ref()?, record.model.as_ref()?, record.replica.as_ref()?);
+    let (status, code) = status_of(record.outcome);
+    let micros = |span: Duration| u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
+    Some(UsageEvent {
+        request: record.request.clone(),
+        organization: caller.organization.clone(),
+        workspace: caller.workspace.clone(),
+        actor: caller.actor.clone(),
+        model: route.model.id.clone(),
+        replica: replica.name.clone(),
+        streamed: record.streamed,
+        status,
+        code,
+        tokens: record.tokens,
+        certainty: record.certainty,
+        price: route.model.price,
+        cost: route.model.price.charge(record.tokens),
+        started_at: record.started_at,
+        first_byte_micros: record.first_byte.map(micros),
+        duration_micros: micros(record.duration),
+    })
+}

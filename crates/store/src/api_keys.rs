@@ -1,0 +1,187 @@
+//! Rows of API keys and of their secrets.
+//!
+//! A key is apart from its secrets, so that a rotation can let the old secret live beside the new one for a while. Only
+//! the hash of a secret is kept. Every change announces all segments of the key, since that is how nodes know keys.
+
+use crate::changes::Change;
+use crate::db::{Store, Tx};
+use crate::error::StoreError;
+use crate::page::Page;
+use crate::{row, workspaces};
+use domain::{ApiKey, KeyId, KeyState, OrganizationId, SecretHash, Segment, Timestamp, UserId, WorkspaceId};
+use sqlx::any::AnyRow;
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT k.id, k.workspace_id, w.organization_id, k.name, s.segment, s.hash, k.created_at, k.created_by, \
+             k.expires_at, k.last_used_at, k.revoked_at, k.disabled_at, k.requests_per_minute, k.tokens_per_minute \
+             FROM api_key_secrets s JOIN api_keys k ON k.id = s.key_id JOIN workspaces w ON w.id = k.workspace_id ",
+            $rest
+        )
+    };
+}
+
+/// The key that a caller names, in whatever state; a secret that was rotated away and is past its end is not there.
+pub async fn by_segment(store: &Store, segment: Segment, now: Timestamp) -> Result<Option<ApiKey>, StoreError> {
+    let query = sqlx::query(select!("WHERE s.segment = $1 AND (s.dies_at IS NULL OR s.dies_at > $2)"));
+    store.row(query.bind(segment.as_str()).bind(now.millis())).await?.as_ref().map(api_key).transpose()
+}
+
+/// With its present secret.
+pub async fn by_id(store: &Store, id: &KeyId) -> Result<Option<ApiKey>, StoreError> {
+    let query = sqlx::query(select!("WHERE k.id = $1 AND s.dies_at IS NULL")).bind(id.as_str());
+    store.row(query).await?.as_ref().map(api_key).transpose()
+}
+
+/// The keys of a workspace in any state, oldest first, each with its present secret.
+pub async fn list(store: &Store, workspace: &WorkspaceId, page: Page<'_>) -> Result<Vec<ApiKey>, StoreError> {
+    let query =
+        sqlx::query(select!("WHERE k.workspace_id = $1 AND k.id > $2 AND s.dies_at IS NULL ORDER BY k.id LIMIT $3"));
+    let found = store.rows(query.bind(workspace.as_str()).bind(page.cursor()).bind(page.limit())).await?;
+    found.iter().map(api_key).collect()
+}
+
+/// Writes a new key unless the workspace has `limit` active or disabled keys at the moment of its creation.
+///
+/// The workspace's row is locked first: of two transactions that count at once, the second sees the key of the first.
+pub async fn insert_within(tx: &mut Tx, new: &ApiKey, limit: u64) -> Result<(), StoreError> {
+    workspaces::lock(tx, &new.workspace).await?;
+    let count = sqlx::query(
+        "SELECT COUNT(*) AS counted FROM api_keys WHERE workspace_id = $1 AND revoked_at IS NULL \
+         AND (disabled_at IS NOT NULL OR expires_at IS NULL OR expires_at > $2)",
+    );
+    let counted = match tx.row(count.bind(new.workspace.as_str()).bind(new.created_at.millis())).await? {
+        Some(found) => row::count(&found, "counted")?,
+        None => 0,
+    };
+    if counted >= limit {
+        return Err(StoreError::KeyLimitReached { limit });
+    }
+    let key = sqlx::query(
+        "INSERT INTO api_keys (id, workspace_id, name, created_at, created_by, expires_at, last_used_at, revoked_at, \
+         disabled_at, requests_per_minute, tokens_per_minute) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+    )
+    .bind(new.id.as_str())
+    .bind(new.workspace.as_str())
+    .bind(new.name.as_str())
+    .bind(new.created_at.millis())
+    .bind(new.created_by.as_ref().map(UserId::as_str))
+    .bind(row::to_optional_millis(new.expires_at))
+    .bind(row::to_optional_millis(new.last_used_at))
+    .bind(row::to_optional_millis(new.revoked_at))
+    .bind(row::to_optional_millis(new.disabled_at))
+    .bind(row::to_optional_number(new.requests_per_minute))
+    .bind(row::to_optional_number(new.tokens_per_minute));
+    tx.execute(key).await?;
+    let secret = sqlx::query("INSERT INTO api_key_secrets (segment, key_id, hash, created_at) VALUES ($1, $2, $3, $4)")
+        .bind(new.segment.as_str())
+        .bind(new.id.as_str())
+        .bind(new.hash.to_hex())
+        .bind(new.created_at.millis());
+    tx.execute(secret).await?;
+    tx.announce(Change::Key(new.segment), new.created_at);
+    Ok(())
+}
+
+/// Ends a key for good; may be said twice. A disabled key is an administrator's matter and is refused.
+pub async fn revoke(tx: &mut Tx, workspace: &WorkspaceId, id: &KeyId, now: Timestamp) -> Result<ApiKey, StoreError> {
+    let key = lock(tx, workspace, id).await?;
+    match key.state(now) {
+        KeyState::Revoked => Ok(key),
+        KeyState::Disabled => Err(StoreError::KeyDisabled),
+        KeyState::Active | KeyState::Expired => write(tx, ApiKey { revoked_at: Some(now), ..key }, now).await,
+    }
+}
+
+/// Stops an active key until it is enabled; may be said twice.
+pub async fn disable(tx: &mut Tx, workspace: &WorkspaceId, id: &KeyId, now: Timestamp) -> Result<ApiKey, StoreError> {
+    let key = lock(tx, workspace, id).await?;
+    match key.state(now) {
+        KeyState::Disabled => Ok(key),
+        KeyState::Revoked => Err(StoreError::KeyRevoked),
+        // It would count against the key limit again, which may be full by now.
+        KeyState::Expired => Err(StoreError::KeyExpired),
+        KeyState::Active => write(tx, ApiKey { disabled_at: Some(now), ..key }, now).await,
+    }
+}
+
+/// Takes back a [`disable`]; may be said twice. The key may have expired meanwhile.
+pub async fn enable(tx: &mut Tx, workspace: &WorkspaceId, id: &KeyId, now: Timestamp) -> Result<ApiKey, StoreError> {
+    let key = lock(tx, workspace, id).await?;
+    match key.state(now) {
+        KeyState::Active => Ok(key),
+        KeyState::Revoked => Err(StoreError::KeyRevoked),
+        KeyState::Expired => Err(StoreError::KeyExpired),
+        KeyState::Disabled => write(tx, ApiKey { disabled_at: None, ..key }, now).await,
+    }
+}
+
+/// Lets a key expire at once; may be said twice.
+pub async fn expire(tx: &mut Tx, workspace: &WorkspaceId, id: &KeyId, now: Timestamp) -> Result<ApiKey, StoreError> {
+    let key = lock(tx, workspace, id).await?;
+    match key.state(now) {
+        KeyState::Expired => Ok(key),
+        KeyState::Revoked => Err(StoreError::KeyRevoked),
+        KeyState::Disabled => Err(StoreError::KeyDisabled),
+        KeyState::Active => write(tx, ApiKey { expires_at: Some(now), ..key }, now).await,
+    }
+}
+
+/// Notes when keys were last used. Other nodes need not hear of it, and a key that is gone is passed over.
+pub async fn touch_last_used(tx: &mut Tx, batch: &[(KeyId, Timestamp)]) -> Result<(), StoreError> {
+    let mut in_order: Vec<_> = batch.iter().collect();
+    in_order.sort(); // two nodes that touch the same keys lock them in the same order
+    for (id, at) in in_order {
+        let touch = sqlx::query(
+            "UPDATE api_keys SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)",
+        );
+        tx.execute(touch.bind(id.as_str()).bind(at.millis())).await?;
+    }
+    Ok(())
+}
+
+/// Reads a key that then stays as it is until the end of the transaction.
+async fn lock(tx: &mut Tx, workspace: &WorkspaceId, id: &KeyId) -> Result<ApiKey, StoreError> {
+    let missing = || StoreError::missing("key", id.as_str());
+    let touch = sqlx::query("UPDATE api_keys SET name = name WHERE id = $1 AND workspace_id = $2");
+    if tx.execute(touch.bind(id.as_str()).bind(workspace.as_str())).await? == 0 {
+        return Err(missing());
+    }
+    let query = sqlx::query(select!("WHERE k.id = $1 AND s.dies_at IS NULL")).bind(id.as_str());
+    api_key(&tx.row(query).await?.ok_or_else(missing)?)
+}
+
+/// Writes the state of a locked key and announces every segment it has.
+async fn write(tx: &mut Tx, key: ApiKey, now: Timestamp) -> Result<ApiKey, StoreError> {
+    let update = sqlx::query("UPDATE api_keys SET expires_at = $2, revoked_at = $3, disabled_at = $4 WHERE id = $1")
+        .bind(key.id.as_str())
+        .bind(row::to_optional_millis(key.expires_at))
+        .bind(row::to_optional_millis(key.revoked_at))
+        .bind(row::to_optional_millis(key.disabled_at));
+    tx.execute(update).await?;
+    let segments = sqlx::query("SELECT segment FROM api_key_secrets WHERE key_id = $1").bind(key.id.as_str());
+    for found in tx.rows(segments).await? {
+        tx.announce(Change::Key(row::parsed(&found, "segment", Segment::parse)?), now);
+    }
+    Ok(key)
+}
+
+fn api_key(found: &AnyRow) -> Result<ApiKey, StoreError> {
+    Ok(ApiKey {
+        id: row::parsed(found, "id", |text| KeyId::parse(text).ok())?,
+        workspace: row::parsed(found, "workspace_id", |text| WorkspaceId::parse(text).ok())?,
+        organization: row::parsed(found, "organization_id", |text| OrganizationId::parse(text).ok())?,
+        name: row::text(found, "name")?,
+        segment: row::parsed(found, "segment", Segment::parse)?,
+        hash: row::parsed(found, "hash", SecretHash::from_hex)?,
+        created_at: row::moment(found, "created_at")?,
+        created_by: row::optional_parsed(found, "created_by", |text| UserId::parse(text).ok())?,
+        expires_at: row::optional_moment(found, "expires_at")?,
+        last_used_at: row::optional_moment(found, "last_used_at")?,
+        revoked_at: row::optional_moment(found, "revoked_at")?,
+        disabled_at: row::optional_moment(found, "disabled_at")?,
+        requests_per_minute: row::optional_count(found, "requests_per_minute")?,
+        tokens_per_minute: row::optional_count(found, "tokens_per_minute")?,
+    })
+}

@@ -1,0 +1,78 @@
+//! Reading columns into words of the domain, and back: what does not parse is [`StoreError::Corrupt`].
+
+use crate::error::StoreError;
+use domain::{NanoUsd, Timestamp};
+use sqlx::Row;
+use sqlx::any::AnyRow;
+
+pub(crate) fn text(row: &AnyRow, column: &str) -> Result<String, StoreError> {
+    Ok(row.try_get(column)?)
+}
+
+pub(crate) fn optional_text(row: &AnyRow, column: &str) -> Result<Option<String>, StoreError> {
+    Ok(row.try_get(column)?)
+}
+
+/// A text column that must parse, such as an id.
+pub(crate) fn parsed<T>(row: &AnyRow, column: &str, parse: impl Fn(&str) -> Option<T>) -> Result<T, StoreError> {
+    let text: String = row.try_get(column)?;
+    parse(&text).ok_or_else(|| corrupt(column))
+}
+
+pub(crate) fn optional_parsed<T>(
+    row: &AnyRow,
+    column: &str,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<Option<T>, StoreError> {
+    let text: Option<String> = row.try_get(column)?;
+    text.map(|text| parse(&text).ok_or_else(|| corrupt(column))).transpose()
+}
+
+pub(crate) fn number(row: &AnyRow, column: &str) -> Result<i64, StoreError> {
+    Ok(row.try_get(column)?)
+}
+
+pub(crate) fn optional_number(row: &AnyRow, column: &str) -> Result<Option<i64>, StoreError> {
+    Ok(row.try_get(column)?)
+}
+
+pub(crate) fn moment(row: &AnyRow, column: &str) -> Result<Timestamp, StoreError> {
+    Ok(Timestamp::from_millis(number(row, column)?))
+}
+
+pub(crate) fn optional_moment(row: &AnyRow, column: &str) -> Result<Option<Timestamp>, StoreError> {
+    Ok(optional_number(row, column)?.map(Timestamp::from_millis))
+}
+
+pub(crate) fn count(row: &AnyRow, column: &str) -> Result<u64, StoreError> {
+    u64::try_from(number(row, column)?).map_err(|_| corrupt(column))
+}
+
+pub(crate) fn optional_count(row: &AnyRow, column: &str) -> Result<Option<u64>, StoreError> {
+    optional_number(row, column)?.map(|value| u64::try_from(value).map_err(|_| corrupt(column))).transpose()
+}
+
+pub(crate) fn flag(row: &AnyRow, column: &str) -> Result<bool, StoreError> {
+    Ok(number(row, column)? != 0)
+}
+
+pub(crate) fn money(row: &AnyRow, column: &str) -> Result<NanoUsd, StoreError> {
+    Ok(NanoUsd::from_nanos(number(row, column)?))
+}
+
+/// Counts past what a column can hold are kept as the largest it can.
+pub(crate) fn to_number(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+pub(crate) fn to_optional_number(count: Option<u64>) -> Option<i64> {
+    count.map(to_number)
+}
+
+pub(crate) fn to_optional_millis(moment: Option<Timestamp>) -> Option<i64> {
+    moment.map(Timestamp::millis)
+}
+
+fn corrupt(column: &str) -> StoreError {
+    StoreError::Corrupt { place: column.to_owned() }
+}

@@ -1,0 +1,151 @@
+//! Rows of usage: one per request id, whoever writes it and how often.
+
+use crate::db::{Store, Tx};
+use crate::error::StoreError;
+use crate::row;
+use domain::usage::{Actor, Tokens};
+use domain::{KeyId, ModelId, NanoUsd, OrganizationId, Price, RequestId, Timestamp, UsageEvent, UserId, WorkspaceId};
+use sqlx::AssertSqlSafe;
+use sqlx::any::AnyRow;
+use std::fmt::Write;
+
+const COLUMNS: &str = "request_id, organization_id, workspace_id, key_id, user_id, model, replica, streamed, status, \
+     code, prompt_tokens, completion_tokens, cached_tokens, certainty, input_per_1m, cached_input_per_1m, \
+     output_per_1m, cost, started_at, first_byte_micros, duration_micros";
+const COLUMN_COUNT: usize = 21;
+/// Rows in one statement; SQLite takes 32,766 values.
+const ROWS_AT_ONCE: usize = 200;
+const MAX_LISTED: u32 = 1_000;
+
+/// A usage event as it is remembered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recorded {
+    pub request: RequestId,
+    pub organization: OrganizationId,
+    pub workspace: WorkspaceId,
+    pub actor: Actor,
+    pub model: ModelId,
+    pub replica: String,
+    pub streamed: bool,
+    pub status: u16,
+    pub code: String,
+    pub tokens: Tokens,
+    /// `exact`, `estimated` or `void`.
+    pub certainty: String,
+    pub price: Price,
+    pub cost: NanoUsd,
+    pub started_at: Timestamp,
+    pub first_byte_micros: Option<u64>,
+    pub duration_micros: u64,
+}
+
+/// Writes the events that are not there yet and returns how many those were.
+pub async fn insert_batch(tx: &mut Tx, events: &[UsageEvent]) -> Result<u64, StoreError> {
+    let mut inserted = 0;
+    for piece in events.chunks(ROWS_AT_ONCE) {
+        // Only the full piece has a text that comes again, and is worth preparing.
+        let text = AssertSqlSafe(insert_text(piece.len()));
+        let mut insert = sqlx::query(text).persistent(piece.len() == ROWS_AT_ONCE);
+        for event in piece {
+            let (key, user) = match &event.actor {
+                Actor::Key(key) => (Some(key.as_str()), None),
+                Actor::User(user) => (None, Some(user.as_str())),
+            };
+            insert = insert
+                .bind(event.request.as_str())
+                .bind(event.organization.as_str())
+                .bind(event.workspace.as_str())
+                .bind(key)
+                .bind(user)
+                .bind(event.model.as_str())
+                .bind(event.replica.as_ref())
+                .bind(i64::from(event.streamed))
+                .bind(i64::from(event.status))
+                .bind(AsRef::<str>::as_ref(&event.code))
+                .bind(row::to_number(event.tokens.prompt))
+                .bind(row::to_number(event.tokens.completion))
+                .bind(row::to_number(event.tokens.cached))
+                .bind(event.certainty.as_str())
+                .bind(event.price.input_per_1m.nanos())
+                .bind(event.price.cached_input_per_1m.nanos())
+                .bind(event.price.output_per_1m.nanos())
+                .bind(event.cost.nanos())
+                .bind(event.started_at.millis())
+                .bind(row::to_optional_number(event.first_byte_micros))
+                .bind(row::to_number(event.duration_micros));
+        }
+        inserted += tx.execute(insert).await?;
+    }
+    Ok(inserted)
+}
+
+/// The newest events of a workspace first.
+pub async fn list(store: &Store, workspace: &WorkspaceId, limit: u32) -> Result<Vec<Recorded>, StoreError> {
+    let text = format!(
+        "SELECT {COLUMNS} FROM usage_events WHERE workspace_id = $1 ORDER BY started_at DESC, request_id DESC LIMIT $2"
+    );
+    let query = sqlx::query(AssertSqlSafe(text)).bind(workspace.as_str()).bind(i64::from(limit.min(MAX_LISTED)));
+    store.rows(query).await?.iter().map(recorded).collect()
+}
+
+fn insert_text(rows: usize) -> String {
+    let mut text = format!("INSERT INTO usage_events ({COLUMNS}) VALUES ");
+    for row in 0..rows {
+        text.push_str(if row == 0 { "(" } else { ", (" });
+        for column in 1..=COLUMN_COUNT {
+            let comma = if column == 1 { "" } else { ", " };
+            write!(text, "{comma}${}", row * COLUMN_COUNT + column).expect("a String takes any text");
+        }
+        text.push(')');
+    }
+    text.push_str(" ON CONFLICT (request_id) DO NOTHING");
+    text
+}
+
+fn recorded(found: &AnyRow) -> Result<Recorded, StoreError> {
+    let key = row::optional_parsed(found, "key_id", |text| KeyId::parse(text).ok())?;
+    let user = row::optional_parsed(found, "user_id", |text| UserId::parse(text).ok())?;
+    let actor = match (key, user) {
+        (Some(key), _) => Actor::Key(key),
+        (None, Some(user)) => Actor::User(user),
+        (None, None) => return Err(StoreError::Corrupt { place: "key_id".into() }),
+    };
+    Ok(Recorded {
+        request: row::parsed(found, "request_id", |text| RequestId::parse(text).ok())?,
+        organization: row::parsed(found, "organization_id", |text| OrganizationId::parse(text).ok())?,
+        workspace: row::parsed(found, "workspace_id", |text| WorkspaceId::parse(text).ok())?,
+        actor,
+        model: row::parsed(found, "model", |text| ModelId::parse(text).ok())?,
+        replica: row::text(found, "replica")?,
+        streamed: row::flag(found, "streamed")?,
+        status: u16::try_from(row::number(found, "status")?)
+            .map_err(|_| StoreError::Corrupt { place: "status".into() })?,
+        code: row::text(found, "code")?,
+        tokens: Tokens {
+            prompt: row::count(found, "prompt_tokens")?,
+            completion: row::count(found, "completion_tokens")?,
+            cached: row::count(found, "cached_tokens")?,
+        },
+        certainty: row::text(found, "certainty")?,
+        price: Price {
+            input_per_1m: row::money(found, "input_per_1m")?,
+            cached_input_per_1m: row::money(found, "cached_input_per_1m")?,
+            output_per_1m: row::money(found, "output_per_1m")?,
+        },
+        cost: row::money(found, "cost")?,
+        started_at: row::moment(found, "started_at")?,
+        first_byte_micros: row::optional_count(found, "first_byte_micros")?,
+        duration_micros: row::count(found, "duration_micros")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_columns_are_counted_right() {
+        assert_eq!(COLUMNS.split(',').count(), COLUMN_COUNT);
+        assert!(insert_text(2).contains("$21), ($22, "));
+    }
+}

@@ -1,0 +1,165 @@
+use crate::databases::on_both;
+use crate::people::{self, NOW, later};
+use domain::{KeyState, Segment, Workspace};
+use store::{Page, Store, StoreError, api_keys};
+use tokio::task::JoinSet;
+
+async fn create(store: &Store, workspace: &Workspace, limit: u64) -> Result<(), StoreError> {
+    let mut tx = store.begin().await?;
+    api_keys::insert_within(&mut tx, &people::new_key(workspace), limit).await?;
+    tx.commit().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_key_limit_is_exact_when_fifty_ask_at_once() {
+    on_both(async |_, store| {
+        let workspace = people::workspace(&store).await;
+        let mut asking = JoinSet::new();
+        for _ in 0..50 {
+            let (store, workspace) = (store.clone(), workspace.clone());
+            asking.spawn(async move { create(&store, &workspace, 20).await });
+        }
+        let answers = asking.join_all().await;
+        assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 20);
+        for refused in answers.into_iter().filter_map(Result::err) {
+            assert!(matches!(refused, StoreError::KeyLimitReached { limit: 20 }), "{refused:?}");
+        }
+        assert_eq!(api_keys::list(&store, &workspace.id, Page::default()).await.unwrap().len(), 20);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn disabled_keys_count_and_spent_keys_do_not() {
+    on_both(async |_, store| {
+        let workspace = people::workspace(&store).await;
+        let [revoked, expired, disabled] = [
+            people::key(&store, &workspace).await,
+            people::key(&store, &workspace).await,
+            people::key(&store, &workspace).await,
+        ];
+        let mut tx = store.begin().await.unwrap();
+        api_keys::revoke(&mut tx, &workspace.id, &revoked.id, NOW).await.unwrap();
+        api_keys::expire(&mut tx, &workspace.id, &expired.id, NOW).await.unwrap();
+        api_keys::disable(&mut tx, &workspace.id, &disabled.id, NOW).await.unwrap();
+        tx.commit().await.unwrap();
+
+        assert!(matches!(create(&store, &workspace, 1).await, Err(StoreError::KeyLimitReached { limit: 1 })));
+        create(&store, &workspace, 2).await.unwrap();
+        assert!(create(&store, &workspace, 2).await.is_err());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_key_is_found_by_its_segment_with_all_it_was_given() {
+    on_both(async |_, store| {
+        let workspace = people::workspace(&store).await;
+        let key = people::key(&store, &workspace).await;
+        let found = api_keys::by_segment(&store, key.segment, NOW).await.unwrap().unwrap();
+        assert_eq!(format!("{found:?}"), format!("{key:?}"));
+        assert_eq!(found.hash, key.hash);
+        assert_eq!(api_keys::by_id(&store, &key.id).await.unwrap().unwrap().segment, key.segment);
+        let other = Segment::parse("000000000000").unwrap();
+        assert!(api_keys::by_segment(&store, other, NOW).await.unwrap().is_none());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_revocation_may_be_repeated_and_keeps_its_first_moment() {
+    on_both(async |_, store| {
+        let workspace = people::workspace(&store).await;
+        let key = people::key(&store, &workspace).await;
+        for moment in [later(1), later(2)] {
+            let mut tx = store.begin().await.unwrap();
+            let revoked = api_keys::revoke(&mut tx, &workspace.id, &key.id, moment).await.unwrap();
+            tx.commit().await.unwrap();
+            assert_eq!(revoked.revoked_at, Some(later(1)));
+        }
+        let found = api_keys::by_segment(&store, key.segment, later(3)).await.unwrap().unwrap();
+        assert_eq!(found.state(later(3)), KeyState::Revoked);
+
+        let mut tx = store.begin().await.unwrap();
+        let enabled = api_keys::enable(&mut tx, &workspace.id, &key.id, later(3)).await;
+        assert!(matches!(enabled, Err(StoreError::KeyRevoked)));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_disabled_key_cannot_be_revoked_until_it_is_enabled() {
+    on_both(async |_, store| {
+        let workspace = people::workspace(&store).await;
+        let key = people::key(&store, &workspace).await;
+        let mut tx = store.begin().await.unwrap();
+        api_keys::disable(&mut tx, &workspace.id, &key.id, NOW).await.unwrap();
+        let revoked = api_keys::revoke(&mut tx, &workspace.id, &key.id, NOW).await;
+        assert!(matches!(revoked, Err(StoreError::KeyDisabled)));
+        let enabled = api_keys::enable(&mut tx, &workspace.id, &key.id, NOW).await.unwrap();
+        assert_eq!(enabled.state(NOW), KeyState::Active);
+        api_keys::revoke(&mut tx, &workspace.id, &key.id, NOW).await.unwrap();
+        tx.commit().await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_expired_key_cannot_be_disabled_into_the_count_again() {
+    on_both(async |_, store| {
+        let workspace = people::workspace(&store).await;
+        let key = people::key(&store, &workspace).await;
+        let mut tx = store.begin().await.unwrap();
+        let expired = api_keys::expire(&mut tx, &workspace.id, &key.id, NOW).await.unwrap();
+        assert_eq!(expired.state(NOW), KeyState::Expired);
+        let disabled = api_keys::disable(&mut tx, &workspace.id, &key.id, NOW).await;
+        assert!(matches!(disabled, Err(StoreError::KeyExpired)));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_key_of_another_workspace_does_not_exist() {
+    on_both(async |_, store| {
+        let workspace = people::workspace(&store).await;
+        let other = people::workspace(&store).await;
+        let key = people::key(&store, &workspace).await;
+        let mut tx = store.begin().await.unwrap();
+        let revoked = api_keys::revoke(&mut tx, &other.id, &key.id, NOW).await;
+        assert!(matches!(revoked, Err(StoreError::Missing { noun: "key", .. })));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_last_use_only_moves_forward() {
+    on_both(async |_, store| {
+        let workspace = people::workspace(&store).await;
+        let key = people::key(&store, &workspace).await;
+        for moment in [later(20), later(10)] {
+            let mut tx = store.begin().await.unwrap();
+            api_keys::touch_last_used(&mut tx, &[(key.id.clone(), moment)]).await.unwrap();
+            tx.commit().await.unwrap();
+        }
+        let found = api_keys::by_id(&store, &key.id).await.unwrap().unwrap();
+        assert_eq!(found.last_used_at, Some(later(20)));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_list_is_read_page_by_page() {
+    on_both(async |_, store| {
+        let workspace = people::workspace(&store).await;
+        for _ in 0..5 {
+            people::key(&store, &workspace).await;
+        }
+        let all = api_keys::list(&store, &workspace.id, Page::default()).await.unwrap();
+        let first = api_keys::list(&store, &workspace.id, Page::first(3)).await.unwrap();
+        let rest = api_keys::list(&store, &workspace.id, Page::after(first[2].id.as_str(), 3)).await.unwrap();
+        let paged: Vec<_> = first.iter().chain(&rest).map(|key| key.id.clone()).collect();
+        assert_eq!(paged, all.iter().map(|key| key.id.clone()).collect::<Vec<_>>());
+        assert_eq!(paged.len(), 5);
+    })
+    .await;
+}

@@ -1,0 +1,57 @@
+use crate::databases::on_both_empty;
+use crate::people;
+use sqlx::{AnyConnection, Connection, Executor};
+use store::{Engine, Migrated, Store, StoreError};
+use tokio::task::JoinSet;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn four_nodes_that_start_at_once_migrate_once() {
+    on_both_empty(async |database| {
+        let mut nodes = JoinSet::new();
+        for _ in 0..4 {
+            let (url, folder) = (database.url.clone(), database.data_dir().to_owned());
+            nodes.spawn(async move { Store::open(&url, &folder).await?.migrate().await });
+        }
+        let done: Vec<Migrated> = nodes.join_all().await.into_iter().map(Result::unwrap).collect();
+        assert_eq!(done.iter().filter(|migrated| migrated.from == 0).count(), 1, "{done:?}");
+        people::workspace(&database.open().await).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_schema_from_the_future_is_refused() {
+    on_both_empty(async |database| {
+        let store = database.open().await;
+        let migrated = store.migrate().await.unwrap();
+        let url = match store.engine() {
+            Engine::Sqlite => format!("sqlite://{}/forebay.db", database.data_dir().display()),
+            Engine::Postgres => database.url.clone(),
+        };
+        let mut outside = AnyConnection::connect(&url).await.unwrap();
+        outside.execute("INSERT INTO schema_version (version) VALUES (9999)").await.unwrap();
+        let refused = store.migrate().await.unwrap_err();
+        assert!(
+            matches!(refused, StoreError::SchemaTooNew { found: 9999, known } if known == migrated.to),
+            "{refused:?}"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_absent_store_is_noticed_quickly() {
+    let started = std::time::Instant::now();
+    let folder = tempfile::TempDir::new().unwrap();
+    let refused = Store::open("postgres://nobody@127.0.0.1:1/none", folder.path()).await.unwrap_err();
+    assert!(refused.is_unavailable(), "{refused:?}");
+    assert!(started.elapsed() < std::time::Duration::from_secs(4));
+}
+
+#[tokio::test]
+async fn an_address_of_another_kind_is_refused_without_repeating_it() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let refused = Store::open("mysql://me:secret@host/db", folder.path()).await.unwrap_err();
+    assert!(matches!(refused, StoreError::BadAddress { .. }));
+    assert!(!format!("{refused} {refused:?}").contains("secret"));
+}

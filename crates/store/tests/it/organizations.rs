@@ -1,0 +1,65 @@
+use crate::databases::on_both;
+use crate::people::{self, NOW};
+use domain::user::Role;
+use std::time::Duration;
+use store::{Page, StoreError, organizations, users, workspaces};
+
+#[tokio::test]
+async fn an_organization_is_renamed_and_listed() {
+    on_both(async |_, store| {
+        let organization = people::organization(&store).await;
+        let mut tx = store.begin().await.unwrap();
+        organizations::rename(&mut tx, &organization.id, "Umbrella", NOW).await.unwrap();
+        tx.commit().await.unwrap();
+        let listed = organizations::list(&store, Page::default()).await.unwrap();
+        assert_eq!(listed.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["Umbrella"]);
+        assert_eq!(organizations::by_id(&store, &organization.id).await.unwrap().as_ref(), listed.first());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_organization_goes_only_after_its_workspaces() {
+    on_both(async |_, store| {
+        let workspace = people::workspace(&store).await;
+        let organization = organizations::by_id(&store, &workspace.organization).await.unwrap().unwrap();
+        let user = people::user(&store, "ada@example.com", &organization, Role::Member).await;
+
+        let mut tx = store.begin().await.unwrap();
+        let refused = organizations::delete(&mut tx, &organization.id, NOW).await;
+        assert!(matches!(refused, Err(StoreError::OrganizationNotEmpty { workspaces: 1 })));
+        workspaces::delete(&mut tx, &workspace.id, NOW).await.unwrap();
+        organizations::delete(&mut tx, &organization.id, NOW).await.unwrap();
+        tx.commit().await.unwrap();
+
+        let user = users::by_id(&store, &user.id).await.unwrap().unwrap();
+        assert_eq!(user.memberships, []);
+        let mut tx = store.begin().await.unwrap();
+        let orphan = workspaces::insert(&mut tx, &people::new_workspace(&organization)).await;
+        assert!(matches!(orphan, Err(StoreError::Missing { noun: "organization", .. })));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_empty_store_is_claimed_by_one_and_the_others_wait_for_its_end() {
+    on_both(async |database, store| {
+        let elsewhere = database.open().await;
+        assert!(organizations::store_is_empty(&store).await.unwrap());
+        let mut first = store.begin().await.unwrap();
+        assert!(organizations::claim_empty_store(&mut first).await.unwrap());
+        let second = async {
+            let mut second = elsewhere.begin().await.unwrap();
+            organizations::claim_empty_store(&mut second).await.unwrap()
+        };
+        let winner = async {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            organizations::insert(&mut first, &people::new_organization()).await.unwrap();
+            first.commit().await.unwrap();
+        };
+        let (second_claims, ()) = tokio::join!(second, winner);
+        assert!(!second_claims);
+        assert!(!organizations::store_is_empty(&store).await.unwrap());
+    })
+    .await;
+}

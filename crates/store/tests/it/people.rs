@@ -1,0 +1,96 @@
+//! Records to put into a store.
+
+use domain::key::NewKey;
+use domain::user::{Email, Membership, Role};
+use domain::workspace::OwnLimits;
+use domain::{ApiKey, KeyId, Organization, OrganizationId, Timestamp, User, UserId, Workspace, WorkspaceId};
+use store::{Store, api_keys, organizations, users, workspaces};
+
+pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+pub(crate) fn later(millis: i64) -> Timestamp {
+    Timestamp::from_millis(NOW.millis() + millis)
+}
+
+pub(crate) fn entropy() -> u128 {
+    u128::from(getrandom::u64().unwrap())
+}
+
+pub(crate) fn new_organization() -> Organization {
+    Organization { id: OrganizationId::new(NOW, entropy()), name: "Acme".into(), created_at: NOW }
+}
+
+pub(crate) fn new_workspace(organization: &Organization) -> Workspace {
+    Workspace {
+        id: WorkspaceId::new(NOW, entropy()),
+        organization: organization.id.clone(),
+        name: "Research".into(),
+        own: OwnLimits { monthly_tokens: Some(5_000), ..OwnLimits::default() },
+        version: 1,
+        created_at: NOW,
+    }
+}
+
+pub(crate) fn new_user(email: &str, organization: &Organization, role: Role) -> User {
+    User {
+        id: UserId::new(NOW, entropy()),
+        email: Email::parse(email).unwrap(),
+        operator: false,
+        created_at: NOW,
+        memberships: vec![Membership { organization_id: organization.id.clone(), role }],
+    }
+}
+
+pub(crate) fn new_key(workspace: &Workspace) -> ApiKey {
+    let mut bytes = [0; NewKey::ENTROPY];
+    getrandom::fill(&mut bytes).unwrap();
+    let text = NewKey::from_entropy(&bytes);
+    ApiKey {
+        id: KeyId::new(NOW, entropy()),
+        workspace: workspace.id.clone(),
+        organization: workspace.organization.clone(),
+        name: "ci".into(),
+        segment: text.segment,
+        hash: text.hash,
+        created_at: NOW,
+        created_by: None,
+        expires_at: None,
+        last_used_at: None,
+        revoked_at: None,
+        disabled_at: None,
+        requests_per_minute: Some(60),
+        tokens_per_minute: None,
+    }
+}
+
+pub(crate) async fn organization(store: &Store) -> Organization {
+    let organization = new_organization();
+    let mut tx = store.begin().await.unwrap();
+    organizations::insert(&mut tx, &organization).await.unwrap();
+    tx.commit().await.unwrap();
+    organization
+}
+
+pub(crate) async fn workspace(store: &Store) -> Workspace {
+    let workspace = new_workspace(&organization(store).await);
+    let mut tx = store.begin().await.unwrap();
+    workspaces::insert(&mut tx, &workspace).await.unwrap();
+    tx.commit().await.unwrap();
+    workspace
+}
+
+pub(crate) async fn user(store: &Store, email: &str, organization: &Organization, role: Role) -> User {
+    let user = new_user(email, organization, role);
+    let mut tx = store.begin().await.unwrap();
+    users::insert(&mut tx, &user, Some("hash")).await.unwrap();
+    tx.commit().await.unwrap();
+    user
+}
+
+pub(crate) async fn key(store: &Store, workspace: &Workspace) -> ApiKey {
+    let key = new_key(workspace);
+    let mut tx = store.begin().await.unwrap();
+    api_keys::insert_within(&mut tx, &key, 1_000).await.unwrap();
+    tx.commit().await.unwrap();
+    key
+}

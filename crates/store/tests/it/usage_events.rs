@@ -1,0 +1,75 @@
+use crate::databases::on_both;
+use crate::people::{self, NOW, entropy, later};
+use domain::usage::{Actor, Certainty, Tokens};
+use domain::{KeyId, ModelId, NanoUsd, Price, RequestId, UsageEvent, UserId, Workspace};
+use store::{Store, usage_events};
+
+fn event(workspace: &Workspace, number: i64) -> UsageEvent {
+    let by_key = number % 2 == 0;
+    UsageEvent {
+        request: RequestId::new(later(number), entropy()),
+        organization: workspace.organization.clone(),
+        workspace: workspace.id.clone(),
+        actor: if by_key { Actor::Key(KeyId::new(NOW, 1)) } else { Actor::User(UserId::new(NOW, 1)) },
+        model: ModelId::parse("acme/tiny-chat").unwrap(),
+        replica: "127.0.0.1:9001".into(),
+        streamed: by_key,
+        status: 200,
+        code: "",
+        tokens: Tokens { prompt: 10, completion: 5, cached: 2 },
+        certainty: Certainty::Exact,
+        price: Price {
+            input_per_1m: NanoUsd::from_nanos(100),
+            cached_input_per_1m: NanoUsd::from_nanos(50),
+            output_per_1m: NanoUsd::from_nanos(400),
+        },
+        cost: NanoUsd::from_nanos(3),
+        started_at: later(number),
+        first_byte_micros: by_key.then_some(1_500),
+        duration_micros: 20_000,
+    }
+}
+
+async fn insert(store: &Store, events: &[UsageEvent]) -> u64 {
+    let mut tx = store.begin().await.unwrap();
+    let inserted = usage_events::insert_batch(&mut tx, events).await.unwrap();
+    tx.commit().await.unwrap();
+    inserted
+}
+
+#[tokio::test]
+async fn a_batch_that_comes_twice_counts_once() {
+    on_both(async |_, store| {
+        let workspace = people::workspace(&store).await;
+        let events: Vec<_> = (0..450).map(|number| event(&workspace, number)).collect();
+        assert_eq!(insert(&store, &events[..400]).await, 400);
+        assert_eq!(insert(&store, &events).await, 50);
+        assert_eq!(insert(&store, &events).await, 0);
+        assert_eq!(insert(&store, &[]).await, 0);
+        assert_eq!(usage_events::list(&store, &workspace.id, 1_000).await.unwrap().len(), 450);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_event_is_read_as_it_was_written_newest_first() {
+    on_both(async |_, store| {
+        let workspace = people::workspace(&store).await;
+        let events = [event(&workspace, 0), event(&workspace, 1)];
+        insert(&store, &events).await;
+        let found = usage_events::list(&store, &workspace.id, 10).await.unwrap();
+        assert_eq!(found.len(), 2);
+        for (found, written) in found.iter().rev().zip(&events) {
+            assert_eq!(found.request, written.request);
+            assert_eq!(found.actor, written.actor);
+            assert_eq!((found.streamed, found.status), (written.streamed, written.status));
+            assert_eq!((found.tokens, found.price, found.cost), (written.tokens, written.price, written.cost));
+            assert_eq!(found.certainty, written.certainty.as_str());
+            assert_eq!(found.started_at, written.started_at);
+            assert_eq!(found.first_byte_micros, written.first_byte_micros);
+            assert_eq!(found.duration_micros, written.duration_micros);
+            assert_eq!((&*found.replica, &*found.code), (&*written.replica, written.code));
+        }
+    })
+    .await;
+}

@@ -1,0 +1,101 @@
+//! nginx as a plain reverse proxy: one worker, kept connections, no buffering, no log.
+//!
+//! Large prompts go through with `proxy_request_buffering off`: with buffering, nginx writes them to a file or maps
+//! fresh memory for each, and would be an easier floor than the one of PERFORMANCE.md. A body buffer of 64 KiB is where
+//! its cost per large prompt varies least.
+
+use std::fs;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::time::Duration;
+
+use super::process_stat;
+use crate::process::{Child, Launch};
+
+pub(super) const PROGRAM: &str = "/usr/sbin/nginx";
+
+pub(super) struct Nginx {
+    pub(super) address: SocketAddr,
+    /// Master and worker.
+    pub(super) pids: Vec<u32>,
+    child: Child,
+}
+
+impl Nginx {
+    pub(super) async fn start(
+        engine: SocketAddr,
+        core: Option<usize>,
+        extra: &str,
+        scratch: &Path,
+    ) -> anyhow::Result<Self> {
+        let folder = scratch.join("nginx");
+        fs::create_dir_all(&folder)?;
+        let address = free_address()?;
+        let config = folder.join("nginx.conf");
+        fs::write(&config, configuration(address, engine, extra, &folder))?;
+        let launch = Launch::new(PROGRAM).core(core);
+        let launch = launch.arguments(["-p".as_ref(), folder.as_os_str(), "-c".as_ref(), config.as_os_str()]);
+        let mut child = launch.start("nginx", scratch)?;
+        let listens = |_: &Child| TcpStream::connect(address).ok();
+        child.wait_for("answer from nginx", Duration::from_secs(10), listens).await?;
+        let mut pids = process_stat::children(child.pid())?;
+        pids.push(child.pid());
+        Ok(Self { address, pids, child })
+    }
+}
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        // Killed, the master would leave its worker behind; told to, it takes it along.
+        if self.child.signal("TERM").is_ok() {
+            self.child.wait();
+        }
+    }
+}
+
+/// nginx cannot take port 0; one that was free a moment ago will do.
+fn free_address() -> anyhow::Result<SocketAddr> {
+    Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?)
+}
+
+fn configuration(listen: SocketAddr, engine: SocketAddr, extra: &str, folder: &Path) -> String {
+    let folder = folder.display();
+    format!(
+        "daemon off;
+worker_processes 1;
+worker_rlimit_nofile 8192;
+user root;
+pid {folder}/nginx.pid;
+error_log stderr warn;
+events {{ worker_connections 8192; }}
+http {{
+    access_log off;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    keepalive_requests 1000000000;
+    client_max_body_size 64m;
+    client_body_buffer_size 64k;
+    upstream engine {{
+        server {engine};
+        keepalive 256;
+        keepalive_requests 1000000000;
+    }}
+    server {{
+        listen {listen} backlog=4096;
+        location / {{
+            proxy_pass http://engine;
+            proxy_http_version 1.1;
+            proxy_set_header Connection \"\";
+            proxy_buffering off;
+            proxy_request_buffering off;
+            proxy_read_timeout 600s;
+            {extra}
+        }}
+    }}
+}}
+"
+    )
+}

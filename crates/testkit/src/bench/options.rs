@@ -1,0 +1,101 @@
+//! What to measure, and how much of it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Parser, ValueEnum};
+
+/// Measures Forebay beside plain nginx and prints a table.
+#[derive(Parser, Debug, Clone)]
+#[command(name = "forebay-bench")]
+pub struct Options {
+    /// Forebay's binary. Without it, nginx is compared with calls straight to the engine.
+    #[arg(long)]
+    pub forebay: Option<PathBuf>,
+    /// The fake engine's binary; by default the one beside this program.
+    #[arg(long)]
+    pub fake_engine: Option<PathBuf>,
+    /// How often each phase runs; figures are medians.
+    #[arg(long, default_value_t = 5)]
+    pub rounds: usize,
+    /// One short round, about twenty seconds.
+    #[arg(long)]
+    pub quick: bool,
+    /// Only these phases.
+    #[arg(long, value_delimiter = ',')]
+    pub only: Vec<Phase>,
+    /// Also start Forebay with this many models and compare its unary cost with that of two.
+    #[arg(long)]
+    pub models: Option<usize>,
+    /// Directives to add to nginx's location, such as `proxy_socket_keepalive on;`.
+    #[arg(long, default_value = "")]
+    pub nginx_extra: String,
+    /// Lines to add to Forebay's configuration.
+    #[arg(long)]
+    pub extra_config: Option<PathBuf>,
+}
+
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// CPU per unary call with three sizes of prompts, and calls per second.
+    Unary,
+    /// CPU per event of a stream, paced and unpaced.
+    Sse,
+    /// Latency at a fixed rate.
+    Latency,
+    /// Time to the first event of a stream.
+    FirstToken,
+    /// CPU per refused call: 401 and 429.
+    Refusals,
+    /// CPU per embedding call.
+    Embeddings,
+    /// Resident memory idle and with many open streams.
+    Memory,
+}
+
+/// How much load each phase makes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Amounts {
+    pub(super) rounds: usize,
+    pub(super) small_prompts: usize,
+    pub(super) medium_prompts: usize,
+    pub(super) large_prompts: usize,
+    pub(super) paced_streams: usize,
+    pub(super) unpaced_streams: usize,
+    pub(super) first_tokens: usize,
+    pub(super) open_loop: Duration,
+    pub(super) open_streams: usize,
+}
+
+impl Options {
+    pub(super) fn wants(&self, phase: Phase) -> bool {
+        self.only.is_empty() || self.only.contains(&phase)
+    }
+
+    pub(super) fn amounts(&self) -> Amounts {
+        let full = Amounts {
+            rounds: self.rounds.clamp(1, 100),
+            small_prompts: 20_000,
+            medium_prompts: 6_000,
+            large_prompts: 1_500,
+            paced_streams: 200,
+            unpaced_streams: 400,
+            first_tokens: 400,
+            open_loop: Duration::from_secs(5),
+            open_streams: 2_000,
+        };
+        if !self.quick {
+            return full;
+        }
+        Amounts {
+            rounds: 1,
+            small_prompts: 10_000,
+            medium_prompts: 2_000,
+            large_prompts: 500,
+            unpaced_streams: 200,
+            first_tokens: 200,
+            open_loop: Duration::from_secs(2),
+            ..full
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Figures that hold Forebay against itself: refused calls against served ones, many models against one.
+
+use super::connection::Connection;
+use super::figures;
+use super::phases::{Bench, calls, served};
+use super::requests;
+
+const KIB: usize = 1024;
+
+impl Bench<'_> {
+    /// 401 with an unknown key; 429 from a second Forebay whose workspace may call once a minute.
+    pub(super) async fn refusals(&mut self) -> anyhow::Result<()> {
+        let Some((_limited, limited)) = self.setup.start_limited().await? else { return Ok(()) };
+        let gateway = &self.setup.contender;
+        let count = self.amounts.small_prompts / 2;
+        let served = served(gateway, KIB, count).await?.microseconds_each;
+        let unknown_key = requests::chat_with_unknown_key(gateway, KIB);
+        let unknown_key = calls(gateway, unknown_key, count, 401).await?.microseconds_each;
+        self.figures.add(figures::REFUSED_401, served, unknown_key);
+        let request = requests::chat(&limited, KIB);
+        // The one call of this minute.
+        Connection::open(limited.address).await?.exchange(&request, 200).await?;
+        let over_limit = calls(&limited, request, count, 429).await?.microseconds_each;
+        self.figures.add(figures::REFUSED_429, served, over_limit);
+        self.figures.note("401, 429 and models: the first column is Forebay's own served call with two models.".into());
+        Ok(())
+    }
+
+    pub(super) async fn many_models(&mut self, models: usize) -> anyhow::Result<()> {
+        let Some((_many, many)) = self.setup.start_with_models(models).await? else { return Ok(()) };
+        let count = self.amounts.small_prompts;
+        let few = served(&self.setup.contender, KIB, count).await?.microseconds_each;
+        let many = served(&many, KIB, count).await?.microseconds_each;
+        self.figures.add(figures::MANY_MODELS, few, many);
+        self.figures.note(format!("many models: {models}, and the calls name the last of them."));
+        Ok(())
+    }
+}

@@ -1,0 +1,236 @@
+//! Routes of the fake engine, and how a script becomes a response.
+
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Limited};
+use hyper::body::Incoming;
+use serde_json::json;
+use tokio::sync::Notify;
+
+use super::asked::Asked;
+use super::body::{Length, ScriptedBody, Step};
+use super::embeddings::{self, EmbeddingCall};
+use super::script::Script;
+use super::state::{CallGuard, State};
+use super::{chat, errors, stream};
+
+/// Larger request bodies are refused.
+const MAX_REQUEST_BYTES: usize = 256 * 1024 * 1024;
+/// What was sent gets this long to leave before the connection is cut.
+const BEFORE_CUT: Duration = Duration::from_millis(5);
+const JSON: &str = "application/json";
+
+/// The connection is to be closed without an answer.
+#[derive(Debug, thiserror::Error)]
+#[error("the script hangs up here")]
+pub(super) struct HangUp;
+
+type Answer = Response<ScriptedBody>;
+
+pub(super) async fn answer(
+    state: Arc<State>,
+    connection: Arc<Notify>,
+    request: Request<Incoming>,
+) -> Result<Answer, HangUp> {
+    let (parts, body) = request.into_parts();
+    let Ok(body) = Limited::new(body, MAX_REQUEST_BYTES).collect().await else {
+        return Err(HangUp);
+    };
+    let body = body.to_bytes();
+    let path = parts.uri.path();
+    match (&parts.method, path) {
+        (&Method::POST, "/v1/chat/completions") => {
+            let guard = state.begin_call(&parts, &body);
+            chat_answer(&state, connection, guard, &body).await
+        }
+        (&Method::POST, "/v1/embeddings") => {
+            let guard = state.begin_call(&parts, &body);
+            embedding_answer(&state, connection, guard, &body).await
+        }
+        (&Method::POST, "/script" | "/script/next") => Ok(take_script(&state, path == "/script/next", &body)),
+        (&Method::GET, _) => Ok(read_answer(&state, path)),
+        _ => Ok(error(StatusCode::NOT_FOUND, "Not Found")),
+    }
+}
+
+async fn chat_answer(state: &State, connection: Arc<Notify>, guard: CallGuard, body: &Bytes) -> Result<Answer, HangUp> {
+    static PLAIN: LazyLock<Bytes> =
+        LazyLock::new(|| chat::render(&Script::default(), &Asked { choices: 1, ..Asked::default() }));
+    let glance = if state.recording { None } else { Asked::glance(body) };
+    let asked = match glance {
+        Some(asked) if !asked.stream && state.is_plain() => {
+            return Ok(respond(JSON, ScriptedBody::whole(PLAIN.clone()).guarded_by(guard)));
+        }
+        Some(asked) => asked,
+        None => match Asked::parse(body) {
+            Ok(asked) => asked,
+            Err(message) => return Ok(refuse(guard, &message)),
+        },
+    };
+    let script = asked.script.clone().map_or_else(|| state.next_script(), Arc::new);
+    let whole = if asked.stream { None } else { Some(chat::render(&script, &asked)) };
+    let Some(whole) = whole else {
+        return play(&script, connection, guard, "text/event-stream", Length::Chunked, || {
+            stream::render(&script, &asked)
+        })
+        .await;
+    };
+    play_whole(&script, connection, guard, whole).await
+}
+
+async fn embedding_answer(
+    state: &State,
+    connection: Arc<Notify>,
+    guard: CallGuard,
+    body: &Bytes,
+) -> Result<Answer, HangUp> {
+    let call = match EmbeddingCall::parse(body) {
+        Ok(call) => call,
+        Err(message) => return Ok(refuse(guard, &message)),
+    };
+    let script = call.fake.clone().map_or_else(|| state.next_script(), Arc::new);
+    match embeddings::render(&script, &call) {
+        Ok(whole) => play_whole(&script, connection, guard, whole).await,
+        Err(message) => Ok(refuse(guard, &message)),
+    }
+}
+
+/// A unary answer, which may break or stall in its middle.
+async fn play_whole(
+    script: &Script,
+    connection: Arc<Notify>,
+    guard: CallGuard,
+    whole: Bytes,
+) -> Result<Answer, HangUp> {
+    if script.stall_after == Some(0) {
+        return never(guard).await;
+    }
+    let length = Length::Known(whole.len() as u64);
+    let half = whole.slice(..whole.len() / 2);
+    let steps = match (script.cut_after, script.stall_after, script.split) {
+        (Some(_), _, _) => vec![Step::Send(half), Step::Wait(BEFORE_CUT), Step::Cut],
+        (None, Some(_), _) => vec![Step::Send(half), Step::Stall],
+        (None, None, Some(size)) => stream::in_pieces(vec![Step::Send(whole)], size.max(1), script.chunk_delay_ms),
+        (None, None, None) => vec![Step::Send(whole)],
+    };
+    play(script, connection, guard, JSON, length, || steps).await
+}
+
+async fn play(
+    script: &Script,
+    connection: Arc<Notify>,
+    guard: CallGuard,
+    content_type: &'static str,
+    length: Length,
+    steps: impl FnOnce() -> Vec<Step>,
+) -> Result<Answer, HangUp> {
+    if script.delay_ms > 0 {
+        tokio::time::sleep(Duration::from_millis(script.delay_ms)).await;
+    }
+    if script.hang_up {
+        guard.complete();
+        return Err(HangUp);
+    }
+    // An error event in a stream takes its code from `status`, and is no error status.
+    let refused = script.status.filter(|_| script.error_event_after.is_none());
+    let (content_type, mut body) = if let Some(status) = refused {
+        let (body, content_type) = errors::render(&script.error_body, status, &errors::message(script, status));
+        (content_type, ScriptedBody::whole(body))
+    } else if script.html {
+        let page = Bytes::from_static(b"<!DOCTYPE html><html><body><h1>It works!</h1></body></html>");
+        ("text/html", ScriptedBody::whole(page))
+    } else {
+        (content_type, ScriptedBody::new(steps(), length))
+    };
+    body = body.guarded_by(guard);
+    if script.close_after_response {
+        body = body.then_close(connection);
+    }
+    let mut answer = respond(content_type, body);
+    *answer.status_mut() = refused.and_then(|status| StatusCode::from_u16(status).ok()).unwrap_or(StatusCode::OK);
+    if let Some(value) = script.retry_after.as_deref().and_then(|text| HeaderValue::from_str(text).ok()) {
+        answer.headers_mut().insert(RETRY_AFTER, value);
+    }
+    for (name, value) in &script.headers {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            answer.headers_mut().append(name, value);
+        }
+    }
+    Ok(answer)
+}
+
+/// Keeps the call waiting until its connection goes away.
+async fn never(guard: CallGuard) -> Result<Answer, HangUp> {
+    std::future::pending::<()>().await;
+    guard.complete();
+    Err(HangUp)
+}
+
+fn take_script(state: &State, next_call_only: bool, body: &[u8]) -> Answer {
+    match serde_json::from_slice::<Script>(body) {
+        Ok(script) if next_call_only => state.push(script),
+        Ok(script) => state.set_standing(script),
+        Err(problem) => return error(StatusCode::BAD_REQUEST, &problem.to_string()),
+    }
+    respond(JSON, ScriptedBody::whole(Bytes::from_static(b"{}")))
+}
+
+fn read_answer(state: &State, path: &str) -> Answer {
+    let count = |counter: &std::sync::atomic::AtomicUsize| counter.load(SeqCst);
+    match path {
+        "/health" | "/v1/health" | "/ping" => {
+            let mut answer = respond(JSON, ScriptedBody::whole(Bytes::from_static(b"{}")));
+            *answer.status_mut() = StatusCode::from_u16(state.health.load(SeqCst)).unwrap_or(StatusCode::OK);
+            answer
+        }
+        "/v1/models" => {
+            let model = &state.standing().model;
+            let data = json!([{"id": model, "object": "model", "created": chat::CREATED, "owned_by": "fake"}]);
+            respond_json(&json!({"object": "list", "data": data}))
+        }
+        "/metrics" => {
+            let running = count(&state.in_flight);
+            let text = format!(
+                "# TYPE vllm:num_requests_running gauge\nvllm:num_requests_running{{model_name=\"fake-model\"}} {running}\n\
+                 # TYPE vllm:num_requests_waiting gauge\nvllm:num_requests_waiting{{model_name=\"fake-model\"}} 0\n\
+                 # TYPE vllm:kv_cache_usage_perc gauge\nvllm:kv_cache_usage_perc{{model_name=\"fake-model\"}} 0.0\n"
+            );
+            respond("text/plain; version=0.0.4", ScriptedBody::whole(Bytes::from(text)))
+        }
+        "/state" => respond_json(&json!({
+            "served": count(&state.served),
+            "in_flight": count(&state.in_flight),
+            "cancelled": count(&state.cancelled),
+            "accepted": count(&state.accepted),
+            "open": count(&state.open),
+        })),
+        _ => error(StatusCode::NOT_FOUND, "Not Found"),
+    }
+}
+
+fn refuse(guard: CallGuard, message: &str) -> Answer {
+    guard.complete();
+    error(StatusCode::BAD_REQUEST, message)
+}
+
+fn error(status: StatusCode, message: &str) -> Answer {
+    let (body, content_type) = errors::render(&super::ErrorBody::Vllm, status.as_u16(), message);
+    let mut answer = respond(content_type, ScriptedBody::whole(body));
+    *answer.status_mut() = status;
+    answer
+}
+
+fn respond_json(value: &serde_json::Value) -> Answer {
+    respond(JSON, ScriptedBody::whole(Bytes::from(value.to_string())))
+}
+
+fn respond(content_type: &'static str, body: ScriptedBody) -> Answer {
+    let mut answer = Response::new(body);
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    answer
+}

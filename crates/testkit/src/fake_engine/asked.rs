@@ -1,0 +1,80 @@
+//! What a chat call asks for: read fully when the answer is scripted, by a cheap look when under load.
+
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+use serde::Deserialize;
+
+use super::script::Script;
+
+/// The members of a chat request that change the answer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Asked {
+    pub(super) stream: bool,
+    pub(super) include_usage: bool,
+    pub(super) continuous_usage: bool,
+    pub(super) choices: usize,
+    /// The script that the request brought along.
+    pub(super) script: Option<Script>,
+}
+
+#[derive(Deserialize)]
+struct ChatMembers {
+    stream: Option<bool>,
+    stream_options: Option<StreamOptions>,
+    n: Option<usize>,
+    fake: Option<Script>,
+}
+
+#[derive(Deserialize)]
+struct StreamOptions {
+    include_usage: Option<bool>,
+    continuous_usage_stats: Option<bool>,
+}
+
+/// Choices beyond this are not rendered.
+const MAX_CHOICES: usize = 128;
+
+impl Asked {
+    /// Reads the whole body, as an engine does; the error is the sentence for a 400.
+    pub(super) fn parse(body: &[u8]) -> Result<Self, String> {
+        let members: ChatMembers = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+        let stream = members.stream.unwrap_or(false);
+        if members.stream_options.is_some() && !stream {
+            return Err("Stream options can only be defined when `stream=True`.".to_owned());
+        }
+        let option =
+            |pick: fn(&StreamOptions) -> Option<bool>| members.stream_options.as_ref().and_then(pick).unwrap_or(false);
+        let include_usage = option(|options| options.include_usage);
+        Ok(Self {
+            stream,
+            include_usage,
+            continuous_usage: include_usage && option(|options| options.continuous_usage_stats),
+            choices: members.n.unwrap_or(1).clamp(1, MAX_CHOICES),
+            script: members.fake,
+        })
+    }
+
+    /// Looks for the few members as bytes; `None` when the body brings a script and must be parsed.
+    pub(super) fn glance(body: &[u8]) -> Option<Self> {
+        static FAKE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"fake\""));
+        static STREAM: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"stream\""));
+        static USAGE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"include_usage\""));
+        static CONTINUOUS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"continuous_usage_stats\""));
+        if FAKE.find(body).is_some() {
+            return None;
+        }
+        let stream = is_true(body, &STREAM);
+        let include_usage = stream && is_true(body, &USAGE);
+        let continuous_usage = include_usage && is_true(body, &CONTINUOUS);
+        Some(Self { stream, include_usage, continuous_usage, choices: 1, script: None })
+    }
+}
+
+/// Whether the member is there with the value `true`.
+fn is_true(body: &[u8], member: &Finder<'_>) -> bool {
+    member.find_iter(body).any(|at| {
+        let mut rest = body[at + member.needle().len()..].iter().filter(|byte| !byte.is_ascii_whitespace());
+        rest.next() == Some(&b':') && rest.take(4).eq(b"true")
+    })
+}

@@ -1,0 +1,142 @@
+//! Plays a list of steps as a response body: bytes, pauses, and the ways an engine can fail in the middle.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use tokio::sync::Notify;
+use tokio::time::{Instant, Sleep, sleep};
+
+use super::state::CallGuard;
+
+/// One thing the engine does while it answers.
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    Send(Bytes),
+    /// What was sent so far goes out in a write of its own.
+    Flush,
+    Wait(Duration),
+    /// Nothing more, ever; the connection stays.
+    Stall,
+    /// The connection is aborted.
+    Cut,
+}
+
+/// How the body is announced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Length {
+    Known(u64),
+    Chunked,
+}
+
+pub(super) struct ScriptedBody {
+    steps: std::vec::IntoIter<Step>,
+    length: Length,
+    timer: Option<Pin<Box<Sleep>>>,
+    waiting: bool,
+    stalled: bool,
+    /// `None` for answers that are not calls, such as `/health`.
+    guard: Option<CallGuard>,
+    close_connection: Option<Arc<Notify>>,
+}
+
+impl ScriptedBody {
+    pub(super) fn new(steps: Vec<Step>, length: Length) -> Self {
+        let steps = steps.into_iter();
+        Self { steps, length, timer: None, waiting: false, stalled: false, guard: None, close_connection: None }
+    }
+
+    /// A body of these bytes with a `Content-Length`.
+    pub(super) fn whole(bytes: Bytes) -> Self {
+        let length = Length::Known(bytes.len() as u64);
+        Self::new(vec![Step::Send(bytes)], length)
+    }
+
+    /// The call ends with this body: dropped before its last step, it counts as cancelled.
+    pub(super) fn guarded_by(mut self, guard: CallGuard) -> Self {
+        self.guard = Some(guard);
+        self
+    }
+
+    /// Notifies when the last byte was handed over.
+    pub(super) fn then_close(mut self, connection: Arc<Notify>) -> Self {
+        self.close_connection = Some(connection);
+        self
+    }
+
+    fn finish(&mut self) {
+        if let Some(guard) = self.guard.take() {
+            guard.complete();
+        }
+        if let Some(connection) = self.close_connection.take() {
+            connection.notify_one();
+        }
+    }
+
+    fn start_waiting(&mut self, pause: Duration) {
+        match &mut self.timer {
+            Some(timer) => timer.as_mut().reset(Instant::now() + pause),
+            None => self.timer = Some(Box::pin(sleep(pause))),
+        }
+        self.waiting = true;
+    }
+}
+
+impl Body for ScriptedBody {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        loop {
+            if self.stalled {
+                return Poll::Pending;
+            }
+            if self.waiting {
+                if let Some(timer) = &mut self.timer {
+                    ready!(timer.as_mut().poll(context));
+                }
+                self.waiting = false;
+            }
+            match self.steps.next() {
+                Some(Step::Send(bytes)) => {
+                    if self.steps.as_slice().is_empty() {
+                        self.finish();
+                    }
+                    return Poll::Ready(Some(Ok(Frame::data(bytes))));
+                }
+                Some(Step::Flush) => {
+                    context.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                Some(Step::Wait(pause)) => self.start_waiting(pause),
+                Some(Step::Stall) => self.stalled = true,
+                Some(Step::Cut) => {
+                    self.finish();
+                    return Poll::Ready(Some(Err(io::Error::other("the script cuts the answer here"))));
+                }
+                None => {
+                    self.finish();
+                    return Poll::Ready(None);
+                }
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        !self.stalled && !self.waiting && self.steps.as_slice().is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self.length {
+            Length::Known(length) => SizeHint::with_exact(length),
+            Length::Chunked => SizeHint::default(),
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! What the fake engine remembers: its scripts, the calls it saw, and its counters.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method};
+
+use super::script::Script;
+
+/// Calls beyond this push out the oldest one.
+const MAX_RECORDED_CALLS: usize = 100_000;
+
+/// One call to a model route, as it arrived.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    pub method: Method,
+    /// Path and query.
+    pub path: String,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+    pub at: Instant,
+    /// The caller left before the answer was complete.
+    pub cancelled: bool,
+}
+
+impl Recorded {
+    /// The body as JSON; null when it is none.
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.body).unwrap_or(serde_json::Value::Null)
+    }
+
+    /// The value of a header, if it came and is text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+}
+
+/// How many connections came, and how many are here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Connections {
+    pub accepted: usize,
+    pub open: usize,
+}
+
+/// A recorded call and what became of it since.
+struct Entry {
+    call: Recorded,
+    cancelled: Arc<AtomicBool>,
+}
+
+#[derive(Default)]
+struct Scripts {
+    standing: Arc<Script>,
+    queued: VecDeque<Script>,
+}
+
+pub(super) struct State {
+    /// Off under load: calls are counted, not kept.
+    pub(super) recording: bool,
+    scripts: Mutex<Scripts>,
+    /// The standing script is the default one and none is queued.
+    plain: AtomicBool,
+    entries: Mutex<VecDeque<Entry>>,
+    /// While the engine stops, dropped connections are its own doing.
+    pub(super) stopping: AtomicBool,
+    pub(super) health: AtomicU16,
+    pub(super) served: AtomicUsize,
+    pub(super) in_flight: AtomicUsize,
+    pub(super) cancelled: AtomicUsize,
+    pub(super) accepted: AtomicUsize,
+    pub(super) open: AtomicUsize,
+}
+
+impl State {
+    pub(super) fn new(recording: bool) -> Arc<Self> {
+        Arc::new(Self {
+            recording,
+            scripts: Mutex::default(),
+            plain: AtomicBool::new(true),
+            entries: Mutex::default(),
+            stopping: AtomicBool::new(false),
+            health: AtomicU16::new(200),
+            served: AtomicUsize::new(0),
+            in_flight: AtomicUsize::new(0),
+            cancelled: AtomicUsize::new(0),
+            accepted: AtomicUsize::new(0),
+            open: AtomicUsize::new(0),
+        })
+    }
+
+    pub(super) fn set_standing(&self, script: Script) {
+        let mut scripts = lock(&self.scripts);
+        scripts.standing = Arc::new(script);
+        self.note_plain(&scripts);
+    }
+
+    pub(super) fn push(&self, script: Script) {
+        let mut scripts = lock(&self.scripts);
+        scripts.queued.push_back(script);
+        self.note_plain(&scripts);
+    }
+
+    /// The script for the call that just came.
+    pub(super) fn next_script(&self) -> Arc<Script> {
+        let mut scripts = lock(&self.scripts);
+        let Some(queued) = scripts.queued.pop_front() else {
+            return Arc::clone(&scripts.standing);
+        };
+        self.note_plain(&scripts);
+        Arc::new(queued)
+    }
+
+    pub(super) fn standing(&self) -> Arc<Script> {
+        Arc::clone(&lock(&self.scripts).standing)
+    }
+
+    pub(super) fn is_plain(&self) -> bool {
+        self.plain.load(SeqCst)
+    }
+
+    fn note_plain(&self, scripts: &Scripts) {
+        self.plain.store(scripts.queued.is_empty() && *scripts.standing == Script::default(), SeqCst);
+    }
+
+    /// Counts the call in; the guard counts it out.
+    pub(super) fn begin_call(self: &Arc<Self>, parts: &http::request::Parts, body: &Bytes) -> CallGuard {
+        self.served.fetch_add(1, SeqCst);
+        self.in_flight.fetch_add(1, SeqCst);
+        let cancelled = self.recording.then(|| self.record(parts, body));
+        CallGuard { state: Arc::clone(self), cancelled, complete: false }
+    }
+
+    fn record(&self, parts: &http::request::Parts, body: &Bytes) -> Arc<AtomicBool> {
+        let call = Recorded {
+            method: parts.method.clone(),
+            path: parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default(),
+            headers: parts.headers.clone(),
+            body: body.clone(),
+            at: Instant::now(),
+            cancelled: false,
+        };
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let mut entries = lock(&self.entries);
+        if entries.len() == MAX_RECORDED_CALLS {
+            entries.pop_front();
+        }
+        entries.push_back(Entry { call, cancelled: Arc::clone(&cancelled) });
+        cancelled
+    }
+
+    pub(super) fn calls(&self) -> Vec<Recorded> {
+        let now = |entry: &Entry| Recorded { cancelled: entry.cancelled.load(SeqCst), ..entry.call.clone() };
+        lock(&self.entries).iter().map(now).collect()
+    }
+
+    pub(super) fn forget_calls(&self) {
+        lock(&self.entries).clear();
+        self.cancelled.store(0, SeqCst);
+    }
+}
+
+/// A call on its way; dropped before `complete`, the caller has left.
+pub(super) struct CallGuard {
+    state: Arc<State>,
+    cancelled: Option<Arc<AtomicBool>>,
+    complete: bool,
+}
+
+impl CallGuard {
+    pub(super) fn complete(mut self) {
+        self.complete = true;
+    }
+}
+
+impl Drop for CallGuard {
+    fn drop(&mut self) {
+        if !self.complete && !self.state.stopping.load(SeqCst) {
+            if let Some(cancelled) = &self.cancelled {
+                cancelled.store(true, SeqCst);
+            }
+            self.state.cancelled.fetch_add(1, SeqCst);
+        }
+        self.state.in_flight.fetch_sub(1, SeqCst);
+    }
+}
+
+/// A panic elsewhere must not hide what was recorded.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

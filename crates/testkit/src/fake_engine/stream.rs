@@ -1,0 +1,196 @@
+//! Streamed chat answers: a list of steps, one flushed write per event.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::asked::Asked;
+use super::body::Step;
+use super::chat::{ANSWER_ID, CREATED, completion_tokens, usage};
+use super::errors;
+use super::script::{MAX_CHUNKS, Script};
+
+/// What was sent gets this long to leave before the connection is cut.
+const BEFORE_CUT: Duration = Duration::from_millis(5);
+
+/// The steps of a stream.
+pub(super) fn render(script: &Script, asked: &Asked) -> Vec<Step> {
+    let mut stream = Stream::new(script, asked);
+    if stream.play().is_ok() && !script.no_done {
+        stream.event("[DONE]");
+    }
+    match script.split {
+        Some(size) => in_pieces(stream.steps, size.max(1), script.chunk_delay_ms),
+        None => stream.steps,
+    }
+}
+
+/// The script ended the stream early.
+struct Ended;
+
+struct Stream<'a> {
+    script: &'a Script,
+    asked: &'a Asked,
+    steps: Vec<Step>,
+    /// JSON text of the model's name.
+    model: String,
+    /// Chunks so far, for `created_per_chunk`.
+    chunks: u64,
+    events: u64,
+}
+
+impl<'a> Stream<'a> {
+    fn new(script: &'a Script, asked: &'a Asked) -> Self {
+        let steps = Vec::with_capacity(2 * script.chunks.min(MAX_CHUNKS) + 12);
+        Self { script, asked, steps, model: json_text(&script.model), chunks: 0, events: 0 }
+    }
+
+    fn play(&mut self) -> Result<(), Ended> {
+        let script = self.script;
+        if let Some(payloads) = &script.raw_events {
+            payloads.iter().for_each(|payload| self.event(payload));
+            return Ok(());
+        }
+        if !script.no_role {
+            self.for_each_choice(r#""role":"assistant","content":"""#, "null", 0);
+        }
+        self.content()?;
+        let finish_reason = json_text(&script.finish_reason);
+        self.for_each_choice("", &finish_reason, completion_tokens(script, self.asked));
+        let asked = self.asked.include_usage && !script.usage_on_last_content_chunk;
+        if !script.no_usage && (asked || script.usage_every_chunk) {
+            let usage = usage(script, completion_tokens(script, self.asked)).to_string();
+            self.chunk("", &usage);
+        }
+        Ok(())
+    }
+
+    fn content(&mut self) -> Result<(), Ended> {
+        let script = self.script;
+        let count = script.chunks.min(MAX_CHUNKS);
+        let role = if script.role_every_chunk { r#""role":"assistant","# } else { "" };
+        let delta = format!(r#"{role}"content":{}"#, json_text(&script.text));
+        for sent in 0..=count {
+            self.fail_after(sent)?;
+            if sent == 1 && script.wrong_json {
+                self.event(r#"{"id":"chatcmpl-fake","choices":[{"#);
+            }
+            if sent == count {
+                break;
+            }
+            if sent > 0 && script.chunk_delay_ms > 0 {
+                self.steps.push(Step::Wait(Duration::from_millis(script.chunk_delay_ms)));
+            }
+            let tokens = ((sent + 1) * self.asked.choices) as u64;
+            if script.usage_on_last_content_chunk && sent + 1 == count {
+                let usage = usage(script, completion_tokens(script, self.asked)).to_string();
+                self.chunk(&choice(0, &delta, "null"), &usage);
+            } else {
+                self.for_each_choice(&delta, "null", tokens);
+            }
+        }
+        if script.huge_bytes > 0 {
+            let delta = format!(r#""content":"{}""#, "x".repeat(script.huge_bytes));
+            self.for_each_choice(&delta, "null", completion_tokens(script, self.asked));
+        }
+        Ok(())
+    }
+
+    fn fail_after(&mut self, sent: usize) -> Result<(), Ended> {
+        let script = self.script;
+        if script.error_event_after == Some(sent) {
+            self.event(&errors::event(script));
+            self.event("[DONE]");
+            return Err(Ended);
+        }
+        if script.cut_after == Some(sent) {
+            self.steps.extend([Step::Wait(BEFORE_CUT), Step::Cut]);
+            return Err(Ended);
+        }
+        if script.stall_after == Some(sent) {
+            self.steps.push(Step::Stall);
+            return Err(Ended);
+        }
+        Ok(())
+    }
+
+    fn for_each_choice(&mut self, delta: &str, finish_reason: &str, tokens: u64) {
+        for index in 0..self.asked.choices {
+            let running = self.script.usage_every_chunk || self.asked.continuous_usage;
+            let usage = match (running && !self.script.no_usage, self.asked.include_usage && self.script.usage_null) {
+                (true, _) => usage(self.script, tokens).to_string(),
+                (false, true) => "null".to_owned(),
+                (false, false) => String::new(),
+            };
+            self.chunk(&choice(index, delta, finish_reason), &usage);
+        }
+    }
+
+    fn chunk(&mut self, choices: &str, usage: &str) {
+        let created = CREATED + if self.script.created_per_chunk { self.chunks } else { 0 };
+        self.chunks += 1;
+        let model = &self.model;
+        let usage = if usage.is_empty() { String::new() } else { format!(r#","usage":{usage}"#) };
+        self.event(&format!(
+            r#"{{"id":"{ANSWER_ID}","object":"chat.completion.chunk","created":{created},"model":{model},"choices":[{choices}]{usage}}}"#
+        ));
+    }
+
+    fn event(&mut self, payload: &str) {
+        let script = self.script;
+        let end = if script.crlf { "\r\n" } else { "\n" };
+        let mut text = String::with_capacity(payload.len() + 10);
+        if script.comments {
+            text.push_str(&format!(": ping{end}{end}"));
+        }
+        if script.event_lines {
+            let data = if self.events.is_multiple_of(2) { String::new() } else { format!("data: {{}}{end}") };
+            text.push_str(&format!("event: ping{end}{data}{end}"));
+        }
+        if script.id_lines {
+            text.push_str(&format!("id: {}{end}", self.events));
+        }
+        text.push_str("data: ");
+        text.push_str(payload);
+        text.push_str(end);
+        text.push_str(end);
+        self.events += 1;
+        if matches!(self.steps.last(), Some(Step::Send(_))) {
+            self.steps.push(Step::Flush);
+        }
+        self.steps.push(Step::Send(Bytes::from(text)));
+    }
+}
+
+fn choice(index: usize, delta: &str, finish_reason: &str) -> String {
+    format!(r#"{{"index":{index},"delta":{{{delta}}},"logprobs":null,"finish_reason":{finish_reason}}}"#)
+}
+
+/// The same bytes in pieces that know nothing of events; how the stream ends stays.
+pub(super) fn in_pieces(steps: Vec<Step>, size: usize, delay_ms: u64) -> Vec<Step> {
+    let mut bytes = Vec::new();
+    let mut ending = Vec::new();
+    for step in steps {
+        match step {
+            Step::Send(part) => bytes.extend_from_slice(&part),
+            Step::Stall => ending.push(Step::Stall),
+            Step::Cut => ending.extend([Step::Wait(BEFORE_CUT), Step::Cut]),
+            Step::Flush | Step::Wait(_) => {}
+        }
+    }
+    let bytes = Bytes::from(bytes);
+    let pause = if delay_ms > 0 { Step::Wait(Duration::from_millis(delay_ms)) } else { Step::Flush };
+    let mut pieces = Vec::new();
+    for start in (0..bytes.len()).step_by(size) {
+        if start > 0 {
+            pieces.push(pause.clone());
+        }
+        pieces.push(Step::Send(bytes.slice(start..bytes.len().min(start + size))));
+    }
+    pieces.extend(ending);
+    pieces
+}
+
+fn json_text(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}

@@ -1,0 +1,13 @@
+//! HTTP/1.1 for tests: exact bytes with [`send`], and a friendlier [`Client`] that can read a stream event by event.
+//!
+//! Test helpers panic with the reason instead of returning errors; where a failure is the point of a test there is a
+//! function that returns it.
+
+mod client;
+pub mod framing;
+mod raw;
+mod sse;
+
+pub use client::{Answer, Client};
+pub use raw::{RawAnswer, connect, send};
+pub use sse::{Event, Stream, events_of};

@@ -1,0 +1,161 @@
+//! A small HTTP client for tests: one connection per call, so nothing is shared and nothing is retried.
+
+use std::net::SocketAddr;
+
+use anyhow::Context;
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
+use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use super::sse::{Event, Stream, events_of};
+
+/// A whole answer.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+impl Answer {
+    /// `200 OK`
+    pub fn status_line(&self) -> String {
+        self.status.to_string()
+    }
+
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// The body as JSON; panics with the body when it is none.
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("not JSON ({error}): {}", self.text()))
+    }
+
+    pub fn sse_events(&self) -> Vec<Event> {
+        events_of(&self.body)
+    }
+}
+
+/// Where to call, and what every call carries.
+#[derive(Debug, Clone)]
+pub struct Client {
+    authority: String,
+    prefix: String,
+    headers: HeaderMap,
+}
+
+impl Client {
+    /// `base` is an address (`127.0.0.1:8080`) or an URL (`http://127.0.0.1:8080/v1`).
+    #[expect(clippy::needless_pass_by_value, reason = "callers have an address, a text or a borrowed text")]
+    pub fn new(base: impl ToString) -> Self {
+        let base = base.to_string();
+        let uri: Uri = if base.contains("://") { base.parse() } else { format!("http://{base}").parse() }
+            .unwrap_or_else(|error| panic!("{base} is no address: {error}"));
+        let authority = uri.authority().unwrap_or_else(|| panic!("{base} names no host")).to_string();
+        let prefix = uri.path().trim_end_matches('/').to_owned();
+        Self { authority, prefix, headers: HeaderMap::new() }
+    }
+
+    /// The same client with an API key.
+    #[must_use]
+    pub fn key(self, key: &str) -> Self {
+        self.header(AUTHORIZATION.as_str(), &format!("Bearer {key}"))
+    }
+
+    /// The same client with a header, which replaces one of that name.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        let name = HeaderName::try_from(name).unwrap_or_else(|_| panic!("`{name}` is no header name"));
+        let value = HeaderValue::try_from(value).unwrap_or_else(|_| panic!("`{value}` is no header value"));
+        self.headers.insert(name, value);
+        self
+    }
+
+    pub async fn get(&self, path: &str) -> Answer {
+        self.send(Method::GET, path, Bytes::new()).await
+    }
+
+    pub async fn delete(&self, path: &str) -> Answer {
+        self.send(Method::DELETE, path, Bytes::new()).await
+    }
+
+    pub async fn post_json(&self, path: &str, value: impl Into<Value>) -> Answer {
+        self.send_json(Method::POST, path, value).await
+    }
+
+    pub async fn post_bytes(&self, path: &str, body: impl Into<Bytes>) -> Answer {
+        self.send(Method::POST, path, body.into()).await
+    }
+
+    pub async fn send_json(&self, method: Method, path: &str, value: impl Into<Value>) -> Answer {
+        self.send(method, path, Bytes::from(value.into().to_string())).await
+    }
+
+    /// Any call; panics when there is no whole answer.
+    pub async fn send(&self, method: Method, path: &str, body: Bytes) -> Answer {
+        let named = format!("{method} {path}");
+        self.try_send(method, path, body).await.unwrap_or_else(|error| panic!("{named}: {error:#}"))
+    }
+
+    /// Any call; the error tells how the connection or the answer broke.
+    pub async fn try_send(&self, method: Method, path: &str, body: Bytes) -> anyhow::Result<Answer> {
+        let (answer, _connection) = self.open(method, path, body).await?;
+        let (parts, body) = answer.into_parts();
+        let body = body.collect().await.context("the answer broke off")?.to_bytes();
+        Ok(Answer { status: parts.status, headers: parts.headers, body })
+    }
+
+    /// A call whose answer is read event by event; dropping the stream disconnects.
+    pub async fn open_stream(&self, path: &str, value: impl Into<Value>) -> Stream {
+        let body = Bytes::from(value.into().to_string());
+        self.try_open_stream(path, body).await.unwrap_or_else(|error| panic!("POST {path}: {error:#}"))
+    }
+
+    pub async fn try_open_stream(&self, path: &str, body: Bytes) -> anyhow::Result<Stream> {
+        let (answer, connection) = self.open(Method::POST, path, body).await?;
+        Ok(Stream::new(answer, connection))
+    }
+
+    async fn open(&self, method: Method, path: &str, body: Bytes) -> anyhow::Result<(Response<Incoming>, JoinSet<()>)> {
+        let stream = TcpStream::connect(&self.authority).await.context("connect")?;
+        stream.set_nodelay(true)?;
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+        let mut driver = JoinSet::new();
+        driver.spawn(async {
+            // What breaks the connection also ends the answer, with the same error.
+            let _ = connection.await;
+        });
+        let request = self.request(method, path, body)?;
+        let answer = sender.send_request(request).await.context("no answer")?;
+        Ok((answer, driver))
+    }
+
+    fn request(&self, method: Method, path: &str, body: Bytes) -> anyhow::Result<Request<Full<Bytes>>> {
+        let uri = format!("{}{path}", self.prefix);
+        let mut request = Request::builder().method(method).uri(uri).header(HOST, &self.authority);
+        if !body.is_empty() && !self.headers.contains_key(CONTENT_TYPE) {
+            request = request.header(CONTENT_TYPE, "application/json");
+        }
+        let mut request = request.body(Full::new(body))?;
+        request.headers_mut().extend(self.headers.clone());
+        Ok(request)
+    }
+}
+
+impl From<SocketAddr> for Client {
+    fn from(address: SocketAddr) -> Self {
+        Self::new(address)
+    }
+}

@@ -1,0 +1,89 @@
+//! Sends bytes as they are and shows the answer as it came.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::framing::{self, Framing};
+
+/// An answer that is not complete by then is returned as far as it came.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The bytes of an answer, and whether the server closed the connection.
+#[derive(Debug, Clone)]
+pub struct RawAnswer {
+    pub bytes: Vec<u8>,
+    /// The payload without the chunks' frames.
+    pub payload: Vec<u8>,
+    /// The answer ended as its head announced.
+    pub complete: bool,
+    /// The server closed (or reset) the connection while we read.
+    pub closed: bool,
+    pub status: u16,
+    head_length: usize,
+}
+
+impl RawAnswer {
+    /// Status line and headers with their blank line.
+    pub fn head(&self) -> String {
+        String::from_utf8_lossy(&self.bytes[..self.head_length]).into_owned()
+    }
+
+    /// The first line: `HTTP/1.1 200 OK`.
+    pub fn status_line(&self) -> String {
+        self.head().lines().next().unwrap_or_default().to_owned()
+    }
+
+    pub fn header(&self, name: &str) -> Option<&str> {
+        framing::header(&self.bytes[..self.head_length], name)
+    }
+
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.payload).into_owned()
+    }
+
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.payload).unwrap_or(serde_json::Value::Null)
+    }
+}
+
+/// A connection without delay.
+pub async fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).await.unwrap_or_else(|error| panic!("connect to {address}: {error}"));
+    stream.set_nodelay(true).expect("a fresh socket takes TCP_NODELAY");
+    stream
+}
+
+/// Sends the bytes on a new connection and reads one answer, to its end, the connection's end or our patience's.
+pub async fn send(address: SocketAddr, request: &[u8]) -> RawAnswer {
+    let mut stream = connect(address).await;
+    // A server may answer and close before it has read everything; what it said is what counts.
+    let _ = stream.write_all(request).await;
+    read_answer(&mut stream).await
+}
+
+async fn read_answer(stream: &mut TcpStream) -> RawAnswer {
+    let mut framing = Framing::default();
+    let (mut bytes, mut payload, mut closed) = (Vec::new(), Vec::new(), false);
+    let mut buffer = vec![0; 64 * 1024];
+    let read_all = async {
+        while !framing.is_done() {
+            let Ok(count @ 1..) = stream.read(&mut buffer).await else {
+                closed = true;
+                break;
+            };
+            bytes.extend_from_slice(&buffer[..count]);
+            if framing.feed(&buffer[..count], |part| payload.extend_from_slice(part)).is_err() {
+                break;
+            }
+        }
+    };
+    let _ = timeout(PATIENCE, read_all).await;
+    let complete = framing.is_done() || (closed && framing.ends_with_connection());
+    // An interim answer before the head counts as part of it.
+    let head_length = memchr::memmem::find(&bytes, framing.head()).map_or(0, |at| at + framing.head().len());
+    RawAnswer { bytes, payload, complete, closed, status: framing.status(), head_length }
+}

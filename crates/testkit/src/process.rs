@@ -1,0 +1,7 @@
+//! Child processes for tests and benchmarks: started in a scratch folder, watched through files, killed on drop.
+
+mod child;
+mod forebay;
+
+pub use child::{Child, Launch};
+pub use forebay::{Forebay, ForebayLaunch};

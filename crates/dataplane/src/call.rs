@@ -4,12 +4,13 @@ use crate::probe::Probe;
 use crate::refusal::Refusal;
 use crate::usage_tap::UsageTap;
 use bytes::Bytes;
-use domain::{Caller, RequestId};
-use http::HeaderMap;
+use domain::Caller;
+use http::{HeaderMap, HeaderValue};
 use std::sync::Arc;
 
 pub struct Call {
-    pub request: RequestId,
+    /// The request id, for the model server's log.
+    pub request_header: HeaderValue,
     pub caller: Arc<Caller>,
     pub probe: Probe,
     /// What of the client's headers may reach a model server.

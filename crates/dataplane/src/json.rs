@@ -172,15 +172,19 @@ impl<'a> Reader<'a> {
         self.byte(b'"', "a string should start here")?;
         let start = self.at;
         loop {
-            self.at += plain_prefix(&self.bytes[self.at..]);
+            let rest = &self.bytes[self.at..];
+            let plain = memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
+            if has_control(&rest[..plain]) {
+                return self.fail("a control character in a string");
+            }
+            self.at += plain;
             match self.bytes.get(self.at) {
                 Some(b'"') => {
                     let text = Text(&self.bytes[start..self.at]);
                     self.at += 1;
                     return Ok(text);
                 }
-                Some(b'\\') => self.escape()?,
-                Some(_) => return self.fail("a control character in a string"),
+                Some(_) => self.escape()?,
                 None => return self.fail("the text ends inside a string"),
             }
         }
@@ -317,20 +321,9 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// How many bytes at the start need no second look: no quote, no backslash, no control character.
-///
-/// Whole blocks are tested without a branch per byte, which the compiler turns into vector instructions.
-fn plain_prefix(bytes: &[u8]) -> usize {
-    const BLOCK: usize = 32;
-    let special = |byte: u8| (byte == b'"') | (byte == b'\\') | (byte < 0x20);
-    let mut done = 0;
-    for block in bytes.chunks_exact(BLOCK) {
-        if block.iter().fold(false, |any, byte| any | special(*byte)) {
-            break;
-        }
-        done += BLOCK;
-    }
-    done + bytes[done..].iter().take_while(|byte| !special(**byte)).count()
+/// Whether a character is there that a string must escape. No branch per byte: the compiler makes vectors of it.
+fn has_control(bytes: &[u8]) -> bool {
+    bytes.iter().fold(u8::MAX, |least, byte| least.min(*byte)) < 0x20
 }
 
 fn hex4(digits: &[u8]) -> Option<u32> {

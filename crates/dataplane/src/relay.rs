@@ -15,7 +15,7 @@ use crate::upstream::{Exchange, Outgoing};
 use crate::{Answer, Call, Dataplane, Form};
 use bytes::Bytes;
 use fleet::{Lease, Replica};
-use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, header};
+use http::{HeaderMap, HeaderName, Request, StatusCode, header};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -265,33 +265,18 @@ fn pieces(replica: &Replica, call: &Call) -> Vec<Bytes> {
 }
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
-const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("forebay/", env!("CARGO_PKG_VERSION")));
 
 fn request(replica: &Replica, call: &Call, pieces: Vec<Bytes>) -> Request<Outgoing> {
-    let route = match call.probe.ask {
-        Ask::Chat { .. } => "/chat/completions",
-        Ask::Embeddings { .. } => "/embeddings",
-    };
     let mut request = Request::new(Outgoing::new(pieces));
     *request.method_mut() = http::Method::POST;
-    let path = [&replica.address.path, route].concat();
-    *request.uri_mut() = path.parse().expect("an address was checked when it was configured");
+    *request.uri_mut() = match call.probe.ask {
+        Ask::Chat { .. } => replica.template.chat.clone(),
+        Ask::Embeddings { .. } => replica.template.embeddings.clone(),
+    };
     let headers = request.headers_mut();
-    headers.clone_from(&call.headers);
-    let value = |text: &str| HeaderValue::from_str(text).ok();
-    if let Some(host) = value(&replica.address.authority) {
-        headers.insert(header::HOST, host);
-    }
-    headers.insert(header::CONTENT_TYPE, JSON);
-    headers.insert(header::USER_AGENT, USER_AGENT);
-    if let Some(id) = value(call.request.as_str()) {
-        headers.insert(X_REQUEST_ID, id);
-    }
-    if let Some(mut key) = replica.upstream.api_key.as_ref().and_then(|key| value(&format!("Bearer {key}"))) {
-        key.set_sensitive(true);
-        headers.insert(header::AUTHORIZATION, key);
-    }
+    headers.clone_from(&replica.template.headers);
+    headers.extend(call.headers.iter().map(|(name, value)| (name.clone(), value.clone())));
+    headers.insert(X_REQUEST_ID, call.request_header.clone());
     request
 }
 

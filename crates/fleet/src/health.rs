@@ -7,7 +7,7 @@ use crate::connect::Connector;
 use crate::replica::{Health, Replica};
 use crate::routes::Routes;
 use bytes::Bytes;
-use http::{Request, StatusCode, header};
+use http::{Request, StatusCode};
 use http_body_util::Empty;
 use hyper_util::rt::TokioIo;
 use std::collections::HashMap;
@@ -113,15 +113,10 @@ async fn request(replica: &Replica, connector: &Connector) -> Finding {
     let Ok((mut sender, connection)) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await else {
         return Finding::Unwell;
     };
-    let mut request = Request::get(replica.upstream.health_path.as_str())
-        .header(header::HOST, replica.address.authority.as_str())
-        .header(header::USER_AGENT, "forebay-probe");
-    if let Some(key) = &replica.upstream.api_key {
-        request = request.header(header::AUTHORIZATION, format!("Bearer {key}"));
-    }
-    let Ok(request) = request.body(Empty::<Bytes>::new()) else {
-        return Finding::Unwell;
-    };
+    let mut request = Request::new(Empty::<Bytes>::new());
+    let Ok(uri) = replica.upstream.health_path.parse() else { return Finding::Unwell };
+    *request.uri_mut() = uri;
+    request.headers_mut().clone_from(&replica.template.headers);
     let answer = async { sender.send_request(request).await.map(|answer| answer.status()) };
     tokio::select! {
         biased;

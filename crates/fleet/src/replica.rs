@@ -2,6 +2,7 @@
 
 use crate::breaker::Breaker;
 use domain::model::Upstream;
+use http::header::{self, HeaderMap, HeaderValue};
 use http::uri::{Authority, PathAndQuery, Scheme};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
@@ -55,16 +56,48 @@ pub struct Replica {
     pub name: Box<str>,
     pub address: Address,
     pub upstream: Upstream,
+    /// What every request to it looks like.
+    pub template: Template,
     health: AtomicU8,
     in_flight: AtomicU32,
     breaker: Mutex<Breaker>,
 }
 
+/// The parts of a request that are the same for every call.
+#[derive(Debug)]
+pub struct Template {
+    pub chat: http::Uri,
+    pub embeddings: http::Uri,
+    /// Host, type, agent, and the upstream's own key.
+    pub headers: HeaderMap,
+}
+
+const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("forebay/", env!("CARGO_PKG_VERSION")));
+
+impl Template {
+    fn new(address: &Address, upstream: &Upstream) -> Result<Self, BadAddress> {
+        let bad = || BadAddress(upstream.url.chars().take(200).collect());
+        let uri = |route: &str| [&address.path, route].concat().parse().map_err(|_| bad());
+        let mut headers = HeaderMap::with_capacity(8);
+        headers.insert(header::HOST, HeaderValue::from_str(&address.authority).map_err(|_| bad())?);
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(header::USER_AGENT, USER_AGENT);
+        if let Some(key) = &upstream.api_key {
+            let mut bearer = HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| bad())?;
+            bearer.set_sensitive(true);
+            headers.insert(header::AUTHORIZATION, bearer);
+        }
+        Ok(Self { chat: uri("/chat/completions")?, embeddings: uri("/embeddings")?, headers })
+    }
+}
+
 impl Replica {
     pub fn new(name: &str, upstream: Upstream) -> Result<Self, BadAddress> {
+        let address = Address::parse(&upstream.url)?;
         Ok(Self {
             name: name.into(),
-            address: Address::parse(&upstream.url)?,
+            template: Template::new(&address, &upstream)?,
+            address,
             upstream,
             health: AtomicU8::new(Health::Unknown as u8),
             in_flight: AtomicU32::new(0),

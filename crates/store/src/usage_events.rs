@@ -1,6 +1,6 @@
 //! Rows of usage: one per request id, whoever writes it and how often.
 
-use crate::db::{Store, Tx};
+use crate::db::{Engine, Store, Tx};
 use crate::error::StoreError;
 use crate::row;
 use domain::usage::{Actor, Tokens};
@@ -44,7 +44,7 @@ pub async fn insert_batch(tx: &mut Tx, events: &[UsageEvent]) -> Result<u64, Sto
     let mut inserted = 0;
     for piece in events.chunks(ROWS_AT_ONCE) {
         // Only the full piece has a text that comes again, and is worth preparing.
-        let text = AssertSqlSafe(insert_text(piece.len()));
+        let text = AssertSqlSafe(insert_text(tx.engine(), piece.len()));
         let mut insert = sqlx::query(text).persistent(piece.len() == ROWS_AT_ONCE);
         for event in piece {
             let (key, user) = match &event.actor {
@@ -88,13 +88,19 @@ pub async fn list(store: &Store, workspace: &WorkspaceId, limit: u32) -> Result<
     store.rows(query).await?.iter().map(recorded).collect()
 }
 
-fn insert_text(rows: usize) -> String {
+/// SQLite looks every named value up in a list of all of them, so there its values have no names.
+fn insert_text(engine: Engine, rows: usize) -> String {
     let mut text = format!("INSERT INTO usage_events ({COLUMNS}) VALUES ");
     for row in 0..rows {
         text.push_str(if row == 0 { "(" } else { ", (" });
         for column in 1..=COLUMN_COUNT {
-            let comma = if column == 1 { "" } else { ", " };
-            write!(text, "{comma}${}", row * COLUMN_COUNT + column).expect("a String takes any text");
+            text.push_str(if column == 1 { "" } else { ", " });
+            match engine {
+                Engine::Sqlite => text.push('?'),
+                Engine::Postgres => {
+                    write!(text, "${}", row * COLUMN_COUNT + column).expect("a String takes any text");
+                }
+            }
         }
         text.push(')');
     }

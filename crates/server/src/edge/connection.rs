@@ -18,15 +18,21 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
-/// Headers past this are answered with 431.
-const MAX_HEADER_BYTES: usize = 32 << 10;
+/// What is read at a time. Headers have a bound of their own, far below this.
+const MAX_READ: usize = 256 << 10;
 /// How long the next request may take to arrive; longer than any client keeps an idle connection.
 const IDLE: Duration = Duration::from_secs(100);
 const HANDSHAKE: Duration = Duration::from_secs(10);
 const MAX_STREAMS: u32 = 1024;
+const MAX_HTTP2_HEADERS: u32 = 64 << 10;
 
 /// Serves a connection until it ends, or until `stop` says so and its last answer is out.
-pub(crate) async fn serve(stream: TcpStream, tls: Option<TlsAcceptor>, surface: Arc<Surface>, stop: watch::Receiver<bool>) {
+pub(crate) async fn serve(
+    stream: TcpStream,
+    tls: Option<TlsAcceptor>,
+    surface: Arc<Surface>,
+    stop: watch::Receiver<bool>,
+) {
     let Some(tls) = tls else {
         return serve_http1(stream, surface, stop).await;
     };
@@ -45,7 +51,8 @@ where
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(IDLE)
-        .max_buf_size(MAX_HEADER_BYTES)
+        .max_buf_size(MAX_READ)
+        .writev(false)
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
     let stopped = tokio::select! {
@@ -67,7 +74,7 @@ where
     let connection = http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
         .max_concurrent_streams(MAX_STREAMS)
-        .max_header_list_size(u32::try_from(MAX_HEADER_BYTES).expect("32 KiB fit"))
+        .max_header_list_size(MAX_HTTP2_HEADERS)
         .keep_alive_interval(IDLE)
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);

@@ -34,7 +34,7 @@ impl Surface {
     pub(crate) async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Response<Body> {
         let now = clock::now();
         let id = self.ids.next(now);
-        let id_value = HeaderValue::from_str(id.as_str()).ok();
+        let id_value = HeaderValue::from_str(id.as_str()).expect("ids are made of letters and digits");
         let origin = self.cors.allowed(&request);
         let mut response = if Cors::is_preflight(&request) {
             Cors::preflight(&request)
@@ -42,16 +42,14 @@ impl Surface {
             match request.uri().path() {
                 "/healthz" => health(),
                 path => {
-                    let mut tap = UsageTap::open(Arc::clone(&self.sink), id.clone(), openai::route_name(path), now);
+                    let mut tap = UsageTap::open(Arc::clone(&self.sink), id, openai::route_name(path), now);
                     tap.note(|record| record.client_request = client_id(&request));
-                    openai::answer(&self, request, id, tap, now).await
+                    openai::answer(&self, request, id_value.clone(), tap, now).await
                 }
             }
         };
         let headers = response.headers_mut();
-        if let Some(value) = id_value {
-            headers.insert(X_REQUEST_ID, value);
-        }
+        headers.insert(X_REQUEST_ID, id_value);
         if let Some(origin) = origin {
             Cors::put(headers, origin);
         }

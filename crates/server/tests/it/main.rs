@@ -1,1 +1,15 @@
+//! The gateway from outside: the real binary between real connections and scripted engines.
 
+#![expect(clippy::unwrap_used, reason = "a story that cannot go on stops there")]
+
+mod admin;
+mod app;
+mod guards;
+mod lifecycle;
+mod load;
+mod nodes;
+mod openai;
+mod operations;
+mod postgres;
+mod usage;
+mod wire;

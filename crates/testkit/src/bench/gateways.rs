@@ -27,6 +27,9 @@ tokens_per_minute = 1_000_000_000_000
 monthly_tokens = 1_000_000_000_000_000
 ";
 
+/// The contender's name when there is no Forebay: calls go straight to the engine, and the cost shown is its own.
+pub(super) const DIRECT: &str = "direct";
+
 /// Something that takes calls, and the processes whose time that costs.
 #[derive(Debug, Clone)]
 pub(super) struct Gateway {
@@ -64,7 +67,7 @@ impl Setup {
         let floor = plain("nginx", nginx.address, nginx.pids.clone());
         let extra_config = options.extra_config.as_ref().map(std::fs::read_to_string).transpose()?.unwrap_or_default();
         let mut setup = Self {
-            contender: plain("direct", engine_address, vec![engine.pid()]),
+            contender: plain(DIRECT, engine_address, vec![engine.pid()]),
             idle_megabytes: (process_stat::resident_megabytes(&floor.pids)?, f64::NAN),
             nginx: floor,
             engine: engine_address,

@@ -6,7 +6,8 @@ use super::figures::{Figure, Figures, Judged};
 pub(super) fn render(figures: &Figures, contender: &str) -> String {
     let header = ["figure", "nginx", contender, "ratio", "first target", "goal", "met?"].map(str::to_owned);
     let mut rows = vec![header];
-    rows.extend(figures.all.iter().map(row));
+    let judged = contender != super::gateways::DIRECT;
+    rows.extend(figures.all.iter().map(|figure| row(figure, judged)));
     let widths: [usize; 7] =
         std::array::from_fn(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0));
     let mut lines: Vec<String> = rows.iter().map(|row| line(row, &widths)).collect();
@@ -19,7 +20,8 @@ fn line(row: &[String; 7], widths: &[usize; 7]) -> String {
     format!("|{}|", cells.join("|"))
 }
 
-fn row(figure: &Figure) -> [String; 7] {
+/// `judged`: the targets are meant for this contender.
+fn row(figure: &Figure, judged: bool) -> [String; 7] {
     let kind = figure.kind;
     let (sign, targets) = match kind.judged {
         Judged::Ratio => ("≤ ", true),
@@ -35,7 +37,7 @@ fn row(figure: &Figure) -> [String; 7] {
         compared(figure),
         target(kind.first),
         target(kind.goal),
-        met(figure),
+        if judged { met(figure) } else { "-".to_owned() },
     ]
 }
 

@@ -36,7 +36,7 @@ pub(super) async fn infer(
         Err(fault) => return refuse(&Refused::Call(Refusal::from(fault)), call.tap),
     };
     let call = dataplane::Call {
-        request: call.id,
+        request_header: call.id,
         caller: call.caller,
         probe,
         headers: passed(&head.headers),

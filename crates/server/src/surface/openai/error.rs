@@ -18,6 +18,9 @@ pub(crate) enum Refused {
     StoreUnavailable {
         cause: String,
     },
+    HeadersTooLarge {
+        limit: usize,
+    },
     UnknownRoute,
     MethodNotAllowed {
         allow: &'static str,
@@ -47,6 +50,7 @@ impl Refused {
         match self {
             Self::Unauthenticated { .. } => StatusCode::UNAUTHORIZED,
             Self::StoreUnavailable { .. } => StatusCode::SERVICE_UNAVAILABLE,
+            Self::HeadersTooLarge { .. } => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::UnknownRoute => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed { .. } => StatusCode::METHOD_NOT_ALLOWED,
             Self::Unread(unread) => match unread {
@@ -76,6 +80,7 @@ impl Refused {
         match self {
             Self::Unauthenticated { .. } => "invalid_api_key",
             Self::StoreUnavailable { .. } => "store_unavailable",
+            Self::HeadersTooLarge { .. } => "headers_too_large",
             Self::UnknownRoute => "route_not_found",
             Self::MethodNotAllowed { .. } => "method_not_allowed",
             Self::Unread(unread) => match unread {
@@ -94,9 +99,12 @@ impl Refused {
         match self {
             Self::Unauthenticated { cause } => Some((*cause).into()),
             Self::StoreUnavailable { cause } | Self::Call(Refusal::BadGateway { cause }) => Some(cause.clone()),
-            Self::UnknownRoute | Self::MethodNotAllowed { .. } | Self::Unread(_) | Self::Call(_) | Self::Internal => {
-                None
-            }
+            Self::HeadersTooLarge { .. }
+            | Self::UnknownRoute
+            | Self::MethodNotAllowed { .. }
+            | Self::Unread(_)
+            | Self::Call(_)
+            | Self::Internal => None,
         }
     }
 
@@ -104,6 +112,7 @@ impl Refused {
         match self {
             Self::Unauthenticated { .. } => "Missing or invalid API key; send `Authorization: Bearer <key>`".into(),
             Self::StoreUnavailable { .. } => "the key cannot be checked right now; try again".into(),
+            Self::HeadersTooLarge { limit } => format!("the headers have more than {limit} bytes"),
             Self::UnknownRoute => "there is no such route".into(),
             Self::MethodNotAllowed { allow } => format!("this route takes {allow}"),
             Self::Unread(unread) => match unread {

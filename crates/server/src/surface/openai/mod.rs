@@ -10,11 +10,14 @@ mod models;
 use super::Surface;
 use crate::edge::{Body, request_body};
 use dataplane::usage_tap::{Outcome, UsageTap};
-use domain::{Caller, RequestId, Timestamp};
+use domain::{Caller, Timestamp};
 use error::Refused;
-use http::{Method, Request, Response, request::Parts};
+use http::{HeaderValue, Method, Request, Response, request::Parts};
 use hyper::body::Incoming;
 use std::sync::Arc;
+
+/// The most bytes of headers: names, values and what separates them.
+const MAX_HEADER_BYTES: usize = 32 << 10;
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +72,7 @@ impl Route<'_> {
 pub(crate) async fn answer(
     surface: &Surface,
     request: Request<Incoming>,
-    id: RequestId,
+    id: HeaderValue,
     mut tap: UsageTap,
     now: Timestamp,
 ) -> Response<Body> {
@@ -95,7 +98,7 @@ pub(crate) async fn answer(
 
 /// A call as far as the surface knows it.
 struct Call {
-    id: RequestId,
+    id: HeaderValue,
     caller: Arc<Caller>,
     tap: UsageTap,
 }
@@ -107,6 +110,10 @@ async fn check(
     tap: &mut UsageTap,
     now: Timestamp,
 ) -> Result<Arc<Caller>, Refused> {
+    let header_bytes: usize = head.headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+    if header_bytes > MAX_HEADER_BYTES {
+        return Err(Refused::HeadersTooLarge { limit: MAX_HEADER_BYTES });
+    }
     if !head.uri.path().starts_with("/v1/") && head.uri.path() != "/v1" {
         return Err(Refused::UnknownRoute);
     }

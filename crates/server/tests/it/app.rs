@@ -1,0 +1,321 @@
+//! A gateway under test: scripted engines in this process, and the real binary in front of them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use domain::WorkspaceId;
+use serde_json::{Value, json};
+use store::Store;
+use store::usage_events::{self, Recorded};
+use testkit::fake_engine::{FakeEngine, Script};
+use testkit::http::{Answer, Client, Event, Stream};
+use testkit::process::{Forebay, ForebayLaunch};
+
+pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_forebay");
+/// The chat model of every gateway here, and what its upstreams call it.
+pub(crate) const CHAT: &str = "acme/tiny";
+pub(crate) const UPSTREAM_NAME: &str = "tiny-q4";
+pub(crate) const EMBEDDING: &str = "acme/embed";
+/// Far more than anything here takes, and less than a person would wait.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// What a gateway is started with.
+pub(crate) struct Setup {
+    engine_count: usize,
+    server: String,
+    edge: String,
+    upstream: String,
+    store_url: String,
+    environment: Vec<(String, String)>,
+}
+
+impl Setup {
+    /// The number of engines behind each model.
+    pub(crate) fn engines(mut self, count: usize) -> Self {
+        self.engine_count = count;
+        self
+    }
+
+    /// A line of `[server]`.
+    pub(crate) fn server(mut self, line: &str) -> Self {
+        self.server += &format!("{line}\n");
+        self
+    }
+
+    /// A line of `[edge]`.
+    pub(crate) fn edge(mut self, line: &str) -> Self {
+        self.edge += &format!("{line}\n");
+        self
+    }
+
+    /// A further member of every upstream.
+    pub(crate) fn upstream(mut self, member: &str) -> Self {
+        self.upstream += &format!(", {member}");
+        self
+    }
+
+    pub(crate) fn store(mut self, url: &str) -> Self {
+        url.clone_into(&mut self.store_url);
+        self
+    }
+
+    pub(crate) fn environment(mut self, name: &str, value: &str) -> Self {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub(crate) async fn start(self) -> TestApp {
+        let mut engines = Vec::new();
+        for _ in 0..self.engine_count {
+            engines.push(FakeEngine::start().await);
+        }
+        self.start_before(engines).await
+    }
+
+    /// A gateway in front of engines that are there already, such as those of another gateway.
+    pub(crate) async fn start_before(self, engines: Vec<FakeEngine>) -> TestApp {
+        let urls: Vec<String> = engines.iter().map(FakeEngine::url).collect();
+        let config = self.config(&urls);
+        let mut launch = ForebayLaunch::default().binary(BINARY);
+        for (name, value) in &self.environment {
+            launch = launch.environment(name, value);
+        }
+        let forebay = launch.start(&config).await.unwrap();
+        let key = forebay.api_key().unwrap_or_default();
+        TestApp { engines, forebay, key, config, store_url: self.store_url }
+    }
+
+    pub(crate) fn config(&self, engine_urls: &[String]) -> String {
+        let Self { server, edge, upstream, store_url, .. } = self;
+        let upstreams = |model: &str| {
+            let each = engine_urls.iter().map(|url| format!("{{ url = \"{url}\", model = \"{model}\"{upstream} }}"));
+            each.collect::<Vec<_>>().join(", ")
+        };
+        format!(
+            r#"[server]
+listen = "127.0.0.1:0"
+ops_listen = "127.0.0.1:0"
+{server}
+[edge]
+{edge}
+[store]
+url = "{store_url}"
+
+[[models]]
+id = "{CHAT}"
+name = "Tiny"
+context_length = 4096
+input_per_1m = "1.00"
+cached_input_per_1m = "0.50"
+output_per_1m = "4.00"
+upstreams = [ {} ]
+
+[[models]]
+id = "{EMBEDDING}"
+modality = "embedding"
+input_per_1m = "0.02"
+upstreams = [ {} ]
+"#,
+            upstreams(UPSTREAM_NAME),
+            upstreams("embed-small")
+        )
+    }
+}
+
+pub(crate) struct TestApp {
+    pub(crate) engines: Vec<FakeEngine>,
+    pub(crate) forebay: Forebay,
+    /// The first key; empty where another gateway made it.
+    pub(crate) key: String,
+    pub(crate) config: String,
+    store_url: String,
+}
+
+impl TestApp {
+    pub(crate) fn setup() -> Setup {
+        Setup {
+            engine_count: 1,
+            server: String::new(),
+            edge: String::new(),
+            upstream: String::new(),
+            store_url: "sqlite:forebay.db".to_owned(),
+            environment: Vec::new(),
+        }
+    }
+
+    pub(crate) async fn start() -> Self {
+        Self::setup().start().await
+    }
+
+    /// The first engine, which is the only one as a rule.
+    pub(crate) fn engine(&self) -> &FakeEngine {
+        &self.engines[0]
+    }
+
+    /// A client of `/v1` with the first key.
+    pub(crate) fn client(&self) -> Client {
+        self.client_with(&self.key)
+    }
+
+    pub(crate) fn client_with(&self, key: &str) -> Client {
+        self.stranger().key(key)
+    }
+
+    /// A client of `/v1` without a key.
+    pub(crate) fn stranger(&self) -> Client {
+        Client::new(format!("http://{}/v1", self.forebay.public))
+    }
+
+    pub(crate) async fn chat(&self, text: &str) -> Answer {
+        self.ask(chat(text)).await
+    }
+
+    pub(crate) async fn ask(&self, body: Value) -> Answer {
+        self.client().post_json("/chat/completions", body).await
+    }
+
+    pub(crate) async fn embed(&self, body: Value) -> Answer {
+        self.client().post_json("/embeddings", body).await
+    }
+
+    pub(crate) async fn open_stream(&self, body: Value) -> Stream {
+        let stream = self.client().open_stream("/chat/completions", body).await;
+        assert_eq!(stream.status, 200);
+        stream
+    }
+
+    /// A chat stream to its end, whose engine does what the script says.
+    pub(crate) async fn events(&self, script: Script, body: Value) -> Vec<Event> {
+        self.engine().push(script);
+        let (events, clean) = self.open_stream(body).await.rest().await;
+        assert!(clean, "the connection broke after {events:#?}");
+        events
+    }
+
+    /// The status of a model in `GET /v1/models`.
+    pub(crate) async fn model_status(&self, model: &str) -> String {
+        let answer = self.client().get(&format!("/models/{model}")).await;
+        answer.json()["status"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Runs `forebay admin …` beside the server.
+    pub(crate) fn try_admin(&self, line: &str) -> Output {
+        let mut command = Command::new(BINARY);
+        command.arg("admin").args(line.split_whitespace()).arg("--config").arg(&self.forebay.config);
+        command.arg("--data-dir").arg(&self.forebay.data_dir).output().unwrap()
+    }
+
+    /// The record that `forebay admin … --json` prints.
+    pub(crate) fn admin(&self, line: &str) -> Value {
+        let output = self.try_admin(&format!("{line} --json"));
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    pub(crate) fn workspace(&self) -> WorkspaceId {
+        WorkspaceId::parse(self.forebay.bootstrap()["workspaceId"].as_str().unwrap()).unwrap()
+    }
+
+    /// A new key of the first workspace, as `forebay admin` shows it.
+    pub(crate) fn new_key(&self, name: &str) -> Value {
+        self.admin(&format!("keys create --workspace {} --name {name}", self.workspace()))
+    }
+
+    /// A handle on the store beside the server's own.
+    pub(crate) async fn store(&self) -> Store {
+        Store::open(&self.store_url, &self.forebay.data_dir).await.unwrap()
+    }
+
+    /// The usage events of the first workspace, newest first, once there are so many.
+    pub(crate) async fn usage(&self, count: usize) -> Vec<Recorded> {
+        self.usage_of(&self.workspace(), count).await
+    }
+
+    pub(crate) async fn usage_of(&self, workspace: &WorkspaceId, count: usize) -> Vec<Recorded> {
+        let store = self.store().await;
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let events = usage_events::list(&store, workspace, 1_000).await.unwrap();
+            assert!(events.len() <= count, "{} usage events instead of {count}", events.len());
+            if events.len() == count {
+                return events;
+            }
+            assert!(Instant::now() < deadline, "{} usage events instead of {count}", events.len());
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+}
+
+/// A chat with one message.
+pub(crate) fn chat(text: &str) -> Value {
+    json!({"model": CHAT, "messages": [{"role": "user", "content": text}]})
+}
+
+/// The same as a stream.
+pub(crate) fn stream(text: &str) -> Value {
+    json!({"model": CHAT, "messages": [{"role": "user", "content": text}], "stream": true})
+}
+
+/// The same, and usage is asked for.
+pub(crate) fn stream_with_usage(text: &str) -> Value {
+    let mut body = stream(text);
+    body["stream_options"] = json!({"include_usage": true});
+    body
+}
+
+/// The text that the events of a stream add up to.
+pub(crate) fn content(events: &[Event]) -> String {
+    let of = |event: &Event| event.json()["choices"][0]["delta"]["content"].as_str().unwrap_or_default().to_owned();
+    events.iter().map(of).collect()
+}
+
+/// Status, headers and body, with what differs from call to call masked.
+pub(crate) fn shown(answer: &Answer) -> String {
+    let mut text = format!("{}\n", answer.status_line());
+    for (name, value) in headers_but_ids(answer) {
+        writeln!(text, "{name}: {value}").unwrap();
+    }
+    format!("{text}\n{}\n", answer.text())
+}
+
+/// The headers in order of their names, less `date`; the request id is masked.
+pub(crate) fn headers_but_ids(answer: &Answer) -> BTreeMap<String, String> {
+    let mask = |name: &str, value: &str| if name == "x-request-id" { mask_id(value) } else { value.to_owned() };
+    let all = answer.headers.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap_or("…")));
+    all.filter(|(name, _)| *name != "date").map(|(name, value)| (name.to_owned(), mask(name, value))).collect()
+}
+
+fn mask_id(value: &str) -> String {
+    assert!(value.starts_with("req_") && value.len() > 20, "{value} is no request id");
+    "req_…".to_owned()
+}
+
+/// `status code param` of an error in the envelope, after a look at the envelope itself.
+pub(crate) fn refusal(answer: &Answer) -> String {
+    let body = answer.json();
+    let error = &body["error"];
+    let members: Vec<&str> = error.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(members.len(), 4, "{body}");
+    for member in ["type", "code", "message", "param"] {
+        assert!(error[member].is_string(), "{member} of {body}");
+    }
+    assert_eq!(answer.header("content-type"), Some("application/json"));
+    assert!(answer.header("x-request-id").is_some());
+    format!("{} {} {}", answer.status.as_u16(), text(&error["code"]), text(&error["param"])).trim_end().to_owned()
+}
+
+pub(crate) fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// Waits until it holds; the story ends when it does not within the time given.
+pub(crate) async fn wait_until(what: &str, limit: Duration, mut holds: impl AsyncFnMut() -> bool) {
+    let deadline = Instant::now() + limit;
+    while !holds().await {
+        assert!(Instant::now() < deadline, "{what} did not come true within {limit:?}");
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+}

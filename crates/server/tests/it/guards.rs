@@ -1,0 +1,176 @@
+//! Tests that guard the whole: one face for every bad credential, and no code that is not documented.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fs;
+use std::path::PathBuf;
+
+use expect_test::expect;
+
+use crate::app::PATIENCE;
+use crate::app::{TestApp, shown, text, wait_until};
+use crate::wire::Wire;
+
+/// Everything there is under `/v1`, and things that are not.
+const ROUTES: [(&str, &str); 17] = [
+    ("POST", "/v1/chat/completions"),
+    ("POST", "/v1/chat/completions/"),
+    ("POST", "/v1/embeddings"),
+    ("GET", "/v1/models"),
+    ("HEAD", "/v1/models"),
+    ("GET", "/v1/models?modality=chat"),
+    ("GET", "/v1/models/acme/tiny"),
+    ("GET", "/v1/models/acme%2Ftiny"),
+    ("GET", "/v1/models/none"),
+    ("GET", "/v1/chat/completions"),
+    ("PUT", "/v1/embeddings"),
+    ("DELETE", "/v1/models/acme/tiny"),
+    ("OPTIONS", "/v1/models"),
+    ("POST", "/v1/nothing"),
+    ("GET", "/v1/"),
+    ("GET", "/v1"),
+    ("PATCH", "/v1/%FF"),
+];
+
+/// Header lines for every way in which a credential can be bad.
+fn bad_credentials(app: &TestApp) -> Vec<(&'static str, String)> {
+    let bearer = |key: &str| format!("authorization: Bearer {key}\r\n");
+    let good = &app.key;
+    let (start, secret) = good.rsplit_once('-').unwrap();
+    let segment = start.strip_prefix("sk-").unwrap();
+    let other_segment: String = segment.chars().rev().collect();
+    let other_secret: String = secret.chars().rev().collect();
+    let mut all = vec![
+        ("none", String::new()),
+        ("empty", "authorization:\r\n".to_owned()),
+        ("scheme alone", "authorization: Bearer\r\n".to_owned()),
+        ("no scheme", format!("authorization: {good}\r\n")),
+        ("basic", format!("authorization: Basic {good}\r\n")),
+        ("another scheme", format!("authorization: Token {good}\r\n")),
+        ("garbage", bearer("garbage")),
+        ("not text", "authorization: Bearer sk-\u{e9}\r\n".to_owned()),
+        ("upper case", bearer(&good.to_uppercase())),
+        ("two keys", bearer(&format!("{good} {good}"))),
+        ("with a comma", bearer(&format!("{good}, {good}"))),
+        ("two headers", bearer(good).repeat(2)),
+        ("a good and a bad header", bearer(good) + &bearer("garbage")),
+        ("quoted", bearer(&format!("\"{good}\""))),
+        ("segment alone", bearer(start)),
+        ("unknown segment", bearer(&format!("sk-{other_segment}-{secret}"))),
+        ("wrong secret", bearer(&format!("{start}-{other_secret}"))),
+        ("short secret", bearer(&format!("{start}-abc"))),
+        ("long secret", bearer(&format!("{start}-{}", "a".repeat(1_000)))),
+        ("another header", format!("x-api-key: {good}\r\napi-key: {good}\r\n")),
+        ("a cookie", format!("cookie: forebay_session={good}\r\n")),
+        ("a proxy's header", format!("proxy-authorization: Bearer {good}\r\n")),
+    ];
+    for verb in ["revoke", "disable", "expire"] {
+        let created = app.new_key(verb);
+        app.admin(&format!("keys {verb} {}", text(&created["id"])));
+        all.push((verb, bearer(text(&created["key"]))));
+    }
+    all
+}
+
+/// The answer less what differs from one to the next: its status, its headers in order of their names, its body.
+struct Face {
+    masked: String,
+    request_id: String,
+    body: String,
+}
+
+async fn face(app: &TestApp, method: &str, path: &str, credential: &str) -> Face {
+    let mut wire = Wire::open(app.forebay.public).await;
+    let headers = "content-type: multipart/form-data\r\ncontent-length: 8\r\nconnection: close\r\n";
+    wire.send(format!("{method} {path} HTTP/1.1\r\nhost: x\r\n{headers}{credential}\r\nnonsense")).await;
+    let answer = if method == "HEAD" { wire.answer_without_body().await } else { wire.answer().await };
+    let lines = answer.head.lines().skip(1).filter_map(|line| line.split_once(": "));
+    let mut headers: BTreeMap<String, String> =
+        lines.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let request_id = headers.remove("x-request-id").unwrap();
+    headers.remove("date").unwrap();
+    let masked = format!("{}\n{headers:#?}", answer.status_line());
+    Face { masked, request_id, body: answer.text() }
+}
+
+#[tokio::test]
+async fn every_route_answers_every_bad_credential_alike() {
+    let app = TestApp::start().await;
+    let bad = bad_credentials(&app);
+    wait_until("ended keys are refused", PATIENCE, async || {
+        let mut refused = true;
+        for (_, credential) in &bad {
+            refused &= face(&app, "GET", "/v1/models", credential).await.masked.contains(" 401 ");
+        }
+        refused
+    })
+    .await;
+
+    let mut ids = HashSet::new();
+    let first = face(&app, "POST", "/v1/chat/completions", "").await;
+    for (method, path) in ROUTES {
+        for (name, credential) in &bad {
+            let seen = face(&app, method, path, credential).await;
+            assert_eq!(seen.masked, first.masked, "{method} {path} with {name}");
+            assert_eq!(seen.body, if method == "HEAD" { "" } else { &first.body }, "{method} {path} with {name}");
+            assert!(ids.insert(seen.request_id), "a request id came twice");
+        }
+        let good = format!("authorization: Bearer {}\r\n", app.key);
+        let seen = face(&app, method, path, &good).await;
+        assert!(!seen.masked.contains(" 401 "), "{method} {path} with a good key");
+    }
+    assert!(app.engine().calls().is_empty());
+    expect![[r#"
+        401 Unauthorized
+        content-length: 152
+        content-type: application/json
+        www-authenticate: Bearer
+        x-request-id: req_…
+
+        {"error":{"type":"authentication_error","code":"invalid_api_key","message":"Missing or invalid API key; send `Authorization: Bearer <key>`","param":""}}
+    "#]]
+    .assert_eq(&shown(&app.stranger().get("/models").await));
+}
+
+fn read(path: &str) -> String {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Words in backticks.
+fn quoted(text: &str) -> impl Iterator<Item = String> {
+    text.split('`').skip(1).step_by(2).map(str::to_owned)
+}
+
+/// The codes of the table below `## Codes`, and those that the page calls not yet sent.
+fn documented() -> (BTreeSet<String>, BTreeSet<String>) {
+    let page = read("docs/api/errors.md");
+    let (_, after) = page.split_once("\n## Codes\n").unwrap();
+    let section = after.split("\n## ").next().unwrap();
+    let rows = section.lines().filter(|line| line.starts_with("| ") && line.as_bytes()[2].is_ascii_digit());
+    let codes = rows.filter_map(|row| quoted(row.split('|').nth(3)?).next()).collect();
+    let (_, later) = section.split_once("Not sent yet").expect("the page says what is not sent yet");
+    (codes, quoted(later.split("\n\n").next().unwrap()).collect())
+}
+
+/// The words in quotes inside every function called `code` of these files: there is no other place for them.
+fn in_source() -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for path in ["crates/server/src/surface/openai/error.rs", "crates/dataplane/src/refusal.rs"] {
+        let source = read(path);
+        let (_, function) = source.split_once("fn code(&self) -> &'static str {").unwrap();
+        let (body, _) = function.split_once("\n    }\n").unwrap();
+        found.extend(body.split('"').skip(1).step_by(2).map(str::to_owned));
+    }
+    found
+}
+
+#[test]
+fn every_code_is_documented_and_every_documented_code_exists() {
+    let (mut documented, later) = documented();
+    let in_source = in_source();
+    assert!(in_source.len() > 10 && documented.len() > 20, "{in_source:?} {documented:?}");
+    assert!(later.is_subset(&documented), "not sent yet, and not in the table: {later:?}");
+    assert!(in_source.is_disjoint(&later), "sent, and called not sent yet: {:?}", in_source.intersection(&later));
+    documented.retain(|code| !later.contains(code));
+    assert_eq!(in_source, documented);
+}

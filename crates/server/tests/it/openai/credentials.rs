@@ -1,0 +1,99 @@
+//! Keys, as they come and go beside a running server.
+
+use std::time::Duration;
+
+use domain::Timestamp;
+use serde_json::json;
+
+use crate::app::{TestApp, chat, refusal, text, wait_until};
+
+/// A change is seen within a second; the rest is for a busy machine.
+const SEEN_WITHIN: Duration = Duration::from_secs(2);
+
+async fn status_with(app: &TestApp, key: &str) -> u16 {
+    app.client_with(key).get("/models").await.status.as_u16()
+}
+
+#[tokio::test]
+async fn the_scheme_has_any_case_and_spaces_do_not_matter() {
+    let app = TestApp::start().await;
+    for value in ["Bearer KEY", "bearer KEY", "BEARER   KEY", "Bearer KEY  "] {
+        let client = app.stranger().header("authorization", &value.replace("KEY", &app.key));
+        assert_eq!(client.get("/models").await.status_line(), "200 OK", "{value}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_made_beside_the_server_works_at_once() {
+    let app = TestApp::start().await;
+    let key = app.new_key("notebook");
+    let client = app.client_with(text(&key["key"]));
+    assert_eq!(client.post_json("/chat/completions", chat("hi")).await.status_line(), "200 OK");
+}
+
+#[tokio::test]
+async fn a_key_that_was_unknown_a_moment_ago_works_once_it_is_enabled() {
+    let app = TestApp::start().await;
+    let created = app.new_key("a");
+    let (id, key) = (text(&created["id"]), text(&created["key"]));
+    app.admin(&format!("keys disable {id}"));
+    wait_until("disabled", SEEN_WITHIN, async || status_with(&app, key).await == 401).await;
+    app.admin(&format!("keys enable {id}"));
+    wait_until("enabled", SEEN_WITHIN, async || status_with(&app, key).await == 200).await;
+}
+
+#[tokio::test]
+async fn what_ends_a_key_is_seen_within_a_second() {
+    let app = TestApp::start().await;
+    for verb in ["revoke", "disable", "expire"] {
+        let created = app.new_key(verb);
+        let key = text(&created["key"]);
+        assert_eq!(status_with(&app, key).await, 200);
+        app.admin(&format!("keys {verb} {}", text(&created["id"])));
+        wait_until(verb, SEEN_WITHIN, async || status_with(&app, key).await == 401).await;
+        assert_eq!(status_with(&app, &app.key).await, 200, "other keys go on");
+    }
+}
+
+#[tokio::test]
+async fn a_key_ends_at_its_hour_though_nobody_says_so() {
+    let app = TestApp::start().await;
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let soon = Timestamp::from_millis(i64::try_from(now.as_millis()).unwrap() + 2_000);
+    let created = app.admin(&format!("keys create --workspace {} --name a --expires-at {soon}", app.workspace()));
+    let key = text(&created["key"]);
+    assert_eq!(status_with(&app, key).await, 200);
+    wait_until("expired", Duration::from_secs(4), async || status_with(&app, key).await == 401).await;
+}
+
+#[tokio::test]
+async fn a_revoked_key_does_not_cut_the_stream_it_opened() {
+    let app = TestApp::start().await;
+    let created = app.new_key("a");
+    let key = text(&created["key"]);
+    let slow = json!({"chunks": 20, "chunk_delay_ms": 50});
+    let mut body = crate::app::stream("hi");
+    body["fake"] = slow;
+    let stream = app.client_with(key).open_stream("/chat/completions", body).await;
+    app.admin(&format!("keys revoke {}", text(&created["id"])));
+    wait_until("revoked", SEEN_WITHIN, async || status_with(&app, key).await == 401).await;
+    let (events, clean) = stream.rest().await;
+    assert!(clean && events.last().unwrap().is_done());
+}
+
+#[tokio::test]
+async fn a_workspace_that_is_gone_takes_its_keys_along() {
+    let app = TestApp::start().await;
+    let organization = app.admin("organizations create --name Other");
+    let line = format!("workspaces create --organization {} --name Lab", text(&organization["id"]));
+    let workspace = app.admin(&line);
+    let id = text(&workspace["id"]);
+    let created = app.admin(&format!("keys create --workspace {id} --name a"));
+    let key = text(&created["key"]);
+    assert_eq!(status_with(&app, key).await, 200);
+    app.admin(&format!("keys revoke {}", text(&created["id"])));
+    app.admin(&format!("workspaces delete {id}"));
+    wait_until("gone", SEEN_WITHIN, async || status_with(&app, key).await == 401).await;
+    let answer = app.client_with(key).get("/models").await;
+    assert_eq!(refusal(&answer), "401 invalid_api_key");
+}

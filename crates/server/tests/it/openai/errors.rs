@@ -1,0 +1,215 @@
+//! What engines do wrong, and what a client sees of it.
+
+use expect_test::expect;
+use testkit::fake_engine::{ErrorBody, Script};
+use testkit::http::Event;
+
+use crate::app::{TestApp, chat, content, refusal, shown, stream};
+
+fn failing(status: u16) -> Script {
+    Script { status: Some(status), ..Script::default() }
+}
+
+fn saying(status: u16, message: &str) -> Script {
+    Script { error_message: Some(message.to_owned()), ..failing(status) }
+}
+
+/// The engine's one answer to a chat of a gateway that has no other.
+async fn answer_to(app: &TestApp, script: Script) -> String {
+    app.engine().push(script);
+    refusal(&app.chat("hi").await)
+}
+
+#[tokio::test]
+async fn the_engines_refusal_is_passed_on_in_our_envelope() {
+    let app = TestApp::start().await;
+    for status in [400, 413, 422] {
+        app.engine().push(saying(status, "top_k must be -1 or at least 1"));
+        let answer = app.chat("hi").await;
+        assert_eq!(refusal(&answer), format!("{status} invalid_value"));
+        assert_eq!(answer.json()["error"]["message"], "top_k must be -1 or at least 1");
+        assert_eq!(answer.json()["error"]["type"], "invalid_request_error");
+    }
+    app.engine().push(saying(400, "no"));
+    expect![[r#"
+        400 Bad Request
+        content-length: 91
+        content-type: application/json
+        x-request-id: req_…
+
+        {"error":{"type":"invalid_request_error","code":"invalid_value","message":"no","param":""}}
+    "#]]
+    .assert_eq(&shown(&app.chat("hi").await));
+}
+
+#[tokio::test]
+async fn every_engines_way_to_say_no_is_understood() {
+    let app = TestApp::start().await;
+    for error_body in [ErrorBody::Vllm, ErrorBody::Sglang, ErrorBody::LlamaCpp] {
+        app.engine().push(Script { error_body, ..saying(400, "too hot") });
+        assert_eq!(app.chat("hi").await.json()["error"]["message"], "too hot");
+    }
+    for error_body in [ErrorBody::Raw("<html>".into()), ErrorBody::Raw(String::new()), ErrorBody::Bytes(vec![0xFF; 9])]
+    {
+        app.engine().push(Script { error_body, ..failing(422) });
+        let answer = app.chat("hi").await;
+        assert_eq!(refusal(&answer), "422 invalid_value");
+        assert_eq!(answer.json()["error"]["message"], "the model refused the request");
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_that_does_not_fit_has_a_code_of_its_own() {
+    let app = TestApp::start().await;
+    let vllm = "This model's maximum context length is 4096 tokens. However, you requested 9000 tokens.";
+    assert_eq!(answer_to(&app, saying(400, vllm)).await, "400 context_length_exceeded");
+    let llama =
+        Script { error_body: ErrorBody::LlamaCpp, ..saying(400, "the request exceeds the available context size") };
+    assert_eq!(answer_to(&app, llama).await, "400 context_length_exceeded");
+}
+
+#[tokio::test]
+async fn faults_of_the_set_up_are_not_the_clients() {
+    let app = TestApp::setup().engines(2).start().await;
+    for status in [401, 403, 404, 405, 409, 418] {
+        app.engines.iter().for_each(|engine| engine.forget_calls());
+        app.engines.iter().for_each(|engine| engine.script(saying(status, "sk-upstream is not good at 10.0.0.7")));
+        let answer = app.chat("hi").await;
+        assert_eq!(refusal(&answer), "502 bad_gateway", "{status}");
+        assert!(!answer.text().contains("10.0.0.7"), "{}", answer.text());
+        let calls: usize = app.engines.iter().map(|engine| engine.calls().len()).sum();
+        assert_eq!(calls, 1, "another engine would do no better");
+    }
+}
+
+#[tokio::test]
+async fn an_engine_without_room_is_a_503_with_its_retry_after() {
+    let app = TestApp::start().await;
+    for (status, retry_after, seen) in
+        [(429, Some("7"), "7"), (503, Some("2"), "2"), (503, None, "5"), (429, Some("0"), "1"), (503, Some("x"), "5")]
+    {
+        app.engine().push(Script { retry_after: retry_after.map(str::to_owned), ..failing(status) });
+        let answer = app.chat("hi").await;
+        assert_eq!(refusal(&answer), "503 model_not_serving", "{status}");
+        assert_eq!(answer.header("retry-after"), Some(seen), "{status} {retry_after:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_makes_no_sense_is_a_502() {
+    let app = TestApp::start().await;
+    let whole = |text: &str| Script { raw_body: Some(text.to_owned()), ..Script::default() };
+    for script in [
+        failing(500),
+        failing(502),
+        failing(504),
+        failing(302),
+        failing(201),
+        Script { hang_up: true, ..Script::default() },
+        Script { cut_after: Some(0), ..Script::default() },
+        Script { wrong_json: true, ..Script::default() },
+        Script { html: true, ..Script::default() },
+        whole(""),
+        whole("null"),
+        whole("[]"),
+        whole("{}"),
+        whole(r#"{"choices":[]}"#),
+        whole(r#"{"error":{"message":"out of memory at 10.0.0.7"}}"#),
+        whole(r#"{"choices":[{"index":0}]} x"#),
+    ] {
+        app.engine().script(script.clone());
+        let answer = app.chat("hi").await;
+        assert_eq!(refusal(&answer), "502 bad_gateway", "{script:?}");
+        assert!(!answer.text().contains("10.0.0.7"), "{}", answer.text());
+    }
+    app.engine().script(Script::default());
+    assert_eq!(app.chat("hi").await.status_line(), "200 OK", "and the next call is served");
+}
+
+#[tokio::test]
+async fn an_engine_that_does_not_begin_is_a_408() {
+    let app = TestApp::setup().edge("first_byte_timeout = \"200ms\"").start().await;
+    for body in [chat("hi"), stream("hi")] {
+        for script in [
+            Script { delay_ms: 60_000, ..Script::default() },
+            Script { stall_after: Some(0), no_role: true, ..Script::default() },
+        ] {
+            app.engine().push(script);
+            let answer = app.ask(body.clone()).await;
+            assert_eq!(refusal(&answer), "408 upstream_timeout");
+            assert_eq!(answer.json()["error"]["type"], "timeout_error");
+            assert_eq!(answer.header("retry-after"), Some("1"));
+        }
+    }
+    assert!(app.engine().wait_until_idle(crate::app::PATIENCE).await, "nobody works for nobody");
+}
+
+/// Engines send the head of a stream at once and its first event after the queue and the prompt.
+#[tokio::test]
+async fn the_time_between_two_chunks_does_not_bound_the_wait_for_the_first() {
+    let app = TestApp::setup().edge("first_byte_timeout = \"1s\"\nidle_timeout = \"100ms\"").start().await;
+    app.engine().push(Script { stall_after: Some(0), no_role: true, ..Script::default() });
+    let answer = app.ask(stream("hi")).await;
+    assert_eq!(refusal(&answer), "408 upstream_timeout");
+    assert_eq!(answer.json()["error"]["message"], "the model did not answer within 1 s");
+}
+
+/// The events of a stream that must end with an error instead of `[DONE]`, and that error.
+async fn broken_stream(app: &TestApp, script: Script) -> (Vec<Event>, String) {
+    let mut events = app.events(script, stream("hi")).await;
+    let error = events.pop().unwrap();
+    assert!(!events.iter().any(Event::is_done), "{events:#?}");
+    let members: Vec<String> = error.json()["error"].as_object().unwrap().keys().cloned().collect();
+    assert_eq!(members.len(), 4, "{error:?}");
+    (events, error.raw)
+}
+
+#[tokio::test]
+async fn a_stream_that_breaks_ends_with_an_error_and_without_done() {
+    let app = TestApp::start().await;
+    let cut = Script { chunks: 5, cut_after: Some(2), ..Script::default() };
+    let (events, error) = broken_stream(&app, cut.clone()).await;
+    assert_eq!(content(&events), "Hello Hello ");
+    expect![[r#"data: {"error":{"type":"upstream_error","code":"bad_gateway","message":"the model server gave no usable answer","param":""}}"#]]
+    .assert_eq(&error);
+    for script in [
+        Script { wrong_json: true, ..Script::default() },
+        Script { error_event_after: Some(1), status: Some(500), ..Script::default() },
+        Script { finish_reason: "error".to_owned(), ..Script::default() },
+        Script { split: Some(7), ..cut },
+    ] {
+        let (events, same) = broken_stream(&app, script.clone()).await;
+        assert_eq!(same, error, "{script:?}");
+        assert!(content(&events).starts_with("Hello "), "{script:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_ends_in_the_middle_is_broken_and_one_that_only_lacks_done_is_not() {
+    let app = TestApp::start().await;
+    let chunk = r#"{"id":"x","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}"#;
+    let script = Script { raw_events: Some(vec![chunk.to_owned()]), no_done: true, ..Script::default() };
+    let (events, error) = broken_stream(&app, script).await;
+    assert!(content(&events) == "a" && error.contains("bad_gateway"), "{error}");
+    let events = app.events(Script { no_done: true, ..Script::default() }, stream("hi")).await;
+    assert!(events.last().unwrap().is_done());
+}
+
+#[tokio::test]
+async fn a_stream_that_stalls_ends_with_a_timeout() {
+    let app = TestApp::setup().edge("idle_timeout = \"200ms\"").start().await;
+    let script = Script { chunks: 5, stall_after: Some(2), ..Script::default() };
+    let (events, error) = broken_stream(&app, script).await;
+    assert_eq!(content(&events), "Hello Hello ");
+    expect![[r#"data: {"error":{"type":"timeout_error","code":"upstream_timeout","message":"the model did not answer within 0.2 s","param":""}}"#]]
+    .assert_eq(&error);
+    assert!(app.engine().wait_until_cancelled(crate::app::PATIENCE).await, "the engine is let go");
+    let slow = Script { chunks: 10, chunk_delay_ms: 60, ..Script::default() };
+    assert_eq!(content(&app.events(slow, stream("hi")).await), "Hello ".repeat(10), "slow is not stalled");
+}
+
+#[tokio::test]
+async fn an_answer_that_stalls_in_its_middle_is_a_408() {
+    let app = TestApp::setup().edge("idle_timeout = \"200ms\"").start().await;
+    assert_eq!(answer_to(&app, Script { stall_after: Some(1), ..Script::default() }).await, "408 upstream_timeout");
+}

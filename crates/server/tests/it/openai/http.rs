@@ -1,0 +1,377 @@
+//! HTTP as it really comes.
+
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+use expect_test::expect;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http::Method;
+use testkit::fake_engine::Script;
+
+use crate::app::{TestApp, chat, content, headers_but_ids, refusal, stream};
+use crate::wire::{Wire, get, post, post_head};
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[tokio::test]
+async fn old_http_is_answered_without_chunks() {
+    let app = TestApp::start().await;
+    for (body, is_stream) in [(chat("hi"), false), (stream("hi"), true)] {
+        let request = String::from_utf8(post(&app, "", body.to_string())).unwrap().replace("HTTP/1.1", "HTTP/1.0");
+        let mut wire = Wire::open(app.forebay.public).await;
+        wire.send(request).await;
+        let answer = wire.answer().await;
+        assert_eq!(answer.status, 200, "{}", answer.head);
+        assert!(answer.header("transfer-encoding").is_none(), "{}", answer.head);
+        assert!(answer.text().contains("Hello "));
+        assert!(!is_stream || answer.text().ends_with("data: [DONE]\n\n"), "{}", answer.text());
+        assert!(wire.is_closed().await);
+    }
+}
+
+#[tokio::test]
+async fn pipelined_requests_are_answered_in_order() {
+    let app = TestApp::start().await;
+    app.engine().push(Script { text: "first".to_owned(), chunks: 1, delay_ms: 100, ..Script::default() });
+    app.engine().push(Script { text: "second".to_owned(), chunks: 1, ..Script::default() });
+    let mut both = post(&app, "", chat("1").to_string());
+    both.extend(post(&app, "", stream("2").to_string()));
+    both.extend(get(&app, "/v1/models/none").into_bytes());
+    let mut wire = Wire::open(app.forebay.public).await;
+    wire.send(both).await;
+    assert!(wire.answer().await.text().contains("first"));
+    assert!(wire.answer().await.text().contains("second"));
+    assert_eq!(wire.answer().await.refusal(), "404 model_not_found");
+}
+
+#[tokio::test]
+async fn a_chunked_request_is_read_like_any_other() {
+    let app = TestApp::start().await;
+    let body = chat("hi").to_string();
+    let mut wire = Wire::open(app.forebay.public).await;
+    wire.send(post_head(&app, "transfer-encoding: chunked\r\n")).await;
+    for piece in body.as_bytes().chunks(7) {
+        let piece = String::from_utf8(piece.to_vec()).unwrap();
+        wire.send(format!("{:x};x=y\r\n{piece}\r\n", piece.len())).await;
+    }
+    wire.send("0\r\nx-trailer: 1\r\n\r\n").await;
+    assert_eq!(wire.answer().await.status, 200);
+    assert_eq!(app.engine().calls()[0].json()["messages"], chat("hi")["messages"]);
+    assert_eq!(app.engine().calls()[0].header("transfer-encoding"), None);
+}
+
+#[tokio::test]
+async fn a_client_that_waits_for_continue_gets_it_or_its_refusal() {
+    let app = TestApp::setup().edge("body_limit = \"1KiB\"").start().await;
+    let body = chat("hi").to_string();
+    let mut wire = Wire::open(app.forebay.public).await;
+    wire.send(post_head(&app, &format!("content-length: {}\r\nexpect: 100-continue\r\n", body.len()))).await;
+    wire.wait_for("HTTP/1.1 100 Continue\r\n\r\n").await;
+    wire.send(&body).await;
+    assert_eq!(wire.answer().await.status, 200);
+
+    // 2 GB are announced and none is sent: the refusal must not wait for them.
+    let mut wire = Wire::open(app.forebay.public).await;
+    wire.send(post_head(&app, "content-length: 2000000000\r\nexpect: 100-continue\r\n")).await;
+    let answer = wire.answer().await;
+    assert!(!answer.head.contains("100 Continue"));
+    assert_eq!(answer.refusal(), "413 payload_too_large");
+    let mut wire = Wire::open(app.forebay.public).await;
+    let head = post_head(&app, "content-length: 2000000000\r\nexpect: 100-continue\r\n").replace("Bearer", "Basic");
+    wire.send(head).await;
+    assert_eq!(wire.answer().await.refusal(), "401 invalid_api_key");
+}
+
+#[tokio::test]
+async fn an_upgrade_is_ignored_and_the_body_read() {
+    let app = TestApp::start().await;
+    let upgrade = "connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n";
+    let mut wire = Wire::open(app.forebay.public).await;
+    wire.send(post(&app, upgrade, chat("hi").to_string())).await;
+    let answer = wire.answer().await;
+    assert_eq!(answer.status_line(), "HTTP/1.1 200 OK");
+    assert!(answer.text().contains("Hello "));
+}
+
+#[tokio::test]
+async fn gzip_is_unpacked_up_to_the_limit() {
+    let app = TestApp::setup().edge("body_limit = \"64KiB\"").start().await;
+    let client = app.client().header("content-encoding", "gzip");
+    let answer = client.post_bytes("/chat/completions", gzip(chat("zipped").to_string().as_bytes())).await;
+    assert_eq!(answer.status_line(), "200 OK");
+    let call = &app.engine().calls()[0];
+    assert_eq!(
+        (call.json()["messages"][0]["content"].as_str(), call.header("content-encoding")),
+        (Some("zipped"), None)
+    );
+
+    let bomb = gzip(chat(&"a".repeat(10 << 20)).to_string().as_bytes());
+    assert!(bomb.len() < 64 << 10);
+    assert_eq!(refusal(&client.post_bytes("/chat/completions", bomb).await), "413 payload_too_large");
+    let plain = chat("hi").to_string();
+    assert_eq!(refusal(&client.post_bytes("/chat/completions", plain).await), "400 invalid_payload");
+    let cut = gzip(chat("hi").to_string().as_bytes());
+    let cut = cut[..cut.len() / 2].to_vec();
+    assert_eq!(refusal(&client.post_bytes("/chat/completions", cut).await), "400 invalid_payload");
+}
+
+#[tokio::test]
+async fn types_and_encodings_that_are_not_read_are_a_415() {
+    let app = TestApp::start().await;
+    for (name, value) in [
+        ("content-encoding", "br"),
+        ("content-encoding", "gzip, gzip"),
+        ("content-encoding", "deflate"),
+        ("content-type", "multipart/form-data; boundary=x"),
+        ("content-type", "application/octet-stream"),
+        ("content-type", "image/png"),
+    ] {
+        let answer = app.client().header(name, value).post_json("/chat/completions", chat("hi")).await;
+        assert_eq!(refusal(&answer), "415 unsupported_media_type", "{name}: {value}");
+    }
+    for value in [
+        "application/json; charset=utf-8",
+        "Application/JSON",
+        "application/x-www-form-urlencoded",
+        "text/plain",
+        "application/problem+json",
+    ] {
+        let answer = app.client().header("content-type", value).post_json("/chat/completions", chat("hi")).await;
+        assert_eq!(answer.status_line(), "200 OK", "{value}");
+    }
+}
+
+#[tokio::test]
+async fn too_many_headers_are_a_431() {
+    let app = TestApp::start().await;
+    let mut wire = Wire::open(app.forebay.public).await;
+    let padding = format!("x-padding: {}\r\n", "a".repeat(20 << 10));
+    wire.send(post(&app, &padding, chat("hi").to_string())).await;
+    assert_eq!(wire.answer().await.status, 200, "20 KiB are fine");
+    let padding = format!("x-padding: {}\r\n", "a".repeat(33 << 10));
+    wire.send(post(&app, &padding, chat("hi").to_string())).await;
+    assert_eq!(wire.answer().await.refusal(), "431 headers_too_large");
+    wire.send(get(&app, "/v1/models")).await;
+    assert_eq!(wire.answer().await.status, 200, "the connection goes on");
+    // All of it is read before it is refused: a reset because of unread bytes would lose the answer.
+    let endless = post_head(&app, &format!("x-padding: {}", "a".repeat(1 << 20)));
+    wire.send(&endless.as_bytes()[..256 << 10]).await;
+    assert_eq!(wire.answer().await.status, 431, "and ends where nobody would read so much");
+    assert!(wire.is_closed().await);
+}
+
+#[tokio::test]
+async fn lengths_that_contradict_each_other_are_a_400() {
+    let app = TestApp::start().await;
+    for headers in [
+        "content-length: 5\r\ncontent-length: 6\r\n",
+        "content-length: -1\r\n",
+        "content-length: five\r\n",
+        "content-length: 99999999999999999999\r\n",
+    ] {
+        let mut wire = Wire::open(app.forebay.public).await;
+        wire.send_what_is_taken(post_head(&app, headers).as_bytes()).await;
+        assert_eq!(wire.answer().await.status, 400, "{headers}");
+        assert!(wire.is_closed().await);
+    }
+    let mut wire = Wire::open(app.forebay.public).await;
+    wire.send_what_is_taken(b"NONSENSE\r\n\r\n").await;
+    assert_eq!(wire.answer().await.status, 400);
+    assert!(app.engine().calls().is_empty());
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come_is_a_408_and_harms_nobody() {
+    let app = TestApp::setup().edge("body_read_timeout = \"200ms\"").start().await;
+    let mut slow = Wire::open(app.forebay.public).await;
+    slow.send(post_head(&app, "content-length: 100\r\n")).await;
+    slow.send("{").await;
+    assert_eq!(app.chat("meanwhile").await.status_line(), "200 OK");
+    let answer = slow.answer().await;
+    assert_eq!(answer.refusal(), "408 request_timeout");
+    assert_eq!(answer.header("retry-after"), Some("1"));
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_reaches_no_engine() {
+    let app = TestApp::start().await;
+    let mut wire = Wire::open(app.forebay.public).await;
+    wire.send(post_head(&app, "content-length: 1000\r\n")).await;
+    wire.send("{\"model\":").await;
+    drop(wire);
+    assert_eq!(app.chat("next").await.status_line(), "200 OK");
+    assert_eq!(app.engine().calls().len(), 1);
+}
+
+#[tokio::test]
+async fn a_body_past_the_limit_is_a_413_while_the_client_still_sends() {
+    let app = TestApp::setup().edge("body_limit = \"64KiB\"").start().await;
+    let huge = vec![b' '; 8 << 20];
+    for headers in [format!("content-length: {}\r\n", huge.len()), "transfer-encoding: chunked\r\n".to_owned()] {
+        let mut wire = Wire::open(app.forebay.public).await;
+        wire.send(post_head(&app, &headers)).await;
+        if headers.starts_with("transfer") {
+            wire.send(format!("{:x}\r\n", huge.len())).await;
+        }
+        // A reset here would lose the answer, which is what clients then report.
+        wire.send(&huge).await;
+        if headers.starts_with("transfer") {
+            wire.send("\r\n0\r\n\r\n").await;
+        }
+        assert_eq!(wire.answer().await.refusal(), "413 payload_too_large", "{headers}");
+    }
+    let exact = chat("hi").to_string();
+    let exact = format!("{exact}{}", " ".repeat((64 << 10) - exact.len()));
+    assert_eq!(app.client().post_bytes("/chat/completions", exact.clone()).await.status_line(), "200 OK");
+    let answer = app.client().post_bytes("/chat/completions", exact + " ").await;
+    assert_eq!(refusal(&answer), "413 payload_too_large");
+}
+
+#[tokio::test]
+async fn a_connection_lives_on_after_errors_and_after_streams() {
+    let app = TestApp::start().await;
+    let mut wire = Wire::open(app.forebay.public).await;
+    for _ in 0..2 {
+        wire.send(post(&app, "", "nonsense")).await;
+        assert_eq!(wire.answer().await.refusal(), "400 invalid_payload");
+        wire.send(get(&app, "/v1/nothing")).await;
+        assert_eq!(wire.answer().await.refusal(), "404 route_not_found");
+        wire.send(get(&app, "/v1/models").replace("Bearer", "Basic")).await;
+        assert_eq!(wire.answer().await.refusal(), "401 invalid_api_key");
+        wire.send(post(&app, "content-type: image/png\r\n", chat("hi").to_string())).await;
+        assert_eq!(wire.answer().await.refusal(), "415 unsupported_media_type");
+        wire.send(post(&app, "", stream("hi").to_string())).await;
+        assert!(wire.answer().await.text().ends_with("data: [DONE]\n\n"));
+        app.engine().push(Script { cut_after: Some(1), ..Script::default() });
+        wire.send(post(&app, "", stream("hi").to_string())).await;
+        assert!(wire.answer().await.text().contains("bad_gateway"));
+        app.engine().push(Script { status: Some(500), ..Script::default() });
+        wire.send(post(&app, "", chat("hi").to_string())).await;
+        assert_eq!(wire.answer().await.refusal(), "502 bad_gateway");
+    }
+    assert!(wire.is_silent().await);
+}
+
+#[tokio::test]
+async fn connections_that_say_nothing_harm_nobody() {
+    let app = TestApp::start().await;
+    let mut idle = Vec::new();
+    for _ in 0..200 {
+        let mut wire = Wire::open(app.forebay.public).await;
+        wire.send("POST /v1/chat/comp").await;
+        idle.push(wire);
+    }
+    let started = Instant::now();
+    assert_eq!(app.chat("hi").await.status_line(), "200 OK");
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+}
+
+#[tokio::test]
+async fn a_browser_asks_first_and_may_read_errors() {
+    let app = TestApp::setup().server("cors_origins = [\"https://app.example.com\"]").start().await;
+    let browser = app.stranger().header("origin", "https://app.example.com");
+    let asking = browser.clone().header("access-control-request-method", "POST");
+    let asking = asking.header("access-control-request-headers", "authorization,content-type,x-stainless-lang");
+    let answer = asking.send(Method::OPTIONS, "/chat/completions", bytes::Bytes::new()).await;
+    assert_eq!((answer.status_line().as_str(), answer.body.len()), ("204 No Content", 0));
+    let lines: Vec<String> = headers_but_ids(&answer).iter().map(|(name, value)| format!("{name}: {value}")).collect();
+    expect![[r#"
+        access-control-allow-headers: authorization,content-type,x-stainless-lang
+        access-control-allow-methods: GET, POST, PUT, PATCH, DELETE, OPTIONS
+        access-control-allow-origin: https://app.example.com
+        access-control-expose-headers: x-request-id, retry-after, x-ratelimit-limit-requests, x-ratelimit-limit-tokens, x-ratelimit-remaining-requests, x-ratelimit-remaining-tokens, x-ratelimit-reset-requests, x-ratelimit-reset-tokens
+        access-control-max-age: 86400
+        vary: Origin
+        x-request-id: req_…"#]]
+    .assert_eq(&lines.join("\n"));
+
+    let with_key = browser.clone().header("authorization", &format!("Bearer {}", app.key));
+    for answer in [
+        browser.get("/models").await,
+        with_key.get("/models").await,
+        with_key.get("/nothing").await,
+        with_key.post_json("/chat/completions", stream("hi")).await,
+    ] {
+        assert_eq!(answer.header("access-control-allow-origin"), Some("https://app.example.com"));
+        assert!(answer.header("access-control-expose-headers").unwrap().contains("x-request-id"));
+        assert_eq!(answer.header("vary"), Some("Origin"));
+        assert_eq!(answer.header("access-control-allow-credentials"), None);
+    }
+    let elsewhere = app.client().header("origin", "https://evil.example.com");
+    assert_eq!(elsewhere.get("/models").await.header("access-control-allow-origin"), None);
+}
+
+#[tokio::test]
+async fn a_preflight_of_an_unknown_origin_allows_nothing() {
+    for setup in [TestApp::setup(), TestApp::setup().server("cors_origins = [\"https://app.example.com\"]")] {
+        let app = setup.start().await;
+        let asking = app.stranger().header("origin", "https://evil.example.com");
+        let asking = asking.header("access-control-request-method", "POST");
+        let answer = asking.send(Method::OPTIONS, "/chat/completions", bytes::Bytes::new()).await;
+        assert_eq!(answer.header("access-control-allow-origin"), None);
+    }
+}
+
+#[tokio::test]
+async fn every_answer_has_an_id_of_its_own_and_never_the_clients() {
+    let app = TestApp::start().await;
+    let client = app.client().header("x-request-id", "mine").header("x-client-request-id", "theirs");
+    let mut ids = std::collections::HashSet::new();
+    for path in ["/models", "/models/none", "/nothing"] {
+        for _ in 0..5 {
+            let answer = client.get(path).await;
+            assert!(ids.insert(answer.header("x-request-id").unwrap().to_owned()));
+        }
+    }
+    assert!(ids.iter().all(|id| id.starts_with("req_")));
+}
+
+#[tokio::test]
+async fn an_event_stream_arrives_in_pieces_of_whole_events() {
+    let app = TestApp::start().await;
+    app.engine().push(Script { chunks: 5, chunk_delay_ms: 2, split: Some(20), ..Script::default() });
+    let mut opened = app.open_stream(stream("hi")).await;
+    let mut whole = Vec::new();
+    while let Some(bytes) = opened.next_bytes().await.unwrap() {
+        assert!(bytes.ends_with(b"\n\n"), "half an event: {bytes:?}");
+        whole.extend_from_slice(&bytes);
+    }
+    assert_eq!(content(&testkit::http::events_of(&whole)), "Hello ".repeat(5));
+}
+
+#[tokio::test]
+async fn odd_requests_are_answered_and_not_followed() {
+    let app = TestApp::start().await;
+    let key = &app.key;
+    for (start, expected) in [
+        ("GET http://elsewhere.example/v1/models HTTP/1.1", 200),
+        ("GET /v1/models/../models HTTP/1.1", 404),
+        ("GET //v1/models HTTP/1.1", 404),
+        ("GET /V1/models HTTP/1.1", 404),
+        ("GET / HTTP/1.1", 404),
+        ("OPTIONS * HTTP/1.1", 404),
+        ("TRACE /v1/models HTTP/1.1", 405),
+        ("BREW /v1/models HTTP/1.1", 405),
+        ("GET /v1/models#part HTTP/1.1", 200),
+    ] {
+        let mut wire = Wire::open(app.forebay.public).await;
+        wire.send(format!("{start}\r\nhost: x\r\nauthorization: Bearer {key}\r\n\r\n")).await;
+        assert_eq!(wire.answer().await.status, expected, "{start}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_hidden_in_a_body_is_never_served() {
+    let app = TestApp::start().await;
+    let hidden = get(&app, "/v1/models");
+    let both = format!("content-length: {}\r\ntransfer-encoding: chunked\r\n", hidden.len() + 5);
+    let mut wire = Wire::open(app.forebay.public).await;
+    wire.send_what_is_taken(format!("{}0\r\n\r\n{hidden}", post_head(&app, &both)).as_bytes()).await;
+    assert_eq!(wire.answer().await.status, 400, "an empty body, or a head that is refused");
+    assert!(wire.is_closed().await, "whose bytes the rest are nobody can tell");
+}

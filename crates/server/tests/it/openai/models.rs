@@ -1,0 +1,97 @@
+//! The catalogue.
+
+use expect_test::expect;
+use http::Method;
+use serde_json::Value;
+
+use crate::app::{CHAT, EMBEDDING, TestApp, refusal, shown};
+use crate::wire::Wire;
+
+fn ids(list: &Value) -> Vec<&str> {
+    list["data"].as_array().unwrap().iter().map(|model| model["id"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn the_list_is_the_catalogue() {
+    let app = TestApp::start().await;
+    expect![[r#"
+        200 OK
+        content-length: 615
+        content-type: application/json
+        x-request-id: req_…
+
+        {"object":"list","data":[{"id":"acme/tiny","object":"model","created":1767225600,"owned_by":"acme","name":"Tiny","provider":"acme","modality":"chat","status":"available","context_length":4096,"optimized":false,"pricing":{"currency":"USD","input_per_1m":"1.00","cached_input_per_1m":"0.50","output_per_1m":"4.00"}},{"id":"acme/embed","object":"model","created":1767225600,"owned_by":"acme","name":"acme/embed","provider":"acme","modality":"embedding","status":"available","context_length":512,"optimized":false,"pricing":{"currency":"USD","input_per_1m":"0.02","cached_input_per_1m":"0.02","output_per_1m":"0.00"}}]}
+    "#]]
+    .assert_eq(&shown(&app.client().get("/models").await));
+}
+
+#[tokio::test]
+async fn filters_choose_from_the_list() {
+    let app = TestApp::start().await;
+    for (query, expected) in [
+        ("", vec![CHAT, EMBEDDING]),
+        ("?limit=1&after=x", vec![CHAT, EMBEDDING]),
+        ("?modality=chat", vec![CHAT]),
+        ("?modality=embedding&provider=acme", vec![EMBEDDING]),
+        ("?provider=acme", vec![CHAT, EMBEDDING]),
+        ("?provider=other", vec![]),
+        ("?provider=&status=available", vec![CHAT, EMBEDDING]),
+        ("?status=unavailable", vec![]),
+        ("?%70rovider=%61cme&modality=chat", vec![CHAT]),
+    ] {
+        assert_eq!(ids(&app.client().get(&format!("/models{query}")).await.json()), expected, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn one_model_is_found_with_raw_and_encoded_slashes() {
+    let app = TestApp::start().await;
+    for path in
+        ["/models/acme/tiny", "/models/acme%2Ftiny", "/models/acme%2ftiny", "/models/acme/tiny/", "/models/%61cme/tiny"]
+    {
+        let answer = app.client().get(path).await;
+        assert_eq!((answer.status_line().as_str(), &answer.json()["id"]), ("200 OK", &CHAT.into()), "{path}");
+    }
+    for path in ["/models/acme/other", "/models/acme", "/models/%FF", "/models/acme%2F%C3", "/models/%00", "/models/%"]
+    {
+        assert_eq!(refusal(&app.client().get(path).await), "404 model_not_found model", "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_trailing_slash_is_served_and_not_redirected() {
+    let app = TestApp::start().await;
+    assert_eq!(ids(&app.client().get("/models/").await.json()), [CHAT, EMBEDDING]);
+    let answer = app.client().post_json("/chat/completions/", crate::app::chat("hi")).await;
+    assert_eq!(answer.status_line(), "200 OK");
+}
+
+#[tokio::test]
+async fn head_says_what_get_would_and_sends_no_body() {
+    let app = TestApp::start().await;
+    let list = app.client().get("/models").await;
+    let mut wire = Wire::open(app.forebay.public).await;
+    let head = |path: &str| format!("HEAD {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\r\n", app.key);
+    wire.send(head("/v1/models")).await;
+    let answer = wire.answer_without_body().await;
+    assert_eq!((answer.status, answer.header("content-length")), (200, list.header("content-length")));
+    assert!(wire.is_silent().await, "a body follows the head");
+    wire.send(head("/v1/models/none")).await;
+    assert_eq!(wire.answer_without_body().await.status, 404);
+}
+
+#[tokio::test]
+async fn other_methods_are_named() {
+    let app = TestApp::start().await;
+    for (method, path, allow) in [
+        (Method::POST, "/models", "GET, HEAD"),
+        (Method::DELETE, "/models/acme/tiny", "GET, HEAD"),
+        (Method::GET, "/chat/completions", "POST"),
+        (Method::PUT, "/embeddings", "POST"),
+        (Method::OPTIONS, "/embeddings", "POST"),
+    ] {
+        let answer = app.client().send(method.clone(), path, bytes::Bytes::new()).await;
+        assert_eq!(refusal(&answer), "405 method_not_allowed", "{method} {path}");
+        assert_eq!(answer.header("allow"), Some(allow), "{method} {path}");
+    }
+}

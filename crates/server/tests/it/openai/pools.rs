@@ -1,0 +1,174 @@
+//! Several engines behind one model.
+
+use std::time::Duration;
+
+use testkit::fake_engine::{FakeEngine, Script};
+
+use crate::app::{CHAT, PATIENCE, TestApp, refusal, stream, wait_until};
+
+/// Two probes and a round between them, on a busy machine.
+const NOTICED_WITHIN: Duration = Duration::from_secs(10);
+
+fn failing(status: u16) -> Script {
+    Script { status: Some(status), ..Script::default() }
+}
+
+fn call_counts(app: &TestApp) -> Vec<usize> {
+    app.engines.iter().map(|engine| engine.calls().len()).collect()
+}
+
+/// Chats that begin differently, so that they are spread over the pool.
+async fn chats_served(app: &TestApp, count: usize) -> usize {
+    let mut served = 0;
+    for index in 0..count {
+        served += usize::from(app.chat(&format!("{index} and so on")).await.status == 200);
+    }
+    served
+}
+
+#[tokio::test]
+async fn a_dead_engine_costs_no_call() {
+    let mut app = TestApp::setup().engines(2).start().await;
+    assert_eq!(chats_served(&app, 20).await, 20);
+    assert!(call_counts(&app).iter().all(|count| *count > 0), "{:?}", call_counts(&app));
+    app.engines[0].stop();
+    assert_eq!(chats_served(&app, 40).await, 40);
+}
+
+#[tokio::test]
+async fn a_failed_call_is_tried_once_elsewhere() {
+    for broken in [
+        failing(500),
+        failing(503),
+        failing(429),
+        Script { hang_up: true, ..Script::default() },
+        Script { html: true, ..Script::default() },
+        Script { wrong_json: true, ..Script::default() },
+        Script { cut_after: Some(0), no_role: true, ..Script::default() },
+    ] {
+        let app = TestApp::setup().engines(2).start().await;
+        app.engines[0].script(broken.clone());
+        assert_eq!(chats_served(&app, 10).await, 10, "{broken:?}");
+        let streams = app.open_stream(stream("hi")).await.rest().await;
+        let only_unary = broken.wrong_json;
+        assert!(only_unary || streams.0.last().unwrap().is_done(), "{broken:?}");
+        assert!(call_counts(&app)[0] > 0, "{broken:?}: the broken one was asked at least once");
+    }
+}
+
+#[tokio::test]
+async fn there_is_one_try_elsewhere_and_no_more() {
+    for (script, expected) in [
+        (failing(500), "502 bad_gateway"),
+        (Script { hang_up: true, ..Script::default() }, "502 bad_gateway"),
+        (Script { retry_after: Some("9".to_owned()), ..failing(429) }, "503 model_not_serving"),
+    ] {
+        let app = TestApp::setup().engines(3).start().await;
+        app.engines.iter().for_each(|engine| engine.script(script.clone()));
+        let answer = app.chat("hi").await;
+        assert_eq!(refusal(&answer), expected);
+        assert_eq!(call_counts(&app).iter().sum::<usize>(), 2, "{script:?}");
+        assert!(call_counts(&app).iter().all(|count| *count < 2), "not twice the same");
+        assert_eq!(answer.header("retry-after"), script.retry_after.as_deref());
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_of_what_was_sent_is_not_tried_elsewhere() {
+    let app = TestApp::setup().engines(2).start().await;
+    app.engines.iter().for_each(|engine| engine.script(failing(400)));
+    assert_eq!(refusal(&app.chat("hi").await), "400 invalid_value");
+    assert_eq!(call_counts(&app).iter().sum::<usize>(), 1);
+}
+
+#[tokio::test]
+async fn nothing_is_tried_elsewhere_once_a_byte_has_been_sent() {
+    let app = TestApp::setup().engines(2).start().await;
+    app.engines.iter().for_each(|engine| engine.script(Script { cut_after: Some(1), ..Script::default() }));
+    let (events, _) = app.open_stream(stream("hi")).await.rest().await;
+    assert!(events.last().unwrap().raw.contains("bad_gateway"), "{events:#?}");
+    assert_eq!(call_counts(&app).iter().sum::<usize>(), 1);
+}
+
+#[tokio::test]
+async fn the_status_of_a_model_follows_the_health_of_its_engines() {
+    let mut app = TestApp::setup().engines(2).start().await;
+    let status_is = async |app: &TestApp, wanted: &str| {
+        wait_until(wanted, NOTICED_WITHIN, async || app.model_status(CHAT).await == wanted).await;
+    };
+    status_is(&app, "available").await;
+    app.engines[0].set_health(503);
+    status_is(&app, "degraded").await;
+    app.engines[1].stop();
+    status_is(&app, "unavailable").await;
+    let answer = app.chat("hi").await;
+    assert_eq!(refusal(&answer), "503 model_not_serving");
+    assert_eq!(answer.header("retry-after"), Some("5"));
+    assert!(call_counts(&app) == [0, 0], "an engine that is down is not asked");
+
+    app.engines[0].set_health(200);
+    status_is(&app, "degraded").await;
+    assert_eq!(chats_served(&app, 5).await, 5);
+    app.engines[1].restart();
+    status_is(&app, "available").await;
+}
+
+#[tokio::test]
+async fn an_engine_without_a_health_route_is_taken_at_its_word() {
+    let app = TestApp::start().await;
+    app.engine().set_health(404);
+    tokio::time::sleep(Duration::from_millis(2_500)).await;
+    assert_eq!(app.model_status(CHAT).await, "available");
+}
+
+#[tokio::test]
+async fn an_engine_at_its_cap_is_not_asked_and_a_full_pool_says_so() {
+    let app = TestApp::setup().engines(2).upstream("max_in_flight = 1").start().await;
+    app.engines.iter().for_each(|engine| engine.script(Script { stall_after: Some(1), ..Script::default() }));
+    let first = app.open_stream(stream("a")).await;
+    let _second = app.open_stream(stream("a")).await;
+    assert_eq!(call_counts(&app), [1, 1]);
+    let answer = app.chat("a").await;
+    assert_eq!(refusal(&answer), "503 model_not_serving");
+    assert_eq!(answer.header("retry-after"), Some("5"));
+
+    drop(first);
+    app.engines.iter().for_each(|engine| engine.script(Script::default()));
+    wait_until("a place is free", PATIENCE, async || app.chat("a").await.status == 200).await;
+}
+
+#[tokio::test]
+async fn calls_that_begin_alike_go_to_one_engine() {
+    let app = TestApp::setup().engines(4).start().await;
+    for _ in 0..20 {
+        app.chat("You are a helpful assistant.").await;
+    }
+    let mut counts = call_counts(&app);
+    counts.sort_unstable();
+    assert_eq!(counts, [0, 0, 0, 20]);
+}
+
+#[tokio::test]
+async fn an_engine_that_keeps_failing_is_left_alone_for_a_while() {
+    let app = TestApp::setup().engines(2).start().await;
+    app.engines[0].script(failing(500));
+    assert_eq!(chats_served(&app, 40).await, 40);
+    let failed = app.engines[0].calls().len();
+    assert!((5..15).contains(&failed), "{failed} calls went to the engine that only fails");
+    app.engines[0].script(Script::default());
+    app.engines.iter().for_each(FakeEngine::forget_calls);
+    wait_until("it is tried again", PATIENCE, async || {
+        chats_served(&app, 5).await;
+        call_counts(&app)[0] > 5
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_model_whose_engines_were_never_there_is_not_serving() {
+    let mut app = TestApp::start().await;
+    app.engines[0].stop();
+    wait_until("down", NOTICED_WITHIN, async || app.model_status(CHAT).await == "unavailable").await;
+    assert_eq!(refusal(&app.ask(stream("hi")).await), "503 model_not_serving");
+    assert_eq!(app.client().get("/models?status=unavailable").await.json()["data"].as_array().unwrap().len(), 2);
+}

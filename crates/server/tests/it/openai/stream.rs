@@ -1,0 +1,257 @@
+//! Chats that are answered chunk by chunk.
+
+use expect_test::expect;
+use serde_json::{Value, json};
+use testkit::fake_engine::Script;
+use testkit::http::Event;
+
+use crate::app::{CHAT, TestApp, UPSTREAM_NAME, content, refusal, stream, stream_with_usage};
+
+fn raw(events: &[Event]) -> String {
+    events.iter().map(|event| format!("{}\n\n", event.raw)).collect()
+}
+
+/// The chunks, less the `[DONE]` that must be the last event and the only one of its kind.
+fn chunks(events: &[Event]) -> Vec<Value> {
+    let (last, chunks) = events.split_last().unwrap();
+    assert!(last.is_done() && last.raw == "data: [DONE]", "{events:#?}");
+    let chunks: Vec<Value> = chunks.iter().filter(|event| event.data().is_some()).map(Event::json).collect();
+    assert!(chunks.iter().all(Value::is_object), "{events:#?}");
+    chunks
+}
+
+/// Every chunk has the four members that stay the same, and deltas that clients can read.
+fn check_chunks(chunks: &[Value]) {
+    let same = |chunk: &Value| ["id", "object", "created", "model"].map(|member| chunk[member].clone());
+    for chunk in chunks {
+        assert_eq!(same(chunk), same(&chunks[0]));
+        assert_eq!((&chunk["model"], &chunk["object"]), (&json!(CHAT), &json!("chat.completion.chunk")));
+        for choice in chunk["choices"].as_array().unwrap() {
+            assert!(choice["delta"].is_object() && choice.get("finish_reason").is_some(), "{chunk}");
+        }
+    }
+    let roles = chunks.iter().filter(|chunk| chunk["choices"][0]["delta"]["role"] == "assistant").count();
+    assert_eq!(roles, 1, "{chunks:#?}");
+    assert_eq!(chunks[0]["choices"][0]["delta"]["role"], "assistant");
+}
+
+#[tokio::test]
+async fn a_stream_arrives_with_its_headers_and_its_end() {
+    let app = TestApp::start().await;
+    let opened = app.open_stream(stream("hi")).await;
+    assert_eq!(opened.headers["content-type"], "text/event-stream; charset=utf-8");
+    assert_eq!(opened.headers["cache-control"], "no-cache");
+    assert_eq!(opened.headers["x-accel-buffering"], "no");
+    assert!(opened.headers["x-request-id"].to_str().unwrap().starts_with("req_"));
+    let (events, clean) = opened.rest().await;
+    assert!(clean);
+    expect![[r#"
+        data: {"id":"chatcmpl-fake","object":"chat.completion.chunk","created":1700000000,"model":"acme/tiny","choices":[{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]}
+
+        data: {"id":"chatcmpl-fake","object":"chat.completion.chunk","created":1700000000,"model":"acme/tiny","choices":[{"index":0,"delta":{"content":"Hello "},"logprobs":null,"finish_reason":null}]}
+
+        data: {"id":"chatcmpl-fake","object":"chat.completion.chunk","created":1700000000,"model":"acme/tiny","choices":[{"index":0,"delta":{"content":"Hello "},"logprobs":null,"finish_reason":null}]}
+
+        data: {"id":"chatcmpl-fake","object":"chat.completion.chunk","created":1700000000,"model":"acme/tiny","choices":[{"index":0,"delta":{"content":"Hello "},"logprobs":null,"finish_reason":null}]}
+
+        data: {"id":"chatcmpl-fake","object":"chat.completion.chunk","created":1700000000,"model":"acme/tiny","choices":[{"index":0,"delta":{},"logprobs":null,"finish_reason":"stop"}]}
+
+        data: [DONE]
+
+    "#]]
+    .assert_eq(&raw(&events));
+}
+
+#[tokio::test]
+async fn usage_comes_when_it_was_asked_for_and_only_then() {
+    let app = TestApp::start().await;
+    let plain = Script { prompt_tokens: 7, chunks: 4, ..Script::default() };
+    let engines = [
+        ("as asked", plain.clone()),
+        ("in every chunk", Script { usage_every_chunk: true, ..plain.clone() }),
+        ("on the last content chunk", Script { usage_on_last_content_chunk: true, ..plain.clone() }),
+        ("null in the others", Script { usage_null: true, ..plain.clone() }),
+        ("without the last line", Script { no_done: true, ..plain }),
+    ];
+    for (name, script) in engines {
+        let events = app.events(script.clone(), stream_with_usage("hi")).await;
+        let chunks_with_usage: Vec<Value> =
+            chunks(&events).into_iter().filter(|chunk| chunk["usage"].is_object()).collect();
+        let [last] = &chunks_with_usage[..] else { panic!("{name}: {events:#?}") };
+        assert_eq!(last["choices"], json!([]), "{name}");
+        assert_eq!(last["usage"], json!({"prompt_tokens": 7, "completion_tokens": 4, "total_tokens": 11}), "{name}");
+        assert_eq!(&events[events.len() - 2].json(), last, "{name}: the usage comes last");
+        check_chunks(&chunks(&events));
+
+        let events = app.events(script, stream("hi")).await;
+        assert!(!raw(&events).contains("usage"), "{name}: {events:#?}");
+        assert!(chunks(&events).iter().all(|chunk| chunk["choices"] != json!([])), "{name}: {events:#?}");
+        assert_eq!(content(&events), "Hello ".repeat(4), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn usage_that_the_engine_keeps_to_itself_is_estimated() {
+    let app = TestApp::start().await;
+    let script = Script { no_usage: true, chunks: 6, ..Script::default() };
+    let chunks = chunks(&app.events(script, stream_with_usage("hi")).await);
+    let usage = &chunks.last().unwrap()["usage"];
+    assert_eq!(usage["completion_tokens"], 6, "a chunk is about a token");
+    assert!(usage["prompt_tokens"].as_u64().unwrap() > 0);
+}
+
+#[tokio::test]
+async fn running_usage_reaches_a_client_that_asked_for_it() {
+    let app = TestApp::start().await;
+    let mut body = stream_with_usage("hi");
+    body["stream_options"]["continuous_usage_stats"] = json!(true);
+    let chunks = chunks(&app.events(Script::default(), body).await);
+    assert!(chunks.iter().all(|chunk| chunk["usage"].is_object()), "{chunks:#?}");
+    assert_eq!(chunks[2]["usage"]["completion_tokens"], 2);
+}
+
+#[tokio::test]
+async fn usage_is_asked_of_every_upstream_and_the_clients_options_stay() {
+    let app = TestApp::start().await;
+    app.events(Script::default(), stream("hi")).await;
+    let mut body = stream("hi");
+    body["stream_options"] = json!({"include_obfuscation": false, "include_usage": false});
+    app.events(Script::default(), body).await;
+    app.chat("hi").await;
+    let calls = app.engine().calls();
+    let ours = json!({"include_usage": true, "continuous_usage_stats": true});
+    assert_eq!(calls[0].json()["stream_options"], ours);
+    let both = json!({"include_usage": true, "continuous_usage_stats": true, "include_obfuscation": false});
+    assert_eq!(calls[1].json()["stream_options"], both);
+    assert!(calls[2].json().get("stream_options").is_none(), "vLLM refuses it without a stream");
+
+    let app = TestApp::setup().upstream("continuous_usage = false").start().await;
+    app.events(Script::default(), stream("hi")).await;
+    assert_eq!(app.engine().calls()[0].json()["stream_options"], json!({"include_usage": true}));
+}
+
+#[tokio::test]
+async fn what_a_streaming_client_sent_reaches_the_engine_byte_for_byte() {
+    let app = TestApp::start().await;
+    let body = r#"{"stream":true ,"seed":-9223372036854775808,"x":[18446744073709551616],"model":"acme/tiny",
+        "messages":[{"role":"user","content":"é"}], "ignore_eos" : true}"#;
+    app.client().post_bytes("/chat/completions", body).await;
+    let asked = r#"{"include_usage":true,"continuous_usage_stats":true}"#;
+    let ours = format!("\"{UPSTREAM_NAME}\",\"stream_options\":{asked}");
+    assert_eq!(String::from_utf8_lossy(&app.engine().calls()[0].body), body.replace("\"acme/tiny\"", &ours));
+}
+
+#[tokio::test]
+async fn engines_that_stray_are_put_right() {
+    let app = TestApp::start().await;
+    for script in [
+        Script { no_role: true, ..Script::default() },
+        Script { role_every_chunk: true, ..Script::default() },
+        Script { created_per_chunk: true, ..Script::default() },
+        Script { no_role: true, created_per_chunk: true, usage_every_chunk: true, ..Script::default() },
+    ] {
+        let events = app.events(script.clone(), stream("hi")).await;
+        check_chunks(&chunks(&events));
+        assert_eq!(content(&events), "Hello Hello Hello ", "{script:?}");
+    }
+    for (engine_says, client_sees) in [("length", "length"), ("abort", "length"), ("eos", "stop")] {
+        let script = Script { finish_reason: engine_says.to_owned(), ..Script::default() };
+        let chunks = chunks(&app.events(script, stream("hi")).await);
+        assert_eq!(chunks.last().unwrap()["choices"][0]["finish_reason"], client_sees);
+    }
+}
+
+#[tokio::test]
+async fn every_choice_of_a_stream_has_its_role_and_its_finish() {
+    let app = TestApp::start().await;
+    let mut body = stream("hi");
+    body["n"] = json!(3);
+    let chunks = chunks(&app.events(Script { no_role: true, ..Script::default() }, body).await);
+    for index in 0..3 {
+        let of_index = chunks.iter().flat_map(|chunk| chunk["choices"].as_array().unwrap());
+        let choices: Vec<&Value> = of_index.filter(|choice| choice["index"] == index).collect();
+        assert_eq!(choices.iter().filter(|choice| choice["delta"]["role"] == "assistant").count(), 1);
+        assert_eq!(choices.iter().filter(|choice| choice["finish_reason"] == "stop").count(), 1);
+    }
+}
+
+#[tokio::test]
+async fn tool_calls_without_an_index_get_one() {
+    let app = TestApp::start().await;
+    let chunk =
+        |choice: &str| format!(r#"{{"id":"x","object":"chat.completion.chunk","created":1,"choices":[{choice}]}}"#);
+    let call = r#"{"index":0,"delta":{"tool_calls":[{"id":"c","type":"function","function":{"name":"f"}}]}}"#;
+    let end = r#"{"index":0,"delta":null,"finish_reason":"tool_calls"}"#;
+    let script = Script { raw_events: Some(vec![chunk(call), chunk(end)]), ..Script::default() };
+    let chunks = chunks(&app.events(script, stream("hi")).await);
+    check_chunks(&chunks);
+    assert_eq!(chunks[0]["choices"][0]["delta"]["tool_calls"][0]["index"], 0);
+    assert_eq!(chunks[1]["choices"][0]["finish_reason"], "tool_calls");
+}
+
+#[tokio::test]
+async fn clients_see_data_and_lone_comments_whatever_the_engine_writes() {
+    let app = TestApp::start().await;
+    let expected = raw(&app.events(Script::default(), stream("hi")).await);
+    for script in [
+        Script { crlf: true, ..Script::default() },
+        Script { id_lines: true, ..Script::default() },
+        Script { event_lines: true, ..Script::default() },
+        Script { comments: true, crlf: true, id_lines: true, event_lines: true, ..Script::default() },
+    ] {
+        let (comments, events): (Vec<Event>, Vec<Event>) =
+            app.events(script.clone(), stream("hi")).await.into_iter().partition(|event| event.raw.starts_with(':'));
+        assert_eq!(raw(&events), expected, "{script:?}");
+        assert_eq!(comments.is_empty(), !script.comments);
+        assert!(comments.iter().all(|comment| comment.raw == ": ping"), "{comments:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_is_the_same_however_its_bytes_are_cut() {
+    let app = TestApp::start().await;
+    let odd = Script { text: "é漢字🙂\\\"\n".to_owned(), crlf: true, id_lines: true, ..Script::default() };
+    let expected = app.events(odd.clone(), stream_with_usage("hi")).await;
+    assert_eq!(content(&expected), odd.text.repeat(3));
+    for size in [1, 2, 3, 5, 7, 11, 64, 257] {
+        let cut = Script { split: Some(size), ..odd.clone() };
+        assert_eq!(app.events(cut, stream_with_usage("hi")).await, expected, "pieces of {size} bytes");
+    }
+}
+
+#[tokio::test]
+async fn a_chunk_leaves_when_it_comes_and_waits_for_no_other() {
+    let app = TestApp::start().await;
+    app.engine().push(Script { stall_after: Some(2), ..Script::default() });
+    let mut opened = app.open_stream(stream("hi")).await;
+    let mut seen = String::new();
+    while seen != "Hello Hello " {
+        seen += &content(&[opened.next_event().await.unwrap()]);
+    }
+    assert_eq!(app.engine().in_flight(), 1, "the engine has not ended");
+}
+
+#[tokio::test]
+async fn huge_chunks_and_many_chunks_arrive_whole() {
+    let app = TestApp::start().await;
+    let events = app.events(Script { huge_bytes: 4 << 20, ..Script::default() }, stream("hi")).await;
+    assert_eq!(content(&events).len(), 3 * "Hello ".len() + (4 << 20));
+    let events = app.events(Script { chunks: 20_000, ..Script::default() }, stream("hi")).await;
+    assert_eq!(content(&events), "Hello ".repeat(20_000));
+}
+
+#[tokio::test]
+async fn what_fails_before_the_first_byte_is_an_error_with_a_status() {
+    let app = TestApp::start().await;
+    for (script, expected) in [
+        (Script { status: Some(500), ..Script::default() }, "502 bad_gateway"),
+        (Script { status: Some(422), ..Script::default() }, "422 invalid_value"),
+        (Script { hang_up: true, ..Script::default() }, "502 bad_gateway"),
+        (Script { html: true, ..Script::default() }, "502 bad_gateway"),
+        (Script { no_role: true, cut_after: Some(0), ..Script::default() }, "502 bad_gateway"),
+        (Script { no_role: true, error_event_after: Some(0), ..Script::default() }, "502 bad_gateway"),
+    ] {
+        app.engine().script(script.clone());
+        assert_eq!(refusal(&app.ask(stream("hi")).await), expected, "{script:?}");
+    }
+}

@@ -1,0 +1,94 @@
+//! A PostgreSQL database of the story's own, and a cable to it that can be cut.
+
+use std::sync::Arc;
+
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+pub(crate) struct Database {
+    pub(crate) url: String,
+    server: String,
+    name: String,
+}
+
+impl Database {
+    pub(crate) async fn create() -> Self {
+        let Ok(server) = std::env::var("FOREBAY_TEST_POSTGRES") else {
+            panic!("FOREBAY_TEST_POSTGRES is not set: run `make test`, or `scripts/with-services scripts/cargo-test`");
+        };
+        let name = format!("forebay_{:016x}", getrandom::u64().unwrap());
+        let mut connection = PgConnection::connect(&server).await.unwrap();
+        connection.execute(AssertSqlSafe(format!("CREATE DATABASE {name}"))).await.unwrap();
+        let (place, _) = server.rsplit_once('/').expect("the URL ends with a database");
+        Self { url: format!("{place}/{name}"), server, name }
+    }
+
+    /// A database whose story failed stays, to be looked at.
+    pub(crate) async fn remove(self) {
+        let mut connection = PgConnection::connect(&self.server).await.unwrap();
+        connection.execute(AssertSqlSafe(format!("DROP DATABASE {} WITH (FORCE)", self.name))).await.unwrap();
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Whole,
+    /// Connections end, and new ones do at once.
+    Cut,
+    /// Connections stay, and nothing passes.
+    Silent,
+}
+
+/// Carries connections to the database as long as it is whole.
+pub(crate) struct Cable {
+    /// The database, as seen through the cable.
+    pub(crate) url: String,
+    state: Arc<watch::Sender<State>>,
+    _carrier: JoinSet<()>,
+}
+
+impl Cable {
+    pub(crate) async fn to(database: &Database) -> Self {
+        let (credentials, rest) = database.url.split_once('@').unwrap();
+        let (address, name) = rest.split_once('/').unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("{credentials}@{}/{name}", listener.local_addr().unwrap());
+        let state = Arc::new(watch::Sender::new(State::Whole));
+        let mut carrier = JoinSet::new();
+        carrier.spawn(carry(listener, address.to_owned(), Arc::clone(&state)));
+        Self { url, state, _carrier: carrier }
+    }
+
+    pub(crate) fn cut(&self) {
+        self.state.send_replace(State::Cut);
+    }
+
+    pub(crate) fn silence(&self) {
+        self.state.send_replace(State::Silent);
+    }
+
+    pub(crate) fn mend(&self) {
+        self.state.send_replace(State::Whole);
+    }
+}
+
+async fn carry(listener: TcpListener, address: String, state: Arc<watch::Sender<State>>) {
+    let mut connections = JoinSet::new();
+    loop {
+        let (mut client, _) = listener.accept().await.unwrap();
+        let (address, mut state) = (address.clone(), state.subscribe());
+        connections.spawn(async move {
+            let is_whole = *state.borrow_and_update() == State::Whole;
+            if is_whole && let Ok(mut server) = TcpStream::connect(&address).await {
+                tokio::select! {
+                    _ = tokio::io::copy_bidirectional(&mut client, &mut server) => return,
+                    _ = state.changed() => {}
+                }
+            }
+            // Silence keeps the connection open; it ends afterwards, as it would after a partition.
+            state.wait_for(|now| *now != State::Silent).await.ok();
+        });
+    }
+}

@@ -1,0 +1,146 @@
+//! What a call leaves in the store, however it ended.
+
+use serde_json::json;
+use store::usage_events::Recorded;
+use testkit::fake_engine::Script;
+
+use crate::app::{CHAT, EMBEDDING, PATIENCE, TestApp, chat, stream};
+
+/// `status code certainty prompt+completion(cached) cost-in-nano-dollars`
+fn line(event: &Recorded) -> String {
+    let Recorded { status, code, certainty, tokens, cost, .. } = event;
+    let code = if code.is_empty() { "-" } else { code };
+    format!("{status} {code} {certainty} {}+{}({}) {}", tokens.prompt, tokens.completion, tokens.cached, cost.nanos())
+}
+
+/// The one event of one call.
+async fn event_of(app: &TestApp) -> Recorded {
+    app.usage(1).await.remove(0)
+}
+
+#[tokio::test]
+async fn a_served_call_is_counted_exactly_and_priced() {
+    let app = TestApp::start().await;
+    app.engine().push(Script { prompt_tokens: 100, cached_tokens: Some(40), ..Script::default() });
+    let answer = app.chat("hi").await;
+    let event = event_of(&app).await;
+    assert_eq!(line(&event), "200 - exact 100+3(40) 92000");
+    assert_eq!(Some(event.request.as_str()), answer.header("x-request-id"));
+    assert_eq!((event.model.as_str(), event.replica.as_str(), event.streamed), (CHAT, "acme/tiny#1", false));
+    assert!(event.first_byte_micros.unwrap() <= event.duration_micros);
+}
+
+#[tokio::test]
+async fn a_stream_is_counted_whether_the_client_asked_for_usage_or_not() {
+    let app = TestApp::start().await;
+    app.events(Script { chunks: 5, ..Script::default() }, stream("hi")).await;
+    let event = event_of(&app).await;
+    assert_eq!(line(&event), "200 - exact 10+5(0) 30000");
+    assert!(event.streamed);
+}
+
+#[tokio::test]
+async fn embeddings_are_counted() {
+    let app = TestApp::start().await;
+    app.embed(json!({"model": EMBEDDING, "input": "hi"})).await;
+    assert_eq!(line(&event_of(&app).await), "200 - exact 10+0(0) 200");
+}
+
+#[tokio::test]
+async fn without_the_engines_word_tokens_are_estimated() {
+    let app = TestApp::start().await;
+    app.engine().push(Script { no_usage: true, chunks: 4, ..Script::default() });
+    app.chat("hi").await;
+    let event = event_of(&app).await;
+    assert_eq!((event.certainty.as_str(), event.status), ("estimated", 200));
+    assert!(event.tokens.prompt > 0 && event.tokens.completion > 0 && event.cost.nanos() > 0);
+}
+
+#[tokio::test]
+async fn a_broken_stream_is_counted_up_to_where_it_broke() {
+    let cut = Script { chunks: 9, cut_after: Some(4), ..Script::default() };
+    let app = TestApp::start().await;
+    app.events(cut.clone(), stream("hi")).await;
+    assert_eq!(line(&event_of(&app).await), "200 bad_gateway exact 10+4(0) 26000");
+
+    let app = TestApp::setup().upstream("continuous_usage = false").start().await;
+    app.events(cut, stream("hi")).await;
+    let event = event_of(&app).await;
+    assert_eq!((event.certainty.as_str(), event.tokens.completion), ("estimated", 4));
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_pays_for_what_was_generated_until_then() {
+    let app = TestApp::start().await;
+    app.engine().push(Script { chunks: 9, stall_after: Some(3), ..Script::default() });
+    let mut opened = app.open_stream(stream("hi")).await;
+    for _ in 0..4 {
+        opened.next_event().await.unwrap();
+    }
+    drop(opened);
+    assert_eq!(line(&event_of(&app).await), "499 client_gone exact 10+3(0) 22000");
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_before_anything_came_pays_nothing() {
+    let app = TestApp::start().await;
+    app.engine().script(Script { delay_ms: 60_000, ..Script::default() });
+    let client = app.client();
+    let body = bytes::Bytes::from(chat("hi").to_string());
+    tokio::select! {
+        answer = client.try_send(http::Method::POST, "/chat/completions", body) => panic!("{answer:?}"),
+        arrived = app.engine().wait_for_calls(1, PATIENCE) => assert!(arrived),
+    }
+    assert_eq!(line(&event_of(&app).await), "499 client_gone void 0+0(0) 0");
+}
+
+#[tokio::test]
+async fn failed_calls_are_remembered_and_cost_nothing() {
+    let app = TestApp::setup().edge("first_byte_timeout = \"200ms\"").start().await;
+    for script in [
+        Script { status: Some(500), ..Script::default() },
+        Script { status: Some(422), ..Script::default() },
+        Script { delay_ms: 60_000, ..Script::default() },
+    ] {
+        app.engine().push(script);
+        app.chat("hi").await;
+    }
+    let mut lines: Vec<String> = app.usage(3).await.iter().map(line).collect();
+    lines.sort_unstable();
+    assert_eq!(
+        lines,
+        ["408 upstream_timeout void 0+0(0) 0", "422 invalid_value void 0+0(0) 0", "502 bad_gateway void 0+0(0) 0"]
+    );
+}
+
+#[tokio::test]
+async fn a_call_that_was_tried_elsewhere_is_one_event() {
+    let app = TestApp::setup().engines(2).start().await;
+    app.engines[0].script(Script { status: Some(500), ..Script::default() });
+    for index in 0..10 {
+        assert_eq!(app.chat(&format!("{index}")).await.status_line(), "200 OK");
+    }
+    let events = app.usage(10).await;
+    assert!(events.iter().all(|event| event.replica == "acme/tiny#2" && event.status == 200));
+}
+
+#[tokio::test]
+async fn calls_that_reached_no_engine_leave_no_event() {
+    let app = TestApp::start().await;
+    app.client().get("/models").await;
+    app.client().get("/nothing").await;
+    app.ask(json!({"model": "none", "messages": []})).await;
+    app.ask(json!({"model": CHAT})).await;
+    app.stranger().post_json("/chat/completions", chat("hi")).await;
+    app.chat("hi").await;
+    assert_eq!(line(&event_of(&app).await), "200 - exact 10+3(0) 22000");
+}
+
+#[tokio::test]
+async fn a_key_knows_when_it_was_last_used() {
+    let app = TestApp::start().await;
+    app.chat("hi").await;
+    app.usage(1).await;
+    let keys = app.admin(&format!("keys list --workspace {}", app.workspace()));
+    assert!(keys["data"][0]["lastUsedAt"].is_string(), "{keys}");
+}

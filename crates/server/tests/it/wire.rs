@@ -1,0 +1,138 @@
+//! One connection with exact bytes on it, for what a polite client would never send.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde_json::Value;
+use testkit::http::connect;
+use testkit::http::framing::{Framing, header};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::app::{PATIENCE, TestApp};
+
+/// How long a server that has something to say may take to say it.
+const SILENCE: Duration = Duration::from_millis(300);
+
+pub(crate) struct Wire {
+    stream: TcpStream,
+    /// What came after the last answer.
+    unread: Vec<u8>,
+}
+
+/// One answer as it came.
+pub(crate) struct WireAnswer {
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
+    pub(crate) status: u16,
+}
+
+impl WireAnswer {
+    pub(crate) fn status_line(&self) -> &str {
+        self.head.lines().next().unwrap_or_default()
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        header(self.head.as_bytes(), name)
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or(Value::Null)
+    }
+
+    /// `status code` of an error in the envelope.
+    pub(crate) fn refusal(&self) -> String {
+        format!("{} {}", self.status, self.json()["error"]["code"].as_str().unwrap_or_default())
+    }
+}
+
+impl Wire {
+    pub(crate) async fn open(address: SocketAddr) -> Self {
+        Self { stream: connect(address).await, unread: Vec::new() }
+    }
+
+    pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        self.stream.write_all(bytes.as_ref()).await.unwrap();
+    }
+
+    /// As much as the other side takes before it closes.
+    pub(crate) async fn send_what_is_taken(&mut self, bytes: &[u8]) {
+        let _ = self.stream.write_all(bytes).await;
+    }
+
+    /// The next answer to its end, which may be that of the connection.
+    pub(crate) async fn answer(&mut self) -> WireAnswer {
+        self.read(|_| false).await
+    }
+
+    /// The next answer, which has a length and no body.
+    pub(crate) async fn answer_without_body(&mut self) -> WireAnswer {
+        self.read(|framing| framing.status() != 0).await
+    }
+
+    async fn read(&mut self, enough: impl Fn(&Framing) -> bool) -> WireAnswer {
+        let mut framing = Framing::default();
+        let mut body = Vec::new();
+        loop {
+            let fed = framing.feed(&self.unread, |part| body.extend_from_slice(part)).unwrap();
+            self.unread.drain(..fed);
+            if framing.is_done() || enough(&framing) {
+                break;
+            }
+            if self.receive().await == 0 {
+                assert!(framing.ends_with_connection(), "closed in the middle of {framing:?}");
+                break;
+            }
+        }
+        let head = String::from_utf8_lossy(framing.head()).into_owned();
+        WireAnswer { head, body, status: framing.status() }
+    }
+
+    async fn receive(&mut self) -> usize {
+        let mut buffer = vec![0; 64 * 1024];
+        let read = timeout(PATIENCE, self.stream.read(&mut buffer)).await.expect("an answer comes in time");
+        let count = read.unwrap_or(0);
+        self.unread.extend_from_slice(&buffer[..count]);
+        count
+    }
+
+    /// Reads until these bytes have come, which stay for the next answer.
+    pub(crate) async fn wait_for(&mut self, wanted: &str) {
+        while !String::from_utf8_lossy(&self.unread).contains(wanted) {
+            assert_ne!(self.receive().await, 0, "closed before {wanted}");
+        }
+    }
+
+    /// Nothing comes and nothing closes for a while.
+    pub(crate) async fn is_silent(&mut self) -> bool {
+        self.unread.is_empty() && timeout(SILENCE, self.receive()).await.is_err()
+    }
+
+    /// The other side has closed, or does so in time.
+    pub(crate) async fn is_closed(&mut self) -> bool {
+        self.receive().await == 0
+    }
+}
+
+/// `POST /v1/chat/completions` with the first key, these further header lines, and a body of known length.
+pub(crate) fn post(app: &TestApp, headers: &str, body: impl AsRef<[u8]>) -> Vec<u8> {
+    let body = body.as_ref();
+    let length = format!("content-length: {}\r\n{headers}", body.len());
+    [post_head(app, &length).as_bytes(), body].concat()
+}
+
+/// Its head alone, with these header lines.
+pub(crate) fn post_head(app: &TestApp, headers: &str) -> String {
+    let key = &app.key;
+    format!("POST /v1/chat/completions HTTP/1.1\r\nhost: test\r\nauthorization: Bearer {key}\r\n{headers}\r\n")
+}
+
+/// `GET` of a path with the first key.
+pub(crate) fn get(app: &TestApp, path: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nhost: test\r\nauthorization: Bearer {}\r\n\r\n", app.key)
+}

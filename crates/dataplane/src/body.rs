@@ -12,7 +12,7 @@ use http_body::{Body, Frame, SizeHint};
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub enum AnswerBody {
     Whole { bytes: Option<Bytes>, tap: UsageTap },
@@ -79,8 +79,11 @@ impl StreamBody {
         Self { first: Some(first), broken, exchange: Some(exchange), stream, served: None }
     }
 
-    pub(crate) fn begin(&mut self, lease: Lease, tap: UsageTap, dress: fn(&Refusal) -> Bytes) {
+    pub(crate) fn begin(&mut self, lease: Lease, tap: UsageTap, dress: fn(&Refusal) -> Bytes, idle: Duration) {
         self.served = Some(Served { lease, tap, dress });
+        if let Some(exchange) = &mut self.exchange {
+            exchange.limit_silence(idle);
+        }
         if self.stream.is_done() {
             self.settle(Outcome::Served);
         }

@@ -20,15 +20,16 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
 /// How often the store is asked for changes where it cannot tell of them.
-const POLL: Duration = Duration::from_millis(300);
+const POLL: Duration = Duration::from_millis(400);
 /// How long known keys are served while the store is away.
 const TRUST: Duration = Duration::from_secs(300);
 const REFUSED_TIME: Duration = Duration::from_secs(1);
 const MAX_REFUSED: usize = 10_000;
 const SHARDS: usize = 16;
 const MAX_KNOWN_PER_SHARD: usize = 65_536;
-/// Questions to the store at one time.
+/// Questions to the store at one time, and how long a further one waits for its turn.
 const MAX_LOOKUPS: usize = 16;
+const TURN: Duration = Duration::from_secs(3);
 const RETRY: Duration = Duration::from_millis(250);
 
 /// Why nobody is known to be calling.
@@ -36,8 +37,8 @@ const RETRY: Duration = Duration::from_millis(250);
 pub enum Unidentified {
     /// The credential is no good; the cause is for our log.
     BadKey(&'static str),
-    /// The store could not be asked.
-    StoreUnavailable(StoreError),
+    /// The store could not be asked; the cause is for our log.
+    StoreUnavailable(String),
 }
 
 /// A credential that was refused, when and why.
@@ -102,7 +103,9 @@ impl KeyDirectory {
         if let Some(cause) = self.refused_before(segment, hash) {
             return Err(Unidentified::BadKey(cause));
         }
-        let _place = self.lookups.acquire().await.expect("the semaphore is never closed");
+        let Ok(_place) = tokio::time::timeout(TURN, self.lookups.acquire()).await else {
+            return Err(Unidentified::StoreUnavailable("too many look-ups wait for the store".into()));
+        };
         // Others may have asked the same while this one waited.
         if let Some(caller) = self.remembered(segment, hash, now) {
             return Ok(caller);
@@ -110,7 +113,8 @@ impl KeyDirectory {
         let generation = self.generation.load(Ordering::Acquire);
         let store = self.store.clone();
         let lookup = self.background.spawn(async move { api_keys::by_segment(&store, segment, now).await });
-        let found = lookup.await.expect("a look-up does not panic").map_err(Unidentified::StoreUnavailable)?;
+        let found = lookup.await.expect("a look-up does not panic");
+        let found = found.map_err(|error| Unidentified::StoreUnavailable(format!("{error:?}")))?;
         match judge(found.as_ref(), hash, now) {
             Ok(key) => {
                 let caller = caller_of(key);

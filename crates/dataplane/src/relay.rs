@@ -9,7 +9,6 @@ use crate::body::{AnswerBody, StreamBody};
 use crate::probe::{Ask, Streaming};
 use crate::refusal::{Refusal, Rejection};
 use crate::resolve::Target;
-use crate::upstream::exchange::{Broken, CollectError};
 use crate::upstream::link::Unlinked;
 use crate::upstream::{Exchange, Outgoing};
 use crate::{Answer, Call, Dataplane, Form};
@@ -73,10 +72,11 @@ impl Dataplane {
         _permit: Permit,
     ) -> Result<Answer, (Refusal, Call)> {
         let mut tried_elsewhere = false;
+        let mut may_resend = true;
         loop {
             call.tap.note(|record| record.replica = Some(Arc::clone(lease.replica())));
-            let failure = match self.attempt(lease.replica(), &call).await {
-                Ok(brought) => return Ok(hand_over(brought, lease, call)),
+            let failure = match self.attempt(lease.replica(), &call, &mut may_resend).await {
+                Ok(brought) => return Ok(self.hand_over(brought, lease, call)),
                 Err(failure) => failure,
             };
             judge(lease.replica(), &failure);
@@ -99,16 +99,16 @@ impl Dataplane {
     }
 
     /// One replica, one try.
-    async fn attempt(&self, replica: &Arc<Replica>, call: &Call) -> Result<Brought, Failure> {
+    async fn attempt(&self, replica: &Arc<Replica>, call: &Call, may_resend: &mut bool) -> Result<Brought, Failure> {
         let limit = self.timeouts.first_byte;
-        tokio::time::timeout(limit, Box::pin(self.exchange(replica, call))).await.unwrap_or_else(|_| {
+        tokio::time::timeout(limit, Box::pin(self.exchange(replica, call, may_resend))).await.unwrap_or_else(|_| {
             replica.failed(Instant::now());
             Err(Failure::Final(Refusal::UpstreamTimeout { limit }))
         })
     }
 
-    async fn exchange(&self, replica: &Arc<Replica>, call: &Call) -> Result<Brought, Failure> {
-        let exchange = self.send(replica, call).await?;
+    async fn exchange(&self, replica: &Arc<Replica>, call: &Call, may_resend: &mut bool) -> Result<Brought, Failure> {
+        let exchange = self.send(replica, call, may_resend).await?;
         match &call.probe.ask {
             Ask::Chat { streaming: Some(streaming) } => open_stream(exchange, streaming, call).await,
             Ask::Chat { streaming: None } | Ask::Embeddings { .. } => bring_whole(exchange, call).await,
@@ -116,34 +116,47 @@ impl Dataplane {
     }
 
     /// Sends the request and waits for a good head.
-    async fn send(&self, replica: &Arc<Replica>, call: &Call) -> Result<Exchange, Failure> {
+    async fn send(&self, replica: &Arc<Replica>, call: &Call, may_resend: &mut bool) -> Result<Exchange, Failure> {
         let pieces = pieces(replica, call);
         let mut link = self.links.take(replica).await.map_err(unlinked)?;
         let mut sent = link.send(request(replica, call, pieces.clone())).await;
-        if sent.is_err() && link.used {
-            // The replica closed an idle connection just as it was taken: that says nothing about the replica.
+        if sent.is_err() && link.used && std::mem::take(may_resend) {
+            // As a rule the replica closed an idle connection just as it was taken, which says nothing about it.
             link = self.links.open(replica).await.map_err(unlinked)?;
             sent = link.send(request(replica, call, pieces)).await;
         }
         let (head, body) = sent.map_err(|error| Failure::Bad(format!("no answer: {error}")))?.into_parts();
-        let mut exchange = Exchange::new(link, body, Arc::clone(&self.links), Arc::clone(replica), self.timeouts.idle);
+        let mut exchange = Exchange::new(link, body, Arc::clone(&self.links), Arc::clone(replica));
         if head.status != StatusCode::OK {
             let body = exchange.collect(MAX_ERROR_BYTES).await.unwrap_or_default();
             return Err(refused(head.status, &head.headers, &body));
         }
-        let is_stream = media_type(&head.headers) == "text/event-stream";
+        let is_stream = media_type(&head.headers).eq_ignore_ascii_case("text/event-stream");
         if call.probe.is_stream() != is_stream || head.headers.contains_key(header::CONTENT_ENCODING) {
             return Err(Failure::Bad(format!("an answer of type {}", media_type(&head.headers))));
         }
         Ok(exchange)
     }
+
+    fn hand_over(&self, brought: Brought, lease: Lease, mut call: Call) -> Answer {
+        call.tap.first_byte();
+        lease.replica().succeeded();
+        match brought {
+            Brought::Whole(bytes, meter) => {
+                call.tap.meter(&meter);
+                Answer { form: Form::Json, body: AnswerBody::whole(bytes, call.tap) }
+            }
+            Brought::Stream(mut stream) => {
+                call.tap.note(|record| record.streamed = true);
+                stream.begin(lease, call.tap, call.dress, self.timeouts.idle);
+                Answer { form: Form::EventStream, body: AnswerBody::Stream(stream) }
+            }
+        }
+    }
 }
 
 async fn bring_whole(mut exchange: Exchange, call: &Call) -> Result<Brought, Failure> {
-    let whole = exchange.collect(MAX_ANSWER_BYTES).await.map_err(|error| match error {
-        CollectError::Broken(Broken::Stalled(limit)) => Failure::Final(Refusal::UpstreamTimeout { limit }),
-        other => Failure::Bad(other.to_string()),
-    })?;
+    let whole = exchange.collect(MAX_ANSWER_BYTES).await.map_err(|error| Failure::Bad(error.to_string()))?;
     let mut meter = Meter::new(call.probe.prompt_bytes());
     let model = &call.probe.model;
     let put_right = match call.probe.ask {
@@ -161,9 +174,6 @@ async fn open_stream(mut exchange: Exchange, streaming: &Streaming, call: &Call)
     loop {
         let written = match exchange.data().await {
             Some(Ok(data)) => stream.pass(data),
-            Some(Err(Broken::Stalled(limit))) => {
-                return Err(Failure::Final(Refusal::UpstreamTimeout { limit }));
-            }
             Some(Err(error)) => return Err(Failure::Bad(error.to_string())),
             None => stream.end(),
         };
@@ -178,22 +188,6 @@ async fn open_stream(mut exchange: Exchange, streaming: &Streaming, call: &Call)
             }
             Some(error) => return Err(nonsense(error)),
             None => {}
-        }
-    }
-}
-
-fn hand_over(brought: Brought, lease: Lease, mut call: Call) -> Answer {
-    call.tap.first_byte();
-    lease.replica().succeeded();
-    match brought {
-        Brought::Whole(bytes, meter) => {
-            call.tap.meter(&meter);
-            Answer { form: Form::Json, body: AnswerBody::whole(bytes, call.tap) }
-        }
-        Brought::Stream(mut stream) => {
-            call.tap.note(|record| record.streamed = true);
-            stream.begin(lease, call.tap, call.dress);
-            Answer { form: Form::EventStream, body: AnswerBody::Stream(stream) }
         }
     }
 }

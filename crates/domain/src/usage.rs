@@ -1,9 +1,11 @@
 //! What a served call used: the event that is remembered, billed and counted.
 
-use crate::ids::{KeyId, OrganizationId, RequestId, UserId, WorkspaceId};
+use crate::caller::Caller;
+use crate::ids::{KeyId, RequestId, UserId};
 use crate::model::ModelId;
 use crate::money::{NanoUsd, Price};
 use crate::time::Timestamp;
+use std::sync::Arc;
 
 /// Tokens of one call. `cached` is a part of `prompt`, not an addition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -51,11 +53,9 @@ pub enum Actor {
 #[derive(Debug, Clone)]
 pub struct UsageEvent {
     pub request: RequestId,
-    pub organization: OrganizationId,
-    pub workspace: WorkspaceId,
-    pub actor: Actor,
+    pub caller: Arc<Caller>,
     pub model: ModelId,
-    pub replica: Box<str>,
+    pub replica: Arc<str>,
     pub streamed: bool,
     /// The status the client saw, and the error code if there was one.
     pub status: u16,

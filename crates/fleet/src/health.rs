@@ -4,7 +4,7 @@
 //! have none. The loop looks at the whole table each round, so a reload needs no word to it.
 
 use crate::connect::Connector;
-use crate::replica::{Health, Replica};
+use crate::replica::{Health, Replica, ReplicaId};
 use crate::routes::Routes;
 use bytes::Bytes;
 use http::{Request, StatusCode};
@@ -50,11 +50,11 @@ struct Watched {
 
 /// Probes every replica of the table, for ever.
 pub async fn watch(routes: Routes, connector: Connector) {
-    let mut watched: HashMap<usize, Watched> = HashMap::new();
+    let mut watched: HashMap<ReplicaId, Watched> = HashMap::new();
     let mut probes = JoinSet::new();
     loop {
-        let present: HashMap<usize, Arc<Replica>> =
-            routes.table().replicas().map(|(_, replica)| (identity(replica), Arc::clone(replica))).collect();
+        let present: HashMap<ReplicaId, Arc<Replica>> =
+            routes.table().replicas().map(|(_, replica)| (replica.id, Arc::clone(replica))).collect();
         watched.retain(|replica, _| present.contains_key(replica));
         for (key, replica) in present {
             let state = watched.entry(key).or_default();
@@ -72,7 +72,7 @@ pub async fn watch(routes: Routes, connector: Connector) {
             tokio::select! {
                 () = &mut pause => break,
                 Some(Ok((finding, replica))) = probes.join_next() => {
-                    if let Some(state) = watched.get_mut(&identity(&replica)) {
+                    if let Some(state) = watched.get_mut(&replica.id) {
                         state.asking = false;
                         note(&replica, state, finding);
                     }
@@ -80,11 +80,6 @@ pub async fn watch(routes: Routes, connector: Connector) {
             }
         }
     }
-}
-
-/// A replica is the same one as long as the table keeps it.
-fn identity(replica: &Arc<Replica>) -> usize {
-    Arc::as_ptr(replica).addr()
 }
 
 fn note(replica: &Replica, state: &mut Watched, finding: Finding) {

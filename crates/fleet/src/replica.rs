@@ -4,8 +4,8 @@ use crate::breaker::Breaker;
 use domain::model::Upstream;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::uri::{Authority, PathAndQuery, Scheme};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 /// Where a replica listens.
@@ -50,10 +50,22 @@ pub enum Health {
     Down,
 }
 
+/// What tells a replica from every other one that this process has known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ReplicaId(u64);
+
+impl ReplicaId {
+    fn next() -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        Self(COUNT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
 #[derive(Debug)]
 pub struct Replica {
+    pub id: ReplicaId,
     /// Shown in records of usage, in metrics and in logs.
-    pub name: Box<str>,
+    pub name: Arc<str>,
     pub address: Address,
     pub upstream: Upstream,
     /// What every request to it looks like.
@@ -95,6 +107,7 @@ impl Replica {
     pub fn new(name: &str, upstream: Upstream) -> Result<Self, BadAddress> {
         let address = Address::parse(&upstream.url)?;
         Ok(Self {
+            id: ReplicaId::next(),
             name: name.into(),
             template: Template::new(&address, &upstream)?,
             address,

@@ -47,14 +47,14 @@ pub async fn insert_batch(tx: &mut Tx, events: &[UsageEvent]) -> Result<u64, Sto
         let text = AssertSqlSafe(insert_text(tx.engine(), piece.len()));
         let mut insert = sqlx::query(text).persistent(piece.len() == ROWS_AT_ONCE);
         for event in piece {
-            let (key, user) = match &event.actor {
+            let (key, user) = match &event.caller.actor {
                 Actor::Key(key) => (Some(key.as_str()), None),
                 Actor::User(user) => (None, Some(user.as_str())),
             };
             insert = insert
                 .bind(event.request.as_str())
-                .bind(event.organization.as_str())
-                .bind(event.workspace.as_str())
+                .bind(event.caller.organization.as_str())
+                .bind(event.caller.workspace.as_str())
                 .bind(key)
                 .bind(user)
                 .bind(event.model.as_str())
@@ -152,6 +152,7 @@ mod tests {
     #[test]
     fn the_columns_are_counted_right() {
         assert_eq!(COLUMNS.split(',').count(), COLUMN_COUNT);
-        assert!(insert_text(2).contains("$21), ($22, "));
+        assert!(insert_text(Engine::Postgres, 2).contains("$21), ($22, "));
+        assert_eq!(insert_text(Engine::Sqlite, 2).matches('?').count(), 2 * COLUMN_COUNT);
     }
 }

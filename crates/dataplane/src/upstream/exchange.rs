@@ -22,7 +22,8 @@ pub struct Exchange {
     body: Incoming,
     links: Arc<Links>,
     replica: Arc<Replica>,
-    patience: Patience,
+    /// None until the first event has come: how long that may take is another limit's business.
+    patience: Option<Patience>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -34,12 +35,13 @@ pub enum Broken {
 }
 
 impl Exchange {
-    pub fn new(link: Link, body: Incoming, links: Arc<Links>, replica: Arc<Replica>, idle_timeout: Duration) -> Self {
-        Self { link: Some(link), body, links, replica, patience: Patience::new(idle_timeout) }
+    pub fn new(link: Link, body: Incoming, links: Arc<Links>, replica: Arc<Replica>) -> Self {
+        Self { link: Some(link), body, links, replica, patience: None }
     }
 
-    pub fn replica(&self) -> &Arc<Replica> {
-        &self.replica
+    /// From now on, silence for longer than `limit` breaks the answer off.
+    pub fn limit_silence(&mut self, limit: Duration) {
+        self.patience = Some(Patience::new(limit));
     }
 
     pub fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
@@ -55,7 +57,10 @@ impl Exchange {
             };
             match polled {
                 Poll::Pending => {
-                    return self.patience.poll(cx).map(|limit| Some(Err(Broken::Stalled(limit))));
+                    return match &mut self.patience {
+                        Some(patience) => patience.poll(cx).map(|limit| Some(Err(Broken::Stalled(limit)))),
+                        None => Poll::Pending,
+                    };
                 }
                 Poll::Ready(None) => {
                     self.give_back(cx);
@@ -63,7 +68,9 @@ impl Exchange {
                 }
                 Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(error.into()))),
                 Poll::Ready(Some(Ok(frame))) => {
-                    self.patience.restart();
+                    if let Some(patience) = &mut self.patience {
+                        patience.restart();
+                    }
                     if let Ok(data) = frame.into_data() {
                         return Poll::Ready(Some(Ok(data)));
                     }

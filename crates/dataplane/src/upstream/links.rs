@@ -1,7 +1,8 @@
 //! Idle connections, kept for the next call. Each runtime has its own: nothing is shared between cores.
 
 use super::link::{Link, Unlinked};
-use fleet::{Connector, Replica};
+use fleet::Connector;
+use fleet::replica::{Replica, ReplicaId};
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +17,7 @@ const MAX_IDLE_TIME: Duration = Duration::from_secs(60);
 #[derive(Default)]
 pub struct Links {
     connector: Connector,
-    idle: Mutex<HashMap<usize, Vec<Link>>>,
+    idle: Mutex<HashMap<ReplicaId, Vec<Link>>>,
 }
 
 impl Links {
@@ -43,7 +44,7 @@ impl Links {
         link.used = true;
         link.idle_since = Instant::now();
         let mut idle = self.idle();
-        let links = idle.entry(identity(replica)).or_default();
+        let links = idle.entry(replica.id).or_default();
         if links.len() < MAX_IDLE {
             links.push(link);
         }
@@ -58,15 +59,10 @@ impl Links {
     }
 
     fn pop(&self, replica: &Arc<Replica>) -> Option<Link> {
-        self.idle().get_mut(&identity(replica))?.pop()
+        self.idle().get_mut(&replica.id)?.pop()
     }
 
-    fn idle(&self) -> MutexGuard<'_, HashMap<usize, Vec<Link>>> {
+    fn idle(&self) -> MutexGuard<'_, HashMap<ReplicaId, Vec<Link>>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Where the replica is in memory: links die with their replica's entry, and are swept within a minute.
-fn identity(replica: &Arc<Replica>) -> usize {
-    Arc::as_ptr(replica).addr()
 }

@@ -34,6 +34,8 @@ pub(crate) enum Unread {
 /// How much is read of a body that nobody wants, so that the client gets to read the answer.
 const DISCARD_BYTES: usize = 32 << 20;
 const DISCARD_TIME: Duration = Duration::from_secs(2);
+/// A client that is silent for so long is not sending any more.
+const DISCARD_PAUSE: Duration = Duration::from_millis(100);
 
 impl BodyBounds {
     /// The whole body, unpacked.
@@ -115,7 +117,7 @@ pub(crate) async fn discard(headers: &HeaderMap, mut body: Incoming) {
     }
     let read = async {
         let mut left = DISCARD_BYTES;
-        while let Ok(Some(piece)) = next_piece(&mut body).await {
+        while let Ok(Ok(Some(piece))) = tokio::time::timeout(DISCARD_PAUSE, next_piece(&mut body)).await {
             left = left.saturating_sub(piece.len());
             if left == 0 {
                 break;

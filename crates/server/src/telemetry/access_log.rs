@@ -4,6 +4,7 @@
 //! and no secret is in them.
 
 use dataplane::usage_tap::{Outcome, Record};
+use domain::Timestamp;
 use domain::usage::Actor;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -15,16 +16,25 @@ const FLUSH_EVERY: Duration = Duration::from_millis(100);
 /// Lines that wait while standard output is blocked; past this they are counted instead.
 const MAX_WAITING: usize = 16 << 20;
 
+/// Lines that wait, and the second that the last of them was written in.
+#[derive(Default)]
+struct Waiting {
+    lines: String,
+    second: i64,
+    /// `2026-01-30T22:59:00`
+    stamp: String,
+}
+
 #[derive(Default)]
 pub(crate) struct AccessLog {
-    waiting: Mutex<String>,
+    waiting: Mutex<Waiting>,
     lost: AtomicU64,
 }
 
 impl AccessLog {
     pub(crate) fn write(&self, record: &Record) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        if waiting.len() > MAX_WAITING {
+        if waiting.lines.len() > MAX_WAITING {
             self.lost.fetch_add(1, Ordering::Relaxed);
             return;
         }
@@ -42,7 +52,7 @@ impl AccessLog {
     }
 
     pub(crate) async fn flush(&self) {
-        let lines = std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+        let lines = std::mem::take(&mut self.waiting.lock().unwrap_or_else(PoisonError::into_inner).lines);
         if !lines.is_empty() {
             let written = tokio::task::spawn_blocking(move || std::io::stdout().write_all(lines.as_bytes())).await;
             if !matches!(written, Ok(Ok(()))) {
@@ -67,53 +77,79 @@ pub(crate) fn status_of(outcome: Outcome) -> (u16, &'static str) {
     }
 }
 
-fn write_line(line: &mut String, record: &Record) {
+impl Waiting {
+    /// The date is worked out once in a second.
+    fn write_time(&mut self, at: Timestamp) {
+        if self.second != at.seconds() || self.stamp.is_empty() {
+            self.second = at.seconds();
+            self.stamp = at.to_string();
+            self.stamp.truncate("2026-01-30T22:59:00".len());
+        }
+        self.lines.push_str("{\"time\":\"");
+        self.lines.push_str(&self.stamp);
+        let millis = at.millis().rem_euclid(1000);
+        let _ = write!(self.lines, ".{millis:03}Z\"");
+    }
+}
+
+fn write_line(waiting: &mut Waiting, record: &Record) {
     let (status, code) = status_of(record.outcome);
-    let _ = write!(
-        line,
-        "{{\"time\":\"{}\",\"request\":\"{}\",\"route\":\"{}\"",
-        record.started_at, record.request, record.route
-    );
+    waiting.write_time(record.started_at);
+    let line = &mut waiting.lines;
+    plain(line, "request", record.request.as_str());
+    plain(line, "route", record.route);
     if let Some(client) = &record.client_request {
-        member(line, "client_request", client);
+        quoted(line, "client_request", client);
     }
     if let Some(caller) = &record.caller {
-        let _ = write!(line, ",\"workspace\":\"{}\"", caller.workspace);
-        let _ = match &caller.actor {
-            Actor::Key(key) => write!(line, ",\"key\":\"{key}\""),
-            Actor::User(user) => write!(line, ",\"user\":\"{user}\""),
-        };
+        plain(line, "workspace", caller.workspace.as_str());
+        match &caller.actor {
+            Actor::Key(key) => plain(line, "key", key.as_str()),
+            Actor::User(user) => plain(line, "user", user.as_str()),
+        }
     }
     if let Some(route) = &record.model {
-        let _ = write!(line, ",\"model\":\"{}\"", route.model.id);
+        plain(line, "model", route.model.id.as_str());
     }
     if let Some(replica) = &record.replica {
-        member(line, "replica", &replica.name);
+        plain(line, "replica", &replica.name);
     }
-    let _ = write!(line, ",\"status\":{status},\"code\":\"{code}\"");
+    number(line, "status", u128::from(status));
+    plain(line, "code", code);
     if record.replica.is_some() {
-        let _ = write!(
-            line,
-            ",\"stream\":{},\"prompt_tokens\":{},\"completion_tokens\":{},\"cached_tokens\":{},\"certainty\":\"{}\"",
-            record.streamed,
-            record.tokens.prompt,
-            record.tokens.completion,
-            record.tokens.cached,
-            record.certainty.as_str()
-        );
+        line.push_str(if record.streamed { ",\"stream\":true" } else { ",\"stream\":false" });
+        number(line, "prompt_tokens", u128::from(record.tokens.prompt));
+        number(line, "completion_tokens", u128::from(record.tokens.completion));
+        number(line, "cached_tokens", u128::from(record.tokens.cached));
+        plain(line, "certainty", record.certainty.as_str());
     }
     if let Some(first_byte) = record.first_byte {
-        let _ = write!(line, ",\"first_byte_us\":{}", first_byte.as_micros());
+        number(line, "first_byte_us", first_byte.as_micros());
     }
-    let _ = write!(line, ",\"duration_us\":{}", record.duration.as_micros());
+    number(line, "duration_us", record.duration.as_micros());
     if let Some(cause) = &record.cause {
-        member(line, "cause", cause);
+        quoted(line, "cause", cause);
     }
     line.push_str("}\n");
 }
 
+/// A member whose value is made of letters that need no escape.
+fn plain(line: &mut String, name: &str, value: &str) {
+    for piece in [",\"", name, "\":\"", value, "\""] {
+        line.push_str(piece);
+    }
+}
+
 /// A member whose value came from outside.
-fn member(line: &mut String, name: &str, value: &str) {
-    let quoted = dataplane::json::quote(value);
-    let _ = write!(line, ",\"{name}\":{}", String::from_utf8_lossy(&quoted));
+fn quoted(line: &mut String, name: &str, value: &str) {
+    for piece in [",\"", name, "\":", &String::from_utf8_lossy(&dataplane::json::quote(value))] {
+        line.push_str(piece);
+    }
+}
+
+fn number(line: &mut String, name: &str, value: u128) {
+    for piece in [",\"", name, "\":"] {
+        line.push_str(piece);
+    }
+    let _ = write!(line, "{value}");
 }

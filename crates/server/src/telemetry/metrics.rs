@@ -2,7 +2,7 @@
 
 use super::access_log::status_of;
 use crate::node::NodeState;
-use dataplane::usage_tap::Record;
+use dataplane::usage_tap::{Outcome, Record};
 use fleet::Routes;
 use fleet::replica::Health;
 use prometheus_client::encoding::text::encode;
@@ -12,8 +12,9 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
+use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct ModelLabel(Option<domain::ModelId>);
@@ -51,8 +52,19 @@ struct ReplicaLabels {
 
 type Durations = Family<OfModel, Histogram, fn() -> Histogram>;
 
+/// The numbers of one model that every served call moves, found with one look-up.
+struct Served {
+    requests: Counter,
+    prompt: Counter,
+    completion: Counter,
+    cached: Counter,
+    duration: Histogram,
+    first_byte: Histogram,
+}
+
 pub(crate) struct Metrics {
     registry: Registry,
+    served: RwLock<HashMap<(&'static str, domain::ModelId), Arc<Served>>>,
     requests: Family<RequestLabels, Counter>,
     tokens: Family<TokenLabels, Counter>,
     duration: Durations,
@@ -70,6 +82,7 @@ impl Metrics {
     pub(crate) fn new(routes: Routes, node: Arc<NodeState>) -> Self {
         let mut metrics = Self {
             registry: Registry::with_prefix("forebay"),
+            served: RwLock::default(),
             requests: Family::default(),
             tokens: Family::default(),
             duration: Family::new_with_constructor(durations),
@@ -100,27 +113,54 @@ impl Metrics {
     }
 
     pub(crate) fn count(&self, record: &Record) {
-        let (status, code) = status_of(record.outcome);
-        let model = ModelLabel(record.model.as_ref().map(|route| route.model.id.clone()));
-        let labels = RequestLabels { route: record.route, model: model.clone(), status: u32::from(status), code };
-        self.requests.get_or_create(&labels).inc();
-        if record.replica.is_none() {
-            return;
-        }
-        for (kind, count) in [
-            ("prompt", record.tokens.prompt),
-            ("completion", record.tokens.completion),
-            ("cached", record.tokens.cached),
-        ] {
-            if count > 0 {
-                self.tokens.get_or_create(&TokenLabels { model: model.clone(), kind }).inc_by(count);
+        let reached = record.model.as_ref().filter(|_| record.replica.is_some());
+        let served = reached.map(|route| self.served(record.route, &route.model.id));
+        match &served {
+            Some(served) if record.outcome == Outcome::Served => {
+                served.requests.inc();
+            }
+            _ => {
+                let (status, code) = status_of(record.outcome);
+                let model = ModelLabel(record.model.as_ref().map(|route| route.model.id.clone()));
+                let labels = RequestLabels { route: record.route, model, status: u32::from(status), code };
+                self.requests.get_or_create(&labels).inc();
             }
         }
-        let of_model = OfModel { model };
-        self.duration.get_or_create(&of_model).observe(record.duration.as_secs_f64());
-        if let Some(first_byte) = record.first_byte {
-            self.first_byte.get_or_create(&of_model).observe(first_byte.as_secs_f64());
+        if let Some(served) = served {
+            served.prompt.inc_by(record.tokens.prompt);
+            served.completion.inc_by(record.tokens.completion);
+            served.cached.inc_by(record.tokens.cached);
+            served.duration.observe(record.duration.as_secs_f64());
+            if let Some(first_byte) = record.first_byte {
+                served.first_byte.observe(first_byte.as_secs_f64());
+            }
         }
+    }
+
+    fn served(&self, route: &'static str, model: &domain::ModelId) -> Arc<Served> {
+        let known = self.served.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(served) = known.get(&(route, model.clone())) {
+            return Arc::clone(served);
+        }
+        drop(known);
+        let label = || ModelLabel(Some(model.clone()));
+        let tokens = |kind| self.tokens.get_or_create_owned(&TokenLabels { model: label(), kind });
+        let of_model = OfModel { model: label() };
+        let served = Arc::new(Served {
+            requests: self.requests.get_or_create_owned(&RequestLabels {
+                route,
+                model: label(),
+                status: 200,
+                code: "",
+            }),
+            prompt: tokens("prompt"),
+            completion: tokens("completion"),
+            cached: tokens("cached"),
+            duration: self.duration.get_or_create_owned(&of_model),
+            first_byte: self.first_byte.get_or_create_owned(&of_model),
+        });
+        let mut known = self.served.write().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(known.entry((route, model.clone())).or_insert(served))
     }
 
     /// All numbers as text. What can be read off is read now.

@@ -31,11 +31,9 @@ fn event_of(record: &Record) -> Option<UsageEvent> {
     let micros = |span: Duration| u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
     Some(UsageEvent {
         request: record.request.clone(),
-        organization: caller.organization.clone(),
-        workspace: caller.workspace.clone(),
-        actor: caller.actor.clone(),
+        caller: Arc::clone(caller),
         model: route.model.id.clone(),
-        replica: replica.name.clone(),
+        replica: Arc::clone(&replica.name),
         streamed: record.streamed,
         status,
         code,

@@ -86,7 +86,7 @@ impl UsageWriter {
 fn last_used(batch: &[UsageEvent]) -> Vec<(KeyId, Timestamp)> {
     let mut latest: HashMap<&KeyId, Timestamp> = HashMap::new();
     for event in batch {
-        if let Actor::Key(key) = &event.actor {
+        if let Actor::Key(key) = &event.caller.actor {
             let at = latest.entry(key).or_insert(event.started_at);
             *at = (*at).max(event.started_at);
         }

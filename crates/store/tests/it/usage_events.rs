@@ -1,16 +1,19 @@
 use crate::databases::on_both;
 use crate::people::{self, NOW, entropy, later};
 use domain::usage::{Actor, Certainty, Tokens};
-use domain::{KeyId, ModelId, NanoUsd, Price, RequestId, UsageEvent, UserId, Workspace};
+use domain::{Caller, KeyId, ModelId, NanoUsd, Price, RequestId, UsageEvent, UserId, Workspace};
+use std::sync::Arc;
 use store::{Store, usage_events};
 
 fn event(workspace: &Workspace, number: i64) -> UsageEvent {
     let by_key = number % 2 == 0;
     UsageEvent {
         request: RequestId::new(later(number), entropy()),
-        organization: workspace.organization.clone(),
-        workspace: workspace.id.clone(),
-        actor: if by_key { Actor::Key(KeyId::new(NOW, 1)) } else { Actor::User(UserId::new(NOW, 1)) },
+        caller: Arc::new(Caller {
+            organization: workspace.organization.clone(),
+            workspace: workspace.id.clone(),
+            actor: if by_key { Actor::Key(KeyId::new(NOW, 1)) } else { Actor::User(UserId::new(NOW, 1)) },
+        }),
         model: ModelId::parse("acme/tiny-chat").unwrap(),
         replica: "127.0.0.1:9001".into(),
         streamed: by_key,
@@ -61,7 +64,7 @@ async fn an_event_is_read_as_it_was_written_newest_first() {
         assert_eq!(found.len(), 2);
         for (found, written) in found.iter().rev().zip(&events) {
             assert_eq!(found.request, written.request);
-            assert_eq!(found.actor, written.actor);
+            assert_eq!(found.actor, written.caller.actor);
             assert_eq!((found.streamed, found.status), (written.streamed, written.status));
             assert_eq!((found.tokens, found.price, found.cost), (written.tokens, written.price, written.cost));
             assert_eq!(found.certainty, written.certainty.as_str());

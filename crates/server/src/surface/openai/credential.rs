@@ -11,7 +11,7 @@ pub(super) async fn identify(keys: &KeyDirectory, headers: &HeaderMap, now: Time
     let key = read(headers).map_err(|cause| Refused::Unauthenticated { cause })?;
     keys.identify(&key, now).await.map_err(|error| match error {
         Unidentified::BadKey(cause) => Refused::Unauthenticated { cause },
-        Unidentified::StoreUnavailable(error) => Refused::StoreUnavailable { cause: format!("{error:?}") },
+        Unidentified::StoreUnavailable(cause) => Refused::StoreUnavailable { cause },
     })
 }
 

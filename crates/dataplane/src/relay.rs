@@ -9,6 +9,7 @@ use crate::body::{AnswerBody, StreamBody};
 use crate::probe::{Ask, Streaming};
 use crate::refusal::{Refusal, Rejection};
 use crate::resolve::Target;
+use crate::upstream::exchange::{Broken, CollectError};
 use crate::upstream::link::Unlinked;
 use crate::upstream::{Exchange, Outgoing};
 use crate::{Answer, Call, Dataplane, Form};
@@ -16,7 +17,7 @@ use bytes::Bytes;
 use fleet::{Lease, Replica};
 use http::{HeaderMap, HeaderName, Request, StatusCode, header};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The most bytes of an answer that comes at once.
 const MAX_ANSWER_BYTES: usize = 64 << 20;
@@ -111,7 +112,9 @@ impl Dataplane {
         let exchange = self.send(replica, call, may_resend).await?;
         match &call.probe.ask {
             Ask::Chat { streaming: Some(streaming) } => open_stream(exchange, streaming, call).await,
-            Ask::Chat { streaming: None } | Ask::Embeddings { .. } => bring_whole(exchange, call).await,
+            Ask::Chat { streaming: None } | Ask::Embeddings { .. } => {
+                bring_whole(exchange, call, self.timeouts.idle).await
+            }
         }
     }
 
@@ -128,7 +131,7 @@ impl Dataplane {
         let (head, body) = sent.map_err(|error| Failure::Bad(format!("no answer: {error}")))?.into_parts();
         let mut exchange = Exchange::new(link, body, Arc::clone(&self.links), Arc::clone(replica));
         if head.status != StatusCode::OK {
-            let body = exchange.collect(MAX_ERROR_BYTES).await.unwrap_or_default();
+            let body = exchange.collect(MAX_ERROR_BYTES, self.timeouts.idle).await.unwrap_or_default();
             return Err(refused(head.status, &head.headers, &body));
         }
         let is_stream = media_type(&head.headers).eq_ignore_ascii_case("text/event-stream");
@@ -155,8 +158,11 @@ impl Dataplane {
     }
 }
 
-async fn bring_whole(mut exchange: Exchange, call: &Call) -> Result<Brought, Failure> {
-    let whole = exchange.collect(MAX_ANSWER_BYTES).await.map_err(|error| Failure::Bad(error.to_string()))?;
+async fn bring_whole(mut exchange: Exchange, call: &Call, silence: Duration) -> Result<Brought, Failure> {
+    let whole = exchange.collect(MAX_ANSWER_BYTES, silence).await.map_err(|error| match error {
+        CollectError::Broken(Broken::Stalled(limit)) => Failure::Final(Refusal::UpstreamTimeout { limit }),
+        other => Failure::Bad(other.to_string()),
+    })?;
     let mut meter = Meter::new(call.probe.prompt_bytes());
     let model = &call.probe.model;
     let put_right = match call.probe.ask {

@@ -83,11 +83,12 @@ impl Exchange {
         std::future::poll_fn(|cx| self.poll_data(cx)).await
     }
 
-    /// The whole body, unless it has more than `limit` bytes.
-    pub async fn collect(&mut self, limit: usize) -> Result<Bytes, CollectError> {
+    /// The whole body, unless it has more than `limit` bytes or a pause longer than `silence`.
+    pub async fn collect(&mut self, limit: usize, silence: Duration) -> Result<Bytes, CollectError> {
         let Some(first) = self.data().await.transpose()? else {
             return Ok(Bytes::new());
         };
+        self.limit_silence(silence);
         let Some(second) = self.data().await.transpose()? else {
             return Ok(first);
         };

@@ -57,6 +57,7 @@ async fn metrics_count_by_route_model_status_and_code() {
         forebay_requests_total{route="models",model="",status="401",code="invalid_api_key"} 1"#]]
     .assert_eq(&counted("forebay_requests_total"));
     expect![[r#"
+        forebay_tokens_total{model="acme/tiny",kind="cached"} 0
         forebay_tokens_total{model="acme/tiny",kind="completion"} 9
         forebay_tokens_total{model="acme/tiny",kind="prompt"} 30"#]]
     .assert_eq(&counted("forebay_tokens_total"));

@@ -22,7 +22,7 @@ pub struct Segment([u8; SEGMENT_LEN]);
 impl Segment {
     pub fn parse(text: &str) -> Option<Self> {
         let bytes: [u8; SEGMENT_LEN] = text.as_bytes().try_into().ok()?;
-        bytes.iter().all(|byte| SEGMENT_ALPHABET.contains(byte)).then_some(Self(bytes))
+        bytes.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'z')).then_some(Self(bytes))
     }
 
     pub fn as_str(&self) -> &str {

@@ -25,7 +25,7 @@ const MAX_PROBES: usize = 256;
 
 /// What one probe found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Finding {
+pub(crate) enum Finding {
     Well,
     Unwell,
     Unreachable,
@@ -94,7 +94,8 @@ fn note(replica: &Replica, state: &mut Watched, finding: Finding) {
     }
 }
 
-async fn ask(replica: &Replica, connector: &Connector) -> Finding {
+/// Asks once.
+pub(crate) async fn ask(replica: &Replica, connector: &Connector) -> Finding {
     match tokio::time::timeout(PATIENCE, request(replica, connector)).await {
         Ok(finding) => finding,
         Err(_) => Finding::Unwell,

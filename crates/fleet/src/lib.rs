@@ -5,12 +5,14 @@
 
 pub mod breaker;
 pub mod connect;
+pub mod engines;
 pub mod health;
 pub mod pool;
 pub mod replica;
 pub mod routes;
 
 pub use connect::{Connector, Stream};
+pub use engines::{Engines, Launcher};
 pub use pool::{Lease, Pool, Standing, Unavailable};
 pub use replica::{Address, Replica};
 pub use routes::{Route, Routes};

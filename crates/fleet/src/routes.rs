@@ -1,14 +1,15 @@
 //! The route table: which pool serves which model.
 //!
-//! Every call reads it, a reload replaces it. Replicas that stay keep their health and their calls in flight.
+//! Every call reads it. It is made anew from the catalogue, and from the engines that have joined, whenever either
+//! changes. Replicas that stay keep their health and their calls in flight.
 
 use crate::pool::Pool;
-use crate::replica::{BadAddress, Replica};
+use crate::replica::{BadAddress, Replica, ReplicaId};
 use arc_swap::ArcSwap;
-use domain::model::{Model, Serving};
+use domain::model::{Model, Serving, Upstream};
 use domain::{Catalogue, ModelId};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A model and the pool that serves it.
 #[derive(Debug)]
@@ -39,9 +40,18 @@ impl Table {
     }
 }
 
+/// What the table is made of.
+#[derive(Debug, Default)]
+struct Parts {
+    catalogue: Catalogue,
+    /// Engines of our own that are ready.
+    engines: Vec<(ModelId, Arc<Replica>)>,
+}
+
 #[derive(Debug, Clone, Default)]
 pub struct Routes {
     table: Arc<ArcSwap<Table>>,
+    parts: Arc<Mutex<Parts>>,
 }
 
 impl Routes {
@@ -51,26 +61,61 @@ impl Routes {
 
     /// Serves the models of `catalogue` from now on. Calls under way end where they began.
     pub fn apply(&self, catalogue: &Catalogue) -> Result<(), BadAddress> {
-        let before = self.table.load_full();
-        let routes: Vec<Arc<Route>> = catalogue
+        let mut parts = self.parts();
+        let changed = Parts { catalogue: catalogue.clone(), engines: parts.engines.clone() };
+        self.table.store(Arc::new(self.build(&changed)?));
+        *parts = changed;
+        Ok(())
+    }
+
+    /// An engine of ours is ready to serve `model`.
+    pub fn join(&self, model: ModelId, replica: Arc<Replica>) {
+        self.change_engines(|engines| engines.push((model, replica)));
+    }
+
+    /// It is not any more.
+    pub fn leave(&self, id: ReplicaId) {
+        self.change_engines(|engines| engines.retain(|(_, replica)| replica.id != id));
+    }
+
+    fn change_engines(&self, change: impl FnOnce(&mut Vec<(ModelId, Arc<Replica>)>)) {
+        let mut parts = self.parts();
+        change(&mut parts.engines);
+        match self.build(&parts) {
+            Ok(table) => self.table.store(Arc::new(table)),
+            Err(error) => tracing::error!(%error, "the route table stays as it is"),
+        }
+    }
+
+    fn build(&self, parts: &Parts) -> Result<Table, BadAddress> {
+        let before = self.table.load();
+        let routes: Vec<Arc<Route>> = parts
+            .catalogue
             .iter()
             .map(|model| {
-                let known = before.get(model.id.as_str()).map_or(&[][..], |route| route.pool.replicas());
-                Ok(Arc::new(Route { model: Arc::clone(model), pool: pool_of(model, known)? }))
+                let pool = match &model.serving {
+                    Serving::Upstreams(upstreams) => {
+                        let known = before.get(model.id.as_str()).map_or(&[][..], |route| route.pool.replicas());
+                        upstream_pool(model, upstreams, known)?
+                    }
+                    Serving::Engine(_) => {
+                        let own = parts.engines.iter().filter(|(id, _)| *id == model.id);
+                        Pool::new(own.map(|(_, replica)| Arc::clone(replica)).collect())
+                    }
+                };
+                Ok(Arc::new(Route { model: Arc::clone(model), pool }))
             })
             .collect::<Result<_, BadAddress>>()?;
         let by_id = routes.iter().map(|route| (route.model.id.as_str().into(), Arc::clone(route))).collect();
-        self.table.store(Arc::new(Table { routes, by_id, catalogue_hash: catalogue.hash.clone() }));
-        Ok(())
+        Ok(Table { routes, by_id, catalogue_hash: parts.catalogue.hash.clone() })
+    }
+
+    fn parts(&self) -> MutexGuard<'_, Parts> {
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn pool_of(model: &Model, known: &[Arc<Replica>]) -> Result<Pool, BadAddress> {
-    let upstreams = match &model.serving {
-        Serving::Upstreams(upstreams) => &upstreams[..],
-        // Replicas of a pool that we run ourselves join the table when they are ready.
-        Serving::Engine(_) => &[],
-    };
+fn upstream_pool(model: &Model, upstreams: &[Upstream], known: &[Arc<Replica>]) -> Result<Pool, BadAddress> {
     let replicas = upstreams
         .iter()
         .enumerate()

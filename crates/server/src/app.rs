@@ -20,7 +20,7 @@ use dataplane::Dataplane;
 use dataplane::keys::KeyDirectory;
 use dataplane::usage_tap::Sink;
 use domain::model::{CallTimeouts, Modality};
-use fleet::{Connector, Routes, health};
+use fleet::{Connector, Engines, Launcher, Routes, health};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -66,6 +66,8 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
     let sink: Arc<dyn Sink> = Arc::new(Recorder { log: Arc::clone(&log), metrics: Arc::clone(&metrics), usage });
 
     let connector = Connector::default();
+    let engines =
+        Engines::start(&tokio::runtime::Handle::current(), launcher(data_dir)?, routes.clone(), connector.clone());
     let mut loops = JoinSet::new();
     loops.spawn(Arc::clone(&keys).follow());
     loops.spawn(health::watch(routes.clone(), connector.clone()));
@@ -102,6 +104,7 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
     tracing::info!("stopping: open answers may finish");
     node.drain();
     workers.stop().await;
+    engines.stop().await;
     loops.shutdown().await;
     drop(sink);
     if tokio::time::timeout(FLUSH_TIME, writing.join_next()).await.is_err() {
@@ -111,6 +114,14 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
     store.close().await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Engines are started from the binary beside this one, or the one that `FOREBAY_ENGINE` names.
+fn launcher(data_dir: &Path) -> anyhow::Result<Launcher> {
+    let beside = || Ok::<_, std::io::Error>(std::env::current_exe()?.with_file_name("forebay-engine"));
+    let binary = std::env::var_os("FOREBAY_ENGINE").map(PathBuf::from).map_or_else(beside, Ok)?;
+    let data_dir = std::path::absolute(data_dir)?;
+    Ok(Launcher { binary, run_dir: data_dir.join("engines"), cache_dir: data_dir.join("cache") })
 }
 
 struct Sockets {

@@ -30,6 +30,8 @@ const MAX_KNOWN_PER_SHARD: usize = 65_536;
 /// Questions to the store at one time, and how long a further one waits for its turn.
 const MAX_LOOKUPS: usize = 16;
 const TURN: Duration = Duration::from_secs(3);
+/// No refusal that asked the store comes sooner: how long the store took would tell what it found.
+const REFUSAL_FLOOR: Duration = Duration::from_millis(3);
 const RETRY: Duration = Duration::from_millis(250);
 
 /// Why nobody is known to be calling.
@@ -110,6 +112,7 @@ impl KeyDirectory {
         if let Some(caller) = self.remembered(segment, hash, now) {
             return Ok(caller);
         }
+        let floor = tokio::time::Instant::now() + REFUSAL_FLOOR;
         let generation = self.generation.load(Ordering::Acquire);
         let store = self.store.clone();
         let lookup = self.background.spawn(async move { api_keys::by_segment(&store, segment, now).await });
@@ -123,6 +126,7 @@ impl KeyDirectory {
             }
             Err(cause) => {
                 self.refuse(segment, hash, cause);
+                tokio::time::sleep_until(floor).await;
                 Err(Unidentified::BadKey(cause))
             }
         }
@@ -221,7 +225,7 @@ impl KeyDirectory {
     }
 }
 
-/// Whether a row of the store is the key that was shown. All checks are made in every case.
+/// Whether a row of the store is the key that was shown.
 fn judge(found: Option<&ApiKey>, hash: SecretHash, now: Timestamp) -> Result<&ApiKey, &'static str> {
     let Some(key) = found else { return Err("unknown segment") };
     if key.hash != hash {

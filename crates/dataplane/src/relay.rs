@@ -14,6 +14,7 @@ use crate::upstream::link::Unlinked;
 use crate::upstream::{Exchange, Outgoing};
 use crate::{Answer, Call, Dataplane, Form};
 use bytes::Bytes;
+use fleet::connect::is_ours;
 use fleet::{Lease, Replica};
 use http::{HeaderMap, HeaderName, Request, StatusCode, header};
 use std::sync::Arc;
@@ -23,6 +24,8 @@ use std::time::{Duration, Instant};
 const MAX_ANSWER_BYTES: usize = 64 << 20;
 /// The most bytes of an error that are read.
 const MAX_ERROR_BYTES: usize = 64 << 10;
+/// The longest wait that an engine may ask for; the timers of some clients overflow on more.
+const MAX_RETRY_AFTER_SECS: u64 = 3600;
 /// Small requests are copied into one piece, which is cheaper than writing several.
 const COPY_BELOW: usize = 16 << 10;
 
@@ -33,6 +36,8 @@ enum Failure {
     Unreachable(String),
     /// It answered with an error of its own, broke off, or made no sense.
     Bad(String),
+    /// We could not even try; that is not its fault.
+    Ours(String),
     /// It has no room.
     Busy { retry_after_secs: Option<u64> },
     /// Another replica would do no better.
@@ -42,7 +47,7 @@ enum Failure {
 impl Failure {
     fn into_refusal(self) -> Refusal {
         match self {
-            Self::Unreachable(_) => Refusal::NotServing { retry_after_secs: None },
+            Self::Unreachable(_) | Self::Ours(_) => Refusal::NotServing { retry_after_secs: None },
             Self::Bad(cause) => Refusal::BadGateway { cause },
             Self::Busy { retry_after_secs } => Refusal::NotServing { retry_after_secs },
             Self::Final(refusal) => refusal,
@@ -51,7 +56,7 @@ impl Failure {
 
     fn cause(&self) -> Option<String> {
         match self {
-            Self::Unreachable(cause) | Self::Bad(cause) => Some(cause.clone()),
+            Self::Unreachable(cause) | Self::Bad(cause) | Self::Ours(cause) => Some(cause.clone()),
             Self::Busy { .. } => Some("the replica has no room".into()),
             Self::Final(_) => None,
         }
@@ -102,19 +107,16 @@ impl Dataplane {
     /// One replica, one try.
     async fn attempt(&self, replica: &Arc<Replica>, call: &Call, may_resend: &mut bool) -> Result<Brought, Failure> {
         let limit = self.timeouts.first_byte;
-        tokio::time::timeout(limit, Box::pin(self.exchange(replica, call, may_resend))).await.unwrap_or_else(|_| {
-            replica.failed(Instant::now());
-            Err(Failure::Final(Refusal::UpstreamTimeout { limit }))
-        })
+        tokio::time::timeout(limit, Box::pin(self.exchange(replica, call, may_resend)))
+            .await
+            .unwrap_or(Err(Failure::Final(Refusal::UpstreamTimeout { limit })))
     }
 
     async fn exchange(&self, replica: &Arc<Replica>, call: &Call, may_resend: &mut bool) -> Result<Brought, Failure> {
         let exchange = self.send(replica, call, may_resend).await?;
         match &call.probe.ask {
             Ask::Chat { streaming: Some(streaming) } => open_stream(exchange, streaming, call).await,
-            Ask::Chat { streaming: None } | Ask::Embeddings { .. } => {
-                bring_whole(exchange, call, self.timeouts.idle).await
-            }
+            Ask::Chat { streaming: None } | Ask::Embeddings(_) => bring_whole(exchange, call, self.timeouts.idle).await,
         }
     }
 
@@ -165,11 +167,9 @@ async fn bring_whole(mut exchange: Exchange, call: &Call, silence: Duration) -> 
     })?;
     let mut meter = Meter::new(call.probe.prompt_bytes());
     let model = &call.probe.model;
-    let put_right = match call.probe.ask {
+    let put_right = match &call.probe.ask {
         Ask::Chat { .. } => chat::put_right(&whole, model, &mut meter),
-        Ask::Embeddings { encoding, dimensions } => {
-            embeddings::put_right(&whole, model, encoding, dimensions, &mut meter)
-        }
+        Ask::Embeddings(wanted) => embeddings::put_right(&whole, model, wanted, &mut meter),
     };
     put_right.map(|answer| Brought::Whole(answer, meter)).map_err(nonsense)
 }
@@ -205,13 +205,15 @@ fn judge(replica: &Replica, failure: &Failure) {
                 tracing::warn!(replica.name = %replica.name, cause, "replica {} cannot be reached", replica.name);
             }
         }
-        Failure::Bad(_) => replica.failed(Instant::now()),
+        Failure::Bad(_) | Failure::Final(Refusal::UpstreamTimeout { .. }) => replica.failed(Instant::now()),
+        Failure::Ours(cause) => tracing::error!(cause, "no connection could be opened"),
         Failure::Busy { .. } | Failure::Final(_) => {}
     }
 }
 
 fn unlinked(error: Unlinked) -> Failure {
     match error {
+        Unlinked::Connect(error) if is_ours(&error) => Failure::Ours(error.to_string()),
         Unlinked::Connect(error) => Failure::Unreachable(error.to_string()),
         Unlinked::Handshake(error) => Failure::Bad(error.to_string()),
     }
@@ -236,7 +238,7 @@ fn refused(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Failure {
         StatusCode::UNPROCESSABLE_ENTITY => Rejection::Unprocessable,
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
             let seconds = headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
-            return Failure::Busy { retry_after_secs: seconds };
+            return Failure::Busy { retry_after_secs: seconds.map(|seconds: u64| seconds.min(MAX_RETRY_AFTER_SECS)) };
         }
         status if status.is_server_error() => {
             return Failure::Bad(format!("status {}: {}", status.as_u16(), upstream_error::message(body)));
@@ -271,7 +273,7 @@ fn request(replica: &Replica, call: &Call, pieces: Vec<Bytes>) -> Request<Outgoi
     *request.method_mut() = http::Method::POST;
     *request.uri_mut() = match call.probe.ask {
         Ask::Chat { .. } => replica.template.chat.clone(),
-        Ask::Embeddings { .. } => replica.template.embeddings.clone(),
+        Ask::Embeddings(_) => replica.template.embeddings.clone(),
     };
     let headers = request.headers_mut();
     headers.clone_from(&replica.template.headers);

@@ -3,7 +3,6 @@
 use crate::Dataplane;
 use crate::probe::{Ask, Probe};
 use crate::refusal::Refusal;
-use domain::model::Modality;
 use fleet::Route;
 use std::sync::Arc;
 
@@ -38,9 +37,8 @@ impl Dataplane {
         if route.model.modality != probe.ask.modality() {
             let why = match probe.ask {
                 Ask::Chat { .. } => "names a model for embeddings, not for chat",
-                Ask::Embeddings { .. } => "names a model for chat, not for embeddings",
+                Ask::Embeddings(_) => "names a model for chat, not for embeddings",
             };
-            debug_assert!(matches!(route.model.modality, Modality::Chat | Modality::Embedding));
             return Err(Refusal::Invalid { param: "model".into(), why: why.into() });
         }
         Ok(Target::Serverless(route))

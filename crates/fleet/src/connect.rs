@@ -15,6 +15,16 @@ use tokio_rustls::client::TlsStream;
 /// How long a replica may take to accept a connection.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Whether a connection failed for want of something on this machine: descriptors, memory or ports.
+pub fn is_ours(error: &io::Error) -> bool {
+    const ENOMEM: i32 = 12;
+    const ENFILE: i32 = 23;
+    const EMFILE: i32 = 24;
+    const EADDRNOTAVAIL: i32 = 99;
+    const ENOBUFS: i32 = 105;
+    error.raw_os_error().is_some_and(|code| [ENOMEM, ENFILE, EMFILE, EADDRNOTAVAIL, ENOBUFS].contains(&code))
+}
+
 /// Opens connections. The machine's certificates are read when the first TLS connection needs them.
 #[derive(Clone, Default)]
 pub struct Connector {

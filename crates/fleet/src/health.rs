@@ -3,7 +3,7 @@
 //! Engines say so at `/health`. One that has no such route but answers at all is taken to be up: hosted services
 //! have none. The loop looks at the whole table each round, so a reload needs no word to it.
 
-use crate::connect::Connector;
+use crate::connect::{Connector, is_ours};
 use crate::replica::{Health, Replica, ReplicaId};
 use crate::routes::Routes;
 use bytes::Bytes;
@@ -11,6 +11,8 @@ use http::{Request, StatusCode};
 use http_body_util::Empty;
 use hyper_util::rt::TokioIo;
 use std::collections::HashMap;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
@@ -29,6 +31,8 @@ pub(crate) enum Finding {
     Well,
     Unwell,
     Unreachable,
+    /// We could not even ask: that says nothing about the replica.
+    Unasked,
 }
 
 /// How a replica stands after a probe: its health, and how many bad answers in a row led there.
@@ -36,6 +40,7 @@ fn judge(before: Health, bad_answers: u32, finding: Finding) -> (Health, u32) {
     match finding {
         Finding::Well => (Health::Up, 0),
         Finding::Unreachable => (Health::Down, 0),
+        Finding::Unasked => (before, bad_answers),
         Finding::Unwell if bad_answers + 1 >= BAD_ANSWERS || before == Health::Unknown => (Health::Down, 0),
         Finding::Unwell => (before, bad_answers + 1),
     }
@@ -103,8 +108,10 @@ pub(crate) async fn ask(replica: &Replica, connector: &Connector) -> Finding {
 }
 
 async fn request(replica: &Replica, connector: &Connector) -> Finding {
-    let Ok(stream) = connector.connect(&replica.address).await else {
-        return Finding::Unreachable;
+    let stream = match connector.connect(&replica.address).await {
+        Ok(stream) => stream,
+        Err(error) if is_ours(&error) => return Finding::Unasked,
+        Err(_) => return Finding::Unreachable,
     };
     let Ok((mut sender, connection)) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await else {
         return Finding::Unwell;
@@ -113,14 +120,16 @@ async fn request(replica: &Replica, connector: &Connector) -> Finding {
     let Ok(uri) = replica.upstream.health_path.parse() else { return Finding::Unwell };
     *request.uri_mut() = uri;
     request.headers_mut().clone_from(&replica.template.headers);
-    let answer = async { sender.send_request(request).await.map(|answer| answer.status()) };
-    tokio::select! {
-        biased;
-        status = answer => match status {
-            Ok(status) if means_well(status) => Finding::Well,
-            _ => Finding::Unwell,
-        },
-        _ = connection => Finding::Unwell,
+    // An engine may close as soon as it has answered, so the answer is looked at also when the connection has ended.
+    let (mut answer, mut connection) = (pin!(sender.send_request(request)), pin!(connection));
+    let mut closed = false;
+    let status = poll_fn(|cx| {
+        closed = closed || connection.as_mut().poll(cx).is_ready();
+        answer.as_mut().poll(cx)
+    });
+    match status.await {
+        Ok(answer) if means_well(answer.status()) => Finding::Well,
+        _ => Finding::Unwell,
     }
 }
 

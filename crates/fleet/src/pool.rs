@@ -44,6 +44,8 @@ pub struct Unavailable;
 #[derive(Debug)]
 pub struct Lease {
     replica: Arc<Replica>,
+    /// This call tries whether a failing replica has recovered.
+    is_trial: bool,
 }
 
 impl Lease {
@@ -54,7 +56,9 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        self.replica.breaker(Breaker::undecided);
+        if self.is_trial {
+            self.replica.breaker(Breaker::undecided);
+        }
         self.replica.leave();
     }
 }
@@ -69,10 +73,15 @@ impl Pool {
     }
 
     pub fn standing(&self) -> Standing {
-        let well = self.replicas.iter().filter(|replica| replica.health() != Health::Down).count();
-        match well {
-            0 => Standing::Unavailable,
-            well if well == self.replicas.len() => Standing::Available,
+        let up = self.replicas.iter().filter(|replica| replica.health() != Health::Down);
+        let (mut reachable, mut well) = (0, 0);
+        for replica in up {
+            reachable += 1;
+            well += usize::from(replica.breaker(|breaker| breaker.is_closed()));
+        }
+        match (reachable, well) {
+            (0, _) => Standing::Unavailable,
+            (_, well) if well == self.replicas.len() => Standing::Available,
             _ => Standing::Degraded,
         }
     }
@@ -86,7 +95,7 @@ impl Pool {
         };
         if let [only] = &self.replicas[..] {
             // With nowhere else to go a bad answer is better than none, so the breaker has no say.
-            return if usable(only) { take(only) } else { Err(Unavailable) };
+            return if usable(only) { take(only, false) } else { Err(Unavailable) };
         }
         let candidates: Vec<&Arc<Replica>> = self.replicas.iter().filter(|replica| usable(replica)).collect();
         let admitted: Vec<&Arc<Replica>> = {
@@ -96,18 +105,17 @@ impl Pool {
                 .iter()
                 .copied()
                 .find(|replica| replica.breaker(|breaker| !breaker.is_closed() && breaker.admits(now)));
-            match (trial, closed.is_empty()) {
-                (Some(trial), _) => vec![trial],
-                (None, false) => closed,
-                (None, true) => candidates,
+            if let Some(trial) = trial {
+                return take(trial, true);
             }
+            if closed.is_empty() { candidates } else { closed }
         };
-        choose(&admitted, prefix).map_or(Err(Unavailable), take)
+        choose(&admitted, prefix).map_or(Err(Unavailable), |replica| take(replica, false))
     }
 }
 
-fn take(replica: &Arc<Replica>) -> Result<Lease, Unavailable> {
-    if replica.enter() { Ok(Lease { replica: Arc::clone(replica) }) } else { Err(Unavailable) }
+fn take(replica: &Arc<Replica>, is_trial: bool) -> Result<Lease, Unavailable> {
+    if replica.enter() { Ok(Lease { replica: Arc::clone(replica), is_trial }) } else { Err(Unavailable) }
 }
 
 /// The replica for a prefix while its load is within bounds, else the less busy of two.

@@ -8,7 +8,7 @@ use crate::replica::{BadAddress, Replica, ReplicaId};
 use arc_swap::ArcSwap;
 use domain::model::{Model, Serving, Upstream};
 use domain::{Catalogue, ModelId};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A model and the pool that serves it.
@@ -115,14 +115,22 @@ impl Routes {
     }
 }
 
+/// Known replicas stay; new ones get a number that no other has.
 fn upstream_pool(model: &Model, upstreams: &[Upstream], known: &[Arc<Replica>]) -> Result<Pool, BadAddress> {
-    let replicas = upstreams
-        .iter()
-        .enumerate()
-        .map(|(index, upstream)| match known.iter().find(|replica| replica.upstream == *upstream) {
-            Some(replica) => Ok(Arc::clone(replica)),
-            None => Replica::new(&format!("{}#{}", model.id, index + 1), upstream.clone()).map(Arc::new),
-        })
-        .collect::<Result<_, _>>()?;
-    Ok(Pool::new(replicas))
+    let mut known: Vec<&Arc<Replica>> = known.iter().collect();
+    let mut kept: Vec<Option<Arc<Replica>>> = Vec::with_capacity(upstreams.len());
+    for upstream in upstreams {
+        let place = known.iter().position(|replica| replica.upstream == *upstream);
+        kept.push(place.map(|place| Arc::clone(known.remove(place))));
+    }
+    let taken: HashSet<Arc<str>> = kept.iter().flatten().map(|replica| Arc::clone(&replica.name)).collect();
+    let mut free = (1..).map(|number| format!("{}#{number}", model.id)).filter(|name| !taken.contains(name.as_str()));
+    let replicas = kept.into_iter().zip(upstreams).map(|(kept, upstream)| match kept {
+        Some(replica) => Ok(replica),
+        None => {
+            let name = free.next().expect("there is always another number");
+            Replica::new(&name, upstream.clone()).map(Arc::new)
+        }
+    });
+    Ok(Pool::new(replicas.collect::<Result<_, _>>()?))
 }

@@ -7,7 +7,7 @@ use crate::edge::request_body::BodyBounds;
 use crate::edge::request_id::RequestIds;
 use crate::edge::workers::Workers;
 use crate::edge::{listener, tls};
-use crate::first_start;
+use crate::first_start::Bootstrap;
 use crate::node::NodeState;
 use crate::surface::Surface;
 use crate::surface::operations::{self, Operations};
@@ -15,38 +15,57 @@ use crate::telemetry::Recorder;
 use crate::telemetry::access_log::AccessLog;
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::usage_writer::{self, UsageWriter};
+use crate::{data_dir, first_start};
 use anyhow::Context;
 use dataplane::Dataplane;
 use dataplane::keys::KeyDirectory;
 use dataplane::usage_tap::Sink;
 use domain::model::{CallTimeouts, Modality};
 use fleet::{Connector, Engines, Launcher, Routes, health};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
 
 /// Threads for the store, the probes and the loops; calls are served by threads of their own.
 const BACKGROUND_THREADS: usize = 2;
 /// How long usage events may take to reach the store when all else has stopped.
 const FLUSH_TIME: Duration = Duration::from_secs(10);
+/// How long the last lines of the log and whatever else is under way may take.
+const LAST_MOMENT: Duration = Duration::from_secs(2);
 
 /// Runs until a signal ends it.
 pub(crate) fn serve(config_file: Option<PathBuf>, data_dir: &Path) -> anyhow::Result<()> {
     let config = load(config_file.as_deref())?;
-    std::fs::create_dir_all(data_dir).with_context(|| format!("cannot create {}", data_dir.display()))?;
+    let _claim = data_dir::claim(data_dir)?;
+    raise_descriptor_limit();
     let background = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(BACKGROUND_THREADS)
         .thread_name("background")
         .enable_all()
         .build()?;
-    background.block_on(run(config, config_file, data_dir))
+    let result = background.block_on(run(config, config_file, data_dir));
+    // Whatever still blocks, such as a standard output that nobody reads, is left behind.
+    background.shutdown_timeout(LAST_MOMENT);
+    result
+}
+
+/// A stream holds two descriptors, and many systems allow 1,024 unless asked.
+fn raise_descriptor_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    if let Err(error) = setrlimit(Resource::Nofile, raised) {
+        tracing::warn!(%error, "the limit on open files could not be raised");
+    }
 }
 
 async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> anyhow::Result<()> {
+    let mut signals = Signals::listen()?;
+    let tls = config.server.tls.as_ref().map(tls::acceptor).transpose()?;
     first_start::forget_listen(data_dir);
     let store = Store::open(&config.store.url, data_dir).await.context("cannot open the store")?;
     store.migrate().await.context("cannot bring the store up to date")?;
@@ -81,7 +100,6 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
 
     let workers = {
         let ids = Arc::new(RequestIds::new()?);
-        let tls = config.server.tls.as_ref().map(tls::acceptor).transpose()?;
         let timeouts = CallTimeouts { first_byte: config.edge.first_byte_timeout, idle: config.edge.idle_timeout };
         Workers::start(sockets.public, tls.as_ref(), config.server.drain_timeout, || Surface {
             dataplane: Dataplane::new(routes.clone(), connector.clone(), timeouts),
@@ -94,23 +112,27 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
     };
     first_start::write_listen(data_dir, public, ops)?;
     tracing::info!(%public, %ops, workers = cores, "forebay is serving");
-    if let Some(bootstrap) = bootstrap {
+    if let Some(bootstrap) = bootstrap.filter(Bootstrap::is_to_be_shown) {
         let first_chat = config.catalogue.iter().find(|model| model.modality == Modality::Chat);
         bootstrap.print(first_chat.map(|model| model.id.as_str()));
     }
 
-    wait_for_end(&routes, config_file.as_deref()).await?;
+    signals.wait_for_end(&routes, config_file.as_deref()).await;
 
     tracing::info!("stopping: open answers may finish");
     node.drain();
-    workers.stop().await;
+    tokio::select! {
+        () = workers.stop() => {}
+        () = signals.wait_for_another() => tracing::warn!("told again to stop: open answers are cut"),
+    }
+    first_start::forget_listen(data_dir);
     engines.stop().await;
     loops.shutdown().await;
     drop(sink);
     if tokio::time::timeout(FLUSH_TIME, writing.join_next()).await.is_err() {
         tracing::error!("usage events were left behind: the store did not take them");
     }
-    log.flush().await;
+    let _ = tokio::time::timeout(LAST_MOMENT, log.flush()).await;
     store.close().await;
     tracing::info!("stopped");
     Ok(())
@@ -137,24 +159,52 @@ fn bind(config: &Config, cores: usize) -> anyhow::Result<Sockets> {
     Ok(Sockets { public: listener::bind(config.server.listen, cores)?, ops: ops.remove(0) })
 }
 
-/// Reloads the catalogue at SIGHUP and returns at SIGTERM or SIGINT.
-async fn wait_for_end(routes: &Routes, config_file: Option<&Path>) -> anyhow::Result<()> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut hang_up = signal(SignalKind::hangup())?;
-    loop {
-        tokio::select! {
-            _ = terminate.recv() => return Ok(()),
-            _ = interrupt.recv() => return Ok(()),
-            _ = hang_up.recv() => match load(config_file).and_then(|config| {
-                routes.apply(&config.catalogue)?;
-                Ok(config)
-            }) {
-                Ok(config) => {
-                    tracing::info!(models = config.catalogue.ids().count(), hash = %config.catalogue.hash, "catalogue reloaded");
-                }
-                Err(error) => tracing::error!("the catalogue stays as it is: {error:#}"),
-            },
+/// The signals that mean something here, caught from the start.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hang_up: Signal,
+}
+
+impl Signals {
+    fn listen() -> anyhow::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// Reloads the catalogue at SIGHUP and returns at SIGTERM or SIGINT.
+    async fn wait_for_end(&mut self, routes: &Routes, config_file: Option<&Path>) {
+        loop {
+            tokio::select! {
+                _ = self.terminate.recv() => return,
+                _ = self.interrupt.recv() => return,
+                _ = self.hang_up.recv() => reload(routes, config_file),
+            }
         }
+    }
+
+    /// Somebody is in a hurry.
+    async fn wait_for_another(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+/// A catalogue with a problem changes nothing.
+fn reload(routes: &Routes, config_file: Option<&Path>) {
+    let loaded = load(config_file).and_then(|config| {
+        routes.apply(&config.catalogue)?;
+        Ok(config.catalogue)
+    });
+    match loaded {
+        Ok(catalogue) => {
+            tracing::info!(models = catalogue.ids().count(), hash = %catalogue.hash, "catalogue reloaded");
+        }
+        Err(error) => tracing::error!("the catalogue stays as it is: {error:#}"),
     }
 }

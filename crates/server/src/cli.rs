@@ -1,8 +1,9 @@
 //! The command line: `serve`, `check-config`, `migrate`, `admin`.
 
 use crate::config::Config;
-use crate::{admin, app};
+use crate::{admin, app, data_dir, edge};
 use clap::Parser;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use store::Store;
@@ -41,6 +42,7 @@ struct Place {
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
     start_log();
+    data_dir::keep_private();
     match run(arguments.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -55,6 +57,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Serve(place) => app::serve(place.config, &place.data_dir),
         Command::CheckConfig(place) => {
             let config = load(place.config.as_deref())?;
+            config.server.tls.as_ref().map(edge::tls::acceptor).transpose()?;
             println!(
                 "the configuration is good: {} models, hash {}",
                 config.catalogue.ids().count(),
@@ -98,5 +101,10 @@ fn with_store(
 /// Our own words go to standard error; `RUST_LOG` chooses how many. Requests are logged on standard output.
 fn start_log() {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_target(false)
+        .init();
 }

@@ -4,7 +4,7 @@ use crate::config::Config;
 use crate::edge::clock;
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
@@ -21,6 +21,8 @@ pub(crate) struct Bootstrap {
     api_key: String,
     organization_id: String,
     workspace_id: String,
+    #[serde(skip)]
+    is_new: bool,
 }
 
 const BOOTSTRAP: &str = "bootstrap.json";
@@ -35,6 +37,7 @@ pub(crate) async fn prepare(
     data_dir: &Path,
     public: SocketAddr,
 ) -> anyhow::Result<Option<Bootstrap>> {
+    check_writable(data_dir)?;
     let console_url = console_url(config, public);
     let created = control::bootstrap::first_start(store, &config.workspace_defaults, clock::now()).await?;
     let base_url = format!("{console_url}/v1");
@@ -47,14 +50,28 @@ pub(crate) async fn prepare(
             api_key: first.key_text.reveal().to_owned(),
             organization_id: first.organization.id.to_string(),
             workspace_id: first.workspace.id.to_string(),
+            is_new: true,
         },
         None => match read(data_dir) {
             Some(before) => Bootstrap { base_url, console_url, ..before },
             None => return Ok(None),
         },
     };
-    write_by_rename(data_dir, BOOTSTRAP, OWNER_ONLY, &bootstrap)?;
-    Ok(Some(bootstrap))
+    let written = write_by_rename(data_dir, BOOTSTRAP, OWNER_ONLY, &bootstrap);
+    if written.is_err() && bootstrap.is_new {
+        // The secrets are in the store as hashes only: this is the last chance to tell them.
+        bootstrap.print(None);
+    }
+    written.map(|()| Some(bootstrap))
+}
+
+/// What the first start creates is told in a file, so nothing is created when that cannot be written.
+fn check_writable(data_dir: &Path) -> anyhow::Result<()> {
+    let (draft, file) = (data_dir.join(".writable"), data_dir.join(BOOTSTRAP));
+    anyhow::ensure!(!file.is_dir(), "{} is a folder, and a file of that name is to be written", file.display());
+    std::fs::write(&draft, b"").with_context(|| format!("cannot write to {}", data_dir.display()))?;
+    let _ = std::fs::remove_file(&draft);
+    Ok(())
 }
 
 fn read(data_dir: &Path) -> Option<Bootstrap> {
@@ -101,6 +118,11 @@ fn write_by_rename(data_dir: &Path, name: &str, mode: u32, value: &impl Serializ
 }
 
 impl Bootstrap {
+    /// Always when it is new; later only to a person, not into a log.
+    pub(crate) fn is_to_be_shown(&self) -> bool {
+        self.is_new || std::io::stderr().is_terminal()
+    }
+
     /// What a person needs to begin, in a box.
     pub(crate) fn print(&self, model: Option<&str>) {
         let mut lines = vec![

@@ -61,6 +61,7 @@ fn put_choice_right(
     reader.kind()?;
     let open = reader.position();
     let mut has_finish = false;
+    let mut has_message = false;
     reader.object(|reader, name, _| {
         match name.raw() {
             b"finish_reason" => {
@@ -79,11 +80,17 @@ fn put_choice_right(
                     Finish::Failure => return Err(Nonsense::Unexpected("the engine gave up on a choice")),
                 }
             }
-            b"message" if reader.kind()? == Kind::Object => put_message_right(reader, answer, meter, edits)?,
+            b"message" if reader.kind()? == Kind::Object => {
+                has_message = true;
+                put_message_right(reader, answer, meter, edits)?;
+            }
             _ => reader.skip()?,
         }
         Ok::<(), Nonsense>(())
     })?;
+    if !has_message {
+        return Err(Nonsense::Unexpected("a choice has no message"));
+    }
     if !has_finish {
         edits.insert(open + 1, &b"\"finish_reason\":\"stop\","[..]);
     }

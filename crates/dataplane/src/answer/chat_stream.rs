@@ -67,7 +67,12 @@ impl ChatStream {
             return Ok(());
         }
         match read_event(event) {
-            Event::Data(data) if data.trim_ascii() == b"[DONE]" => self.write_done(),
+            Event::Data(data) if data.trim_ascii() == b"[DONE]" => {
+                if !self.chunks.all_finished() {
+                    return Err(Nonsense::Unexpected("the stream says that it is done in the middle"));
+                }
+                self.write_done();
+            }
             Event::Data(data) => self.chunks.pass(&data, &mut self.meter, &mut self.out)?,
             Event::Comment => self.out.extend_from_slice(b": ping\n\n"),
             Event::Noise => {}

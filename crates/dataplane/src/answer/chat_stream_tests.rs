@@ -118,6 +118,8 @@ fn a_broken_stream_is_never_a_clean_end() {
         "data: {\"id\":\n\n",
         "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"error\"}]}\n\n",
         "data: {\"choices\":[{\"index\":400,\"delta\":{}}]}\n\n",
+        "data: {\"choices\":[{}]}\n\n",
+        "data: [DONE]\n\n",
     ] {
         let (text, result) = pass(&mut stream(false), &[bad.as_bytes()]);
         assert!(result.is_err() && text.is_empty(), "{bad}: {text}");

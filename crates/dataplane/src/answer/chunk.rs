@@ -107,9 +107,10 @@ impl Chunks {
             Ok::<(), Nonsense>(())
         })?;
         reader.end()?;
+        let sent_before = self.usage_sent;
         self.settle_usage(chunk, usage, choices, meter, &mut edits);
-        let usage_only = choices == 0;
-        if usage_only && !self.usage_sent {
+        // A chunk without choices is the one with the usage, once, or nothing for the client.
+        if choices == 0 && (sent_before || !self.usage_sent) {
             return Ok(());
         }
         if !has_model {
@@ -155,6 +156,9 @@ impl Chunks {
     ) -> Result<(), Nonsense> {
         reader.kind()?;
         let open = reader.position();
+        if is_empty_object(chunk, open) {
+            return Err(Nonsense::Unexpected("a choice is empty"));
+        }
         let mut choice = Choice { index: u32::try_from(position).unwrap_or(MAX_INDEX), ..Choice::default() };
         reader.object(|reader, name, _| {
             match name.raw() {

@@ -2,11 +2,12 @@
 //!
 //! Some engines ignore `encoding_format`, and some clients turn the wrong encoding into garbage without a word.
 
+use super::members::removal;
 use super::tokens::{Meter, Reported};
 use super::{Nonsense, upstream_error};
 use crate::edits::Edits;
 use crate::json::{self, Kind, Reader};
-use crate::probe::Encoding;
+use crate::probe::{Encoding, Vectors};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -14,22 +15,17 @@ use bytes::Bytes;
 const BYTES_PER_NUMBER: usize = 4;
 
 /// Puts an engine's answer right and counts its tokens.
-pub fn put_right(
-    answer: &Bytes,
-    model: &str,
-    encoding: Encoding,
-    dimensions: Option<u64>,
-    meter: &mut Meter,
-) -> Result<Bytes, Nonsense> {
+pub fn put_right(answer: &Bytes, model: &str, wanted: &Vectors, meter: &mut Meter) -> Result<Bytes, Nonsense> {
     let mut reader = Reader::new(answer);
     let mut edits = Edits::default();
     let mut vectors = 0;
     let mut has_model = false;
+    let mut has_usage = false;
     if reader.kind()? != Kind::Object {
         return Err(Nonsense::Unexpected("the answer is no object"));
     }
     let open = reader.position();
-    reader.object(|reader, name, _| {
+    reader.object(|reader, name, name_at| {
         match name.raw() {
             b"model" => {
                 has_model = true;
@@ -37,12 +33,15 @@ pub fn put_right(
             }
             b"data" if reader.kind()? == Kind::Array => reader.array(|reader, _| {
                 vectors += 1;
-                put_entry_right(reader, encoding, dimensions, &mut edits)
+                put_entry_right(reader, wanted, &mut edits)
             })?,
             b"usage" => {
                 if let Some(reported) = Reported::read(reader)? {
+                    has_usage = true;
                     meter.report(reported.tokens);
                     reported.add_up(&mut edits);
+                } else {
+                    edits.replace(removal(answer, name_at..reader.position()), Vec::new());
                 }
             }
             b"error" if reader.kind()? != Kind::Null => {
@@ -54,22 +53,22 @@ pub fn put_right(
         Ok::<(), Nonsense>(())
     })?;
     reader.end()?;
-    if vectors == 0 {
-        return Err(Nonsense::Unexpected("the answer has no vectors"));
+    if vectors != wanted.inputs {
+        return Err(Nonsense::Unexpected("the answer has not one vector for each input"));
     }
     meter.answered();
+    if !has_usage {
+        let (tokens, _) = meter.tokens();
+        let usage = format!("\"usage\":{{\"prompt_tokens\":{0},\"total_tokens\":{0}}},", tokens.prompt);
+        edits.insert(open + 1, usage.into_bytes());
+    }
     if !has_model {
         edits.insert(open + 1, [b"\"model\":", &json::quote(model)[..], b","].concat());
     }
     Ok(edits.apply(answer))
 }
 
-fn put_entry_right(
-    reader: &mut Reader<'_>,
-    encoding: Encoding,
-    dimensions: Option<u64>,
-    edits: &mut Edits<'_>,
-) -> Result<(), Nonsense> {
+fn put_entry_right(reader: &mut Reader<'_>, wanted: &Vectors, edits: &mut Edits<'_>) -> Result<(), Nonsense> {
     let mut found = false;
     reader.object(|reader, name, _| {
         if name.raw() != b"embedding" {
@@ -79,13 +78,13 @@ fn put_entry_right(
         let kind = reader.kind()?;
         let start = reader.position();
         let (length, converted) = match kind {
-            Kind::Array => read_numbers(reader, encoding)?,
-            Kind::String => read_base64(reader, encoding)?,
+            Kind::Array => read_numbers(reader, wanted.encoding)?,
+            Kind::String => read_base64(reader, wanted.encoding)?,
             Kind::Null | Kind::Bool | Kind::Number | Kind::Object => {
                 return Err(Nonsense::Unexpected("a vector is neither numbers nor base64"));
             }
         };
-        if dimensions.is_some_and(|wanted| wanted != length as u64) {
+        if wanted.dimensions.is_some_and(|dimensions| dimensions != length as u64) {
             return Err(Nonsense::Ignored("dimensions"));
         }
         if let Some(converted) = converted {
@@ -121,6 +120,9 @@ fn read_base64(reader: &mut Reader<'_>, encoding: Encoding) -> Result<(usize, Op
     if !rest.is_empty() {
         return Err(Nonsense::Unexpected("a vector in base64 is cut"));
     }
+    if numbers.iter().any(|bytes| !f32::from_le_bytes(*bytes).is_finite()) {
+        return Err(Nonsense::Unexpected("a vector has a number that is none"));
+    }
     let converted = (encoding == Encoding::Float).then(|| {
         let numbers: Vec<String> = numbers.iter().map(|bytes| format!("{:?}", f32::from_le_bytes(*bytes))).collect();
         format!("[{}]", numbers.join(",")).into_bytes()
@@ -134,7 +136,8 @@ mod tests {
 
     fn right(answer: &str, encoding: Encoding, dimensions: Option<u64>) -> Result<serde_json::Value, Nonsense> {
         let answer = Bytes::copy_from_slice(answer.as_bytes());
-        let bytes = put_right(&answer, "acme/embed", encoding, dimensions, &mut Meter::new(4))?;
+        let wanted = Vectors { encoding, dimensions, inputs: 1 };
+        let bytes = put_right(&answer, "acme/embed", &wanted, &mut Meter::new(4))?;
         Ok(serde_json::from_slice(&bytes).unwrap())
     }
 
@@ -155,6 +158,18 @@ mod tests {
     fn dimensions_are_obeyed_or_refused() {
         assert!(right(FLOATS, Encoding::Float, Some(3)).is_ok());
         assert_eq!(right(FLOATS, Encoding::Float, Some(2)), Err(Nonsense::Ignored("dimensions")));
+    }
+
+    #[test]
+    fn usage_that_is_missing_is_estimated() {
+        let bare = r#"{"data":[{"embedding":[1.0]}],"usage":null}"#;
+        assert_eq!(right(bare, Encoding::Float, None).unwrap()["usage"]["total_tokens"], 1);
+    }
+
+    #[test]
+    fn what_is_no_number_is_nonsense() {
+        let nan = STANDARD.encode(f32::NAN.to_le_bytes());
+        assert!(right(&format!(r#"{{"data":[{{"embedding":"{nan}"}}]}}"#), Encoding::Float, None).is_err());
     }
 
     #[test]

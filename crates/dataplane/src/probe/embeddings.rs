@@ -14,6 +14,15 @@ pub enum Encoding {
     Base64,
 }
 
+/// What the answer must look like.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Vectors {
+    pub encoding: Encoding,
+    pub dimensions: Option<u64>,
+    /// As many vectors are wanted.
+    pub inputs: usize,
+}
+
 const MAX_INPUTS: usize = 2048;
 
 /// Reads the body of `POST /v1/embeddings`.
@@ -51,14 +60,17 @@ pub fn probe(body: Bytes) -> Result<Probe, Fault> {
     }
     let invalid = checks.finish()?;
     let dimensions = dimensions.map(i64::unsigned_abs);
-    let ask = Ask::Embeddings { encoding, dimensions };
-    Ok(Probe { body, model, model_span, prompt: input.unwrap_or(0..0), ask, invalid })
+    let (prompt, inputs) = input.unwrap_or((0..0, 0));
+    let ask = Ask::Embeddings(Vectors { encoding, dimensions, inputs });
+    Ok(Probe { body, model, model_span, prompt, ask, invalid })
 }
 
 /// A string, an array of strings, one array of token ids, or an array of such arrays.
-fn check_input(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<Option<Range<usize>>, Malformed> {
+/// Tells where it stands and how many vectors it asks for.
+fn check_input(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<Option<(Range<usize>, usize)>, Malformed> {
     let kind = reader.kind()?;
     let start = reader.position();
+    let mut inputs = 1;
     match kind {
         Kind::Null => {
             reader.skip()?;
@@ -69,16 +81,17 @@ fn check_input(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<Option<Ra
                 checks.invalid(&"input", || "must not be empty".into());
             }
         }
-        Kind::Array => check_inputs(reader, checks)?,
+        Kind::Array => inputs = check_inputs(reader, checks)?,
         other @ (Kind::Bool | Kind::Number | Kind::Object) => {
             checks.invalid(&"input", || format!("must be a string or an array, not {}", other.name()));
             reader.skip()?;
         }
     }
-    Ok(Some(start..reader.position()))
+    Ok(Some((start..reader.position(), inputs)))
 }
 
-fn check_inputs(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<(), Malformed> {
+/// How many inputs there are: an array of token ids is one.
+fn check_inputs(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<usize, Malformed> {
     let mut first = None;
     let mut count = 0;
     reader.array(|reader, index| {
@@ -111,7 +124,7 @@ fn check_inputs(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<(), Malf
     } else if count > MAX_INPUTS && first != Some(Kind::Number) {
         checks.invalid(&"input", || format!("must have at most {MAX_INPUTS} elements, not {count}"));
     }
-    Ok(())
+    Ok(if first == Some(Kind::Number) { 1 } else { count })
 }
 
 fn check_tokens(reader: &mut Reader<'_>, checks: &mut Checks, path: &Path<'_>) -> Result<(), Malformed> {

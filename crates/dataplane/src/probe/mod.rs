@@ -10,7 +10,7 @@ mod messages;
 mod tools;
 
 pub use chat::Streaming;
-pub use embeddings::Encoding;
+pub use embeddings::{Encoding, Vectors};
 
 use crate::json::{Kind, Malformed, Reader, Text};
 use bytes::Bytes;
@@ -49,14 +49,14 @@ pub struct Probe {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ask {
     Chat { streaming: Option<Streaming> },
-    Embeddings { encoding: Encoding, dimensions: Option<u64> },
+    Embeddings(Vectors),
 }
 
 impl Ask {
     pub const fn modality(&self) -> Modality {
         match self {
             Self::Chat { .. } => Modality::Chat,
-            Self::Embeddings { .. } => Modality::Embedding,
+            Self::Embeddings(_) => Modality::Embedding,
         }
     }
 }

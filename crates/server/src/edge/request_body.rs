@@ -1,7 +1,7 @@
 //! Reads the body of a request, within its bounds of size and time.
 
 use bytes::{Bytes, BytesMut};
-use flate2::bufread::GzDecoder;
+use flate2::bufread::MultiGzDecoder;
 use http::header::{self, HeaderMap};
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
@@ -70,7 +70,7 @@ impl BodyBounds {
 
     fn unpack(&self, packed: &[u8]) -> Result<Bytes, Unread> {
         let mut whole = Vec::new();
-        GzDecoder::new(packed).take(self.limit + 1).read_to_end(&mut whole).map_err(|_| Unread::BadEncoding)?;
+        MultiGzDecoder::new(packed).take(self.limit + 1).read_to_end(&mut whole).map_err(|_| Unread::BadEncoding)?;
         if whole.len() as u64 > self.limit {
             return Err(Unread::TooLarge { limit: self.limit });
         }

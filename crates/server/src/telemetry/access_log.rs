@@ -114,19 +114,19 @@ fn write_line(waiting: &mut Waiting, record: &Record) {
     if let Some(replica) = &record.replica {
         plain(line, "replica", &replica.name);
     }
-    number(line, "status", u128::from(status));
+    number(line, "status", u64::from(status));
     plain(line, "code", code);
     if record.replica.is_some() {
         line.push_str(if record.streamed { ",\"stream\":true" } else { ",\"stream\":false" });
-        number(line, "prompt_tokens", u128::from(record.tokens.prompt));
-        number(line, "completion_tokens", u128::from(record.tokens.completion));
-        number(line, "cached_tokens", u128::from(record.tokens.cached));
+        number(line, "prompt_tokens", record.tokens.prompt);
+        number(line, "completion_tokens", record.tokens.completion);
+        number(line, "cached_tokens", record.tokens.cached);
         plain(line, "certainty", record.certainty.as_str());
     }
     if let Some(first_byte) = record.first_byte {
-        number(line, "first_byte_us", first_byte.as_micros());
+        number(line, "first_byte_us", micros(first_byte));
     }
-    number(line, "duration_us", record.duration.as_micros());
+    number(line, "duration_us", micros(record.duration));
     if let Some(cause) = &record.cause {
         quoted(line, "cause", cause);
     }
@@ -147,7 +147,11 @@ fn quoted(line: &mut String, name: &str, value: &str) {
     }
 }
 
-fn number(line: &mut String, name: &str, value: u128) {
+fn micros(span: Duration) -> u64 {
+    u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
+}
+
+fn number(line: &mut String, name: &str, value: u64) {
     for piece in [",\"", name, "\":"] {
         line.push_str(piece);
     }

@@ -15,6 +15,7 @@ const MAX_WAITING: usize = 200_000;
 const BATCH: usize = 1_000;
 /// How long the first event of a batch waits for others.
 const GATHER: Duration = Duration::from_millis(200);
+const MAX_REFUSALS: u32 = 10;
 const RETRY: Duration = Duration::from_millis(500);
 
 /// The way in: it never waits.
@@ -65,11 +66,16 @@ impl UsageWriter {
     }
 
     async fn write_until_done(&self, batch: &[UsageEvent]) {
-        let mut told = false;
+        let mut tries = 0;
         while let Err(error) = self.write(batch).await {
-            if !told {
-                told = true;
+            tries += 1;
+            if tries == 1 {
                 tracing::warn!(%error, "usage events wait for the store");
+            }
+            // A store that is away comes back; one that says no goes on saying it.
+            if !error.is_unavailable() && tries >= MAX_REFUSALS {
+                self.metrics.usage_lost.inc_by(batch.len() as u64);
+                return tracing::error!(events = batch.len(), ?error, "the store refuses usage events; they are lost");
             }
             tokio::time::sleep(RETRY).await;
         }

@@ -317,3 +317,32 @@ async fn a_certificate_that_cannot_be_read_is_told_clearly() {
     let error = ForebayLaunch::default().binary(BINARY).start(config).await.err().unwrap().to_string();
     assert!(error.contains("exit status: 1") && error.contains("/nowhere/cert.pem"), "{error}");
 }
+
+#[tokio::test]
+async fn a_data_directory_serves_one_process_and_no_stranger() {
+    let app = TestApp::start().await;
+    let data_dir = app.forebay.data_dir.clone();
+    let config = app.forebay.config.to_str().unwrap().to_owned();
+    let second = forebay(&["serve", "--config", &config, "--data-dir", data_dir.to_str().unwrap()]);
+    assert_eq!(second.status.code(), Some(1));
+    assert!(errors_of(&second).contains("another forebay serves from"), "{}", errors_of(&second));
+    assert!(data_dir.join("listen.json").exists(), "the first one's file stays");
+    assert_eq!(mode(&data_dir.join("forebay.db")) & 0o077, 0);
+}
+
+#[tokio::test]
+async fn nothing_is_created_when_the_credentials_cannot_be_written_down() {
+    let scratch = tempfile::tempdir().unwrap();
+    let data_dir = scratch.path().join("data");
+    fs::create_dir_all(data_dir.join("bootstrap.json/x")).unwrap();
+    let config = scratch.path().join("forebay.toml");
+    fs::write(&config, "[server]\nlisten = \"127.0.0.1:0\"\nops_listen = \"127.0.0.1:0\"\n").unwrap();
+    let failed = forebay(&["serve", "--config", config.to_str().unwrap(), "--data-dir", data_dir.to_str().unwrap()]);
+    assert!(errors_of(&failed).contains("bootstrap.json is a folder"), "{}", errors_of(&failed));
+
+    fs::remove_dir_all(data_dir.join("bootstrap.json")).unwrap();
+    let text = fs::read_to_string(&config).unwrap();
+    let launch = ForebayLaunch::default().binary(BINARY).data_dir(&data_dir);
+    let forebay = launch.start(&text).await.unwrap();
+    assert!(forebay.api_key().is_ok(), "the first start still happens");
+}

@@ -172,3 +172,53 @@ async fn a_model_whose_engines_were_never_there_is_not_serving() {
     assert_eq!(refusal(&app.ask(stream("hi")).await), "503 model_not_serving");
     assert_eq!(app.client().get("/models?status=unavailable").await.json()["data"].as_array().unwrap().len(), 2);
 }
+
+/// A server that closes every connection behind its answer, as llama.cpp's does on `/health`.
+async fn closing_server(answer: &'static str) -> std::net::SocketAddr {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::task::spawn_local(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _ = stream.read(&mut [0; 4096]).await;
+            let _ = stream.write_all(answer.as_bytes()).await;
+        }
+    });
+    address
+}
+
+#[tokio::test]
+async fn an_engine_that_closes_behind_its_health_answer_is_well() {
+    let story = async {
+        for answer in [
+            "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok",
+            "HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nok",
+        ] {
+            let address = closing_server(answer).await;
+            let config = TestApp::setup().config(&[format!("http://{address}/v1")]);
+            let forebay = testkit::process::ForebayLaunch::default().binary(crate::app::BINARY);
+            let forebay = forebay.start(&config).await.unwrap();
+            tokio::time::sleep(Duration::from_secs(3)).await;
+            let client = testkit::http::Client::new(format!("http://{}", forebay.public));
+            let models = client.key(&forebay.api_key().unwrap()).get("/v1/models").await.json();
+            assert_eq!(models["data"][0]["status"], "available", "{answer}");
+        }
+    };
+    tokio::task::LocalSet::new().run_until(story).await;
+}
+
+#[tokio::test]
+async fn replicas_have_names_of_their_own_after_a_reload() {
+    let app = TestApp::setup().engines(2).start().await;
+    let third = FakeEngine::start().await;
+    app.forebay.write_config(&TestApp::setup().config(&[app.engines[1].url(), third.url()])).unwrap();
+    app.forebay.child.signal("HUP").unwrap();
+    let ops = testkit::http::Client::new(format!("http://{}", app.forebay.ops));
+    wait_until("two replicas with two names", PATIENCE, async || {
+        let metrics = ops.get("/metrics").await.text();
+        metrics.contains(&format!("replica=\"{CHAT}#1\""))
+            && metrics.contains(&format!("replica=\"{CHAT}#2\""))
+            && third.connections().accepted > 0
+    })
+    .await;
+}

@@ -255,3 +255,15 @@ async fn what_fails_before_the_first_byte_is_an_error_with_a_status() {
         assert_eq!(refusal(&app.ask(stream("hi")).await), expected, "{script:?}");
     }
 }
+
+#[tokio::test]
+async fn done_in_the_middle_is_not_the_end_of_a_whole_answer() {
+    let app = TestApp::start().await;
+    let half = r#"{"id":"c","created":1,"choices":[{"index":0,"delta":{"content":"half"},"finish_reason":null}]}"#;
+    let script = Script { raw_events: Some(vec![half.into()]), ..Script::default() };
+    let events = app.events(script, stream("hi")).await;
+    assert_eq!(events.last().unwrap().json()["error"]["code"], "bad_gateway");
+
+    app.engine().push(Script { raw_events: Some(vec![]), ..Script::default() });
+    assert_eq!(app.ask(stream("hi")).await.status, 502);
+}

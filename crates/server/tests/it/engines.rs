@@ -1,0 +1,143 @@
+//! Pools that Forebay runs itself: children that start, fail, die and end with the gateway.
+//!
+//! The engine here is a script around the scripted one, with the command line of `forebay-engine`.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use testkit::http::Client;
+use testkit::process::{Forebay, ForebayLaunch};
+
+use crate::app::{BINARY, PATIENCE, chat, wait_until};
+
+/// Listens once its weights are there, and ends with its standard input, or with the server inside.
+const ENGINE: &str = r#"#!/usr/bin/env bash
+while [ $# -gt 0 ]; do
+    case $1 in
+    --model) weights=$2; shift 2 ;;
+    --listen-file) file=$2; shift 2 ;;
+    --stop-with-stdin) shift ;;
+    *) shift 2 ;;
+    esac
+done
+[ -e "$weights" ] || { echo "there are no weights at $weights" >&2; exit 1; }
+exec 3<&0
+"$FAKE_ENGINE" --listen 127.0.0.1:0 >"$file.out" &
+cat <&3 >/dev/null &
+trap 'kill $(jobs -p) 2>/dev/null' EXIT
+until grep -q 'listening on' "$file.out"; do sleep 0.02; done
+sed -n 's/^listening on //p' "$file.out" >"$file.new" && mv "$file.new" "$file"
+wait -n
+"#;
+
+struct Gateway {
+    forebay: Forebay,
+    client: Client,
+    scratch: TempDir,
+}
+
+impl Gateway {
+    async fn start(weights: &str) -> Self {
+        let scratch = tempfile::tempdir().unwrap();
+        let engine = scratch.path().join("engine");
+        fs::write(&engine, ENGINE).unwrap();
+        fs::set_permissions(&engine, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(scratch.path().join("weights.gguf"), "weights").unwrap();
+        let weights = scratch.path().join(weights);
+        let config = format!(
+            "[server]\nlisten = \"127.0.0.1:0\"\nops_listen = \"127.0.0.1:0\"\n[[models]]\nid = \"acme/tiny\"\n\
+             engine = {{ weights = \"{}\", replicas = 2 }}\n",
+            weights.display()
+        );
+        let launch = ForebayLaunch::default().binary(BINARY).environment("FOREBAY_ENGINE", engine.to_str().unwrap());
+        let fake_engine = Path::new(BINARY).with_file_name("fake-engine");
+        let launch = launch.environment("FAKE_ENGINE", fake_engine.to_str().unwrap());
+        let forebay = launch.start(&config).await.unwrap();
+        let client = Client::new(format!("http://{}", forebay.public)).key(&forebay.api_key().unwrap());
+        Self { forebay, client, scratch }
+    }
+
+    /// How many engines have joined the pool.
+    async fn ready_engines(&self) -> usize {
+        let ops = Client::new(format!("http://{}", self.forebay.ops));
+        ops.get("/metrics").await.text().matches("forebay_replica_up{").count()
+    }
+
+    async fn wait_for_engines(&self, count: usize) {
+        wait_until(&format!("{count} engines"), PATIENCE, async || self.ready_engines().await == count).await;
+    }
+
+    /// The servers inside the engines, by the kernel's list of processes.
+    fn servers(&self) -> Vec<String> {
+        children_of(&self.forebay.child.pid().to_string())
+            .iter()
+            .flat_map(|engine| children_of(engine))
+            .filter(|id| fs::read_to_string(format!("/proc/{id}/comm")).is_ok_and(|name| name.trim() == "fake-engine"))
+            .collect()
+    }
+}
+
+fn children_of(parent: &str) -> Vec<String> {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let ids = processes.filter_map(|entry| entry.file_name().into_string().ok());
+    ids.filter(|id| {
+        let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+        stat.rsplit_once(')').is_some_and(|(_, rest)| rest.split_whitespace().nth(1) == Some(parent))
+    })
+    .collect()
+}
+
+fn is_running(process: &str) -> bool {
+    Path::new(&format!("/proc/{process}/exe")).exists()
+}
+
+#[tokio::test]
+async fn engines_serve_come_back_when_killed_and_end_with_the_gateway() {
+    let mut gateway = Gateway::start("weights.gguf").await;
+    gateway.wait_for_engines(2).await;
+    let mut question = chat("hi");
+    question["model"] = "acme/tiny".into();
+    assert_eq!(gateway.client.post_json("/v1/chat/completions", question.clone()).await.status, 200);
+
+    let killed = gateway.servers();
+    assert_eq!(killed.len(), 2);
+    Command::new("kill").arg("-KILL").args(&killed).status().unwrap();
+    wait_until("the dead ones leave", PATIENCE, async || gateway.ready_engines().await < 2).await;
+    gateway.wait_for_engines(2).await;
+    assert!(gateway.servers().iter().all(|server| !killed.contains(server)));
+    assert_eq!(gateway.client.post_json("/v1/chat/completions", question).await.status, 200);
+
+    let servers = gateway.servers();
+    gateway.forebay.child.signal("TERM").unwrap();
+    let status = gateway.forebay.child.wait_for_end(PATIENCE).await.unwrap();
+    assert_eq!(status.code(), Some(0));
+    wait_until("the engines end", PATIENCE, async || !servers.iter().any(|server| is_running(server))).await;
+}
+
+#[tokio::test]
+async fn engines_end_with_a_gateway_that_is_killed() {
+    let mut gateway = Gateway::start("weights.gguf").await;
+    gateway.wait_for_engines(2).await;
+    let servers = gateway.servers();
+    gateway.forebay.child.kill();
+    wait_until("the engines end", PATIENCE, async || !servers.iter().any(|server| is_running(server))).await;
+}
+
+#[tokio::test]
+async fn an_engine_that_does_not_come_up_is_told_with_its_last_words_and_tried_again() {
+    let gateway = Gateway::start("nowhere.gguf").await;
+    wait_until("the log says why", PATIENCE, async || {
+        let log = gateway.forebay.child.stderr();
+        log.contains("the engine of acme/tiny did not come up") && log.contains("there are no weights at")
+    })
+    .await;
+    let model = gateway.client.get("/v1/models/acme/tiny").await.json();
+    assert_eq!(model["status"], "unavailable");
+    fs::write(gateway.scratch.path().join("nowhere.gguf"), "here they are").unwrap();
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    gateway.wait_for_engines(2).await;
+}

@@ -10,9 +10,11 @@ use bytes::Bytes;
 use fleet::Lease;
 use http_body::{Body, Frame, SizeHint};
 use std::convert::Infallible;
+use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
+use tokio::sync::watch;
 
 pub enum AnswerBody {
     Whole { bytes: Option<Bytes>, tap: UsageTap },
@@ -65,22 +67,31 @@ pub struct StreamBody {
     exchange: Option<Exchange>,
     stream: ChatStream,
     served: Option<Served>,
+    /// Done when the gateway can wait no longer.
+    cut: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
-struct Served {
-    /// The place at the replica, held as long as the stream runs.
-    lease: Lease,
-    tap: UsageTap,
-    dress: fn(&Refusal) -> Bytes,
+/// What a stream holds on to until it ends.
+pub(crate) struct Served {
+    /// The place at the replica.
+    pub(crate) lease: Lease,
+    pub(crate) tap: UsageTap,
+    pub(crate) dress: fn(&Refusal) -> Bytes,
 }
 
 impl StreamBody {
     pub(crate) fn new(first: Bytes, broken: Option<Nonsense>, exchange: Exchange, stream: ChatStream) -> Self {
-        Self { first: Some(first), broken, exchange: Some(exchange), stream, served: None }
+        Self { first: Some(first), broken, exchange: Some(exchange), stream, served: None, cut: None }
     }
 
-    pub(crate) fn begin(&mut self, lease: Lease, tap: UsageTap, dress: fn(&Refusal) -> Bytes, idle: Duration) {
-        self.served = Some(Served { lease, tap, dress });
+    pub(crate) fn begin(&mut self, served: Served, idle: Duration, mut cut: watch::Receiver<bool>) {
+        self.served = Some(served);
+        self.cut = Some(Box::pin(async move {
+            // A sender that is gone has nothing more to say.
+            if cut.wait_for(|cut| *cut).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }));
         if let Some(exchange) = &mut self.exchange {
             exchange.limit_silence(idle);
         }
@@ -101,7 +112,15 @@ impl StreamBody {
                 self.leave_exchange();
                 break;
             }
-            let passed = match std::task::ready!(exchange.poll_data(cx)) {
+            let Poll::Ready(data) = exchange.poll_data(cx) else {
+                let cut = self.cut.as_mut().is_some_and(|cut| cut.as_mut().poll(cx).is_ready());
+                if !cut {
+                    return Poll::Pending;
+                }
+                self.cut = None;
+                return self.end_with(&Refusal::BadGateway { cause: "the gateway stops".into() });
+            };
+            let passed = match data {
                 Some(Ok(data)) => self.stream.pass(data),
                 None => {
                     self.exchange = None;

@@ -25,6 +25,7 @@ pub use refusal::{Refusal, Rejection};
 use domain::model::CallTimeouts;
 use fleet::{Connector, Routes};
 use std::sync::Arc;
+use tokio::sync::watch;
 use upstream::Links;
 
 /// The data plane of one core: it shares the route table with the others, and no connection.
@@ -33,6 +34,8 @@ pub struct Dataplane {
     routes: Routes,
     links: Arc<Links>,
     timeouts: CallTimeouts,
+    /// Turns true when streams must end.
+    cut: watch::Sender<bool>,
 }
 
 /// An answer, whole or as it comes.
@@ -49,7 +52,7 @@ pub enum Form {
 
 impl Dataplane {
     pub fn new(routes: Routes, connector: Connector, timeouts: CallTimeouts) -> Self {
-        Self { routes, links: Arc::new(Links::new(connector)), timeouts }
+        Self { routes, links: Arc::new(Links::new(connector)), timeouts, cut: watch::Sender::new(false) }
     }
 
     pub fn routes(&self) -> &Routes {
@@ -59,6 +62,11 @@ impl Dataplane {
     /// The connections of this core, for the sweep.
     pub fn links(&self) -> &Arc<Links> {
         &self.links
+    }
+
+    /// Ends every stream with an event that says so. The process is about to end.
+    pub fn cut_streams(&self) {
+        self.cut.send_replace(true);
     }
 
     /// Answers a call. The tap of a refused call goes back with the refusal, for the surface to settle.

@@ -5,7 +5,7 @@
 use crate::admit::Permit;
 use crate::answer::chat_stream::ChatStream;
 use crate::answer::{Meter, Nonsense, chat, embeddings, upstream_error};
-use crate::body::{AnswerBody, StreamBody};
+use crate::body::{AnswerBody, Served, StreamBody};
 use crate::probe::{Ask, Streaming};
 use crate::refusal::{Refusal, Rejection};
 use crate::resolve::Target;
@@ -153,7 +153,8 @@ impl Dataplane {
             }
             Brought::Stream(mut stream) => {
                 call.tap.note(|record| record.streamed = true);
-                stream.begin(lease, call.tap, call.dress, self.timeouts.idle);
+                let cut = self.cut.subscribe();
+                stream.begin(Served { lease, tap: call.tap, dress: call.dress }, self.timeouts.idle, cut);
                 Answer { form: Form::EventStream, body: AnswerBody::Stream(stream) }
             }
         }

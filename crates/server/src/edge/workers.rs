@@ -13,6 +13,8 @@ use tokio_rustls::TlsAcceptor;
 /// Connections that one core serves at a time; further ones wait in the kernel's queue.
 const MAX_CONNECTIONS: usize = 50_000;
 const SWEEP: Duration = Duration::from_secs(15);
+/// How long cut streams may take to say so.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 /// The pause after the system refused a connection, for want of file descriptors as a rule.
 const BREATH: Duration = Duration::from_millis(50);
 
@@ -98,5 +100,8 @@ async fn serve(
     let drained = async { while connections.join_next().await.is_some() {} };
     if tokio::time::timeout(drain_timeout, drained).await.is_err() {
         tracing::warn!(connections = connections.len(), "connections cut at the end of the drain time");
+        surface.cut_streams();
+        let told = async { while connections.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(LAST_WORDS, told).await;
     }
 }

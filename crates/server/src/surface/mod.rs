@@ -56,6 +56,11 @@ impl Surface {
         response
     }
 
+    /// The time for open answers is up.
+    pub(crate) fn cut_streams(&self) {
+        self.dataplane.cut_streams();
+    }
+
     /// Closes what has been idle for long.
     pub(crate) fn sweep(&self, now: Instant) {
         self.dataplane.links().sweep(now);

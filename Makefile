@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check bench fmt-check lint unit-tests all-tests client-tests
+.PHONY: help run models test check bench bench-engine fmt-check lint unit-tests all-tests client-tests
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 CONFIG ?= config/quickstart.toml
@@ -17,6 +17,10 @@ run: ## Build the release binary and serve (CONFIG=config/quickstart.toml DATA_D
 	cargo build --release --package server --bin forebay
 	@echo "==> Serving $(CONFIG), data in $(DATA_DIR)"
 	@exec $(TARGET_DIR)/release/forebay serve --config "$(CONFIG)" --data-dir "$(DATA_DIR)"
+
+models: ## Fetch the two starter models into DATA_DIR/models, once, checked by SHA-256
+	@scripts/system-packages models
+	@scripts/fetch-models "$(DATA_DIR)/models"
 
 test: ## Everything that CI runs: format, lints, all tests with PostgreSQL and Redis, official clients
 	@scripts/system-packages test
@@ -34,6 +38,11 @@ bench: ## Compare Forebay with nginx as a plain proxy on this machine and print 
 	@echo "==> Measuring (some minutes; the machine should be idle)"
 	@ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; exec $(TARGET_DIR)/release/forebay-bench \
 		--forebay $(TARGET_DIR)/release/forebay --fake-engine $(TARGET_DIR)/release/fake-engine $(BENCH_ARGS)
+
+bench-engine: models ## Measure forebay-engine: tokens per second for 1, 4 and 8 streams
+	@scripts/system-packages engine
+	@echo "==> Building the engine (llama.cpp takes some minutes the first time)"
+	cargo bench --package engine --bench engine -- $(BENCH_ARGS)
 
 fmt-check:
 	@echo "==> Format"

@@ -1,0 +1,11 @@
+//! The engine as a process, with the real starter models. `scripts/fetch-models` brings them if they are not there.
+
+mod batching;
+mod cancellation;
+mod chat;
+mod constraints;
+mod embeddings;
+mod engine;
+mod limits;
+mod starting;
+mod streams;

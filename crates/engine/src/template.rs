@@ -84,7 +84,7 @@ mod tests {
         let template = template("{% if tools %}{{ tools | tojson }}{% endif %}");
         assert!(template.knows_tools());
         let tool: serde_json::Value = serde_json::from_str(r#"{"type":"function","b":1,"a":2}"#).unwrap();
-        assert_eq!(template.render(&[], &[tool], &Map::new()).unwrap(), r#"[{"type":"function","b":1,"a":2}]"#);
+        assert_eq!(template.render(&[], &[tool], &Map::new()).unwrap(), r#"[{"type": "function", "b": 1, "a": 2}]"#);
     }
 
     #[test]

@@ -28,7 +28,8 @@ pub(crate) fn start() -> anyhow::Result<LlamaBackend> {
 /// What computes, for the log.
 pub(crate) fn describe() -> String {
     let devices = list_llama_ggml_backend_devices();
-    let names: Vec<String> = devices.into_iter().map(|device| format!("{} ({})", device.name, device.description)).collect();
+    let names: Vec<String> =
+        devices.into_iter().map(|device| format!("{} ({})", device.name, device.description)).collect();
     names.join(", ")
 }
 

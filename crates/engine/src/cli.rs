@@ -11,6 +11,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::info;
@@ -18,6 +19,8 @@ use tracing_subscriber::EnvFilter;
 
 /// Threads that speak HTTP: they wait most of the time, the computing ones need the cores.
 const HTTP_THREADS: usize = 2;
+/// How long a step that is being computed may take when the engine is to stop.
+const LAST_STEP: Duration = Duration::from_secs(3);
 /// What is logged unless `RUST_LOG` says otherwise; llama.cpp is talkative.
 const USUAL_LOG: &str = "info,llama-cpp-2=off,llama_cpp_2=off";
 
@@ -79,8 +82,7 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
     if !arguments.model.exists() {
         return Err(weights::Problem::Missing { path: arguments.model }.into());
     }
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(HTTP_THREADS).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(HTTP_THREADS).enable_all().build()?;
     let result = runtime.block_on(serve(arguments));
     // The computing thread ends with the process; nobody waits for its last step.
     runtime.shutdown_background();
@@ -96,16 +98,27 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
     let server = http::Server::new(identity, Arc::clone(&stage), Arc::clone(&metrics));
     announce(address, arguments.listen_file.as_deref())?;
     let plan = plan(arguments);
-    let loading = tokio::task::spawn_blocking(move || loading::load(&plan, &stage, &metrics));
+    let stage_there = Arc::clone(&stage);
+    let loading = tokio::task::spawn_blocking(move || loading::load(&plan, &stage_there, &metrics));
     let loaded = async {
         loading.await??;
         // Loaded: from now on only a signal ends it.
         std::future::pending().await
     };
-    tokio::select! {
+    let result = tokio::select! {
         () = server.accept(listener) => Ok(()),
         failed = loaded => failed,
         stopped = stop_signal() => stopped,
+    };
+    until_idle(&stage).await;
+    result
+}
+
+/// Lets the last step end: the connections are closed by now, so no other one follows.
+async fn until_idle(stage: &Stage) {
+    let deadline = Instant::now() + LAST_STEP;
+    while !stage.idle() && Instant::now() < deadline {
+        tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }
 

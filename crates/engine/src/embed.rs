@@ -36,7 +36,12 @@ struct Order {
 
 impl Embedder {
     /// `limit` calls may be computed and waiting at the same time.
-    pub(crate) fn start(model: &Arc<Model>, limit: usize, threads: usize, metrics: &Arc<Metrics>) -> anyhow::Result<Self> {
+    pub(crate) fn start(
+        model: &Arc<Model>,
+        limit: usize,
+        threads: usize,
+        metrics: &Arc<Metrics>,
+    ) -> anyhow::Result<Self> {
         let (orders, taken) = mpsc::channel(limit);
         let (started, starting) = oneshot::channel();
         let (model_there, metrics_there) = (Arc::clone(model), Arc::clone(metrics));
@@ -53,6 +58,11 @@ impl Embedder {
         })?;
         starting.blocking_recv().context("the embedding thread died while it started")??;
         Ok(Self { orders, places: Arc::new(Semaphore::new(limit)), limit })
+    }
+
+    /// Whether nothing is computed and nothing waits.
+    pub(crate) fn idle(&self) -> bool {
+        self.places.available_permits() == self.limit
     }
 
     /// The vectors of these inputs, of length one each, in their order.
@@ -85,7 +95,9 @@ impl<'model> Worker<'model> {
         let context = model.embedding_context(threads, MOST_INPUTS, most_tokens)?;
         let batch = LlamaBatch::new(most_tokens, 1);
         let mut worker = Self { context, batch, most_tokens, waiting: VecDeque::new(), orders, metrics };
-        worker.compute(&[&[model.any_token()]]).map_err(|error| anyhow::anyhow!("the first computation failed: {error}"))?;
+        worker
+            .compute(&[&[model.any_token()]])
+            .map_err(|error| anyhow::anyhow!("the first computation failed: {error}"))?;
         Ok(worker)
     }
 
@@ -110,8 +122,11 @@ impl<'model> Worker<'model> {
 
     /// One batch: inputs of all calls in turn, so that a long list does not keep a short one waiting.
     fn step(&mut self) {
-        let lengths: Vec<Vec<usize>> =
-            self.waiting.iter().map(|order| order.inputs[order.vectors.len()..].iter().map(Vec::len).collect()).collect();
+        let lengths: Vec<Vec<usize>> = self
+            .waiting
+            .iter()
+            .map(|order| order.inputs[order.vectors.len()..].iter().map(Vec::len).collect())
+            .collect();
         let taken = take_in_turn(&lengths, MOST_INPUTS, self.most_tokens);
         let inputs = |order: usize| {
             let order = &self.waiting[order];

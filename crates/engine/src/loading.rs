@@ -55,6 +55,14 @@ impl Stage {
             Refusal::Loading { reason }
         })
     }
+
+    /// Whether nothing is being computed.
+    pub(crate) fn idle(&self) -> bool {
+        self.serving.get().is_none_or(|serving| match &serving.work {
+            Work::Chat(decoder) => decoder.idle(),
+            Work::Embeddings(embedder) => embedder.idle(),
+        })
+    }
 }
 
 /// Loads what the plan says and sets the stage; takes seconds, or minutes for large models.

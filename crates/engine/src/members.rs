@@ -52,7 +52,9 @@ impl<'a> Members<'a> {
             None if *range.end() == i64::MAX => {
                 Err(self.invalid(name, format!("must be a whole number of at least {}", range.start())))
             }
-            None => Err(self.invalid(name, format!("must be a whole number from {} to {}", range.start(), range.end()))),
+            None => {
+                Err(self.invalid(name, format!("must be a whole number from {} to {}", range.start(), range.end())))
+            }
         }
     }
 

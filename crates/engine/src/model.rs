@@ -45,17 +45,19 @@ impl Model {
         for_embeddings: bool,
         mut progress: impl FnMut(f32) + 'static,
     ) -> anyhow::Result<Self> {
-        let parameters = LlamaModelParams::default().with_n_gpu_layers(u32::MAX >> 1).with_progress_callback(move |part| {
-            progress(part);
-            true
-        });
+        let parameters =
+            LlamaModelParams::default().with_n_gpu_layers(u32::MAX >> 1).with_progress_callback(move |part| {
+                progress(part);
+                true
+            });
         let llama = LlamaModel::load_from_file(&backend, file, &parameters).map_err(|_| unreadable(file))?;
         let pooled = for_embeddings || number(&llama, "pooling_type").is_some_and(|pooling| pooling > 0);
         let purpose = if pooled { Purpose::Embeddings } else { Purpose::Chat };
         let trained = llama.n_ctx_train() as usize;
         let own_limit = llama.meta_val_str(MAX_INPUT_KEY).ok().and_then(|text| text.parse().ok()).unwrap_or(trained);
         let context_length = asked_context.unwrap_or(usize::MAX).min(own_limit).min(trained);
-        let template = template(&llama).with_context(|| format!("the chat template in {} is broken", file.display()))?;
+        let template =
+            template(&llama).with_context(|| format!("the chat template in {} is broken", file.display()))?;
         Ok(Self { backend, llama, purpose, context_length, template, constraints: OnceLock::new() })
     }
 
@@ -104,11 +106,18 @@ impl Model {
             .with_n_seq_max(capacity.parallel as u32)
             .with_kv_unified(true);
         let context = self.llama.new_context(&self.backend, parameters);
-        context.with_context(|| format!("no memory for a KV cache of {} tokens: choose fewer with --kv-cache-tokens", capacity.cache_tokens))
+        context.with_context(|| {
+            format!("no memory for a KV cache of {} tokens: choose fewer with --kv-cache-tokens", capacity.cache_tokens)
+        })
     }
 
     /// The working memory for embeddings: `sequences` inputs and `most_tokens` tokens at once.
-    pub(crate) fn embedding_context(&self, threads: usize, sequences: usize, most_tokens: usize) -> anyhow::Result<LlamaContext<'_>> {
+    pub(crate) fn embedding_context(
+        &self,
+        threads: usize,
+        sequences: usize,
+        most_tokens: usize,
+    ) -> anyhow::Result<LlamaContext<'_>> {
         let pooling = match number(&self.llama, "pooling_type") {
             Some(pooling) => LlamaPoolingType::from(i32::try_from(pooling).unwrap_or(1)),
             None => LlamaPoolingType::Mean,
@@ -118,7 +127,9 @@ impl Model {
             .with_n_seq_max(sequences as u32)
             .with_kv_unified(true)
             .with_embeddings(true)
-            .with_pooling_type(pooling);
+            .with_pooling_type(pooling)
+            // Flash attention rounds keys and values to 16 bits; these vectors are compared digit by digit.
+            .with_flash_attention_policy(llama_cpp_sys_2::LLAMA_FLASH_ATTN_TYPE_DISABLED);
         self.llama.new_context(&self.backend, parameters).context("no memory for the batches of embeddings")
     }
 }

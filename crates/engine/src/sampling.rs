@@ -97,9 +97,8 @@ fn biases(asked: &Sampling, model: &LlamaModel) -> Vec<LlamaLogitBias> {
 
 fn penalties(asked: &Sampling, model: &LlamaModel, prompt: &[LlamaToken]) -> Vec<LlamaSampler> {
     let window = i32::try_from(model.n_ctx_train()).unwrap_or(i32::MAX);
-    let penalties = |repeat, frequency, presence| {
-        LlamaSampler::penalties(model.n_vocab(), window, repeat, frequency, presence)
-    };
+    let penalties =
+        |repeat, frequency, presence| LlamaSampler::penalties(model.n_vocab(), window, repeat, frequency, presence);
     let mut samplers = Vec::new();
     if (asked.repetition_penalty - 1.0).abs() > f32::EPSILON {
         samplers.push(penalties(asked.repetition_penalty, 0.0, 0.0).with_tokens(prompt));

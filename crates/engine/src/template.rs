@@ -43,7 +43,12 @@ impl ChatTemplate {
     }
 
     /// The prompt for a conversation, up to where the assistant speaks.
-    pub(crate) fn render(&self, messages: &[Json], tools: &[Json], extras: &Map<String, Json>) -> Result<String, Refusal> {
+    pub(crate) fn render(
+        &self,
+        messages: &[Json],
+        tools: &[Json],
+        extras: &Map<String, Json>,
+    ) -> Result<String, Refusal> {
         let mut variables = extras.clone();
         variables.insert("messages".to_owned(), Json::Array(messages.to_vec()));
         variables.insert("add_generation_prompt".to_owned(), Json::Bool(true));
@@ -74,7 +79,8 @@ mod tests {
 
     #[test]
     fn pythons_methods_and_special_tokens_are_there() {
-        let template = template("{{ bos_token }}{% for m in messages %}\n{{ m['content'].strip() }}{{ eos_token }}{% endfor %}");
+        let template =
+            template("{{ bos_token }}{% for m in messages %}\n{{ m['content'].strip() }}{{ eos_token }}{% endfor %}");
         let prompt = template.render(&[json!({"role": "user", "content": " hi "})], &[], &Map::new()).unwrap();
         assert_eq!(prompt, "<s>hi</s>");
     }

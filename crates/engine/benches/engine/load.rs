@@ -24,7 +24,8 @@ impl Engine {
     pub(crate) async fn start(model: &Path, threads: usize) -> anyhow::Result<Self> {
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("listen");
-        let arguments = ["--model-name", "bench", "--parallel", "8", "--threads", &threads.to_string()].map(str::to_owned);
+        let arguments =
+            ["--model-name", "bench", "--parallel", "8", "--threads", &threads.to_string()].map(str::to_owned);
         let paths = ["--model", &model.to_string_lossy(), "--listen-file", &file.to_string_lossy()].map(str::to_owned);
         let launch = Launch::new(env!("CARGO_BIN_EXE_forebay-engine")).arguments(paths).arguments(arguments);
         let mut child = launch.start("engine", folder.path())?;

@@ -22,7 +22,10 @@ pub(crate) fn print(rows: &[Row], bare: &[f64], threads: usize) {
         println!("{:>8} {:>10.0} {:>10.1} {:>12.2}", row.streams, median(&row.prefill), decode, decode / one);
     }
     let bare = median(bare);
-    println!("a bare loop over llama.cpp decodes {bare:.1}: HTTP and scheduling add {:.1} % to a step", (bare / one - 1.0) * 100.0);
+    println!(
+        "a bare loop over llama.cpp decodes {bare:.1}: HTTP and scheduling add {:.1} % to a step",
+        (bare / one - 1.0) * 100.0
+    );
 }
 
 fn median(values: &[f64]) -> f64 {

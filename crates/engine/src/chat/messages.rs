@@ -49,11 +49,14 @@ fn text_of(content: &Value, path: &str) -> Result<String, Refusal> {
 fn text_of_part(part: &Value, path: &str) -> Result<String, Refusal> {
     let object = part.as_object().ok_or_else(|| Refusal::invalid(path, "must be an object"))?;
     let members = Members::inside(object, path);
-    let text = |name| members.text(name)?.map(str::to_owned).ok_or_else(|| Refusal::Missing { param: members.path(name) });
+    let text =
+        |name| members.text(name)?.map(str::to_owned).ok_or_else(|| Refusal::Missing { param: members.path(name) });
     match members.text("type")? {
         Some("text") => text("text"),
         Some("refusal") => text("refusal"),
-        Some(other) => Err(Refusal::unsupported(members.path("type"), format!("this engine reads text, not `{other}`"))),
+        Some(other) => {
+            Err(Refusal::unsupported(members.path("type"), format!("this engine reads text, not `{other}`")))
+        }
         None => Err(Refusal::Missing { param: members.path("type") }),
     }
 }

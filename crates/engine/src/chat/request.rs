@@ -133,7 +133,8 @@ fn stops(members: Members<'_>) -> Result<Vec<String>, Refusal> {
         return Ok(vec![stop.to_owned()]);
     }
     let list = value.as_array().filter(|list| list.len() <= MOST_STOPS);
-    let list = list.ok_or_else(|| members.invalid("stop", format!("must be a string or at most {MOST_STOPS} strings")))?;
+    let list =
+        list.ok_or_else(|| members.invalid("stop", format!("must be a string or at most {MOST_STOPS} strings")))?;
     let text = |(index, stop): (usize, &Value)| {
         let stop = stop.as_str().map(str::to_owned);
         stop.ok_or_else(|| members.invalid(&format!("stop[{index}]"), "must be a string"))

@@ -28,7 +28,8 @@ pub(crate) enum Place {
 ///
 /// The last token of a prompt is never reused: something must be computed to get the next one.
 pub(crate) fn place(sequences: &[Sequence], prompt: &[LlamaToken]) -> Option<Place> {
-    let oldest_idle = (0..sequences.len()).filter(|&at| !sequences[at].busy).min_by_key(|&at| sequences[at].idle_since)?;
+    let oldest_idle =
+        (0..sequences.len()).filter(|&at| !sequences[at].busy).min_by_key(|&at| sequences[at].idle_since)?;
     let reusable = prompt.len().saturating_sub(1);
     let common = |at: &usize| common_prefix(&sequences[*at].tokens, prompt).min(reusable);
     let best = (0..sequences.len()).max_by_key(|at| (common(at), !sequences[*at].busy))?;

@@ -73,6 +73,11 @@ impl Decoder {
         self.limit
     }
 
+    /// Whether nothing is computed and nothing waits.
+    pub(crate) fn idle(&self) -> bool {
+        self.places.available_permits() == self.limit
+    }
+
     /// Queues one answer for each order; refused as a whole when there are not enough places.
     pub(crate) fn submit(&self, orders: Vec<Order>) -> Result<mpsc::Receiver<Event>, Refusal> {
         let busy = Refusal::Busy { limit: self.limit };

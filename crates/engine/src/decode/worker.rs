@@ -120,7 +120,8 @@ impl<'model> Worker<'model> {
 
     /// Gives waiting answers a sequence, as long as there are sequences and cells.
     fn admit(&mut self) {
-        while let Some(at) = (0..self.waiting.len()).find(|&at| !self.shares_a_prompt_in_the_making(&self.waiting[at])) {
+        while let Some(at) = (0..self.waiting.len()).find(|&at| !self.shares_a_prompt_in_the_making(&self.waiting[at]))
+        {
             let tokens = &self.waiting[at].tokens;
             let enough_room = cache::cells_in_use(&self.sequences) + tokens.len() + ROOM_TO_GROW <= self.cells;
             if !enough_room && !self.running.is_empty() {
@@ -205,7 +206,8 @@ impl<'model> Worker<'model> {
             let budget = if writing == 0 { PREFILL_ALONE } else { PREFILL_BESIDE_OTHERS };
             let prompts: Vec<usize> = needs.iter().map(|need| if *need == 1 { 0 } else { *need }).collect();
             let parts = share(budget, &prompts);
-            let parts: Vec<usize> = parts.iter().zip(&needs).map(|(part, need)| if *need == 1 { 1 } else { *part }).collect();
+            let parts: Vec<usize> =
+                parts.iter().zip(&needs).map(|(part, need)| if *need == 1 { 1 } else { *part }).collect();
             if self.make_room(parts.iter().sum()) {
                 let parts = parts.into_iter().enumerate().filter(|(_, tokens)| *tokens > 0);
                 return parts.map(|(running, tokens)| Part { running, tokens, row: None }).collect();

@@ -33,7 +33,7 @@ pub(super) async fn complete(shared: &Shared, body: &[u8]) -> Result<Answer, Ref
     let (choices, with_logprobs) = (request.choices, request.logprobs.is_some());
     let Some(options) = request.stream else {
         let whole = Whole::collect(&mut events, choices, &serving.model, with_logprobs).await?;
-        return Ok(answer::json(StatusCode::OK, &head.answer(whole.choices(), whole.usage.json())));
+        return Ok(answer::json(StatusCode::OK, &head.answer(&whole.choices(), &whole.usage.json())));
     };
     // What fails before the first token is an HTTP error, also for a stream.
     let first = events.recv().await.filter(|event| event.progress != Progress::Failed).ok_or(Refusal::Failed)?;

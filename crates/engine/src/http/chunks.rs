@@ -20,7 +20,7 @@ impl Head {
     }
 
     /// A whole answer.
-    pub(super) fn answer(&self, choices: Value, usage: Value) -> Value {
+    pub(super) fn answer(&self, choices: &Value, usage: &Value) -> Value {
         json!({
             "id": self.id,
             "object": "chat.completion",
@@ -32,7 +32,7 @@ impl Head {
     }
 
     /// One event of a stream; `usage` is there only where it was asked for.
-    pub(super) fn chunk(&self, choices: Value, usage: Option<Value>) -> Bytes {
+    pub(super) fn chunk(&self, choices: &Value, usage: Option<Value>) -> Bytes {
         let mut chunk = json!({
             "id": self.id,
             "object": "chat.completion.chunk",
@@ -53,7 +53,7 @@ pub(super) fn event(value: &Value) -> Bytes {
 }
 
 /// The choice of a chunk.
-pub(super) fn delta(index: usize, delta: Value, logprobs: Value, finish: Option<Finish>) -> Value {
+pub(super) fn delta(index: usize, delta: &Value, logprobs: &Value, finish: Option<Finish>) -> Value {
     json!([{"index": index, "delta": delta, "logprobs": logprobs, "finish_reason": finish.map(finish_reason)}])
 }
 

@@ -78,7 +78,8 @@ fn check_dimensions(members: Members<'_>, model: &Model) -> Result<(), Refusal> 
     match asked.filter(|asked| usize::try_from(*asked) != Ok(model.dimensions())) {
         None => Ok(()),
         Some(_) => {
-            let reason = format!("vectors of this model have {} dimensions, and cannot be shortened", model.dimensions());
+            let reason =
+                format!("vectors of this model have {} dimensions, and cannot be shortened", model.dimensions());
             Err(Refusal::unsupported("dimensions", reason))
         }
     }

@@ -41,7 +41,7 @@ impl ChatStream {
         let (ready, ended) = (VecDeque::new(), false);
         let mut stream = Self { head, model, options, with_logprobs, events, usage, unfinished: choices, ready, ended };
         for index in 0..choices {
-            stream.push(index, json!({"role": "assistant", "content": ""}), &[], None);
+            stream.push(index, &json!({"role": "assistant", "content": ""}), &[], None);
         }
         stream.take(first);
         stream
@@ -68,14 +68,14 @@ impl ChatStream {
         match event.progress {
             Progress::Piece { text, logprobs, tokens } => {
                 self.usage.note(index, tokens);
-                self.push(index, json!({"content": text}), &logprobs, None);
+                self.push(index, &json!({"content": text}), &logprobs, None);
             }
             Progress::Finished { reason, text, logprobs, tokens } => {
                 self.usage.note(index, tokens);
                 if !text.is_empty() || !logprobs.is_empty() {
-                    self.push(index, json!({"content": text}), &logprobs, None);
+                    self.push(index, &json!({"content": text}), &logprobs, None);
                 }
-                self.push(index, json!({}), &[], Some(reason));
+                self.push(index, &json!({}), &[], Some(reason));
                 self.unfinished -= 1;
                 if self.unfinished == 0 {
                     self.finish();
@@ -85,19 +85,19 @@ impl ChatStream {
         }
     }
 
-    fn push(&mut self, index: usize, delta: Value, logprobs: &[Logprob], finish: Option<Finish>) {
+    fn push(&mut self, index: usize, delta: &Value, logprobs: &[Logprob], finish: Option<Finish>) {
         let logprobs = chunks::logprobs(&self.model, self.with_logprobs && !logprobs.is_empty(), logprobs);
         let usage = match (self.options.include_usage, self.options.continuous_usage) {
             (false, _) => None,
             (true, false) => Some(Value::Null),
             (true, true) => Some(self.usage.json()),
         };
-        self.ready.push_back(self.head.chunk(chunks::delta(index, delta, logprobs, finish), usage));
+        self.ready.push_back(self.head.chunk(&chunks::delta(index, delta, &logprobs, finish), usage));
     }
 
     fn finish(&mut self) {
         if self.options.include_usage {
-            self.ready.push_back(self.head.chunk(json!([]), Some(self.usage.json())));
+            self.ready.push_back(self.head.chunk(&json!([]), Some(self.usage.json())));
         }
         self.ready.push_back(Bytes::from_static(b"data: [DONE]\n\n"));
         self.ended = true;

@@ -104,7 +104,8 @@ fn describe(file: &mut GgufFile, folder: &Path, name: &str, config: &Config) {
     file.set("bert.attention.layer_norm_epsilon", Meta::Float(config.layer_norm_eps));
     file.set("bert.attention.causal", Meta::Flag(false));
     let pooling: Option<Pooling> = read(folder, "1_Pooling/config.json").ok();
-    let takes_first = pooling.is_some_and(|pooling| pooling.pooling_mode_cls_token && !pooling.pooling_mode_mean_tokens);
+    let takes_first =
+        pooling.is_some_and(|pooling| pooling.pooling_mode_cls_token && !pooling.pooling_mode_mean_tokens);
     file.set("bert.pooling_type", Meta::Number(if takes_first { 2 } else { 1 }));
     let sentence: Option<SentenceConfig> = read(folder, "sentence_bert_config.json").ok();
     if let Some(sentence) = sentence {

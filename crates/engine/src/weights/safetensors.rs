@@ -88,7 +88,8 @@ mod tests {
 
     #[test]
     fn half_floats_are_read_exactly() {
-        let cases = [(0x3c00, 1.0), (0xc000, -2.0), (0x3555, 0.333_251_95), (0x0001, 5.960_464_5e-8), (0x7bff, 65504.0)];
+        let cases =
+            [(0x3c00, 1.0), (0xc000, -2.0), (0x3555, 0.333_251_95), (0x0001, 5.960_464_5e-8), (0x7bff, 65504.0)];
         for (half, float) in cases {
             assert!((half_to_float(half) - float).abs() <= f32::EPSILON * float.abs(), "{half:#x}");
         }

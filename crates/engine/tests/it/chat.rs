@@ -55,8 +55,12 @@ async fn the_same_seed_gives_the_same_text_and_another_seed_another() {
 async fn every_choice_is_its_own_and_all_are_counted() {
     let engine = Engine::chat(&["--parallel", "2"]).await;
     let answer = engine.ask(with(greedy(STORY, 12), json!({"temperature": 1.0, "seed": 3, "n": 3}))).await.json();
-    let texts: Vec<&str> =
-        answer["choices"].as_array().unwrap().iter().map(|choice| choice["message"]["content"].as_str().unwrap()).collect();
+    let texts: Vec<&str> = answer["choices"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|choice| choice["message"]["content"].as_str().unwrap())
+        .collect();
     assert_eq!(texts.len(), 3);
     assert!(texts[0] != texts[1] && texts[1] != texts[2], "{texts:?}");
     assert_eq!(answer["usage"]["completion_tokens"], 36);
@@ -107,7 +111,8 @@ async fn a_bias_forbids_a_token_and_penalties_change_the_text() {
     let penalised = engine.ask(with(greedy(STORY, 60), json!({"frequency_penalty": 2.0}))).await;
     assert_ne!(content(&penalised), story);
     // Every token of the vocabulary that begins the plain answer, forbidden by its number.
-    let biases: serde_json::Map<String, Value> = (0..49152).step_by(1).map(|token| (token.to_string(), json!(-100))).collect();
+    let biases: serde_json::Map<String, Value> =
+        (0..49152).step_by(1).map(|token| (token.to_string(), json!(-100))).collect();
     let mut biases = biases;
     biases.insert("28".to_owned(), json!(100));
     let biased = engine.ask(with(greedy(CAPITAL, 1), json!({"logit_bias": biases}))).await;

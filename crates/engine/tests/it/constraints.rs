@@ -31,7 +31,8 @@ async fn an_answer_with_a_schema_parses_and_has_its_members_in_order() {
 #[tokio::test]
 async fn any_json_object_will_do_for_json_object() {
     let engine = Engine::chat(&[]).await;
-    let call = with(greedy("Give the capital of France as JSON.", 200), json!({"response_format": {"type": "json_object"}}));
+    let call =
+        with(greedy("Give the capital of France as JSON.", 200), json!({"response_format": {"type": "json_object"}}));
     let answer = engine.ask(call).await;
     let text = content(&answer);
     assert!(text.starts_with('{'), "{text}");
@@ -43,7 +44,11 @@ async fn any_json_object_will_do_for_json_object() {
 #[tokio::test]
 async fn a_schema_that_cannot_be_kept_is_refused() {
     let engine = Engine::chat(&[]).await;
-    for (schema, status) in [(json!("text"), 422), (json!({"type": "nothing"}), 422), (json!({"type": "object", "unevaluatedProperties": false}), 422)] {
+    for (schema, status) in [
+        (json!("text"), 422),
+        (json!({"type": "nothing"}), 422),
+        (json!({"type": "object", "unevaluatedProperties": false}), 422),
+    ] {
         let format = json!({"type": "json_schema", "json_schema": {"name": "x", "schema": schema}});
         let answer = engine.ask(with(greedy("hi", 10), json!({"response_format": format}))).await;
         assert_eq!(answer.status.as_u16(), status, "{schema} {}", answer.text());

@@ -9,27 +9,27 @@ use tempfile::TempDir;
 use testkit::http::{Answer, Client};
 use testkit::process::{Child, Launch};
 
-pub const CHAT: &str = "forebay/smollm2-135m-instruct";
-pub const EMBEDDINGS: &str = "sentence-transformers/all-minilm-l6-v2";
+pub(crate) const CHAT: &str = "forebay/smollm2-135m-instruct";
+pub(crate) const EMBEDDINGS: &str = "sentence-transformers/all-minilm-l6-v2";
 const START: Duration = Duration::from_secs(120);
 
 /// A running engine; dropping it kills it.
-pub struct Engine {
-    pub child: Child,
-    pub client: Client,
-    pub folder: TempDir,
+pub(crate) struct Engine {
+    pub(crate) child: Child,
+    pub(crate) client: Client,
+    pub(crate) folder: TempDir,
 }
 
 impl Engine {
     /// A chat engine that is ready.
-    pub async fn chat(arguments: &[&str]) -> Self {
+    pub(crate) async fn chat(arguments: &[&str]) -> Self {
         let engine = Self::launch(&chat_weights(), &[&["--model-name", CHAT], arguments].concat()).await;
         engine.until_ready().await;
         engine
     }
 
     /// An embedding engine that is ready.
-    pub async fn embeddings(arguments: &[&str]) -> Self {
+    pub(crate) async fn embeddings(arguments: &[&str]) -> Self {
         let weights = models().join("all-minilm-l6-v2");
         let engine = Self::launch(&weights, &[&["--model-name", EMBEDDINGS], arguments].concat()).await;
         engine.until_ready().await;
@@ -37,7 +37,7 @@ impl Engine {
     }
 
     /// An engine that listens, ready or not.
-    pub async fn launch(weights: &Path, arguments: &[&str]) -> Self {
+    pub(crate) async fn launch(weights: &Path, arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut child = start(weights, &folder, arguments);
         let file = folder.path().join("listen");
@@ -46,7 +46,7 @@ impl Engine {
         Self { child, client: Client::from(address), folder }
     }
 
-    pub async fn until_ready(&self) {
+    pub(crate) async fn until_ready(&self) {
         let deadline = std::time::Instant::now() + START;
         while self.client.get("/health").await.status != 200 {
             assert!(std::time::Instant::now() < deadline, "not ready: {}", self.child.stderr());
@@ -55,29 +55,34 @@ impl Engine {
     }
 
     /// A whole answer, whatever its status.
-    pub async fn ask(&self, body: Value) -> Answer {
+    pub(crate) async fn ask(&self, body: Value) -> Answer {
         self.client.post_json("/v1/chat/completions", body).await
     }
 
     /// The text of the first choice of a greedy answer.
-    pub async fn greedy(&self, question: &str, max_tokens: usize) -> String {
+    pub(crate) async fn greedy(&self, question: &str, max_tokens: usize) -> String {
         let answer = self.ask(greedy(question, max_tokens)).await;
         content(&answer)
     }
 
     /// The value of a metric.
-    pub async fn metric(&self, name: &str) -> f64 {
+    pub(crate) async fn metric(&self, name: &str) -> f64 {
         let page = self.client.get("/metrics").await.text();
         let line = page.lines().find_map(|line| line.strip_prefix(&format!("{name} ")));
         line.unwrap_or_else(|| panic!("{name} is not in\n{page}")).parse().unwrap()
     }
 
-    /// Waits until a metric is as it should be.
-    pub async fn until_metric(&self, name: &str, wanted: impl Fn(f64) -> bool) {
+    /// The value of a metric that counts things.
+    pub(crate) async fn count(&self, name: &str) -> u64 {
+        self.metric(name).await as u64
+    }
+
+    /// Waits until a metric has this value.
+    pub(crate) async fn until_count(&self, name: &str, wanted: u64) {
         let deadline = std::time::Instant::now() + Duration::from_secs(60);
         loop {
-            let value = self.metric(name).await;
-            if wanted(value) {
+            let value = self.count(name).await;
+            if value == wanted {
                 return;
             }
             assert!(std::time::Instant::now() < deadline, "{name} stays at {value}");
@@ -87,7 +92,7 @@ impl Engine {
 }
 
 /// Starts the program; it may end by itself.
-pub fn start(weights: &Path, folder: &TempDir, arguments: &[&str]) -> Child {
+pub(crate) fn start(weights: &Path, folder: &TempDir, arguments: &[&str]) -> Child {
     let at = |name: &str| folder.path().join(name).display().to_string();
     let weights = weights.display().to_string();
     let own = ["--model", &weights, "--listen-file", &at("listen"), "--cache-dir", &at("cache")].map(str::to_owned);
@@ -96,7 +101,7 @@ pub fn start(weights: &Path, folder: &TempDir, arguments: &[&str]) -> Child {
 }
 
 /// The folder of the starter models, fetched if need be.
-pub fn models() -> PathBuf {
+pub(crate) fn models() -> PathBuf {
     static FETCHED: OnceLock<PathBuf> = OnceLock::new();
     let fetch = || {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -108,12 +113,12 @@ pub fn models() -> PathBuf {
     FETCHED.get_or_init(fetch).clone()
 }
 
-pub fn chat_weights() -> PathBuf {
+pub(crate) fn chat_weights() -> PathBuf {
     models().join("smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf")
 }
 
 /// A call for the likeliest answer.
-pub fn greedy(question: &str, max_tokens: usize) -> Value {
+pub(crate) fn greedy(question: &str, max_tokens: usize) -> Value {
     json!({
         "model": CHAT,
         "messages": [{"role": "user", "content": question}],
@@ -123,7 +128,7 @@ pub fn greedy(question: &str, max_tokens: usize) -> Value {
 }
 
 /// The call with some members changed.
-pub fn with(mut call: Value, members: Value) -> Value {
+pub(crate) fn with(mut call: Value, members: Value) -> Value {
     let Value::Object(members) = members else { panic!("members are an object") };
     for (name, value) in members {
         call[name] = value;
@@ -132,7 +137,7 @@ pub fn with(mut call: Value, members: Value) -> Value {
 }
 
 /// The text of the first choice.
-pub fn content(answer: &Answer) -> String {
+pub(crate) fn content(answer: &Answer) -> String {
     assert_eq!(answer.status, 200, "{}", answer.text());
     answer.json()["choices"][0]["message"]["content"].as_str().unwrap().to_owned()
 }

@@ -2,6 +2,7 @@
 
 use crate::engine::{CHAT, Engine, content, greedy, with};
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 
 /// Status, code, param.
 async fn refused(engine: &Engine, members: Value) -> (u16, String, String) {
@@ -19,14 +20,15 @@ async fn past_the_queue_calls_are_refused_with_the_time_to_come_back() {
     let mut running = engine.client.open_stream("/v1/chat/completions", call.clone()).await;
     running.next_event().await.unwrap();
     let client = engine.client.clone();
-    let waiting = tokio::spawn(async move { client.open_stream("/v1/chat/completions", call).await });
-    engine.until_metric("forebay:num_requests_waiting", |waiting| waiting == 1.0).await;
+    let mut waiting = JoinSet::new();
+    waiting.spawn(async move { client.open_stream("/v1/chat/completions", call).await });
+    engine.until_count("forebay:num_requests_waiting", 1).await;
     let answer = engine.ask(greedy("hi", 4)).await;
     assert_eq!((answer.status.as_u16(), answer.header("retry-after")), (503, Some("1")));
     assert_eq!(answer.json()["error"]["code"], "queue_full");
     drop(running);
-    assert_eq!(waiting.await.unwrap().status, 200);
-    engine.until_metric("forebay:num_requests_running", |running| running == 0.0).await;
+    assert_eq!(waiting.join_next().await.unwrap().unwrap().status, 200);
+    engine.until_count("forebay:num_requests_running", 0).await;
     assert!(!content(&engine.ask(greedy("hi", 4)).await).is_empty());
 }
 
@@ -40,7 +42,7 @@ async fn a_context_that_is_too_long_is_refused_with_the_numbers() {
     assert!(message.contains("128") && message.contains("33"), "{message}");
     let asked = engine.ask(greedy("hi", 200)).await;
     assert_eq!((asked.status.as_u16(), asked.json()["error"]["param"].as_str()), (400, Some("max_tokens")));
-    assert_eq!(engine.metric("forebay:prompt_tokens_total").await, 0.0);
+    assert_eq!(engine.count("forebay:prompt_tokens_total").await, 0);
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! The engine as a process, with the real starter models. `scripts/fetch-models` brings them if they are not there.
 
+#![expect(clippy::unwrap_used, reason = "a story that cannot go on stops there")]
+
 mod batching;
 mod cancellation;
 mod chat;

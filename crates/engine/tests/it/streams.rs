@@ -14,7 +14,10 @@ async fn events(engine: &Engine, members: Value) -> Vec<Event> {
 }
 
 fn text(events: &[Event]) -> String {
-    events.iter().filter_map(|event| event.json()["choices"][0]["delta"]["content"].as_str().map(str::to_owned)).collect()
+    events
+        .iter()
+        .filter_map(|event| event.json()["choices"][0]["delta"]["content"].as_str().map(str::to_owned))
+        .collect()
 }
 
 #[tokio::test]
@@ -67,7 +70,8 @@ async fn characters_are_never_cut_between_chunks() {
     let engine = Engine::chat(&[]).await;
     let question = "Repeat exactly: 👋🌍🎉 日本語 ñandú 👩‍🚀";
     for seed in 0..4 {
-        let call = with(greedy(question, 48), json!({"stream": true, "temperature": 0.7, "seed": seed, "ignore_eos": true}));
+        let call =
+            with(greedy(question, 48), json!({"stream": true, "temperature": 0.7, "seed": seed, "ignore_eos": true}));
         let (events, _) = engine.client.open_stream("/v1/chat/completions", call).await.rest().await;
         // A cut would show as U+FFFD in two chunks; a model may write a lone wrong byte, but not in pairs.
         for pair in events.windows(2) {

@@ -3,7 +3,8 @@
 //! `Decoder` is the door: it counts the places, so that the queue has a bound, and hands orders to the thread. What
 //! comes back are events on a channel; when its receiver is dropped, the answer ends within one step.
 
-pub(crate) mod cache;
+mod admission;
+mod cache;
 mod events;
 mod generation;
 mod logprobs;

@@ -1,7 +1,7 @@
-//! The decoding thread: take in, let go, admit, plan, compute; again and again.
+//! The decoding thread: take in, let go, admit, plan, compute; again and again. `admission.rs` has who gets room.
 
 use super::Capacity;
-use super::cache::{self, Place, Sequence};
+use super::cache::{self, Sequence};
 use super::generation::Generation;
 use super::share::{PREFILL_ALONE, PREFILL_BESIDE_OTHERS, share};
 use crate::metrics::Metrics;
@@ -14,13 +14,10 @@ use std::sync::Arc;
 use tokio::sync::mpsc::{self, error::TryRecvError};
 use tracing::{error, warn};
 
-/// Cells that must be free beside a prompt before it starts, so that it is not displaced at once.
-const ROOM_TO_GROW: usize = 64;
-
 /// An answer with a sequence of its own.
-struct Running {
-    generation: Generation,
-    sequence: usize,
+pub(super) struct Running {
+    pub(super) generation: Generation,
+    pub(super) sequence: usize,
 }
 
 /// What one answer has in the next batch.
@@ -33,15 +30,15 @@ struct Part {
 
 pub(super) struct Worker<'model> {
     model: &'model Model,
-    context: LlamaContext<'model>,
+    pub(super) context: LlamaContext<'model>,
     batch: LlamaBatch<'static>,
-    sequences: Vec<Sequence>,
-    cells: usize,
+    pub(super) sequences: Vec<Sequence>,
+    pub(super) cells: usize,
     /// In the order in which they were admitted.
-    running: Vec<Running>,
-    waiting: VecDeque<Generation>,
+    pub(super) running: Vec<Running>,
+    pub(super) waiting: VecDeque<Generation>,
     orders: mpsc::Receiver<Generation>,
-    metrics: Arc<Metrics>,
+    pub(super) metrics: Arc<Metrics>,
     steps: u64,
 }
 
@@ -118,58 +115,8 @@ impl<'model> Worker<'model> {
         }
     }
 
-    /// Gives waiting answers a sequence, as long as there are sequences and cells.
-    fn admit(&mut self) {
-        while let Some(at) = (0..self.waiting.len()).find(|&at| !self.shares_a_prompt_in_the_making(&self.waiting[at]))
-        {
-            let tokens = &self.waiting[at].tokens;
-            let enough_room = cache::cells_in_use(&self.sequences) + tokens.len() + ROOM_TO_GROW <= self.cells;
-            if !enough_room && !self.running.is_empty() {
-                return;
-            }
-            let Some(place) = cache::place(&self.sequences, tokens) else { return };
-            let Some(mut generation) = self.waiting.remove(at) else { return };
-            let (sequence, reused) = self.settle(&place, &generation);
-            generation.start_with(reused, &self.metrics);
-            self.running.push(Running { generation, sequence });
-        }
-    }
-
-    /// Whether another answer computes the same prompt right now: a moment later it can be copied.
-    fn shares_a_prompt_in_the_making(&self, generation: &Generation) -> bool {
-        let mut in_the_making = self.running.iter().filter(|running| self.pending(running) > 1);
-        in_the_making.any(|running| running.generation.same_prompt(generation))
-    }
-
-    /// Makes llama.cpp's sequence hold the beginning that the place promises; gives the sequence and that length.
-    fn settle(&mut self, place: &Place, generation: &Generation) -> (usize, usize) {
-        let (sequence, mut reused) = match *place {
-            Place::Own { sequence, reused } => (sequence, reused),
-            Place::Copied { sequence, from, reused } => {
-                self.cut(sequence, 0);
-                let copied = self.context.copy_kv_cache_seq(from as i32, sequence as i32, None, Some(reused as u32));
-                (sequence, if copied.is_ok() { reused } else { 0 })
-            }
-        };
-        if !self.cut(sequence, reused) {
-            // Models with a state instead of a cache keep it whole or not at all.
-            self.cut(sequence, 0);
-            reused = 0;
-        }
-        self.sequences[sequence].tokens = generation.tokens[..reused].to_vec();
-        self.sequences[sequence].busy = true;
-        (sequence, reused)
-    }
-
-    /// Removes what a sequence has from `keep` on.
-    fn cut(&mut self, sequence: usize, keep: usize) -> bool {
-        self.sequences[sequence].tokens.truncate(keep);
-        let from = (keep > 0).then_some(keep as u32);
-        self.context.clear_kv_cache_seq(Some(sequence as u32), from, None).unwrap_or(false)
-    }
-
     /// Tokens of an answer that are not in the cache yet; one while it is being written.
-    fn pending(&self, running: &Running) -> usize {
+    pub(super) fn pending(&self, running: &Running) -> usize {
         running.generation.tokens.len() - self.sequences[running.sequence].tokens.len()
     }
 
@@ -216,26 +163,6 @@ impl<'model> Worker<'model> {
         }
     }
 
-    /// Empties idle sequences until `wanted` cells are free; false when that was not enough.
-    fn make_room(&mut self, wanted: usize) -> bool {
-        while cache::cells_filled(&self.sequences) + wanted > self.cells {
-            match cache::oldest_filled_idle(&self.sequences) {
-                Some(idle) => self.cut(idle, 0),
-                // The last answer fits by itself: a context is never longer than the cache.
-                None => return self.running.len() == 1,
-            };
-        }
-        true
-    }
-
-    /// Puts the answer that came last back to the front of the queue; it goes on from its tokens when there is room.
-    fn displace_youngest(&mut self) {
-        let Some(at) = self.running.len().checked_sub(1) else { return };
-        self.metrics.displaced();
-        let generation = self.remove(at);
-        self.waiting.push_front(generation);
-    }
-
     fn fill_batch(&mut self, parts: &mut [Part]) {
         self.batch.clear();
         for part in parts {
@@ -271,7 +198,7 @@ impl<'model> Worker<'model> {
     }
 
     /// Takes an answer out; its sequence is idle from now on.
-    fn remove(&mut self, at: usize) -> Generation {
+    pub(super) fn remove(&mut self, at: usize) -> Generation {
         let Running { generation, sequence } = self.running.remove(at);
         self.sequences[sequence].busy = false;
         self.sequences[sequence].idle_since = self.steps;

@@ -3,7 +3,7 @@
 //! The gateway passes bodies as bytes and decides on a few members, so it walks a text once, checks that all of it is
 //! JSON, and remembers where the members are that it cares about. Nothing is copied and nothing is built.
 //!
-//! The reader does not check UTF-8: requests are checked as a whole before they are read.
+//! The reader does not check UTF-8, but it notices whether there is anything beyond ASCII to check.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -70,13 +70,19 @@ pub struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     depth: u32,
+    is_ascii: bool,
 }
 
 type Read<T> = Result<T, Malformed>;
 
 impl<'a> Reader<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, depth: 0 }
+        Self { bytes, at: 0, depth: 0, is_ascii: true }
+    }
+
+    /// Whether everything that was read is ASCII; only strings can hold anything else.
+    pub fn is_ascii(&self) -> bool {
+        self.is_ascii
     }
 
     /// Nothing but white space may follow the value that was read.
@@ -172,7 +178,9 @@ impl<'a> Reader<'a> {
         self.byte(b'"', "a string should start here")?;
         let start = self.at;
         loop {
-            self.at += plain_prefix(&self.bytes[self.at..]);
+            let plain = plain_prefix(&self.bytes[self.at..]);
+            self.is_ascii &= plain.is_ascii;
+            self.at += plain.length;
             match self.bytes.get(self.at) {
                 Some(b'"') => {
                     let text = Text(&self.bytes[start..self.at]);
@@ -317,28 +325,45 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// How many bytes at the start of a string need no second look: no quote, no backslash, no control character.
+/// The start of a string.
+struct Plain {
+    /// How many bytes need no second look: no quote, no backslash, no control character.
+    length: usize,
+    is_ascii: bool,
+}
+
+/// Finds the end of the plain start of a string.
 ///
 /// Names, words and lines end soon, so the start is searched eight bytes at a time. What goes on longer is searched by
 /// larger blocks, first for the end, then for control characters.
-fn plain_prefix(bytes: &[u8]) -> usize {
+fn plain_prefix(bytes: &[u8]) -> Plain {
     const SOON: usize = 96;
+    const HIGHS: u64 = 0x8080_8080_8080_8080;
     let (words, rest) = bytes[..bytes.len().min(SOON)].as_chunks::<8>();
+    let mut seen = 0;
     for (index, word) in words.iter().enumerate() {
-        let found = special_bytes(u64::from_le_bytes(*word));
+        let word = u64::from_le_bytes(*word);
+        let found = special_bytes(word);
         if found != 0 {
-            return index * 8 + found.trailing_zeros() as usize / 8;
+            let plain_bits = found.trailing_zeros() & !7;
+            seen |= word & ((1 << plain_bits) - 1);
+            return Plain { length: index * 8 + plain_bits as usize / 8, is_ascii: seen & HIGHS == 0 };
         }
+        seen |= word;
     }
     let done = words.len() * 8;
+    let first_is_ascii = seen & HIGHS == 0;
     let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
     if bytes.len() <= SOON {
-        return done + rest.iter().position(is_special).unwrap_or(rest.len());
+        let end = rest.iter().position(is_special).unwrap_or(rest.len());
+        return Plain { length: done + end, is_ascii: first_is_ascii && rest[..end].is_ascii() };
     }
     let long = &bytes[done..];
     let end = memchr::memchr2(b'"', b'\\', long).unwrap_or(long.len());
-    let has_control = long[..end].iter().fold(u8::MAX, |least, byte| least.min(*byte)) < 0x20;
-    done + if has_control { long.iter().position(is_special).unwrap_or(end) } else { end }
+    let (least, most) =
+        long[..end].iter().fold((u8::MAX, 0), |(least, most), byte| (least.min(*byte), most.max(*byte)));
+    let end = if least < 0x20 { long.iter().position(is_special).unwrap_or(end) } else { end };
+    Plain { length: done + end, is_ascii: first_is_ascii && most < 0x80 }
 }
 
 /// A word whose lowest set bit is in the first byte that ends the plain part of a string; 0 when none does.
@@ -514,7 +539,9 @@ mod tests {
             prop_oneof![9 => 0x20..=0xFF_u8, 1 => any::<u8>()], 0..300))
         {
             let slow = bytes.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)).unwrap_or(bytes.len());
-            prop_assert_eq!(plain_prefix(&bytes), slow);
+            let plain = plain_prefix(&bytes);
+            prop_assert_eq!(plain.length, slow);
+            prop_assert!(!plain.is_ascii || bytes[..slow].is_ascii());
         }
 
         #[test]

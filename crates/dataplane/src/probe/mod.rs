@@ -121,9 +121,6 @@ fn read_members(
     body: &Bytes,
     mut member: impl FnMut(&mut Reader<'_>, Text<'_>) -> Result<(), Malformed>,
 ) -> Result<(), Fault> {
-    if simdutf8::basic::from_utf8(body).is_err() {
-        return Err(Fault::Unreadable("the body is not UTF-8".into()));
-    }
     let mut reader = Reader::new(body);
     let unreadable = |malformed: Malformed| Fault::Unreadable(format!("the body is not JSON: {malformed}"));
     if reader.kind().map_err(unreadable)? != Kind::Object {
@@ -140,6 +137,9 @@ fn read_members(
         })
         .and_then(|()| reader.end())
         .map_err(unreadable)?;
+    if !reader.is_ascii() && simdutf8::basic::from_utf8(body).is_err() {
+        return Err(Fault::Unreadable("the body is not UTF-8".into()));
+    }
     match twice {
         Some(name) => Err(Fault::Unreadable(format!("the member `{name}` is there twice"))),
         None => Ok(()),

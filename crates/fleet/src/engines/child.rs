@@ -46,6 +46,8 @@ impl Child {
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .kill_on_drop(true)
+            // Ctrl-C in a terminal is for us; its end comes from us.
+            .process_group(0)
             .spawn()?;
         let lines = Lines::default();
         if let Some(stderr) = process.stderr.take() {

@@ -4,6 +4,7 @@
 
 mod admin;
 mod app;
+mod engines;
 mod guards;
 mod lifecycle;
 mod load;

@@ -9,8 +9,9 @@ use clap::Parser;
 use std::fs;
 use std::io::IsTerminal as _;
 use std::net::SocketAddr;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
@@ -20,6 +21,8 @@ use tracing_subscriber::EnvFilter;
 
 /// Threads that speak HTTP: they wait most of the time, the computing ones need the cores.
 const HTTP_THREADS: usize = 2;
+/// How often a waiting thread looks again before it sleeps, in the words of GNU OpenMP; some microseconds.
+const SPIN_COUNT: (&str, &str) = ("GOMP_SPINCOUNT", "3000");
 /// How long a step that is being computed may take when the engine is to stop.
 const LAST_STEP: Duration = Duration::from_secs(3);
 /// What is logged unless `RUST_LOG` says otherwise; llama.cpp is talkative.
@@ -70,6 +73,7 @@ struct Arguments {
 /// Serves until SIGTERM or SIGINT.
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    wait_politely();
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(USUAL_LOG));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
     log.with_ansi(std::io::stderr().is_terminal()).init();
@@ -80,6 +84,20 @@ pub fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Starts this program again, in its own place, with short spins of the computing threads.
+///
+/// They wait for each other some hundred times in a step. OpenMP lets them spin for milliseconds, which on a machine
+/// with other work keeps away the very thread that they wait for: 900 ms for a step of 8 ms. It reads its settings from
+/// the environment when it is loaded; whoever has set them keeps them.
+fn wait_politely() {
+    if std::env::var_os(SPIN_COUNT.0).is_some() || std::env::var_os("OMP_WAIT_POLICY").is_some() {
+        return;
+    }
+    let Ok(program) = std::env::current_exe() else { return };
+    // It returns only if it failed; then the engine is slow beside others, but works.
+    let _ = Command::new(program).args(std::env::args_os().skip(1)).env(SPIN_COUNT.0, SPIN_COUNT.1).exec();
 }
 
 fn run(arguments: Arguments) -> anyhow::Result<()> {

@@ -127,9 +127,7 @@ impl Model {
             .with_n_seq_max(sequences as u32)
             .with_kv_unified(true)
             .with_embeddings(true)
-            .with_pooling_type(pooling)
-            // Flash attention rounds keys and values to 16 bits; these vectors are compared digit by digit.
-            .with_flash_attention_policy(llama_cpp_sys_2::LLAMA_FLASH_ATTN_TYPE_DISABLED);
+            .with_pooling_type(pooling);
         self.llama.new_context(&self.backend, parameters).context("no memory for the batches of embeddings")
     }
 }

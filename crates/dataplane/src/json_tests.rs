@@ -1,0 +1,111 @@
+use super::*;
+use proptest::prelude::*;
+
+fn accepts(text: &[u8]) -> bool {
+    let mut reader = Reader::new(text);
+    reader.skip().and_then(|()| reader.end()).is_ok()
+}
+
+#[test]
+fn what_is_not_json_is_refused() {
+    let deep = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+    for good in ["0", "-0.5e+3", " {\"a\" : [ 1 , \"\\ud83d\\ude00\" ] } ", "\"\\u0000\"", "1e400", &deep(128)] {
+        assert!(accepts(good.as_bytes()), "{good}");
+    }
+    for bad in [
+        "",
+        "01",
+        "1.",
+        "1e",
+        "+1",
+        "NaN",
+        "nul",
+        "[1,]",
+        "{\"a\"}",
+        "{a:1}",
+        "\"\n\"",
+        "\"\\x\"",
+        "\"\\ud800\"",
+        "\"\\udc00\"",
+        "\"\\ud800\\u0041\"",
+        "1 2",
+        "\"abc",
+        "[",
+        "{\"a\":1,}",
+        &deep(129),
+        &deep(20_000),
+    ] {
+        assert!(!accepts(bad.as_bytes()), "{bad}");
+    }
+}
+
+#[test]
+fn names_are_compared_as_they_are_meant() {
+    let mut reader = Reader::new(br#""mod\u0065l""#);
+    let text = reader.string().unwrap();
+    assert!(text.is("model") && !text.is("mode"));
+}
+
+fn any_json() -> impl Strategy<Value = serde_json::Value> {
+    let leaf = prop_oneof![
+        Just(serde_json::Value::Null),
+        any::<bool>().prop_map(Into::into),
+        any::<i64>().prop_map(Into::into),
+        any::<f64>().prop_map(Into::into),
+        any::<String>().prop_map(Into::into),
+    ];
+    leaf.prop_recursive(4, 64, 8, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..8).prop_map(Into::into),
+            prop::collection::vec((any::<String>(), inner), 0..8)
+                .prop_map(|members| serde_json::Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn every_json_text_is_read(value in any_json()) {
+        prop_assert!(accepts(value.to_string().as_bytes()));
+        prop_assert!(accepts(serde_json::to_string_pretty(&value).unwrap().as_bytes()));
+    }
+
+    #[test]
+    fn strings_are_decoded_as_others_do(text in any::<String>()) {
+        let quoted = serde_json::to_string(&text).unwrap();
+        let read = Reader::new(quoted.as_bytes()).string().unwrap();
+        prop_assert_eq!(&*read.decoded(), text.as_bytes());
+        let ours = quote(&text);
+        prop_assert_eq!(serde_json::from_slice::<String>(&ours).unwrap(), text);
+    }
+
+    #[test]
+    fn a_damaged_text_is_judged_as_others_do(value in any_json(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        let mut text = value.to_string().into_bytes();
+        let at = at.index(text.len());
+        text[at] = byte;
+        if let Ok(text) = std::str::from_utf8(&text) {
+            // A number too large for a double is JSON all the same; others refuse it.
+            let others = serde_json::from_str::<serde_json::Value>(text);
+            if let Err(error) = &others && error.to_string().contains("out of range") {
+                return Ok(());
+            }
+            prop_assert_eq!(accepts(text.as_bytes()), others.is_ok(), "{}", text);
+        }
+    }
+
+    #[test]
+    fn the_plain_part_of_a_string_ends_where_it_should(bytes in prop::collection::vec(
+        prop_oneof![9 => 0x20..=0xFF_u8, 1 => any::<u8>()], 0..300))
+    {
+        let slow = bytes.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)).unwrap_or(bytes.len());
+        let plain = plain_prefix(&bytes);
+        prop_assert_eq!(plain.length, slow);
+        prop_assert!(!plain.is_ascii || bytes[..slow].is_ascii());
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        accepts(&bytes);
+    }
+}

@@ -10,7 +10,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::future::Future;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -43,7 +43,7 @@ pub(crate) async fn serve(
     serve_http1(stream, surface, stop).await;
 }
 
-async fn serve_http1<S>(stream: S, surface: Arc<Surface>, mut stop: watch::Receiver<bool>)
+async fn serve_http1<S>(stream: S, surface: Arc<Surface>, stop: watch::Receiver<bool>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -54,19 +54,10 @@ where
         .max_buf_size(MAX_READ)
         .writev(false)
         .serve_connection(TokioIo::new(stream), service);
-    let mut connection = pin!(connection);
-    let stopped = tokio::select! {
-        biased;
-        _ = connection.as_mut() => false,
-        _ = stop.wait_for(|stop| *stop) => true,
-    };
-    if stopped {
-        connection.as_mut().graceful_shutdown();
-        let _ = connection.await;
-    }
+    run(pin!(connection), stop, |connection| connection.graceful_shutdown()).await;
 }
 
-async fn serve_http2<S>(stream: S, surface: Arc<Surface>, mut stop: watch::Receiver<bool>)
+async fn serve_http2<S>(stream: S, surface: Arc<Surface>, stop: watch::Receiver<bool>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -77,14 +68,18 @@ where
         .max_header_list_size(MAX_HTTP2_HEADERS)
         .keep_alive_interval(IDLE)
         .serve_connection(TokioIo::new(stream), service);
-    let mut connection = pin!(connection);
+    run(pin!(connection), stop, |connection| connection.graceful_shutdown()).await;
+}
+
+/// Runs a connection to its end. When it is to stop, `shut` lets it finish what it has begun.
+async fn run<C: Future>(mut connection: Pin<&mut C>, mut stop: watch::Receiver<bool>, shut: impl FnOnce(Pin<&mut C>)) {
     let stopped = tokio::select! {
         biased;
         _ = connection.as_mut() => false,
         _ = stop.wait_for(|stop| *stop) => true,
     };
     if stopped {
-        connection.as_mut().graceful_shutdown();
+        shut(connection.as_mut());
         let _ = connection.await;
     }
 }

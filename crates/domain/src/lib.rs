@@ -22,7 +22,7 @@ pub use key::{ApiKey, KeyState, KeyText, SecretHash, Segment};
 pub use model::{Model, ModelId};
 pub use money::{NanoUsd, Price};
 pub use organization::Organization;
-pub use time::Timestamp;
+pub use time::{Month, Timestamp};
 pub use usage::UsageEvent;
 pub use user::User;
 pub use workspace::Workspace;

@@ -5,6 +5,7 @@ use crate::ids::{KeyId, RequestId, UserId};
 use crate::model::ModelId;
 use crate::money::{NanoUsd, Price};
 use crate::time::Timestamp;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Tokens of one call. `cached` is a part of `prompt`, not an addition.
@@ -59,7 +60,7 @@ pub struct UsageEvent {
     pub streamed: bool,
     /// The status the client saw, and the error code if there was one.
     pub status: u16,
-    pub code: &'static str,
+    pub code: Cow<'static, str>,
     pub tokens: Tokens,
     pub certainty: Certainty,
     pub price: Price,

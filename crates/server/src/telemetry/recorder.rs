@@ -36,7 +36,7 @@ fn event_of(record: &Record) -> Option<UsageEvent> {
         replica: Arc::clone(&replica.name),
         streamed: record.streamed,
         status,
-        code,
+        code: code.into(),
         tokens: record.tokens,
         certainty: record.certainty,
         price: route.model.price,

@@ -18,7 +18,7 @@ fn event(workspace: &Workspace, number: i64) -> UsageEvent {
         replica: "127.0.0.1:9001".into(),
         streamed: by_key,
         status: 200,
-        code: "",
+        code: "".into(),
         tokens: Tokens { prompt: 10, completion: 5, cached: 2 },
         certainty: Certainty::Exact,
         price: Price {
@@ -71,7 +71,7 @@ async fn an_event_is_read_as_it_was_written_newest_first() {
             assert_eq!(found.started_at, written.started_at);
             assert_eq!(found.first_byte_micros, written.first_byte_micros);
             assert_eq!(found.duration_micros, written.duration_micros);
-            assert_eq!((&*found.replica, &*found.code), (&*written.replica, written.code));
+            assert_eq!((&*found.replica, &*found.code), (&*written.replica, &*written.code));
         }
     })
     .await;

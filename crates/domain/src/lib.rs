@@ -5,11 +5,13 @@
 
 pub mod caller;
 pub mod catalogue;
+pub mod grouping;
 pub mod ids;
 pub mod key;
 pub mod model;
 pub mod money;
 pub mod organization;
+pub mod span;
 pub mod time;
 pub mod usage;
 pub mod user;
@@ -17,12 +19,14 @@ pub mod workspace;
 
 pub use caller::Caller;
 pub use catalogue::Catalogue;
+pub use grouping::Grouping;
 pub use ids::{KeyId, OrganizationId, RequestId, UserId, WorkspaceId};
 pub use key::{ApiKey, KeyState, KeyText, SecretHash, Segment};
 pub use model::{Model, ModelId};
 pub use money::{NanoUsd, Price};
 pub use organization::Organization;
-pub use time::{Month, Timestamp};
+pub use span::Span;
+pub use time::{Day, Grain, Month, Timestamp};
 pub use usage::UsageEvent;
 pub use user::User;
 pub use workspace::Workspace;

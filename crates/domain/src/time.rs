@@ -85,6 +85,49 @@ impl Month {
     }
 }
 
+/// How long the spans are that usage is added up over. Both start on the hour and at midnight in UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grain {
+    Hour,
+    Day,
+}
+
+impl Grain {
+    pub const fn millis(self) -> i64 {
+        match self {
+            Self::Hour => 3_600_000,
+            Self::Day => 24 * 3_600_000,
+        }
+    }
+
+    /// The first moment of the hour or day that has `moment` in it.
+    pub const fn start_of(self, moment: Timestamp) -> Timestamp {
+        Timestamp(moment.0 - moment.0.rem_euclid(self.millis()))
+    }
+
+    /// The first moment of an hour or day that is not before `moment`.
+    pub const fn start_at_or_after(self, moment: Timestamp) -> Timestamp {
+        self.start_of(Timestamp(moment.0 + self.millis() - 1))
+    }
+}
+
+/// A day in UTC, written as `2026-11-30`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Day(Timestamp);
+
+impl Day {
+    pub const fn of(moment: Timestamp) -> Self {
+        Self(Grain::Day.start_of(moment))
+    }
+}
+
+impl fmt::Display for Day {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let start = jiff::Timestamp::from_millisecond(self.0.0).unwrap_or_default();
+        write!(f, "{}", start.to_zoned(TimeZone::UTC).date())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,5 +155,14 @@ mod tests {
             assert_eq!(found.number(), month);
             assert_eq!((found.start().to_string().as_str(), found.end().to_string().as_str()), (start, end));
         }
+    }
+
+    #[test]
+    fn hours_and_days_start_in_utc() {
+        let moment = Timestamp::parse("2026-03-01T23:59:59.999-01:00").unwrap();
+        assert_eq!(Grain::Hour.start_of(moment).to_string(), "2026-03-02T00:00:00.000Z");
+        assert_eq!(Grain::Hour.start_at_or_after(moment).to_string(), "2026-03-02T01:00:00.000Z");
+        assert_eq!(Grain::Day.start_at_or_after(Grain::Day.start_of(moment)), Grain::Day.start_of(moment));
+        assert_eq!(Day::of(moment).to_string(), "2026-03-02");
     }
 }

@@ -44,10 +44,24 @@ impl Certainty {
 }
 
 /// Who made the call: a key, or a signed-in user in the Playground.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Actor {
     Key(KeyId),
     User(UserId),
+}
+
+impl Actor {
+    /// The prefix of an id says which of the two it is.
+    pub fn parse(text: &str) -> Option<Self> {
+        KeyId::parse(text).map(Self::Key).or_else(|_| UserId::parse(text).map(Self::User)).ok()
+    }
+
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Key(key) => key.as_str(),
+            Self::User(user) => user.as_str(),
+        }
+    }
 }
 
 /// One call that reached a model, complete or broken.
@@ -68,4 +82,51 @@ pub struct UsageEvent {
     pub started_at: Timestamp,
     pub first_byte_micros: Option<u64>,
     pub duration_micros: u64,
+}
+
+/// What calls used, added up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Totals {
+    /// Served calls: those that were void are not among them.
+    pub requests: u64,
+    pub prompt_tokens: u64,
+    pub completion_tokens: u64,
+    pub cached_tokens: u64,
+    #[serde(rename = "costUsd")]
+    pub cost: NanoUsd,
+}
+
+impl From<&UsageEvent> for Totals {
+    fn from(event: &UsageEvent) -> Self {
+        Self {
+            requests: match event.certainty {
+                Certainty::Exact | Certainty::Estimated => 1,
+                Certainty::Void => 0,
+            },
+            prompt_tokens: event.tokens.prompt,
+            completion_tokens: event.tokens.completion,
+            cached_tokens: event.tokens.cached,
+            cost: event.cost,
+        }
+    }
+}
+
+impl std::ops::AddAssign for Totals {
+    fn add_assign(&mut self, other: Self) {
+        self.requests = self.requests.saturating_add(other.requests);
+        self.prompt_tokens = self.prompt_tokens.saturating_add(other.prompt_tokens);
+        self.completion_tokens = self.completion_tokens.saturating_add(other.completion_tokens);
+        self.cached_tokens = self.cached_tokens.saturating_add(other.cached_tokens);
+        self.cost += other.cost;
+    }
+}
+
+impl std::iter::Sum for Totals {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |mut total, one| {
+            total += one;
+            total
+        })
+    }
 }

@@ -48,6 +48,20 @@ CREATE TABLE usage_days (
     PRIMARY KEY (workspace_id, starts_at, model, actor)
 );
 
+-- What was used before there were sums.
+INSERT INTO usage_hours (workspace_id, starts_at, model, actor, requests, prompt_tokens, completion_tokens, cached_tokens, cost)
+SELECT workspace_id, started_at - started_at % 3600000, model, COALESCE(key_id, user_id),
+    SUM(CASE WHEN certainty = 'void' THEN 0 ELSE 1 END), SUM(prompt_tokens), SUM(completion_tokens),
+    SUM(cached_tokens), SUM(cost)
+FROM usage_events
+GROUP BY workspace_id, started_at - started_at % 3600000, model, COALESCE(key_id, user_id);
+INSERT INTO usage_days (workspace_id, starts_at, model, actor, requests, prompt_tokens, completion_tokens, cached_tokens, cost)
+SELECT workspace_id, started_at - started_at % 86400000, model, COALESCE(key_id, user_id),
+    SUM(CASE WHEN certainty = 'void' THEN 0 ELSE 1 END), SUM(prompt_tokens), SUM(completion_tokens),
+    SUM(cached_tokens), SUM(cost)
+FROM usage_events
+GROUP BY workspace_id, started_at - started_at % 86400000, model, COALESCE(key_id, user_id);
+
 -- Every price a model has had, from which moment on.
 CREATE TABLE prices (
     model TEXT NOT NULL,

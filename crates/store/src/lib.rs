@@ -16,7 +16,9 @@ pub mod organizations;
 mod page;
 mod row;
 pub mod usage_events;
+pub mod usage_sums;
 pub mod users;
+mod values;
 pub mod workspaces;
 
 pub use changes::{Change, ChangeFeed};

@@ -12,5 +12,6 @@ mod organizations;
 mod outages;
 mod people;
 mod usage_events;
+mod usage_sums;
 mod users;
 mod workspaces;

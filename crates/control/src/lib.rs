@@ -11,7 +11,9 @@ pub mod keys;
 pub mod nodes;
 pub mod organizations;
 pub mod passwords;
+pub mod prices;
 mod refusal;
+pub mod usage;
 pub mod users;
 pub mod workspaces;
 

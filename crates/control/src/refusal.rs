@@ -2,6 +2,7 @@
 
 use domain::Workspace;
 use domain::ids::BadId;
+use domain::span::EndsBeforeItStarts;
 use domain::user::BadEmail;
 use domain::workspace::BadName;
 use store::StoreError;
@@ -137,6 +138,12 @@ impl From<StoreError> for Refusal {
             | StoreError::Corrupt { .. }
             | StoreError::Failed(_)) => Self::Internal { cause: Box::new(cause) },
         }
+    }
+}
+
+impl From<EndsBeforeItStarts> for Refusal {
+    fn from(_: EndsBeforeItStarts) -> Self {
+        Self::BadValue { field: "to", why: "`to` is before `from`" }
     }
 }
 

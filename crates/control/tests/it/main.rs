@@ -8,6 +8,8 @@ mod databases;
 mod bootstrap;
 mod keys;
 mod organizations;
+mod prices;
+mod usage;
 mod users;
 mod workspaces;
 

@@ -6,9 +6,10 @@ use crate::edge::cors::Cors;
 use crate::edge::request_body::BodyBounds;
 use crate::edge::request_id::RequestIds;
 use crate::edge::workers::Workers;
-use crate::edge::{listener, tls};
+use crate::edge::{clock, listener, tls};
 use crate::first_start::Bootstrap;
 use crate::node::NodeState;
+use crate::price_keeper::{self, Declared};
 use crate::surface::Surface;
 use crate::surface::operations::{self, Operations};
 use crate::telemetry::Recorder;
@@ -29,6 +30,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 /// Threads for the store, the probes and the loops; calls are served by threads of their own.
@@ -69,6 +71,7 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
     first_start::forget_listen(data_dir);
     let store = Store::open(&config.store.url, data_dir).await.context("cannot open the store")?;
     store.migrate().await.context("cannot bring the store up to date")?;
+    control::prices::declare(&store, &config.catalogue, clock::now()).await.context("cannot write the prices down")?;
     let routes = Routes::default();
     routes.apply(&config.catalogue)?;
 
@@ -91,6 +94,8 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
     loops.spawn(Arc::clone(&keys).follow());
     loops.spawn(health::watch(routes.clone(), connector.clone()));
     loops.spawn(Arc::clone(&node).beat(store.clone()));
+    let (served, reloads) = watch::channel(Declared::now(config.catalogue.clone()));
+    loops.spawn(price_keeper::keep(store.clone(), reloads));
     let log_loop = Arc::clone(&log);
     loops.spawn(async move { log_loop.run().await });
     let ops_listener = tokio::net::TcpListener::from_std(sockets.ops)?;
@@ -117,7 +122,7 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
         bootstrap.print(first_chat.map(|model| model.id.as_str()));
     }
 
-    signals.wait_for_end(&routes, config_file.as_deref()).await;
+    signals.wait_for_end(&routes, &served, config_file.as_deref()).await;
 
     tracing::info!("stopping: open answers may finish");
     node.drain();
@@ -176,12 +181,12 @@ impl Signals {
     }
 
     /// Reloads the catalogue at SIGHUP and returns at SIGTERM or SIGINT.
-    async fn wait_for_end(&mut self, routes: &Routes, config_file: Option<&Path>) {
+    async fn wait_for_end(&mut self, routes: &Routes, served: &watch::Sender<Declared>, config_file: Option<&Path>) {
         loop {
             tokio::select! {
                 _ = self.terminate.recv() => return,
                 _ = self.interrupt.recv() => return,
-                _ = self.hang_up.recv() => reload(routes, config_file),
+                _ = self.hang_up.recv() => reload(routes, served, config_file),
             }
         }
     }
@@ -196,7 +201,7 @@ impl Signals {
 }
 
 /// A catalogue with a problem changes nothing.
-fn reload(routes: &Routes, config_file: Option<&Path>) {
+fn reload(routes: &Routes, served: &watch::Sender<Declared>, config_file: Option<&Path>) {
     let loaded = load(config_file).and_then(|config| {
         routes.apply(&config.catalogue)?;
         Ok(config.catalogue)
@@ -204,6 +209,7 @@ fn reload(routes: &Routes, config_file: Option<&Path>) {
     match loaded {
         Ok(catalogue) => {
             tracing::info!(models = catalogue.ids().count(), hash = %catalogue.hash, "catalogue reloaded");
+            served.send_replace(Declared::now(catalogue));
         }
         Err(error) => tracing::error!("the catalogue stays as it is: {error:#}"),
     }

@@ -8,5 +8,6 @@ mod data_dir;
 mod edge;
 mod first_start;
 mod node;
+mod price_keeper;
 mod surface;
 mod telemetry;

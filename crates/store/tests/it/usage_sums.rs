@@ -153,6 +153,26 @@ async fn any_span_and_grouping_is_the_sum_of_its_events() {
 }
 
 #[tokio::test]
+async fn whole_hours_and_days_are_read_without_their_events() {
+    on_both(async |database, store| {
+        let mut rng = Rng::with_seed(9);
+        let workspace = people::workspace(&store).await;
+        let events: Vec<_> = (0..500).map(|_| event(&mut rng, &workspace)).collect();
+        insert(&store, &events).await.unwrap();
+        outside(database, store.engine()).await.execute("DELETE FROM usage_events").await.unwrap();
+
+        let grouping = Grouping::parse("day,model,key").unwrap();
+        for _ in 0..20 {
+            let (one, other) = (Grain::Hour.start_of(moment(&mut rng)), Grain::Hour.start_of(moment(&mut rng)));
+            let span = Span::new(one.min(other), one.max(other)).unwrap();
+            let found = read(&store, &workspace.id, &plan(span, NOW), &grouping).await.unwrap();
+            assert_eq!(found, expected(&events, &workspace, span, &grouping), "{span:?}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn damaged_sums_are_corrected_and_then_agree_again() {
     on_both(async |database, store| {
         let mut rng = Rng::with_seed(5);

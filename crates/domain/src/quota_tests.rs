@@ -36,16 +36,31 @@ fn a_call_is_clamped_to_what_is_left() {
 #[derive(Debug, Clone)]
 enum Step {
     /// A call on a node that can use at most so much.
-    Call { node: usize, most: u64 },
+    Call {
+        node: usize,
+        most: u64,
+    },
     /// The oldest call of a node ends, having used a part of its bound.
-    End { node: usize, percent: u64 },
+    End {
+        node: usize,
+        percent: u64,
+    },
     /// The node's events reach the store.
-    Write { node: usize },
+    Write {
+        node: usize,
+    },
     /// The node returns what it does not need; the answer may be lost.
-    Return { node: usize, heard: bool },
+    Return {
+        node: usize,
+        heard: bool,
+    },
     /// The node dies and comes back: its events are replayed, its calls are gone.
-    Crash { node: usize },
-    Cap { cap: u64 },
+    Crash {
+        node: usize,
+    },
+    Cap {
+        cap: u64,
+    },
 }
 
 fn step() -> impl Strategy<Value = Step> {

@@ -14,6 +14,7 @@ mod migrate;
 pub mod nodes;
 pub mod organizations;
 mod page;
+pub mod quota;
 mod row;
 pub mod usage_events;
 pub mod users;

@@ -7,6 +7,7 @@ use domain::usage::{Actor, Tokens};
 use domain::{KeyId, ModelId, NanoUsd, OrganizationId, Price, RequestId, Timestamp, UsageEvent, UserId, WorkspaceId};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
+use std::collections::HashSet;
 use std::fmt::Write;
 
 const COLUMNS: &str = "request_id, organization_id, workspace_id, key_id, user_id, model, replica, streamed, status, \
@@ -39,9 +40,9 @@ pub struct Recorded {
     pub duration_micros: u64,
 }
 
-/// Writes the events that are not there yet and returns how many those were.
-pub async fn insert_batch(tx: &mut Tx, events: &[UsageEvent]) -> Result<u64, StoreError> {
-    let mut inserted = 0;
+/// Writes the events that are not there yet and returns those.
+pub async fn insert_batch<'a>(tx: &mut Tx, events: &'a [UsageEvent]) -> Result<Vec<&'a UsageEvent>, StoreError> {
+    let mut inserted = Vec::with_capacity(events.len());
     for piece in events.chunks(ROWS_AT_ONCE) {
         // Only the full piece has a text that comes again, and is worth preparing.
         let text = AssertSqlSafe(insert_text(tx.engine(), piece.len()));
@@ -74,7 +75,9 @@ pub async fn insert_batch(tx: &mut Tx, events: &[UsageEvent]) -> Result<u64, Sto
                 .bind(row::to_optional_number(event.first_byte_micros))
                 .bind(row::to_number(event.duration_micros));
         }
-        inserted += tx.execute(insert).await?;
+        let written = tx.rows(insert).await?;
+        let ids = written.iter().map(|row| row::text(row, "request_id")).collect::<Result<HashSet<_>, _>>()?;
+        inserted.extend(piece.iter().filter(|event| ids.contains(event.request.as_str())));
     }
     Ok(inserted)
 }
@@ -104,7 +107,7 @@ fn insert_text(engine: Engine, rows: usize) -> String {
         }
         text.push(')');
     }
-    text.push_str(" ON CONFLICT (request_id) DO NOTHING");
+    text.push_str(" ON CONFLICT (request_id) DO NOTHING RETURNING request_id");
     text
 }
 

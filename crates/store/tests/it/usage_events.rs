@@ -5,7 +5,7 @@ use domain::{Caller, KeyId, ModelId, NanoUsd, Price, RequestId, UsageEvent, User
 use std::sync::Arc;
 use store::{Store, usage_events};
 
-fn event(workspace: &Workspace, number: i64) -> UsageEvent {
+pub(crate) fn event(workspace: &Workspace, number: i64) -> UsageEvent {
     let by_key = number % 2 == 0;
     UsageEvent {
         request: RequestId::new(later(number), entropy()),
@@ -33,9 +33,9 @@ fn event(workspace: &Workspace, number: i64) -> UsageEvent {
     }
 }
 
-async fn insert(store: &Store, events: &[UsageEvent]) -> u64 {
+async fn insert(store: &Store, events: &[UsageEvent]) -> usize {
     let mut tx = store.begin().await.unwrap();
-    let inserted = usage_events::insert_batch(&mut tx, events).await.unwrap();
+    let inserted = usage_events::insert_batch(&mut tx, events).await.unwrap().len();
     tx.commit().await.unwrap();
     inserted
 }

@@ -19,7 +19,7 @@ pub mod workspace;
 
 pub use caller::Caller;
 pub use catalogue::Catalogue;
-pub use ids::{KeyId, OrganizationId, RequestId, UserId, WorkspaceId};
+pub use ids::{KeyId, OrganizationId, RequestId, RunId, UserId, WorkspaceId};
 pub use key::{ApiKey, KeyState, KeyText, SecretHash, Segment};
 pub use model::{Model, ModelId};
 pub use money::{NanoUsd, Price};

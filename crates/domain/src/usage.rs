@@ -41,6 +41,10 @@ impl Certainty {
             Self::Void => "void",
         }
     }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Exact, Self::Estimated, Self::Void].into_iter().find(|certainty| certainty.as_str() == text)
+    }
 }
 
 /// Who made the call: a key, or a signed-in user in the Playground.

@@ -26,6 +26,24 @@ impl PerMinute {
     }
 }
 
+/// A key's own limits, as far as it has any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OwnPerMinute {
+    pub requests: Option<u64>,
+    pub tokens: Option<u64>,
+}
+
+impl OwnPerMinute {
+    /// Nothing where there is nothing of its own; a limit that is absent is as wide as the workspace's.
+    pub fn within(self, workspace: PerMinute) -> Option<PerMinute> {
+        let own = PerMinute {
+            requests: self.requests.unwrap_or(workspace.requests),
+            tokens: self.tokens.unwrap_or(workspace.tokens),
+        };
+        (self != Self::default()).then_some(own)
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     Workspace,

@@ -98,11 +98,11 @@ pub(super) fn read(text: &[u8]) -> Option<(UsageEvent, Stage)> {
     let [input, cached_input, output] = line.price.map(NanoUsd::from_nanos);
     let event = UsageEvent {
         request: RequestId::parse(&line.request).ok()?,
-        caller: Arc::new(Caller {
-            organization: OrganizationId::parse(&line.organization).ok()?,
-            workspace: WorkspaceId::parse(&line.workspace).ok()?,
+        caller: Arc::new(Caller::new(
+            OrganizationId::parse(&line.organization).ok()?,
+            WorkspaceId::parse(&line.workspace).ok()?,
             actor,
-        }),
+        )),
         model: ModelId::parse(&line.model).ok()?,
         replica: line.replica.as_ref().into(),
         streamed: line.streamed,

@@ -185,6 +185,7 @@ impl State {
 }
 
 /// Makes the disk keep what was written, until the journal is gone.
+#[expect(clippy::disallowed_methods, reason = "it has a thread of its own")]
 fn keep(journal: &Weak<Shared>) {
     loop {
         std::thread::sleep(SYNC_EVERY);

@@ -13,11 +13,11 @@ fn run(number: u128) -> RunId {
 fn event(number: u128, completion: u64) -> UsageEvent {
     UsageEvent {
         request: RequestId::new(NOW, number),
-        caller: Arc::new(Caller {
-            organization: OrganizationId::new(NOW, 1),
-            workspace: WorkspaceId::new(NOW, 2),
-            actor: Actor::Key(KeyId::new(NOW, 3)),
-        }),
+        caller: Arc::new(Caller::new(
+            OrganizationId::new(NOW, 1),
+            WorkspaceId::new(NOW, 2),
+            Actor::Key(KeyId::new(NOW, 3)),
+        )),
         model: ModelId::parse("acme/tiny").unwrap(),
         replica: "127.0.0.1:9001".into(),
         streamed: true,
@@ -140,8 +140,8 @@ fn a_journal_at_its_bound_has_no_room_until_events_have_moved() {
     assert!(journal.has_room());
 }
 
-#[test]
-fn a_full_disk_loses_nothing_and_lets_nothing_new_in() {
+#[tokio::test]
+async fn a_full_disk_loses_nothing_and_lets_nothing_new_in() {
     let folder = tempfile::tempdir().unwrap();
     symlink("/dev/full", folder.path().join(file_name(&run(1), 1))).unwrap();
     let (journal, mut reader) = Journal::open(folder.path(), run(1), 1 << 20).unwrap();
@@ -150,7 +150,7 @@ fn a_full_disk_loses_nothing_and_lets_nothing_new_in() {
     let deadline = Instant::now() + Duration::from_secs(20);
     while !journal.has_room() {
         assert!(Instant::now() < deadline, "the journal did not recover");
-        std::thread::sleep(Duration::from_millis(5));
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
     std::fs::remove_file(folder.path().join(file_name(&run(1), 1))).unwrap();
     std::fs::write(folder.path().join(file_name(&run(1), 1)), "").unwrap();

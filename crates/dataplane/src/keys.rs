@@ -240,9 +240,5 @@ fn judge(found: Option<&ApiKey>, hash: SecretHash, now: Timestamp) -> Result<&Ap
 }
 
 fn caller_of(key: &ApiKey) -> Arc<Caller> {
-    Arc::new(Caller {
-        organization: key.organization.clone(),
-        workspace: key.workspace.clone(),
-        actor: Actor::Key(key.id.clone()),
-    })
+    Arc::new(Caller::new(key.organization.clone(), key.workspace.clone(), Actor::Key(key.id.clone())))
 }

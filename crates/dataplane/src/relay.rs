@@ -260,7 +260,7 @@ fn refused(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Failure {
 }
 
 fn pieces(replica: &Replica, call: &Call) -> Vec<Bytes> {
-    let edits = call.probe.upstream_edits(&replica.upstream.model, replica.upstream.continuous_usage);
+    let edits = call.probe.upstream_edits(&replica.upstream.model, replica.upstream.continuous_usage, None);
     if call.probe.body.len() < COPY_BELOW {
         return vec![edits.apply(&call.probe.body)];
     }

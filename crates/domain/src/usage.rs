@@ -2,7 +2,7 @@
 
 use crate::caller::Caller;
 use crate::ids::{KeyId, RequestId, UserId};
-use crate::model::ModelId;
+use crate::model::{DEDICATED, ModelId};
 use crate::money::{NanoUsd, Price};
 use crate::time::Timestamp;
 use std::borrow::Cow;
@@ -40,6 +40,10 @@ impl Certainty {
             Self::Estimated => "estimated",
             Self::Void => "void",
         }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Exact, Self::Estimated, Self::Void].into_iter().find(|certainty| certainty.as_str() == text)
     }
 }
 
@@ -82,6 +86,13 @@ pub struct UsageEvent {
     pub started_at: Timestamp,
     pub first_byte_micros: Option<u64>,
     pub duration_micros: u64,
+}
+
+impl UsageEvent {
+    /// Only calls to models of the catalogue do; dedicated ones are paid by the GPU-hour.
+    pub fn counts_against_quota(&self) -> bool {
+        self.model.provider() != DEDICATED
+    }
 }
 
 /// What calls used, added up.

@@ -22,11 +22,7 @@ fn event(first: &FirstStart, actor: Actor, model: &str, started_at: &str, certai
     let price = Price { input_per_1m: usd("0.10"), cached_input_per_1m: usd("0.05"), output_per_1m: usd("0.40") };
     UsageEvent {
         request: RequestId::new(at(started_at), u128::from(getrandom::u64().unwrap())),
-        caller: Arc::new(Caller {
-            organization: first.organization.id.clone(),
-            workspace: first.workspace.id.clone(),
-            actor,
-        }),
+        caller: Arc::new(Caller::new(first.organization.id.clone(), first.workspace.id.clone(), actor)),
         model: ModelId::parse(model).unwrap(),
         replica: "acme/tiny#1".into(),
         streamed: false,

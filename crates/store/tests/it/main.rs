@@ -11,6 +11,7 @@ mod nodes;
 mod organizations;
 mod outages;
 mod people;
+mod quota;
 mod usage_events;
 mod usage_sums;
 mod users;

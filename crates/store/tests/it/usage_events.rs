@@ -5,15 +5,15 @@ use domain::{Caller, KeyId, ModelId, NanoUsd, Price, RequestId, UsageEvent, User
 use std::sync::Arc;
 use store::{Store, usage_events};
 
-fn event(workspace: &Workspace, number: i64) -> UsageEvent {
+pub(crate) fn event(workspace: &Workspace, number: i64) -> UsageEvent {
     let by_key = number % 2 == 0;
     UsageEvent {
         request: RequestId::new(later(number), entropy()),
-        caller: Arc::new(Caller {
-            organization: workspace.organization.clone(),
-            workspace: workspace.id.clone(),
-            actor: if by_key { Actor::Key(KeyId::new(NOW, 1)) } else { Actor::User(UserId::new(NOW, 1)) },
-        }),
+        caller: Arc::new(Caller::new(
+            workspace.organization.clone(),
+            workspace.id.clone(),
+            if by_key { Actor::Key(KeyId::new(NOW, 1)) } else { Actor::User(UserId::new(NOW, 1)) },
+        )),
         model: ModelId::parse("acme/tiny-chat").unwrap(),
         replica: "127.0.0.1:9001".into(),
         streamed: by_key,

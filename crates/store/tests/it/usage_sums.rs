@@ -44,11 +44,11 @@ fn event(rng: &mut Rng, workspace: &Workspace) -> UsageEvent {
     let number = rng.u128(0..3);
     UsageEvent {
         request: RequestId::new(started_at, entropy()),
-        caller: Arc::new(Caller {
-            organization: workspace.organization.clone(),
-            workspace: workspace.id.clone(),
-            actor: if rng.bool() { Actor::Key(KeyId::new(NOW, number)) } else { Actor::User(UserId::new(NOW, number)) },
-        }),
+        caller: Arc::new(Caller::new(
+            workspace.organization.clone(),
+            workspace.id.clone(),
+            if rng.bool() { Actor::Key(KeyId::new(NOW, number)) } else { Actor::User(UserId::new(NOW, number)) },
+        )),
         model: ModelId::parse(rng.choice(["acme/Big", "acme/tiny-chat", "Acme/tiny"]).unwrap()).unwrap(),
         replica: "127.0.0.1:9001".into(),
         streamed: rng.bool(),

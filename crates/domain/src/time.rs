@@ -70,6 +70,10 @@ impl Month {
         if self.0 % 100 == 12 { Self(self.0 + 100 - 11) } else { Self(self.0 + 1) }
     }
 
+    pub const fn previous(self) -> Self {
+        if self.0 % 100 == 1 { Self(self.0 - 100 + 11) } else { Self(self.0 - 1) }
+    }
+
     /// Its first moment.
     pub fn start(self) -> Timestamp {
         let part = |number: i32| i16::try_from(number).unwrap_or(1);
@@ -153,6 +157,7 @@ mod tests {
         ] {
             let found = Month::of(Timestamp::parse(moment).unwrap());
             assert_eq!(found.number(), month);
+            assert_eq!(found.next().previous(), found);
             assert_eq!((found.start().to_string().as_str(), found.end().to_string().as_str()), (start, end));
         }
     }

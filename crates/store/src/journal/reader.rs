@@ -6,7 +6,7 @@ use domain::usage::Certainty;
 use domain::{RequestId, RunId, UsageEvent};
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -83,6 +83,16 @@ impl JournalReader {
             if let Err(error) = std::fs::remove_file(path) {
                 tracing::warn!(%error, file = %path.display(), "a file of the journal that is done cannot be removed");
             }
+        }
+    }
+
+    /// Keeps an event that the store refuses where nobody reads it but a person.
+    pub fn set_aside(&self, event: &UsageEvent) {
+        let path = self.shared.folder.join("refused.jsonl");
+        let file = File::options().create(true).append(true).open(&path);
+        let written = file.and_then(|mut file| file.write_all(&line::write(event, Stage::Ended)));
+        if let Err(error) = written {
+            tracing::error!(%error, file = %path.display(), "a refused usage event cannot be kept");
         }
     }
 

@@ -1,7 +1,7 @@
 //! Calls to models: who asks is known, what is asked is read here, and the data plane does the rest.
 
 use super::error::{self, Refused};
-use super::{Call, refuse};
+use super::{Call, rate_limit_headers, refuse};
 use crate::edge::{Body, request_body};
 use crate::surface::Surface;
 use bytes::Bytes;
@@ -52,6 +52,9 @@ pub(super) async fn infer(
 fn respond(answer: Answer) -> Response<Body> {
     let mut response = Response::new(Body::Answer(answer.body));
     let headers = response.headers_mut();
+    if let Some(standings) = &answer.standings {
+        rate_limit_headers::put(headers, standings);
+    }
     match answer.form {
         Form::Json => {
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -6,6 +6,7 @@ mod chat;
 mod credential;
 pub(crate) mod error;
 mod models;
+mod rate_limit_headers;
 
 use super::Surface;
 use crate::edge::{Body, request_body};
@@ -141,8 +142,13 @@ fn serve(answer: Result<Response<Body>, Refused>, mut tap: UsageTap) -> Response
 /// Dresses a refusal and closes its record.
 fn refuse(refused: &Refused, mut tap: UsageTap) -> Response<Body> {
     tap.note(|record| record.cause = record.cause.take().or_else(|| refused.cause()));
+    let standings = tap.standings().or_else(|| refused.standings());
     tap.settle(Outcome::Refused { status: refused.status().as_u16(), code: refused.code() });
-    refused.dress()
+    let mut response = refused.dress();
+    if let Some(standings) = standings {
+        rate_limit_headers::put(response.headers_mut(), &standings);
+    }
+    response
 }
 
 #[cfg(test)]

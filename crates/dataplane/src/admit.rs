@@ -8,6 +8,7 @@ use crate::{Call, Dataplane};
 impl Dataplane {
     pub(crate) async fn admit(&self, call: &Call, target: &Target) -> Result<Permit, Refusal> {
         match target {
+            Target::Dedicated(endpoint) => Ok(Permit::unmetered(endpoint.visit())),
             Target::Serverless(route) => {
                 let request = call.tap.request();
                 self.admission

@@ -26,7 +26,7 @@ pub use refusal::{Refusal, Rejection};
 use admission::Admission;
 use domain::limits::Standings;
 use domain::model::CallTimeouts;
-use fleet::{Connector, Lease, Routes};
+use fleet::{Connector, Endpoints, Lease, Routes};
 use resolve::Target;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -36,6 +36,7 @@ use upstream::Links;
 #[derive(Clone)]
 pub struct Dataplane {
     routes: Routes,
+    endpoints: Endpoints,
     admission: Admission,
     links: Arc<Links>,
     timeouts: CallTimeouts,
@@ -58,8 +59,21 @@ pub enum Form {
 }
 
 impl Dataplane {
-    pub fn new(routes: Routes, connector: Connector, timeouts: CallTimeouts, admission: Admission) -> Self {
-        Self { routes, admission, links: Arc::new(Links::new(connector)), timeouts, cut: watch::Sender::new(false) }
+    pub fn new(
+        routes: Routes,
+        endpoints: Endpoints,
+        connector: Connector,
+        timeouts: CallTimeouts,
+        admission: Admission,
+    ) -> Self {
+        Self {
+            routes,
+            endpoints,
+            admission,
+            links: Arc::new(Links::new(connector)),
+            timeouts,
+            cut: watch::Sender::new(false),
+        }
     }
 
     pub fn routes(&self) -> &Routes {
@@ -85,11 +99,12 @@ impl Dataplane {
     }
 
     async fn prepare(&self, call: &mut Call) -> Result<(Target, Lease), Refusal> {
-        let target = self.resolve(&mut call.probe)?;
-        call.tap.note(|record| record.model = Some(Arc::clone(target.route())));
+        let target = self.resolve(&call.caller, &mut call.probe)?;
+        let route = target.route();
+        call.tap.note(|record| record.model = Some(route));
         let permit = self.admit(call, &target).await?;
         call.tap.keep(permit);
-        let replica = self.hold(&target, call.probe.prefix())?;
+        let replica = self.hold(&target, call.probe.prefix(), call.probe.body.len(), call.hold_timeout).await?;
         Ok((target, replica))
     }
 }

@@ -9,6 +9,9 @@ use domain::usage::Actor;
 use domain::{Caller, Month, Timestamp};
 use std::time::Duration;
 
+/// What the log calls a call that was held open in vain.
+const EDGE_TIMEOUT: &str = "edge_timeout";
+
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     #[error("{0}")]
@@ -21,6 +24,17 @@ pub enum Refusal {
     UnknownModel { model: String },
     #[error("the model is not serving right now")]
     NotServing { retry_after_secs: Option<u64> },
+    #[error("the endpoint has failed: {reason}")]
+    EndpointFailed { reason: String },
+    #[error("every replica of the endpoint is busy")]
+    Overloaded,
+    #[error("too many calls wait for this endpoint")]
+    HoldQueueFull,
+    /// No replica came while the call was held open.
+    #[error("the edge timeout")]
+    HoldTimeout,
+    #[error("another workspace owns this endpoint")]
+    WrongWorkspace,
     #[error("the model did not answer within {} s", limit.as_secs_f64())]
     UpstreamTimeout { limit: Duration },
     #[error("the model server gave no usable answer")]
@@ -47,6 +61,10 @@ pub enum Rejection {
 }
 
 impl Refusal {
+    pub(crate) fn unknown_model(model: &str) -> Self {
+        Self::UnknownModel { model: model.chars().take(200).collect() }
+    }
+
     pub(crate) fn rate_limited(caller: &Caller, exceeded: &Exceeded) -> Self {
         let whose = match (exceeded.scope, &caller.actor) {
             (Scope::Key, Actor::Key(key)) => format!("key {key}"),
@@ -85,7 +103,12 @@ impl Refusal {
             Self::Missing { .. } => "missing_parameter",
             Self::Invalid { .. } => "invalid_value",
             Self::UnknownModel { .. } => "model_not_found",
-            Self::NotServing { .. } => "model_not_serving",
+            Self::NotServing { .. } | Self::EndpointFailed { .. } => "model_not_serving",
+            Self::Overloaded => "endpoint_overloaded",
+            Self::HoldQueueFull => "hold_queue_full",
+            // Its answer has no envelope, so only our log says this word.
+            Self::HoldTimeout => EDGE_TIMEOUT,
+            Self::WrongWorkspace => "wrong_workspace",
             Self::UpstreamTimeout { .. } => "upstream_timeout",
             Self::BadGateway { .. } => "bad_gateway",
             Self::RateLimited { .. } => "rate_limit_exceeded",
@@ -104,6 +127,11 @@ impl Refusal {
             Self::UnknownModel { .. } => "model",
             Self::Unreadable(_)
             | Self::NotServing { .. }
+            | Self::EndpointFailed { .. }
+            | Self::Overloaded
+            | Self::HoldQueueFull
+            | Self::HoldTimeout
+            | Self::WrongWorkspace
             | Self::UpstreamTimeout { .. }
             | Self::BadGateway { .. }
             | Self::RateLimited { .. }

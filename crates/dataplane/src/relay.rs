@@ -44,8 +44,9 @@ enum Failure {
 }
 
 impl Failure {
-    fn into_refusal(self) -> Refusal {
+    fn into_refusal(self, target: &Target) -> Refusal {
         match self {
+            Self::Busy { .. } if matches!(target, Target::Dedicated(_)) => Refusal::Overloaded,
             Self::Unreachable(_) | Self::Ours(_) => Refusal::NotServing { retry_after_secs: None },
             Self::Bad(cause) => Refusal::BadGateway { cause },
             Self::Busy { retry_after_secs } => Refusal::NotServing { retry_after_secs },
@@ -96,7 +97,7 @@ impl Dataplane {
                 None => {
                     let cause = failure.cause();
                     call.tap.note(|record| record.cause = cause);
-                    return Err((failure.into_refusal(), call));
+                    return Err((failure.into_refusal(&target), call));
                 }
             }
         }

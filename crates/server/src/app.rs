@@ -24,7 +24,7 @@ use dataplane::keys::KeyDirectory;
 use dataplane::usage_tap::Sink;
 use domain::RunId;
 use domain::model::{CallTimeouts, Modality};
-use fleet::{Connector, Engines, Launcher, Routes, health};
+use fleet::{Connector, Endpoints, Engines, Launcher, Routes, health};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -75,6 +75,7 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
     store.migrate().await.context("cannot bring the store up to date")?;
     control::prices::declare(&store, &config.catalogue, clock::now()).await.context("cannot write the prices down")?;
     let routes = Routes::default();
+    let endpoints = Endpoints::default();
     routes.apply(&config.catalogue)?;
 
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -103,7 +104,7 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
     let quota_hears = quota.clone();
     loops.spawn(Arc::clone(&keys).follow(move |change| quota_hears.heard(change)));
     loops.spawn(quota.clone().keep(clock::now));
-    loops.spawn(health::watch(routes.clone(), connector.clone()));
+    loops.spawn(health::watch(routes.clone(), endpoints.clone(), connector.clone()));
     loops.spawn(Arc::clone(&node).beat(store.clone()));
     let (served, reloads) = watch::channel(Declared::now(config.catalogue.clone()));
     loops.spawn(price_keeper::keep(store.clone(), reloads));
@@ -126,11 +127,12 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
         };
         let timeouts = CallTimeouts { first_byte: config.edge.first_byte_timeout, idle: config.edge.idle_timeout };
         Workers::start(sockets.public, tls.as_ref(), config.server.drain_timeout, || Surface {
-            dataplane: Dataplane::new(routes.clone(), connector.clone(), timeouts, admission()),
+            dataplane: Dataplane::new(routes.clone(), endpoints.clone(), connector.clone(), timeouts, admission()),
             keys: Arc::clone(&keys),
             sink: Arc::clone(&sink),
             ids: Arc::clone(&ids),
             cors: Cors::new(config.server.cors_origins.clone()),
+            hold_timeout: config.edge.hold_timeout,
             body_bounds: BodyBounds { limit: config.edge.body_limit, read_timeout: config.edge.body_read_timeout },
         })?
     };

@@ -4,6 +4,7 @@ use super::minute::{Debit, Minutes, Settlement};
 use super::quota::Reservation;
 use domain::limits::Standings;
 use domain::usage::Tokens;
+use fleet::endpoints::Visit;
 
 /// A stream that goes on beyond what was expected is counted in steps of so many tokens.
 const STEP: u64 = 256;
@@ -15,6 +16,8 @@ pub struct Permit {
     /// Tokens that the call may generate before more is counted.
     counted_completion: u64,
     served: Option<Served>,
+    /// The call is at a dedicated endpoint, and leaves it when the permit is dropped.
+    _visit: Option<Visit>,
 }
 
 pub(super) struct Served {
@@ -25,7 +28,12 @@ pub(super) struct Served {
 
 impl Permit {
     pub(super) fn metered(served: Served, standings: Standings, clamp: Option<u64>, counted_completion: u64) -> Self {
-        Self { standings: Some(standings), clamp, counted_completion, served: Some(served) }
+        Self { standings: Some(standings), clamp, counted_completion, served: Some(served), _visit: None }
+    }
+
+    /// For calls that no limit and no quota counts.
+    pub(crate) fn unmetered(visit: Visit) -> Self {
+        Self { standings: None, clamp: None, counted_completion: u64::MAX - 1, served: None, _visit: Some(visit) }
     }
 
     /// What is left of the limits by the minute.

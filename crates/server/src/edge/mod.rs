@@ -7,6 +7,7 @@ pub(crate) mod body;
 pub(crate) mod clock;
 pub(crate) mod connection;
 pub(crate) mod cors;
+pub(crate) mod deadline;
 mod guard;
 pub(crate) mod listener;
 pub(crate) mod request_body;

@@ -13,7 +13,7 @@ use dataplane::usage_tap::{Sink, UsageTap};
 use http::{HeaderName, HeaderValue, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const X_CLIENT_REQUEST_ID: HeaderName = HeaderName::from_static("x-client-request-id");
@@ -27,6 +27,8 @@ pub(crate) struct Surface {
     pub ids: Arc<RequestIds>,
     pub cors: Cors,
     pub body_bounds: BodyBounds,
+    /// How long a call may wait for a replica of a dedicated endpoint.
+    pub hold_timeout: Duration,
 }
 
 impl Surface {

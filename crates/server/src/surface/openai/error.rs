@@ -66,10 +66,16 @@ impl Refused {
                 Refusal::Unreadable(_) | Refusal::Missing { .. } => StatusCode::BAD_REQUEST,
                 Refusal::Invalid { .. } => StatusCode::UNPROCESSABLE_ENTITY,
                 Refusal::UnknownModel { .. } => StatusCode::NOT_FOUND,
-                Refusal::RateLimited { .. } | Refusal::QuotaExceeded { .. } => StatusCode::TOO_MANY_REQUESTS,
-                Refusal::NotServing { .. } | Refusal::QuotaUnavailable { .. } | Refusal::JournalFull => {
-                    StatusCode::SERVICE_UNAVAILABLE
+                Refusal::RateLimited { .. } | Refusal::QuotaExceeded { .. } | Refusal::Overloaded => {
+                    StatusCode::TOO_MANY_REQUESTS
                 }
+                Refusal::NotServing { .. }
+                | Refusal::EndpointFailed { .. }
+                | Refusal::HoldQueueFull
+                | Refusal::QuotaUnavailable { .. }
+                | Refusal::JournalFull => StatusCode::SERVICE_UNAVAILABLE,
+                Refusal::HoldTimeout => StatusCode::GATEWAY_TIMEOUT,
+                Refusal::WrongWorkspace => StatusCode::FORBIDDEN,
                 Refusal::UpstreamTimeout { .. } => StatusCode::REQUEST_TIMEOUT,
                 Refusal::BadGateway { .. } => StatusCode::BAD_GATEWAY,
                 Refusal::Rejected { status, .. } => match status {
@@ -146,6 +152,7 @@ impl Refused {
                 | Refusal::RateLimited { retry_after_secs: seconds, .. }
                 | Refusal::QuotaExceeded { retry_after_secs: seconds, .. },
             ) => Some((*seconds).max(1)),
+            Self::Call(Refusal::Overloaded) => Some(RETRY_SOON_SECS),
             _ if self.status() == StatusCode::SERVICE_UNAVAILABLE => Some(RETRY_LATER_SECS),
             _ if self.status() == StatusCode::REQUEST_TIMEOUT => Some(RETRY_SOON_SECS),
             _ => None,

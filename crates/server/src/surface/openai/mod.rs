@@ -9,7 +9,8 @@ mod models;
 mod rate_limit_headers;
 
 use super::Surface;
-use crate::edge::{Body, request_body};
+use crate::edge::{Body, deadline, request_body};
+use dataplane::Refusal;
 use dataplane::usage_tap::{Outcome, UsageTap};
 use domain::{Caller, Timestamp};
 use error::Refused;
@@ -92,7 +93,7 @@ pub(crate) async fn answer(
             chat::infer(surface, &head, body, Call { id, caller, tap }, dataplane::probe::embeddings::probe).await
         }
         Route::Models => serve(Ok(models::list(surface.dataplane.routes(), head.uri.query())), tap),
-        Route::Model(model) => serve(models::show(surface.dataplane.routes(), model), tap),
+        Route::Model(model) => serve(models::show(&surface.dataplane, &caller, model), tap),
         Route::Unknown => refuse(&Refused::UnknownRoute, tap),
     }
 }
@@ -144,7 +145,10 @@ fn refuse(refused: &Refused, mut tap: UsageTap) -> Response<Body> {
     tap.note(|record| record.cause = record.cause.take().or_else(|| refused.cause()));
     let standings = tap.standings().or_else(|| refused.standings());
     tap.settle(Outcome::Refused { status: refused.status().as_u16(), code: refused.code() });
-    let mut response = refused.dress();
+    let mut response = match refused {
+        Refused::Call(Refusal::HoldTimeout) => deadline::answer(),
+        _ => refused.dress(),
+    };
     if let Some(standings) = standings {
         rate_limit_headers::put(response.headers_mut(), &standings);
     }

@@ -23,6 +23,13 @@ impl<'a> Edits<'a> {
         self.list.is_empty()
     }
 
+    /// How long a text of such a length becomes.
+    pub fn length(&self, text: usize) -> usize {
+        let added: usize = self.list.iter().map(|(_, with)| with.len()).sum();
+        let removed: usize = self.list.iter().map(|(span, _)| span.len()).sum();
+        text + added - removed
+    }
+
     /// The edited text, appended to `out`.
     pub fn write_to(mut self, text: &[u8], out: &mut BytesMut) {
         self.sort();
@@ -39,8 +46,7 @@ impl<'a> Edits<'a> {
         if self.is_empty() {
             return text.clone();
         }
-        let added: usize = self.list.iter().map(|(_, with)| with.len()).sum();
-        let mut out = BytesMut::with_capacity(text.len() + added);
+        let mut out = BytesMut::with_capacity(self.length(text.len()));
         self.write_to(text, &mut out);
         out.freeze()
     }
@@ -82,6 +88,7 @@ mod tests {
         };
         assert_eq!(edits().apply(&text), "<adXYZf");
         assert_eq!(edits().pieces(&text).concat(), b"<adXYZf");
+        assert_eq!(edits().length(text.len()), "<adXYZf".len());
         assert_eq!(Edits::default().apply(&text), text);
     }
 }

@@ -9,13 +9,13 @@ use crate::probe::{Ask, Streaming};
 use crate::refusal::{Refusal, Rejection};
 use crate::resolve::Target;
 use crate::upstream::exchange::{Broken, CollectError};
-use crate::upstream::link::Unlinked;
-use crate::upstream::{Exchange, Outgoing};
+use crate::upstream::{Exchange, Head};
 use crate::{Answer, Call, Dataplane, Form};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use fleet::connect::is_ours;
 use fleet::{Lease, Replica};
-use http::{HeaderMap, HeaderName, Request, StatusCode, header};
+use http::StatusCode;
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -122,22 +122,21 @@ impl Dataplane {
     /// Sends the request and waits for a good head.
     async fn send(&self, replica: &Arc<Replica>, call: &Call, may_resend: &mut bool) -> Result<Exchange, Failure> {
         let pieces = pieces(replica, call);
-        let mut link = self.links.take(replica).await.map_err(unlinked)?;
-        let mut sent = link.send(request(replica, call, pieces.clone())).await;
+        let mut link = self.links.take(replica).await.map_err(|error| unlinked(&error))?;
+        let mut sent = link.send(&pieces).await;
         if sent.is_err() && link.used && std::mem::take(may_resend) {
             // As a rule the replica closed an idle connection just as it was taken, which says nothing about it.
-            link = self.links.open(replica).await.map_err(unlinked)?;
-            sent = link.send(request(replica, call, pieces)).await;
+            link = self.links.open(replica).await.map_err(|error| unlinked(&error))?;
+            sent = link.send(&pieces).await;
         }
-        let (head, body) = sent.map_err(|error| Failure::Bad(format!("no answer: {error}")))?.into_parts();
-        let mut exchange = Exchange::new(link, body, Arc::clone(&self.links), Arc::clone(replica));
+        let head = sent.map_err(|error| Failure::Bad(format!("no answer: {error}")))?;
+        let mut exchange = Exchange::new(link, Arc::clone(&self.links), Arc::clone(replica));
         if head.status != StatusCode::OK {
             let body = exchange.collect(MAX_ERROR_BYTES, self.timeouts.idle).await.unwrap_or_default();
-            return Err(refused(head.status, &head.headers, &body));
+            return Err(refused(&head, &body));
         }
-        let is_stream = media_type(&head.headers).eq_ignore_ascii_case("text/event-stream");
-        if call.probe.is_stream() != is_stream || head.headers.contains_key(header::CONTENT_ENCODING) {
-            return Err(Failure::Bad(format!("an answer of type {}", media_type(&head.headers))));
+        if call.probe.is_stream() != head.is_event_stream() || head.is_encoded {
+            return Err(Failure::Bad(format!("an answer of type {}", head.media_type)));
         }
         Ok(exchange)
     }
@@ -212,12 +211,9 @@ fn judge(replica: &Replica, failure: &Failure) {
     }
 }
 
-fn unlinked(error: Unlinked) -> Failure {
-    match error {
-        Unlinked::Connect(error) if is_ours(&error) => Failure::Ours(error.to_string()),
-        Unlinked::Connect(error) => Failure::Unreachable(error.to_string()),
-        Unlinked::Handshake(error) => Failure::Bad(error.to_string()),
-    }
+fn unlinked(error: &io::Error) -> Failure {
+    let cause = format!("cannot connect: {error}");
+    if is_ours(error) { Failure::Ours(cause) } else { Failure::Unreachable(cause) }
 }
 
 fn nonsense(error: Nonsense) -> Failure {
@@ -232,14 +228,14 @@ fn nonsense(error: Nonsense) -> Failure {
 }
 
 /// What a status other than 200 means.
-fn refused(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Failure {
-    let rejection = match status {
+fn refused(head: &Head, body: &[u8]) -> Failure {
+    let rejection = match head.status {
         StatusCode::BAD_REQUEST => Rejection::BadRequest,
         StatusCode::PAYLOAD_TOO_LARGE => Rejection::TooLarge,
         StatusCode::UNPROCESSABLE_ENTITY => Rejection::Unprocessable,
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
-            let seconds = headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
-            return Failure::Busy { retry_after_secs: seconds.map(|seconds: u64| seconds.min(MAX_RETRY_AFTER_SECS)) };
+            let seconds = head.retry_after_secs.map(|seconds| seconds.min(MAX_RETRY_AFTER_SECS));
+            return Failure::Busy { retry_after_secs: seconds };
         }
         status if status.is_server_error() => {
             return Failure::Bad(format!("status {}: {}", status.as_u16(), upstream_error::message(body)));
@@ -259,32 +255,39 @@ fn refused(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Failure {
     })
 }
 
+/// The request as it is written: the head, and the client's body with what was changed in it.
 fn pieces(replica: &Replica, call: &Call) -> Vec<Bytes> {
     let edits = call.probe.upstream_edits(&replica.upstream.model, replica.upstream.continuous_usage, call.tap.clamp());
-    if call.probe.body.len() < COPY_BELOW {
-        return vec![edits.apply(&call.probe.body)];
+    let body = &call.probe.body;
+    let length = edits.length(body.len());
+    let mut head = head(replica, call, length);
+    if body.len() < COPY_BELOW {
+        edits.write_to(body, &mut head);
+        return vec![head.freeze()];
     }
-    edits.pieces(&call.probe.body)
+    let mut pieces = vec![head.freeze()];
+    pieces.extend(edits.pieces(body));
+    pieces
 }
 
-const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-
-fn request(replica: &Replica, call: &Call, pieces: Vec<Bytes>) -> Request<Outgoing> {
-    let mut request = Request::new(Outgoing::new(pieces));
-    *request.method_mut() = http::Method::POST;
-    *request.uri_mut() = match call.probe.ask {
-        Ask::Chat { .. } => replica.template.chat.clone(),
-        Ask::Embeddings(_) => replica.template.embeddings.clone(),
+/// What is the same for every call, then what is this call's own.
+fn head(replica: &Replica, call: &Call, length: usize) -> BytesMut {
+    let head = match call.probe.ask {
+        Ask::Chat { .. } => &replica.template.chat,
+        Ask::Embeddings(_) => &replica.template.embeddings,
     };
-    let headers = request.headers_mut();
-    headers.clone_from(&replica.template.headers);
-    headers.extend(call.headers.iter().map(|(name, value)| (name.clone(), value.clone())));
-    headers.insert(X_REQUEST_ID, call.request_header.clone());
-    request
-}
-
-/// The media type without its parameters.
-fn media_type(headers: &HeaderMap) -> &str {
-    let whole = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
-    whole.split(';').next().unwrap_or("").trim()
+    let mut text = BytesMut::with_capacity(head.len() + 256 + if length < COPY_BELOW { length } else { 0 });
+    text.extend_from_slice(head);
+    for (name, value) in &call.headers {
+        text.extend_from_slice(name.as_str().as_bytes());
+        text.extend_from_slice(b": ");
+        text.extend_from_slice(value.as_bytes());
+        text.extend_from_slice(b"\r\n");
+    }
+    text.extend_from_slice(b"x-request-id: ");
+    text.extend_from_slice(call.request_header.as_bytes());
+    text.extend_from_slice(b"\r\ncontent-length: ");
+    text.extend_from_slice(itoa::Buffer::new().format(length).as_bytes());
+    text.extend_from_slice(b"\r\n\r\n");
+    text
 }

@@ -78,8 +78,9 @@ pub struct Replica {
 /// The parts of a request that are the same for every call.
 #[derive(Debug)]
 pub struct Template {
-    pub chat: http::Uri,
-    pub embeddings: http::Uri,
+    /// The head of a request up to what differs from call to call.
+    pub chat: Box<[u8]>,
+    pub embeddings: Box<[u8]>,
     /// Host, type, agent, and the upstream's own key.
     pub headers: HeaderMap,
 }
@@ -89,7 +90,6 @@ const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("forebay/", env
 impl Template {
     fn new(address: &Address, upstream: &Upstream) -> Result<Self, BadAddress> {
         let bad = || BadAddress(upstream.url.chars().take(200).collect());
-        let uri = |route: &str| [&address.path, route].concat().parse().map_err(|_| bad());
         let mut headers = HeaderMap::with_capacity(8);
         headers.insert(header::HOST, HeaderValue::from_str(&address.authority).map_err(|_| bad())?);
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -99,8 +99,24 @@ impl Template {
             bearer.set_sensitive(true);
             headers.insert(header::AUTHORIZATION, bearer);
         }
-        Ok(Self { chat: uri("/chat/completions")?, embeddings: uri("/embeddings")?, headers })
+        let head = |route: &str| {
+            let path = [&address.path, route].concat();
+            path.parse::<http::Uri>().map_err(|_| bad()).map(|_| head(&path, &headers))
+        };
+        Ok(Self { chat: head("/chat/completions")?, embeddings: head("/embeddings")?, headers })
     }
+}
+
+/// A request line and headers as they are written.
+fn head(path: &str, headers: &HeaderMap) -> Box<[u8]> {
+    let mut text = format!("POST {path} HTTP/1.1\r\n").into_bytes();
+    for (name, value) in headers {
+        text.extend_from_slice(name.as_str().as_bytes());
+        text.extend_from_slice(b": ");
+        text.extend_from_slice(value.as_bytes());
+        text.extend_from_slice(b"\r\n");
+    }
+    text.into_boxed_slice()
 }
 
 impl Replica {

@@ -4,9 +4,8 @@ use super::link::Link;
 use super::links::Links;
 use bytes::Bytes;
 use fleet::Replica;
-use http_body::Body;
-use hyper::body::Incoming;
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -18,8 +17,8 @@ const DRAIN_TIME: Duration = Duration::from_secs(1);
 
 /// Reads the body of an answer. Dropped before its end, it closes the connection, and the replica stops working.
 pub struct Exchange {
+    /// Gone when the answer has ended.
     link: Option<Link>,
-    body: Incoming,
     links: Arc<Links>,
     replica: Arc<Replica>,
     /// None until the first event has come: how long that may take is another limit's business.
@@ -29,14 +28,14 @@ pub struct Exchange {
 #[derive(Debug, thiserror::Error)]
 pub enum Broken {
     #[error("the connection broke: {0}")]
-    Connection(#[from] hyper::Error),
+    Connection(#[from] io::Error),
     #[error("nothing came for {0:?}")]
     Stalled(Duration),
 }
 
 impl Exchange {
-    pub fn new(link: Link, body: Incoming, links: Arc<Links>, replica: Arc<Replica>) -> Self {
-        Self { link: Some(link), body, links, replica, patience: None }
+    pub fn new(link: Link, links: Arc<Links>, replica: Arc<Replica>) -> Self {
+        Self { link: Some(link), links, replica, patience: None }
     }
 
     /// From now on, silence for longer than `limit` breaks the answer off.
@@ -45,37 +44,26 @@ impl Exchange {
     }
 
     pub fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
-        loop {
-            let polled = match self.poll_body() {
-                Poll::Pending => {
-                    if let Some(link) = &mut self.link {
-                        link.drive(cx);
-                    }
-                    self.poll_body()
+        let Some(link) = &mut self.link else { return Poll::Ready(None) };
+        match link.poll_data(cx) {
+            Poll::Ready(Some(Ok(data))) => {
+                if let Some(patience) = &mut self.patience {
+                    patience.restart();
                 }
-                ready @ Poll::Ready(_) => ready,
-            };
-            match polled {
-                Poll::Pending => {
-                    return match &mut self.patience {
-                        Some(patience) => patience.poll(cx).map(|limit| Some(Err(Broken::Stalled(limit)))),
-                        None => Poll::Pending,
-                    };
-                }
-                Poll::Ready(None) => {
-                    self.give_back(cx);
-                    return Poll::Ready(None);
-                }
-                Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(error.into()))),
-                Poll::Ready(Some(Ok(frame))) => {
-                    if let Some(patience) = &mut self.patience {
-                        patience.restart();
-                    }
-                    if let Ok(data) = frame.into_data() {
-                        return Poll::Ready(Some(Ok(data)));
-                    }
-                }
+                Poll::Ready(Some(Ok(data)))
             }
+            Poll::Ready(Some(Err(error))) => {
+                self.link = None;
+                Poll::Ready(Some(Err(error.into())))
+            }
+            Poll::Ready(None) => {
+                self.give_back(cx);
+                Poll::Ready(None)
+            }
+            Poll::Pending => match &mut self.patience {
+                Some(patience) => patience.poll(cx).map(|limit| Some(Err(Broken::Stalled(limit)))),
+                None => Poll::Pending,
+            },
         }
     }
 
@@ -117,11 +105,6 @@ impl Exchange {
                 let _ = tokio::time::timeout(DRAIN_TIME, ended).await;
             });
         }
-    }
-
-    /// The body only moves when the link is driven, and that wakes us: its own waker would wake us twice.
-    fn poll_body(&mut self) -> Poll<Option<Result<http_body::Frame<Bytes>, hyper::Error>>> {
-        Pin::new(&mut self.body).poll_frame(&mut Context::from_waker(Waker::noop()))
     }
 
     fn give_back(&mut self, cx: &mut Context<'_>) {

@@ -1,70 +1,169 @@
 //! One connection to a replica.
 //!
-//! The connection is driven by whoever uses it, in the same task, instead of by a task of its own: an event on its way
-//! to a client wakes one task, and dropping the link closes the connection at once.
+//! It is driven by whoever uses it, in the same task: an event on its way to a client wakes one task, and dropping the
+//! link closes the connection at once.
 
-use super::Outgoing;
+use super::framing::{Framing, Step};
+use super::head::Head;
+use bytes::{Bytes, BytesMut};
 use fleet::{Connector, Replica, Stream};
-use http::{Request, Response};
-use hyper::body::Incoming;
-use hyper::client::conn::http1::{Builder, Connection, SendRequest};
-use hyper_util::rt::TokioIo;
 use std::future::{Future, poll_fn};
+use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Instant;
+use tokio::io::{AsyncReadExt, AsyncWrite};
+
+/// What is read at a time; more where an answer comes faster than that.
+const SMALL_READ: usize = 4 << 10;
+const LARGE_READ: usize = 64 << 10;
+/// Pieces of one request that are written together.
+const MAX_SLICES: usize = 16;
 
 pub struct Link {
-    sender: SendRequest<Outgoing>,
-    driver: Box<Connection<TokioIo<Stream>, Outgoing>>,
-    closed: bool,
+    stream: Stream,
+    /// What has arrived and was not taken yet.
+    input: BytesMut,
+    next_read: usize,
+    /// Of the answer that is on its way.
+    framing: Framing,
+    keep_alive: bool,
     /// It has carried a call before, so the replica may have closed it meanwhile.
     pub used: bool,
     pub idle_since: Instant,
 }
 
-/// Why a link could not be made.
-#[derive(Debug, thiserror::Error)]
-pub enum Unlinked {
-    #[error("cannot connect: {0}")]
-    Connect(#[from] std::io::Error),
-    #[error("cannot speak HTTP: {0}")]
-    Handshake(#[from] hyper::Error),
-}
-
 impl Link {
-    pub async fn open(connector: &Connector, replica: &Replica) -> Result<Self, Unlinked> {
+    pub async fn open(connector: &Connector, replica: &Replica) -> io::Result<Self> {
         let stream = connector.connect(&replica.address).await?;
-        let (sender, driver) = Builder::new().handshake(TokioIo::new(stream)).await?;
-        Ok(Self { sender, driver: Box::new(driver), closed: false, used: false, idle_since: Instant::now() })
-    }
-
-    /// Sends a request and waits for the head of the answer.
-    pub async fn send(&mut self, request: Request<Outgoing>) -> Result<Response<Incoming>, hyper::Error> {
-        let Self { sender, driver, closed, .. } = self;
-        let mut answer = pin!(sender.send_request(request));
-        poll_fn(|cx| {
-            drive(driver, closed, cx);
-            answer.as_mut().poll(cx)
+        Ok(Self {
+            stream,
+            input: BytesMut::new(),
+            next_read: SMALL_READ,
+            framing: Framing::Length(0),
+            keep_alive: true,
+            used: false,
+            idle_since: Instant::now(),
         })
-        .await
     }
 
-    /// Moves bytes in both directions as far as they go now.
-    pub fn drive(&mut self, cx: &mut Context<'_>) {
-        drive(&mut self.driver, &mut self.closed, cx);
+    /// Sends a request and waits for the head of the answer, which may come before all is sent.
+    pub async fn send(&mut self, pieces: &[Bytes]) -> io::Result<Head> {
+        let mut unsent = Unsent { pieces, piece: 0, offset: 0 };
+        let mut cannot_write = None;
+        let head = poll_fn(|cx| {
+            while cannot_write.is_none() && !unsent.is_empty() {
+                match self.poll_write(cx, &mut unsent) {
+                    Poll::Ready(Ok(())) => {}
+                    // The replica may have said why before it stopped reading.
+                    Poll::Ready(Err(error)) => cannot_write = Some(error),
+                    Poll::Pending => break,
+                }
+            }
+            if unsent.is_empty() && cannot_write.is_none() {
+                ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
+            }
+            loop {
+                if let Some(head) = Head::take(&mut self.input).map_err(io::Error::other)? {
+                    return Poll::Ready(Ok(head));
+                }
+                if ready!(self.poll_read(cx))? == 0 {
+                    let closed = || io::Error::new(io::ErrorKind::UnexpectedEof, "closed without an answer");
+                    return Poll::Ready(Err(cannot_write.take().unwrap_or_else(closed)));
+                }
+            }
+        })
+        .await?;
+        self.framing = head.framing;
+        self.keep_alive = head.keep_alive && unsent.is_empty();
+        Ok(head)
+    }
+
+    /// The next piece of the answer's body.
+    pub fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        loop {
+            match self.framing.next(&mut self.input) {
+                Ok(Step::Data(data)) => return Poll::Ready(Some(Ok(data))),
+                Ok(Step::End) => return Poll::Ready(None),
+                Ok(Step::More) => {}
+                Err(error) => return Poll::Ready(Some(Err(io::Error::other(error)))),
+            }
+            match ready!(self.poll_read(cx)) {
+                Ok(0) if self.framing == Framing::UntilClose => return Poll::Ready(None),
+                Ok(0) => {
+                    let error = io::Error::new(io::ErrorKind::UnexpectedEof, "closed before the end of the answer");
+                    return Poll::Ready(Some(Err(error)));
+                }
+                Ok(_) => {}
+                Err(error) => return Poll::Ready(Some(Err(error))),
+            }
+        }
     }
 
     /// Whether the connection is open and ready for another request.
     pub fn is_ready(&mut self, cx: &mut Context<'_>) -> bool {
-        self.drive(cx);
-        !self.closed && matches!(self.sender.poll_ready(cx), Poll::Ready(Ok(())))
+        self.keep_alive && self.framing.is_over() && self.input.is_empty() && self.poll_read(cx).is_pending()
+    }
+
+    fn poll_write(&mut self, cx: &mut Context<'_>, unsent: &mut Unsent<'_>) -> Poll<io::Result<()>> {
+        let stream = Pin::new(&mut self.stream);
+        let written = if unsent.piece + 1 == unsent.pieces.len() {
+            ready!(stream.poll_write(cx, unsent.first()))?
+        } else {
+            let mut slices = [IoSlice::new(&[]); MAX_SLICES];
+            let count = unsent.fill(&mut slices);
+            ready!(stream.poll_write_vectored(cx, &slices[..count]))?
+        };
+        if written == 0 {
+            return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+        }
+        unsent.advance(written);
+        Poll::Ready(Ok(()))
+    }
+
+    /// Reads what is there; 0 at the end.
+    fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        if self.input.capacity() - self.input.len() < self.next_read / 2 {
+            self.input.reserve(self.next_read);
+        }
+        let room = self.input.capacity() - self.input.len();
+        let count = ready!(pin!(self.stream.read_buf(&mut self.input)).poll(cx))?;
+        self.next_read = if count == room { (self.next_read * 2).min(LARGE_READ) } else { self.next_read };
+        Poll::Ready(Ok(count))
     }
 }
 
-fn drive(driver: &mut Connection<TokioIo<Stream>, Outgoing>, closed: &mut bool, cx: &mut Context<'_>) {
-    if !*closed {
-        // How it ended is told to whoever waits for the answer.
-        *closed = Pin::new(driver).poll(cx).is_ready();
+/// What of a request was not written yet.
+struct Unsent<'a> {
+    pieces: &'a [Bytes],
+    piece: usize,
+    offset: usize,
+}
+
+impl<'a> Unsent<'a> {
+    fn is_empty(&self) -> bool {
+        self.piece == self.pieces.len()
+    }
+
+    fn first(&self) -> &'a [u8] {
+        &self.pieces[self.piece][self.offset..]
+    }
+
+    fn fill(&self, slices: &mut [IoSlice<'a>; MAX_SLICES]) -> usize {
+        let rest = self.pieces[self.piece + 1..].iter().map(|piece| &piece[..]);
+        let unsent = std::iter::once(self.first()).chain(rest);
+        slices.iter_mut().zip(unsent).map(|(slice, piece)| *slice = IoSlice::new(piece)).count()
+    }
+
+    fn advance(&mut self, mut written: usize) {
+        while self.piece < self.pieces.len() {
+            let left = self.pieces[self.piece].len() - self.offset;
+            if written < left {
+                self.offset += written;
+                return;
+            }
+            written -= left;
+            (self.piece, self.offset) = (self.piece + 1, 0);
+        }
     }
 }

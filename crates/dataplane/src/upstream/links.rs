@@ -1,10 +1,11 @@
 //! Idle connections, kept for the next call. Each runtime has its own: nothing is shared between cores.
 
-use super::link::{Link, Unlinked};
+use super::link::Link;
 use fleet::Connector;
 use fleet::replica::{Replica, ReplicaId};
 use std::collections::HashMap;
 use std::future::poll_fn;
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::{Duration, Instant};
@@ -26,7 +27,7 @@ impl Links {
     }
 
     /// A connection that was used before and is still good, else a new one.
-    pub async fn take(&self, replica: &Arc<Replica>) -> Result<Link, Unlinked> {
+    pub async fn take(&self, replica: &Arc<Replica>) -> io::Result<Link> {
         while let Some(mut link) = self.pop(replica) {
             if poll_fn(|cx| Poll::Ready(link.is_ready(cx))).await {
                 return Ok(link);
@@ -35,7 +36,7 @@ impl Links {
         self.open(replica).await
     }
 
-    pub async fn open(&self, replica: &Arc<Replica>) -> Result<Link, Unlinked> {
+    pub async fn open(&self, replica: &Arc<Replica>) -> io::Result<Link> {
         Link::open(&self.connector, replica).await
     }
 

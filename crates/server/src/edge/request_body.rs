@@ -5,6 +5,7 @@ use flate2::bufread::MultiGzDecoder;
 use http::header::{self, HeaderMap};
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
+use std::cell::Cell;
 use std::io::Read;
 use std::time::Duration;
 
@@ -57,15 +58,19 @@ impl BodyBounds {
             return if first.len() > limit { Err(Unread::TooLarge { limit: self.limit }) } else { Ok(first) };
         }
         let expected = usize::try_from(body.size_hint().lower()).unwrap_or(0);
-        let mut whole = BytesMut::with_capacity(first.len() + expected);
+        let mut whole = Spare::take(first.len() + expected);
         whole.extend_from_slice(&first);
+        // The connection's buffer is used again once nobody holds a part of it.
+        drop(first);
         while let Some(more) = next_piece(body).await? {
             if whole.len() + more.len() > limit {
                 return Err(Unread::TooLarge { limit: self.limit });
             }
             whole.extend_from_slice(&more);
         }
-        Ok(whole.freeze())
+        let bytes = whole.split().freeze();
+        Spare::keep(whole, bytes.len());
+        Ok(bytes)
     }
 
     fn unpack(&self, packed: &[u8]) -> Result<Bytes, Unread> {
@@ -75,6 +80,34 @@ impl BodyBounds {
             return Err(Unread::TooLarge { limit: self.limit });
         }
         Ok(whole.into())
+    }
+}
+
+thread_local! {
+    /// The buffer of the last large body that this core has read.
+    static SPARE: Cell<BytesMut> = Cell::new(BytesMut::new());
+}
+
+/// Fresh memory is dear: the system hands it out page by page. So each core keeps a buffer, which is free again when
+/// nobody holds a part of it any more.
+struct Spare;
+
+impl Spare {
+    /// A larger buffer than this is not kept.
+    const MOST: usize = 1 << 20;
+
+    fn take(bytes: usize) -> BytesMut {
+        let mut buffer = SPARE.take();
+        // A buffer that is still in use is left to whoever uses it.
+        buffer.reserve(bytes);
+        buffer
+    }
+
+    /// Keeps hold of a buffer whose bytes were split off.
+    fn keep(rest: BytesMut, split_off: usize) {
+        if split_off <= Self::MOST {
+            SPARE.set(rest);
+        }
     }
 }
 

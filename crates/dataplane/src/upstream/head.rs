@@ -1,0 +1,168 @@
+//! The head of an answer: what of it decides anything.
+
+use super::framing::Framing;
+use bytes::{Buf, BytesMut};
+use http::StatusCode;
+use httparse::Status;
+
+/// The longest head, and the most headers in it.
+const MAX_HEAD: usize = 64 << 10;
+const MAX_HEADERS: usize = 128;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    pub status: StatusCode,
+    /// The media type without its parameters.
+    pub media_type: String,
+    /// The body is packed in a way that nobody asked for.
+    pub is_encoded: bool,
+    pub retry_after_secs: Option<u64>,
+    pub(super) framing: Framing,
+    /// The connection is good for another request.
+    pub(super) keep_alive: bool,
+}
+
+/// An answer that is no HTTP.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the answer is not HTTP: {0}")]
+pub(super) struct BadHead(&'static str);
+
+impl Head {
+    pub fn is_event_stream(&self) -> bool {
+        self.media_type.eq_ignore_ascii_case("text/event-stream")
+    }
+
+    /// Takes a head off what has arrived; `None` until all of it is there. Interim answers are passed over.
+    pub(super) fn take(input: &mut BytesMut) -> Result<Option<Self>, BadHead> {
+        loop {
+            let Some((head, length)) = Self::read(input)? else { return Ok(None) };
+            input.advance(length);
+            if !head.status.is_informational() {
+                return Ok(Some(head));
+            }
+            if head.status == StatusCode::SWITCHING_PROTOCOLS {
+                return Err(BadHead("it switches protocols"));
+            }
+        }
+    }
+
+    fn read(input: &[u8]) -> Result<Option<(Self, usize)>, BadHead> {
+        let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
+        let mut answer = httparse::Response::new(&mut headers);
+        let length = match answer.parse(input) {
+            Ok(Status::Complete(length)) => length,
+            Ok(Status::Partial) if input.len() > MAX_HEAD => return Err(BadHead("its head has no end")),
+            Ok(Status::Partial) => return Ok(None),
+            Err(_) => return Err(BadHead("its head cannot be read")),
+        };
+        let status = answer.code.and_then(|code| StatusCode::from_u16(code).ok()).ok_or(BadHead("no status"))?;
+        let mut head = Self {
+            status,
+            media_type: String::new(),
+            is_encoded: false,
+            retry_after_secs: None,
+            framing: Framing::UntilClose,
+            keep_alive: answer.version == Some(1),
+        };
+        let mut content_length = None;
+        let mut is_chunked = false;
+        for header in answer.headers.iter() {
+            head.note(header, &mut content_length, &mut is_chunked)?;
+        }
+        head.framing = match content_length {
+            _ if status == StatusCode::NO_CONTENT || status == StatusCode::NOT_MODIFIED => Framing::Length(0),
+            _ if is_chunked => Framing::CHUNKED,
+            Some(length) => Framing::Length(length),
+            None => Framing::UntilClose,
+        };
+        head.keep_alive &= head.framing != Framing::UntilClose;
+        Ok(Some((head, length)))
+    }
+
+    fn note(
+        &mut self,
+        header: &httparse::Header<'_>,
+        content_length: &mut Option<u64>,
+        is_chunked: &mut bool,
+    ) -> Result<(), BadHead> {
+        let text = || std::str::from_utf8(header.value).unwrap_or("").trim();
+        let is = |name: &str| header.name.eq_ignore_ascii_case(name);
+        // Names are told apart by their lengths first, since most headers are none of these.
+        match header.name.len() {
+            10 if is("connection") => {
+                for word in text().split(',').map(str::trim) {
+                    if word.eq_ignore_ascii_case("close") {
+                        self.keep_alive = false;
+                    } else if word.eq_ignore_ascii_case("keep-alive") {
+                        self.keep_alive = true;
+                    }
+                }
+            }
+            11 if is("retry-after") => self.retry_after_secs = text().parse().ok(),
+            12 if is("content-type") => {
+                text().split(';').next().unwrap_or("").trim().clone_into(&mut self.media_type);
+            }
+            14 if is("content-length") => {
+                let length = text().parse().map_err(|_| BadHead("its length is no number"))?;
+                if content_length.replace(length).is_some_and(|before| before != length) {
+                    return Err(BadHead("it has two lengths"));
+                }
+            }
+            16 if is("content-encoding") => self.is_encoded = !text().eq_ignore_ascii_case("identity"),
+            17 if is("transfer-encoding") => {
+                if !text().eq_ignore_ascii_case("chunked") {
+                    return Err(BadHead("its transfer encoding is not known"));
+                }
+                *is_chunked = true;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Option<Head>, BadHead> {
+        Head::take(&mut BytesMut::from(text))
+    }
+
+    #[test]
+    fn what_decides_is_read_and_the_rest_is_passed_over() {
+        let head = read(
+            "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 503 Busy\r\nServer: x\r\nContent-Type: Application/JSON; charset=utf-8\r\n\
+             Retry-After: 7\r\nContent-Length: 12\r\nConnection: close\r\n\r\n",
+        );
+        let head = head.unwrap().unwrap();
+        assert_eq!((head.status.as_u16(), head.media_type.as_str()), (503, "Application/JSON"));
+        assert_eq!((head.retry_after_secs, head.framing, head.keep_alive), (Some(7), Framing::Length(12), false));
+        let head = read("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n");
+        let head = head.unwrap().unwrap();
+        assert!(head.is_event_stream() && head.keep_alive && head.framing == Framing::CHUNKED);
+    }
+
+    #[test]
+    fn a_body_without_a_length_ends_with_the_connection() {
+        let head = read("HTTP/1.1 200 OK\r\n\r\n").unwrap().unwrap();
+        assert_eq!((head.framing, head.keep_alive), (Framing::UntilClose, false));
+        let old = read("HTTP/1.0 200 OK\r\ncontent-length: 1\r\n\r\n").unwrap().unwrap();
+        assert!(!old.keep_alive);
+        assert_eq!(read("HTTP/1.1 200 OK\r\ncontent-len"), Ok(None));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for bad in [
+            "hello\r\n\r\n",
+            "HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n",
+            "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n",
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n",
+            "HTTP/1.1 101 Switching Protocols\r\n\r\n",
+        ] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+        assert!(read(&format!("HTTP/1.1 200 OK\r\nx: {}", "a".repeat(MAX_HEAD))).is_err());
+    }
+}

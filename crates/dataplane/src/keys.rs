@@ -48,7 +48,8 @@ type Refused = HashMap<(Segment, SecretHash), (Instant, &'static str)>;
 
 struct Known {
     hash: SecretHash,
-    expires_at: Option<Timestamp>,
+    /// The end of the key, or of a secret that a rotation lets live for a while.
+    good_until: Option<Timestamp>,
     caller: Arc<Caller>,
 }
 
@@ -97,7 +98,7 @@ impl KeyDirectory {
         }
         let shard = self.shard(segment).read().unwrap_or_else(PoisonError::into_inner);
         let known = shard.get(&segment)?;
-        let good = known.hash == hash && known.expires_at.is_none_or(|end| now < end);
+        let good = known.hash == hash && known.good_until.is_none_or(|end| now < end);
         good.then(|| Arc::clone(&known.caller))
     }
 
@@ -142,7 +143,7 @@ impl KeyDirectory {
         {
             shard.remove(&any);
         }
-        shard.insert(segment, Known { hash: key.hash, expires_at: key.expires_at, caller: Arc::clone(caller) });
+        shard.insert(segment, Known { hash: key.hash, good_until: key.good_until(), caller: Arc::clone(caller) });
     }
 
     fn refused_before(&self, segment: Segment, hash: SecretHash) -> Option<&'static str> {

@@ -10,3 +10,4 @@ mod first_start;
 mod node;
 mod surface;
 mod telemetry;
+mod view;

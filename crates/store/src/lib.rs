@@ -6,15 +6,18 @@
 //! every moment is an argument.
 
 pub mod api_keys;
+pub mod attempts;
 pub mod audit;
 pub mod changes;
 mod db;
 mod error;
+pub mod invitations;
 mod migrate;
 pub mod nodes;
 pub mod organizations;
 mod page;
 mod row;
+pub mod sessions;
 pub mod usage_events;
 pub mod users;
 pub mod workspaces;

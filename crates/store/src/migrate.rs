@@ -12,8 +12,10 @@ struct Migration {
     script: &'static str,
 }
 
-const MIGRATIONS: &[Migration] =
-    &[Migration { version: 1, script: include_str!("../migrations/0001_people_keys_and_usage.sql") }];
+const MIGRATIONS: &[Migration] = &[
+    Migration { version: 1, script: include_str!("../migrations/0001_people_keys_and_usage.sql") },
+    Migration { version: 3, script: include_str!("../migrations/0003_people.sql") },
+];
 
 /// Held by PostgreSQL until the end of the transaction; a migration may take longer than a request may.
 const POSTGRES_LOCK: &str = "SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0; \

@@ -6,8 +6,11 @@
 mod databases;
 
 mod bootstrap;
+mod invitations;
 mod keys;
+mod members;
 mod organizations;
+mod sessions;
 mod users;
 mod workspaces;
 

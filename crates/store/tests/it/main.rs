@@ -3,14 +3,17 @@
 #![expect(clippy::unwrap_used, reason = "a story that cannot go on stops there")]
 
 mod api_keys;
+mod attempts;
 mod audit;
 mod changes;
 mod databases;
+mod invitations;
 mod migrate;
 mod nodes;
 mod organizations;
 mod outages;
 mod people;
+mod sessions;
 mod usage_events;
 mod users;
 mod workspaces;

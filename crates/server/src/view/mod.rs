@@ -1,0 +1,7 @@
+//! Records as they leave: `/api` sends them and `forebay admin --json` prints them, in the same words.
+
+mod keys;
+mod workspaces;
+
+pub(crate) use keys::KeyView;
+pub(crate) use workspaces::WorkspaceView;

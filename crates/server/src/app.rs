@@ -9,7 +9,10 @@ use crate::edge::workers::Workers;
 use crate::edge::{listener, tls};
 use crate::first_start::Bootstrap;
 use crate::node::NodeState;
+use crate::people::People;
 use crate::surface::Surface;
+use crate::surface::console::ConsoleSurface;
+use crate::surface::openapi;
 use crate::surface::operations::{self, Operations};
 use crate::telemetry::Recorder;
 use crate::telemetry::access_log::AccessLog;
@@ -80,6 +83,9 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
     let node = Arc::new(NodeState::open(data_dir, routes.clone())?);
     let metrics = Arc::new(Metrics::new(routes.clone(), Arc::clone(&node)));
     let keys = Arc::new(KeyDirectory::new(store.clone(), tokio::runtime::Handle::current()));
+    let console_url = first_start::console_url(&config, public);
+    let background = tokio::runtime::Handle::current();
+    let people = Arc::new(People::new(store.clone(), background, &config, console_url));
     let log = Arc::new(AccessLog::default());
     let (usage, writer) = usage_writer::channel(store.clone(), Arc::clone(&metrics));
     let sink: Arc<dyn Sink> = Arc::new(Recorder { log: Arc::clone(&log), metrics: Arc::clone(&metrics), usage });
@@ -100,6 +106,9 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
 
     let workers = {
         let ids = Arc::new(RequestIds::new()?);
+        let body_bounds = BodyBounds { limit: config.edge.body_limit, read_timeout: config.edge.body_read_timeout };
+        let description = openapi::document();
+        let console = ConsoleSurface::new(Arc::clone(&people), body_bounds);
         let timeouts = CallTimeouts { first_byte: config.edge.first_byte_timeout, idle: config.edge.idle_timeout };
         Workers::start(sockets.public, tls.as_ref(), config.server.drain_timeout, || Surface {
             dataplane: Dataplane::new(routes.clone(), connector.clone(), timeouts),
@@ -107,7 +116,11 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
             sink: Arc::clone(&sink),
             ids: Arc::clone(&ids),
             cors: Cors::new(config.server.cors_origins.clone()),
-            body_bounds: BodyBounds { limit: config.edge.body_limit, read_timeout: config.edge.body_read_timeout },
+            body_bounds,
+            people: Arc::clone(&people),
+            console: console.clone(),
+            description: description.clone(),
+            trusted_proxies: config.server.trusted_proxies.clone(),
         })?
     };
     first_start::write_listen(data_dir, public, ops)?;

@@ -8,6 +8,7 @@ mod data_dir;
 mod edge;
 mod first_start;
 mod node;
+mod people;
 mod surface;
 mod telemetry;
 mod view;

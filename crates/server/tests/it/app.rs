@@ -28,6 +28,7 @@ pub(crate) struct Setup {
     server: String,
     edge: String,
     upstream: String,
+    sections: String,
     store_url: String,
     environment: Vec<(String, String)>,
 }
@@ -54,6 +55,12 @@ impl Setup {
     /// A further member of every upstream.
     pub(crate) fn upstream(mut self, member: &str) -> Self {
         self.upstream += &format!(", {member}");
+        self
+    }
+
+    /// Whole sections.
+    pub(crate) fn section(mut self, text: &str) -> Self {
+        self.sections += &format!("{text}\n");
         self
     }
 
@@ -89,7 +96,7 @@ impl Setup {
     }
 
     pub(crate) fn config(&self, engine_urls: &[String]) -> String {
-        let Self { server, edge, upstream, store_url, .. } = self;
+        let Self { server, edge, upstream, sections, store_url, .. } = self;
         let upstreams = |model: &str| {
             let each = engine_urls.iter().map(|url| format!("{{ url = \"{url}\", model = \"{model}\"{upstream} }}"));
             each.collect::<Vec<_>>().join(", ")
@@ -101,6 +108,7 @@ ops_listen = "127.0.0.1:0"
 {server}
 [edge]
 {edge}
+{sections}
 [store]
 url = "{store_url}"
 
@@ -141,6 +149,7 @@ impl TestApp {
             server: String::new(),
             edge: String::new(),
             upstream: String::new(),
+            sections: String::new(),
             store_url: "sqlite:forebay.db".to_owned(),
             environment: Vec::new(),
         }

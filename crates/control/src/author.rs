@@ -1,28 +1,64 @@
 //! Who asked for a change, as the audit log tells it.
 
 use domain::{OrganizationId, Timestamp, UserId};
+use serde_json::Value;
 use std::fmt;
 use store::audit::{self, Entry};
 use store::{StoreError, Tx};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Author {
-    /// A signed-in user.
-    User(UserId),
+    /// A signed-in user, and the address the request came from.
+    User { id: UserId, address: String },
     /// Whoever runs `forebay admin` on the machine.
     CommandLine,
     /// The service itself, on an empty store.
     FirstStart,
 }
 
+/// One entry of the log. What is `Null` before was created, what is `Null` after is gone; secrets are in neither.
+pub(crate) struct Act<'a> {
+    pub(crate) action: &'static str,
+    pub(crate) organization: Option<&'a OrganizationId>,
+    pub(crate) subject: &'a str,
+    pub(crate) before: Value,
+    pub(crate) after: Value,
+}
+
 impl Author {
     pub const fn user(&self) -> Option<&UserId> {
         match self {
-            Self::User(id) => Some(id),
+            Self::User { id, .. } => Some(id),
             Self::CommandLine | Self::FirstStart => None,
         }
     }
 
+    fn address(&self) -> Option<&str> {
+        match self {
+            Self::User { address, .. } => Some(address),
+            Self::CommandLine => Some("command line"),
+            Self::FirstStart => None,
+        }
+    }
+
+    /// Tells what was there before and after.
+    pub(crate) async fn changed(&self, tx: &mut Tx, act: Act<'_>, now: Timestamp) -> Result<(), StoreError> {
+        let written = |value: Value| (!value.is_null()).then(|| value.to_string());
+        let entry = Entry {
+            at: now,
+            organization: act.organization.cloned(),
+            actor: self.to_string(),
+            address: self.address().map(ToOwned::to_owned),
+            action: act.action.to_owned(),
+            subject: act.subject.to_owned(),
+            detail: String::new(),
+            before: written(act.before),
+            after: written(act.after),
+        };
+        audit::append(tx, &entry).await
+    }
+
+    /// Tells what was done where nothing can be shown before and after.
     pub(crate) async fn did(
         &self,
         tx: &mut Tx,
@@ -36,9 +72,12 @@ impl Author {
             at: now,
             organization: organization.cloned(),
             actor: self.to_string(),
+            address: self.address().map(ToOwned::to_owned),
             action: action.to_owned(),
             subject: subject.to_owned(),
             detail: detail.into(),
+            before: None,
+            after: None,
         };
         audit::append(tx, &entry).await
     }
@@ -47,7 +86,7 @@ impl Author {
 impl fmt::Display for Author {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::User(id) => f.write_str(id.as_str()),
+            Self::User { id, .. } => f.write_str(id.as_str()),
             Self::CommandLine => f.write_str("forebay admin"),
             Self::FirstStart => f.write_str("first start"),
         }

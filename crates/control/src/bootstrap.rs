@@ -39,6 +39,7 @@ pub async fn first_start(store: &Store, defaults: &Limits, now: Timestamp) -> Re
         organization: organization.id.clone(),
         name: NAME.to_owned(),
         own: OwnLimits::default(),
+        lowered: OwnLimits::default(),
         version: 1,
         created_at: now,
     };

@@ -1,8 +1,10 @@
 //! Randomness from the system: ids, keys and passwords start here.
 
 use domain::key::NewKey;
+use domain::session::SessionToken;
 
 const PASSWORD_LEN: usize = 24;
+const TOKEN_LEN: usize = 43;
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// For the random part of an id.
@@ -14,11 +16,23 @@ pub(crate) fn new_key() -> NewKey {
     NewKey::from_entropy(&bytes())
 }
 
-/// Two bytes to a character keep the distribution even to one part in a thousand.
 pub(crate) fn password() -> String {
-    let entropy: [u8; PASSWORD_LEN * 2] = bytes();
-    let draw = |pair: &[u8]| BASE62[usize::from(u16::from_le_bytes([pair[0], pair[1]])) % BASE62.len()];
-    entropy.chunks_exact(2).map(|pair| char::from(draw(pair))).collect()
+    base62::<PASSWORD_LEN>()
+}
+
+pub(crate) fn session_token() -> SessionToken {
+    SessionToken::parse(&base62::<{ SessionToken::LEN }>()).expect("letters and digits, and as many as it wants")
+}
+
+/// For a link, or whatever else is shown once and known by its hash.
+pub(crate) fn token() -> String {
+    base62::<TOKEN_LEN>()
+}
+
+/// Two bytes to a character keep the distribution even to one part in a thousand.
+fn base62<const LEN: usize>() -> String {
+    let draw = |pair: [u8; 2]| BASE62[usize::from(u16::from_le_bytes(pair)) % BASE62.len()];
+    (0..LEN).map(|_| char::from(draw(bytes()))).collect()
 }
 
 fn bytes<const COUNT: usize>() -> [u8; COUNT] {

@@ -1,12 +1,15 @@
 //! Commands on API keys.
 
-use crate::author::Author;
-use crate::entropy;
+use crate::author::{Act, Author};
 use crate::refusal::Refusal;
+use crate::{entropy, snapshot};
 use domain::key::NewKey;
 use domain::workspace::{Limits, check_name};
 use domain::{ApiKey, KeyId, Timestamp, Workspace, WorkspaceId};
+use serde_json::Value;
 use store::{Page, Store, Tx, api_keys, workspaces};
+
+const MAX_OVERLAP_SECS: u64 = 7 * 24 * 60 * 60;
 
 /// What the holder of a new key may choose.
 #[derive(Debug, Clone, Copy)]
@@ -58,8 +61,9 @@ pub async fn revoke(
     now: Timestamp,
 ) -> Result<ApiKey, Refusal> {
     let mut tx = store.begin().await?;
-    let key = api_keys::revoke(&mut tx, workspace, id, now).await?;
-    finish(tx, author, "key.revoke", key, now).await
+    let before = api_keys::lock(&mut tx, workspace, id).await?;
+    let after = api_keys::revoke(&mut tx, workspace, id, now).await?;
+    finish(tx, author, "key.revoke", &before, after, now).await
 }
 
 pub async fn disable(
@@ -70,8 +74,9 @@ pub async fn disable(
     now: Timestamp,
 ) -> Result<ApiKey, Refusal> {
     let mut tx = store.begin().await?;
-    let key = api_keys::disable(&mut tx, workspace, id, now).await?;
-    finish(tx, author, "key.disable", key, now).await
+    let before = api_keys::lock(&mut tx, workspace, id).await?;
+    let after = api_keys::disable(&mut tx, workspace, id, now).await?;
+    finish(tx, author, "key.disable", &before, after, now).await
 }
 
 pub async fn enable(
@@ -82,8 +87,9 @@ pub async fn enable(
     now: Timestamp,
 ) -> Result<ApiKey, Refusal> {
     let mut tx = store.begin().await?;
-    let key = api_keys::enable(&mut tx, workspace, id, now).await?;
-    finish(tx, author, "key.enable", key, now).await
+    let before = api_keys::lock(&mut tx, workspace, id).await?;
+    let after = api_keys::enable(&mut tx, workspace, id, now).await?;
+    finish(tx, author, "key.enable", &before, after, now).await
 }
 
 pub async fn expire(
@@ -94,8 +100,34 @@ pub async fn expire(
     now: Timestamp,
 ) -> Result<ApiKey, Refusal> {
     let mut tx = store.begin().await?;
-    let key = api_keys::expire(&mut tx, workspace, id, now).await?;
-    finish(tx, author, "key.expire", key, now).await
+    let before = api_keys::lock(&mut tx, workspace, id).await?;
+    let after = api_keys::expire(&mut tx, workspace, id, now).await?;
+    finish(tx, author, "key.expire", &before, after, now).await
+}
+
+/// Gives a key another segment and secret; id, name and limits stay. The old secret dies at once, or after the overlap.
+pub async fn rotate(
+    store: &Store,
+    author: &Author,
+    workspace: &WorkspaceId,
+    id: &KeyId,
+    overlap_secs: u64,
+    now: Timestamp,
+) -> Result<Created, Refusal> {
+    if overlap_secs > MAX_OVERLAP_SECS {
+        return Err(Refusal::BadValue {
+            field: "overlapSeconds",
+            why: "an overlap has at most 604800 seconds, 7 days",
+        });
+    }
+    let old_dies_at = now.plus_millis(overlap_secs.cast_signed() * 1_000);
+    let text = entropy::new_key();
+    let mut tx = store.begin().await?;
+    let before = api_keys::lock(&mut tx, workspace, id).await?;
+    let fresh = (text.segment, text.hash);
+    let after = api_keys::rotate(&mut tx, workspace, id, fresh, old_dies_at, now).await?;
+    let key = finish(tx, author, "key.rotate", &before, after, now).await?;
+    Ok(Created { key, text })
 }
 
 /// The part of [`create`] inside a transaction that holds the workspace.
@@ -115,6 +147,7 @@ pub(crate) async fn create_in(
         name: check_name(wish.name)?.to_owned(),
         segment: text.segment,
         hash: text.hash,
+        dies_at: None,
         created_at: now,
         created_by: author.user().cloned(),
         expires_at: wish.expires_at,
@@ -124,9 +157,15 @@ pub(crate) async fn create_in(
         requests_per_minute: wish.requests_per_minute,
         tokens_per_minute: wish.tokens_per_minute,
     };
-    api_keys::insert_within(tx, &key, workspace.own.over(defaults).max_api_keys).await?;
-    let detail = format!("{}, {}", key.name, key.masked());
-    author.did(tx, "key.create", Some(&key.organization), key.id.as_str(), detail, now).await?;
+    api_keys::insert_within(tx, &key, workspace.limits(defaults).max_api_keys).await?;
+    let act = Act {
+        action: "key.create",
+        organization: Some(&key.organization),
+        subject: key.id.as_str(),
+        before: Value::Null,
+        after: snapshot::key(&key),
+    };
+    author.changed(tx, act, now).await?;
     Ok(Created { key, text })
 }
 
@@ -143,8 +182,26 @@ fn check(wish: &Wish<'_>, now: Timestamp) -> Result<(), Refusal> {
     at_least_one("tokensPerMinute", wish.tokens_per_minute)
 }
 
-async fn finish(mut tx: Tx, author: &Author, action: &str, key: ApiKey, now: Timestamp) -> Result<ApiKey, Refusal> {
-    author.did(&mut tx, action, Some(&key.organization), key.id.as_str(), key.masked(), now).await?;
+/// What was said before and changes nothing now is not told again.
+async fn finish(
+    mut tx: Tx,
+    author: &Author,
+    action: &'static str,
+    before: &ApiKey,
+    after: ApiKey,
+    now: Timestamp,
+) -> Result<ApiKey, Refusal> {
+    let (was, became) = (snapshot::key(before), snapshot::key(&after));
+    if was != became {
+        let act = Act {
+            action,
+            organization: Some(&after.organization),
+            subject: after.id.as_str(),
+            before: was,
+            after: became,
+        };
+        author.changed(&mut tx, act, now).await?;
+    }
     tx.commit().await?;
-    Ok(key)
+    Ok(after)
 }

@@ -2,17 +2,24 @@
 //!
 //! A command checks what it is given, opens one transaction, and leaves one row in the audit log. It takes the moment
 //! and the [`Author`] as arguments and answers with records of the domain or a [`Refusal`]; who may ask for what is
-//! decided by the surface that calls it.
+//! decided by the surface that calls it, with the help of [`access`].
 
+pub mod access;
+pub mod audit;
 mod author;
 pub mod bootstrap;
 mod entropy;
+pub mod invitations;
 pub mod keys;
+pub mod members;
 pub mod nodes;
 pub mod organizations;
 pub mod passwords;
 pub mod prices;
 mod refusal;
+pub mod sessions;
+pub mod sign_in;
+mod snapshot;
 pub mod usage;
 pub mod users;
 pub mod workspaces;

@@ -1,10 +1,11 @@
 //! Commands on organizations.
 
-use crate::author::Author;
-use crate::entropy;
+use crate::author::{Act, Author};
 use crate::refusal::Refusal;
+use crate::{entropy, snapshot};
 use domain::workspace::check_name;
 use domain::{Organization, OrganizationId, Timestamp};
+use serde_json::Value;
 use store::{Page, Store, organizations};
 
 pub async fn create(store: &Store, author: &Author, name: &str, now: Timestamp) -> Result<Organization, Refusal> {
@@ -12,7 +13,14 @@ pub async fn create(store: &Store, author: &Author, name: &str, now: Timestamp) 
     let new = Organization { id: OrganizationId::new(now, entropy::for_id()), name, created_at: now };
     let mut tx = store.begin().await?;
     organizations::insert(&mut tx, &new).await?;
-    author.did(&mut tx, "organization.create", Some(&new.id), new.id.as_str(), new.name.as_str(), now).await?;
+    let act = Act {
+        action: "organization.create",
+        organization: Some(&new.id),
+        subject: new.id.as_str(),
+        before: Value::Null,
+        after: snapshot::organization(&new),
+    };
+    author.changed(&mut tx, act, now).await?;
     tx.commit().await?;
     Ok(new)
 }
@@ -34,8 +42,16 @@ pub async fn rename(
 ) -> Result<Organization, Refusal> {
     let name = check_name(name)?;
     let mut tx = store.begin().await?;
+    let current = organizations::lock(&mut tx, id).await?;
     let renamed = organizations::rename(&mut tx, id, name, now).await?;
-    author.did(&mut tx, "organization.rename", Some(id), id.as_str(), name, now).await?;
+    let act = Act {
+        action: "organization.rename",
+        organization: Some(id),
+        subject: id.as_str(),
+        before: snapshot::organization(&current),
+        after: snapshot::organization(&renamed),
+    };
+    author.changed(&mut tx, act, now).await?;
     tx.commit().await?;
     Ok(renamed)
 }
@@ -43,7 +59,15 @@ pub async fn rename(
 /// Refused while the organization still has workspaces.
 pub async fn delete(store: &Store, author: &Author, id: &OrganizationId, now: Timestamp) -> Result<(), Refusal> {
     let mut tx = store.begin().await?;
+    let current = organizations::lock(&mut tx, id).await?;
     organizations::delete(&mut tx, id, now).await?;
-    author.did(&mut tx, "organization.delete", Some(id), id.as_str(), "", now).await?;
+    let act = Act {
+        action: "organization.delete",
+        organization: Some(id),
+        subject: id.as_str(),
+        before: snapshot::organization(&current),
+        after: Value::Null,
+    };
+    author.changed(&mut tx, act, now).await?;
     Ok(tx.commit().await?)
 }

@@ -1,10 +1,12 @@
 //! Why a command was not done.
 
-use domain::Workspace;
+use domain::attempts::Wait;
 use domain::ids::BadId;
 use domain::span::EndsBeforeItStarts;
 use domain::user::BadEmail;
 use domain::workspace::BadName;
+use domain::workspace_edit::OperatorOnly;
+use domain::{Timestamp, Workspace};
 use store::StoreError;
 
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +35,20 @@ pub enum Refusal {
     OrganizationNotEmpty { workspaces: u64 },
     #[error("the workspace still has active keys ({active_keys}); revoke them first")]
     WorkspaceInUse { active_keys: u64 },
+    #[error("e-mail address or password is wrong")]
+    BadCredentials,
+    #[error("too many attempts; try again in {} s", wait.retry_after_secs(*now))]
+    TooManyAttempts { wait: Wait, now: Timestamp },
+    #[error("the session is in no organization; choose one")]
+    NoOrganizationContext,
+    #[error("the session is in no workspace; choose one")]
+    NoWorkspaceContext,
+    #[error("you are not a member of this workspace")]
+    NotAMember,
+    #[error(transparent)]
+    OperatorOnly(#[from] OperatorOnly),
+    #[error("an organization keeps at least one administrator")]
+    LastAdmin,
     #[error("the store cannot be reached right now")]
     StoreUnavailable {
         #[source]
@@ -54,6 +70,12 @@ pub enum Kind {
     Missing,
     /// It exists in another state than the command needs.
     Conflict,
+    /// Say who you are.
+    Unauthenticated,
+    /// Ask somebody else to do it, or do it elsewhere.
+    Forbidden,
+    /// Try again after the wait that it names.
+    TooMany,
     /// Try again later.
     Unavailable,
     /// Nothing: it is our fault.
@@ -72,7 +94,13 @@ impl Refusal {
             | Self::VersionConflict { .. }
             | Self::EmailTaken
             | Self::OrganizationNotEmpty { .. }
-            | Self::WorkspaceInUse { .. } => Kind::Conflict,
+            | Self::WorkspaceInUse { .. }
+            | Self::LastAdmin => Kind::Conflict,
+            Self::BadCredentials => Kind::Unauthenticated,
+            Self::TooManyAttempts { .. } => Kind::TooMany,
+            Self::NoOrganizationContext | Self::NoWorkspaceContext | Self::NotAMember | Self::OperatorOnly(_) => {
+                Kind::Forbidden
+            }
             Self::StoreUnavailable { .. } => Kind::Unavailable,
             Self::Internal { .. } => Kind::Internal,
         }
@@ -90,6 +118,13 @@ impl Refusal {
             Self::EmailTaken => "email_taken",
             Self::OrganizationNotEmpty { .. } => "organization_not_empty",
             Self::WorkspaceInUse { .. } => "workspace_in_use",
+            Self::BadCredentials => "bad_credentials",
+            Self::TooManyAttempts { .. } => "too_many_attempts",
+            Self::NoOrganizationContext => "no_organization_context",
+            Self::NoWorkspaceContext => "no_workspace_context",
+            Self::NotAMember => "not_a_member",
+            Self::OperatorOnly(_) => "operator_only",
+            Self::LastAdmin => "last_admin",
             Self::StoreUnavailable { .. } => "store_unavailable",
             Self::Internal { .. } => "internal_error",
         }
@@ -101,6 +136,7 @@ impl Refusal {
             Self::BadName(_) => Some("name"),
             Self::BadEmail(_) => Some("email"),
             Self::BadValue { field, .. } => Some(field),
+            Self::OperatorOnly(limit) => Some(limit.field),
             Self::Missing { .. }
             | Self::KeyLimitReached { .. }
             | Self::KeyDisabled
@@ -110,6 +146,12 @@ impl Refusal {
             | Self::EmailTaken
             | Self::OrganizationNotEmpty { .. }
             | Self::WorkspaceInUse { .. }
+            | Self::BadCredentials
+            | Self::TooManyAttempts { .. }
+            | Self::NoOrganizationContext
+            | Self::NoWorkspaceContext
+            | Self::NotAMember
+            | Self::LastAdmin
             | Self::StoreUnavailable { .. }
             | Self::Internal { .. } => None,
         }
@@ -132,10 +174,12 @@ impl From<StoreError> for Refusal {
             StoreError::EmailTaken => Self::EmailTaken,
             StoreError::OrganizationNotEmpty { workspaces } => Self::OrganizationNotEmpty { workspaces },
             StoreError::WorkspaceInUse { active_keys } => Self::WorkspaceInUse { active_keys },
+            StoreError::LastAdmin => Self::LastAdmin,
             cause @ StoreError::Unavailable(_) => Self::StoreUnavailable { cause },
             cause @ (StoreError::SchemaTooNew { .. }
             | StoreError::BadAddress { .. }
             | StoreError::Corrupt { .. }
+            | StoreError::TooManyAttempts { .. }
             | StoreError::Failed(_)) => Self::Internal { cause: Box::new(cause) },
         }
     }
@@ -155,6 +199,8 @@ impl From<BadId> for Refusal {
             "ws_" => "workspace",
             "usr_" => "user",
             "key_" => "key",
+            "ses_" => "session",
+            "inv_" => "invitation",
             _ => "record",
         };
         Self::Missing { noun, id: bad.text }

@@ -1,11 +1,12 @@
 //! Commands on people.
 
-use crate::author::Author;
+use crate::author::{Act, Author};
 use crate::refusal::Refusal;
-use crate::{entropy, passwords};
+use crate::{entropy, passwords, snapshot};
 use domain::user::{Email, Membership, Role};
 use domain::{OrganizationId, Timestamp, User, UserId};
-use store::{Page, Store, users};
+use serde_json::{Value, json};
+use store::{Page, Store, sessions, users};
 
 #[derive(Debug, Clone, Copy)]
 pub struct NewUser<'a> {
@@ -46,9 +47,14 @@ pub async fn create(store: &Store, author: &Author, new: NewUser<'_>, now: Times
     };
     let mut tx = store.begin().await?;
     users::insert(&mut tx, &user, Some(&password_hash)).await?;
-    let operator = if user.operator { ", operator" } else { "" };
-    let detail = format!("{}, {}{operator}", user.email, new.role.as_str());
-    author.did(&mut tx, "user.create", Some(new.organization), user.id.as_str(), detail, now).await?;
+    let act = Act {
+        action: "user.create",
+        organization: Some(new.organization),
+        subject: user.id.as_str(),
+        before: Value::Null,
+        after: snapshot::user(&user),
+    };
+    author.changed(&mut tx, act, now).await?;
     tx.commit().await?;
     Ok(Created { user, generated_password })
 }
@@ -67,15 +73,29 @@ pub async fn show_by_email(store: &Store, email: &str) -> Result<User, Refusal> 
 }
 
 pub async fn set(store: &Store, author: &Author, id: &UserId, edit: Edit<'_>, now: Timestamp) -> Result<User, Refusal> {
+    let current = show(store, id).await?;
     let mut tx = store.begin().await?;
     if let Some((organization, role)) = edit.role {
         users::set_role(&mut tx, id, organization, role, now).await?;
-        author.did(&mut tx, "user.set-role", Some(organization), id.as_str(), role.as_str(), now).await?;
+        let act = Act {
+            action: "user.set-role",
+            organization: Some(organization),
+            subject: id.as_str(),
+            before: current.role_in(organization).map_or(Value::Null, snapshot::role),
+            after: snapshot::role(role),
+        };
+        author.changed(&mut tx, act, now).await?;
     }
     if let Some(operator) = edit.operator {
         users::set_operator(&mut tx, id, operator, now).await?;
-        let detail = if operator { "operator" } else { "no operator" };
-        author.did(&mut tx, "user.set-operator", None, id.as_str(), detail, now).await?;
+        let act = Act {
+            action: "user.set-operator",
+            organization: None,
+            subject: id.as_str(),
+            before: json!({ "operator": current.operator }),
+            after: json!({ "operator": operator }),
+        };
+        author.changed(&mut tx, act, now).await?;
     }
     tx.commit().await?;
     show(store, id).await
@@ -89,13 +109,21 @@ pub async fn leave(
     organization: &OrganizationId,
     now: Timestamp,
 ) -> Result<(), Refusal> {
+    let current = show(store, id).await?;
     let mut tx = store.begin().await?;
     users::leave(&mut tx, id, organization, now).await?;
-    author.did(&mut tx, "user.leave", Some(organization), id.as_str(), "", now).await?;
+    let act = Act {
+        action: "user.leave",
+        organization: Some(organization),
+        subject: id.as_str(),
+        before: current.role_in(organization).map_or(Value::Null, snapshot::role),
+        after: Value::Null,
+    };
+    author.changed(&mut tx, act, now).await?;
     Ok(tx.commit().await?)
 }
 
-/// Gives the user another password; a made-up one is returned.
+/// Gives the user another password and ends every session; a made-up password is returned.
 pub async fn reset_password(
     store: &Store,
     author: &Author,
@@ -108,14 +136,23 @@ pub async fn reset_password(
     let password_hash = passwords::hash(passwords::check(chosen)?).await?;
     let mut tx = store.begin().await?;
     users::set_password(&mut tx, id, &password_hash, now).await?;
+    sessions::end_all_of(&mut tx, id, None).await?;
     author.did(&mut tx, "user.reset-password", None, id.as_str(), "", now).await?;
     tx.commit().await?;
     Ok(generated)
 }
 
 pub async fn delete(store: &Store, author: &Author, id: &UserId, now: Timestamp) -> Result<(), Refusal> {
+    let current = show(store, id).await?;
     let mut tx = store.begin().await?;
     users::delete(&mut tx, id, now).await?;
-    author.did(&mut tx, "user.delete", None, id.as_str(), "", now).await?;
+    let act = Act {
+        action: "user.delete",
+        organization: None,
+        subject: id.as_str(),
+        before: snapshot::user(&current),
+        after: Value::Null,
+    };
+    author.changed(&mut tx, act, now).await?;
     Ok(tx.commit().await?)
 }

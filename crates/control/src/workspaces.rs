@@ -1,18 +1,28 @@
 //! Commands on workspaces.
 
-use crate::author::Author;
-use crate::entropy;
+use crate::author::{Act, Author};
 use crate::refusal::Refusal;
-use domain::workspace::{OwnLimits, check_name};
+use crate::{entropy, snapshot};
+use domain::workspace::{Limits, OwnLimits, check_name};
+use domain::workspace_edit::{self, LimitWishes};
 use domain::{OrganizationId, Timestamp, UserId, Workspace, WorkspaceId};
+use serde_json::{Value, json};
 use store::{Page, Store, workspaces};
 
 /// What to change; what is absent stays. A `version` that is no longer the present one is refused.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Edit<'a> {
     pub name: Option<&'a str>,
-    pub own: Option<OwnLimits>,
+    pub limits: LimitWishes,
     pub version: Option<u64>,
+}
+
+/// Whose word a change of limits is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Authority {
+    Operator,
+    /// May only lower what the operator allows.
+    Admin,
 }
 
 /// A user who creates a workspace belongs to it.
@@ -29,6 +39,7 @@ pub async fn create(
         organization: organization.clone(),
         name: check_name(name)?.to_owned(),
         own,
+        lowered: OwnLimits::default(),
         version: 1,
         created_at: now,
     };
@@ -37,7 +48,14 @@ pub async fn create(
     if let Some(user) = author.user() {
         workspaces::add_member(&mut tx, &new.id, user, now).await?;
     }
-    author.did(&mut tx, "workspace.create", Some(organization), new.id.as_str(), new.name.as_str(), now).await?;
+    let act = Act {
+        action: "workspace.create",
+        organization: Some(organization),
+        subject: new.id.as_str(),
+        before: Value::Null,
+        after: snapshot::workspace(&new),
+    };
+    author.changed(&mut tx, act, now).await?;
     tx.commit().await?;
     Ok(new)
 }
@@ -61,16 +79,33 @@ pub async fn set(
     author: &Author,
     id: &WorkspaceId,
     edit: Edit<'_>,
+    authority: Authority,
+    defaults: &Limits,
     now: Timestamp,
 ) -> Result<Workspace, Refusal> {
     let name = edit.name.map(check_name).transpose()?;
     let mut tx = store.begin().await?;
     let current = workspaces::lock(&mut tx, id).await?;
     let version = edit.version.unwrap_or(current.version);
-    let own = edit.own.unwrap_or(current.own);
-    let changed = workspaces::update(&mut tx, id, version, name.unwrap_or(&current.name), &own, now).await?;
-    let detail = difference(&current, &changed);
-    author.did(&mut tx, "workspace.set", Some(&current.organization), id.as_str(), detail, now).await?;
+    // Whoever read an older version is told so first: what they ask for was meant for another record.
+    if version != current.version {
+        return Err(Refusal::VersionConflict { current: Box::new(current) });
+    }
+    let (own, lowered) = match authority {
+        Authority::Operator => workspace_edit::by_operator(&current, &edit.limits, defaults),
+        Authority::Admin => workspace_edit::by_admin(&current, &edit.limits, defaults)?,
+    };
+    let name = name.unwrap_or(&current.name).to_owned();
+    let edited = Workspace { name, own, lowered, ..current.clone() };
+    let changed = workspaces::update(&mut tx, edited, now).await?;
+    let act = Act {
+        action: "workspace.set",
+        organization: Some(&current.organization),
+        subject: id.as_str(),
+        before: snapshot::workspace(&current),
+        after: snapshot::workspace(&changed),
+    };
+    author.changed(&mut tx, act, now).await?;
     tx.commit().await?;
     Ok(changed)
 }
@@ -80,7 +115,14 @@ pub async fn delete(store: &Store, author: &Author, id: &WorkspaceId, now: Times
     let mut tx = store.begin().await?;
     let current = workspaces::lock(&mut tx, id).await?;
     workspaces::delete(&mut tx, id, now).await?;
-    author.did(&mut tx, "workspace.delete", Some(&current.organization), id.as_str(), current.name, now).await?;
+    let act = Act {
+        action: "workspace.delete",
+        organization: Some(&current.organization),
+        subject: id.as_str(),
+        before: snapshot::workspace(&current),
+        after: Value::Null,
+    };
+    author.changed(&mut tx, act, now).await?;
     Ok(tx.commit().await?)
 }
 
@@ -94,7 +136,14 @@ pub async fn add_member(
     let mut tx = store.begin().await?;
     let workspace = workspaces::lock(&mut tx, id).await?;
     workspaces::add_member(&mut tx, id, user, now).await?;
-    author.did(&mut tx, "workspace.add-member", Some(&workspace.organization), id.as_str(), user.as_str(), now).await?;
+    let act = Act {
+        action: "workspace.add-member",
+        organization: Some(&workspace.organization),
+        subject: id.as_str(),
+        before: Value::Null,
+        after: json!({ "userId": user }),
+    };
+    author.changed(&mut tx, act, now).await?;
     Ok(tx.commit().await?)
 }
 
@@ -108,21 +157,13 @@ pub async fn remove_member(
     let mut tx = store.begin().await?;
     let workspace = workspaces::lock(&mut tx, id).await?;
     workspaces::remove_member(&mut tx, id, user, now).await?;
-    let organization = Some(&workspace.organization);
-    author.did(&mut tx, "workspace.remove-member", organization, id.as_str(), user.as_str(), now).await?;
+    let act = Act {
+        action: "workspace.remove-member",
+        organization: Some(&workspace.organization),
+        subject: id.as_str(),
+        before: json!({ "userId": user }),
+        after: Value::Null,
+    };
+    author.changed(&mut tx, act, now).await?;
     Ok(tx.commit().await?)
-}
-
-/// What changed, for the audit log: `name: A → B, maxApiKeys: default → 5`.
-fn difference(before: &Workspace, after: &Workspace) -> String {
-    let limit = |value: Option<u64>| value.map_or_else(|| "default".to_owned(), |value| value.to_string());
-    let parts = [
-        ("name", before.name.clone(), after.name.clone()),
-        ("requestsPerMinute", limit(before.own.requests_per_minute), limit(after.own.requests_per_minute)),
-        ("tokensPerMinute", limit(before.own.tokens_per_minute), limit(after.own.tokens_per_minute)),
-        ("monthlyTokens", limit(before.own.monthly_tokens), limit(after.own.monthly_tokens)),
-        ("maxApiKeys", limit(before.own.max_api_keys), limit(after.own.max_api_keys)),
-    ];
-    let changed = parts.iter().filter(|(_, old, new)| old != new);
-    changed.map(|(what, old, new)| format!("{what}: {old} → {new}")).collect::<Vec<_>>().join(", ")
 }

@@ -49,7 +49,8 @@ type Refused = HashMap<(Segment, SecretHash), (Instant, &'static str)>;
 
 struct Known {
     hash: SecretHash,
-    expires_at: Option<Timestamp>,
+    /// The end of the key, or of a secret that a rotation lets live for a while.
+    good_until: Option<Timestamp>,
     caller: Arc<Caller>,
 }
 
@@ -98,7 +99,7 @@ impl KeyDirectory {
         }
         let shard = self.shard(segment).read().unwrap_or_else(PoisonError::into_inner);
         let known = shard.get(&segment)?;
-        let good = known.hash == hash && known.expires_at.is_none_or(|end| now < end);
+        let good = known.hash == hash && known.good_until.is_none_or(|end| now < end);
         good.then(|| Arc::clone(&known.caller))
     }
 
@@ -141,7 +142,7 @@ impl KeyDirectory {
         let workspace = workspace.map_err(|error| Unidentified::StoreUnavailable(format!("{error:?}")))?;
         let actor = Actor::Key(key.id.clone());
         Ok(Arc::new(Caller {
-            workspace_limits: workspace.map(|workspace| workspace.own).unwrap_or_default(),
+            workspace_settings: workspace.map(|workspace| workspace.settings()).unwrap_or_default(),
             key_limits: OwnPerMinute { requests: key.requests_per_minute, tokens: key.tokens_per_minute },
             ..Caller::new(key.organization.clone(), key.workspace.clone(), actor)
         }))
@@ -157,7 +158,7 @@ impl KeyDirectory {
         {
             shard.remove(&any);
         }
-        shard.insert(segment, Known { hash: key.hash, expires_at: key.expires_at, caller: Arc::clone(caller) });
+        shard.insert(segment, Known { hash: key.hash, good_until: key.good_until(), caller: Arc::clone(caller) });
     }
 
     fn refused_before(&self, segment: Segment, hash: SecretHash) -> Option<&'static str> {

@@ -1,4 +1,5 @@
-//! Prefixed, sortable identifiers: `org_…`, `ws_…`, `usr_…`, `key_…`, `req_…`.
+//! Prefixed, sortable identifiers: `org_…`, `ws_…`, `usr_…`, `key_…`, `ses_…`, `inv_…`,
+//! `req_…`.
 //!
 //! The text after the prefix is a ULID in lower case: 48 bits of milliseconds, then 80 random bits, so identifiers
 //! sort by the moment they were made.
@@ -85,6 +86,12 @@ id!(
 );
 id!(UserId, "usr_");
 id!(KeyId, "key_");
+id!(
+    /// One signed-in browser.
+    SessionId,
+    "ses_"
+);
+id!(InvitationId, "inv_");
 id!(
     /// One call, as named in `x-request-id`.
     RequestId,

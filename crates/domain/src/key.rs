@@ -171,6 +171,8 @@ pub struct ApiKey {
     pub name: String,
     pub segment: Segment,
     pub hash: SecretHash,
+    /// The end of this secret, where a rotation has put another in its place.
+    pub dies_at: Option<Timestamp>,
     pub created_at: Timestamp,
     pub created_by: Option<UserId>,
     pub expires_at: Option<Timestamp>,
@@ -193,6 +195,11 @@ impl ApiKey {
             Some(end) if end <= now => KeyState::Expired,
             _ => KeyState::Active,
         }
+    }
+
+    /// When the key stops being good with this secret, if nobody changes it before.
+    pub fn good_until(&self) -> Option<Timestamp> {
+        [self.expires_at, self.dies_at].into_iter().flatten().min()
     }
 
     /// How the key is shown after its creation: `sk-3f9k2m7q1x8a-…`.
@@ -244,6 +251,7 @@ mod tests {
             name: "test".into(),
             segment: Segment::parse("abcdefghijkl").unwrap(),
             hash: SecretHash::of("secret"),
+            dies_at: None,
             created_at: now,
             created_by: None,
             expires_at: Some(now),
@@ -259,5 +267,7 @@ mod tests {
         assert_eq!(key.state(now), KeyState::Disabled);
         key.revoked_at = Some(now);
         assert_eq!(key.state(now), KeyState::Revoked);
+        key.dies_at = Some(Timestamp::from_millis(7));
+        assert_eq!(key.good_until(), key.dies_at, "the sooner of the two ends");
     }
 }

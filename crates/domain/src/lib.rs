@@ -3,30 +3,36 @@
 //! Nothing here reads a clock, a file or a socket: time and randomness are arguments, so every rule can be tested
 //! with a table.
 
+pub mod attempts;
 pub mod caller;
 pub mod catalogue;
 pub mod grouping;
 pub mod ids;
+pub mod invitation;
 pub mod key;
 pub mod limits;
 pub mod model;
 pub mod money;
 pub mod organization;
 pub mod quota;
+pub mod session;
 pub mod span;
 pub mod time;
 pub mod usage;
 pub mod user;
 pub mod workspace;
+pub mod workspace_edit;
 
 pub use caller::Caller;
 pub use catalogue::Catalogue;
 pub use grouping::Grouping;
-pub use ids::{KeyId, OrganizationId, RequestId, RunId, UserId, WorkspaceId};
+pub use ids::{InvitationId, KeyId, OrganizationId, RequestId, RunId, SessionId, UserId, WorkspaceId};
+pub use invitation::Invitation;
 pub use key::{ApiKey, KeyState, KeyText, SecretHash, Segment};
 pub use model::{Model, ModelId};
 pub use money::{NanoUsd, Price};
 pub use organization::Organization;
+pub use session::Session;
 pub use span::Span;
 pub use time::{Day, Grain, Month, Timestamp};
 pub use usage::UsageEvent;

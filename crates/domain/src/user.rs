@@ -15,6 +15,18 @@ pub struct User {
     pub memberships: Vec<Membership>,
 }
 
+impl User {
+    /// The role in an organization that the user belongs to.
+    pub fn role_in(&self, organization: &OrganizationId) -> Option<Role> {
+        self.memberships.iter().find(|one| one.organization_id == *organization).map(|one| one.role)
+    }
+
+    /// What the user may do there; the operator administers every organization.
+    pub fn standing_in(&self, organization: &OrganizationId) -> Option<Role> {
+        if self.operator { Some(Role::Admin) } else { self.role_in(organization) }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Membership {
@@ -22,7 +34,7 @@ pub struct Membership {
     pub role: Role,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     Admin,

@@ -37,10 +37,49 @@ pub struct Workspace {
     pub id: WorkspaceId,
     pub organization: OrganizationId,
     pub name: String,
+    /// The operator's values: the most that may be in force.
     pub own: OwnLimits,
+    /// What administrators of the organization have lowered.
+    pub lowered: OwnLimits,
     /// Grows with every change; a change must name the version it read.
     pub version: u64,
     pub created_at: Timestamp,
+}
+
+/// What has been set for a workspace, by the operator and by its administrators.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Settings {
+    pub own: OwnLimits,
+    pub lowered: OwnLimits,
+}
+
+impl Settings {
+    /// What is in force: the operator's values or the defaults, or less where an administrator wants less.
+    pub fn over(&self, defaults: &Limits) -> Limits {
+        let ceiling = self.own.over(defaults);
+        let lower = |ceiling: u64, lowered: Option<u64>| lowered.map_or(ceiling, |lowered| lowered.min(ceiling));
+        Limits {
+            requests_per_minute: lower(ceiling.requests_per_minute, self.lowered.requests_per_minute),
+            tokens_per_minute: lower(ceiling.tokens_per_minute, self.lowered.tokens_per_minute),
+            monthly_tokens: lower(ceiling.monthly_tokens, self.lowered.monthly_tokens),
+            max_api_keys: lower(ceiling.max_api_keys, self.lowered.max_api_keys),
+        }
+    }
+}
+
+impl Workspace {
+    pub fn settings(&self) -> Settings {
+        Settings { own: self.own, lowered: self.lowered }
+    }
+
+    /// The operator's values, or the defaults where there are none.
+    pub fn ceiling(&self, defaults: &Limits) -> Limits {
+        self.own.over(defaults)
+    }
+
+    pub fn limits(&self, defaults: &Limits) -> Limits {
+        self.settings().over(defaults)
+    }
 }
 
 /// The name of an organization, a workspace or a key: something to show, on one line.

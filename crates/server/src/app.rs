@@ -9,8 +9,11 @@ use crate::edge::workers::Workers;
 use crate::edge::{clock, listener, tls};
 use crate::first_start::Bootstrap;
 use crate::node::NodeState;
+use crate::people::People;
 use crate::price_keeper::{self, Declared};
 use crate::surface::Surface;
+use crate::surface::console::ConsoleSurface;
+use crate::surface::openapi;
 use crate::surface::operations::{self, Operations};
 use crate::telemetry::Recorder;
 use crate::telemetry::access_log::AccessLog;
@@ -92,6 +95,9 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
     let watched = Watched { journal: journal.clone(), quota: quota.clone(), redis: redis.clone() };
     let metrics = Arc::new(Metrics::new(routes.clone(), Arc::clone(&node), watched));
     let keys = Arc::new(KeyDirectory::new(store.clone(), tokio::runtime::Handle::current()));
+    let console_url = first_start::console_url(&config, public);
+    let background = tokio::runtime::Handle::current();
+    let people = Arc::new(People::new(store.clone(), background, &config, console_url));
     let log = Arc::new(AccessLog::default());
     let recorder = Recorder { log: Arc::clone(&log), metrics: Arc::clone(&metrics), journal: journal.clone() };
     let sink: Arc<dyn Sink> = Arc::new(recorder);
@@ -125,6 +131,9 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
             journal: journal.clone(),
             defaults: config.workspace_defaults,
         };
+        let body_bounds = BodyBounds { limit: config.edge.body_limit, read_timeout: config.edge.body_read_timeout };
+        let description = openapi::document();
+        let console = ConsoleSurface::new(Arc::clone(&people), body_bounds);
         let timeouts = CallTimeouts { first_byte: config.edge.first_byte_timeout, idle: config.edge.idle_timeout };
         Workers::start(sockets.public, tls.as_ref(), config.server.drain_timeout, || Surface {
             dataplane: Dataplane::new(routes.clone(), endpoints.clone(), connector.clone(), timeouts, admission()),
@@ -133,7 +142,11 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
             ids: Arc::clone(&ids),
             cors: Cors::new(config.server.cors_origins.clone()),
             hold_timeout: config.edge.hold_timeout,
-            body_bounds: BodyBounds { limit: config.edge.body_limit, read_timeout: config.edge.body_read_timeout },
+            body_bounds,
+            people: Arc::clone(&people),
+            console: console.clone(),
+            description: description.clone(),
+            trusted_proxies: config.server.trusted_proxies.clone(),
         })?
     };
     first_start::write_listen(data_dir, public, ops)?;

@@ -80,7 +80,7 @@ fn read(data_dir: &Path) -> Option<Bootstrap> {
 }
 
 /// Where people find us: as configured, else the address really bound.
-fn console_url(config: &Config, bound: SocketAddr) -> String {
+pub(crate) fn console_url(config: &Config, bound: SocketAddr) -> String {
     config.server.public_url.clone().unwrap_or_else(|| {
         let scheme = if config.server.tls.is_some() { "https" } else { "http" };
         let host = if bound.ip().is_unspecified() { IpAddr::V4(Ipv4Addr::LOCALHOST) } else { bound.ip() };

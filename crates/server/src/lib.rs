@@ -8,6 +8,8 @@ mod data_dir;
 mod edge;
 mod first_start;
 mod node;
+mod people;
 mod price_keeper;
 mod surface;
 mod telemetry;
+mod view;

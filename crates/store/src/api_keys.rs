@@ -14,7 +14,7 @@ use sqlx::any::AnyRow;
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT k.id, k.workspace_id, w.organization_id, k.name, s.segment, s.hash, k.created_at, k.created_by, \
+            "SELECT k.id, k.workspace_id, w.organization_id, k.name, s.segment, s.hash, s.dies_at, k.created_at, k.created_by, \
              k.expires_at, k.last_used_at, k.revoked_at, k.disabled_at, k.requests_per_minute, k.tokens_per_minute \
              FROM api_key_secrets s JOIN api_keys k ON k.id = s.key_id JOIN workspaces w ON w.id = k.workspace_id ",
             $rest
@@ -74,14 +74,46 @@ pub async fn insert_within(tx: &mut Tx, new: &ApiKey, limit: u64) -> Result<(), 
     .bind(row::to_optional_number(new.requests_per_minute))
     .bind(row::to_optional_number(new.tokens_per_minute));
     tx.execute(key).await?;
-    let secret = sqlx::query("INSERT INTO api_key_secrets (segment, key_id, hash, created_at) VALUES ($1, $2, $3, $4)")
-        .bind(new.segment.as_str())
-        .bind(new.id.as_str())
-        .bind(new.hash.to_hex())
-        .bind(new.created_at.millis());
-    tx.execute(secret).await?;
+    insert_secret(tx, new, new.created_at).await?;
     tx.announce(Change::Key(new.segment), new.created_at);
     Ok(())
+}
+
+async fn insert_secret(tx: &mut Tx, key: &ApiKey, now: Timestamp) -> Result<(), StoreError> {
+    let secret = sqlx::query("INSERT INTO api_key_secrets (segment, key_id, hash, created_at) VALUES ($1, $2, $3, $4)")
+        .bind(key.segment.as_str())
+        .bind(key.id.as_str())
+        .bind(key.hash.to_hex())
+        .bind(now.millis());
+    tx.execute(secret).await.map(drop)
+}
+
+/// Gives an active key another secret. Every earlier one dies at `old_dies_at`, or sooner where that was said before.
+pub async fn rotate(
+    tx: &mut Tx,
+    workspace: &WorkspaceId,
+    id: &KeyId,
+    fresh: (Segment, SecretHash),
+    old_dies_at: Timestamp,
+    now: Timestamp,
+) -> Result<ApiKey, StoreError> {
+    let key = lock(tx, workspace, id).await?;
+    match key.state(now) {
+        KeyState::Active => {}
+        KeyState::Revoked => return Err(StoreError::KeyRevoked),
+        KeyState::Disabled => return Err(StoreError::KeyDisabled),
+        KeyState::Expired => return Err(StoreError::KeyExpired),
+    }
+    let gone = sqlx::query("DELETE FROM api_key_secrets WHERE key_id = $1 AND dies_at <= $2");
+    tx.execute(gone.bind(id.as_str()).bind(now.millis())).await?;
+    let end =
+        sqlx::query("UPDATE api_key_secrets SET dies_at = $2 WHERE key_id = $1 AND (dies_at IS NULL OR dies_at > $2)");
+    tx.execute(end.bind(id.as_str()).bind(old_dies_at.millis())).await?;
+    let (segment, hash) = fresh;
+    let rotated = ApiKey { segment, hash, dies_at: None, ..key };
+    insert_secret(tx, &rotated, now).await?;
+    announce_all(tx, &rotated, now).await?;
+    Ok(rotated)
 }
 
 /// Ends a key for good; may be said twice. A disabled key is an administrator's matter and is refused.
@@ -142,7 +174,7 @@ pub async fn touch_last_used(tx: &mut Tx, batch: &[(KeyId, Timestamp)]) -> Resul
 }
 
 /// Reads a key that then stays as it is until the end of the transaction.
-async fn lock(tx: &mut Tx, workspace: &WorkspaceId, id: &KeyId) -> Result<ApiKey, StoreError> {
+pub async fn lock(tx: &mut Tx, workspace: &WorkspaceId, id: &KeyId) -> Result<ApiKey, StoreError> {
     let missing = || StoreError::missing("key", id.as_str());
     let touch = sqlx::query("UPDATE api_keys SET name = name WHERE id = $1 AND workspace_id = $2");
     if tx.execute(touch.bind(id.as_str()).bind(workspace.as_str())).await? == 0 {
@@ -160,11 +192,16 @@ async fn write(tx: &mut Tx, key: ApiKey, now: Timestamp) -> Result<ApiKey, Store
         .bind(row::to_optional_millis(key.revoked_at))
         .bind(row::to_optional_millis(key.disabled_at));
     tx.execute(update).await?;
+    announce_all(tx, &key, now).await?;
+    Ok(key)
+}
+
+async fn announce_all(tx: &mut Tx, key: &ApiKey, now: Timestamp) -> Result<(), StoreError> {
     let segments = sqlx::query("SELECT segment FROM api_key_secrets WHERE key_id = $1").bind(key.id.as_str());
     for found in tx.rows(segments).await? {
         tx.announce(Change::Key(row::parsed(&found, "segment", Segment::parse)?), now);
     }
-    Ok(key)
+    Ok(())
 }
 
 fn api_key(found: &AnyRow) -> Result<ApiKey, StoreError> {
@@ -175,6 +212,7 @@ fn api_key(found: &AnyRow) -> Result<ApiKey, StoreError> {
         name: row::text(found, "name")?,
         segment: row::parsed(found, "segment", Segment::parse)?,
         hash: row::parsed(found, "hash", SecretHash::from_hex)?,
+        dies_at: row::optional_moment(found, "dies_at")?,
         created_at: row::moment(found, "created_at")?,
         created_by: row::optional_parsed(found, "created_by", |text| UserId::parse(text).ok())?,
         expires_at: row::optional_moment(found, "expires_at")?,

@@ -14,19 +14,46 @@ pub struct Entry {
     /// Whose matter it is; none for what concerns the whole platform.
     pub organization: Option<OrganizationId>,
     pub actor: String,
+    /// Where the request came from; none for what the service did by itself.
+    pub address: Option<String>,
     /// A noun and a verb, such as `key.revoke`.
     pub action: String,
     /// The id of what was changed.
     pub subject: String,
     /// More for the reader; no secrets.
     pub detail: String,
+    /// The record before and after, as JSON; no secrets.
+    pub before: Option<String>,
+    pub after: Option<String>,
+}
+
+/// An entry as it is read: with its id, and the actor's address of e-mail where that is still a user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recorded {
+    pub id: String,
+    pub actor_email: Option<String>,
+    pub entry: Entry,
+}
+
+/// Which entries to list; an absent filter lets everything through.
+#[derive(Debug, Clone, Default)]
+pub struct Filter<'a> {
+    pub organization: Option<&'a OrganizationId>,
+    pub actor: Option<&'a str>,
+    pub action: Option<&'a str>,
+    pub subject: Option<&'a str>,
+    /// A half-open span.
+    pub from: Option<Timestamp>,
+    pub to: Option<Timestamp>,
+    /// Only what is older than the entry with this id.
+    pub before_id: Option<&'a str>,
 }
 
 pub async fn append(tx: &mut Tx, entry: &Entry) -> Result<(), StoreError> {
     let salt = getrandom::u64().map_err(|error| StoreError::Unavailable(Box::new(error)))?;
     let insert = sqlx::query(
-        "INSERT INTO audit (id, at, organization_id, actor, action, subject, detail) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        "INSERT INTO audit (id, at, organization_id, actor, action, subject, detail, address, was, became) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
     )
     .bind(format!("{:012x}{salt:016x}", entry.at.millis().max(0)))
     .bind(entry.at.millis())
@@ -34,34 +61,49 @@ pub async fn append(tx: &mut Tx, entry: &Entry) -> Result<(), StoreError> {
     .bind(entry.actor.as_str())
     .bind(entry.action.as_str())
     .bind(entry.subject.as_str())
-    .bind(entry.detail.as_str());
+    .bind(entry.detail.as_str())
+    .bind(entry.address.as_deref())
+    .bind(entry.before.as_deref())
+    .bind(entry.after.as_deref());
     tx.execute(insert).await.map(drop)
 }
 
-/// The newest entries of all organizations first.
-pub async fn list(store: &Store, limit: u32) -> Result<Vec<Entry>, StoreError> {
-    let query =
-        sqlx::query("SELECT at, organization_id, actor, action, subject, detail FROM audit ORDER BY id DESC LIMIT $1");
-    store.rows(query.bind(i64::from(limit.min(MAX_LISTED)))).await?.iter().map(entry).collect()
-}
-
-/// The newest entries of one organization first.
-pub async fn list_of(store: &Store, organization: &OrganizationId, limit: u32) -> Result<Vec<Entry>, StoreError> {
+/// The newest entries first.
+pub async fn list(store: &Store, filter: &Filter<'_>, limit: u32) -> Result<Vec<Recorded>, StoreError> {
+    // Both databases can compare with a NULL that has a type; the cast gives it one.
     let query = sqlx::query(
-        "SELECT at, organization_id, actor, action, subject, detail FROM audit WHERE organization_id = $1 \
-         ORDER BY id DESC LIMIT $2",
-    );
-    let query = query.bind(organization.as_str()).bind(i64::from(limit.min(MAX_LISTED)));
-    store.rows(query).await?.iter().map(entry).collect()
+        "SELECT a.id, a.at, a.organization_id, a.actor, a.action, a.subject, a.detail, a.address, a.was, a.became, \
+         u.email AS actor_email FROM audit a LEFT JOIN users u ON u.id = a.actor \
+         WHERE (CAST($1 AS TEXT) IS NULL OR a.organization_id = $1) \
+         AND (CAST($2 AS TEXT) IS NULL OR a.actor = $2) AND (CAST($3 AS TEXT) IS NULL OR a.action = $3) \
+         AND (CAST($4 AS TEXT) IS NULL OR a.subject = $4) AND a.at >= $5 AND a.at < $6 AND a.id < $7 \
+         ORDER BY a.id DESC LIMIT $8",
+    )
+    .bind(filter.organization.map(OrganizationId::as_str))
+    .bind(filter.actor)
+    .bind(filter.action)
+    .bind(filter.subject)
+    .bind(filter.from.map_or(i64::MIN, Timestamp::millis))
+    .bind(filter.to.map_or(i64::MAX, Timestamp::millis))
+    .bind(filter.before_id.unwrap_or("g")) // after every hexadecimal digit
+    .bind(i64::from(limit.clamp(1, MAX_LISTED)));
+    store.rows(query).await?.iter().map(recorded).collect()
 }
 
-fn entry(found: &AnyRow) -> Result<Entry, StoreError> {
-    Ok(Entry {
-        at: row::moment(found, "at")?,
-        organization: row::optional_parsed(found, "organization_id", |text| OrganizationId::parse(text).ok())?,
-        actor: row::text(found, "actor")?,
-        action: row::text(found, "action")?,
-        subject: row::text(found, "subject")?,
-        detail: row::text(found, "detail")?,
+fn recorded(found: &AnyRow) -> Result<Recorded, StoreError> {
+    Ok(Recorded {
+        id: row::text(found, "id")?,
+        actor_email: row::optional_text(found, "actor_email")?,
+        entry: Entry {
+            at: row::moment(found, "at")?,
+            organization: row::optional_parsed(found, "organization_id", |text| OrganizationId::parse(text).ok())?,
+            actor: row::text(found, "actor")?,
+            address: row::optional_text(found, "address")?,
+            action: row::text(found, "action")?,
+            subject: row::text(found, "subject")?,
+            detail: row::text(found, "detail")?,
+            before: row::optional_text(found, "was")?,
+            after: row::optional_text(found, "became")?,
+        },
     })
 }

@@ -21,6 +21,10 @@ pub enum StoreError {
     VersionConflict { current: Box<Workspace> },
     #[error("another account has this e-mail address")]
     EmailTaken,
+    #[error("too many attempts")]
+    TooManyAttempts { wait: domain::attempts::Wait },
+    #[error("the organization would be left without an administrator")]
+    LastAdmin,
     #[error("the organization still has {workspaces} workspaces")]
     OrganizationNotEmpty { workspaces: u64 },
     #[error("the workspace still has {active_keys} active keys")]

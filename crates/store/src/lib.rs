@@ -6,10 +6,12 @@
 //! every moment is an argument.
 
 pub mod api_keys;
+pub mod attempts;
 pub mod audit;
 pub mod changes;
 mod db;
 mod error;
+pub mod invitations;
 pub mod journal;
 mod migrate;
 pub mod nodes;
@@ -18,6 +20,7 @@ mod page;
 pub mod prices;
 pub mod quota;
 mod row;
+pub mod sessions;
 pub mod usage_events;
 pub mod usage_sums;
 pub mod users;

@@ -67,13 +67,11 @@ pub async fn delete(tx: &mut Tx, id: &OrganizationId, now: Timestamp) -> Result<
     Ok(())
 }
 
-/// Keeps the row as it is until the end of the transaction; both databases understand this way to say so.
-pub(crate) async fn lock(tx: &mut Tx, id: &OrganizationId) -> Result<(), StoreError> {
-    let touch = sqlx::query("UPDATE organizations SET name = name WHERE id = $1").bind(id.as_str());
-    match tx.execute(touch).await? {
-        0 => Err(missing(id)),
-        _ => Ok(()),
-    }
+/// Reads an organization that then stays as it is until the end of the transaction; both databases understand this way
+/// to say so.
+pub async fn lock(tx: &mut Tx, id: &OrganizationId) -> Result<Organization, StoreError> {
+    let touch = sqlx::query("UPDATE organizations SET name = name WHERE id = $1 RETURNING id, name, created_at");
+    organization(&tx.row(touch.bind(id.as_str())).await?.ok_or_else(|| missing(id))?)
 }
 
 fn missing(id: &OrganizationId) -> StoreError {

@@ -8,6 +8,7 @@ use crate::error::StoreError;
 use crate::row;
 use domain::quota::{Account, Ask, Lease, grant};
 use domain::{Month, Timestamp, UsageEvent, WorkspaceId};
+use sqlx::any::AnyRow;
 use std::collections::BTreeMap;
 
 /// Whose lease it is, of what.
@@ -133,7 +134,8 @@ pub async fn account(
     default_cap: u64,
 ) -> Result<Account, StoreError> {
     let query = sqlx::query(
-        "SELECT (SELECT monthly_tokens FROM workspaces WHERE id = $1) AS cap, \
+        "SELECT (SELECT monthly_tokens FROM workspaces WHERE id = $1) AS monthly_tokens, \
+         (SELECT lowered_monthly_tokens FROM workspaces WHERE id = $1) AS lowered_monthly_tokens, \
          (SELECT used FROM quota_months WHERE workspace_id = $1 AND month = $2) AS used, \
          (SELECT CAST(SUM(CASE WHEN granted > written THEN granted - written ELSE 0 END) AS BIGINT) \
           FROM quota_leases WHERE workspace_id = $1 AND month = $2) AS reserved",
@@ -141,7 +143,7 @@ pub async fn account(
     let query = query.bind(workspace.as_str()).bind(i64::from(month.number()));
     let found = store.row(query).await?.ok_or_else(|| StoreError::Corrupt { place: "quota_months".into() })?;
     Ok(Account {
-        cap: row::optional_count(&found, "cap")?.unwrap_or(default_cap),
+        cap: cap_of(&found, default_cap)?,
         used: row::optional_count(&found, "used")?.unwrap_or(0),
         reserved: row::optional_count(&found, "reserved")?.unwrap_or(0),
     })
@@ -158,9 +160,15 @@ async fn lock_used(tx: &mut Tx, workspace: &WorkspaceId, month: Month) -> Result
 }
 
 async fn cap(tx: &mut Tx, workspace: &WorkspaceId, default_cap: u64) -> Result<u64, StoreError> {
-    let query = sqlx::query("SELECT monthly_tokens FROM workspaces WHERE id = $1").bind(workspace.as_str());
-    match tx.row(query).await? {
-        Some(found) => Ok(row::optional_count(&found, "monthly_tokens")?.unwrap_or(default_cap)),
+    let query = sqlx::query("SELECT monthly_tokens, lowered_monthly_tokens FROM workspaces WHERE id = $1");
+    match tx.row(query.bind(workspace.as_str())).await? {
+        Some(found) => cap_of(&found, default_cap),
         None => Ok(0),
     }
+}
+
+/// The operator's value or the default, or less where an administrator wants less.
+fn cap_of(found: &AnyRow, default_cap: u64) -> Result<u64, StoreError> {
+    let ceiling = row::optional_count(found, "monthly_tokens")?.unwrap_or(default_cap);
+    Ok(row::optional_count(found, "lowered_monthly_tokens")?.map_or(ceiling, |lowered| lowered.min(ceiling)))
 }

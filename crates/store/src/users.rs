@@ -6,7 +6,7 @@ use crate::error::StoreError;
 use crate::page::Page;
 use crate::{organizations, row};
 use domain::user::{Email, Membership, Role};
-use domain::{OrganizationId, Timestamp, User, UserId};
+use domain::{OrganizationId, Timestamp, User, UserId, Workspace, WorkspaceId};
 use sqlx::any::AnyRow;
 
 /// What a sign-in is checked against. Without a hash, the account has no password to sign in with.
@@ -55,6 +55,97 @@ pub async fn list(store: &Store, page: Page<'_>) -> Result<Vec<User>, StoreError
     let found = store.rows(memberships.bind(page.cursor()).bind(last.as_str())).await?;
     give_memberships(&mut users, &found)?;
     Ok(users)
+}
+
+/// A member of an organization, and the workspaces there that the member belongs to by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    pub user: UserId,
+    pub email: Email,
+    pub role: Role,
+    pub workspaces: Vec<WorkspaceId>,
+}
+
+/// The members of one organization.
+pub async fn list_members(
+    store: &Store,
+    organization: &OrganizationId,
+    page: Page<'_>,
+) -> Result<Vec<Member>, StoreError> {
+    let query = sqlx::query(
+        "SELECT u.id, u.email, m.role FROM organization_members m JOIN users u ON u.id = m.user_id \
+         WHERE m.organization_id = $1 AND u.id > $2 ORDER BY u.id LIMIT $3",
+    );
+    let found = store.rows(query.bind(organization.as_str()).bind(page.cursor()).bind(page.limit())).await?;
+    let mut members = found.iter().map(member).collect::<Result<Vec<_>, _>>()?;
+    let Some(last) = members.last().map(|member| member.user.clone()) else { return Ok(members) };
+    let joined = sqlx::query(
+        "SELECT m.user_id, m.workspace_id FROM workspace_members m JOIN workspaces w ON w.id = m.workspace_id \
+         WHERE w.organization_id = $1 AND m.user_id > $2 AND m.user_id <= $3 ORDER BY m.user_id, m.workspace_id",
+    );
+    let joined = joined.bind(organization.as_str()).bind(page.cursor()).bind(last.as_str());
+    for row in store.rows(joined).await? {
+        let owner = row::parsed(&row, "user_id", |text| UserId::parse(text).ok())?;
+        let Ok(place) = members.binary_search_by(|member| member.user.cmp(&owner)) else { continue };
+        members[place].workspaces.push(row::parsed(&row, "workspace_id", |text| WorkspaceId::parse(text).ok())?);
+    }
+    Ok(members)
+}
+
+/// The people who belong to a workspace by name.
+pub async fn list_of_workspace(
+    store: &Store,
+    workspace: &Workspace,
+    page: Page<'_>,
+) -> Result<Vec<Member>, StoreError> {
+    let query = sqlx::query(
+        "SELECT u.id, u.email, o.role FROM workspace_members m JOIN users u ON u.id = m.user_id \
+         JOIN organization_members o ON o.user_id = u.id AND o.organization_id = $1 \
+         WHERE m.workspace_id = $2 AND u.id > $3 ORDER BY u.id LIMIT $4",
+    )
+    .bind(workspace.organization.as_str())
+    .bind(workspace.id.as_str())
+    .bind(page.cursor())
+    .bind(page.limit());
+    store.rows(query).await?.iter().map(member).collect()
+}
+
+fn member(found: &AnyRow) -> Result<Member, StoreError> {
+    Ok(Member {
+        user: row::parsed(found, "id", |text| UserId::parse(text).ok())?,
+        email: row::parsed(found, "email", |text| Email::parse(text).ok())?,
+        role: row::parsed(found, "role", Role::parse)?,
+        workspaces: Vec::new(),
+    })
+}
+
+/// The role of a member, which then stays until the end of the transaction, like everybody's in the organization.
+pub async fn lock_role(tx: &mut Tx, id: &UserId, organization: &OrganizationId) -> Result<Role, StoreError> {
+    organizations::lock(tx, organization).await?;
+    let query = sqlx::query("SELECT role FROM organization_members WHERE organization_id = $1 AND user_id = $2");
+    let found = tx.row(query.bind(organization.as_str()).bind(id.as_str())).await?;
+    row::parsed(&found.ok_or_else(|| StoreError::missing("member", id.as_str()))?, "role", Role::parse)
+}
+
+/// Refuses when nobody else administers the organization, which must be locked.
+pub async fn check_other_admin(tx: &mut Tx, id: &UserId, organization: &OrganizationId) -> Result<(), StoreError> {
+    let query = sqlx::query(
+        "SELECT user_id FROM organization_members WHERE organization_id = $1 AND role = 'admin' AND user_id <> $2 \
+         LIMIT 1",
+    );
+    match tx.row(query.bind(organization.as_str()).bind(id.as_str())).await? {
+        Some(_) => Ok(()),
+        None => Err(StoreError::LastAdmin),
+    }
+}
+
+/// The hash of a user's password, where there is one.
+pub async fn password_hash(store: &Store, id: &UserId) -> Result<Option<String>, StoreError> {
+    let query = sqlx::query("SELECT password_hash FROM users WHERE id = $1").bind(id.as_str());
+    match store.row(query).await? {
+        Some(found) => row::optional_text(&found, "password_hash"),
+        None => Err(StoreError::missing("user", id.as_str())),
+    }
 }
 
 /// Writes the user and the memberships it names.

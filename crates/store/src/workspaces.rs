@@ -13,7 +13,8 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "SELECT w.id, w.organization_id, w.name, w.requests_per_minute, w.tokens_per_minute, w.monthly_tokens, \
-             w.max_api_keys, w.version, w.created_at FROM workspaces w ",
+             w.max_api_keys, w.lowered_requests_per_minute, w.lowered_tokens_per_minute, w.lowered_monthly_tokens, \
+             w.lowered_max_api_keys, w.version, w.created_at FROM workspaces w ",
             $rest
         )
     };
@@ -50,6 +51,30 @@ pub async fn list_joined(store: &Store, user: &UserId, page: Page<'_>) -> Result
     store.rows(query).await?.iter().map(workspace).collect()
 }
 
+/// The workspaces of one organization that the user belongs to by name.
+pub async fn list_joined_in(
+    store: &Store,
+    organization: &OrganizationId,
+    user: &UserId,
+    page: Page<'_>,
+) -> Result<Vec<Workspace>, StoreError> {
+    let query = sqlx::query(select!(
+        "JOIN workspace_members m ON m.workspace_id = w.id \
+         WHERE m.user_id = $1 AND w.organization_id = $2 AND w.id > $3 ORDER BY w.id LIMIT $4"
+    ))
+    .bind(user.as_str())
+    .bind(organization.as_str())
+    .bind(page.cursor())
+    .bind(page.limit());
+    store.rows(query).await?.iter().map(workspace).collect()
+}
+
+/// Whether the user belongs to the workspace by name.
+pub async fn has_member(store: &Store, id: &WorkspaceId, user: &UserId) -> Result<bool, StoreError> {
+    let query = sqlx::query("SELECT user_id FROM workspace_members WHERE workspace_id = $1 AND user_id = $2");
+    Ok(store.row(query.bind(id.as_str()).bind(user.as_str())).await?.is_some())
+}
+
 pub async fn insert(tx: &mut Tx, new: &Workspace) -> Result<(), StoreError> {
     organizations::lock(tx, &new.organization).await?;
     let insert = sqlx::query(
@@ -80,33 +105,31 @@ pub async fn lock(tx: &mut Tx, id: &WorkspaceId) -> Result<Workspace, StoreError
     workspace(&tx.row(query).await?.ok_or_else(|| missing(id))?)
 }
 
-/// Writes name and limits of a workspace that is still at `read_version`, and gives it the next version.
-pub async fn update(
-    tx: &mut Tx,
-    id: &WorkspaceId,
-    read_version: u64,
-    name: &str,
-    own: &OwnLimits,
-    now: Timestamp,
-) -> Result<Workspace, StoreError> {
-    let current = lock(tx, id).await?;
-    if current.version != read_version {
+/// Writes name and limits of a workspace that is still at the version they were read with, and gives it the next.
+pub async fn update(tx: &mut Tx, edited: Workspace, now: Timestamp) -> Result<Workspace, StoreError> {
+    let current = lock(tx, &edited.id).await?;
+    if current.version != edited.version {
         return Err(StoreError::VersionConflict { current: Box::new(current) });
     }
-    let changed = Workspace { name: name.to_owned(), own: *own, version: current.version + 1, ..current };
+    let changed = Workspace { version: current.version + 1, ..edited };
     let update = sqlx::query(
         "UPDATE workspaces SET name = $2, requests_per_minute = $3, tokens_per_minute = $4, monthly_tokens = $5, \
-         max_api_keys = $6, version = $7 WHERE id = $1",
+         max_api_keys = $6, lowered_requests_per_minute = $7, lowered_tokens_per_minute = $8, \
+         lowered_monthly_tokens = $9, lowered_max_api_keys = $10, version = $11 WHERE id = $1",
     )
-    .bind(id.as_str())
-    .bind(name)
-    .bind(row::to_optional_number(own.requests_per_minute))
-    .bind(row::to_optional_number(own.tokens_per_minute))
-    .bind(row::to_optional_number(own.monthly_tokens))
-    .bind(row::to_optional_number(own.max_api_keys))
+    .bind(changed.id.as_str())
+    .bind(changed.name.as_str())
+    .bind(row::to_optional_number(changed.own.requests_per_minute))
+    .bind(row::to_optional_number(changed.own.tokens_per_minute))
+    .bind(row::to_optional_number(changed.own.monthly_tokens))
+    .bind(row::to_optional_number(changed.own.max_api_keys))
+    .bind(row::to_optional_number(changed.lowered.requests_per_minute))
+    .bind(row::to_optional_number(changed.lowered.tokens_per_minute))
+    .bind(row::to_optional_number(changed.lowered.monthly_tokens))
+    .bind(row::to_optional_number(changed.lowered.max_api_keys))
     .bind(row::to_number(changed.version));
     tx.execute(update).await?;
-    tx.announce(Change::Workspace(id.clone()), now);
+    tx.announce(Change::Workspace(changed.id.clone()), now);
     Ok(changed)
 }
 
@@ -162,6 +185,12 @@ fn workspace(found: &AnyRow) -> Result<Workspace, StoreError> {
             tokens_per_minute: row::optional_count(found, "tokens_per_minute")?,
             monthly_tokens: row::optional_count(found, "monthly_tokens")?,
             max_api_keys: row::optional_count(found, "max_api_keys")?,
+        },
+        lowered: OwnLimits {
+            requests_per_minute: row::optional_count(found, "lowered_requests_per_minute")?,
+            tokens_per_minute: row::optional_count(found, "lowered_tokens_per_minute")?,
+            monthly_tokens: row::optional_count(found, "lowered_monthly_tokens")?,
+            max_api_keys: row::optional_count(found, "lowered_max_api_keys")?,
         },
         version: row::count(found, "version")?,
         created_at: row::moment(found, "created_at")?,

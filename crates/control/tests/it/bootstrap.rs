@@ -2,7 +2,8 @@ use crate::databases::on_both;
 use crate::{DEFAULTS, NOW};
 use control::{Author, bootstrap, organizations, passwords, users};
 use domain::KeyText;
-use store::{Page, api_keys, audit};
+use store::audit::{self, Filter};
+use store::{Page, api_keys};
 use tokio::task::JoinSet;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -27,7 +28,12 @@ async fn of_five_nodes_that_start_at_once_one_fills_the_store() {
         let key = api_keys::by_segment(&store, text.segment, NOW).await.unwrap().unwrap();
         assert_eq!((key.hash == text.hash(), key.name.as_str()), (true, "bootstrap"));
         assert_eq!(organizations::list(&store, Page::default()).await.unwrap(), [first.organization]);
-        let actions: Vec<_> = audit::list(&store, 10).await.unwrap().into_iter().map(|entry| entry.action).collect();
+        let actions: Vec<_> = audit::list(&store, &Filter::default(), 10)
+            .await
+            .unwrap()
+            .into_iter()
+            .map(|one| one.entry.action)
+            .collect();
         assert_eq!(actions.len(), 2, "{actions:?}");
     })
     .await;

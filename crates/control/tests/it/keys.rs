@@ -1,9 +1,11 @@
 use crate::databases::on_both;
 use crate::{DEFAULTS, NOW};
 use control::keys::{self, Wish};
+use control::workspaces::Authority;
 use control::{Author, Kind, bootstrap, workspaces};
-use domain::workspace::OwnLimits;
-use store::{Page, audit};
+use domain::workspace_edit::{LimitWish, LimitWishes};
+use store::Page;
+use store::audit::{self, Filter};
 
 const WISH: Wish<'_> = Wish { name: "ci", expires_at: None, requests_per_minute: None, tokens_per_minute: None };
 
@@ -11,15 +13,16 @@ const WISH: Wish<'_> = Wish { name: "ci", expires_at: None, requests_per_minute:
 async fn the_limit_is_the_workspaces_own_or_else_the_default() {
     on_both(async |_, store| {
         let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
-        let (author, workspace) = (Author::User(first.user.id), first.workspace.id);
+        let author = Author::User { id: first.user.id, address: "192.0.2.1".into() };
+        let workspace = first.workspace.id;
         let created = keys::create(&store, &author, &workspace, WISH, &DEFAULTS, NOW).await.unwrap();
         assert_eq!(created.key.created_by.as_ref(), author.user());
         let refused = keys::create(&store, &author, &workspace, WISH, &DEFAULTS, NOW).await.unwrap_err();
         assert_eq!((refused.code(), refused.kind()), ("key_limit_reached", Kind::Conflict));
 
-        let own = Some(OwnLimits { max_api_keys: Some(3), ..OwnLimits::default() });
-        let edit = workspaces::Edit { own, ..workspaces::Edit::default() };
-        workspaces::set(&store, &author, &workspace, edit, NOW).await.unwrap();
+        let limits = LimitWishes { max_api_keys: LimitWish::Set(3), ..LimitWishes::default() };
+        let edit = workspaces::Edit { limits, ..workspaces::Edit::default() };
+        workspaces::set(&store, &author, &workspace, edit, Authority::Operator, &DEFAULTS, NOW).await.unwrap();
         keys::create(&store, &author, &workspace, WISH, &DEFAULTS, NOW).await.unwrap();
         assert_eq!(keys::list(&store, &workspace, Page::default()).await.unwrap().len(), 3);
     })
@@ -39,9 +42,14 @@ async fn a_key_goes_through_its_states_and_the_audit_log_tells() {
         keys::revoke(&store, &author, &workspace, &key, NOW).await.unwrap();
         assert!(keys::show(&store, &key).await.unwrap().revoked_at.is_some());
 
-        let log = audit::list_of(&store, &first.organization.id, 20).await.unwrap();
+        keys::revoke(&store, &author, &workspace, &key, NOW).await.unwrap();
+
+        let filter = Filter { organization: Some(&first.organization.id), ..Filter::default() };
+        let log = audit::list(&store, &filter, 20).await.unwrap();
         for action in ["key.create", "key.disable", "key.enable", "key.expire", "key.revoke"] {
-            assert_eq!(log.iter().filter(|entry| entry.action == action).count(), 1, "{action}");
+            let found: Vec<_> = log.iter().filter(|one| one.entry.action == action).collect();
+            assert_eq!(found.len(), 1, "{action}");
+            assert_ne!(found[0].entry.before, found[0].entry.after);
         }
         assert!(!format!("{log:?}").contains(&first.key_text.reveal()[16..]));
     })

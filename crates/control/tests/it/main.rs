@@ -6,9 +6,12 @@
 mod databases;
 
 mod bootstrap;
+mod invitations;
 mod keys;
+mod members;
 mod organizations;
 mod prices;
+mod sessions;
 mod usage;
 mod users;
 mod workspaces;

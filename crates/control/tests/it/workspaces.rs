@@ -1,26 +1,65 @@
 use crate::databases::on_both;
 use crate::{DEFAULTS, NOW};
-use control::workspaces::{self, Edit};
+use control::workspaces::{self, Authority, Edit};
 use control::{Author, Refusal, bootstrap};
 use domain::workspace::OwnLimits;
-use store::{Page, audit};
+use domain::workspace_edit::{LimitWish, LimitWishes};
+use domain::{Workspace, WorkspaceId};
+use serde_json::Value;
+use store::audit::{self, Filter};
+use store::{Page, Store};
+
+async fn set(store: &Store, id: &WorkspaceId, edit: Edit<'_>, authority: Authority) -> Result<Workspace, Refusal> {
+    workspaces::set(store, &Author::CommandLine, id, edit, authority, &DEFAULTS, NOW).await
+}
+
+fn max_api_keys(limit: u64) -> LimitWishes {
+    LimitWishes { max_api_keys: LimitWish::Set(limit), ..LimitWishes::default() }
+}
+
+#[tokio::test]
+async fn an_administrator_lowers_a_limit_and_only_the_operator_raises_it() {
+    on_both(async |_, store| {
+        let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
+        let edit = |limit| Edit { limits: max_api_keys(limit), ..Edit::default() };
+        let in_force = |workspace: Workspace| workspace.limits(&DEFAULTS).max_api_keys;
+        let id = first.workspace.id;
+        let refused = set(&store, &id, edit(3), Authority::Admin).await.unwrap_err();
+        assert_eq!((refused.code(), refused.field()), ("operator_only", Some("maxApiKeys")));
+        assert_eq!(in_force(set(&store, &id, edit(1), Authority::Admin).await.unwrap()), 1);
+        assert_eq!(in_force(set(&store, &id, edit(9), Authority::Operator).await.unwrap()), 9);
+        assert_eq!(in_force(set(&store, &id, edit(4), Authority::Admin).await.unwrap()), 4);
+        assert_eq!(in_force(workspaces::show(&store, &id).await.unwrap()), 4);
+        let stale = Edit { version: Some(1), ..edit(99) };
+        let refused = set(&store, &id, stale, Authority::Admin).await.unwrap_err();
+        assert_eq!(refused.code(), "version_conflict", "a stale edit is told so before anything else");
+    })
+    .await;
+}
 
 #[tokio::test]
 async fn an_edit_of_a_stale_version_is_refused_and_one_without_version_is_not() {
     on_both(async |_, store| {
         let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
-        let (author, id) = (Author::CommandLine, first.workspace.id);
+        let id = first.workspace.id;
         let edit = Edit { name: Some("Labs"), version: Some(1), ..Edit::default() };
-        assert_eq!(workspaces::set(&store, &author, &id, edit, NOW).await.unwrap().version, 2);
-        match workspaces::set(&store, &author, &id, edit, NOW).await {
+        assert_eq!(set(&store, &id, edit, Authority::Operator).await.unwrap().version, 2);
+        match set(&store, &id, edit, Authority::Operator).await {
             Err(Refusal::VersionConflict { current }) => assert_eq!((current.version, &*current.name), (2, "Labs")),
             other => panic!("{other:?}"),
         }
-        let own = Some(OwnLimits { max_api_keys: Some(5), ..OwnLimits::default() });
-        let changed = workspaces::set(&store, &author, &id, Edit { own, ..Edit::default() }, NOW).await.unwrap();
+        let edit = Edit { limits: max_api_keys(5), ..Edit::default() };
+        let changed = set(&store, &id, edit, Authority::Operator).await.unwrap();
         assert_eq!((changed.version, changed.name.as_str()), (3, "Labs"));
-        let log = audit::list(&store, 20).await.unwrap();
-        assert!(log.iter().any(|entry| entry.detail == "maxApiKeys: default → 5"), "{log:?}");
+        let filter = Filter { action: Some("workspace.set"), ..Filter::default() };
+        let log = audit::list(&store, &filter, 20).await.unwrap();
+        let change = |text: &Option<String>| {
+            let value: Value = serde_json::from_str(text.as_deref().unwrap()).unwrap();
+            (value["version"].as_u64().unwrap(), value["operatorLimits"]["maxApiKeys"].clone())
+        };
+        let changes: Vec<_> = log.iter().map(|one| (change(&one.entry.before), change(&one.entry.after))).collect();
+        assert!(changes.contains(&((2, Value::Null), (3, 5.into()))), "{changes:?}");
+        assert!(log.iter().all(|one| one.entry.actor == "forebay admin"));
     })
     .await;
 }
@@ -29,7 +68,7 @@ async fn an_edit_of_a_stale_version_is_refused_and_one_without_version_is_not() 
 async fn who_creates_a_workspace_belongs_to_it() {
     on_both(async |_, store| {
         let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
-        let author = Author::User(first.user.id.clone());
+        let author = Author::User { id: first.user.id.clone(), address: String::new() };
         let own = OwnLimits::default();
         workspaces::create(&store, &author, &first.organization.id, "Labs", own, NOW).await.unwrap();
         let joined = store::workspaces::list_joined(&store, &first.user.id, Page::default()).await.unwrap();

@@ -2,10 +2,10 @@
 
 use super::desk::{Desk, whole_list};
 use super::output::Shown;
+use crate::view::KeyView;
 use anyhow::bail;
 use control::keys::{self, Wish};
-use domain::{ApiKey, KeyId, KeyState, Timestamp, UserId, WorkspaceId};
-use serde::Serialize;
+use domain::{ApiKey, KeyId, Timestamp, WorkspaceId};
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Verb {
@@ -93,25 +93,7 @@ async fn list(desk: &Desk<'_>, workspace: &WorkspaceId) -> anyhow::Result<Vec<Ap
     Ok(whole_list(read, |key| key.id.as_str()).await?)
 }
 
-/// As `/api/workspaces/{id}/keys` shows it; a new key has its text, once.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct View {
-    id: KeyId,
-    name: String,
-    prefix: String,
-    state: KeyState,
-    created_at: Timestamp,
-    created_by: Option<UserId>,
-    expires_at: Option<Timestamp>,
-    last_used_at: Option<Timestamp>,
-    requests_per_minute: Option<u64>,
-    tokens_per_minute: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    key: Option<String>,
-}
-
-impl Shown for View {
+impl Shown for KeyView {
     const COLUMNS: &'static [&'static str] = &[
         "id",
         "name",
@@ -126,24 +108,6 @@ impl Shown for View {
     ];
 }
 
-impl View {
-    fn new(key: ApiKey, now: Timestamp) -> Self {
-        Self {
-            prefix: key.masked(),
-            state: key.state(now),
-            id: key.id,
-            name: key.name,
-            created_at: key.created_at,
-            created_by: key.created_by,
-            expires_at: key.expires_at,
-            last_used_at: key.last_used_at,
-            requests_per_minute: key.requests_per_minute,
-            tokens_per_minute: key.tokens_per_minute,
-            key: None,
-        }
-    }
-}
-
 pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> anyhow::Result<String> {
     let Desk { store, author, now, .. } = desk;
     let changed = match verb {
@@ -151,7 +115,7 @@ pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> anyhow::Result<String> {
         Verb::List { workspace } => {
             control::workspaces::show(store, &workspace).await?;
             let found = list(desk, &workspace).await?;
-            return desk.show_list(&found.into_iter().map(|key| View::new(key, *now)).collect::<Vec<_>>());
+            return desk.show_list(&found.into_iter().map(|key| KeyView::new(key, *now)).collect::<Vec<_>>());
         }
         Verb::Revoke(choice) => {
             let key = choice.find(desk).await?;
@@ -170,7 +134,7 @@ pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> anyhow::Result<String> {
             keys::expire(store, author, &key.workspace, &key.id, *now).await?
         }
     };
-    desk.show(&View::new(changed, *now))
+    desk.show(&KeyView::new(changed, *now))
 }
 
 async fn create(desk: &Desk<'_>, flags: &NewKeyFlags) -> anyhow::Result<String> {
@@ -181,6 +145,5 @@ async fn create(desk: &Desk<'_>, flags: &NewKeyFlags) -> anyhow::Result<String> 
         tokens_per_minute: flags.tokens_per_minute,
     };
     let created = keys::create(desk.store, &desk.author, &flags.workspace, wish, desk.defaults, desk.now).await?;
-    let text = created.text.reveal().to_owned();
-    desk.show(&View { key: Some(text), ..View::new(created.key, desk.now) })
+    desk.show(&KeyView::once(created, desk.now))
 }

@@ -2,10 +2,11 @@
 
 use super::desk::{Desk, whole_list};
 use super::output::Shown;
-use control::workspaces;
-use domain::workspace::{Limits, OwnLimits};
-use domain::{OrganizationId, Workspace, WorkspaceId};
-use serde::Serialize;
+use crate::view::WorkspaceView;
+use control::workspaces::{self, Authority, Edit};
+use domain::workspace::OwnLimits;
+use domain::workspace_edit::{LimitWish, LimitWishes};
+use domain::{OrganizationId, WorkspaceId};
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Verb {
@@ -64,63 +65,52 @@ impl Choice {
 pub(super) struct LimitFlags {
     /// Calls per minute, or `default`.
     #[arg(long, value_name = "N", value_parser = parse_limit)]
-    requests_per_minute: Option<Limit>,
+    requests_per_minute: Option<LimitWish>,
     /// Tokens per minute, or `default`.
     #[arg(long, value_name = "N", value_parser = parse_limit)]
-    tokens_per_minute: Option<Limit>,
+    tokens_per_minute: Option<LimitWish>,
     /// Tokens per calendar month, or `default`.
     #[arg(long, value_name = "N", value_parser = parse_limit)]
-    monthly_tokens: Option<Limit>,
+    monthly_tokens: Option<LimitWish>,
     /// Active and disabled keys at once, or `default`.
     #[arg(long, value_name = "N", value_parser = parse_limit)]
-    max_api_keys: Option<Limit>,
+    max_api_keys: Option<LimitWish>,
 }
 
-#[derive(Debug, Clone, Copy)]
-enum Limit {
-    Own(u64),
-    Default,
-}
-
-fn parse_limit(text: &str) -> Result<Limit, &'static str> {
+fn parse_limit(text: &str) -> Result<LimitWish, &'static str> {
     if text == "default" {
-        return Ok(Limit::Default);
+        return Ok(LimitWish::Follow);
     }
-    text.parse().map(Limit::Own).map_err(|_| "neither a whole number nor `default`")
+    text.parse().map(LimitWish::Set).map_err(|_| "neither a whole number nor `default`")
 }
 
 impl LimitFlags {
     /// What is not said stays.
-    fn over(&self, current: OwnLimits) -> OwnLimits {
-        let pick = |flag: Option<Limit>, current: Option<u64>| match flag {
-            Some(Limit::Own(limit)) => Some(limit),
-            Some(Limit::Default) => None,
-            None => current,
+    fn wishes(&self) -> LimitWishes {
+        LimitWishes {
+            requests_per_minute: self.requests_per_minute.unwrap_or_default(),
+            tokens_per_minute: self.tokens_per_minute.unwrap_or_default(),
+            monthly_tokens: self.monthly_tokens.unwrap_or_default(),
+            max_api_keys: self.max_api_keys.unwrap_or_default(),
+        }
+    }
+
+    /// For a workspace that has no values yet.
+    fn own(&self) -> OwnLimits {
+        let own = |wish: Option<LimitWish>| match wish {
+            Some(LimitWish::Set(limit)) => Some(limit),
+            Some(LimitWish::Follow | LimitWish::Keep) | None => None,
         };
         OwnLimits {
-            requests_per_minute: pick(self.requests_per_minute, current.requests_per_minute),
-            tokens_per_minute: pick(self.tokens_per_minute, current.tokens_per_minute),
-            monthly_tokens: pick(self.monthly_tokens, current.monthly_tokens),
-            max_api_keys: pick(self.max_api_keys, current.max_api_keys),
+            requests_per_minute: own(self.requests_per_minute),
+            tokens_per_minute: own(self.tokens_per_minute),
+            monthly_tokens: own(self.monthly_tokens),
+            max_api_keys: own(self.max_api_keys),
         }
     }
 }
 
-/// As `/api/workspaces/{id}` shows it: the limits are those in force.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct View {
-    id: WorkspaceId,
-    organization_id: OrganizationId,
-    name: String,
-    requests_per_minute: u64,
-    tokens_per_minute: u64,
-    monthly_tokens: u64,
-    max_api_keys: u64,
-    version: u64,
-}
-
-impl Shown for View {
+impl Shown for WorkspaceView {
     const COLUMNS: &'static [&'static str] = &[
         "id",
         "organizationId",
@@ -133,29 +123,12 @@ impl Shown for View {
     ];
 }
 
-impl View {
-    fn new(workspace: Workspace, defaults: &Limits) -> Self {
-        let limits = workspace.own.over(defaults);
-        Self {
-            id: workspace.id,
-            organization_id: workspace.organization,
-            name: workspace.name,
-            requests_per_minute: limits.requests_per_minute,
-            tokens_per_minute: limits.tokens_per_minute,
-            monthly_tokens: limits.monthly_tokens,
-            max_api_keys: limits.max_api_keys,
-            version: workspace.version,
-        }
-    }
-}
-
 pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> anyhow::Result<String> {
     let Desk { store, author, now, .. } = desk;
-    let view = |workspace| View::new(workspace, desk.defaults);
+    let view = |workspace| WorkspaceView::new(workspace, desk.defaults);
     match verb {
         Verb::Create { organization, name, limits } => {
-            let own = limits.over(OwnLimits::default());
-            desk.show(&view(workspaces::create(store, author, &organization, &name, own, *now).await?))
+            desk.show(&view(workspaces::create(store, author, &organization, &name, limits.own(), *now).await?))
         }
         Verb::List { organization } => {
             let read = async |page: store::Page<'_>| match &organization {
@@ -167,10 +140,9 @@ pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> anyhow::Result<String> {
         }
         Verb::Show(choice) => desk.show(&view(workspaces::show(store, &choice.id()?).await?)),
         Verb::Set { choice, name, limits, version } => {
-            let current = workspaces::show(store, &choice.id()?).await?;
-            let version = Some(version.unwrap_or(current.version));
-            let edit = workspaces::Edit { name: name.as_deref(), own: Some(limits.over(current.own)), version };
-            desk.show(&view(workspaces::set(store, author, &current.id, edit, *now).await?))
+            let edit = Edit { name: name.as_deref(), limits: limits.wishes(), version };
+            let authority = Authority::Operator;
+            desk.show(&view(workspaces::set(store, author, &choice.id()?, edit, authority, desk.defaults, *now).await?))
         }
         Verb::Delete(choice) => {
             let id = choice.id()?;

@@ -15,7 +15,8 @@ mod units;
 
 pub use problems::{Problem, Problems};
 pub use sections::{
-    DriversConfig, EdgeConfig, JournalConfig, LimitsConfig, ServerConfig, StoreConfig, TlsFiles, WORKSPACE_DEFAULTS,
+    DriversConfig, EdgeConfig, JournalConfig, LimitsConfig, ServerConfig, SessionsConfig, StoreConfig, TlsFiles,
+    WORKSPACE_DEFAULTS,
 };
 
 use reader::{Reader, Section};
@@ -31,6 +32,7 @@ pub struct Config {
     pub limits: LimitsConfig,
     pub journal: JournalConfig,
     pub edge: EdgeConfig,
+    pub sessions: SessionsConfig,
     pub workspace_defaults: domain::workspace::Limits,
     /// GPUs an organization may commit, by type, until the operator sets its own cap.
     pub allotment_defaults: BTreeMap<String, u32>,
@@ -70,6 +72,7 @@ impl Config {
             limits: LimitsConfig::read(&root.section("limits")),
             journal: JournalConfig::read(&root.section("journal")),
             edge: EdgeConfig::read(&root.section("edge")),
+            sessions: SessionsConfig::read(&root.section("sessions")),
             workspace_defaults: sections::read_workspace_defaults(&root.section("workspace_defaults")),
             allotment_defaults: sections::read_counts_by_gpu_type(&root.section("allotment_defaults")),
             drivers: DriversConfig::read(&root.section("drivers")),

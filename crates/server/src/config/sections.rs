@@ -1,6 +1,7 @@
 //! The sections other than the catalogue: their types, defaults and ranges.
 
 use super::reader::{Section, in_range};
+use crate::edge::client_address::Network;
 use domain::workspace::Limits;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,6 +16,7 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 
 const DRAIN_TIMEOUT_RANGE: RangeInclusive<Duration> = Duration::ZERO..=DAY;
 const HOLD_TIMEOUT_RANGE: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(900);
+const SESSION_RANGE: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(365 * 86_400);
 const BODY_READ_TIMEOUT_RANGE: RangeInclusive<Duration> = MILLISECOND..=HOUR;
 const UPSTREAM_TIMEOUT_RANGE: RangeInclusive<Duration> = MILLISECOND..=DAY;
 const BODY_LIMIT_RANGE: RangeInclusive<u64> = 1..=(1 << 30);
@@ -38,6 +40,8 @@ pub struct ServerConfig {
     /// Origins such as `https://app.example.com`, or `*` alone for any.
     pub cors_origins: Vec<String>,
     pub tls: Option<TlsFiles>,
+    /// Whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<Network>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +71,7 @@ impl ServerConfig {
             drain_timeout: section.duration("drain_timeout", DRAIN_TIMEOUT_RANGE).unwrap_or(Duration::from_secs(300)),
             cors_origins: read_origins(section),
             tls: read_tls(section),
+            trusted_proxies: read_proxies(section),
         }
     }
 }
@@ -80,6 +85,20 @@ fn read_origins(section: &Section<'_>) -> Vec<String> {
         section.report(section.line("cors_origins"), "cors_origins", what);
     }
     origins.into_iter().map(str::to_owned).collect()
+}
+
+fn read_proxies(section: &Section<'_>) -> Vec<Network> {
+    let mut networks = Vec::new();
+    for text in section.texts("trusted_proxies").unwrap_or_default() {
+        match Network::parse(text) {
+            Some(network) => networks.push(network),
+            None => {
+                let what = format_args!("\"{text}\" is not an address or a range such as \"10.0.0.0/8\"");
+                section.report(section.line("trusted_proxies"), "trusted_proxies", what);
+            }
+        }
+    }
+    networks
 }
 
 fn read_tls(section: &Section<'_>) -> Option<TlsFiles> {
@@ -151,6 +170,32 @@ impl fmt::Debug for LimitsConfig {
 
 fn scheme_only(url: &str) -> String {
     format!("{}:…", url.split(':').next().unwrap_or_default())
+}
+
+/// `[sessions]`: how long people stay signed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionsConfig {
+    pub idle_timeout: Duration,
+    pub absolute_timeout: Duration,
+}
+
+impl SessionsConfig {
+    pub(super) fn read(section: &Section<'_>) -> Self {
+        let idle = section.duration("idle_timeout", SESSION_RANGE).unwrap_or(12 * HOUR);
+        let absolute = section.duration("absolute_timeout", SESSION_RANGE).unwrap_or(7 * DAY);
+        if idle > absolute {
+            section.report(section.line("idle_timeout"), "idle_timeout", "is longer than absolute_timeout");
+        }
+        Self { idle_timeout: idle, absolute_timeout: absolute }
+    }
+
+    pub fn lifetimes(&self) -> domain::session::Lifetimes {
+        let millis = |span: Duration| i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
+        domain::session::Lifetimes {
+            idle_millis: millis(self.idle_timeout),
+            absolute_millis: millis(self.absolute_timeout),
+        }
+    }
 }
 
 /// `[journal]`: usage events that wait for the store.

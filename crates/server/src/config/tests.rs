@@ -29,6 +29,7 @@ fn is_equal_but_for_the_catalogue(left: &Config, right: &Config) -> bool {
         && left.limits == right.limits
         && left.journal == right.journal
         && left.edge == right.edge
+        && left.sessions == right.sessions
         && left.workspace_defaults == right.workspace_defaults
         && left.allotment_defaults == right.allotment_defaults
         && left.drivers == right.drivers
@@ -157,7 +158,7 @@ price_per_gpu_hour = "free"
 "#;
     expect![[r#"
         line 3: [server] listen: "localhost:8080" is not an address and a port such as "127.0.0.1:8080"
-        line 4: [server] lisen: unknown key; known here: listen, ops_listen, public_url, operator_prefix, drain_timeout, cors_origins, tls_cert, tls_key
+        line 4: [server] lisen: unknown key; known here: listen, ops_listen, public_url, operator_prefix, drain_timeout, cors_origins, tls_cert, tls_key, trusted_proxies
         line 5: [server] tls_cert: is set without tls_key
         line 6: [server] cors_origins: "https://a.example/path" is not an origin such as "https://app.example.com" (or "*" for any)
         line 9: [edge] hold_timeout: "0s" is not between 1s and 900s
@@ -166,7 +167,7 @@ price_per_gpu_hour = "free"
         line 14: [workspace_defaults] max_api_keys: -1 is not a whole number from 0 to 1000000000000000
         line 17: [drivers.process.slots] cpu: is not a GPU type of the form <vendor>/<gpu-type>
         line 20: [store] url: does not start with sqlite:, postgres://, postgresql://
-        line 22: surprise: unknown key; known here: server, models, store, limits, journal, edge, workspace_defaults, allotment_defaults, drivers
+        line 22: surprise: unknown key; known here: server, models, store, limits, journal, edge, sessions, workspace_defaults, allotment_defaults, drivers
         line 26: [[models]] id: lies under dedicated/, which names dedicated endpoints
         line 27: [[models]] input_per_1m: 0.1 is a number; amounts are text: write "0.1"
         line 28: [[models]] modality: "image" is not "chat" or "embedding"

@@ -3,16 +3,22 @@
 use bytes::Bytes;
 use dataplane::AnswerBody;
 use http_body::{Frame, SizeHint};
-use std::convert::Infallible;
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use tokio::sync::mpsc;
 
 pub(crate) enum Body {
     /// Known at once; taken when it is sent.
     Whole(Option<Bytes>),
     /// From a model.
     Answer(AnswerBody),
+    /// Piece by piece, from a task in the background.
+    Pieces(Pieces),
 }
+
+/// Pieces of an answer as they come. One that is an error breaks the answer off, so that its reader notices.
+pub(crate) type Pieces = mpsc::Receiver<io::Result<Bytes>>;
 
 impl Body {
     pub(crate) fn empty() -> Self {
@@ -28,12 +34,15 @@ impl<T: Into<Bytes>> From<T> for Body {
 
 impl http_body::Body for Body {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = io::Error;
 
-    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         match self.get_mut() {
             Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-            Self::Answer(answer) => Pin::new(answer).poll_frame(cx),
+            Self::Answer(answer) => {
+                Pin::new(answer).poll_frame(cx).map(|frame| frame.map(|frame| frame.map_err(|never| match never {})))
+            }
+            Self::Pieces(pieces) => pieces.poll_recv(cx).map(|piece| piece.map(|bytes| bytes.map(Frame::data))),
         }
     }
 
@@ -41,6 +50,7 @@ impl http_body::Body for Body {
         match self {
             Self::Whole(bytes) => bytes.is_none(),
             Self::Answer(answer) => answer.is_end_stream(),
+            Self::Pieces(_) => false,
         }
     }
 
@@ -48,6 +58,7 @@ impl http_body::Body for Body {
         match self {
             Self::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
             Self::Answer(answer) => answer.size_hint(),
+            Self::Pieces(_) => SizeHint::default(),
         }
     }
 }

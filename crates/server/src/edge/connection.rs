@@ -10,6 +10,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::future::Future;
+use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,28 +27,30 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 const MAX_STREAMS: u32 = 1024;
 const MAX_HTTP2_HEADERS: u32 = 64 << 10;
 
+/// Who has connected, and what they find.
+#[derive(Clone)]
+pub(crate) struct Visitor {
+    pub peer: IpAddr,
+    pub surface: Arc<Surface>,
+}
+
 /// Serves a connection until it ends, or until `stop` says so and its last answer is out.
-pub(crate) async fn serve(
-    stream: TcpStream,
-    tls: Option<TlsAcceptor>,
-    surface: Arc<Surface>,
-    stop: watch::Receiver<bool>,
-) {
+pub(crate) async fn serve(stream: TcpStream, tls: Option<TlsAcceptor>, visitor: Visitor, stop: watch::Receiver<bool>) {
     let Some(tls) = tls else {
-        return serve_http1(stream, surface, stop).await;
+        return serve_http1(stream, visitor, stop).await;
     };
     let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE, tls.accept(stream)).await else { return };
     if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
-        return serve_http2(stream, surface, stop).await;
+        return serve_http2(stream, visitor, stop).await;
     }
-    serve_http1(stream, surface, stop).await;
+    serve_http1(stream, visitor, stop).await;
 }
 
-async fn serve_http1<S>(stream: S, surface: Arc<Surface>, stop: watch::Receiver<bool>)
+async fn serve_http1<S>(stream: S, visitor: Visitor, stop: watch::Receiver<bool>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let service = service_fn(move |request| answer(Arc::clone(&surface), request));
+    let service = service_fn(move |request| answer(visitor.clone(), request));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(IDLE)
@@ -57,11 +60,11 @@ where
     run(pin!(connection), stop, |connection| connection.graceful_shutdown()).await;
 }
 
-async fn serve_http2<S>(stream: S, surface: Arc<Surface>, stop: watch::Receiver<bool>)
+async fn serve_http2<S>(stream: S, visitor: Visitor, stop: watch::Receiver<bool>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let service = service_fn(move |request| answer(Arc::clone(&surface), request));
+    let service = service_fn(move |request| answer(visitor.clone(), request));
     let connection = http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
         .max_concurrent_streams(MAX_STREAMS)
@@ -86,10 +89,10 @@ async fn run<C: Future>(mut connection: Pin<&mut C>, mut stop: watch::Receiver<b
 
 /// A panic is answered like any other failure of ours.
 fn answer(
-    surface: Arc<Surface>,
+    visitor: Visitor,
     request: Request<Incoming>,
 ) -> impl Future<Output = Result<Response<Body>, Infallible>> + Send {
-    let answered = Guarded(Box::pin(surface.answer(request)));
+    let answered = Guarded(Box::pin(visitor.surface.answer(request, visitor.peer)));
     async move {
         Ok(answered.await.unwrap_or_else(|| {
             tracing::error!("a handler panicked");

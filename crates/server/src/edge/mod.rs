@@ -4,6 +4,7 @@
 //! causes stay on one core. What is asked, and by whom, is the business of the surfaces.
 
 pub(crate) mod body;
+pub(crate) mod client_address;
 pub(crate) mod clock;
 pub(crate) mod connection;
 pub(crate) mod cors;
@@ -12,6 +13,7 @@ mod guard;
 pub(crate) mod listener;
 pub(crate) mod request_body;
 pub(crate) mod request_id;
+pub(crate) mod session_cookie;
 pub(crate) mod tls;
 pub(crate) mod workers;
 

@@ -1,6 +1,7 @@
 //! The threads that serve, one per core.
 
-use super::{connection, listener};
+use super::connection::{self, Visitor};
+use super::listener;
 use crate::surface::Surface;
 use anyhow::Context;
 use std::net::TcpListener;
@@ -82,8 +83,9 @@ async fn serve(
     loop {
         tokio::select! {
             accepted = listener.accept(), if connections.len() < MAX_CONNECTIONS => match accepted {
-                Ok((stream, _)) if listener::prepare(&stream).is_ok() => {
-                    connections.spawn(connection::serve(stream, tls.clone(), Arc::clone(&surface), stop.clone()));
+                Ok((stream, peer)) if listener::prepare(&stream).is_ok() => {
+                    let visitor = Visitor { peer: peer.ip(), surface: Arc::clone(&surface) };
+                    connections.spawn(connection::serve(stream, tls.clone(), visitor, stop.clone()));
                 }
                 Ok(_) => {}
                 Err(error) => {

@@ -1,17 +1,24 @@
 //! What is asked over HTTP. A surface does not import another surface.
 
+pub(crate) mod console;
 pub(crate) mod openai;
+pub(crate) mod openapi;
 pub(crate) mod operations;
 
 use crate::edge::Body;
+use crate::edge::client_address::{self, Network};
 use crate::edge::cors::Cors;
 use crate::edge::request_id::RequestIds;
 use crate::edge::{clock, request_body::BodyBounds};
+use crate::people::People;
+use bytes::Bytes;
+use console::ConsoleSurface;
 use dataplane::Dataplane;
 use dataplane::keys::KeyDirectory;
 use dataplane::usage_tap::{Sink, UsageTap};
 use http::{HeaderName, HeaderValue, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -29,11 +36,17 @@ pub(crate) struct Surface {
     pub body_bounds: BodyBounds,
     /// How long a call may wait for a replica of a dedicated endpoint.
     pub hold_timeout: Duration,
+    pub people: Arc<People>,
+    pub console: ConsoleSurface,
+    /// What `/openapi.json` answers.
+    pub description: Bytes,
+    /// Whose word on the client's address is believed.
+    pub trusted_proxies: Vec<Network>,
 }
 
 impl Surface {
     /// Answers any request. Whatever happens, the answer names the request.
-    pub(crate) async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Response<Body> {
+    pub(crate) async fn answer(self: Arc<Self>, request: Request<Incoming>, peer: IpAddr) -> Response<Body> {
         let now = clock::now();
         let id = self.ids.next(now);
         let id_value = HeaderValue::from_str(id.as_str()).expect("ids are made of letters and digits");
@@ -43,6 +56,12 @@ impl Surface {
         } else {
             match request.uri().path() {
                 "/healthz" => health(),
+                "/openapi.json" => described(&self.description),
+                path if is_below(path, "/api") => {
+                    let tap = UsageTap::open(Arc::clone(&self.sink), id, console::ROUTE, now);
+                    let client = client_address::of(peer, request.headers(), &self.trusted_proxies);
+                    Box::pin(self.console.answer(request, client, tap, now)).await
+                }
                 path => {
                     let mut tap = UsageTap::open(Arc::clone(&self.sink), id, openai::route_name(path), now);
                     tap.note(|record| record.client_request = client_id(&request));
@@ -69,10 +88,21 @@ impl Surface {
     }
 }
 
+fn is_below(path: &str, root: &str) -> bool {
+    path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// The client's own name for its request, logged beside ours.
 fn client_id(request: &Request<Incoming>) -> Option<Box<str>> {
     let text = request.headers().get(X_CLIENT_REQUEST_ID)?.to_str().ok()?;
     (text.len() <= MAX_CLIENT_ID).then(|| text.into())
+}
+
+/// What all surfaces say of themselves.
+fn described(document: &Bytes) -> Response<Body> {
+    let mut response = Response::new(Body::from(document.clone()));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
 }
 
 /// The process is alive.

@@ -70,3 +70,39 @@ fn ready(operations: &Operations) -> Response<Body> {
     }
     response
 }
+
+#[derive(utoipa::OpenApi)]
+#[openapi(paths(describe_health, describe_ready, describe_metrics))]
+struct Described;
+
+/// What `/openapi.json` says of this surface: it has an address of its own.
+pub(crate) fn description() -> utoipa::openapi::OpenApi {
+    use utoipa::OpenApi as _;
+    let mut description = Described::openapi();
+    let own = utoipa::openapi::Server::new("http://127.0.0.1:9090");
+    for (path, item) in &mut description.paths.paths {
+        // The public listener answers this one, too.
+        if path != "/healthz" {
+            item.servers = Some(vec![own.clone()]);
+        }
+    }
+    description
+}
+
+/// The process is alive.
+#[utoipa::path(get, path = "/healthz", operation_id = "health", tag = "operations", security(()),
+    responses((status = 200, body = Object)))]
+#[expect(dead_code, reason = "it only describes")]
+fn describe_health() {}
+
+/// Whether to send calls here.
+#[utoipa::path(get, path = "/readyz", operation_id = "ready", tag = "operations", security(()),
+    responses((status = 200, body = Object), (status = 503, description = "it is stopping", body = Object)))]
+#[expect(dead_code, reason = "it only describes")]
+fn describe_ready() {}
+
+/// Numbers for Prometheus.
+#[utoipa::path(get, path = "/metrics", operation_id = "metrics", tag = "operations", security(()),
+    responses((status = 200, body = String, content_type = "application/openmetrics-text")))]
+#[expect(dead_code, reason = "it only describes")]
+fn describe_metrics() {}

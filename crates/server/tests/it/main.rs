@@ -4,6 +4,7 @@
 
 mod admin;
 mod app;
+mod console;
 mod engines;
 mod guards;
 mod journal;

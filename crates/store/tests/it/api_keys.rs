@@ -1,6 +1,6 @@
 use crate::databases::on_both;
 use crate::people::{self, NOW, later};
-use domain::{KeyState, Segment, Workspace};
+use domain::{KeyState, SecretHash, Segment, Workspace};
 use store::{Page, Store, StoreError, api_keys};
 use tokio::task::JoinSet;
 
@@ -160,6 +160,39 @@ async fn a_list_is_read_page_by_page() {
         let paged: Vec<_> = first.iter().chain(&rest).map(|key| key.id.clone()).collect();
         assert_eq!(paged, all.iter().map(|key| key.id.clone()).collect::<Vec<_>>());
         assert_eq!(paged.len(), 5);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_rotated_key_has_two_secrets_until_the_overlap_ends() {
+    on_both(async |_, store| {
+        let workspace = people::workspace(&store).await;
+        let key = people::key(&store, &workspace).await;
+        let rotate = async |text: &str, dies_at, now| {
+            let fresh = (Segment::parse(text).unwrap(), SecretHash::of(text));
+            let mut tx = store.begin().await.unwrap();
+            let rotated = api_keys::rotate(&mut tx, &workspace.id, &key.id, fresh, dies_at, now).await;
+            tx.commit().await.unwrap();
+            rotated
+        };
+        let second = rotate("secondsecond", later(100), NOW).await.unwrap();
+        assert_eq!((&second.id, &second.name, second.requests_per_minute), (&key.id, &key.name, Some(60)));
+        let found = async |segment, now| api_keys::by_segment(&store, segment, now).await.unwrap();
+        assert_eq!(found(key.segment, later(99)).await.unwrap().good_until(), Some(later(100)));
+        assert!(found(key.segment, later(100)).await.is_none());
+        assert_eq!(found(second.segment, later(100)).await.unwrap().good_until(), None);
+        assert_eq!(api_keys::list(&store, &workspace.id, Page::default()).await.unwrap().len(), 1);
+
+        // A rotation without overlap ends what an earlier one let live.
+        let third = rotate("thirdthirdth", later(10), later(10)).await.unwrap();
+        assert!(found(key.segment, later(10)).await.is_none() && found(second.segment, later(10)).await.is_none());
+        assert_eq!(api_keys::by_id(&store, &key.id).await.unwrap().unwrap().segment, third.segment);
+
+        let mut tx = store.begin().await.unwrap();
+        api_keys::revoke(&mut tx, &workspace.id, &key.id, NOW).await.unwrap();
+        tx.commit().await.unwrap();
+        assert!(matches!(rotate("fourthfourth", NOW, NOW).await, Err(StoreError::KeyRevoked)));
     })
     .await;
 }

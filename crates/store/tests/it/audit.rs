@@ -1,28 +1,53 @@
 use crate::databases::on_both;
 use crate::people::{self, NOW, later};
-use store::audit::{self, Entry};
+use domain::user::Role;
+use domain::{OrganizationId, Timestamp};
+use store::audit::{self, Entry, Filter};
+
+fn entry(at: Timestamp, organization: Option<OrganizationId>, action: &str) -> Entry {
+    Entry {
+        at,
+        organization,
+        actor: "forebay admin".into(),
+        address: Some("192.0.2.1".into()),
+        action: action.into(),
+        subject: "x".into(),
+        detail: "→".into(),
+        before: None,
+        after: Some("{\"a\":1}".into()),
+    }
+}
 
 #[tokio::test]
-async fn the_audit_log_is_read_newest_first_and_by_organization() {
+async fn the_audit_log_is_read_newest_first_by_filter_and_by_cursor() {
     on_both(async |_, store| {
         let organization = people::organization(&store).await;
-        let entry = |at, organization: Option<_>, action: &str| Entry {
-            at,
-            organization,
-            actor: "forebay admin".into(),
-            action: action.into(),
-            subject: "x".into(),
-            detail: "→".into(),
-        };
+        let ada = people::user(&store, "ada@example.com", &organization, Role::Admin).await;
         let ours = entry(NOW, Some(organization.id.clone()), "key.create");
-        let everybodys = entry(later(1), None, "user.delete");
+        let everybodys = Entry { actor: ada.id.to_string(), ..entry(later(1), None, "user.delete") };
         let mut tx = store.begin().await.unwrap();
         audit::append(&mut tx, &ours).await.unwrap();
         audit::append(&mut tx, &everybodys).await.unwrap();
         tx.commit().await.unwrap();
-        assert_eq!(audit::list(&store, 10).await.unwrap(), [everybodys.clone(), ours.clone()]);
-        assert_eq!(audit::list(&store, 1).await.unwrap(), [everybodys]);
-        assert_eq!(audit::list_of(&store, &organization.id, 10).await.unwrap(), [ours]);
+
+        let all = audit::list(&store, &Filter::default(), 10).await.unwrap();
+        assert_eq!([&all[0].entry, &all[1].entry], [&everybodys, &ours]);
+        assert_eq!((all[0].actor_email.as_deref(), &all[1].actor_email), (Some("ada@example.com"), &None));
+        assert_eq!(audit::list(&store, &Filter::default(), 1).await.unwrap(), all[..1]);
+        let (first, second) = (&all[..1], &all[1..]);
+        for (filter, expected) in [
+            (Filter { organization: Some(&organization.id), ..Filter::default() }, second),
+            (Filter { actor: Some(ada.id.as_str()), ..Filter::default() }, first),
+            (Filter { action: Some("key.create"), ..Filter::default() }, second),
+            (Filter { subject: Some("x"), ..Filter::default() }, &all[..]),
+            (Filter { subject: Some("y"), ..Filter::default() }, &[]),
+            (Filter { from: Some(later(1)), ..Filter::default() }, first),
+            (Filter { to: Some(later(1)), ..Filter::default() }, second),
+            (Filter { before_id: Some(&all[0].id), ..Filter::default() }, second),
+            (Filter { before_id: Some(&all[1].id), ..Filter::default() }, &[]),
+        ] {
+            assert_eq!(audit::list(&store, &filter, 10).await.unwrap(), expected, "{filter:?}");
+        }
     })
     .await;
 }

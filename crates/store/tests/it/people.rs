@@ -26,6 +26,7 @@ pub(crate) fn new_workspace(organization: &Organization) -> Workspace {
         organization: organization.id.clone(),
         name: "Research".into(),
         own: OwnLimits { monthly_tokens: Some(5_000), ..OwnLimits::default() },
+        lowered: OwnLimits::default(),
         version: 1,
         created_at: NOW,
     }
@@ -52,6 +53,7 @@ pub(crate) fn new_key(workspace: &Workspace) -> ApiKey {
         name: "ci".into(),
         segment: text.segment,
         hash: text.hash,
+        dies_at: None,
         created_at: NOW,
         created_by: None,
         expires_at: None,

@@ -1,5 +1,6 @@
 use crate::databases::on_both;
 use crate::people::{self, NOW};
+use domain::Workspace;
 use domain::user::Role;
 use domain::workspace::OwnLimits;
 use store::{Page, StoreError, api_keys, organizations, workspaces};
@@ -10,13 +11,16 @@ async fn a_stale_version_is_refused_with_the_present_workspace() {
         let workspace = people::workspace(&store).await;
         let own = OwnLimits { max_api_keys: Some(3), ..OwnLimits::default() };
         let mut tx = store.begin().await.unwrap();
-        let changed = workspaces::update(&mut tx, &workspace.id, 1, "Labs", &own, NOW).await.unwrap();
+        let lowered = OwnLimits { monthly_tokens: Some(0), ..OwnLimits::default() };
+        let edited = Workspace { name: "Labs".into(), own, lowered, ..workspace.clone() };
+        let changed = workspaces::update(&mut tx, edited.clone(), NOW).await.unwrap();
         tx.commit().await.unwrap();
-        assert_eq!((changed.version, changed.name.as_str(), changed.own), (2, "Labs", own));
+        assert_eq!((changed.version, changed.name.as_str()), (2, "Labs"));
+        assert_eq!((changed.own, changed.lowered), (own, lowered));
         assert_eq!(workspaces::by_id(&store, &workspace.id).await.unwrap().as_ref(), Some(&changed));
 
         let mut tx = store.begin().await.unwrap();
-        match workspaces::update(&mut tx, &workspace.id, 1, "Late", &own, NOW).await {
+        match workspaces::update(&mut tx, edited, NOW).await {
             Err(StoreError::VersionConflict { current }) => assert_eq!(*current, changed),
             other => panic!("{other:?}"),
         }

@@ -1,15 +1,25 @@
-//! Who asks: one header, one parser, one answer to whatever is wrong with it.
+//! Who asks: a key or a session. An `Authorization` header, good or bad, decides alone.
 
 use super::error::Refused;
-use dataplane::keys::{KeyDirectory, Unidentified};
+use super::session;
+use crate::edge::session_cookie;
+use crate::surface::Surface;
+use dataplane::keys::Unidentified;
 use domain::{Caller, KeyText, Timestamp};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
+use http::request::Parts;
 use std::sync::Arc;
 
-pub(super) async fn identify(keys: &KeyDirectory, headers: &HeaderMap, now: Timestamp) -> Result<Arc<Caller>, Refused> {
+pub(super) async fn identify(surface: &Surface, head: &Parts, now: Timestamp) -> Result<Arc<Caller>, Refused> {
+    let headers = &head.headers;
+    if !headers.contains_key(AUTHORIZATION)
+        && let Some(token) = session_cookie::read(headers)
+    {
+        return Box::pin(session::identify(&surface.people, head, token, now)).await;
+    }
     let key = read(headers).map_err(|cause| Refused::Unauthenticated { cause })?;
-    keys.identify(&key, now).await.map_err(|error| match error {
+    surface.keys.identify(&key, now).await.map_err(|error| match error {
         Unidentified::BadKey(cause) => Refused::Unauthenticated { cause },
         Unidentified::StoreUnavailable(cause) => Refused::StoreUnavailable { cause },
     })

@@ -19,6 +19,8 @@ pub(crate) enum Refused {
     StoreUnavailable {
         cause: String,
     },
+    /// A session that may not do this here.
+    Forbidden(Forbidden),
     HeadersTooLarge {
         limit: usize,
     },
@@ -29,6 +31,15 @@ pub(crate) enum Refused {
     Unread(Unread),
     Call(Refusal),
     Internal,
+}
+
+/// Why a session may not act.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Forbidden {
+    CsrfFailed,
+    NoOrganizationContext,
+    NoWorkspaceContext,
+    NotAMember,
 }
 
 impl From<Unread> for Refused {
@@ -53,6 +64,7 @@ impl Refused {
         match self {
             Self::Unauthenticated { .. } => StatusCode::UNAUTHORIZED,
             Self::StoreUnavailable { .. } => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Forbidden(_) => StatusCode::FORBIDDEN,
             Self::HeadersTooLarge { .. } => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::UnknownRoute => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed { .. } => StatusCode::METHOD_NOT_ALLOWED,
@@ -92,6 +104,12 @@ impl Refused {
         match self {
             Self::Unauthenticated { .. } => "invalid_api_key",
             Self::StoreUnavailable { .. } => "store_unavailable",
+            Self::Forbidden(forbidden) => match forbidden {
+                Forbidden::CsrfFailed => "csrf_failed",
+                Forbidden::NoOrganizationContext => "no_organization_context",
+                Forbidden::NoWorkspaceContext => "no_workspace_context",
+                Forbidden::NotAMember => "not_a_member",
+            },
             Self::HeadersTooLarge { .. } => "headers_too_large",
             Self::UnknownRoute => "route_not_found",
             Self::MethodNotAllowed { .. } => "method_not_allowed",
@@ -112,7 +130,8 @@ impl Refused {
             Self::Unauthenticated { cause } => Some((*cause).into()),
             Self::StoreUnavailable { cause }
             | Self::Call(Refusal::BadGateway { cause } | Refusal::QuotaUnavailable { cause }) => Some(cause.clone()),
-            Self::HeadersTooLarge { .. }
+            Self::Forbidden(_)
+            | Self::HeadersTooLarge { .. }
             | Self::UnknownRoute
             | Self::MethodNotAllowed { .. }
             | Self::Unread(_)
@@ -125,6 +144,12 @@ impl Refused {
         match self {
             Self::Unauthenticated { .. } => "Missing or invalid API key; send `Authorization: Bearer <key>`".into(),
             Self::StoreUnavailable { .. } => "the key cannot be checked right now; try again".into(),
+            Self::Forbidden(forbidden) => match forbidden {
+                Forbidden::CsrfFailed => "the header X-CSRF-Token is missing, or not the token of this session".into(),
+                Forbidden::NoOrganizationContext => "the session is in no organization; choose one".into(),
+                Forbidden::NoWorkspaceContext => "the session is in no workspace; name one in X-Workspace-Id".into(),
+                Forbidden::NotAMember => "you are not a member of this workspace".into(),
+            },
             Self::HeadersTooLarge { limit } => format!("the headers have more than {limit} bytes"),
             Self::UnknownRoute => "there is no such route".into(),
             Self::MethodNotAllowed { allow } => format!("this route takes {allow}"),

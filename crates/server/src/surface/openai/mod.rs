@@ -4,9 +4,11 @@
 
 mod chat;
 mod credential;
+pub(crate) mod describe;
 pub(crate) mod error;
 mod models;
 mod rate_limit_headers;
+mod session;
 
 use super::Surface;
 use crate::edge::{Body, deadline, request_body};
@@ -119,7 +121,7 @@ async fn check(
     if !head.uri.path().starts_with("/v1/") && head.uri.path() != "/v1" {
         return Err(Refused::UnknownRoute);
     }
-    let caller = credential::identify(&surface.keys, &head.headers, now).await?;
+    let caller = credential::identify(surface, head, now).await?;
     tap.note(|record| record.caller = Some(Arc::clone(&caller)));
     if route == Route::Unknown {
         return Err(Refused::UnknownRoute);

@@ -1,0 +1,54 @@
+//! Who may act where: the questions that every surface with sessions asks.
+//!
+//! A session acts in one organization. Whatever belongs to another does not exist for it, also when the user belongs
+//! to both: switching is one call.
+
+use crate::refusal::Refusal;
+use crate::sessions::Signed;
+use domain::user::Role;
+use domain::{OrganizationId, User, Workspace, WorkspaceId};
+use store::{Page, Store, workspaces};
+
+/// The organization that the session acts in, and what the user may do there.
+///
+/// A membership that has ended since the session chose its organization counts as no choice.
+pub fn organization(signed: &Signed) -> Result<(&OrganizationId, Role), Refusal> {
+    let chosen = signed.session.organization.as_ref().ok_or(Refusal::NoOrganizationContext)?;
+    let role = signed.user.standing_in(chosen).ok_or(Refusal::NoOrganizationContext)?;
+    Ok((chosen, role))
+}
+
+/// A workspace of the organization that the user may work in.
+pub async fn workspace(
+    store: &Store,
+    user: &User,
+    organization: &OrganizationId,
+    id: &WorkspaceId,
+) -> Result<Workspace, Refusal> {
+    let found = workspaces::by_id(store, id).await?.filter(|found| found.organization == *organization);
+    let found = found.ok_or_else(|| Refusal::missing("workspace", id.as_str()))?;
+    if belongs(store, user, &found).await? { Ok(found) } else { Err(Refusal::NotAMember) }
+}
+
+/// The workspaces of the organization that the user may work in.
+pub async fn workspaces(
+    store: &Store,
+    user: &User,
+    organization: &OrganizationId,
+    page: Page<'_>,
+) -> Result<Vec<Workspace>, Refusal> {
+    match user.standing_in(organization) {
+        Some(Role::Admin) => Ok(workspaces::list(store, organization, page).await?),
+        Some(Role::Member) => Ok(workspaces::list_joined_in(store, organization, &user.id, page).await?),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Administrators of the organization count as members of every workspace.
+async fn belongs(store: &Store, user: &User, workspace: &Workspace) -> Result<bool, Refusal> {
+    match user.standing_in(&workspace.organization) {
+        Some(Role::Admin) => Ok(true),
+        Some(Role::Member) => Ok(workspaces::has_member(store, &workspace.id, &user.id).await?),
+        None => Ok(false),
+    }
+}

@@ -1,0 +1,201 @@
+//! Commands on invitations: a link that lets somebody into an organization.
+
+use crate::author::{Act, Author};
+use crate::refusal::Refusal;
+use crate::sessions::{self, Origin, Signed};
+use crate::{entropy, passwords, sign_in, snapshot};
+use domain::invitation::LIFETIME_MILLIS;
+use domain::session::Lifetimes;
+use domain::user::{Email, Membership, Role};
+use domain::{
+    Invitation, InvitationId, Organization, OrganizationId, SecretHash, Timestamp, User, UserId, WorkspaceId,
+};
+use serde_json::Value;
+use store::{Page, Store, Tx, invitations, organizations, users, workspaces};
+
+/// Workspaces that one invitation may open.
+const MAX_WORKSPACES: usize = 100;
+
+pub struct Wish<'a> {
+    pub email: &'a str,
+    pub role: Role,
+    pub workspaces: Vec<WorkspaceId>,
+}
+
+/// A new invitation, and the token of its link for the one time it is shown.
+pub struct Created {
+    pub invitation: Invitation,
+    pub token: String,
+}
+
+/// What whoever holds a link may know before accepting.
+pub struct Preview {
+    pub invitation: Invitation,
+    pub organization: Organization,
+    /// Whether the address has an account already, whose password is then asked for.
+    pub account_exists: bool,
+}
+
+pub async fn create(
+    store: &Store,
+    author: &Author,
+    organization: &OrganizationId,
+    wish: Wish<'_>,
+    now: Timestamp,
+) -> Result<Created, Refusal> {
+    if wish.workspaces.len() > MAX_WORKSPACES {
+        return Err(Refusal::BadValue { field: "workspaceIds", why: "an invitation opens at most 100 workspaces" });
+    }
+    let token = entropy::token();
+    let invitation = Invitation {
+        id: InvitationId::new(now, entropy::for_id()),
+        organization: organization.clone(),
+        email: Email::parse(wish.email)?,
+        role: wish.role,
+        workspaces: wish.workspaces,
+        created_at: now,
+        created_by: author.user().cloned(),
+        expires_at: now.plus_millis(LIFETIME_MILLIS),
+        accepted_at: None,
+    };
+    let mut tx = store.begin().await?;
+    for id in &invitation.workspaces {
+        let workspace = workspaces::lock(&mut tx, id).await?;
+        if workspace.organization != *organization {
+            return Err(Refusal::missing("workspace", id.as_str()));
+        }
+    }
+    invitations::insert(&mut tx, &invitation, SecretHash::of(&token)).await?;
+    let act = Act {
+        action: "invitation.create",
+        organization: Some(organization),
+        subject: invitation.id.as_str(),
+        before: Value::Null,
+        after: snapshot::invitation(&invitation),
+    };
+    author.changed(&mut tx, act, now).await?;
+    tx.commit().await?;
+    Ok(Created { invitation, token })
+}
+
+/// Those that nobody has accepted.
+pub async fn list(store: &Store, organization: &OrganizationId, page: Page<'_>) -> Result<Vec<Invitation>, Refusal> {
+    Ok(invitations::list(store, organization, page).await?)
+}
+
+pub async fn delete(
+    store: &Store,
+    author: &Author,
+    organization: &OrganizationId,
+    id: &InvitationId,
+    now: Timestamp,
+) -> Result<(), Refusal> {
+    let mut tx = store.begin().await?;
+    let gone = invitations::delete(&mut tx, organization, id).await?;
+    let act = Act {
+        action: "invitation.delete",
+        organization: Some(organization),
+        subject: id.as_str(),
+        before: snapshot::invitation(&gone),
+        after: Value::Null,
+    };
+    author.changed(&mut tx, act, now).await?;
+    Ok(tx.commit().await?)
+}
+
+pub async fn preview(store: &Store, token: &str, now: Timestamp) -> Result<Preview, Refusal> {
+    let invitation = open(store, token, now).await?;
+    let organization = organizations::by_id(store, &invitation.organization).await?.ok_or_else(gone)?;
+    let account_exists = users::by_email(store, &invitation.email).await?.is_some();
+    Ok(Preview { invitation, organization, account_exists })
+}
+
+/// Lets the holder of a link in and signs them in. An address with an account joins with it: its password must be
+/// right, unless `signed_in` is that account. Any other address gets an account with this password.
+pub async fn accept(
+    store: &Store,
+    token: &str,
+    password: Option<&str>,
+    signed_in: Option<&Signed>,
+    origin: &Origin,
+    lifetimes: &Lifetimes,
+    now: Timestamp,
+) -> Result<Signed, Refusal> {
+    let invitation = open(store, token, now).await?;
+    let needed = || Refusal::BadValue { field: "password", why: "a password is needed" };
+    let entrant = match users::by_email(store, &invitation.email).await? {
+        Some(user) if signed_in.is_some_and(|signed| signed.user.id == user.id) => Entrant::Known(user),
+        Some(user) => {
+            sign_in::check(store, &user.email, password.ok_or_else(needed)?, origin, now).await?;
+            Entrant::Known(user)
+        }
+        None => Entrant::New(passwords::hash(passwords::check(password.ok_or_else(needed)?)?).await?),
+    };
+    let mut tx = store.begin().await?;
+    invitations::accept(&mut tx, &invitation.id, now).await?;
+    let user = let_in(&mut tx, &invitation, entrant, now).await?;
+    let author = Author::User { id: user.id.clone(), address: origin.address.clone() };
+    let act = Act {
+        action: "invitation.accept",
+        organization: Some(&invitation.organization),
+        subject: invitation.id.as_str(),
+        before: snapshot::invitation(&invitation),
+        after: snapshot::user(&user),
+    };
+    author.changed(&mut tx, act, now).await?;
+    let context = (Some(invitation.organization.clone()), invitation.workspaces.first().cloned());
+    let signed = sessions::start(&mut tx, user, context, origin, lifetimes, now).await?;
+    tx.commit().await?;
+    Ok(signed)
+}
+
+enum Entrant {
+    Known(User),
+    /// With the hash of the password they chose.
+    New(String),
+}
+
+/// A role that somebody has already is not lowered by an invitation. Locks are taken in the order of all who need
+/// several: workspaces, the organization, the user.
+async fn let_in(tx: &mut Tx, invitation: &Invitation, entrant: Entrant, now: Timestamp) -> Result<User, Refusal> {
+    for workspace in &invitation.workspaces {
+        workspaces::lock(tx, workspace).await?;
+    }
+    let organization = &invitation.organization;
+    let joined = Membership { organization_id: organization.clone(), role: invitation.role };
+    let user = match entrant {
+        Entrant::New(hash) => {
+            let user = User {
+                id: UserId::new(now, entropy::for_id()),
+                email: invitation.email.clone(),
+                operator: false,
+                created_at: now,
+                memberships: vec![joined],
+            };
+            users::insert(tx, &user, Some(&hash)).await?;
+            user
+        }
+        Entrant::Known(mut user) => {
+            if user.role_in(organization) != Some(Role::Admin) {
+                users::set_role(tx, &user.id, organization, invitation.role, now).await?;
+                user.memberships.retain(|one| one.organization_id != *organization);
+                user.memberships.push(joined);
+            }
+            user
+        }
+    };
+    for workspace in &invitation.workspaces {
+        workspaces::add_member(tx, workspace, &user.id, now).await?;
+    }
+    Ok(user)
+}
+
+/// A link that was used, taken back or has expired is as good as none.
+async fn open(store: &Store, token: &str, now: Timestamp) -> Result<Invitation, Refusal> {
+    let found = invitations::by_token(store, SecretHash::of(token)).await?;
+    found.filter(|invitation| invitation.is_open(now)).ok_or_else(gone)
+}
+
+fn gone() -> Refusal {
+    Refusal::missing("invitation", "of this link")
+}

@@ -1,0 +1,70 @@
+//! Commands on the members of an organization.
+
+use crate::author::{Act, Author};
+use crate::refusal::Refusal;
+use crate::snapshot;
+use domain::user::Role;
+use domain::{OrganizationId, Timestamp, UserId, Workspace};
+use serde_json::Value;
+use store::users::{self, Member};
+use store::{Page, Store};
+
+pub async fn list(store: &Store, organization: &OrganizationId, page: Page<'_>) -> Result<Vec<Member>, Refusal> {
+    Ok(users::list_members(store, organization, page).await?)
+}
+
+/// Those who belong to a workspace by name.
+pub async fn list_of_workspace(store: &Store, workspace: &Workspace, page: Page<'_>) -> Result<Vec<Member>, Refusal> {
+    Ok(users::list_of_workspace(store, workspace, page).await?)
+}
+
+/// Gives a member another role. The last administrator stays one.
+pub async fn set_role(
+    store: &Store,
+    author: &Author,
+    organization: &OrganizationId,
+    id: &UserId,
+    role: Role,
+    now: Timestamp,
+) -> Result<(), Refusal> {
+    let mut tx = store.begin().await?;
+    let current = users::lock_role(&mut tx, id, organization).await?;
+    if (current, role) == (Role::Admin, Role::Member) {
+        users::check_other_admin(&mut tx, id, organization).await?;
+    }
+    users::set_role(&mut tx, id, organization, role, now).await?;
+    let act = Act {
+        action: "member.set-role",
+        organization: Some(organization),
+        subject: id.as_str(),
+        before: snapshot::role(current),
+        after: snapshot::role(role),
+    };
+    author.changed(&mut tx, act, now).await?;
+    Ok(tx.commit().await?)
+}
+
+/// Ends a membership in the organization and in its workspaces. The last administrator stays.
+pub async fn remove(
+    store: &Store,
+    author: &Author,
+    organization: &OrganizationId,
+    id: &UserId,
+    now: Timestamp,
+) -> Result<(), Refusal> {
+    let mut tx = store.begin().await?;
+    let current = users::lock_role(&mut tx, id, organization).await?;
+    if current == Role::Admin {
+        users::check_other_admin(&mut tx, id, organization).await?;
+    }
+    users::leave(&mut tx, id, organization, now).await?;
+    let act = Act {
+        action: "member.remove",
+        organization: Some(organization),
+        subject: id.as_str(),
+        before: snapshot::role(current),
+        after: Value::Null,
+    };
+    author.changed(&mut tx, act, now).await?;
+    Ok(tx.commit().await?)
+}

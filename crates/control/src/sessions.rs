@@ -1,0 +1,202 @@
+//! Commands on sessions.
+
+use crate::author::{Act, Author};
+use crate::refusal::Refusal;
+use crate::{access, entropy, passwords, sign_in, snapshot};
+use domain::session::{Lifetimes, SessionToken};
+use domain::{OrganizationId, Session, SessionId, Timestamp, User, WorkspaceId};
+use serde_json::Value;
+use store::{Page, Store, StoreError, Tx, organizations, sessions, users};
+
+/// How exactly the last use of a session is known.
+const TOUCH_MILLIS: i64 = 60_000;
+const MAX_USER_AGENT: usize = 200;
+
+/// Where a request comes from.
+#[derive(Debug, Clone, Default)]
+pub struct Origin {
+    pub address: String,
+    pub user_agent: String,
+}
+
+impl Origin {
+    /// What a client says of itself is cut to one readable line.
+    pub fn new(address: String, user_agent: &str) -> Self {
+        let readable = user_agent.chars().filter(|letter| !letter.is_control());
+        Self { address, user_agent: readable.take(MAX_USER_AGENT).collect() }
+    }
+}
+
+/// A session, its user, and the token that proves it.
+#[derive(Debug, Clone)]
+pub struct Signed {
+    pub token: SessionToken,
+    pub session: Session,
+    pub user: User,
+}
+
+impl Signed {
+    pub fn author(&self, origin: &Origin) -> Author {
+        Author::User { id: self.user.id.clone(), address: origin.address.clone() }
+    }
+}
+
+/// The session of a token, unless it has ended.
+pub async fn identify(
+    store: &Store,
+    token: SessionToken,
+    lifetimes: &Lifetimes,
+    now: Timestamp,
+) -> Result<Option<Signed>, Refusal> {
+    let found = sessions::by_token(store, token.hash()).await?;
+    let Some(session) = found.filter(|session| session.is_alive(lifetimes, now)) else { return Ok(None) };
+    let Some(user) = users::by_id(store, &session.user).await? else { return Ok(None) };
+    let touch_after = TOUCH_MILLIS.min(lifetimes.idle_millis / 4);
+    if now.millis_since(session.seen_at) > touch_after.unsigned_abs()
+        && let Err(error) = touch(store, &session, now).await
+    {
+        tracing::debug!(%error, "the last use of a session was not written");
+    }
+    Ok(Some(Signed { token, session, user }))
+}
+
+async fn touch(store: &Store, session: &Session, now: Timestamp) -> Result<(), StoreError> {
+    let mut tx = store.begin().await?;
+    sessions::touch(&mut tx, &session.id, now).await?;
+    tx.commit().await
+}
+
+/// Where a session of this user begins: the first organization and the first workspace there.
+pub(crate) async fn first_context(
+    store: &Store,
+    user: &User,
+) -> Result<(Option<OrganizationId>, Option<WorkspaceId>), Refusal> {
+    let Some(membership) = user.memberships.first() else { return Ok((None, None)) };
+    let organization = &membership.organization_id;
+    let mut first = access::workspaces(store, user, organization, Page::first(1)).await?;
+    Ok((Some(organization.clone()), first.pop().map(|workspace| workspace.id)))
+}
+
+/// Starts a session inside the transaction that has let its user in.
+pub(crate) async fn start(
+    tx: &mut Tx,
+    user: User,
+    context: (Option<OrganizationId>, Option<WorkspaceId>),
+    origin: &Origin,
+    lifetimes: &Lifetimes,
+    now: Timestamp,
+) -> Result<Signed, Refusal> {
+    let token = entropy::session_token();
+    let session = Session {
+        id: SessionId::new(now, entropy::for_id()),
+        user: user.id.clone(),
+        organization: context.0,
+        workspace: context.1,
+        created_at: now,
+        seen_at: now,
+        address: origin.address.clone(),
+        user_agent: origin.user_agent.clone(),
+    };
+    sessions::insert(tx, &session, token.hash(), lifetimes).await?;
+    let signed = Signed { token, session, user };
+    tell(tx, &signed, origin, "session.create", (Value::Null, snapshot::session(&signed.session)), now).await?;
+    Ok(signed)
+}
+
+pub async fn sign_out(store: &Store, signed: &Signed, origin: &Origin, now: Timestamp) -> Result<(), Refusal> {
+    end(store, signed, &signed.session.id, origin, now).await
+}
+
+/// The user's own sessions that are alive, newest first.
+pub async fn list(store: &Store, user: &User, lifetimes: &Lifetimes, now: Timestamp) -> Result<Vec<Session>, Refusal> {
+    let mut all = sessions::list(store, &user.id).await?;
+    all.retain(|session| session.is_alive(lifetimes, now));
+    Ok(all)
+}
+
+/// Ends one of the user's own sessions.
+pub async fn end(
+    store: &Store,
+    signed: &Signed,
+    id: &SessionId,
+    origin: &Origin,
+    now: Timestamp,
+) -> Result<(), Refusal> {
+    let mut tx = store.begin().await?;
+    sessions::end(&mut tx, &signed.user.id, id).await?;
+    let before = serde_json::json!({ "sessionId": id });
+    tell(&mut tx, signed, origin, "session.end", (before, Value::Null), now).await?;
+    Ok(tx.commit().await?)
+}
+
+/// Lets the session act in another organization and workspace, or in none.
+pub async fn set_context(
+    store: &Store,
+    signed: Signed,
+    organization: Option<OrganizationId>,
+    workspace: Option<WorkspaceId>,
+    origin: &Origin,
+    now: Timestamp,
+) -> Result<Signed, Refusal> {
+    if let Some(organization) = &organization {
+        let missing = || Refusal::missing("organization", organization.as_str());
+        signed.user.standing_in(organization).ok_or_else(missing)?;
+        organizations::by_id(store, organization).await?.ok_or_else(missing)?;
+    }
+    match (&organization, &workspace) {
+        (Some(organization), Some(workspace)) => {
+            access::workspace(store, &signed.user, organization, workspace).await?;
+        }
+        (None, Some(_)) => {
+            return Err(Refusal::BadValue { field: "workspaceId", why: "a workspace needs its organization" });
+        }
+        (_, None) => {}
+    }
+    let before = snapshot::context(&signed.session);
+    let session = Session { organization, workspace, ..signed.session };
+    let signed = Signed { session, ..signed };
+    let mut tx = store.begin().await?;
+    let (organization, workspace) = (signed.session.organization.as_ref(), signed.session.workspace.as_ref());
+    sessions::set_context(&mut tx, &signed.session.id, organization, workspace).await?;
+    let change = (before, snapshot::context(&signed.session));
+    tell(&mut tx, &signed, origin, "session.set-context", change, now).await?;
+    tx.commit().await?;
+    Ok(signed)
+}
+
+/// Changes the user's own password and ends every other session.
+pub async fn change_password(
+    store: &Store,
+    signed: &Signed,
+    current: &str,
+    new: &str,
+    origin: &Origin,
+    now: Timestamp,
+) -> Result<(), Refusal> {
+    let new = passwords::check(new)
+        .map_err(|_| Refusal::BadValue { field: "newPassword", why: "a password has 8 to 1024 characters" })?;
+    sign_in::check(store, &signed.user.email, current, origin, now).await.map_err(|refusal| match refusal {
+        Refusal::BadCredentials => Refusal::BadValue { field: "currentPassword", why: "this is not your password" },
+        other => other,
+    })?;
+    let hash = passwords::hash(new).await?;
+    let mut tx = store.begin().await?;
+    users::set_password(&mut tx, &signed.user.id, &hash, now).await?;
+    sessions::end_all_of(&mut tx, &signed.user.id, Some(&signed.session.id)).await?;
+    tell(&mut tx, signed, origin, "user.change-password", (Value::Null, Value::Null), now).await?;
+    Ok(tx.commit().await?)
+}
+
+/// What somebody does with an own session is the matter of the organization that it acts in.
+async fn tell(
+    tx: &mut Tx,
+    signed: &Signed,
+    origin: &Origin,
+    action: &'static str,
+    (before, after): (Value, Value),
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let organization = signed.session.organization.as_ref();
+    let act = Act { action, organization, subject: signed.user.id.as_str(), before, after };
+    signed.author(origin).changed(tx, act, now).await
+}

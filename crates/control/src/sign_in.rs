@@ -1,0 +1,61 @@
+//! Signing in with e-mail address and password.
+//!
+//! An attempt is counted against its account and its address before the password is looked at, so that many at once
+//! cannot all slip through. An account that does not exist is counted, and takes as long, like one that does.
+
+use crate::passwords;
+use crate::refusal::Refusal;
+use crate::sessions::{self, Origin, Signed};
+use domain::session::Lifetimes;
+use domain::user::Email;
+use domain::{Timestamp, UserId, attempts};
+use store::{Store, StoreError, users};
+
+pub async fn sign_in(
+    store: &Store,
+    email: &str,
+    password: &str,
+    origin: &Origin,
+    lifetimes: &Lifetimes,
+    now: Timestamp,
+) -> Result<Signed, Refusal> {
+    let email = Email::parse(email)?;
+    let id = check(store, &email, password, origin, now).await?;
+    let user = users::by_id(store, &id).await?.ok_or(Refusal::BadCredentials)?;
+    let context = sessions::first_context(store, &user).await?;
+    let mut tx = store.begin().await?;
+    let signed = sessions::start(&mut tx, user, context, origin, lifetimes, now).await?;
+    tx.commit().await?;
+    Ok(signed)
+}
+
+/// Whose password this is, within the bounds on attempts.
+pub(crate) async fn check(
+    store: &Store,
+    email: &Email,
+    password: &str,
+    origin: &Origin,
+    now: Timestamp,
+) -> Result<UserId, Refusal> {
+    let (account, address) = (format!("account {email}"), format!("address {}", origin.address));
+    let too_many = |error| match error {
+        StoreError::TooManyAttempts { wait } => Refusal::TooManyAttempts { wait, now },
+        other => Refusal::from(other),
+    };
+    let mut tx = store.begin().await?;
+    store::attempts::take(&mut tx, &account, &attempts::PER_ACCOUNT, now).await.map_err(too_many)?;
+    store::attempts::take(&mut tx, &address, &attempts::PER_ADDRESS, now).await.map_err(too_many)?;
+    tx.commit().await?;
+
+    let credentials = users::credentials(store, email).await?;
+    let hash = credentials.as_ref().and_then(|found| found.password_hash.as_deref());
+    let good = passwords::verify(password, hash).await?;
+    let Some(credentials) = credentials.filter(|_| good) else {
+        return Err(Refusal::BadCredentials);
+    };
+    let mut tx = store.begin().await?;
+    store::attempts::forget(&mut tx, &account).await?;
+    store::attempts::give_back(&mut tx, &address).await?;
+    tx.commit().await?;
+    Ok(credentials.user)
+}

@@ -1,0 +1,70 @@
+//! Records as the audit log shows them: what somebody may have changed, and never a secret.
+
+use domain::user::{Membership, Role};
+use domain::{ApiKey, Invitation, Organization, Session, User, Workspace};
+use serde_json::{Value, json};
+
+pub(crate) fn organization(organization: &Organization) -> Value {
+    json!({ "name": organization.name })
+}
+
+/// Limits as they are kept: the operator's and the administrators' apart, nothing where a default is followed.
+pub(crate) fn workspace(workspace: &Workspace) -> Value {
+    let limits = |own: &domain::workspace::OwnLimits| {
+        json!({
+            "requestsPerMinute": own.requests_per_minute,
+            "tokensPerMinute": own.tokens_per_minute,
+            "monthlyTokens": own.monthly_tokens,
+            "maxApiKeys": own.max_api_keys,
+        })
+    };
+    json!({
+        "name": workspace.name,
+        "version": workspace.version,
+        "operatorLimits": limits(&workspace.own),
+        "adminLimits": limits(&workspace.lowered),
+    })
+}
+
+pub(crate) fn key(key: &ApiKey) -> Value {
+    json!({
+        "name": key.name,
+        "prefix": key.masked(),
+        "workspaceId": key.workspace,
+        "expiresAt": key.expires_at,
+        "revokedAt": key.revoked_at,
+        "disabledAt": key.disabled_at,
+        "requestsPerMinute": key.requests_per_minute,
+        "tokensPerMinute": key.tokens_per_minute,
+    })
+}
+
+pub(crate) fn user(user: &User) -> Value {
+    let memberships: Vec<Value> = user.memberships.iter().map(membership).collect();
+    json!({ "email": user.email, "operator": user.operator, "memberships": memberships })
+}
+
+fn membership(membership: &Membership) -> Value {
+    json!({ "organizationId": membership.organization_id, "role": membership.role })
+}
+
+pub(crate) fn role(role: Role) -> Value {
+    json!({ "role": role })
+}
+
+pub(crate) fn session(session: &Session) -> Value {
+    json!({ "sessionId": session.id, "userAgent": session.user_agent })
+}
+
+pub(crate) fn context(session: &Session) -> Value {
+    json!({ "organizationId": session.organization, "workspaceId": session.workspace })
+}
+
+pub(crate) fn invitation(invitation: &Invitation) -> Value {
+    json!({
+        "email": invitation.email,
+        "role": invitation.role,
+        "workspaceIds": invitation.workspaces,
+        "expiresAt": invitation.expires_at,
+    })
+}

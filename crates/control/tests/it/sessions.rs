@@ -1,0 +1,160 @@
+use crate::databases::on_both;
+use crate::{DEFAULTS, NOW};
+use control::bootstrap::{self, FirstStart};
+use control::sessions::{self, Origin, Signed};
+use control::{Kind, Refusal, access, sign_in, users};
+use domain::session::{Lifetimes, SessionToken};
+use domain::{OrganizationId, Timestamp};
+use store::Store;
+use store::audit::{self, Filter};
+use tokio::task::JoinSet;
+
+const LIFETIMES: Lifetimes = Lifetimes { idle_millis: 10_000, absolute_millis: 25_000 };
+
+fn origin() -> Origin {
+    Origin::new("192.0.2.7".into(), "a browser\r\nwith: a header")
+}
+
+fn later(millis: i64) -> Timestamp {
+    NOW.plus_millis(millis)
+}
+
+async fn first(store: &Store) -> FirstStart {
+    bootstrap::first_start(store, &DEFAULTS, NOW).await.unwrap().unwrap()
+}
+
+async fn enter(store: &Store, email: &str, password: &str, now: Timestamp) -> Result<Signed, Refusal> {
+    sign_in::sign_in(store, email, password, &origin(), &LIFETIMES, now).await
+}
+
+async fn identify(store: &Store, token: &SessionToken, now: Timestamp) -> Option<Signed> {
+    sessions::identify(store, token.clone(), &LIFETIMES, now).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_session_starts_where_its_user_belongs_and_ends_in_its_time() {
+    on_both(async |_, store| {
+        let first = first(&store).await;
+        let signed = enter(&store, "Admin@LocalHost", &first.password, NOW).await.unwrap();
+        assert_eq!(signed.session.organization.as_ref(), Some(&first.organization.id));
+        assert_eq!(signed.session.workspace.as_ref(), Some(&first.workspace.id));
+        assert_eq!(signed.session.user_agent, "a browserwith: a header");
+        // Each use moves the idle end, none the absolute one.
+        for at in [9_000, 18_000, 24_999] {
+            assert!(identify(&store, &signed.token, later(at)).await.is_some(), "{at}");
+        }
+        assert!(identify(&store, &signed.token, later(25_000)).await.is_none());
+
+        let idle = enter(&store, "admin@localhost", &first.password, later(30_000)).await.unwrap();
+        assert!(identify(&store, &idle.token, later(39_999)).await.is_some());
+        assert!(identify(&store, &idle.token, later(49_999)).await.is_none());
+
+        let out = enter(&store, "admin@localhost", &first.password, later(60_000)).await.unwrap();
+        sessions::sign_out(&store, &out, &origin(), later(60_001)).await.unwrap();
+        assert!(identify(&store, &out.token, later(60_002)).await.is_none());
+        let filter = Filter { subject: Some(first.user.id.as_str()), ..Filter::default() };
+        let log = audit::list(&store, &filter, 50).await.unwrap();
+        assert_eq!((log[0].entry.action.as_str(), log[0].entry.address.as_deref()), ("session.end", Some("192.0.2.7")));
+        assert!(!format!("{log:?}").contains(out.token.reveal()));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn many_guesses_at_once_are_stopped_and_the_wait_is_true() {
+    on_both(async |_, store| {
+        let first = first(&store).await;
+        for email in ["admin@localhost", "nobody@example.com"] {
+            let mut guesses = JoinSet::new();
+            for _ in 0..14 {
+                let store = store.clone();
+                guesses.spawn(async move { enter(&store, email, "wrong password", NOW).await.map(drop) });
+            }
+            let mut codes: Vec<_> = guesses.join_all().await.into_iter().map(|out| out.unwrap_err().code()).collect();
+            codes.sort_unstable();
+            assert_eq!(codes[..10], ["bad_credentials"; 10], "{email}");
+            assert_eq!(codes[10..], ["too_many_attempts"; 4], "{email}");
+        }
+        let refused = enter(&store, "admin@localhost", &first.password, later(1)).await.unwrap_err();
+        let Refusal::TooManyAttempts { wait, now } = refused else { panic!("{refused}") };
+        assert_eq!((refused_kind(&store, &first).await, wait.retry_after_secs(now)), (Kind::TooMany, 900));
+        enter(&store, "admin@localhost", &first.password, wait.until).await.unwrap();
+        // A good sign-in starts the count afresh.
+        for _ in 0..9 {
+            enter(&store, "admin@localhost", "wrong", wait.until).await.unwrap_err();
+        }
+        enter(&store, "admin@localhost", &first.password, wait.until).await.unwrap();
+    })
+    .await;
+}
+
+async fn refused_kind(store: &Store, first: &FirstStart) -> Kind {
+    enter(store, "admin@localhost", &first.password, later(1)).await.unwrap_err().kind()
+}
+
+#[tokio::test]
+async fn a_changed_password_ends_the_other_sessions() {
+    on_both(async |_, store| {
+        let first = first(&store).await;
+        let here = enter(&store, "admin@localhost", &first.password, NOW).await.unwrap();
+        let there = enter(&store, "admin@localhost", &first.password, NOW).await.unwrap();
+        assert_eq!(sessions::list(&store, &first.user, &LIFETIMES, NOW).await.unwrap().len(), 2);
+        let change = async |current: &str, new: &str| {
+            sessions::change_password(&store, &here, current, new, &origin(), NOW).await
+        };
+        let wrong = change("wrong", "another password").await.unwrap_err();
+        assert_eq!((wrong.code(), wrong.field()), ("invalid_value", Some("currentPassword")));
+        let weak = change(&first.password, "short").await.unwrap_err();
+        assert_eq!((weak.code(), weak.field()), ("invalid_value", Some("newPassword")));
+        change(&first.password, "another password").await.unwrap();
+        assert!(identify(&store, &here.token, NOW).await.is_some());
+        assert!(identify(&store, &there.token, NOW).await.is_none());
+        enter(&store, "admin@localhost", &first.password, NOW).await.unwrap_err();
+        enter(&store, "admin@localhost", "another password", NOW).await.unwrap();
+
+        users::reset_password(&store, &control::Author::CommandLine, &first.user.id, None, NOW).await.unwrap();
+        assert!(identify(&store, &here.token, NOW).await.is_none(), "a reset ends every session");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_session_moves_only_to_where_its_user_belongs() {
+    on_both(async |_, store| {
+        let first = first(&store).await;
+        let author = control::Author::CommandLine;
+        let other = control::organizations::create(&store, &author, "Other", NOW).await.unwrap();
+        let new = users::NewUser {
+            email: "bob@example.com",
+            password: Some("bob's password"),
+            organization: &first.organization.id,
+            role: domain::user::Role::Member,
+            operator: false,
+        };
+        users::create(&store, &author, new, NOW).await.unwrap();
+        let bob = enter(&store, "bob@example.com", "bob's password", NOW).await.unwrap();
+        assert_eq!((bob.session.organization.is_some(), &bob.session.workspace), (true, &None));
+        let go = async |organization: Option<&OrganizationId>, workspace: Option<&domain::WorkspaceId>| {
+            let (origin, organization, workspace) = (origin(), organization.cloned(), workspace.cloned());
+            let moved = sessions::set_context(&store, bob.clone(), organization, workspace, &origin, NOW).await;
+            moved.map_err(|refusal| refusal.code())
+        };
+        let (home, workspace) = (&first.organization.id, &first.workspace.id);
+        assert_eq!(go(Some(&other.id), None).await.unwrap_err(), "not_found");
+        assert_eq!(go(Some(home), Some(workspace)).await.unwrap_err(), "not_a_member");
+        assert_eq!(go(None, Some(workspace)).await.unwrap_err(), "invalid_value");
+        control::workspaces::add_member(&store, &author, workspace, &bob.user.id, NOW).await.unwrap();
+        go(Some(home), Some(workspace)).await.unwrap();
+        let nowhere = go(None, None).await.unwrap();
+        assert_eq!(access::organization(&nowhere).unwrap_err().code(), "no_organization_context");
+
+        // An operator may look everywhere; a membership that ended is no context any more.
+        let operator = enter(&store, "admin@localhost", &first.password, NOW).await.unwrap();
+        sessions::set_context(&store, operator, Some(other.id), None, &origin(), NOW).await.unwrap();
+        go(Some(home), Some(workspace)).await.unwrap();
+        control::members::remove(&store, &author, home, &bob.user.id, NOW).await.unwrap();
+        let stale = identify(&store, &bob.token, NOW).await.unwrap();
+        assert_eq!(access::organization(&stale).unwrap_err().code(), "no_organization_context");
+    })
+    .await;
+}

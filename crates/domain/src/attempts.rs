@@ -1,0 +1,74 @@
+//! How often something that needs a secret may be tried.
+//!
+//! An attempt is counted before its outcome is known, so that many at once cannot all slip through; a good one gives
+//! its count back.
+
+use crate::time::Timestamp;
+
+/// So many attempts in a span that begins with the first of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    pub max: u64,
+    pub span_millis: i64,
+}
+
+const SPAN_MILLIS: i64 = 15 * 60 * 1_000;
+/// Wrong passwords for one account, from anywhere.
+pub const PER_ACCOUNT: Policy = Policy { max: 10, span_millis: SPAN_MILLIS };
+/// Wrong passwords from one address, for any account.
+pub const PER_ADDRESS: Policy = Policy { max: 100, span_millis: SPAN_MILLIS };
+
+/// The attempts of one span.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attempts {
+    pub count: u64,
+    pub since: Timestamp,
+}
+
+/// No more attempts before this moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wait {
+    pub until: Timestamp,
+}
+
+impl Wait {
+    /// Whole seconds, at least one, after which the next attempt is really let in.
+    pub const fn retry_after_secs(&self, now: Timestamp) -> u64 {
+        let seconds = self.until.millis_since(now).div_ceil(1_000);
+        if seconds == 0 { 1 } else { seconds }
+    }
+}
+
+/// Counts one more attempt, or tells how long to wait.
+pub fn count(policy: &Policy, seen: Attempts, now: Timestamp) -> Result<Attempts, Wait> {
+    let until = seen.since.plus_millis(policy.span_millis);
+    if seen.count == 0 || now >= until {
+        return Ok(Attempts { count: 1, since: now });
+    }
+    if seen.count >= policy.max {
+        return Err(Wait { until });
+    }
+    Ok(Attempts { count: seen.count + 1, ..seen })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wait_is_true_to_the_millisecond() {
+        let policy = Policy { max: 2, span_millis: 10_000 };
+        let at = Timestamp::from_millis;
+        let mut seen = Attempts { count: 0, since: at(0) };
+        for now in [1_000, 1_500] {
+            seen = count(&policy, seen, at(now)).unwrap();
+        }
+        assert_eq!(seen, Attempts { count: 2, since: at(1_000) });
+        for (now, secs) in [(1_500, 10), (2_000, 9), (10_999, 1)] {
+            let wait = count(&policy, seen, at(now)).unwrap_err();
+            assert_eq!(wait.retry_after_secs(at(now)), secs);
+            assert!(count(&policy, seen, at(now).plus_millis(secs.cast_signed() * 1_000)).is_ok());
+        }
+        assert_eq!(count(&policy, seen, at(11_000)).unwrap().count, 1);
+    }
+}

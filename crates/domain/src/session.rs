@@ -1,0 +1,124 @@
+//! Sessions: a signed-in browser, known by a random token of which only a hash is kept.
+
+use crate::ids::{OrganizationId, SessionId, UserId, WorkspaceId};
+use crate::key::SecretHash;
+use crate::time::Timestamp;
+use std::fmt;
+
+/// How long a session may live.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lifetimes {
+    /// Since it was last used.
+    pub idle_millis: i64,
+    /// Since the sign-in, however much it is used.
+    pub absolute_millis: i64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    pub id: SessionId,
+    pub user: UserId,
+    /// The organization and the workspace it acts in.
+    pub organization: Option<OrganizationId>,
+    pub workspace: Option<WorkspaceId>,
+    pub created_at: Timestamp,
+    pub seen_at: Timestamp,
+    /// Where it signed in from.
+    pub address: String,
+    pub user_agent: String,
+}
+
+impl Session {
+    pub fn ends_at(&self, lifetimes: &Lifetimes) -> Timestamp {
+        let idle = self.seen_at.plus_millis(lifetimes.idle_millis);
+        idle.min(self.created_at.plus_millis(lifetimes.absolute_millis))
+    }
+
+    pub fn is_alive(&self, lifetimes: &Lifetimes, now: Timestamp) -> bool {
+        now < self.ends_at(lifetimes)
+    }
+}
+
+/// What the browser holds. It prints as nothing.
+#[derive(Clone)]
+pub struct SessionToken(String);
+
+impl SessionToken {
+    /// 43 characters of base 62 are 256 bits.
+    pub const LEN: usize = 43;
+
+    pub fn parse(text: &str) -> Option<Self> {
+        let good = text.len() == Self::LEN && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        good.then(|| Self(text.to_owned()))
+    }
+
+    pub fn hash(&self) -> SecretHash {
+        SecretHash::of(&self.0)
+    }
+
+    /// The token that mutating calls must carry: made from this one, so it lives as long and needs no place to be kept.
+    pub fn csrf(&self) -> String {
+        self.csrf_hash().to_hex()
+    }
+
+    /// In constant time.
+    pub fn is_csrf(&self, text: &str) -> bool {
+        SecretHash::from_hex(text).is_some_and(|shown| shown == self.csrf_hash())
+    }
+
+    fn csrf_hash(&self) -> SecretHash {
+        SecretHash::of(&format!("csrf:{}", self.0))
+    }
+
+    /// For the one cookie that carries it.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for SessionToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SessionToken(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_ends_when_idle_and_in_any_case() {
+        let at = Timestamp::from_millis;
+        let lifetimes = Lifetimes { idle_millis: 10, absolute_millis: 25 };
+        let mut session = Session {
+            id: SessionId::new(at(100), 1),
+            user: UserId::new(at(100), 1),
+            organization: None,
+            workspace: None,
+            created_at: at(100),
+            seen_at: at(100),
+            address: String::new(),
+            user_agent: String::new(),
+        };
+        for (seen, now, alive) in
+            [(100, 109, true), (100, 110, false), (109, 118, true), (120, 124, true), (120, 125, false)]
+        {
+            session.seen_at = at(seen);
+            assert_eq!(session.is_alive(&lifetimes, at(now)), alive, "seen {seen}, now {now}");
+        }
+    }
+
+    #[test]
+    fn the_csrf_token_belongs_to_one_session_and_is_not_its_hash() {
+        let (one, other) =
+            (SessionToken::parse(&"a".repeat(43)).unwrap(), SessionToken::parse(&"b".repeat(43)).unwrap());
+        assert!(one.is_csrf(&one.csrf()));
+        for wrong in [other.csrf(), one.hash().to_hex(), String::new(), one.csrf()[..63].to_owned(), one.csrf() + "0"] {
+            assert!(!one.is_csrf(&wrong), "{wrong}");
+        }
+        for bad in ["", "a", &"a".repeat(42), &"a".repeat(44), &format!("{}-", "a".repeat(42))] {
+            assert!(SessionToken::parse(bad).is_none(), "{bad}");
+        }
+        assert!(!format!("{one:?}").contains('a'.to_string().repeat(3).as_str()));
+    }
+}

@@ -1,0 +1,87 @@
+//! The one cookie there is: `forebay_session`.
+
+use domain::session::SessionToken;
+use http::header::COOKIE;
+use http::{HeaderMap, HeaderValue, Method};
+
+const NAME: &str = "forebay_session";
+const CSRF_HEADER: &str = "x-csrf-token";
+
+/// The session that a browser names. Two different ones are none: somebody has planted one of them.
+pub(crate) fn read(headers: &HeaderMap) -> Option<SessionToken> {
+    let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
+    let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let mut named = pairs.filter(|(name, _)| *name == NAME).map(|(_, value)| value);
+    let first = named.next()?;
+    if named.any(|other| other != first) {
+        return None;
+    }
+    SessionToken::parse(first)
+}
+
+/// Whether a request by session is meant: one that changes something carries the session's own token in a header that
+/// no other site can send.
+pub(crate) fn is_meant(method: &Method, headers: &HeaderMap, token: &SessionToken) -> bool {
+    if method == Method::GET || method == Method::HEAD || method == Method::OPTIONS {
+        return true;
+    }
+    let mut all = headers.get_all(CSRF_HEADER).iter();
+    let (Some(only), None) = (all.next(), all.next()) else { return false };
+    only.to_str().is_ok_and(|text| token.is_csrf(text))
+}
+
+/// Hands the browser its session, for as long as it may live at most.
+pub(crate) fn hand_out(token: &SessionToken, max_age_secs: i64, secure: bool) -> HeaderValue {
+    write(token.reveal(), max_age_secs, secure)
+}
+
+/// Takes it away.
+pub(crate) fn take_away(secure: bool) -> HeaderValue {
+    write("", 0, secure)
+}
+
+fn write(value: &str, max_age_secs: i64, secure: bool) -> HeaderValue {
+    let secure = if secure { "; Secure" } else { "" };
+    let text = format!("{NAME}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={max_age_secs}{secure}");
+    HeaderValue::from_str(&text).expect("tokens are made of letters and digits")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reads(lines: &[&str]) -> Option<String> {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(COOKIE, HeaderValue::from_str(line).unwrap());
+        }
+        read(&headers).map(|token| token.reveal().to_owned())
+    }
+
+    #[test]
+    fn one_session_is_read_among_other_cookies() {
+        let (one, other) = ("a".repeat(43), "b".repeat(43));
+        let cookie = |value: &str| format!("forebay_session={value}");
+        for good in [
+            vec![cookie(&one)],
+            vec![format!("theme=dark; {}; x=y", cookie(&one))],
+            vec!["theme=dark".to_owned(), cookie(&one)],
+            vec![format!("{0};{0}", cookie(&one))],
+        ] {
+            assert_eq!(reads(&good.iter().map(String::as_str).collect::<Vec<_>>()).as_ref(), Some(&one), "{good:?}");
+        }
+        let planted = format!("{}; {}", cookie(&one), cookie(&other));
+        for bad in ["", "forebay_session", "forebay_session=", "xforebay_session=abc", &cookie("short"), &planted] {
+            assert_eq!(reads(&[bad]), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_cookie_is_out_of_reach_of_scripts_and_of_plain_http_where_there_is_better() {
+        let token = SessionToken::parse(&"a".repeat(43)).unwrap();
+        let cookie = hand_out(&token, 60, true);
+        let rest = cookie.to_str().unwrap().split_once("; ").unwrap().1;
+        assert_eq!(rest, "Path=/; HttpOnly; SameSite=Lax; Max-Age=60; Secure");
+        assert_eq!(take_away(false).to_str().unwrap(), "forebay_session=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0");
+    }
+}

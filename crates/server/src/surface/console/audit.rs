@@ -1,0 +1,223 @@
+//! `/api/organizations/{id}/audit` and, for the operator, `/api/audit`: who changed what.
+
+use super::Console;
+use super::caller::{Admin, Operator};
+use super::error::Refused;
+use super::list::{List, PageAsked};
+use crate::edge::body::Pieces;
+use axum::Json;
+use axum::extract::{Query, State};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use control::audit;
+use domain::{OrganizationId, Timestamp};
+use http::{HeaderValue, header};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::io;
+use std::sync::{Arc, Mutex};
+use store::Store;
+use store::audit::{Filter, Recorded};
+use tokio::sync::mpsc;
+use utoipa::{IntoParams, ToSchema};
+
+/// Entries of one piece of an export, and pieces that may wait for a slow reader.
+const EXPORT_PAGE: u32 = 1_000;
+const EXPORT_AHEAD: usize = 2;
+
+/// One change: who, what, when, from where, and the record before and after.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = AuditEntry)]
+pub(super) struct EntryView {
+    id: String,
+    #[schema(value_type = String, format = DateTime)]
+    at: Timestamp,
+    #[schema(value_type = Option<String>)]
+    organization_id: Option<OrganizationId>,
+    /// A user's id, `forebay admin` or `first start`.
+    actor: String,
+    /// The actor's address, as long as it is a user.
+    actor_email: Option<String>,
+    /// Where the request came from.
+    address: Option<String>,
+    /// A noun and a verb, such as `key.revoke`.
+    action: String,
+    /// The id of what was changed.
+    subject: String,
+    detail: String,
+    #[schema(value_type = Option<Object>)]
+    before: Option<Box<RawValue>>,
+    #[schema(value_type = Option<Object>)]
+    after: Option<Box<RawValue>>,
+}
+
+impl From<Recorded> for EntryView {
+    fn from(recorded: Recorded) -> Self {
+        let raw = |text: Option<String>| text.and_then(|text| RawValue::from_string(text).ok());
+        let entry = recorded.entry;
+        Self {
+            id: recorded.id,
+            at: entry.at,
+            organization_id: entry.organization,
+            actor: entry.actor,
+            actor_email: recorded.actor_email,
+            address: entry.address,
+            action: entry.action,
+            subject: entry.subject,
+            detail: entry.detail,
+            before: raw(entry.before),
+            after: raw(entry.after),
+        }
+    }
+}
+
+#[derive(Clone, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct AuditQuery {
+    /// A user's id, `forebay admin` or `first start`.
+    #[param(required = false, nullable = false)]
+    actor: Option<String>,
+    /// Such as `key.revoke`.
+    #[param(required = false, nullable = false)]
+    action: Option<String>,
+    /// The id of what was changed.
+    #[param(required = false, nullable = false)]
+    subject: Option<String>,
+    /// From this moment on.
+    #[param(required = false, nullable = false, format = DateTime)]
+    from: Option<String>,
+    /// Before this moment.
+    #[param(required = false, nullable = false, format = DateTime)]
+    to: Option<String>,
+    /// `jsonl`: all entries, one to a line, newest first.
+    #[param(required = false, nullable = false, inline, value_type = Option<AuditFormat>)]
+    format: Option<String>,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[expect(dead_code, reason = "it only describes the words of the query")]
+enum AuditFormat {
+    Json,
+    Jsonl,
+}
+
+/// A query that was understood.
+#[derive(Clone)]
+struct Wanted {
+    organization: Option<OrganizationId>,
+    query: AuditQuery,
+    from: Option<Timestamp>,
+    to: Option<Timestamp>,
+}
+
+impl Wanted {
+    fn new(organization: Option<OrganizationId>, query: AuditQuery) -> Result<Self, Refused> {
+        let moment = |field: &str, text: &Option<String>| {
+            let parse = |text: &String| {
+                Timestamp::parse(text).map_err(|_| Refused::invalid(field, "a time is like 2026-01-31T12:00:00Z"))
+            };
+            text.as_ref().filter(|text| !text.is_empty()).map(parse).transpose()
+        };
+        let (from, to) = (moment("from", &query.from)?, moment("to", &query.to)?);
+        Ok(Self { organization, from, to, query })
+    }
+
+    fn filter<'a>(&'a self, before_id: Option<&'a str>) -> Filter<'a> {
+        let said = |text: &'a Option<String>| text.as_deref().filter(|text| !text.is_empty());
+        Filter {
+            organization: self.organization.as_ref(),
+            actor: said(&self.query.actor),
+            action: said(&self.query.action),
+            subject: said(&self.query.subject),
+            from: self.from,
+            to: self.to,
+            before_id,
+        }
+    }
+}
+
+/// Who changed what in an organization, newest first.
+#[utoipa::path(get, path = "/api/organizations/{organizationId}/audit", tag = "audit",
+    params(AuditQuery, PageAsked),
+    responses((status = 200, content((List<EntryView> = "application/json"), (String = "application/x-ndjson")))))]
+pub(super) async fn of_organization(
+    State(console): State<Console>,
+    Admin(member): Admin,
+    asked: PageAsked,
+    Query(query): Query<AuditQuery>,
+) -> Result<Response, Refused> {
+    answer(&console, Some(member.organization), query, &asked).await
+}
+
+/// Who changed what on the whole platform, newest first.
+#[utoipa::path(get, path = "/api/audit", tag = "operator", params(AuditQuery, PageAsked),
+    responses((status = 200, content((List<EntryView> = "application/json"), (String = "application/x-ndjson")))))]
+pub(super) async fn of_platform(
+    State(console): State<Console>,
+    _: Operator,
+    asked: PageAsked,
+    Query(query): Query<AuditQuery>,
+) -> Result<Response, Refused> {
+    answer(&console, None, query, &asked).await
+}
+
+async fn answer(
+    console: &Console,
+    organization: Option<OrganizationId>,
+    query: AuditQuery,
+    asked: &PageAsked,
+) -> Result<Response, Refused> {
+    let store = &console.people.store;
+    let format = query.format.clone().unwrap_or_default();
+    let wanted = Wanted::new(organization, query)?;
+    match format.as_str() {
+        "" | "json" => {
+            let found = audit::list(store, &wanted.filter(asked.cursor()), asked.limit + 1).await?;
+            Ok(Json(List::new(found, asked, |one| one.id.clone(), EntryView::from)).into_response())
+        }
+        "jsonl" => Ok(export(console, wanted)),
+        _ => Err(Refused::invalid("format", "a format is `json` or `jsonl`")),
+    }
+}
+
+/// Everything that was asked for, read page by page as the reader takes it.
+fn export(console: &Console, wanted: Wanted) -> Response {
+    let (sender, pieces) = mpsc::channel(EXPORT_AHEAD);
+    let store = console.people.store.clone();
+    console.people.background.spawn(async move {
+        if let Err(broken) = send_all(&store, &wanted, &sender).await {
+            let _ = sender.send(Err(broken)).await;
+        }
+    });
+    let mut response = Response::default();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
+    headers.insert(header::CONTENT_DISPOSITION, HeaderValue::from_static("attachment; filename=\"audit.jsonl\""));
+    response.extensions_mut().insert(Export(Arc::new(Mutex::new(Some(pieces)))));
+    response
+}
+
+/// The body of an export, on its way to the edge.
+#[derive(Clone)]
+pub(super) struct Export(pub(super) Arc<Mutex<Option<Pieces>>>);
+
+async fn send_all(store: &Store, wanted: &Wanted, sender: &mpsc::Sender<io::Result<Bytes>>) -> io::Result<()> {
+    let mut before: Option<String> = None;
+    loop {
+        let found = audit::list(store, &wanted.filter(before.as_deref()), EXPORT_PAGE).await;
+        let found = found.map_err(io::Error::other)?;
+        let is_last = found.len() < EXPORT_PAGE as usize;
+        before = found.last().map(|last| last.id.clone());
+        let mut lines = Vec::new();
+        for entry in found {
+            serde_json::to_writer(&mut lines, &EntryView::from(entry))?;
+            lines.push(b'\n');
+        }
+        // A reader who has left needs no more.
+        if sender.send(Ok(lines.into())).await.is_err() || is_last {
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Who asks, and what they are there: each is a type, so that a handler's signature tells who may call it.
+//!
+//! The order of checks is everywhere the same: signed in, CSRF token, organization, what is named exists, member, role.
+
+use super::Console;
+use super::error::Refused;
+use super::path::{self, Id};
+use crate::edge::session_cookie;
+use axum::extract::FromRequestParts;
+use control::sessions::{Origin, Signed};
+use control::{Author, access};
+use domain::user::Role;
+use domain::{OrganizationId, Timestamp, Workspace, WorkspaceId};
+use http::request::Parts;
+
+/// What the edge knows of a request.
+#[derive(Clone)]
+pub(crate) struct Asked {
+    pub origin: Origin,
+    pub now: Timestamp,
+}
+
+impl<S: Sync> FromRequestParts<S> for Asked {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refused> {
+        parts.extensions.get::<Self>().cloned().ok_or(Refused::Internal)
+    }
+}
+
+/// Somebody who is signed in; what they change, they mean to.
+pub(crate) struct Caller {
+    pub signed: Signed,
+    pub asked: Asked,
+}
+
+impl Caller {
+    pub(crate) fn author(&self) -> Author {
+        self.signed.author(&self.asked.origin)
+    }
+
+    pub(crate) const fn now(&self) -> Timestamp {
+        self.asked.now
+    }
+}
+
+impl FromRequestParts<Console> for Caller {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, Refused> {
+        let asked = Asked::from_request_parts(parts, console).await?;
+        let token = session_cookie::read(&parts.headers).ok_or(Refused::NotSignedIn)?;
+        let signed = console.people.identify(token, asked.now).await?.ok_or(Refused::NotSignedIn)?;
+        if !session_cookie::is_meant(&parts.method, &parts.headers, &signed.token) {
+            return Err(Refused::CsrfFailed);
+        }
+        Ok(Self { signed, asked })
+    }
+}
+
+/// Somebody who may be signed in, at a route that takes what it needs from its body.
+pub(crate) struct Visitor {
+    pub signed: Option<Signed>,
+    pub asked: Asked,
+}
+
+impl FromRequestParts<Console> for Visitor {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, Refused> {
+        let asked = Asked::from_request_parts(parts, console).await?;
+        let signed = match session_cookie::read(&parts.headers) {
+            Some(token) => console.people.identify(token, asked.now).await?,
+            None => None,
+        };
+        Ok(Self { signed, asked })
+    }
+}
+
+/// Who runs the platform.
+pub(crate) struct Operator(pub Caller);
+
+impl FromRequestParts<Console> for Operator {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, Refused> {
+        let caller = Caller::from_request_parts(parts, console).await?;
+        if caller.signed.user.operator { Ok(Self(caller)) } else { Err(Refused::OperatorOnly) }
+    }
+}
+
+/// Somebody in the organization that the session acts in, which is also the one that the path names, if any.
+pub(crate) struct Member {
+    pub caller: Caller,
+    pub organization: OrganizationId,
+    pub role: Role,
+}
+
+impl FromRequestParts<Console> for Member {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, Refused> {
+        let caller = Caller::from_request_parts(parts, console).await?;
+        let (organization, role) = access::organization(&caller.signed)?;
+        let organization = organization.clone();
+        if let Some(named) = path::param(parts, console, "organizationId").await
+            && named != organization.as_str()
+        {
+            return Err(Refused::NotFound);
+        }
+        Ok(Self { caller, organization, role })
+    }
+}
+
+impl Member {
+    fn is_admin(&self) -> bool {
+        self.role == Role::Admin
+    }
+
+    /// Whether the operator speaks, whose word on limits is the last.
+    pub(crate) fn is_operator(&self) -> bool {
+        self.caller.signed.user.operator
+    }
+}
+
+/// An administrator of that organization.
+pub(crate) struct Admin(pub Member);
+
+impl FromRequestParts<Console> for Admin {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, Refused> {
+        let member = Member::from_request_parts(parts, console).await?;
+        if member.is_admin() { Ok(Self(member)) } else { Err(Refused::AdminOnly) }
+    }
+}
+
+/// Somebody in the workspace that the path names.
+pub(crate) struct InWorkspace {
+    pub member: Member,
+    pub workspace: Workspace,
+}
+
+impl FromRequestParts<Console> for InWorkspace {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, Refused> {
+        let member = Member::from_request_parts(parts, console).await?;
+        let Id(id) = Id::<WorkspaceId>::from_request_parts(parts, console).await?;
+        let user = &member.caller.signed.user;
+        let workspace = access::workspace(&console.people.store, user, &member.organization, &id).await?;
+        Ok(Self { member, workspace })
+    }
+}
+
+impl InWorkspace {
+    pub(crate) fn author(&self) -> Author {
+        self.member.caller.author()
+    }
+
+    pub(crate) const fn now(&self) -> Timestamp {
+        self.member.caller.now()
+    }
+
+    /// Members may do this with what is their own.
+    pub(crate) fn owns_or_administers(&self, owner: Option<&domain::UserId>) -> Result<(), Refused> {
+        if self.member.is_admin() || owner == Some(&self.member.caller.signed.user.id) {
+            return Ok(());
+        }
+        Err(Refused::AdminOnly)
+    }
+}
+
+/// An administrator in the workspace that the path names.
+pub(crate) struct WorkspaceAdmin(pub InWorkspace);
+
+impl FromRequestParts<Console> for WorkspaceAdmin {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, Refused> {
+        let found = InWorkspace::from_request_parts(parts, console).await?;
+        if found.member.is_admin() { Ok(Self(found)) } else { Err(Refused::AdminOnly) }
+    }
+}

@@ -1,0 +1,150 @@
+//! `/api/workspaces/{id}/keys`.
+
+use super::Console;
+use super::bounds;
+use super::caller::{InWorkspace, WorkspaceAdmin};
+use super::error::{self, Refused};
+use super::list::{List, PageAsked};
+use super::path::Id;
+use super::payload::Payload;
+use crate::view::KeyView;
+use axum::Json;
+use axum::extract::State;
+use control::Refusal;
+use control::keys::{self, Wish};
+use domain::{ApiKey, KeyId, Timestamp};
+use http::StatusCode;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct NewKey {
+    #[schema(min_length = 1, max_length = 100)]
+    name: String,
+    /// When the key stops working; never, where it is not said.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    expires_at: Option<Timestamp>,
+    #[schema(minimum = 1, maximum = 1_000_000_000_000_000_u64)]
+    requests_per_minute: Option<u64>,
+    #[schema(minimum = 1, maximum = 1_000_000_000_000_000_u64)]
+    tokens_per_minute: Option<u64>,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Rotation {
+    /// How long the old secret goes on working; not at all, where it is not said.
+    #[serde(default)]
+    #[schema(maximum = 604_800)]
+    overlap_seconds: u64,
+}
+
+/// The keys of a workspace in any state, oldest first.
+#[utoipa::path(get, path = "/api/workspaces/{workspaceId}/keys", tag = "keys", params(PageAsked),
+    responses((status = 200, body = List<KeyView>)))]
+pub(super) async fn list(
+    State(console): State<Console>,
+    place: InWorkspace,
+    asked: PageAsked,
+) -> Result<Json<List<KeyView>>, Refused> {
+    let found = keys::list(&console.people.store, &place.workspace.id, asked.page()).await?;
+    Ok(Json(List::new(found, &asked, |key| key.id.to_string(), |key| KeyView::new(key, place.now()))))
+}
+
+/// Create a key; its text is in this answer and never again.
+#[utoipa::path(post, path = "/api/workspaces/{workspaceId}/keys", tag = "keys", request_body = NewKey,
+    responses((status = 201, body = KeyView),
+        (status = 409, description = "`key_limit_reached`, with `limit`", body = error::Error)))]
+pub(super) async fn create(
+    State(console): State<Console>,
+    place: InWorkspace,
+    Payload(new): Payload<NewKey>,
+) -> Result<(StatusCode, Json<KeyView>), Refused> {
+    let limit = |field, said: Option<u64>| said.map(|value| bounds::count(field, value)).transpose();
+    let wish = Wish {
+        name: &new.name,
+        expires_at: new.expires_at,
+        requests_per_minute: limit("requestsPerMinute", new.requests_per_minute)?,
+        tokens_per_minute: limit("tokensPerMinute", new.tokens_per_minute)?,
+    };
+    let (people, author, now) = (&console.people, place.author(), place.now());
+    let created = keys::create(&people.store, &author, &place.workspace.id, wish, &people.defaults, now).await?;
+    Ok((StatusCode::CREATED, Json(KeyView::once(created, now))))
+}
+
+/// Revoke a key; may be said twice. Members may revoke their own.
+#[utoipa::path(delete, path = "/api/workspaces/{workspaceId}/keys/{keyId}", tag = "keys",
+    responses((status = 204), (status = 409, description = "`key_disabled`", body = error::Error)))]
+pub(super) async fn revoke(
+    State(console): State<Console>,
+    place: InWorkspace,
+    Id(id): Id<KeyId>,
+) -> Result<StatusCode, Refused> {
+    let key = find(&console, &place, &id).await?;
+    place.owns_or_administers(key.created_by.as_ref())?;
+    keys::revoke(&console.people.store, &place.author(), &place.workspace.id, &key.id, place.now()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Give a key another segment and secret. Members may rotate their own.
+#[utoipa::path(post, path = "/api/workspaces/{workspaceId}/keys/{keyId}/rotate", tag = "keys",
+    request_body = Option<Rotation>,
+    responses((status = 200, body = KeyView),
+        (status = 409, description = "`key_revoked`, `key_disabled` or `key_expired`", body = error::Error)))]
+pub(super) async fn rotate(
+    State(console): State<Console>,
+    place: InWorkspace,
+    Id(id): Id<KeyId>,
+    Payload(rotation): Payload<Rotation>,
+) -> Result<Json<KeyView>, Refused> {
+    let key = find(&console, &place, &id).await?;
+    place.owns_or_administers(key.created_by.as_ref())?;
+    let (store, author, now) = (&console.people.store, place.author(), place.now());
+    let rotated = keys::rotate(store, &author, &place.workspace.id, &key.id, rotation.overlap_seconds, now).await?;
+    Ok(Json(KeyView::once(rotated, now)))
+}
+
+/// Stop a key until it is enabled again.
+#[utoipa::path(post, path = "/api/workspaces/{workspaceId}/keys/{keyId}/disable", tag = "keys",
+    responses((status = 200, body = KeyView),
+        (status = 409, description = "`key_revoked` or `key_expired`", body = error::Error)))]
+pub(super) async fn disable(
+    State(console): State<Console>,
+    WorkspaceAdmin(place): WorkspaceAdmin,
+    Id(id): Id<KeyId>,
+    Payload(Nothing {}): Payload<Nothing>,
+) -> Result<Json<KeyView>, Refused> {
+    let (store, author, now) = (&console.people.store, place.author(), place.now());
+    let key = keys::disable(store, &author, &place.workspace.id, &id, now).await?;
+    Ok(Json(KeyView::new(key, now)))
+}
+
+/// Let a disabled key work again.
+#[utoipa::path(post, path = "/api/workspaces/{workspaceId}/keys/{keyId}/enable", tag = "keys",
+    responses((status = 200, body = KeyView),
+        (status = 409, description = "`key_revoked` or `key_expired`", body = error::Error)))]
+pub(super) async fn enable(
+    State(console): State<Console>,
+    WorkspaceAdmin(place): WorkspaceAdmin,
+    Id(id): Id<KeyId>,
+    Payload(Nothing {}): Payload<Nothing>,
+) -> Result<Json<KeyView>, Refused> {
+    let (store, author, now) = (&console.people.store, place.author(), place.now());
+    let key = keys::enable(store, &author, &place.workspace.id, &id, now).await?;
+    Ok(Json(KeyView::new(key, now)))
+}
+
+/// The body of an action that needs none.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Nothing {}
+
+/// A key of this workspace; any other does not exist here.
+async fn find(console: &Console, place: &InWorkspace, id: &KeyId) -> Result<ApiKey, Refused> {
+    let key = keys::show(&console.people.store, id).await?;
+    if key.workspace == place.workspace.id {
+        return Ok(key);
+    }
+    Err(Refusal::Missing { noun: "key", id: key.id.to_string() }.into())
+}

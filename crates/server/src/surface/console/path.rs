@@ -1,0 +1,63 @@
+//! Ids in paths: what is no id of the right kind names nothing.
+
+use super::error::Refused;
+use axum::extract::{FromRequestParts, RawPathParams};
+use domain::ids::BadId;
+use domain::{InvitationId, KeyId, OrganizationId, SessionId, UserId, WorkspaceId};
+use http::request::Parts;
+
+/// An id that the path carries under the name of its kind.
+pub(crate) struct Id<T>(pub T);
+
+pub(crate) trait InPath: Sized {
+    const PARAM: &'static str;
+
+    fn read(text: &str) -> Result<Self, BadId>;
+}
+
+macro_rules! in_path {
+    ($($id:ident $param:literal),* $(,)?) => {$(
+        impl InPath for $id {
+            const PARAM: &'static str = $param;
+
+            fn read(text: &str) -> Result<Self, BadId> {
+                Self::parse(text)
+            }
+        }
+    )*};
+}
+
+in_path!(
+    OrganizationId "organizationId",
+    WorkspaceId "workspaceId",
+    UserId "userId",
+    KeyId "keyId",
+    SessionId "sessionId",
+    InvitationId "invitationId",
+);
+
+/// A node's name is not of our making.
+pub(crate) struct NodeId(pub String);
+
+impl InPath for NodeId {
+    const PARAM: &'static str = "nodeId";
+
+    fn read(text: &str) -> Result<Self, BadId> {
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl<T: InPath, S: Send + Sync> FromRequestParts<S> for Id<T> {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
+        let text = param(parts, state, T::PARAM).await.ok_or(Refused::NotFound)?;
+        Ok(Self(T::read(&text)?))
+    }
+}
+
+/// What the path has in a place, if it has that place and it can be read.
+pub(super) async fn param<S: Send + Sync>(parts: &mut Parts, state: &S, name: &str) -> Option<String> {
+    let params = RawPathParams::from_request_parts(parts, state).await.ok()?;
+    params.iter().find(|(key, _)| *key == name).map(|(_, value)| value.to_owned())
+}

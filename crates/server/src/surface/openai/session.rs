@@ -1,0 +1,74 @@
+//! Calls by session: the Playground. A session acts in one workspace, the one it names or its current one.
+
+use super::error::{Forbidden, Refused};
+use crate::edge::session_cookie;
+use crate::people::People;
+use control::sessions::Signed;
+use control::{Kind, Refusal, access};
+use domain::session::SessionToken;
+use domain::usage::Actor;
+use domain::{Caller, Timestamp, WorkspaceId};
+use http::request::Parts;
+use std::sync::Arc;
+
+const WORKSPACE_HEADER: &str = "x-workspace-id";
+
+/// Who calls, by the store: sessions are rare here, and not remembered.
+pub(super) async fn identify(
+    people: &Arc<People>,
+    head: &Parts,
+    token: SessionToken,
+    now: Timestamp,
+) -> Result<Arc<Caller>, Refused> {
+    let is_meant = session_cookie::is_meant(&head.method, &head.headers, &token);
+    let named = head.headers.get(WORKSPACE_HEADER).map(|value| value.to_str().unwrap_or("").to_owned());
+    let asked = Arc::clone(people);
+    let found = people.background.spawn(async move { find(&asked, token, is_meant, named, now).await });
+    found.await.unwrap_or(Err(Refused::Internal)).map(Arc::new)
+}
+
+async fn find(
+    people: &People,
+    token: SessionToken,
+    is_meant: bool,
+    named: Option<String>,
+    now: Timestamp,
+) -> Result<Caller, Refused> {
+    let signed = people.identify(token, now).await.map_err(|refusal| refuse(&refusal))?;
+    let signed = signed.ok_or(Refused::Unauthenticated { cause: "no session" })?;
+    if !is_meant {
+        return Err(Refused::Forbidden(Forbidden::CsrfFailed));
+    }
+    act(people, &signed, named).await.map_err(|refusal| refuse(&refusal))
+}
+
+/// A workspace that is named and cannot be found is one that the user is no member of: which ones exist elsewhere is
+/// not told.
+async fn act(people: &People, signed: &Signed, named: Option<String>) -> Result<Caller, Refusal> {
+    let (organization, _) = access::organization(signed)?;
+    let (workspace, otherwise) = match named {
+        Some(text) => (WorkspaceId::parse(&text).map_err(|_| Refusal::NotAMember)?, Refusal::NotAMember),
+        None => (signed.session.workspace.clone().ok_or(Refusal::NoWorkspaceContext)?, Refusal::NoWorkspaceContext),
+    };
+    let found = access::workspace(&people.store, &signed.user, organization, &workspace).await;
+    let workspace = found.map_err(|refusal| match refusal.kind() {
+        Kind::Missing | Kind::Forbidden => otherwise,
+        _ => refusal,
+    })?;
+    let workspace_settings = workspace.settings();
+    let actor = Actor::User(signed.user.id.clone());
+    Ok(Caller { workspace_settings, ..Caller::new(workspace.organization, workspace.id, actor) })
+}
+
+fn refuse(refusal: &Refusal) -> Refused {
+    match refusal {
+        Refusal::NoOrganizationContext => Refused::Forbidden(Forbidden::NoOrganizationContext),
+        Refusal::NoWorkspaceContext => Refused::Forbidden(Forbidden::NoWorkspaceContext),
+        Refusal::NotAMember => Refused::Forbidden(Forbidden::NotAMember),
+        Refusal::StoreUnavailable { cause } => Refused::StoreUnavailable { cause: format!("{cause:?}") },
+        other => {
+            tracing::error!(error = ?other, "a session could not be looked up");
+            Refused::Internal
+        }
+    }
+}

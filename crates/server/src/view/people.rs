@@ -1,0 +1,189 @@
+use domain::user::{Email, Role};
+use domain::{
+    Invitation, InvitationId, Organization, OrganizationId, Session, SessionId, Timestamp, User, UserId, WorkspaceId,
+};
+use serde::Serialize;
+use store::users::Member;
+use utoipa::ToSchema;
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Organization)]
+pub(crate) struct OrganizationView {
+    #[schema(value_type = String, example = "org_01k0000000000000000000000")]
+    pub(crate) id: OrganizationId,
+    name: String,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+}
+
+impl From<Organization> for OrganizationView {
+    fn from(organization: Organization) -> Self {
+        let Organization { id, name, created_at } = organization;
+        Self { id, name, created_at }
+    }
+}
+
+#[derive(ToSchema)]
+#[schema(as = Role, rename_all = "lowercase")]
+#[expect(dead_code, reason = "it only describes the words of the domain's Role")]
+pub(crate) enum RoleView {
+    Admin,
+    Member,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = User)]
+pub(crate) struct UserView {
+    #[schema(value_type = String, example = "usr_01k0000000000000000000000")]
+    pub(crate) id: UserId,
+    #[schema(value_type = String)]
+    email: Email,
+    /// The operator runs the platform.
+    operator: bool,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    memberships: Vec<MembershipView>,
+    /// A password that was made up, in the answer that made it and never again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    password: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Membership)]
+struct MembershipView {
+    #[schema(value_type = String)]
+    organization_id: OrganizationId,
+    #[schema(value_type = RoleView)]
+    role: Role,
+}
+
+impl UserView {
+    /// With the password that was made up, for the one time it is shown.
+    pub(crate) fn once(user: User, password: Option<String>) -> Self {
+        let memberships = user.memberships.into_iter();
+        Self {
+            id: user.id,
+            email: user.email,
+            operator: user.operator,
+            created_at: user.created_at,
+            memberships: memberships
+                .map(|one| MembershipView { organization_id: one.organization_id, role: one.role })
+                .collect(),
+            password,
+        }
+    }
+}
+
+impl From<User> for UserView {
+    fn from(user: User) -> Self {
+        Self::once(user, None)
+    }
+}
+
+/// A member of an organization or of a workspace.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Member)]
+pub(crate) struct MemberView {
+    #[schema(value_type = String)]
+    pub(crate) user_id: UserId,
+    #[schema(value_type = String)]
+    email: Email,
+    #[schema(value_type = RoleView)]
+    role: Role,
+    /// The workspaces the member was put into by name; administrators belong to all. Empty in a workspace's own list.
+    #[schema(value_type = Vec<String>)]
+    workspace_ids: Vec<WorkspaceId>,
+}
+
+impl From<Member> for MemberView {
+    fn from(member: Member) -> Self {
+        let Member { user, email, role, workspaces } = member;
+        Self { user_id: user, email, role, workspace_ids: workspaces }
+    }
+}
+
+/// A signed-in browser.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = OwnSession)]
+pub(crate) struct SessionView {
+    #[schema(value_type = String)]
+    id: SessionId,
+    /// Whether it is the one that asks.
+    current: bool,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// Known to the minute.
+    #[schema(value_type = String, format = DateTime)]
+    seen_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    expires_at: Timestamp,
+    /// Where it signed in from.
+    address: String,
+    user_agent: String,
+}
+
+impl SessionView {
+    pub(crate) fn new(session: Session, current: &SessionId, expires_at: Timestamp) -> Self {
+        Self {
+            current: session.id == *current,
+            id: session.id,
+            created_at: session.created_at,
+            seen_at: session.seen_at,
+            expires_at,
+            address: session.address,
+            user_agent: session.user_agent,
+        }
+    }
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Invitation)]
+pub(crate) struct InvitationView {
+    #[schema(value_type = String)]
+    pub(crate) id: InvitationId,
+    #[schema(value_type = String)]
+    email: Email,
+    #[schema(value_type = RoleView)]
+    role: Role,
+    #[schema(value_type = Vec<String>)]
+    workspace_ids: Vec<WorkspaceId>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[schema(value_type = Option<String>)]
+    created_by: Option<UserId>,
+    #[schema(value_type = String, format = DateTime)]
+    expires_at: Timestamp,
+    /// The link to pass on, in the answer that created it and never again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    url: Option<String>,
+}
+
+impl InvitationView {
+    /// With its link, for the one time it is shown.
+    pub(crate) fn once(invitation: Invitation, url: Option<String>) -> Self {
+        Self {
+            id: invitation.id,
+            email: invitation.email,
+            role: invitation.role,
+            workspace_ids: invitation.workspaces,
+            created_at: invitation.created_at,
+            created_by: invitation.created_by,
+            expires_at: invitation.expires_at,
+            url,
+        }
+    }
+}
+
+impl From<Invitation> for InvitationView {
+    fn from(invitation: Invitation) -> Self {
+        Self::once(invitation, None)
+    }
+}

@@ -1,0 +1,38 @@
+use domain::workspace::Limits;
+use domain::{OrganizationId, Workspace, WorkspaceId};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// A workspace; its limits are those in force.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Workspace)]
+pub(crate) struct WorkspaceView {
+    #[schema(value_type = String, example = "ws_01k0000000000000000000000")]
+    pub(crate) id: WorkspaceId,
+    #[schema(value_type = String)]
+    organization_id: OrganizationId,
+    name: String,
+    requests_per_minute: u64,
+    tokens_per_minute: u64,
+    monthly_tokens: u64,
+    max_api_keys: u64,
+    /// Grows with every change; a change names the version it read.
+    version: u64,
+}
+
+impl WorkspaceView {
+    pub(crate) fn new(workspace: Workspace, defaults: &Limits) -> Self {
+        let limits = workspace.limits(defaults);
+        Self {
+            id: workspace.id,
+            organization_id: workspace.organization,
+            name: workspace.name,
+            requests_per_minute: limits.requests_per_minute,
+            tokens_per_minute: limits.tokens_per_minute,
+            monthly_tokens: limits.monthly_tokens,
+            max_api_keys: limits.max_api_keys,
+            version: workspace.version,
+        }
+    }
+}

@@ -1,0 +1,201 @@
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use super::person::{Person, refusal};
+use crate::app::{PATIENCE, TestApp, text, wait_until};
+use crate::postgres::Database;
+
+fn keys(app: &TestApp) -> String {
+    format!("/api/workspaces/{}/keys", app.workspace())
+}
+
+async fn works(app: &TestApp, key: &str) -> bool {
+    app.client_with(key).get("/models").await.status == 200
+}
+
+#[tokio::test]
+async fn a_key_is_shown_once_and_masked_afterwards() {
+    let app = TestApp::start().await;
+    let person = Person::operator(&app).await;
+    let wish =
+        json!({"name": "ci", "expiresAt": "2999-01-01T00:00:00Z", "requestsPerMinute": 5, "tokensPerMinute": null});
+    let made = person.make(&keys(&app), wish).await;
+    let key = text(&made["key"]).to_owned();
+    let segment = key.split('-').nth(1).unwrap();
+    let expected = json!({
+        "id": made["id"], "name": "ci", "prefix": format!("sk-{segment}-…"), "state": "active",
+        "createdAt": made["createdAt"], "createdBy": person.id().await, "expiresAt": "2999-01-01T00:00:00.000Z",
+        "lastUsedAt": null, "requestsPerMinute": 5, "tokensPerMinute": null,
+    });
+    let mut shown = made.clone();
+    shown.as_object_mut().unwrap().remove("key");
+    assert_eq!(shown, expected);
+    assert!(works(&app, &key).await);
+    let list = person.get(&keys(&app)).await;
+    assert_eq!(list.json()["data"][1], expected);
+    assert_eq!(list.json()["nextCursor"], Value::Null);
+    assert!(!list.text().contains(key.rsplit('-').next().unwrap()));
+
+    app.client_with(&key).post_json("/chat/completions", crate::app::chat("hi")).await;
+    wait_until("the use is noted", PATIENCE, async || {
+        person.read(&keys(&app)).await["data"][1]["lastUsedAt"].is_string()
+    })
+    .await;
+}
+
+async fn fifty_at_once(store_url: &str) {
+    let app = TestApp::setup().store(store_url).start().await;
+    let person = Person::operator(&app).await;
+    let mut all = JoinSet::new();
+    for number in 0..50 {
+        let (person, path) = (person.clone(), keys(&app));
+        all.spawn(async move { person.post(&path, json!({"name": format!("key {number}")})).await });
+    }
+    let answers = all.join_all().await;
+    let made = answers.iter().filter(|answer| answer.status == 201).count();
+    let refused: Vec<_> = answers.iter().filter(|answer| answer.status != 201).collect();
+    for answer in &refused {
+        assert_eq!((refusal(answer).as_str(), &answer.json()["limit"]), ("409 key_limit_reached", &json!(20)));
+    }
+    assert_eq!((made, refused.len()), (19, 31), "with the first key there are 20");
+    let list = person.read(&keys(&app)).await;
+    assert_eq!(list["data"].as_array().unwrap().len(), 20);
+}
+
+#[tokio::test]
+async fn of_fifty_keys_at_once_exactly_as_many_are_made_as_the_limit_allows() {
+    fifty_at_once("sqlite:forebay.db").await;
+}
+
+#[tokio::test]
+async fn and_so_it_is_on_postgresql() {
+    let database = Database::create().await;
+    fifty_at_once(&database.url).await;
+    database.remove().await;
+}
+
+#[tokio::test]
+async fn a_rotated_key_dies_at_once_or_when_the_overlap_ends() {
+    let app = TestApp::start().await;
+    let person = Person::operator(&app).await;
+    let first = person.make(&keys(&app), json!({"name": "ci", "tokensPerMinute": 7})).await;
+    let path = format!("{}/{}", keys(&app), text(&first["id"]));
+    assert!(works(&app, text(&first["key"])).await);
+
+    let second = person.act(&format!("{path}/rotate")).await;
+    assert_eq!(second.status, 200);
+    let second = second.json();
+    for same in ["id", "name", "tokensPerMinute", "createdAt", "createdBy"] {
+        assert_eq!(second[same], first[same], "{same}");
+    }
+    assert_ne!(second["prefix"], first["prefix"]);
+    assert!(works(&app, text(&second["key"])).await);
+    wait_until("the old key is refused", Duration::from_secs(2), async || !works(&app, text(&first["key"])).await)
+        .await;
+
+    let third = person.post(&format!("{path}/rotate"), json!({"overlapSeconds": 3})).await.json();
+    let rotated = std::time::Instant::now();
+    assert!(works(&app, text(&third["key"])).await);
+    assert!(works(&app, text(&second["key"])).await, "the old one lives on beside it");
+    tokio::time::sleep_until((rotated + Duration::from_millis(3_050)).into()).await;
+    assert!(!works(&app, text(&second["key"])).await, "and is refused as soon as the overlap ends");
+    assert!(works(&app, text(&third["key"])).await);
+    assert_eq!(person.read(&keys(&app)).await["data"].as_array().unwrap().len(), 2, "it is one key all the time");
+
+    for overlap in [json!(604_801), json!(-1), json!("1"), json!(1.5), json!(null)] {
+        let refused = person.post(&format!("{path}/rotate"), json!({"overlapSeconds": overlap})).await;
+        assert_eq!(refusal(&refused), "422 invalid_value overlapSeconds", "{overlap}");
+    }
+}
+
+#[tokio::test]
+async fn a_disabled_key_waits_for_an_administrator() {
+    let app = TestApp::start().await;
+    let (admin, bob) = (Person::new(&app, "ada", "admin").await, Person::new(&app, "bob", "member").await);
+    let key = bob.make(&keys(&app), json!({"name": "bob's"})).await;
+    let (path, text_of_key) = (format!("{}/{}", keys(&app), text(&key["id"])), text(&key["key"]));
+    assert!(works(&app, text_of_key).await);
+    assert_eq!(refusal(&bob.act(&format!("{path}/disable")).await), "403 admin_only");
+    let disabled = admin.act(&format!("{path}/disable")).await;
+    assert_eq!((disabled.status.as_u16(), &disabled.json()["state"]), (200, &json!("disabled")));
+    wait_until("it is refused", Duration::from_secs(2), async || !works(&app, text_of_key).await).await;
+    for person in [&admin, &bob] {
+        assert_eq!(refusal(&person.delete(&path).await), "409 key_disabled");
+        assert_eq!(refusal(&person.act(&format!("{path}/rotate")).await), "409 key_disabled");
+    }
+    assert_eq!(refusal(&bob.act(&format!("{path}/enable")).await), "403 admin_only");
+    assert_eq!(admin.act(&format!("{path}/enable")).await.json()["state"], "active");
+    wait_until("it works again", Duration::from_secs(2), async || works(&app, text_of_key).await).await;
+    for _ in 0..2 {
+        assert_eq!(bob.delete(&path).await.status, 204, "may be said twice");
+    }
+    wait_until("it is revoked", Duration::from_secs(2), async || !works(&app, text_of_key).await).await;
+    assert_eq!(refusal(&admin.act(&format!("{path}/disable")).await), "409 key_revoked");
+    assert_eq!(refusal(&admin.act(&format!("{path}/rotate")).await), "409 key_revoked");
+}
+
+#[tokio::test]
+async fn members_have_their_own_keys_to_rotate_and_revoke_and_no_others() {
+    let app = TestApp::start().await;
+    let (operator, bob) = (Person::operator(&app).await, Person::new(&app, "bob", "member").await);
+    let theirs = operator.make(&keys(&app), json!({"name": "operator's"})).await;
+    let path = format!("{}/{}", keys(&app), text(&theirs["id"]));
+    assert_eq!(refusal(&bob.delete(&path).await), "403 admin_only");
+    assert_eq!(refusal(&bob.act(&format!("{path}/rotate")).await), "403 admin_only");
+    let own = bob.make(&keys(&app), json!({"name": "bob's"})).await;
+    let path = format!("{}/{}", keys(&app), text(&own["id"]));
+    assert_eq!(bob.act(&format!("{path}/rotate")).await.status, 200);
+    assert_eq!(bob.delete(&path).await.status, 204);
+}
+
+#[tokio::test]
+async fn wishes_that_cannot_be_are_refused_by_name() {
+    let app = TestApp::start().await;
+    let person = Person::operator(&app).await;
+    for (wish, told) in [
+        (json!({}), "400 invalid_payload name"),
+        (json!({"name": ""}), "422 invalid_value name"),
+        (json!({"name": "x".repeat(101)}), "422 invalid_value name"),
+        (json!({"name": "a\r\nset-cookie: x=y"}), "422 invalid_value name"),
+        (json!({"name": ["x"]}), "422 invalid_value name"),
+        (json!({"name": "x", "expiresAt": "tomorrow"}), "422 invalid_value expiresAt"),
+        (json!({"name": "x", "expiresAt": "2001-01-01T00:00:00Z"}), "422 invalid_value expiresAt"),
+        (json!({"name": "x", "requestsPerMinute": 0}), "422 invalid_value requestsPerMinute"),
+        (json!({"name": "x", "requestsPerMinute": 1_000_000_000_000_001_u64}), "422 invalid_value requestsPerMinute"),
+        (json!({"name": "x", "tokensPerMinute": u64::MAX}), "422 invalid_value tokensPerMinute"),
+        (json!({"name": "x", "tokensPerMinute": true}), "422 invalid_value tokensPerMinute"),
+        (json!({"name": "x", "scopes": []}), "422 invalid_value scopes"),
+    ] {
+        assert_eq!(refusal(&person.post(&keys(&app), wish.clone()).await), told, "{wish}");
+    }
+    assert_eq!(person.read(&keys(&app)).await["data"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_long_list_is_read_page_by_page() {
+    let app = TestApp::start().await;
+    let person = Person::operator(&app).await;
+    for number in 0..4 {
+        person.make(&keys(&app), json!({"name": format!("{number}")})).await;
+    }
+    let (mut seen, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let page = person.read(&format!("{}?limit=2&cursor={cursor}", keys(&app))).await;
+        seen.extend(page["data"].as_array().unwrap().iter().map(|key| text(&key["name"]).to_owned()));
+        match page["nextCursor"].as_str() {
+            Some(next) => next.clone_into(&mut cursor),
+            None => break,
+        }
+    }
+    assert_eq!(seen, ["bootstrap", "0", "1", "2", "3"]);
+    for (query, told) in [
+        ("limit=0", "422 invalid_value limit"),
+        ("limit=501", "422 invalid_value limit"),
+        ("limit=x", "422 invalid_value limit"),
+        ("cursor=%27%20OR%201=1", "422 invalid_value cursor"),
+    ] {
+        assert_eq!(refusal(&person.get(&format!("{}?{query}", keys(&app))).await), told, "{query}");
+    }
+}

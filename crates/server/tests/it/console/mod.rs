@@ -1,0 +1,10 @@
+//! The console's surface: `/api`, for signed-in people.
+
+mod audit;
+mod bad_input;
+mod keys;
+mod people;
+mod person;
+mod playground;
+mod session;
+mod workspaces;

@@ -1,0 +1,125 @@
+use serde_json::json;
+
+use super::person::{Person, browser, refusal};
+use crate::app::{TestApp, text};
+
+fn organization(app: &TestApp) -> String {
+    format!("/api/organizations/{}", text(&app.forebay.bootstrap()["organizationId"]))
+}
+
+#[tokio::test]
+async fn an_invitation_lets_somebody_in_once() {
+    let app = TestApp::start().await;
+    let admin = Person::new(&app, "ada", "admin").await;
+    let invitations = format!("{}/invitations", organization(&app));
+    let wish = json!({"email": "Eve@Example.com", "role": "member", "workspaceIds": [app.workspace().as_str()]});
+    let made = admin.make(&invitations, wish).await;
+    let url = text(&made["url"]);
+    assert!(url.starts_with(&format!("http://{}/invitation#", app.forebay.public)), "{url}");
+    let token = url.split_once('#').unwrap().1.to_owned();
+    let list = admin.get(&invitations).await;
+    assert_eq!(list.json()["data"][0]["email"], "eve@example.com");
+    assert!(!list.text().contains(&token));
+
+    let preview = browser(&app).post_json("/api/invitations/preview", json!({"token": token})).await;
+    assert_eq!(
+        (&preview.json()["organizationName"], &preview.json()["accountExists"]),
+        (&json!("Default"), &json!(false))
+    );
+    let accept = async |password: &str| {
+        browser(&app).post_json("/api/invitations/accept", json!({"token": token, "password": password})).await
+    };
+    assert_eq!(refusal(&accept("short").await), "422 invalid_value password");
+    let accepted = accept("eve-password").await;
+    assert_eq!(accepted.status, 200);
+    let eve = Person::of(&app, &accepted);
+    assert_eq!(eve.read("/api/session").await["currentWorkspaceId"], app.workspace().as_str());
+    assert_eq!(eve.get(&format!("/api/workspaces/{}/keys", app.workspace())).await.status, 200);
+    assert_eq!(refusal(&accept("eve-password").await), "404 not_found");
+    assert_eq!(refusal(&eve.get(&invitations).await), "403 admin_only");
+    Person::sign_in(&app, "eve@example.com", "eve-password").await;
+
+    let again = admin.make(&invitations, json!({"email": "x@example.com", "role": "admin"})).await;
+    assert_eq!(admin.delete(&format!("{invitations}/{}", text(&again["id"]))).await.status, 204);
+    let token = text(&again["url"]).split_once('#').unwrap().1;
+    let taken_back = browser(&app).post_json("/api/invitations/preview", json!({"token": token})).await;
+    assert_eq!(refusal(&taken_back), "404 not_found");
+}
+
+#[tokio::test]
+async fn roles_are_given_and_taken_by_administrators() {
+    let app = TestApp::start().await;
+    let (operator, bob) = (Person::operator(&app).await, Person::new(&app, "bob", "member").await);
+    let members = format!("{}/members", organization(&app));
+    let (own, others) = (format!("{members}/{}", operator.id().await), format!("{members}/{}", bob.id().await));
+    assert_eq!(bob.read(&members).await["data"].as_array().unwrap().len(), 2);
+    assert_eq!(refusal(&bob.patch(&others, json!({"role": "admin"})).await), "403 admin_only");
+    assert_eq!(refusal(&operator.patch(&own, json!({"role": "member"})).await), "409 last_admin");
+    assert_eq!(refusal(&operator.patch(&others, json!({"role": "king"})).await), "422 invalid_value role");
+    assert_eq!(operator.patch(&others, json!({"role": "admin"})).await.status, 204);
+    assert_eq!(bob.patch(&own, json!({"role": "member"})).await.status, 204, "at once, without a new sign-in");
+    assert_eq!(operator.patch(&own, json!({"role": "admin"})).await.status, 204, "the operator may do it all the same");
+    assert_eq!(operator.delete(&others).await.status, 204);
+    assert_eq!(refusal(&bob.get(&members).await), "403 no_organization_context");
+    assert_eq!(refusal(&operator.delete(&others).await), "404 not_found");
+}
+
+#[tokio::test]
+async fn a_person_in_two_organizations_switches_between_them() {
+    let app = TestApp::start().await;
+    let bob = Person::new(&app, "bob", "member").await;
+    let other = app.admin("organizations create --name Other");
+    let other = text(&other["id"]).to_owned();
+    let workspace = app.admin(&format!("workspaces create --organization {other} --name Theirs"));
+    let workspace = text(&workspace["id"]).to_owned();
+    let context = json!({"organizationId": other, "workspaceId": null});
+    assert_eq!(refusal(&bob.put("/api/session/context", context.clone()).await), "404 not_found");
+    app.admin(&format!("users set --email bob@example.com --organization {other} --role admin"));
+    let switched = bob.put("/api/session/context", context).await.json();
+    assert_eq!(switched["currentOrganizationId"], other.as_str());
+    assert_eq!(switched["organizations"].as_array().unwrap().len(), 2);
+    assert_eq!(bob.get(&format!("/api/workspaces/{workspace}")).await.status, 200);
+    let home = bob.get(&format!("/api/workspaces/{}", app.workspace())).await;
+    assert_eq!(refusal(&home), "404 not_found", "the other organization is out of sight until one switches back");
+}
+
+#[tokio::test]
+async fn the_operators_verbs_are_the_operators_alone() {
+    let app = TestApp::start().await;
+    let (operator, admin) = (Person::operator(&app).await, Person::new(&app, "ada", "admin").await);
+    for path in ["/api/users", "/api/nodes", "/api/audit"] {
+        assert_eq!(refusal(&admin.get(path).await), "403 operator_only", "{path}");
+        assert_eq!(operator.get(path).await.status, 200, "{path}");
+    }
+    assert_eq!(refusal(&admin.post("/api/organizations", json!({"name": "x"})).await), "403 operator_only");
+    assert_eq!(admin.read("/api/organizations").await["data"].as_array().unwrap().len(), 1);
+
+    let made = operator.make("/api/organizations", json!({"name": "Umbrella"})).await;
+    let id = text(&made["id"]).to_owned();
+    assert_eq!(operator.read("/api/organizations").await["data"].as_array().unwrap().len(), 2);
+    let user = json!({"email": "carl@example.com", "organizationId": id, "role": "admin"});
+    let carl = operator.make("/api/users", user.clone()).await;
+    assert_eq!(refusal(&operator.post("/api/users", user).await), "409 email_taken");
+    let carl_signed_in = Person::sign_in(&app, "carl@example.com", text(&carl["password"])).await;
+    let user = format!("/api/users/{}", text(&carl["id"]));
+    assert_eq!(operator.read(&user).await["memberships"][0]["role"], "admin");
+    assert_eq!(operator.patch(&user, json!({"operator": true})).await.json()["operator"], true);
+    assert_eq!(carl_signed_in.get("/api/users").await.status, 200);
+    let reset = operator.act(&format!("{user}/reset-password")).await.json();
+    assert!(carl_signed_in.get("/api/session").await.json()["user"].is_null(), "a reset ends sessions");
+    Person::sign_in(&app, "carl@example.com", text(&reset["password"])).await;
+    assert_eq!(operator.delete(&user).await.status, 204);
+    assert_eq!(refusal(&operator.get(&user).await), "404 not_found");
+
+    operator.put("/api/session/context", json!({"organizationId": id})).await;
+    let renamed = operator.patch(&format!("/api/organizations/{id}"), json!({"name": "Parasol"})).await;
+    assert_eq!(renamed.json()["name"], "Parasol");
+    operator.make("/api/workspaces", json!({"name": "w"})).await;
+    let organization = format!("/api/organizations/{id}");
+    assert_eq!(refusal(&operator.delete(&organization).await), "409 organization_not_empty");
+    let workspace = text(&operator.read("/api/workspaces").await["data"][0]["id"]).to_owned();
+    operator.delete(&format!("/api/workspaces/{workspace}")).await;
+    assert_eq!(operator.delete(&organization).await.status, 204);
+    assert_eq!(refusal(&operator.get("/api/workspaces").await), "403 no_organization_context");
+    assert_eq!(refusal(&operator.delete("/api/nodes/nobody").await), "404 not_found");
+}

@@ -1,0 +1,124 @@
+//! Somebody with a browser.
+
+use bytes::Bytes;
+use http::Method;
+use serde_json::{Value, json};
+use testkit::http::{Answer, Client};
+
+use crate::app::{TestApp, text};
+
+/// A signed-in browser: its cookie and its CSRF token.
+#[derive(Clone)]
+pub(crate) struct Person {
+    base: Client,
+    pub(crate) cookie: String,
+    pub(crate) csrf: String,
+}
+
+/// A browser that nobody has signed in with.
+pub(crate) fn browser(app: &TestApp) -> Client {
+    Client::new(app.forebay.public)
+}
+
+/// The value of the one cookie that an answer hands out.
+pub(crate) fn cookie_of(answer: &Answer) -> String {
+    let all: Vec<_> = answer.headers.get_all("set-cookie").iter().collect();
+    assert_eq!(all.len(), 1, "{all:?}");
+    all[0].to_str().unwrap().split(';').next().unwrap().to_owned()
+}
+
+/// `status code` of a refusal in this surface's envelope, after a look at the envelope itself.
+pub(crate) fn refusal(answer: &Answer) -> String {
+    let body = answer.json();
+    assert!(body["code"].is_string() && body["error"].is_string(), "{body}");
+    assert_eq!(answer.header("content-type"), Some("application/json"));
+    assert!(answer.header("x-request-id").is_some_and(|id| id.starts_with("req_")));
+    let field = body["field"].as_str().map_or_else(String::new, |field| format!(" {field}"));
+    format!("{} {}{field}", answer.status.as_u16(), text(&body["code"]))
+}
+
+impl Person {
+    pub(crate) async fn sign_in(app: &TestApp, email: &str, password: &str) -> Self {
+        let answer = browser(app).post_json("/api/session", json!({"email": email, "password": password})).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        Self::of(app, &answer)
+    }
+
+    /// Whoever an answer has signed in.
+    pub(crate) fn of(app: &TestApp, answer: &Answer) -> Self {
+        let csrf = text(&answer.json()["csrfToken"]).to_owned();
+        Self { base: browser(app), cookie: cookie_of(answer), csrf }
+    }
+
+    /// The first user: administrator of the first organization, and operator.
+    pub(crate) async fn operator(app: &TestApp) -> Self {
+        let bootstrap = app.forebay.bootstrap();
+        Self::sign_in(app, text(&bootstrap["email"]), text(&bootstrap["password"])).await
+    }
+
+    /// Somebody new in the first organization; a member is also put into the first workspace.
+    pub(crate) async fn new(app: &TestApp, name: &str, role: &str) -> Self {
+        let organization = app.forebay.bootstrap()["organizationId"].clone();
+        let place = if role == "member" { format!(" --workspace {}", app.workspace()) } else { String::new() };
+        Self::of_organization(app, name, &format!("{} --role {role}{place}", text(&organization))).await
+    }
+
+    /// Somebody new in any organization, with further flags behind its id.
+    pub(crate) async fn of_organization(app: &TestApp, name: &str, organization: &str) -> Self {
+        let (email, password) = (format!("{name}@example.com"), format!("{name}-password"));
+        app.admin(&format!("users create --email {email} --password {password} --organization {organization}"));
+        Self::sign_in(app, &email, &password).await
+    }
+
+    /// Without the CSRF token.
+    pub(crate) fn reader(&self) -> Client {
+        self.base.clone().header("cookie", &self.cookie)
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        self.reader().header("x-csrf-token", &self.csrf)
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.reader().get(path).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
+        self.client().post_json(path, body).await
+    }
+
+    /// A POST without a body.
+    pub(crate) async fn act(&self, path: &str) -> Answer {
+        self.client().send(Method::POST, path, Bytes::new()).await
+    }
+
+    pub(crate) async fn put(&self, path: &str, body: Value) -> Answer {
+        self.client().send_json(Method::PUT, path, body).await
+    }
+
+    pub(crate) async fn patch(&self, path: &str, body: Value) -> Answer {
+        self.client().send_json(Method::PATCH, path, body).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Answer {
+        self.client().delete(path).await
+    }
+
+    /// Who this is.
+    pub(crate) async fn id(&self) -> String {
+        text(&self.get("/api/session").await.json()["user"]["id"]).to_owned()
+    }
+
+    /// The body of an answer that must be good.
+    pub(crate) async fn read(&self, path: &str) -> Value {
+        let answer = self.get(path).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+        answer.json()
+    }
+
+    pub(crate) async fn make(&self, path: &str, body: Value) -> Value {
+        let answer = self.post(path, body).await;
+        assert_eq!(answer.status, 201, "{path}: {}", answer.text());
+        answer.json()
+    }
+}

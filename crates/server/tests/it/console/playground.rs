@@ -1,0 +1,84 @@
+use domain::UserId;
+use domain::usage::Actor;
+use serde_json::json;
+use testkit::http::Client;
+
+use super::person::Person;
+use crate::app::{CHAT, EMBEDDING, PATIENCE, TestApp, chat, refusal, stream, text, wait_until};
+
+/// The person's browser on `/v1`.
+fn playground(app: &TestApp, person: &Person) -> Client {
+    app.stranger().header("cookie", &person.cookie).header("x-csrf-token", &person.csrf)
+}
+
+#[tokio::test]
+async fn a_signed_in_person_chats_and_the_usage_is_theirs() {
+    let app = TestApp::start().await;
+    let bob = Person::new(&app, "bob", "member").await;
+    let client = playground(&app, &bob).header("x-workspace-id", app.workspace().as_str());
+    assert_eq!(client.post_json("/chat/completions", chat("hi")).await.status, 200);
+    let (events, clean) = client.open_stream("/chat/completions", stream("hi")).await.rest().await;
+    assert!(clean && !events.is_empty());
+    assert_eq!(client.post_json("/embeddings", json!({"model": EMBEDDING, "input": "x"})).await.status, 200);
+    assert_eq!(client.get("/models").await.status, 200);
+    assert_eq!(client.get(&format!("/models/{CHAT}")).await.status, 200);
+    let id = UserId::parse(&bob.id().await).unwrap();
+    for event in app.usage(3).await {
+        assert_eq!(event.actor, Actor::User(id.clone()));
+    }
+    wait_until("lines", PATIENCE, async || app.forebay.child.stdout().contains(&format!("\"user\":\"{id}\""))).await;
+    assert!(!app.forebay.child.stdout().contains(&bob.cookie));
+    assert!(!format!("{:?}", app.engine().calls()).contains("forebay_session"));
+}
+
+#[tokio::test]
+async fn a_session_needs_its_token_an_organization_and_a_workspace_of_its_own() {
+    let app = TestApp::start().await;
+    let (operator, bob) = (Person::operator(&app).await, Person::new(&app, "bob", "member").await);
+    let bare = app.stranger().header("cookie", &bob.cookie);
+    assert_eq!(refusal(&bare.post_json("/chat/completions", chat("hi")).await), "403 csrf_failed");
+    let replayed = bare.clone().header("x-csrf-token", &operator.csrf);
+    assert_eq!(refusal(&replayed.post_json("/chat/completions", chat("hi")).await), "403 csrf_failed");
+    assert_eq!(bare.get("/models").await.status, 200, "reading needs none");
+
+    let client = playground(&app, &bob);
+    assert_eq!(client.post_json("/chat/completions", chat("hi")).await.status, 200, "in the current workspace");
+    let secret = operator.make("/api/workspaces", json!({"name": "Secret"})).await;
+    let other = app.admin("organizations create --name Other");
+    let foreign = app.admin(&format!("workspaces create --organization {} --name Theirs", text(&other["id"])));
+    for workspace in [text(&secret["id"]), text(&foreign["id"]), "ws_00000000000000000000000000", "nonsense", ""] {
+        let client = client.clone().header("x-workspace-id", workspace);
+        let answer = client.post_json("/chat/completions", chat("hi")).await;
+        assert_eq!(refusal(&answer), "403 not_a_member", "{workspace}");
+        assert_eq!(answer.json()["error"]["type"], "permission_error");
+        assert_eq!(refusal(&client.get("/models").await), "403 not_a_member", "{workspace}");
+    }
+    let organization = app.forebay.bootstrap()["organizationId"].clone();
+    bob.put("/api/session/context", json!({"organizationId": organization, "workspaceId": null})).await;
+    assert_eq!(refusal(&client.post_json("/chat/completions", chat("hi")).await), "403 no_workspace_context");
+    bob.put("/api/session/context", json!({})).await;
+    let named = client.clone().header("x-workspace-id", app.workspace().as_str());
+    for client in [&client, &named] {
+        assert_eq!(refusal(&client.post_json("/chat/completions", chat("hi")).await), "403 no_organization_context");
+        assert_eq!(refusal(&client.post_json("/nothing", json!({})).await), "403 no_organization_context");
+    }
+    app.usage(1).await;
+}
+
+#[tokio::test]
+async fn an_authorization_header_decides_alone() {
+    let app = TestApp::start().await;
+    let person = Person::operator(&app).await;
+    let client = playground(&app, &person);
+    for header in ["Bearer nonsense", "", "Basic x"] {
+        let answer = client.clone().header("authorization", header).get("/models").await;
+        assert_eq!(refusal(&answer), "401 invalid_api_key", "{header}");
+    }
+    let by_key = client.clone().key(&app.key).post_json("/chat/completions", chat("hi")).await;
+    assert_eq!(by_key.status, 200);
+    assert!(matches!(app.usage(1).await[0].actor, Actor::Key(_)), "and is attributed to the key");
+    person.delete("/api/session").await;
+    let ended = client.get("/models").await;
+    assert_eq!(refusal(&ended), "401 invalid_api_key");
+    assert_eq!(ended.header("www-authenticate"), Some("Bearer"));
+}

@@ -1,0 +1,228 @@
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use http::Method;
+use serde_json::json;
+
+use super::person::{Person, browser, cookie_of, refusal};
+use crate::app::{PATIENCE, TestApp, text, wait_until};
+
+#[tokio::test]
+async fn a_person_signs_in_looks_around_and_signs_out() {
+    let app = TestApp::start().await;
+    let bootstrap = app.forebay.bootstrap();
+    let signed_out = browser(&app).get("/api/session").await;
+    assert_eq!((signed_out.status.as_u16(), signed_out.text().as_str()), (200, "{\"user\":null}"));
+
+    let credentials = json!({"email": " Admin@LOCALHOST ", "password": bootstrap["password"]});
+    let answer = browser(&app).post_json("/api/session", credentials).await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    let cookie = answer.header("set-cookie").unwrap();
+    let (pair, attributes) = cookie.split_once("; ").unwrap();
+    assert!(pair.starts_with("forebay_session=") && pair.len() == "forebay_session=".len() + 43, "{pair}");
+    assert_eq!(attributes, "Path=/; HttpOnly; SameSite=Lax; Max-Age=604800");
+    let body = answer.json();
+    let members: BTreeSet<&str> = body.as_object().unwrap().keys().map(String::as_str).collect();
+    let expected = ["user", "organizations", "workspaces", "currentOrganizationId", "currentWorkspaceId", "csrfToken"];
+    assert_eq!(members, BTreeSet::from(expected));
+    assert_eq!(body["user"]["email"], "admin@localhost");
+    assert_eq!(body["user"]["operator"], true);
+    assert_eq!(body["currentOrganizationId"], bootstrap["organizationId"]);
+    assert_eq!(body["currentWorkspaceId"], bootstrap["workspaceId"]);
+    assert_eq!(body["organizations"][0]["role"], "admin");
+    assert_eq!(body["workspaces"][0]["id"], bootstrap["workspaceId"]);
+
+    let person = Person::of(&app, &answer);
+    assert_eq!(person.get("/api/session").await.json(), body, "the token and all else stay the same");
+    let out = person.delete("/api/session").await;
+    assert_eq!((out.status.as_u16(), out.text().as_str()), (204, ""));
+    assert_eq!(cookie_of(&out), "forebay_session=");
+    assert_eq!(person.get("/api/session").await.json(), json!({"user": null}));
+    assert_eq!(refusal(&person.get("/api/workspaces").await), "401 not_signed_in");
+    let log = app.forebay.child.stdout() + &app.forebay.child.stderr();
+    assert!(!log.contains(&person.cookie["forebay_session=".len()..]) && !log.contains(&person.csrf));
+}
+
+#[tokio::test]
+async fn a_wrong_password_and_an_unknown_account_are_told_alike() {
+    let app = TestApp::start().await;
+    let mut faces = BTreeSet::new();
+    for email in ["admin@localhost", "nobody@example.com"] {
+        let answer = browser(&app).post_json("/api/session", json!({"email": email, "password": "wrong"})).await;
+        assert_eq!(refusal(&answer), "401 bad_credentials");
+        assert!(answer.headers.get("set-cookie").is_none());
+        faces.insert(answer.text());
+    }
+    assert_eq!(faces.len(), 1, "{faces:?}");
+}
+
+/// Both must do the work of one Argon2id; that of the slower is compared with half of the quicker.
+#[tokio::test]
+async fn an_unknown_account_takes_as_long_as_a_known_one() {
+    let app = TestApp::start().await;
+    let mut quickest = [Duration::MAX; 2];
+    for _ in 0..4 {
+        for (quickest, email) in quickest.iter_mut().zip(["admin@localhost", "nobody@example.com"]) {
+            let started = std::time::Instant::now();
+            browser(&app).post_json("/api/session", json!({"email": email, "password": "wrong"})).await;
+            *quickest = (*quickest).min(started.elapsed());
+        }
+    }
+    let [known, unknown] = quickest;
+    assert!(unknown > known / 2 && known > unknown / 2, "known {known:?}, unknown {unknown:?}");
+}
+
+#[tokio::test]
+async fn guessing_is_stopped_with_a_true_wait_on_every_node_and_after_a_restart() {
+    let mut app = TestApp::start().await;
+    let guess = async |app: &TestApp, password: &str| {
+        browser(app).post_json("/api/session", json!({"email": "admin@localhost", "password": password})).await
+    };
+    for _ in 0..10 {
+        assert_eq!(refusal(&guess(&app, "wrong").await), "401 bad_credentials");
+    }
+    let password = text(&app.forebay.bootstrap()["password"]).to_owned();
+    for _ in 0..2 {
+        let stopped = guess(&app, &password).await;
+        assert_eq!(refusal(&stopped), "429 too_many_attempts");
+        let wait: u64 = stopped.header("retry-after").unwrap().parse().unwrap();
+        assert!((1..=900).contains(&wait), "{wait}");
+        app.forebay.restart().await.unwrap();
+    }
+    let another = browser(&app).post_json("/api/session", json!({"email": "a@b", "password": "wrong"})).await;
+    assert_eq!(refusal(&another), "401 bad_credentials", "other accounts are not held up");
+}
+
+#[tokio::test]
+async fn what_changes_something_needs_the_token_of_this_very_session() {
+    let app = TestApp::start().await;
+    let one = Person::operator(&app).await;
+    let other = Person::operator(&app).await;
+    let body = json!({"name": "Labs"});
+    let with = |token: &str| one.reader().header("x-csrf-token", token);
+    for (client, told) in [
+        (one.reader(), "absent"),
+        (with(""), "empty"),
+        (with(&other.csrf), "of another session"),
+        (with(&one.csrf[1..]), "cut"),
+        (with(&format!("{}, {}", one.csrf, one.csrf)), "twice"),
+    ] {
+        assert_eq!(refusal(&client.post_json("/api/workspaces", body.clone()).await), "403 csrf_failed", "{told}");
+        assert_eq!(refusal(&client.delete("/api/session").await), "403 csrf_failed", "{told}");
+    }
+    assert_eq!(one.post("/api/workspaces", body.clone()).await.status, 201);
+    assert_eq!(one.post("/api/workspaces", body.clone()).await.status, 201, "the token is good as long as the session");
+    one.delete("/api/session").await;
+    assert_eq!(refusal(&one.post("/api/workspaces", body).await), "401 not_signed_in", "and no longer");
+}
+
+#[tokio::test]
+async fn sessions_are_listed_and_ended_one_by_one() {
+    let app = TestApp::start().await;
+    let here = Person::operator(&app).await;
+    let there = Person::operator(&app).await;
+    let bob = Person::new(&app, "bob", "member").await;
+    let list = here.read("/api/sessions").await;
+    let current: Vec<bool> = list["data"].as_array().unwrap().iter().map(|one| one["current"] == true).collect();
+    assert_eq!(current, [false, true], "newest first: {list}");
+    assert_eq!(list["data"][0]["address"], "127.0.0.1");
+    let path = format!("/api/sessions/{}", text(&list["data"][0]["id"]));
+    assert_eq!(refusal(&bob.delete(&path).await), "404 not_found", "others' sessions do not exist");
+    assert_eq!(here.delete(&path).await.status, 204);
+    assert_eq!(there.get("/api/session").await.json(), json!({"user": null}));
+    assert_eq!(refusal(&here.delete(&path).await), "404 not_found");
+}
+
+#[tokio::test]
+async fn a_new_sign_in_takes_the_place_of_the_browsers_session() {
+    let app = TestApp::start().await;
+    let before = Person::operator(&app).await;
+    let credentials = json!({"email": "admin@localhost", "password": app.forebay.bootstrap()["password"]});
+    let answer = before.reader().post_json("/api/session", credentials).await;
+    let after = Person::of(&app, &answer);
+    assert_ne!((&before.cookie, &before.csrf), (&after.cookie, &after.csrf));
+    assert_eq!(before.get("/api/session").await.json(), json!({"user": null}));
+    assert_eq!(after.read("/api/sessions").await["data"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_session_ends_when_it_is_idle() {
+    let app = TestApp::setup().section("[sessions]\nidle_timeout = \"2s\"").start().await;
+    let person = Person::operator(&app).await;
+    wait_until("the session has ended", PATIENCE, async || {
+        tokio::time::sleep(Duration::from_millis(2_100)).await;
+        person.get("/api/session").await.json()["user"].is_null()
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_changed_password_ends_the_other_sessions() {
+    let app = TestApp::start().await;
+    let (here, there) = (Person::operator(&app).await, Person::operator(&app).await);
+    let old = app.forebay.bootstrap()["password"].clone();
+    let change = async |current: &serde_json::Value, new: &str| {
+        here.put("/api/session/password", json!({"currentPassword": current, "newPassword": new})).await
+    };
+    assert_eq!(refusal(&change(&json!("wrong"), "a new password").await), "422 invalid_value currentPassword");
+    assert_eq!(refusal(&change(&old, "short").await), "422 invalid_value newPassword");
+    assert_eq!(change(&old, "a new password").await.status, 204);
+    assert_eq!(there.get("/api/session").await.json(), json!({"user": null}));
+    assert_eq!(here.get("/api/session").await.json()["user"]["email"], "admin@localhost");
+    Person::sign_in(&app, "admin@localhost", "a new password").await;
+}
+
+#[tokio::test]
+async fn without_an_organization_everything_scoped_is_refused() {
+    let app = TestApp::start().await;
+    let person = Person::operator(&app).await;
+    let (organization, workspace) = (app.forebay.bootstrap()["organizationId"].clone(), app.workspace());
+    let nowhere = person.put("/api/session/context", json!({"organizationId": null, "workspaceId": null})).await;
+    assert_eq!((nowhere.status.as_u16(), &nowhere.json()["currentOrganizationId"]), (200, &json!(null)));
+    let organization = text(&organization);
+    for (method, path) in [
+        (Method::GET, "/api/workspaces".to_owned()),
+        (Method::POST, "/api/workspaces".to_owned()),
+        (Method::GET, format!("/api/workspaces/{workspace}")),
+        (Method::PATCH, format!("/api/workspaces/{workspace}")),
+        (Method::GET, format!("/api/workspaces/{workspace}/keys")),
+        (Method::POST, format!("/api/workspaces/{workspace}/keys")),
+        (Method::GET, format!("/api/organizations/{organization}/members")),
+        (Method::GET, format!("/api/organizations/{organization}/audit")),
+        (Method::POST, format!("/api/organizations/{organization}/invitations")),
+    ] {
+        let answer = person.client().send_json(method.clone(), &path, json!({})).await;
+        assert_eq!(refusal(&answer), "403 no_organization_context", "{method} {path}");
+    }
+    let back =
+        person.put("/api/session/context", json!({"organizationId": organization, "workspaceId": workspace.as_str()}));
+    assert_eq!(back.await.json()["currentWorkspaceId"], workspace.as_str());
+    for (context, told) in [
+        (json!({"organizationId": "org_00000000000000000000000000"}), "404 not_found"),
+        (json!({"organizationId": "nonsense"}), "404 not_found"),
+        (json!({"workspaceId": workspace.as_str()}), "422 invalid_value workspaceId"),
+        (json!({"organizationId": organization, "workspaceId": "ws_00000000000000000000000000"}), "404 not_found"),
+        (json!({"organizationId": 7}), "422 invalid_value organizationId"),
+    ] {
+        assert_eq!(refusal(&person.put("/api/session/context", context).await), told);
+    }
+    assert_eq!(person.read("/api/session").await["currentWorkspaceId"], workspace.as_str());
+}
+
+#[tokio::test]
+async fn cookies_are_secure_where_the_public_address_is() {
+    let app = TestApp::setup().server("public_url = \"https://ai.example.com\"").start().await;
+    let credentials = json!({"email": "admin@localhost", "password": app.forebay.bootstrap()["password"]});
+    let answer = browser(&app).post_json("/api/session", credentials).await;
+    assert!(answer.header("set-cookie").unwrap().ends_with("; Secure"));
+}
+
+#[tokio::test]
+async fn the_address_is_the_clients_where_a_trusted_proxy_says_so() {
+    let app = TestApp::setup().server("trusted_proxies = [\"127.0.0.0/8\"]").start().await;
+    let credentials = json!({"email": "admin@localhost", "password": app.forebay.bootstrap()["password"]});
+    let proxied = browser(&app).header("x-forwarded-for", "198.51.100.1, 203.0.113.9");
+    let person = Person::of(&app, &proxied.post_json("/api/session", credentials).await);
+    assert_eq!(person.read("/api/sessions").await["data"][0]["address"], "203.0.113.9");
+}

@@ -12,5 +12,6 @@ mod nodes;
 mod openai;
 mod operations;
 mod postgres;
+mod quickstart;
 mod usage;
 mod wire;

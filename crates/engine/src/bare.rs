@@ -1,7 +1,7 @@
 //! A bare loop over llama.cpp, without HTTP or scheduling: what the benchmark compares the engine with.
 
 use crate::decode::Capacity;
-use crate::model::Model;
+use crate::model::{Asked, Model};
 use crate::sampling::{Sampler, Sampling};
 use crate::{backend, weights};
 use anyhow::Context;
@@ -16,7 +16,7 @@ pub fn decode_speed(file: &Path, threads: usize, tokens: usize) -> anyhow::Resul
     static MODEL: OnceLock<Model> = OnceLock::new();
     if MODEL.get().is_none() {
         let file = weights::locate(file, Path::new("data/cache"))?;
-        let _ = MODEL.set(Model::load(backend::start()?, &file, None, false, |_| ())?);
+        let _ = MODEL.set(Model::load(backend::start()?, &file, Asked::default(), |_| ())?);
     }
     let model = MODEL.get().context("the model was just loaded")?;
     let capacity = Capacity { parallel: 8, queue: 0, cache_tokens: 16 << 10, threads };

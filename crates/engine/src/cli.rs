@@ -3,11 +3,11 @@
 use crate::http::{self, Identity};
 use crate::loading::{self, Plan, Stage};
 use crate::metrics::Metrics;
-use crate::weights;
+use crate::weights::{self, Source};
 use anyhow::Context;
 use clap::Parser;
 use std::fs;
-use std::io::IsTerminal as _;
+use std::io::{self, IsTerminal as _};
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -15,15 +15,17 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
-use tracing::info;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tracing::{info, warn};
 use tracing_subscriber::EnvFilter;
 
 /// Threads that speak HTTP: they wait most of the time, the computing ones need the cores.
 const HTTP_THREADS: usize = 2;
 /// How often a waiting thread looks again before it sleeps, in the words of GNU OpenMP; some microseconds.
 const SPIN_COUNT: (&str, &str) = ("GOMP_SPINCOUNT", "3000");
-/// How long a step that is being computed may take when the engine is to stop.
+/// How long a step that is being computed may take when nobody waits for it any more.
 const LAST_STEP: Duration = Duration::from_secs(3);
 /// What is logged unless `RUST_LOG` says otherwise; llama.cpp is talkative.
 const USUAL_LOG: &str = "info,llama-cpp-2=off,llama_cpp_2=off";
@@ -32,9 +34,10 @@ const USUAL_LOG: &str = "info,llama-cpp-2=off,llama_cpp_2=off";
 #[derive(Parser)]
 #[command(name = "forebay-engine", version)]
 struct Arguments {
-    /// A GGUF file, or a folder in the layout of Hugging Face with one, or with a BERT sentence model.
+    /// A GGUF file, or a folder in the layout of Hugging Face with one, or with a BERT sentence model; or either of them
+    /// on the hub: hf://owner/name/file.gguf, hf://owner/name.
     #[arg(long, value_name = "PATH")]
-    model: PathBuf,
+    model: Source,
     /// The name that calls use; default: the name of the file or folder.
     #[arg(long, value_name = "NAME")]
     model_name: Option<String>,
@@ -62,10 +65,16 @@ struct Arguments {
     /// Serve embeddings, also if the file does not say that it is for that.
     #[arg(long)]
     embeddings: bool,
+    /// A file with the chat template to use in place of the model's own.
+    #[arg(long, value_name = "FILE")]
+    chat_template: Option<PathBuf>,
+    /// How long running answers may take to end when the engine is to stop.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    drain_timeout: u16,
     /// Also stop when standard input ends: for a parent that may die without a word.
     #[arg(long)]
     stop_with_stdin: bool,
-    /// Where converted weights are kept.
+    /// Where fetched and converted weights are kept.
     #[arg(long, value_name = "FOLDER", default_value = "data/cache")]
     cache_dir: PathBuf,
 }
@@ -75,8 +84,8 @@ pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
     wait_politely();
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(USUAL_LOG));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
-    log.with_ansi(std::io::stderr().is_terminal()).init();
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_target(false);
+    log.with_ansi(io::stderr().is_terminal()).init();
     match run(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -102,8 +111,10 @@ fn wait_politely() {
 
 fn run(arguments: Arguments) -> anyhow::Result<()> {
     // What can be seen at once is told at once, before anything listens.
-    if !arguments.model.exists() {
-        return Err(weights::Problem::Missing { path: arguments.model }.into());
+    if let Source::Path(path) = &arguments.model
+        && !path.exists()
+    {
+        return Err(weights::Problem::Missing { path: path.clone() }.into());
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(HTTP_THREADS).enable_all().build()?;
     let result = runtime.block_on(serve(arguments));
@@ -120,8 +131,8 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
     let identity = Identity::new(model_name(&arguments));
     let server = http::Server::new(identity, Arc::clone(&stage), Arc::clone(&metrics));
     announce(address, arguments.listen_file.as_deref())?;
-    let stop_with_stdin = arguments.stop_with_stdin;
-    let plan = plan(arguments);
+    let (stop_with_stdin, drain) = (arguments.stop_with_stdin, Duration::from_secs(arguments.drain_timeout.into()));
+    let plan = plan(arguments)?;
     let stage_there = Arc::clone(&stage);
     let loading = tokio::task::spawn_blocking(move || loading::load(&plan, &stage_there, &metrics));
     let loaded = async {
@@ -129,16 +140,27 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
         // Loaded: from now on only a signal ends it.
         std::future::pending().await
     };
-    let result = tokio::select! {
-        () = server.accept(listener) => Ok(()),
-        failed = loaded => failed,
-        stopped = stop_signal(stop_with_stdin) => stopped,
-    };
+    let (stop, stopping) = watch::channel(false);
+    let mut serving = Box::pin(server.run(listener, stopping));
+    let mut signals = Signals::listen(stop_with_stdin)?;
+    tokio::select! {
+        () = &mut serving => {}
+        failed = loaded => return failed,
+        () = signals.next() => {}
+    }
+    info!("stopping: running answers may take {} s to end", drain.as_secs());
+    stop.send_replace(true);
+    tokio::select! {
+        () = &mut serving => {}
+        () = tokio::time::sleep(drain) => warn!("answers were cut: they took too long to end"),
+        () = signals.next() => warn!("told again to stop: running answers are cut"),
+    }
+    drop(serving);
     until_idle(&stage).await;
-    result
+    Ok(())
 }
 
-/// Lets the last step end: the connections are closed by now, so no other one follows.
+/// Lets the last step end: nobody waits for an answer by now, so no other one follows.
 async fn until_idle(stage: &Stage) {
     let deadline = Instant::now() + LAST_STEP;
     while !stage.idle() && Instant::now() < deadline {
@@ -146,9 +168,11 @@ async fn until_idle(stage: &Stage) {
     }
 }
 
-fn plan(arguments: Arguments) -> Plan {
+fn plan(arguments: Arguments) -> anyhow::Result<Plan> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    Plan {
+    let read = |file: PathBuf| fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()));
+    Ok(Plan {
+        chat_template: arguments.chat_template.map(read).transpose()?,
         weights: arguments.model,
         cache_dir: arguments.cache_dir,
         context: arguments.ctx,
@@ -157,12 +181,11 @@ fn plan(arguments: Arguments) -> Plan {
         queue: arguments.queue.into(),
         cache_tokens: arguments.kv_cache_tokens,
         threads: arguments.threads.unwrap_or(cores).max(1),
-    }
+    })
 }
 
 fn model_name(arguments: &Arguments) -> String {
-    let own = || arguments.model.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    arguments.model_name.clone().unwrap_or_else(own)
+    arguments.model_name.clone().unwrap_or_else(|| arguments.model.short_name())
 }
 
 /// Tells where it listens: on standard output, and in a file that appears whole.
@@ -174,19 +197,36 @@ fn announce(address: SocketAddr, file: Option<&Path>) -> anyhow::Result<()> {
     written.with_context(|| format!("cannot write {}", file.display()))
 }
 
-async fn stop_signal(stop_with_stdin: bool) -> anyhow::Result<()> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = end_of_stdin(), if stop_with_stdin => {}
-        interrupted = tokio::signal::ctrl_c() => interrupted?,
+/// What tells the engine to stop.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    /// Ends with standard input; `None` when that means nothing, or has been told.
+    stdin: Option<JoinHandle<io::Result<u64>>>,
+}
+
+impl Signals {
+    fn listen(stop_with_stdin: bool) -> anyhow::Result<Self> {
+        let stdin = stop_with_stdin.then(|| tokio::task::spawn_blocking(end_of_stdin));
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())?, stdin })
     }
-    info!("stopping");
-    Ok(())
+
+    async fn next(&mut self) {
+        let stdin = async {
+            match &mut self.stdin {
+                Some(end) => drop(end.await),
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+            () = stdin => self.stdin = None,
+        }
+    }
 }
 
 /// Returns when whoever holds the other end has closed it, or has died.
-async fn end_of_stdin() {
-    let read = tokio::task::spawn_blocking(|| std::io::copy(&mut std::io::stdin(), &mut std::io::sink()));
-    let _ = read.await;
+fn end_of_stdin() -> io::Result<u64> {
+    io::copy(&mut io::stdin(), &mut io::sink())
 }

@@ -1,6 +1,7 @@
-//! Answers that must be JSON, or JSON of a schema: llguidance forbids every token that would break it.
+//! Answers that must be JSON, JSON of a schema, or a call: llguidance forbids every token that would break it.
 
 use crate::refusal::Refusal;
+use crate::tools::{Function, Syntax};
 use anyhow::Context;
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::sampling::LlamaSampler;
@@ -37,15 +38,17 @@ impl Constraints {
             return Err(Refusal::invalid(param, "must be a JSON schema, an object"));
         }
         let mut schema = schema.clone();
-        // Small models like to write blanks for ever; the usual ones are all they get.
-        let options = JsonCompileOptions {
-            item_separator: ", ".to_owned(),
-            key_separator: ": ".to_owned(),
-            whitespace_flexible: false,
-            ..JsonCompileOptions::default()
-        };
-        options.apply_to(&mut schema);
-        let parser = self.factory.create_parser(TopLevelGrammar::from_json_schema(schema));
+        usual_blanks().apply_to(&mut schema);
+        self.compile(TopLevelGrammar::from_json_schema(schema), param)
+    }
+
+    /// The JSON of a call of one of these functions.
+    pub(crate) fn call(&self, syntax: Syntax, functions: &[Function]) -> Result<Constraint, Refusal> {
+        self.compile(TopLevelGrammar::from_lark(syntax.grammar(functions, &usual_blanks())), "tools")
+    }
+
+    fn compile(&self, grammar: TopLevelGrammar, param: &str) -> Result<Constraint, Refusal> {
+        let parser = self.factory.create_parser(grammar);
         let parser = parser.map_err(|error| Refusal::unsupported(param, first_line(&error.to_string())))?;
         let matcher = Matcher::new(Ok(parser));
         match matcher.get_error() {
@@ -59,6 +62,16 @@ impl Constraint {
     /// A sampler with a state of its own.
     pub(crate) fn sampler(&self) -> LlamaSampler {
         self.matcher.deep_clone().into()
+    }
+}
+
+/// Small models like to write blanks for ever; the usual ones are all they get.
+fn usual_blanks() -> JsonCompileOptions {
+    JsonCompileOptions {
+        item_separator: ", ".to_owned(),
+        key_separator: ": ".to_owned(),
+        whitespace_flexible: false,
+        ..JsonCompileOptions::default()
     }
 }
 

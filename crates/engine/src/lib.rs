@@ -19,4 +19,5 @@ mod model;
 mod refusal;
 mod sampling;
 mod template;
+mod tools;
 mod weights;

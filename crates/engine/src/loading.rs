@@ -4,11 +4,11 @@ use crate::backend;
 use crate::decode::{Capacity, Decoder};
 use crate::embed::Embedder;
 use crate::metrics::Metrics;
-use crate::model::{Model, Purpose};
+use crate::model::{Asked, Model, Purpose};
 use crate::refusal::Refusal;
-use crate::weights;
+use crate::weights::{self, Source};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use tracing::info;
@@ -18,8 +18,10 @@ const USUAL_CACHE_TOKENS: usize = 16 << 10;
 
 /// What to load, and how much of the machine to take.
 pub(crate) struct Plan {
-    pub weights: PathBuf,
+    pub weights: Source,
     pub cache_dir: PathBuf,
+    /// A chat template in place of the one in the file.
+    pub chat_template: Option<String>,
     pub context: Option<usize>,
     pub for_embeddings: bool,
     pub parallel: usize,
@@ -44,6 +46,7 @@ pub(crate) enum Work {
 #[derive(Default)]
 pub(crate) struct Stage {
     serving: OnceLock<Serving>,
+    fetched: AtomicBool,
     percent: AtomicU32,
 }
 
@@ -51,9 +54,14 @@ impl Stage {
     /// The model, or why there is none yet.
     pub(crate) fn serving(&self) -> Result<&Serving, Refusal> {
         self.serving.get().ok_or_else(|| {
-            let reason = format!("loading the weights, {} %", self.percent.load(Relaxed));
+            let doing = if self.fetched.load(Relaxed) { "loading" } else { "fetching" };
+            let reason = format!("{doing} the weights, {} %", self.percent.load(Relaxed));
             Refusal::Loading { reason }
         })
+    }
+
+    fn set_progress(&self, part: f32) {
+        self.percent.store((part * 100.0) as u32, Relaxed);
     }
 
     /// Whether nothing is being computed.
@@ -68,10 +76,14 @@ impl Stage {
 /// Loads what the plan says and sets the stage; takes seconds, or minutes for large models.
 pub(crate) fn load(plan: &Plan, stage: &Arc<Stage>, metrics: &Arc<Metrics>) -> anyhow::Result<()> {
     let started = Instant::now();
-    let file = weights::locate(&plan.weights, &plan.cache_dir)?;
+    let weights = weights::bring(&plan.weights, &plan.cache_dir, &|part| stage.set_progress(part))?;
+    stage.fetched.store(true, Relaxed);
+    stage.set_progress(0.0);
+    let file = weights::locate(&weights, &plan.cache_dir)?;
     let watched = Arc::clone(stage);
-    let progress = move |part: f32| watched.percent.store((part * 100.0) as u32, Relaxed);
-    let mut model = Model::load(backend::start()?, &file, plan.context, plan.for_embeddings, progress)?;
+    let asked =
+        Asked { context: plan.context, for_embeddings: plan.for_embeddings, chat_template: plan.chat_template.clone() };
+    let mut model = Model::load(backend::start()?, &file, asked, move |part| watched.set_progress(part))?;
     let serving = match model.purpose {
         Purpose::Chat => {
             let cache_tokens = plan.cache_tokens.unwrap_or(USUAL_CACHE_TOKENS.max(model.context_length));

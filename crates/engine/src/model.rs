@@ -25,6 +25,14 @@ pub(crate) enum Purpose {
     Embeddings,
 }
 
+/// What the operator wants in place of what the file says.
+#[derive(Debug, Default)]
+pub(crate) struct Asked {
+    pub context: Option<usize>,
+    pub for_embeddings: bool,
+    pub chat_template: Option<String>,
+}
+
 /// A model in memory.
 pub(crate) struct Model {
     backend: LlamaBackend,
@@ -41,8 +49,7 @@ impl Model {
     pub(crate) fn load(
         backend: LlamaBackend,
         file: &Path,
-        asked_context: Option<usize>,
-        for_embeddings: bool,
+        asked: Asked,
         mut progress: impl FnMut(f32) + 'static,
     ) -> anyhow::Result<Self> {
         let parameters =
@@ -51,13 +58,13 @@ impl Model {
                 true
             });
         let llama = LlamaModel::load_from_file(&backend, file, &parameters).map_err(|_| unreadable(file))?;
-        let pooled = for_embeddings || number(&llama, "pooling_type").is_some_and(|pooling| pooling > 0);
+        let pooled = asked.for_embeddings || number(&llama, "pooling_type").is_some_and(|pooling| pooling > 0);
         let purpose = if pooled { Purpose::Embeddings } else { Purpose::Chat };
         let trained = llama.n_ctx_train() as usize;
         let own_limit = llama.meta_val_str(MAX_INPUT_KEY).ok().and_then(|text| text.parse().ok()).unwrap_or(trained);
-        let context_length = asked_context.unwrap_or(usize::MAX).min(own_limit).min(trained);
-        let template =
-            template(&llama).with_context(|| format!("the chat template in {} is broken", file.display()))?;
+        let context_length = asked.context.unwrap_or(usize::MAX).min(own_limit).min(trained);
+        let template = template(&llama, asked.chat_template);
+        let template = template.with_context(|| format!("the chat template for {} is broken", file.display()))?;
         Ok(Self { backend, llama, purpose, context_length, template, constraints: OnceLock::new() })
     }
 
@@ -147,8 +154,9 @@ fn number(llama: &LlamaModel, name: &str) -> Option<u64> {
     llama.meta_val_str(&format!("{architecture}.{name}")).ok()?.parse().ok()
 }
 
-fn template(llama: &LlamaModel) -> anyhow::Result<ChatTemplate> {
-    let source = llama.chat_template(None).ok().and_then(|template| template.to_string().ok());
+fn template(llama: &LlamaModel, asked: Option<String>) -> anyhow::Result<ChatTemplate> {
+    let own = || llama.chat_template(None).ok().and_then(|template| template.to_string().ok());
+    let source = asked.or_else(own);
     let vocabulary = llama.vocab();
     let text = |token: LlamaToken| {
         let bytes = if token.0 < 0 { Vec::new() } else { vocabulary.token_to_piece(token, true, None) };

@@ -22,6 +22,8 @@ pub(crate) struct Sampling {
     pub seed: Option<i64>,
     /// The model may not end by itself.
     pub ignore_eos: bool,
+    /// The model may not end before it has written this many tokens.
+    pub min_tokens: usize,
 }
 
 impl Default for Sampling {
@@ -37,12 +39,21 @@ impl Default for Sampling {
             logit_bias: Vec::new(),
             seed: None,
             ignore_eos: false,
+            min_tokens: 0,
         }
     }
 }
 
 /// Chooses the tokens of one answer, and remembers what it chose.
-pub(crate) enum Sampler {
+pub(crate) struct Sampler {
+    way: Way,
+    /// Tokens that must still come before the model may end.
+    before_end: usize,
+    /// The tokens that end an answer; known only where they are forbidden for a while.
+    ends: Vec<LlamaToken>,
+}
+
+enum Way {
     /// The likeliest token, without a copy of the vocabulary.
     Likeliest,
     Chain(LlamaSampler),
@@ -67,8 +78,10 @@ impl Sampler {
             chain.push(constraint.sampler());
         }
         chain.extend(penalties(asked, model, prompt));
-        if greedy && chain.is_empty() {
-            return Self::Likeliest;
+        let before_end = asked.min_tokens;
+        let ends = if before_end > 0 { ends(model) } else { Vec::new() };
+        if greedy && chain.is_empty() && before_end == 0 {
+            return Self { way: Way::Likeliest, before_end, ends };
         }
         if greedy {
             chain.push(LlamaSampler::greedy());
@@ -76,23 +89,51 @@ impl Sampler {
             chain.extend(narrowing(asked));
             chain.push(LlamaSampler::dist(seed_of(asked.seed, index)));
         }
-        Self::Chain(LlamaSampler::chain_simple(chain))
+        Self { way: Way::Chain(LlamaSampler::chain_simple(chain)), before_end, ends }
     }
 
     /// The next token, from the logits at `row` of the last batch.
     pub(crate) fn choose(&mut self, context: &LlamaContext<'_>, row: i32) -> LlamaToken {
-        match self {
-            Self::Likeliest => likeliest(context.get_logits_ith(row)),
-            Self::Chain(chain) => chain.sample(context, row),
+        match &mut self.way {
+            Way::Likeliest => likeliest(context.get_logits_ith(row)),
+            Way::Chain(chain) if self.before_end == 0 => chain.sample(context, row),
+            Way::Chain(chain) => {
+                self.before_end -= 1;
+                sample_without(&self.ends, chain, context, row)
+            }
         }
     }
 }
 
+/// What the chain chooses when these tokens cannot be had.
+fn sample_without(
+    forbidden: &[LlamaToken],
+    chain: &mut LlamaSampler,
+    context: &LlamaContext<'_>,
+    row: i32,
+) -> LlamaToken {
+    let mut candidates = context.token_data_array_ith(row);
+    for candidate in &mut candidates.data {
+        if forbidden.contains(&candidate.id()) {
+            candidate.set_logit(f32::NEG_INFINITY);
+        }
+    }
+    candidates.apply_sampler(chain);
+    let token = candidates.selected_token().unwrap_or_else(|| likeliest(context.get_logits_ith(row)));
+    chain.accept(token);
+    token
+}
+
+/// The tokens with which the model ends an answer.
+fn ends(model: &LlamaModel) -> Vec<LlamaToken> {
+    let vocabulary = model.vocab();
+    vocabulary.tokens().filter(|token| vocabulary.is_eog(*token)).collect()
+}
+
 fn biases(asked: &Sampling, model: &LlamaModel) -> Vec<LlamaLogitBias> {
     let asked_for = asked.logit_bias.iter().map(|(token, bias)| LlamaLogitBias::new(LlamaToken(*token), *bias));
-    let vocabulary = model.vocab();
-    let ends = vocabulary.tokens().filter(|token| asked.ignore_eos && vocabulary.is_eog(*token));
-    asked_for.chain(ends.map(|token| LlamaLogitBias::new(token, f32::NEG_INFINITY))).collect()
+    let ends = if asked.ignore_eos { ends(model) } else { Vec::new() };
+    asked_for.chain(ends.into_iter().map(|token| LlamaLogitBias::new(token, f32::NEG_INFINITY))).collect()
 }
 
 fn penalties(asked: &Sampling, model: &LlamaModel, prompt: &[LlamaToken]) -> Vec<LlamaSampler> {

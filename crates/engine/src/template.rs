@@ -4,6 +4,7 @@
 //! strings and lists are there, and `raise_exception` refuses a conversation.
 
 use crate::refusal::Refusal;
+use crate::tools::Syntax;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{Environment, Error, ErrorKind, Value};
@@ -21,6 +22,7 @@ pub(crate) struct ChatTemplate {
     bos: String,
     eos: String,
     knows_tools: bool,
+    syntax: Syntax,
 }
 
 impl ChatTemplate {
@@ -32,14 +34,21 @@ impl ChatTemplate {
         environment.add_function("raise_exception", |message: String| -> Result<Value, Error> {
             Err(Error::new(ErrorKind::InvalidOperation, message))
         });
-        environment.add_template_owned(NAME, source.unwrap_or_else(|| CHATML.to_owned()))?;
+        let source = source.unwrap_or_else(|| CHATML.to_owned());
+        let syntax = Syntax::of_template(&source);
+        environment.add_template_owned(NAME, source)?;
         let knows_tools = environment.get_template(NAME)?.undeclared_variables(false).contains("tools");
-        Ok(Self { environment, bos, eos, knows_tools })
+        Ok(Self { environment, bos, eos, knows_tools, syntax })
     }
 
     /// Whether tool definitions reach the model.
     pub(crate) fn knows_tools(&self) -> bool {
         self.knows_tools
+    }
+
+    /// How the model writes that it calls a tool.
+    pub(crate) fn syntax(&self) -> Syntax {
+        self.syntax
     }
 
     /// The prompt for a conversation, up to where the assistant speaks.

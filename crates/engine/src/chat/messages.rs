@@ -31,7 +31,26 @@ fn plain_message(message: &Value, path: &str) -> Result<Value, Refusal> {
     plain.retain(|_, value| !value.is_null());
     plain.insert("role".to_owned(), role.into());
     plain.insert("content".to_owned(), content.into());
+    if let Some(calls) = members.list("tool_calls")? {
+        let path = members.path("tool_calls");
+        let calls = calls.iter().enumerate().map(|(index, call)| plain_call(call, &format!("{path}[{index}]")));
+        plain.insert("tool_calls".to_owned(), calls.collect::<Result<_, _>>()?);
+    }
     Ok(Value::Object(plain))
+}
+
+/// An earlier call of a tool: clients send its arguments as text with JSON in it, templates want the JSON.
+fn plain_call(call: &Value, path: &str) -> Result<Value, Refusal> {
+    let mut call = call.clone();
+    let Some(arguments) = call.pointer_mut("/function/arguments") else {
+        return Err(Refusal::Missing { param: format!("{path}.function.arguments") });
+    };
+    if let Some(text) = arguments.as_str() {
+        let read = if text.is_empty() { Ok(Map::new()) } else { serde_json::from_str(text) };
+        let problem = "must be a string with a JSON object in it";
+        *arguments = Value::Object(read.map_err(|_| Refusal::invalid(format!("{path}.function.arguments"), problem))?);
+    }
+    Ok(call)
 }
 
 /// The text of a content: a string, or the text parts one after another.
@@ -72,6 +91,21 @@ mod tests {
         let messages = [json!({"role": "developer", "content": parts, "name": null}), json!({"role": "assistant"})];
         let expected = [json!({"role": "system", "content": "ab"}), json!({"role": "assistant", "content": ""})];
         assert_eq!(plain(&messages).unwrap(), expected);
+    }
+
+    #[test]
+    fn templates_get_the_arguments_of_earlier_calls_as_json() {
+        let call = |arguments: serde_json::Value| {
+            let call = json!({"id": "1", "type": "function", "function": {"name": "f", "arguments": arguments}});
+            [json!({"role": "assistant", "content": null, "tool_calls": [call]})]
+        };
+        let plain_arguments =
+            |arguments| plain(&call(arguments)).map(|plain| plain[0]["tool_calls"][0]["function"]["arguments"].clone());
+        assert_eq!(plain_arguments(json!("{\"a\": 1}")), Ok(json!({"a": 1})));
+        assert_eq!(plain_arguments(json!("")), Ok(json!({})));
+        assert_eq!(plain_arguments(json!({"a": 1})), Ok(json!({"a": 1})));
+        let refusal = plain_arguments(json!("not json")).unwrap_err();
+        assert_eq!(refusal.param(), "messages[0].tool_calls[0].function.arguments");
     }
 
     #[test]

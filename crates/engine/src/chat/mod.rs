@@ -5,10 +5,12 @@ mod request;
 
 pub(crate) use request::{ChatRequest, Format, StreamOptions, object};
 
+use crate::constraint::Constraints;
 use crate::decode::Order;
 use crate::model::Model;
 use crate::refusal::Refusal;
 use crate::sampling::Sampler;
+use crate::tools::{Choice, Reader, Syntax};
 use llama_cpp_2::token::LlamaToken;
 
 /// One order for each choice; refused here when it cannot fit, before anything is computed.
@@ -16,28 +18,59 @@ pub(crate) fn orders(request: &ChatRequest, model: &Model) -> Result<Vec<Order>,
     if !request.tools.is_empty() && !model.template.knows_tools() {
         return Err(Refusal::unsupported("tools", "the chat template of this model has no place for them"));
     }
-    let prompt = model.template.render(&request.messages, &request.tools, &request.template_extras)?;
+    let syntax = model.template.syntax();
+    let mut prompt = model.template.render(&request.messages, &request.tools.definitions, &request.template_extras)?;
+    if request.tools.choice == Choice::Forced {
+        prompt.push_str(syntax.opening());
+    }
     let prompt = model.tokenize_prompt(&prompt);
     let max_new = room_for_answer(prompt.len(), request.max_tokens, model.context_length)?;
     let constraint = match &request.format {
+        Format::Text if request.tools.choice == Choice::Forced => {
+            Some(constraints(model, "tool_choice")?.call(syntax, &request.tools.functions)?)
+        }
         Format::Text => None,
-        Format::JsonObject => Some(constraints(model)?.object()?),
-        Format::JsonSchema(schema) => Some(constraints(model)?.schema(schema, "response_format.json_schema.schema")?),
+        Format::JsonObject => Some(constraints(model, "response_format")?.object()?),
+        Format::JsonSchema(schema) => {
+            let constraints = constraints(model, "response_format")?;
+            Some(constraints.schema(schema, "response_format.json_schema.schema")?)
+        }
     };
     check_biases(request, model)?;
     let order = |prompt: Vec<LlamaToken>, index| Order {
         sampler: Sampler::new(&request.sampling, model.llama(), &prompt, constraint.as_ref(), index),
         prompt,
         max_new,
-        stops: request.stops.clone(),
+        stops: stops(request, syntax),
         logprobs: request.logprobs,
     };
     Ok((0..request.choices).map(|index| order(prompt.clone(), index)).collect())
 }
 
-fn constraints(model: &Model) -> Result<&crate::constraint::Constraints, Refusal> {
+/// What reads calls of tools out of an answer; `None` where none were offered.
+pub(crate) fn reader(request: &ChatRequest, model: &Model) -> Option<Reader> {
+    let tools = &request.tools;
+    let most = if tools.parallel { usize::MAX } else { 1 };
+    match tools.choice {
+        Choice::Free if tools.is_empty() => None,
+        Choice::Free => Some(Reader::new(model.template.syntax(), &tools.functions, most)),
+        // What comes before the JSON is in the prompt.
+        Choice::Forced => Some(Reader::new(Syntax::Bare, &tools.functions, 1)),
+    }
+}
+
+/// What ends the answer: what the caller said, and the first call where one is enough.
+fn stops(request: &ChatRequest, syntax: Syntax) -> Vec<String> {
+    let mut stops = request.stops.clone();
+    if !request.tools.is_empty() && !request.tools.parallel {
+        stops.extend(syntax.closing().map(str::to_owned));
+    }
+    stops
+}
+
+fn constraints<'model>(model: &'model Model, param: &str) -> Result<&'model Constraints, Refusal> {
     let reason = "the vocabulary of this model does not allow constrained answers";
-    model.constraints().ok_or_else(|| Refusal::unsupported("response_format", reason))
+    model.constraints().ok_or_else(|| Refusal::unsupported(param, reason))
 }
 
 /// How many tokens the answer may have; a limit that does not fit beside the prompt is refused, not cut.

@@ -4,15 +4,15 @@ use super::messages;
 use crate::members::Members;
 use crate::refusal::Refusal;
 use crate::sampling::Sampling;
+use crate::tools::{Choice, Tools};
 use serde_json::{Map, Value};
 
 /// Members that would change the answer in a way that this engine does not know.
-const NOT_HERE: [(&str, &str); 9] = [
+const NOT_HERE: [(&str, &str); 8] = [
     ("functions", "use `tools`"),
     ("function_call", "use `tool_choice`"),
     ("audio", "answers are text"),
     ("web_search_options", "there is no search"),
-    ("min_tokens", "answers end where the model ends them"),
     ("structured_outputs", "use `response_format`"),
     ("guided_json", "use `response_format`"),
     ("guided_regex", "use `response_format`"),
@@ -27,7 +27,7 @@ const MOST_TOP_LOGPROBS: i64 = 20;
 pub(crate) struct ChatRequest {
     pub model: String,
     pub messages: Vec<Value>,
-    pub tools: Vec<Value>,
+    pub tools: Tools,
     pub template_extras: Map<String, Value>,
     pub sampling: Sampling,
     pub stops: Vec<String>,
@@ -67,10 +67,10 @@ impl ChatRequest {
         let model = members.text("model")?.ok_or_else(|| Refusal::Missing { param: "model".to_owned() })?;
         members.required("messages")?;
         let messages = messages::plain(members.list("messages")?.unwrap_or_default())?;
-        Ok(Self {
+        let request = Self {
             model: model.to_owned(),
             messages,
-            tools: tools(members)?,
+            tools: Tools::read(members)?,
             template_extras: members.object("chat_template_kwargs")?.cloned().unwrap_or_default(),
             sampling: sampling(members)?,
             stops: stops(members)?,
@@ -79,7 +79,30 @@ impl ChatRequest {
             logprobs: logprobs(members)?,
             format: format(members)?,
             stream: stream(members)?,
-        })
+        };
+        request.check_together()?;
+        Ok(request)
+    }
+
+    /// Members that are well by themselves and contradict each other.
+    fn check_together(&self) -> Result<(), Refusal> {
+        let min_tokens = self.sampling.min_tokens;
+        if self.max_tokens.is_some_and(|most| min_tokens > most) {
+            return Err(Refusal::invalid("min_tokens", "must not be more than the answer may have"));
+        }
+        let forced = self.tools.choice == Choice::Forced;
+        if forced && self.format != Format::Text {
+            let reason = "an answer that must call a tool has no format of its own";
+            return Err(Refusal::unsupported("response_format", reason));
+        }
+        // Such an answer ends when its JSON does.
+        let constrained = forced || self.format != Format::Text;
+        let reason = "the end of an answer with a schema or a tool that must be called is where its JSON ends";
+        match (min_tokens > 0, self.sampling.ignore_eos) {
+            (true, _) if constrained => Err(Refusal::unsupported("min_tokens", reason)),
+            (_, true) if constrained => Err(Refusal::unsupported("ignore_eos", reason)),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -112,6 +135,7 @@ fn sampling(members: Members<'_>) -> Result<Sampling, Refusal> {
         logit_bias: logit_bias(members)?,
         seed: members.integer("seed", i64::MIN..=i64::MAX)?,
         ignore_eos: members.flag("ignore_eos")?,
+        min_tokens: members.integer("min_tokens", 0..=i64::MAX)?.map_or(0, |least| usize::try_from(least).unwrap_or(0)),
     })
 }
 
@@ -148,18 +172,6 @@ fn logprobs(members: Members<'_>) -> Result<Option<usize>, Refusal> {
         (false, Some(_)) => Err(members.invalid("top_logprobs", "needs `logprobs` to be true")),
         (false, None) => Ok(None),
         (true, top) => Ok(Some(usize::try_from(top.unwrap_or(0)).unwrap_or(0))),
-    }
-}
-
-fn tools(members: Members<'_>) -> Result<Vec<Value>, Refusal> {
-    let tools = members.list("tools")?.unwrap_or_default();
-    if let Some(index) = tools.iter().position(|tool| tool.get("type").and_then(Value::as_str) != Some("function")) {
-        return Err(Refusal::unsupported(format!("tools[{index}]"), "only tools of the type `function` are"));
-    }
-    match members.get("tool_choice").map(|choice| choice.as_str().unwrap_or("named")) {
-        None | Some("auto") => Ok(tools.to_vec()),
-        Some("none") => Ok(Vec::new()),
-        Some(_) => Err(Refusal::unsupported("tool_choice", "the model decides by itself; use `auto` or `none`")),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The JSON of answers and of the chunks of a stream.
 
 use super::unix_seconds;
-use crate::decode::{Chances, Finish, Logprob};
+use crate::decode::{Chances, Logprob};
 use crate::model::Model;
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -53,15 +53,8 @@ pub(super) fn event(value: &Value) -> Bytes {
 }
 
 /// The choice of a chunk.
-pub(super) fn delta(index: usize, delta: &Value, logprobs: &Value, finish: Option<Finish>) -> Value {
-    json!([{"index": index, "delta": delta, "logprobs": logprobs, "finish_reason": finish.map(finish_reason)}])
-}
-
-pub(super) fn finish_reason(finish: Finish) -> &'static str {
-    match finish {
-        Finish::Stop => "stop",
-        Finish::Length => "length",
-    }
+pub(super) fn delta(index: usize, delta: &Value, logprobs: &Value, finish: Option<&str>) -> Value {
+    json!([{"index": index, "delta": delta, "logprobs": logprobs, "finish_reason": finish}])
 }
 
 /// Probabilities of tokens, or null when none were asked for.

@@ -7,6 +7,7 @@ mod embeddings;
 mod error;
 mod models;
 mod routes;
+mod speech;
 mod stream;
 mod usage;
 
@@ -19,6 +20,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 /// How long the next request may take to arrive; longer than any client keeps an idle connection.
@@ -60,24 +62,28 @@ impl Server {
         Self { shared: Arc::new(Shared { identity, stage, metrics }) }
     }
 
-    /// Serves connections as long as it is polled; dropping it closes them all.
-    pub(crate) async fn accept(self, listener: TcpListener) {
-        let mut connections = JoinSet::new();
+    /// Serves connections until it is to stop, then lets the calls that are running end; dropping it closes them all.
+    pub(crate) async fn run(self, listener: TcpListener, mut stopping: watch::Receiver<bool>) {
+        let (mut connections, for_connections) = (JoinSet::new(), stopping.clone());
         loop {
             tokio::select! {
                 accepted = listener.accept() => match accepted {
                     Ok((stream, _)) => {
-                        connections.spawn(serve_connection(stream, Arc::clone(&self.shared)));
+                        let (shared, stopping) = (Arc::clone(&self.shared), for_connections.clone());
+                        connections.spawn(serve_connection(stream, shared, stopping));
                     }
                     Err(_) => tokio::time::sleep(ACCEPT_AGAIN).await,
                 },
                 Some(_) = connections.join_next() => {}
+                _ = stopping.wait_for(|stop| *stop) => break,
             }
         }
+        drop(listener);
+        while connections.join_next().await.is_some() {}
     }
 }
 
-async fn serve_connection(stream: TcpStream, shared: Arc<Shared>) {
+async fn serve_connection(stream: TcpStream, shared: Arc<Shared>, mut stopping: watch::Receiver<bool>) {
     // One write per event, and each goes out at once.
     if stream.set_nodelay(true).is_err() {
         return;
@@ -88,6 +94,11 @@ async fn serve_connection(stream: TcpStream, shared: Arc<Shared>) {
     });
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(IDLE);
+    let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
     // A client that left ends its call by that; there is nobody to tell.
-    let _ = builder.serve_connection(TokioIo::new(stream), service).await;
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        _ = stopping.wait_for(|stop| *stop) => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
 }

@@ -2,11 +2,13 @@
 
 use super::chunks::{self, Head};
 use super::error::envelope;
+use super::speech::{self, Speech};
 use super::usage::Usage;
 use crate::chat::StreamOptions;
 use crate::decode::{Event, Finish, Logprob, Progress};
 use crate::model::Model;
 use crate::refusal::Refusal;
+use crate::tools::Said;
 use bytes::Bytes;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -22,9 +24,17 @@ pub(super) struct ChatStream {
     with_logprobs: bool,
     events: mpsc::Receiver<Event>,
     usage: Usage,
+    choices: Vec<Choice>,
     unfinished: usize,
     ready: VecDeque<Bytes>,
     ended: bool,
+}
+
+struct Choice {
+    speech: Speech,
+    calls: usize,
+    /// Probabilities of tokens of which nothing has been told yet.
+    logprobs: Vec<Logprob>,
 }
 
 impl ChatStream {
@@ -33,15 +43,17 @@ impl ChatStream {
         head: Head,
         model: Arc<Model>,
         options: StreamOptions,
-        (choices, with_logprobs): (usize, bool),
+        (speeches, with_logprobs): (Vec<Speech>, bool),
         first: Event,
         events: mpsc::Receiver<Event>,
     ) -> Self {
-        let usage = Usage::new(choices);
+        let (usage, unfinished) = (Usage::new(speeches.len()), speeches.len());
+        let choice = |speech| Choice { speech, calls: 0, logprobs: Vec::new() };
+        let choices = speeches.into_iter().map(choice).collect();
         let (ready, ended) = (VecDeque::new(), false);
-        let mut stream = Self { head, model, options, with_logprobs, events, usage, unfinished: choices, ready, ended };
-        for index in 0..choices {
-            stream.push(index, &json!({"role": "assistant", "content": ""}), &[], None);
+        let mut stream = Self { head, model, options, with_logprobs, events, usage, choices, unfinished, ready, ended };
+        for index in 0..unfinished {
+            stream.push(index, &json!({"role": "assistant", "content": ""}), None);
         }
         stream.take(first);
         stream
@@ -68,25 +80,55 @@ impl ChatStream {
         match event.progress {
             Progress::Piece { text, logprobs, tokens } => {
                 self.usage.note(index, tokens);
-                self.push(index, &json!({"content": text}), &logprobs, None);
+                self.tell(index, text, logprobs);
             }
             Progress::Finished { reason, text, logprobs, tokens } => {
                 self.usage.note(index, tokens);
-                if !text.is_empty() || !logprobs.is_empty() {
-                    self.push(index, &json!({"content": text}), &logprobs, None);
-                }
-                self.push(index, &json!({}), &[], Some(reason));
-                self.unfinished -= 1;
-                if self.unfinished == 0 {
-                    self.finish();
-                }
+                self.tell(index, text, logprobs);
+                self.end(index, reason);
             }
             Progress::Failed => self.break_off(),
         }
     }
 
-    fn push(&mut self, index: usize, delta: &Value, logprobs: &[Logprob], finish: Option<Finish>) {
-        let logprobs = chunks::logprobs(&self.model, self.with_logprobs && !logprobs.is_empty(), logprobs);
+    fn tell(&mut self, index: usize, text: String, logprobs: Vec<Logprob>) {
+        self.choices[index].logprobs.extend(logprobs);
+        let said = self.choices[index].speech.push(text);
+        self.pass_on(index, said);
+    }
+
+    fn pass_on(&mut self, index: usize, said: Vec<Said>) {
+        for said in said {
+            let delta = match said {
+                Said::Text(text) => json!({"content": text}),
+                Said::Call(call) => {
+                    let mut record = speech::call(&call);
+                    record["index"] = self.choices[index].calls.into();
+                    self.choices[index].calls += 1;
+                    json!({"tool_calls": [record]})
+                }
+            };
+            self.push(index, &delta, None);
+        }
+    }
+
+    fn end(&mut self, index: usize, reason: Finish) {
+        let said = self.choices[index].speech.finish();
+        self.pass_on(index, said);
+        if !self.choices[index].logprobs.is_empty() {
+            self.push(index, &json!({"content": ""}), None);
+        }
+        let reason = self.choices[index].speech.finish_reason(reason);
+        self.push(index, &json!({}), Some(reason));
+        self.unfinished -= 1;
+        if self.unfinished == 0 {
+            self.finish();
+        }
+    }
+
+    fn push(&mut self, index: usize, delta: &Value, finish: Option<&str>) {
+        let logprobs = std::mem::take(&mut self.choices[index].logprobs);
+        let logprobs = chunks::logprobs(&self.model, self.with_logprobs && !logprobs.is_empty(), &logprobs);
         let usage = match (self.options.include_usage, self.options.continuous_usage) {
             (false, _) => None,
             (true, false) => Some(Value::Null),

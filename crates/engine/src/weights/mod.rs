@@ -1,12 +1,18 @@
-//! From what the operator named to a GGUF file: a file as it is, or a folder in the layout of Hugging Face.
+//! From what the operator named to a GGUF file: a file as it is, a folder in the layout of Hugging Face, or either of
+//! them on the hub.
 //!
 //! Sentence models of the BERT family come as safetensors; they are written as GGUF once, into the cache folder.
 //! Every problem here is one line with the path and what to do.
 
 mod bert;
 mod gguf;
+mod hub;
 mod safetensors;
+mod source;
 
+pub(crate) use source::Source;
+
+use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -22,8 +28,21 @@ pub(crate) enum Problem {
     UnknownFolder { path: PathBuf, reason: String },
     #[error("{} is damaged or was not fetched whole ({reason}): fetch it again (`make models` for the starter models)", .path.display())]
     Damaged { path: PathBuf, reason: String },
+    #[error("{what} could not be fetched: {reason}")]
+    NotFetched { what: String, reason: String },
+    #[error("{} came damaged from the hub, its SHA-256 is another one: {reason}, and start again to fetch it anew", .path.display())]
+    DamagedInCache { path: PathBuf, reason: &'static str },
     #[error("cannot read or write {}: {cause}", .path.display())]
     Unreadable { path: PathBuf, cause: std::io::Error },
+}
+
+/// The file or folder that was named, here on this machine; what is on the hub is fetched into `cache_dir`, and
+/// `progress` is told the part that is done.
+pub(crate) fn bring(source: &Source, cache_dir: &Path, progress: &dyn Fn(f32)) -> Result<PathBuf, Problem> {
+    match source {
+        Source::Path(path) => Ok(path.clone()),
+        Source::Hub(reference) => hub::fetch(reference, cache_dir, progress),
+    }
 }
 
 /// The GGUF file to load; a folder with safetensors is converted into `cache_dir` if it has not been yet.
@@ -65,6 +84,20 @@ fn check_magic(file: &Path) -> Result<(), Problem> {
         other => format!("it begins with {:?}", String::from_utf8_lossy(&other[..other.len().min(4)])),
     };
     Err(Problem::NotGguf { path: file.to_owned(), found })
+}
+
+/// The SHA-256 of a file, in hexadecimal digits.
+fn sha256(file: &Path) -> Result<String, Problem> {
+    let unreadable = |cause| Problem::Unreadable { path: file.to_owned(), cause };
+    let (mut hash, mut piece) = (Sha256::new(), vec![0; 1 << 20]);
+    let mut input = File::open(file).map_err(unreadable)?;
+    loop {
+        match input.read(&mut piece).map_err(unreadable)? {
+            0 => break,
+            length => hash.update(&piece[..length]),
+        }
+    }
+    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 #[cfg(test)]

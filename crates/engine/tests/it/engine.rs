@@ -1,6 +1,7 @@
 //! Starts engines for tests, and says in one line what tests say often.
 
 use serde_json::{Value, json};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -17,6 +18,7 @@ const START: Duration = Duration::from_secs(120);
 pub(crate) struct Engine {
     pub(crate) child: Child,
     pub(crate) client: Client,
+    pub(crate) address: SocketAddr,
     pub(crate) folder: TempDir,
 }
 
@@ -42,8 +44,8 @@ impl Engine {
         let mut child = start(weights, &folder, arguments);
         let file = folder.path().join("listen");
         let address = child.wait_for("its address", START, |_| std::fs::read_to_string(&file).ok()).await.unwrap();
-        let address: std::net::SocketAddr = address.trim().parse().unwrap();
-        Self { child, client: Client::from(address), folder }
+        let address: SocketAddr = address.trim().parse().unwrap();
+        Self { child, client: Client::from(address), address, folder }
     }
 
     pub(crate) async fn until_ready(&self) {

@@ -52,7 +52,15 @@ async fn what_the_engine_does_not_do_is_refused_with_the_member() {
     let image = json!([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]}]);
     for (members, status, code, param) in [
         (json!({"tools": tool}), 422, "unsupported_parameter", "tools"),
-        (json!({"tool_choice": "required"}), 422, "unsupported_parameter", "tool_choice"),
+        (json!({"tool_choice": "required"}), 422, "invalid_value", "tool_choice"),
+        (json!({"min_tokens": 9, "max_tokens": 8}), 422, "invalid_value", "min_tokens"),
+        (
+            json!({"min_tokens": 2, "response_format": {"type": "json_object"}}),
+            422,
+            "unsupported_parameter",
+            "min_tokens",
+        ),
+        (json!({"guided_regex": "a"}), 422, "unsupported_parameter", "guided_regex"),
         (json!({"messages": image}), 422, "unsupported_parameter", "messages[0].content[0].type"),
         (json!({"temperature": 99}), 422, "invalid_value", "temperature"),
         (json!({"n": 11}), 422, "invalid_value", "n"),

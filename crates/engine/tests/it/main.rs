@@ -8,6 +8,8 @@ mod chat;
 mod constraints;
 mod embeddings;
 mod engine;
+mod hub;
 mod limits;
 mod starting;
 mod streams;
+mod tools;

@@ -1,8 +1,10 @@
 //! Starting and stopping: health while loading, one clear line when it cannot work, a clean end.
 
-use crate::engine::{Engine, chat_weights, models, start};
+use crate::engine::{Engine, chat_weights, greedy, models, start, with};
+use serde_json::json;
 use std::fs;
 use std::time::Duration;
+use testkit::http::Event;
 
 const END: Duration = Duration::from_secs(30);
 
@@ -51,10 +53,39 @@ async fn missing_and_damaged_weights_are_one_line_with_the_path() {
 }
 
 #[tokio::test]
-async fn a_signal_ends_it_with_success() {
+async fn a_signal_lets_running_answers_end_and_takes_no_others() {
     let mut engine = Engine::chat(&[]).await;
+    let call = with(greedy("Tell a story.", 60), json!({"stream": true, "ignore_eos": true}));
+    let mut stream = engine.client.open_stream("/v1/chat/completions", call).await;
+    stream.next_event().await.unwrap();
+    engine.child.signal("TERM").unwrap();
+    engine
+        .child
+        .wait_for("that it stops", END, |child| child.stderr().contains("stopping").then_some(()))
+        .await
+        .unwrap();
+    let address = engine.address;
+    let refused = async || tokio::net::TcpStream::connect(address).await.is_err();
+    let deadline = std::time::Instant::now() + END;
+    while !refused().await {
+        assert!(std::time::Instant::now() < deadline, "it still takes connections");
+    }
+    let (events, clean) = stream.rest().await;
+    assert!(clean && events.last().unwrap().is_done());
+    assert!(events.iter().any(|event| event.json()["choices"][0]["finish_reason"] == "length"), "{events:?}");
+    assert_eq!(engine.child.wait_for_end(END).await.unwrap().code(), Some(0));
+}
+
+#[tokio::test]
+async fn answers_that_take_too_long_to_end_are_cut() {
+    let mut engine = Engine::chat(&["--drain-timeout", "1"]).await;
+    let call = with(greedy("Tell a story.", 8000), json!({"stream": true, "ignore_eos": true}));
+    let mut stream = engine.client.open_stream("/v1/chat/completions", call).await;
+    stream.next_event().await.unwrap();
     engine.child.signal("TERM").unwrap();
     assert_eq!(engine.child.wait_for_end(END).await.unwrap().code(), Some(0));
+    let (events, _) = stream.rest().await;
+    assert!(!events.iter().any(Event::is_done));
 }
 
 #[tokio::test]

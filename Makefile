@@ -35,7 +35,7 @@ check: ## The quick part of test: format, lints, unit tests
 bench: ## Compare Forebay with nginx as a plain proxy on this machine and print a table
 	@scripts/system-packages bench
 	@echo "==> Building the release binaries"
-	cargo build --release --workspace --bins
+	cargo build --release --package server --package testkit --bins
 	@echo "==> Measuring (some minutes; the machine should be idle)"
 	@ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; exec $(TARGET_DIR)/release/forebay-bench \
 		--forebay $(TARGET_DIR)/release/forebay --fake-engine $(TARGET_DIR)/release/fake-engine $(BENCH_ARGS)

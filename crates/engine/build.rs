@@ -4,13 +4,15 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// The library for CPUs with AMX is left out. GCC 12 drops most of its tile configuration as dead stores, and the first
-/// prompt ends in an illegal instruction; and it computes from a copy of the weights instead of the mapped file. These
-/// CPUs take the next best one.
-const LEFT_OUT: &str = "sapphirerapids";
+/// With this flag GCC keeps the whole tile configuration of AMX, see `.cargo/config.toml`. Cargo reads that file only
+/// when it runs inside of the source tree; for everyone else the library for AMX is left out, and such CPUs take the
+/// next best one.
+const AMX_FLAG: (&str, &str) = ("CXXFLAGS_x86_64_unknown_linux_gnu", "-fno-tree-dse");
+const AMX_LIBRARY: &str = "libggml-cpu-sapphirerapids.so";
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-env-changed={}", AMX_FLAG.0);
     for place in ["$ORIGIN", "$ORIGIN/../lib/forebay-engine"] {
         println!("cargo:rustc-link-arg=-Wl,-rpath,{place}");
     }
@@ -18,21 +20,40 @@ fn main() {
     let libraries = Path::new(&built).with_file_name("lib");
     println!("cargo:rustc-link-arg=-Wl,-rpath,{}", libraries.display());
 
-    let chosen = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it")).join("backends");
+    let own = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it"));
+    let chosen = own.join("backends");
     link_backends(Path::new(&built), &chosen).expect("the backends can be linked into the build folder");
     println!("cargo:rustc-env=FOREBAY_BACKENDS={}", chosen.display());
+    remove_dangling_links(&own).expect("links in the target folder can be removed");
 }
 
-/// Makes a folder with the backends that the engine chooses from.
+/// Makes a folder with the libraries that the engine chooses from.
 fn link_backends(built: &Path, chosen: &Path) -> io::Result<()> {
     if chosen.exists() {
         fs::remove_dir_all(chosen)?;
     }
     fs::create_dir_all(chosen)?;
+    let amx_works = env::var(AMX_FLAG.0).is_ok_and(|flags| flags.contains(AMX_FLAG.1));
     for library in fs::read_dir(built)? {
         let library = library?;
-        if !library.file_name().to_string_lossy().contains(LEFT_OUT) {
+        if amx_works || library.file_name() != AMX_LIBRARY {
             fs::hard_link(library.path(), chosen.join(library.file_name()))?;
+        }
+    }
+    Ok(())
+}
+
+/// llama-cpp-sys-2 leaves links to nowhere in the target folder (`libllama.so` to a `libllama.so.0` that is elsewhere),
+/// and its next build fails on them with "File exists". Nothing here needs them.
+fn remove_dangling_links(own: &Path) -> io::Result<()> {
+    // target/PROFILE/build/engine-HASH/out
+    let Some(profile) = own.ancestors().nth(3) else { return Ok(()) };
+    for folder in [profile.to_owned(), profile.join("deps"), profile.join("examples")] {
+        let Ok(entries) = fs::read_dir(folder) else { continue };
+        for path in entries.filter_map(Result::ok).map(|entry| entry.path()) {
+            if path.is_symlink() && !path.exists() && path.extension().is_some_and(|extension| extension == "so") {
+                fs::remove_file(path)?;
+            }
         }
     }
     Ok(())

@@ -11,6 +11,7 @@ use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::model::params::LlamaModelParams;
 use llama_cpp_2::token::LlamaToken;
 use llama_cpp_2::vocab::LlamaVocab;
+use llama_cpp_sys_2::LLAMA_FLASH_ATTN_TYPE_DISABLED;
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -134,6 +135,8 @@ impl Model {
             .with_n_seq_max(sequences as u32)
             .with_kv_unified(true)
             .with_embeddings(true)
+            // It would round keys and values to 16 bits; there is no cache whose size that could save.
+            .with_flash_attention_policy(LLAMA_FLASH_ATTN_TYPE_DISABLED)
             .with_pooling_type(pooling);
         self.llama.new_context(&self.backend, parameters).context("no memory for the batches of embeddings")
     }

@@ -69,10 +69,9 @@ async fn every_choice_is_its_own_and_all_are_counted() {
 #[tokio::test]
 async fn stop_strings_end_the_answer_and_are_not_shown() {
     let engine = Engine::chat(&[]).await;
-    let whole = engine.greedy("Count from one to ten in words, separated by commas.", 60).await;
-    let stop = whole.split_whitespace().nth(3).unwrap();
-    let call = greedy("Count from one to ten in words, separated by commas.", 60);
-    let answer = engine.ask(with(call, json!({"stop": [stop]}))).await;
+    let whole = engine.greedy(STORY, 40).await;
+    let stop = whole.split_whitespace().nth(6).unwrap();
+    let answer = engine.ask(with(greedy(STORY, 40), json!({"stop": ["never written", stop]}))).await;
     assert_eq!(content(&answer), whole[..whole.find(stop).unwrap()]);
     assert_eq!(answer.json()["choices"][0]["finish_reason"], "stop");
 }

@@ -31,14 +31,19 @@ async fn an_answer_with_a_schema_parses_and_has_its_members_in_order() {
 #[tokio::test]
 async fn any_json_object_will_do_for_json_object() {
     let engine = Engine::chat(&[]).await;
-    let call =
-        with(greedy("Give the capital of France as JSON.", 200), json!({"response_format": {"type": "json_object"}}));
-    let answer = engine.ask(call).await;
-    let text = content(&answer);
-    assert!(text.starts_with('{'), "{text}");
-    if answer.json()["choices"][0]["finish_reason"] == "stop" {
-        assert!(serde_json::from_str::<Value>(&text).unwrap().is_object());
-    }
+    let format = json!({"response_format": {"type": "json_object"}});
+    // The model has seen what is wanted, and ends where the object does.
+    let turn = |country: &str| json!({"role": "user", "content": format!("Give the capital of {country} as JSON.")});
+    let given = |city: &str| json!({"role": "assistant", "content": json!({"capital": city}).to_string()});
+    let messages = [turn("France"), given("Paris"), turn("Spain"), given("Madrid"), turn("Italy")];
+    let answer = engine.ask(with(with(greedy("", 100), format.clone()), json!({"messages": messages}))).await;
+    let object: Value = serde_json::from_str(&content(&answer)).unwrap_or_else(|_| panic!("{}", answer.text()));
+    assert!(object["capital"].is_string(), "{object}");
+    assert_eq!(answer.json()["choices"][0]["finish_reason"], "stop");
+    // It would begin with a word.
+    let question = greedy("Name the capital city of Japan.", 8);
+    assert!(!content(&engine.ask(question.clone()).await).contains('{'));
+    assert!(content(&engine.ask(with(question, format)).await).starts_with('{'));
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use crate::http::{self, Identity};
 use crate::loading::{self, Plan, Stage};
 use crate::metrics::Metrics;
+use crate::signals::Signals;
 use crate::weights::{self, Source};
 use anyhow::Context;
 use clap::Parser;
@@ -15,9 +16,7 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 use tracing::{info, warn};
 use tracing_subscriber::EnvFilter;
 
@@ -195,38 +194,4 @@ fn announce(address: SocketAddr, file: Option<&Path>) -> anyhow::Result<()> {
     let part = file.with_extension("part");
     let written = fs::write(&part, format!("{address}\n")).and_then(|()| fs::rename(&part, file));
     written.with_context(|| format!("cannot write {}", file.display()))
-}
-
-/// What tells the engine to stop.
-struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-    /// Ends with standard input; `None` when that means nothing, or has been told.
-    stdin: Option<JoinHandle<io::Result<u64>>>,
-}
-
-impl Signals {
-    fn listen(stop_with_stdin: bool) -> anyhow::Result<Self> {
-        let stdin = stop_with_stdin.then(|| tokio::task::spawn_blocking(end_of_stdin));
-        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())?, stdin })
-    }
-
-    async fn next(&mut self) {
-        let stdin = async {
-            match &mut self.stdin {
-                Some(end) => drop(end.await),
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
-            () = stdin => self.stdin = None,
-        }
-    }
-}
-
-/// Returns when whoever holds the other end has closed it, or has died.
-fn end_of_stdin() -> io::Result<u64> {
-    io::copy(&mut io::stdin(), &mut io::sink())
 }

@@ -18,6 +18,7 @@ mod metrics;
 mod model;
 mod refusal;
 mod sampling;
+mod signals;
 mod template;
 mod tools;
 mod weights;

@@ -7,6 +7,8 @@
 mod bert;
 mod gguf;
 mod hub;
+mod listing;
+mod progress;
 mod safetensors;
 mod source;
 

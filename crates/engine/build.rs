@@ -4,15 +4,15 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// With this flag GCC keeps the whole tile configuration of AMX, see `.cargo/config.toml`. Cargo reads that file only
-/// when it runs inside of the source tree; for everyone else the library for AMX is left out, and such CPUs take the
-/// next best one.
-const AMX_FLAG: (&str, &str) = ("CXXFLAGS_x86_64_unknown_linux_gnu", "-fno-tree-dse");
+/// With this file llama.cpp's library for AMX is built so that it works. Cargo learns of it from `.cargo/config.toml`, which
+/// it reads only when it runs inside of the source tree; for everyone else the library is left out, and such CPUs take
+/// the next best one.
+const AMX_REPAIR: (&str, &str) = ("CMAKE_PROJECT_INCLUDE", "llama-cpp.cmake");
 const AMX_LIBRARY: &str = "libggml-cpu-sapphirerapids.so";
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    println!("cargo:rerun-if-env-changed={}", AMX_FLAG.0);
+    println!("cargo:rerun-if-env-changed={}", AMX_REPAIR.0);
     for place in ["$ORIGIN", "$ORIGIN/../lib/forebay-engine"] {
         println!("cargo:rustc-link-arg=-Wl,-rpath,{place}");
     }
@@ -33,7 +33,7 @@ fn link_backends(built: &Path, chosen: &Path) -> io::Result<()> {
         fs::remove_dir_all(chosen)?;
     }
     fs::create_dir_all(chosen)?;
-    let amx_works = env::var(AMX_FLAG.0).is_ok_and(|flags| flags.contains(AMX_FLAG.1));
+    let amx_works = env::var(AMX_REPAIR.0).is_ok_and(|file| file.ends_with(AMX_REPAIR.1));
     for library in fs::read_dir(built)? {
         let library = library?;
         if amx_works || library.file_name() != AMX_LIBRARY {

@@ -46,7 +46,7 @@ pub(crate) enum Work {
 #[derive(Default)]
 pub(crate) struct Stage {
     serving: OnceLock<Serving>,
-    fetched: AtomicBool,
+    fetching: AtomicBool,
     percent: AtomicU32,
 }
 
@@ -54,7 +54,7 @@ impl Stage {
     /// The model, or why there is none yet.
     pub(crate) fn serving(&self) -> Result<&Serving, Refusal> {
         self.serving.get().ok_or_else(|| {
-            let doing = if self.fetched.load(Relaxed) { "loading" } else { "fetching" };
+            let doing = if self.fetching.load(Relaxed) { "fetching" } else { "loading" };
             let reason = format!("{doing} the weights, {} %", self.percent.load(Relaxed));
             Refusal::Loading { reason }
         })
@@ -76,8 +76,9 @@ impl Stage {
 /// Loads what the plan says and sets the stage; takes seconds, or minutes for large models.
 pub(crate) fn load(plan: &Plan, stage: &Arc<Stage>, metrics: &Arc<Metrics>) -> anyhow::Result<()> {
     let started = Instant::now();
+    stage.fetching.store(matches!(plan.weights, Source::Hub(_)), Relaxed);
     let weights = weights::bring(&plan.weights, &plan.cache_dir, &|part| stage.set_progress(part))?;
-    stage.fetched.store(true, Relaxed);
+    stage.fetching.store(false, Relaxed);
     stage.set_progress(0.0);
     let file = weights::locate(&weights, &plan.cache_dir)?;
     let watched = Arc::clone(stage);

@@ -44,9 +44,8 @@ async fn vectors_equal_those_of_the_published_pipeline() {
         let furthest =
             reference.vector.iter().zip(vector).map(|(left, right)| (left - right).abs()).fold(0.0, f32::max);
         // llama.cpp has GELU from a table of 16-bit floats where PyTorch computes it: the fourth digit may differ.
-        eprintln!("DIFF {furthest} {}", similarity(&reference.vector, vector));
-        assert!(furthest < 1e-3, "{:?}: {furthest}", reference.text);
-        assert!(similarity(&reference.vector, vector) > 0.99999, "{:?}", reference.text);
+        assert!(furthest < 5e-4, "{:?}: {furthest}", reference.text);
+        assert!(similarity(&reference.vector, vector) > 0.999_995, "{:?}", reference.text);
         let (_, alone) = ask(&engine, json!({"input": reference.text})).await;
         assert_eq!(alone["usage"]["prompt_tokens"], reference.tokens, "{:?}", reference.text);
     }

@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check bench fmt-check lint unit-tests all-tests client-tests
+.PHONY: help run models test check bench bench-engine fmt-check lint unit-tests all-tests client-tests
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 CONFIG ?= config/quickstart.toml
@@ -11,12 +11,17 @@ DATA_DIR ?= data
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## Build the release binary and serve (CONFIG=config/quickstart.toml DATA_DIR=data)
+run: ## Build the release binaries, fetch the starter models, serve (CONFIG=config/quickstart.toml DATA_DIR=data)
 	@scripts/system-packages run
-	@echo "==> Building forebay (the first build takes some minutes)"
-	cargo build --release --package server --bin forebay
+	@scripts/fetch-models
+	@echo "==> Building forebay and its engine (the first build takes some minutes)"
+	cargo build --release --package server --bin forebay --package engine --bin forebay-engine
 	@echo "==> Serving $(CONFIG), data in $(DATA_DIR)"
 	@exec $(TARGET_DIR)/release/forebay serve --config "$(CONFIG)" --data-dir "$(DATA_DIR)"
+
+models: ## Fetch the two starter models into data/models, once, checked by SHA-256
+	@scripts/system-packages models
+	@scripts/fetch-models
 
 test: ## Everything that CI runs: format, lints, all tests with PostgreSQL and Redis, official clients
 	@scripts/system-packages test
@@ -30,10 +35,15 @@ check: ## The quick part of test: format, lints, unit tests
 bench: ## Compare Forebay with nginx as a plain proxy on this machine and print a table
 	@scripts/system-packages bench
 	@echo "==> Building the release binaries"
-	cargo build --release --workspace --bins
+	cargo build --release --package server --package testkit --bins
 	@echo "==> Measuring (some minutes; the machine should be idle)"
 	@ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; exec $(TARGET_DIR)/release/forebay-bench \
 		--forebay $(TARGET_DIR)/release/forebay --fake-engine $(TARGET_DIR)/release/fake-engine $(BENCH_ARGS)
+
+bench-engine: models ## Measure forebay-engine: tokens per second for 1, 4 and 8 streams
+	@scripts/system-packages engine
+	@echo "==> Building the engine (llama.cpp takes some minutes the first time)"
+	cargo bench --package engine --bench engine -- $(BENCH_ARGS)
 
 fmt-check:
 	@echo "==> Format"
@@ -50,6 +60,8 @@ unit-tests:
 all-tests:
 	@echo "==> Building the binaries that tests start"
 	cargo build --workspace --bins
+	@echo "==> The starter models, for the tests with real weights"
+	@scripts/fetch-models
 	@echo "==> Tests, with a PostgreSQL and a Redis of their own"
 	@ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; scripts/with-services scripts/cargo-test
 

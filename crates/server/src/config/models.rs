@@ -16,6 +16,8 @@ const DEFAULT_CHAT_CONTEXT: u64 = 8192;
 const DEFAULT_EMBEDDING_CONTEXT: u64 = 512;
 const DEFAULT_HEALTH_PATH: &str = "/health";
 const DEFAULT_PRECISION: &str = "auto";
+/// Weights whose name begins so are fetched by the engine from the Hugging Face hub; any other name is a path.
+const HUB_REFERENCE: &str = "hf://";
 
 const TOKENS_RANGE: RangeInclusive<u64> = 1..=1_000_000_000;
 const IN_FLIGHT_RANGE: RangeInclusive<u64> = 1..=1_000_000;
@@ -172,6 +174,9 @@ fn read_engine(model: &Section<'_>) -> Option<EnginePool> {
 
 fn read_weights(section: &Section<'_>) -> Option<String> {
     let text = section.parsed("weights", "a path", |text| (!text.is_empty()).then_some(text))?;
+    if text.starts_with(HUB_REFERENCE) {
+        return Some(text.to_owned());
+    }
     Some(section.reader.path(text).to_string_lossy().into_owned())
 }
 

@@ -78,6 +78,15 @@ fn the_catalogue_of_the_example_is_good_once_it_is_uncommented() {
 }
 
 #[test]
+fn weights_are_a_path_beside_the_file_or_a_reference_to_the_hub() {
+    for (written, read) in [("w.gguf", "/etc/forebay/w.gguf"), ("hf://acme/tiny/t.gguf", "hf://acme/tiny/t.gguf")] {
+        let config = parse(&format!("[[models]]\nid = 'acme/x'\nengine = {{ weights = '{written}' }}")).unwrap();
+        let Serving::Engine(pool) = &config.catalogue.get("acme/x").unwrap().serving else { panic!("{written}") };
+        assert_eq!(pool.weights, read);
+    }
+}
+
+#[test]
 fn the_quickstart_has_two_models() {
     let config = Config::parse(QUICKSTART, Path::new("config"), &nothing_set).unwrap();
     let ids: Vec<&str> = config.catalogue.ids().map(|id| id.as_str()).collect();

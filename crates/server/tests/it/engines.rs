@@ -81,7 +81,8 @@ impl Gateway {
     }
 }
 
-fn children_of(parent: &str) -> Vec<String> {
+/// The processes whose parent this is, by the kernel's list.
+pub(crate) fn children_of(parent: &str) -> Vec<String> {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let ids = processes.filter_map(|entry| entry.file_name().into_string().ok());
     ids.filter(|id| {
@@ -91,7 +92,7 @@ fn children_of(parent: &str) -> Vec<String> {
     .collect()
 }
 
-fn is_running(process: &str) -> bool {
+pub(crate) fn is_running(process: &str) -> bool {
     Path::new(&format!("/proc/{process}/exe")).exists()
 }
 

@@ -15,5 +15,6 @@ mod nodes;
 mod openai;
 mod operations;
 mod postgres;
+mod quickstart;
 mod usage;
 mod wire;

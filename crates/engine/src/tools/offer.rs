@@ -1,0 +1,166 @@
+//! The tools of a call, and whether the model may or must use them.
+
+use crate::members::Members;
+use crate::refusal::Refusal;
+use serde_json::{Map, Value};
+
+const LONGEST_NAME: usize = 64;
+
+/// What the caller offers.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Tools {
+    /// As the caller wrote them, for the model's template.
+    pub definitions: Vec<Value>,
+    pub functions: Vec<Function>,
+    pub choice: Choice,
+    /// An answer may have several calls.
+    pub parallel: bool,
+}
+
+/// A function that can be called.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Function {
+    pub name: String,
+    /// The JSON schema of its arguments.
+    pub parameters: Value,
+}
+
+/// Who decides about a call.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// The model does.
+    #[default]
+    Free,
+    /// The answer is a call of one of `functions`.
+    Forced,
+}
+
+impl Tools {
+    pub(crate) fn read(members: Members<'_>) -> Result<Self, Refusal> {
+        let definitions = members.list("tools")?.unwrap_or_default().to_vec();
+        let functions: Vec<Function> =
+            definitions.iter().enumerate().map(|(index, tool)| function(tool, index)).collect::<Result<_, _>>()?;
+        let parallel = members.get("parallel_tool_calls").is_none() || members.flag("parallel_tool_calls")?;
+        let offered = |functions, choice| Ok(Self { definitions, functions, choice, parallel });
+        match members.get("tool_choice") {
+            None => offered(functions, Choice::Free),
+            Some(Value::String(word)) => match word.as_str() {
+                "auto" => offered(functions, Choice::Free),
+                "none" => Ok(Self::default()),
+                "required" if functions.is_empty() => Err(members.invalid("tool_choice", "needs `tools`")),
+                "required" => offered(functions, Choice::Forced),
+                _ => Err(members.invalid("tool_choice", "must be none, auto, required, or name a function")),
+            },
+            Some(_) => {
+                let chosen = named(members)?;
+                let function = functions.into_iter().find(|function| function.name == chosen);
+                let function = function
+                    .ok_or_else(|| members.invalid("tool_choice.function.name", "is none of the functions in `tools`"));
+                offered(vec![function?], Choice::Forced)
+            }
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.definitions.is_empty()
+    }
+}
+
+fn function(tool: &Value, index: usize) -> Result<Function, Refusal> {
+    let path = format!("tools[{index}]");
+    let tool = tool.as_object().ok_or_else(|| Refusal::invalid(&path, "must be an object"))?;
+    let members = Members::inside(tool, &path);
+    if members.text("type")? != Some("function") {
+        return Err(Refusal::unsupported(members.path("type"), "only tools of the type `function` are"));
+    }
+    members.required("function")?;
+    let path = members.path("function");
+    let function = members.object("function")?.cloned().unwrap_or_default();
+    let members = Members::inside(&function, &path);
+    members.required("name")?;
+    let name = members.text("name")?.unwrap_or_default();
+    if !is_name(name) {
+        let problem = format!("must be 1 to {LONGEST_NAME} letters, digits, _ or -");
+        return Err(members.invalid("name", problem));
+    }
+    let parameters = members.object("parameters")?.cloned().unwrap_or_default();
+    Ok(Function { name: name.to_owned(), parameters: schema_of(parameters) })
+}
+
+/// Arguments are an object, also where the caller did not say so.
+fn schema_of(mut parameters: Map<String, Value>) -> Value {
+    parameters.entry("type").or_insert_with(|| "object".into());
+    Value::Object(parameters)
+}
+
+fn is_name(name: &str) -> bool {
+    let allowed = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
+    (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(allowed)
+}
+
+/// The function that `tool_choice` names.
+fn named(members: Members<'_>) -> Result<String, Refusal> {
+    let choice = members.object("tool_choice")?.cloned().unwrap_or_default();
+    let inside = Members::inside(&choice, "tool_choice");
+    if inside.text("type")? != Some("function") {
+        return Err(Refusal::unsupported("tool_choice.type", "only the type `function` is"));
+    }
+    inside.required("function")?;
+    let function = inside.object("function")?.cloned().unwrap_or_default();
+    let inside = Members::inside(&function, "tool_choice.function");
+    inside.required("name")?;
+    Ok(inside.text("name")?.unwrap_or_default().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Choice, Tools};
+    use crate::members::Members;
+    use crate::refusal::Refusal;
+    use serde_json::{Value, json};
+
+    fn tool(name: &str) -> Value {
+        json!({"type": "function", "function": {"name": name}})
+    }
+
+    fn read(body: &Value) -> Result<Tools, Refusal> {
+        Tools::read(Members::new(body.as_object().unwrap()))
+    }
+
+    #[test]
+    fn the_choice_says_which_functions_may_be_called() {
+        let tools = [tool("a"), tool("b")];
+        for (choice, names, expected) in [
+            (Value::Null, vec!["a", "b"], Choice::Free),
+            (json!("auto"), vec!["a", "b"], Choice::Free),
+            (json!("required"), vec!["a", "b"], Choice::Forced),
+            (json!({"type": "function", "function": {"name": "b"}}), vec!["b"], Choice::Forced),
+            (json!("none"), vec![], Choice::Free),
+        ] {
+            let read = read(&json!({"tools": tools, "tool_choice": choice})).unwrap();
+            let found: Vec<&str> = read.functions.iter().map(|function| function.name.as_str()).collect();
+            assert_eq!((found, read.choice), (names, expected), "{choice}");
+            assert_eq!(read.definitions.len(), if choice == "none" { 0 } else { 2 });
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_offered_is_told_with_its_path() {
+        let name = |name: &str| json!({"type": "function", "function": {"name": name}});
+        for (body, param) in [
+            (json!({"tools": [{"type": "custom"}]}), "tools[0].type"),
+            (json!({"tools": [tool("a"), {"type": "function"}]}), "tools[1].function"),
+            (json!({"tools": [tool("no spaces")]}), "tools[0].function.name"),
+            (
+                json!({"tools": [{"type": "function", "function": {"name": "a", "parameters": 1}}]}),
+                "tools[0].function.parameters",
+            ),
+            (json!({"tool_choice": "required"}), "tool_choice"),
+            (json!({"tools": [tool("a")], "tool_choice": "always"}), "tool_choice"),
+            (json!({"tools": [tool("a")], "tool_choice": name("b")}), "tool_choice.function.name"),
+            (json!({"tools": [tool("a")], "tool_choice": {"type": "allowed_tools"}}), "tool_choice.type"),
+        ] {
+            assert_eq!(read(&body).unwrap_err().param(), param, "{body}");
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! A client that leaves stops the work for it, at once.
+
+use crate::engine::{Engine, greedy, with};
+use serde_json::json;
+use std::time::Duration;
+
+#[tokio::test]
+async fn a_stream_that_is_dropped_frees_its_place_and_its_cache() {
+    let engine = Engine::chat(&[]).await;
+    let call = with(greedy("Tell a very long story.", 4000), json!({"stream": true, "ignore_eos": true}));
+    let mut stream = engine.client.open_stream("/v1/chat/completions", call).await;
+    for _ in 0..4 {
+        stream.next_event().await.unwrap();
+    }
+    assert_eq!(engine.count("forebay:num_requests_running").await, 1);
+    assert!(engine.metric("forebay:kv_cache_usage_ratio").await > 0.0);
+    drop(stream);
+    engine.until_count("forebay:num_requests_running", 0).await;
+    assert!(engine.metric("forebay:kv_cache_usage_ratio").await < 1e-9);
+    let generated = engine.count("forebay:generation_tokens_total").await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!(engine.count("forebay:generation_tokens_total").await, generated);
+}
+
+#[tokio::test]
+async fn whole_answers_are_cancelled_too_also_while_they_wait() {
+    let engine = Engine::chat(&["--parallel", "1"]).await;
+    let call = with(greedy("Tell a very long story.", 4000), json!({"ignore_eos": true}));
+    let running = tokio::time::timeout(Duration::from_millis(300), engine.ask(call.clone()));
+    let waiting = tokio::time::timeout(Duration::from_millis(300), engine.ask(call));
+    let (running, waiting) = tokio::join!(running, waiting);
+    assert!(running.is_err() && waiting.is_err());
+    engine.until_count("forebay:num_requests_running", 0).await;
+    assert_eq!(engine.count("forebay:num_requests_waiting").await, 0);
+}

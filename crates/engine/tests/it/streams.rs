@@ -1,0 +1,81 @@
+//! Streams: the order of chunks, usage where it was asked for, and characters that stay whole.
+
+use crate::engine::{CHAT, Engine, greedy, with};
+use serde_json::{Value, json};
+use testkit::http::Event;
+
+async fn events(engine: &Engine, members: Value) -> Vec<Event> {
+    let call = with(greedy("Say hello to the world.", 16), json!({"stream": true}));
+    let stream = engine.client.open_stream("/v1/chat/completions", with(call, members)).await;
+    assert_eq!(stream.headers["content-type"], "text/event-stream; charset=utf-8");
+    let (events, clean) = stream.rest().await;
+    assert!(clean);
+    events
+}
+
+fn text(events: &[Event]) -> String {
+    events
+        .iter()
+        .filter_map(|event| event.json()["choices"][0]["delta"]["content"].as_str().map(str::to_owned))
+        .collect()
+}
+
+#[tokio::test]
+async fn chunks_come_in_the_order_that_clients_rely_on() {
+    let engine = Engine::chat(&[]).await;
+    let events = events(&engine, json!({"stream_options": {"include_usage": true}})).await;
+    let chunks: Vec<Value> = events.iter().map(Event::json).collect();
+    let [first, .., finish, usage, _] = chunks.as_slice() else { panic!("{events:?}") };
+    assert_eq!(first["choices"][0]["delta"]["role"], "assistant");
+    assert_eq!(finish["choices"][0]["delta"], json!({}));
+    assert!(["stop", "length"].contains(&finish["choices"][0]["finish_reason"].as_str().unwrap()));
+    assert_eq!((&usage["choices"], &finish["usage"]), (&json!([]), &Value::Null));
+    assert!(usage["usage"]["completion_tokens"].as_u64().unwrap() > 1);
+    assert!(events.last().unwrap().is_done());
+    for chunk in &chunks[..chunks.len() - 1] {
+        assert_eq!((&chunk["id"], &chunk["created"]), (&first["id"], &first["created"]));
+        assert_eq!((&chunk["object"], &chunk["model"]), (&json!("chat.completion.chunk"), &json!(CHAT)));
+    }
+    let roles = chunks.iter().filter(|chunk| chunk["choices"][0]["delta"].get("role").is_some()).count();
+    assert_eq!(roles, 1);
+    assert_eq!(text(&events), engine.greedy("Say hello to the world.", 16).await);
+}
+
+#[tokio::test]
+async fn usage_is_silent_unless_asked_for_and_runs_along_if_asked_for() {
+    let engine = Engine::chat(&[]).await;
+    let silent = events(&engine, json!({})).await;
+    assert!(silent.iter().all(|event| event.json().get("usage").is_none()));
+    let options = json!({"include_usage": true, "continuous_usage_stats": true});
+    let running = events(&engine, json!({"stream_options": options})).await;
+    let counts: Vec<u64> =
+        running.iter().filter_map(|event| event.json()["usage"]["completion_tokens"].as_u64()).collect();
+    assert_eq!(counts.len(), running.len() - 1);
+    assert!(counts.is_sorted() && counts[0] == 0 && *counts.last().unwrap() > 3, "{counts:?}");
+}
+
+#[tokio::test]
+async fn two_choices_have_a_role_each_and_an_end_each() {
+    let engine = Engine::chat(&[]).await;
+    let events = events(&engine, json!({"n": 2, "temperature": 1, "seed": 5})).await;
+    let chunks: Vec<Value> = events.iter().map(Event::json).collect();
+    assert_eq!([&chunks[0]["choices"][0]["index"], &chunks[1]["choices"][0]["index"]], [0, 1]);
+    let ends = chunks.iter().filter(|chunk| chunk["choices"][0]["finish_reason"].is_string()).count();
+    assert_eq!(ends, 2);
+}
+
+/// The model must write a given text, whose characters are several tokens each in its vocabulary.
+#[tokio::test]
+async fn characters_are_never_cut_between_chunks() {
+    const TEXT: &str = "👋🌍🎉 日本語 ñandú 👩‍🚀";
+    let engine = Engine::chat(&[]).await;
+    let format = json!({"type": "json_schema", "json_schema": {"name": "text", "schema": {"const": TEXT}}});
+    let options = json!({"include_usage": true});
+    let members = json!({"response_format": format, "max_tokens": 100, "stream_options": options});
+    let events = events(&engine, members).await;
+    let pieces: Vec<String> = events.iter().map(|event| text(std::slice::from_ref(event))).collect();
+    assert_eq!(pieces.concat(), format!("\"{TEXT}\""));
+    let pieces = pieces.iter().filter(|piece| !piece.is_empty()).count() as u64;
+    let tokens = events[events.len() - 2].json()["usage"]["completion_tokens"].as_u64().unwrap();
+    assert!(pieces + 8 < tokens, "{tokens} tokens in {pieces} pieces: nothing was there to be cut");
+}

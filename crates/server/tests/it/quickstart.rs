@@ -1,0 +1,106 @@
+//! The quickstart as it is shipped: the real engine with the real weights, run by the gateway.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::json;
+use testkit::http::Client;
+use testkit::process::{Forebay, ForebayLaunch};
+
+use crate::app::{BINARY, PATIENCE, wait_until};
+use crate::engines::{children_of, is_running};
+
+const CHAT: &str = "forebay/smollm2-135m-instruct";
+const EMBEDDING: &str = "sentence-transformers/all-minilm-l6-v2";
+/// Weights are loaded by a busy machine.
+const LOADED_WITHIN: Duration = Duration::from_secs(90);
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// The quickstart's models, with their weights where the script puts them.
+async fn quickstart() -> (Forebay, Client) {
+    let fetched = Command::new(root().join("scripts/fetch-models")).current_dir(root()).status().unwrap();
+    assert!(fetched.success(), "the starter models could not be fetched");
+    let config = std::fs::read_to_string(root().join("config/quickstart.toml")).unwrap();
+    let models = root().join("data/models");
+    let config = config.replace("../data/models", models.to_str().unwrap());
+    let listen = "[server]\nlisten = \"127.0.0.1:0\"\nops_listen = \"127.0.0.1:0\"\n";
+    let forebay = ForebayLaunch::default().binary(BINARY).start(&format!("{listen}{config}")).await.unwrap();
+    let client = Client::new(format!("http://{}", forebay.public)).key(&forebay.api_key().unwrap());
+    (forebay, client)
+}
+
+async fn wait_for_model(client: &Client, model: &str, status: &str) {
+    wait_until(&format!("{model} is {status}"), LOADED_WITHIN, async || {
+        client.get(&format!("/v1/models/{model}")).await.json()["status"] == status
+    })
+    .await;
+}
+
+fn engines_of(forebay: &Forebay) -> Vec<String> {
+    children_of(&forebay.child.pid().to_string())
+}
+
+#[tokio::test]
+async fn the_quickstart_answers_with_real_models_and_a_killed_engine_comes_back() {
+    let (mut forebay, client) = quickstart().await;
+    wait_for_model(&client, CHAT, "available").await;
+    wait_for_model(&client, EMBEDDING, "available").await;
+    let question = json!({
+        "model": CHAT, "temperature": 0, "max_tokens": 12,
+        "messages": [{"role": "user", "content": "What is the capital of France?"}],
+    });
+    let answer = client.post_json("/v1/chat/completions", question.clone()).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let text = answer.json()["choices"][0]["message"]["content"].as_str().unwrap().to_owned();
+    assert!(text.contains("Paris"), "{text}");
+
+    let input = json!({"model": EMBEDDING, "input": ["a cat sits on the mat", "a kitten rests on the rug", "the stock market fell"]});
+    let vectors = client.post_json("/v1/embeddings", input).await.json();
+    let vector =
+        |index: usize| -> Vec<f32> { serde_json::from_value(vectors["data"][index]["embedding"].clone()).unwrap() };
+    let likeness = |a: usize, b: usize| -> f32 { vector(a).iter().zip(vector(b)).map(|(x, y)| x * y).sum() };
+    assert_eq!(vector(0).len(), 384);
+    assert!(likeness(0, 1) > likeness(0, 2) + 0.2, "{} against {}", likeness(0, 1), likeness(0, 2));
+
+    let before = engines_of(&forebay);
+    assert_eq!(before.len(), 2);
+    for child in &before {
+        Command::new("kill").args(["-KILL", child]).status().unwrap();
+    }
+    wait_for_model(&client, CHAT, "unavailable").await;
+    wait_for_model(&client, CHAT, "available").await;
+    assert_eq!(client.post_json("/v1/chat/completions", question).await.status, 200);
+
+    let children = engines_of(&forebay);
+    forebay.child.signal("TERM").unwrap();
+    forebay.child.wait_for_end(PATIENCE).await.unwrap();
+    assert!(!children.iter().any(|child| is_running(child)), "an engine outlived the gateway");
+}
+
+#[tokio::test]
+async fn engines_end_with_a_gateway_that_is_killed() {
+    let (mut forebay, client) = quickstart().await;
+    wait_for_model(&client, CHAT, "available").await;
+    let children = engines_of(&forebay);
+    assert!(!children.is_empty());
+    forebay.child.kill();
+    wait_until("the engines are gone", PATIENCE, async || !children.iter().any(|child| is_running(child))).await;
+}
+
+#[tokio::test]
+async fn an_engine_that_does_not_come_up_is_told_with_its_last_words() {
+    let config = "[server]\nlisten = \"127.0.0.1:0\"\nops_listen = \"127.0.0.1:0\"\n\
+                  [[models]]\nid = \"acme/none\"\nengine = { weights = \"nowhere.gguf\" }\n";
+    let forebay = ForebayLaunch::default().binary(BINARY).start(config).await.unwrap();
+    wait_until("the log says why", PATIENCE, async || {
+        let log = forebay.child.stderr();
+        log.contains("the engine of acme/none did not come up") && log.contains("nowhere.gguf")
+    })
+    .await;
+    let client = Client::new(format!("http://{}", forebay.public)).key(&forebay.api_key().unwrap());
+    assert_eq!(client.get("/v1/models/acme/none").await.json()["status"], "unavailable");
+}

@@ -14,5 +14,7 @@ mod nodes;
 mod openai;
 mod operations;
 mod postgres;
+mod redis;
+mod several_nodes;
 mod usage;
 mod wire;

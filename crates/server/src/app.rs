@@ -186,7 +186,7 @@ fn open_limits(config: &Config, node: &NodeState) -> anyhow::Result<Option<Redis
         return Ok(None);
     }
     // The address may hold a password, so what is wrong with it is not repeated.
-    let limits = RedisLimits::open(&config.limits.url, node.alive());
+    let limits = RedisLimits::open(&config.limits.url, config.limits.timeout, node.alive());
     limits.map(Some).map_err(|_| anyhow::anyhow!("[limits] url is not of the form redis://host:6379/0"))
 }
 

@@ -59,13 +59,7 @@ impl Held {
             last_minute: 0,
             used_at: None,
         };
-        Self {
-            workspace,
-            month,
-            asking: Arc::default(),
-            waiting: AtomicU64::new(0),
-            state: Mutex::new(state),
-        }
+        Self { workspace, month, asking: Arc::default(), waiting: AtomicU64::new(0), state: Mutex::new(state) }
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {

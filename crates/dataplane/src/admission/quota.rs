@@ -316,7 +316,7 @@ impl Quota {
         }
     }
 
-    async fn keep_once(&self, month: Month, began: Instant) {
+    pub(super) async fn keep_once(&self, month: Month, began: Instant) {
         // A clock that is set forth and back must not end the lease of a month that is still spent.
         let is_over = |held: &Held| held.month < month.previous() && held.state().is_over(began, IDLE);
         let spent = self.all().into_iter().filter(|held| !is_over(held)).map(|held| held.month);
@@ -344,6 +344,14 @@ impl Quota {
         for held in self.all() {
             drop(held.asking.lock().await);
         }
+    }
+}
+
+#[cfg(test)]
+impl Quota {
+    /// What all calls that wait for the store would need.
+    pub(super) fn waiting(&self, workspace: &WorkspaceId, month: Month) -> u64 {
+        self.held(workspace, month).waiting()
     }
 }
 

@@ -17,6 +17,7 @@ const DRAIN_TIMEOUT_RANGE: RangeInclusive<Duration> = Duration::ZERO..=DAY;
 const HOLD_TIMEOUT_RANGE: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(900);
 const BODY_READ_TIMEOUT_RANGE: RangeInclusive<Duration> = MILLISECOND..=HOUR;
 const UPSTREAM_TIMEOUT_RANGE: RangeInclusive<Duration> = MILLISECOND..=DAY;
+const LIMITS_TIMEOUT_RANGE: RangeInclusive<Duration> = MILLISECOND..=Duration::from_secs(10);
 const BODY_LIMIT_RANGE: RangeInclusive<u64> = 1..=(1 << 30);
 const JOURNAL_RANGE: RangeInclusive<u64> = (1 << 10)..=(1 << 40);
 const COUNT_RANGE: RangeInclusive<u64> = 0..=1_000_000_000_000_000;
@@ -108,6 +109,8 @@ pub struct StoreConfig {
 #[derive(Clone, PartialEq, Eq)]
 pub struct LimitsConfig {
     pub url: String,
+    /// How long a call waits for Redis.
+    pub timeout: Duration,
 }
 
 impl StoreConfig {
@@ -120,7 +123,10 @@ impl StoreConfig {
 impl LimitsConfig {
     pub(super) fn read(section: &Section<'_>) -> Self {
         let schemes = ["memory:", "redis://", "rediss://"];
-        Self { url: read_service_url(section, LIMITS_URL_VARIABLE, &schemes, "memory:") }
+        Self {
+            url: read_service_url(section, LIMITS_URL_VARIABLE, &schemes, "memory:"),
+            timeout: section.duration("timeout", LIMITS_TIMEOUT_RANGE).unwrap_or(Duration::from_millis(50)),
+        }
     }
 }
 

@@ -105,7 +105,9 @@ impl Refused {
         match self {
             Self::Unauthenticated { cause } => Some((*cause).into()),
             Self::StoreUnavailable { cause }
-            | Self::Call(Refusal::BadGateway { cause } | Refusal::QuotaUnavailable { cause }) => Some(cause.clone()),
+            | Self::Call(Refusal::BadGateway { cause } | Refusal::QuotaUnavailable { cause, .. }) => {
+                Some(cause.clone())
+            }
             Self::HeadersTooLarge { .. }
             | Self::UnknownRoute
             | Self::MethodNotAllowed { .. }
@@ -155,9 +157,11 @@ impl Refused {
     /// What is left of the limits that refused the call.
     pub(crate) fn standings(&self) -> Option<Standings> {
         match self {
-            Self::Call(Refusal::RateLimited { standings, .. } | Refusal::QuotaExceeded { standings, .. }) => {
-                Some(*standings)
-            }
+            Self::Call(
+                Refusal::RateLimited { standings, .. }
+                | Refusal::QuotaExceeded { standings, .. }
+                | Refusal::QuotaUnavailable { standings, .. },
+            ) => Some(*standings),
             _ => None,
         }
     }

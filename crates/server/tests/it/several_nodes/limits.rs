@@ -36,11 +36,11 @@ async fn tokens_on_all_nodes_share_one_bucket_and_are_settled_once() {
     let cluster = Cluster::start(Limits { tokens_per_minute: 60_000, ..UNLIMITED }).await;
     cluster.engine().script(Script { delay_ms: 300, ..uses(100, 400) });
     let began = Instant::now();
-    let tally = at_once(&cluster, 60, &chat_of(2, 10_000)).await;
+    let tally = at_once(&cluster, 60, &chat_of(2, 4_000)).await;
     tally.assert_refused_only_with("429 rate_limit_exceeded");
-    let bound = at_most(60_000, began.elapsed()) / 10_000;
+    let bound = at_most(60_000, began.elapsed()) / 4_000;
     let served = tally.served.len() as u64;
-    assert!((5..=bound).contains(&served), "{served}: each counts with its limit as long as it runs");
+    assert!((14..=bound).contains(&served), "{served}: each counts with its limit as long as it runs");
     wait_until("settled", PATIENCE, async || cluster.redis.reservations().await == 0).await;
     let answer = cluster.ask(2, chat_of(2, 1)).await;
     let refilled = 1_000 * began.elapsed().as_secs() + 1_000;
@@ -55,7 +55,8 @@ async fn open_streams(cluster: &Cluster, count: usize) -> Vec<(usize, Stream)> {
     let mut opening = JoinSet::new();
     for call in 0..count {
         let client = cluster.client(call);
-        opening.spawn(async move { (call % 3, client.open_stream("/chat/completions", stream_with_usage("hi")).await) });
+        opening
+            .spawn(async move { (call % 3, client.open_stream("/chat/completions", stream_with_usage("hi")).await) });
     }
     let all = opening.join_all().await;
     assert!(all.iter().all(|(_, stream)| [200, 429].contains(&stream.status.as_u16())));

@@ -81,7 +81,7 @@ async fn without_postgresql_nothing_is_served_beyond_the_lease() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_redis_every_node_enforces_its_share_and_says_so() {
-    let mut cluster = Cluster::start(Limits { requests_per_minute: 60, ..UNLIMITED }).await;
+    let mut cluster = Cluster::start_impatient(Limits { requests_per_minute: 60, ..UNLIMITED }).await;
     cluster.all_are_known().await;
     let degraded = async |node| cluster.gauge(node, "forebay_rate_limit_degraded").await;
     assert_eq!(cluster.ask(0, chat_of(2, 5)).await.status, 200);
@@ -116,8 +116,8 @@ async fn without_redis_every_node_enforces_its_share_and_says_so() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_redis_does_too_late_is_undone() {
-    let cluster = Cluster::start(Limits { tokens_per_minute: 60_000, ..UNLIMITED }).await;
-    let body = chat_of(2, 9_000);
+    let cluster = Cluster::start_impatient(Limits { tokens_per_minute: 60_000, ..UNLIMITED }).await;
+    let body = chat_of(2, 4_000);
     assert_eq!(at_once(&cluster, 3, &body).await.served.len(), 3);
     cluster.redis.hold_up();
     let tally = at_once(&cluster, 6, &body).await;

@@ -135,3 +135,17 @@ async fn a_node_that_stops_in_order_leaves_nothing_reserved() {
     assert_eq!(cluster.account().await.reserved, 0);
     cluster.remove().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_stops_without_postgresql_frees_its_lease_at_its_next_start() {
+    let mut cluster = with_a_lease_on_the_last_node().await;
+    cluster.cable.cut();
+    let child = &mut cluster.nodes[2].forebay.child;
+    child.signal("TERM").unwrap();
+    assert!(child.wait_for_end(PATIENCE).await.unwrap().success());
+    cluster.cable.mend();
+    assert!(cluster.account().await.reserved > 0, "nobody could be told");
+    cluster.nodes[2].forebay.restart().await.unwrap();
+    wait_until("free again", PATIENCE, async || cluster.account().await.reserved == 0).await;
+    cluster.remove().await;
+}

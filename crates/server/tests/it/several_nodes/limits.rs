@@ -117,3 +117,32 @@ async fn a_limit_that_is_changed_holds_on_every_node_at_once() {
     assert_eq!(at_once(&cluster, 30, &chat_of(2, 5)).await.served.len(), 30, "it fills at the new rate");
     cluster.remove().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_with_an_absurd_limit_shuts_nobody_out() {
+    let cluster = Cluster::start(Limits { tokens_per_minute: 60_000, monthly_tokens: 1_000_000, ..UNLIMITED }).await;
+    cluster.engine().push(Script { delay_ms: 500, ..Script::default() });
+    let (client, absurd) = (cluster.client(0), chat_of(2, i64::MAX.unsigned_abs()));
+    let under_way = tokio::task::spawn(async move { client.post_json("/chat/completions", absurd).await });
+    assert!(cluster.engine().wait_for_calls(1, PATIENCE).await);
+    for node in 0..3 {
+        assert_eq!(cluster.ask(node, chat_of(2, 50)).await.status_line(), "200 OK");
+    }
+    assert_eq!(under_way.await.unwrap().status_line(), "200 OK");
+    assert_eq!(cluster.gauge(0, "forebay_rate_limit_degraded").await, 0);
+    cluster.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_redis_that_forgot_the_scripts_is_told_them_again() {
+    let cluster = Cluster::start(Limits { requests_per_minute: 30, ..UNLIMITED }).await;
+    assert_eq!(at_once(&cluster, 6, &chat_of(2, 50)).await.served.len(), 6);
+    cluster.redis.ask("SCRIPT FLUSH").await;
+    let tally = at_once(&cluster, 60, &chat_of(2, 50)).await;
+    assert!((24..=36).contains(&tally.served.len()), "{}: the bucket goes on where it was", tally.served.len());
+    wait_until("settled", PATIENCE, async || cluster.redis.reservations().await == 0).await;
+    for node in 0..3 {
+        assert_eq!(cluster.gauge(node, "forebay_rate_limit_degraded").await, 0);
+    }
+    cluster.remove().await;
+}

@@ -65,6 +65,7 @@ async fn without_postgresql_nothing_is_served_beyond_the_lease() {
     let refused = cluster.ask(0, body.clone()).await;
     assert_eq!(refusal(&refused), "503 quota_unavailable");
     assert_eq!(refused.header("retry-after"), Some("5"));
+    assert!(refused.header("x-ratelimit-remaining-tokens").is_some(), "limits are told whatever the answer");
     cluster.cable.mend();
     for node in 0..3 {
         wait_until("served again", PATIENCE, async || {

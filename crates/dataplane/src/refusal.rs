@@ -44,7 +44,7 @@ pub enum Refusal {
     #[error("{message}")]
     QuotaExceeded { message: String, retry_after_secs: u64, standings: Standings },
     #[error("the quota cannot be checked right now; try again")]
-    QuotaUnavailable { cause: String },
+    QuotaUnavailable { cause: String, standings: Standings },
     #[error("usage cannot be recorded right now; try again")]
     JournalFull,
     /// The engine refused what the client sent, and said why.

@@ -84,7 +84,9 @@ pub fn grant(account: &Account, ask: &Ask) -> Option<Grant> {
     let chunk = if near_cap {
         ask.wanted
     } else {
-        (left / shares).clamp(SMALLEST_CHUNK, LARGEST_CHUNK).max(ask.recent.saturating_mul(2)).max(ask.wanted)
+        // A busy node takes more, but leaves others theirs.
+        let hot = ask.recent.saturating_mul(2).min(left / (2 * u64::from(ask.nodes.max(1))));
+        (left / shares).clamp(SMALLEST_CHUNK, LARGEST_CHUNK).max(hot).max(ask.wanted)
     };
     Some(Grant { tokens: chunk.min(left), near_cap })
 }
@@ -128,6 +130,7 @@ impl Book {
     /// The store holds so much for this run from now on.
     pub fn set_granted(&mut self, granted: u64) {
         self.granted = granted;
+        self.cover();
     }
 
     /// Gives up what nobody needs, before the store is told.
@@ -151,7 +154,13 @@ impl Book {
     pub fn settle(&mut self, reserved: u64, used: u64) -> u64 {
         self.promised = self.promised.saturating_sub(reserved);
         self.settled = self.settled.saturating_add(used);
+        self.cover();
         used.saturating_sub(reserved)
+    }
+
+    /// What was used beyond the lease is used all the same: the lease is as large, or the next call would have to pay.
+    fn cover(&mut self) {
+        self.granted = self.granted.max(self.promised.saturating_add(self.settled));
     }
 }
 

@@ -12,7 +12,8 @@ fn a_chunk_follows_what_is_left_and_what_was_used_lately() {
         (account(50_000_000, 0, 0), ask(500, 0), 1_000_000, false),
         (account(16_000_000, 0, 0), ask(500, 0), 1_000_000, false),
         (account(1_600_000, 0, 0), ask(500, 0), 100_000, false),
-        (account(1_600_000, 0, 0), ask(500, 300_000), 600_000, false),
+        (account(1_600_000, 0, 0), ask(500, 150_000), 300_000, false),
+        (account(1_600_000, 0, 0), ask(500, 300_000), 400_000, false),
         (account(200_000, 0, 0), ask(500, 0), 12_500, false),
         (account(159_999, 0, 0), ask(500, 0), 500, true),
         (account(160_000, 159_000, 600), ask(500, 0), 400, true),
@@ -20,6 +21,17 @@ fn a_chunk_follows_what_is_left_and_what_was_used_lately() {
         assert_eq!(grant(&account, &ask), Some(Grant { tokens, near_cap }), "{account:?}");
     }
     assert_eq!(grant(&account(1_000, 600, 400), &ask(500, 0)), None);
+}
+
+#[test]
+fn what_an_engine_used_beyond_its_bound_is_not_taken_from_the_next_call() {
+    let mut book = Book::default();
+    book.set_granted(100);
+    assert!(book.reserve(100));
+    assert_eq!(book.settle(100, 150), 50);
+    assert_eq!((book.granted(), book.free()), (150, 0), "the lease is as large as what was used");
+    book.set_granted(book.granted() + 60);
+    assert!(book.reserve(60), "what is granted next is free");
 }
 
 #[test]

@@ -166,9 +166,11 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
     }
     first_start::forget_listen(data_dir);
     engines.stop().await;
+    // A lease that changed after its run has ended would stay reserved for ever.
+    let leases_rest = tokio::time::timeout(FLUSH_TIME, quota.close()).await.is_ok();
     loops.shutdown().await;
-    no_more_usage.send_replace(true);
-    if tokio::time::timeout(FLUSH_TIME, writing.join_next()).await.is_err() {
+    no_more_usage.send_replace(leases_rest);
+    if !leases_rest || tokio::time::timeout(FLUSH_TIME, writing.join_next()).await.is_err() {
         tracing::warn!(bytes = journal.waiting_bytes(), "usage events wait in the journal for the next start");
     }
     let _ = tokio::time::timeout(LAST_MOMENT, log.flush()).await;
@@ -199,7 +201,7 @@ fn open_limits(config: &Config, node: &NodeState) -> anyhow::Result<Option<Redis
         return Ok(None);
     }
     // The address may hold a password, so what is wrong with it is not repeated.
-    let limits = RedisLimits::open(&config.limits.url, node.alive());
+    let limits = RedisLimits::open(&config.limits.url, config.limits.timeout, node.alive());
     limits.map(Some).map_err(|_| anyhow::anyhow!("[limits] url is not of the form redis://host:6379/0"))
 }
 

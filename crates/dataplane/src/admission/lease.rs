@@ -3,7 +3,7 @@
 use domain::quota::{Account, Book};
 use domain::{Month, WorkspaceId};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -16,7 +16,7 @@ pub(super) struct Held {
     pub(super) workspace: WorkspaceId,
     pub(super) month: Month,
     /// Held by whoever asks the store about this lease.
-    pub(super) asking: tokio::sync::Mutex<()>,
+    pub(super) asking: Arc<tokio::sync::Mutex<()>>,
     /// What all calls that wait for the store would need.
     waiting: AtomicU64,
     state: Mutex<State>,
@@ -31,6 +31,8 @@ pub(super) struct State {
     low_mark: u64,
     raising: bool,
     raise_after: Option<Instant>,
+    /// When the store last did not answer.
+    failed_at: Option<Instant>,
     returning: bool,
     spent: Option<(Account, Instant)>,
     /// Tokens used in the minute that began then, and in the one before.
@@ -49,6 +51,7 @@ impl Held {
             low_mark: 0,
             raising: false,
             raise_after: None,
+            failed_at: None,
             returning: false,
             spent: None,
             minute: None,
@@ -56,13 +59,7 @@ impl Held {
             last_minute: 0,
             used_at: None,
         };
-        Self {
-            workspace,
-            month,
-            asking: tokio::sync::Mutex::new(()),
-            waiting: AtomicU64::new(0),
-            state: Mutex::new(state),
-        }
+        Self { workspace, month, asking: Arc::default(), waiting: AtomicU64::new(0), state: Mutex::new(state) }
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -74,18 +71,18 @@ impl Held {
     }
 
     /// Counts a call that waits, until the guard is dropped.
-    pub(super) fn wait_for(&self, tokens: u64) -> Waiting<'_> {
+    pub(super) fn wait_for(self: &Arc<Self>, tokens: u64) -> Waiting {
         self.waiting.fetch_add(tokens, Ordering::Relaxed);
-        Waiting { held: self, tokens }
+        Waiting { held: Arc::clone(self), tokens }
     }
 }
 
-pub(super) struct Waiting<'a> {
-    held: &'a Held,
+pub(super) struct Waiting {
+    held: Arc<Held>,
     tokens: u64,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for Waiting {
     fn drop(&mut self) {
         self.held.waiting.fetch_sub(self.tokens, Ordering::Relaxed);
     }
@@ -118,6 +115,15 @@ impl State {
     pub(super) fn not_raised(&mut self, now: Instant) {
         self.raising = false;
         self.raise_after = Some(now + RAISE_PAUSE);
+    }
+
+    pub(super) fn note_failure(&mut self, now: Instant) {
+        self.failed_at = Some(now);
+    }
+
+    /// Whether the store was asked and did not answer after that moment.
+    pub(super) fn has_failed_since(&self, moment: Instant) -> bool {
+        self.failed_at.is_some_and(|at| at >= moment)
     }
 
     pub(super) fn renewed(&mut self, good_until: Instant) {
@@ -162,6 +168,11 @@ impl State {
 
     pub(super) fn is_idle(&self, now: Instant, limit: Duration) -> bool {
         self.used_at.is_none_or(|at| now.saturating_duration_since(at) >= limit)
+    }
+
+    /// No call is under way, and the events of those that were have had the time to reach the store.
+    pub(super) fn is_over(&self, now: Instant, limit: Duration) -> bool {
+        self.book.is_quiet() && self.is_idle(now, limit)
     }
 
     /// The account, when it is certain that it has no room for so much.

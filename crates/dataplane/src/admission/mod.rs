@@ -21,7 +21,7 @@ use crate::refusal::Refusal;
 use domain::limits::PerMinute;
 use domain::workspace::Limits;
 use domain::{Caller, Model, RequestId, Timestamp};
-use minute::{Charge, Settlement};
+use minute::{Charge, Debit, Settlement};
 use permit::Served;
 use quota::NoQuota;
 use std::sync::Arc;
@@ -51,26 +51,43 @@ impl Admission {
         }
         let limits = caller.workspace_settings.over(&self.defaults);
         let per_minute = PerMinute { requests: limits.requests_per_minute, tokens: limits.tokens_per_minute };
-        let (tokens, completion) = demand.expected(per_minute.tokens);
+        let (tokens, completion) = demand.expected(model.context_length, per_minute.tokens);
         let charge = Charge::new(caller, per_minute, request, tokens);
         let taken = self.minutes.take(charge).await;
         let (debit, standings) = taken.map_err(|exceeded| Refusal::rate_limited(caller, &exceeded))?;
+        let taken = Taken { minutes: &self.minutes, debit: Some(debit) };
         let bound = demand.bound(model.context_length);
-        match self.quota.reserve(&caller.workspace, &bound, now).await {
-            Ok(reservation) => {
-                let clamp = (reservation.tokens < bound.total()).then(|| bound.clamped(reservation.tokens).completion);
-                let served = Served { minutes: self.minutes.clone(), debit, reservation };
-                Ok(Permit::metered(served, standings, clamp, completion))
-            }
-            Err(refused) => {
-                self.minutes.settle(debit, Settlement::Undone);
-                Err(match refused {
-                    NoQuota::Spent { account, month } => {
-                        Refusal::quota_exceeded(caller, &account, month, now, standings)
-                    }
-                    NoQuota::Unavailable { cause } => Refusal::QuotaUnavailable { cause },
-                })
-            }
+        let reservation =
+            self.quota.reserve(&caller.workspace, &bound, now).await.map_err(|refused| match refused {
+                NoQuota::Spent { account, month } => Refusal::quota_exceeded(caller, &account, month, now, standings),
+                NoQuota::Unavailable { cause } => Refusal::QuotaUnavailable { cause, standings },
+            })?;
+        let clamp = (reservation.tokens < bound.total()).then(|| bound.clamped(reservation.tokens).completion);
+        let served = Served { minutes: self.minutes.clone(), debit: taken.keep(), reservation };
+        Ok(Permit::metered(served, standings, clamp, completion))
+    }
+}
+
+/// What the limits by the minute have let in. It is undone unless it is kept: the quota may refuse the call, and its
+/// client may leave while the quota is asked.
+struct Taken<'a> {
+    minutes: &'a Minutes,
+    debit: Option<Debit>,
+}
+
+impl Taken<'_> {
+    fn keep(mut self) -> Debit {
+        self.debit.take().expect("it is kept once")
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        if let Some(debit) = self.debit.take() {
+            self.minutes.settle(debit, Settlement::Undone);
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,17 +4,18 @@
 //! by one call at a time for a workspace; further calls wait and find what the first brought. A lease that runs low is
 //! raised before it is needed. Near the cap, what calls did not use goes back at once, for other nodes to use.
 
-use super::lease::Held;
+use super::lease::{Held, Waiting};
 use domain::quota::{Account, Ask, Bound};
 use domain::{Month, RunId, Timestamp, WorkspaceId};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use store::quota::LeaseOf;
-use store::{Change, Store, quota};
+use store::{Change, Store, StoreError, quota};
 use tokio::runtime::Handle;
+use tokio::sync::OwnedMutexGuard;
 
 const SHARDS: usize = 16;
 /// How long a lease is good without a word from the store, and how often the store is told that this node lives.
@@ -55,6 +56,8 @@ struct Shared {
     leases: [Mutex<Leases>; SHARDS],
     /// Tokens that engines used beyond what they could.
     overrun: AtomicU64,
+    /// This run is about to end, and no lease of it may change any more.
+    closed: AtomicBool,
 }
 
 /// Of this month as a rule, and of the one before until its calls have ended.
@@ -100,6 +103,7 @@ impl Quota {
             hasher: RandomState::new(),
             leases: std::array::from_fn(|_| Mutex::default()),
             overrun: AtomicU64::new(0),
+            closed: AtomicBool::new(false),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -131,13 +135,10 @@ impl Quota {
             if let Some(account) = held.state().known_spent(bound.least(), Instant::now()) {
                 return Err(NoQuota::Spent { account, month: held.month });
             }
-            let asked = self.shared.background.spawn(self.clone().ask(Arc::clone(&held), *bound));
-            let asked = tokio::time::timeout(PATIENCE, asked).await;
-            let account = match asked {
-                Ok(Ok(Ok(Answer::Reserved(reservation)))) => return Ok(reservation),
-                Ok(Ok(Ok(Answer::Refused(account)))) => account,
-                Ok(Ok(Err(error))) => return Err(NoQuota::Unavailable { cause: format!("{error:?}") }),
-                Ok(Err(panicked)) => return Err(NoQuota::Unavailable { cause: panicked.to_string() }),
+            let account = match tokio::time::timeout(PATIENCE, self.ask(&held, bound)).await {
+                Ok(Ok(Answer::Reserved(reservation))) => return Ok(reservation),
+                Ok(Ok(Answer::Refused(account))) => account,
+                Ok(Err(cause)) => return Err(NoQuota::Unavailable { cause }),
                 Err(_elapsed) => return Err(NoQuota::Unavailable { cause: "the store is too slow".into() }),
             };
             looks += 1;
@@ -148,15 +149,32 @@ impl Quota {
         }
     }
 
-    /// Asks the store, unless another call has just brought enough. It is not stopped half-way when its call is gone: a
-    /// reservation that nobody takes is dropped.
-    async fn ask(self, held: Arc<Held>, bound: Bound) -> Result<Answer, store::StoreError> {
+    /// Asks the store, unless a call before this one has just brought enough, or has found that the store is away.
+    async fn ask(&self, held: &Arc<Held>, bound: &Bound) -> Result<Answer, String> {
+        let came = Instant::now();
         let waiting = held.wait_for(bound.total());
-        let _turn = held.asking.lock().await;
-        let began = Instant::now();
-        if held.state().take(bound.total(), began).0 {
-            return Ok(Answer::Reserved(self.reservation(Arc::clone(&held), bound.total())));
+        // A call that leaves gives up its place; those of an outage would fill the memory.
+        let turn = Arc::clone(&held.asking).lock_owned().await;
+        if held.state().take(bound.total(), Instant::now()).0 {
+            return Ok(Answer::Reserved(self.reservation(Arc::clone(held), bound.total())));
         }
+        if held.state().has_failed_since(came) {
+            return Err("the store did not answer another call".into());
+        }
+        let question = self.clone().ask_store(Arc::clone(held), *bound, waiting, turn);
+        let answer = self.shared.background.spawn(question);
+        answer.await.map_err(|panicked| panicked.to_string())?.map_err(|error| format!("{error:?}"))
+    }
+
+    /// It is not stopped half-way when its call is gone: a reservation that nobody takes is dropped.
+    async fn ask_store(
+        self,
+        held: Arc<Held>,
+        bound: Bound,
+        waiting: Waiting,
+        _turn: OwnedMutexGuard<()>,
+    ) -> Result<Answer, store::StoreError> {
+        let began = Instant::now();
         let (believed, ask) = {
             let state = held.state();
             let free = state.book.free();
@@ -168,8 +186,9 @@ impl Quota {
             };
             (state.book.granted(), ask)
         };
-        let leased = self.set_lease(&held, believed, Some(&ask)).await?;
+        let leased = self.set_lease(&held, believed, Some(&ask)).await;
         drop(waiting);
+        let leased = leased.inspect_err(|_| held.state().note_failure(Instant::now()))?;
         let mut state = held.state();
         state.granted(leased.granted, leased.near_cap, leased.granted - believed, began + LEASE_TIME);
         let tokens = bound.total().min(state.book.free());
@@ -188,6 +207,9 @@ impl Quota {
         ask: Option<&Ask>,
     ) -> Result<quota::Leased, store::StoreError> {
         let shared = &self.shared;
+        if shared.closed.load(Ordering::SeqCst) {
+            return Err(StoreError::Unavailable("this node stops".into()));
+        }
         let of =
             LeaseOf { workspace: &held.workspace, month: held.month, run: shared.run.as_str(), node: &shared.node };
         let expires_at = lease_end();
@@ -290,22 +312,46 @@ impl Quota {
         let mut ticks = tokio::time::interval(RENEW_EVERY);
         loop {
             ticks.tick().await;
-            let (began, month) = (Instant::now(), Month::of(now()));
-            let oldest = month.previous();
-            for held in self.all() {
-                if held.month != month || held.state().is_idle(began, IDLE) {
-                    self.give_back(&held).await;
-                }
-            }
-            let run = self.shared.run.as_str();
-            match quota::renew(&self.shared.store, run, oldest, lease_end()).await {
-                Ok(()) => self.all().iter().for_each(|held| held.state().renewed(began + LEASE_TIME)),
-                Err(error) => tracing::debug!(%error, "the leases could not be renewed"),
-            }
-            for index in 0..SHARDS {
-                self.lock(index).values_mut().for_each(|months| months.retain(|held| held.month >= oldest));
+            self.keep_once(Month::of(now()), Instant::now()).await;
+        }
+    }
+
+    pub(super) async fn keep_once(&self, month: Month, began: Instant) {
+        // A clock that is set forth and back must not end the lease of a month that is still spent.
+        let is_over = |held: &Held| held.month < month.previous() && held.state().is_over(began, IDLE);
+        let spent = self.all().into_iter().filter(|held| !is_over(held)).map(|held| held.month);
+        let oldest = spent.chain([month.previous()]).min().expect("there is the month before");
+        if let Err(error) = quota::renew(&self.shared.store, self.shared.run.as_str(), oldest, lease_end()).await {
+            // Nothing is given back either: nobody would hear of it, and what is left must last.
+            return tracing::debug!(%error, "the leases could not be renewed");
+        }
+        for held in self.all() {
+            held.state().renewed(began + LEASE_TIME);
+            if held.month != month || held.state().is_idle(began, IDLE) {
+                self.give_back(&held).await;
             }
         }
+        for index in 0..SHARDS {
+            let mut leases = self.lock(index);
+            leases.values_mut().for_each(|months| months.retain(|held| held.month >= oldest));
+            leases.retain(|_, months| !months.is_empty());
+        }
+    }
+
+    /// Asks the store for nothing more, and returns once no question is under way: the run can be ended then.
+    pub async fn close(&self) {
+        self.shared.closed.store(true, Ordering::SeqCst);
+        for held in self.all() {
+            drop(held.asking.lock().await);
+        }
+    }
+}
+
+#[cfg(test)]
+impl Quota {
+    /// What all calls that wait for the store would need.
+    pub(super) fn waiting(&self, workspace: &WorkspaceId, month: Month) -> u64 {
+        self.held(workspace, month).waiting()
     }
 }
 

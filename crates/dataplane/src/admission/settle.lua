@@ -17,7 +17,8 @@ for i = 1, count do
     level = math.min(capacity, level + math.max(0, now - (tonumber(held[2]) or now)) * capacity / 60000)
     level = math.min(capacity, level + give)
     redis.call('HSET', KEYS[i], 'v', string.format('%.3f', level), 't', now)
-    redis.call('PEXPIRE', KEYS[i], math.ceil((capacity - level) * 60000 / math.max(capacity, 1)) + 60000)
+    local full = math.ceil((capacity - level) * 60000 / math.max(capacity, 1)) + 60000
+    redis.call('PEXPIRE', KEYS[i], string.format('%.0f', math.min(full, 1e12)))
   end
 end
 if life == 0 then

@@ -12,6 +12,8 @@ use tokio::sync::mpsc;
 const MAX_WAITING: usize = 100_000;
 const MAX_AT_ONCE: usize = 256;
 const TIMEOUT: Duration = Duration::from_secs(2);
+/// A Redis that is away comes back; one that says no goes on saying it.
+const MAX_REFUSALS: u32 = 3;
 const RETRY: Duration = Duration::from_millis(500);
 
 static SETTLE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("settle.lua")));
@@ -47,16 +49,17 @@ async fn run(client: Client, mut waiting: mpsc::Receiver<Work>) {
     let mut connection: Option<MultiplexedConnection> = None;
     let mut batch = Vec::new();
     while waiting.recv_many(&mut batch, MAX_AT_ONCE).await > 0 {
-        // Once more on a fresh connection: a reservation that was settled is gone, so nothing counts twice.
-        for _ in 0..2 {
-            match settle(&client, &mut connection, &batch).await {
-                Ok(()) => break,
-                Err(error) => {
-                    tracing::debug!(%error, "settlements did not reach Redis");
-                    connection = None;
-                    tokio::time::sleep(RETRY).await;
-                }
+        // Again on a fresh connection: a reservation that was settled is gone, so nothing counts twice.
+        let mut refusals = 0;
+        while let Err(error) = settle(&client, &mut connection, &batch).await {
+            tracing::debug!(%error, "settlements did not reach Redis");
+            let is_away = error.is_io_error() || error.is_timeout() || error.is_connection_dropped();
+            refusals += u32::from(!is_away);
+            if refusals >= MAX_REFUSALS {
+                break;
             }
+            connection = None;
+            tokio::time::sleep(RETRY).await;
         }
         batch.clear();
     }

@@ -1,8 +1,9 @@
 //! Buckets in Redis, shared by all nodes: one round trip before a call goes on, settlement off its path.
 //!
-//! A Redis that does not answer within 50 ms is left alone for a second. Meanwhile every node enforces its share in
-//! memory, and whatever was taken there is given back there, so nothing counts twice when Redis is back. A reservation
-//! that is never settled ends by itself, and its bucket heals by refilling.
+//! A Redis that does not answer in time is left alone for a second. Meanwhile every node enforces its share in
+//! memory, and whatever was taken there is given back there, so nothing counts twice when Redis is back. What Redis may
+//! have taken without our hearing of it is undone. A reservation that is never settled ends by itself, and its bucket
+//! heals by refilling.
 
 use super::memory::Memory;
 use super::minute::{Charge, Debit, From, Minutes, Settlement};
@@ -16,8 +17,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
-/// How long a call waits for Redis, and how long Redis is left alone when it did not answer.
-const PATIENCE: Duration = Duration::from_millis(50);
+/// How long Redis is left alone when it did not answer.
 const BREAK: Duration = Duration::from_secs(1);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// A reservation that nobody settles or raises ends.
@@ -29,6 +29,8 @@ static TAKE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("take.
 #[derive(Clone)]
 pub struct RedisLimits {
     client: Client,
+    /// How long a call waits for Redis.
+    patience: Duration,
     local: Arc<Memory>,
     settler: Settler,
     nodes: Arc<AtomicU32>,
@@ -37,10 +39,10 @@ pub struct RedisLimits {
 
 impl RedisLimits {
     /// `nodes` is kept at the number of nodes that live. The settling runs on the present runtime.
-    pub fn open(url: &str, nodes: Arc<AtomicU32>) -> Result<Self, RedisError> {
+    pub fn open(url: &str, patience: Duration, nodes: Arc<AtomicU32>) -> Result<Self, RedisError> {
         let client = Client::open(url)?;
         let settler = Settler::start(client.clone());
-        Ok(Self { client, local: Arc::default(), settler, nodes, degraded: Arc::default() })
+        Ok(Self { client, patience, local: Arc::default(), settler, nodes, degraded: Arc::default() })
     }
 
     /// Whether the nodes count apart, each its share.
@@ -79,22 +81,33 @@ impl Shared {
     }
 
     pub(super) async fn take(self: &Arc<Self>, charge: Charge) -> Result<(Debit, Standings), Exceeded> {
+        let Some(connection) = self.connection().await else { return self.take_share(charge) };
         let (keys, reservation) = (charge_keys(&charge), reservation_key(&charge));
-        match self.run(&keys, limits_of(&charge), 1, charge.tokens, &reservation, RESERVATION_SECS).await {
+        let unheard = Unheard { settler: &self.limits.settler, charge: Some(charge.clone()) };
+        match self.run(connection, &keys, limits_of(&charge), 1, charge.tokens, &reservation, RESERVATION_SECS).await {
             Some(levels) => {
+                unheard.is_heard();
                 let standings = levels.judge(&charge)?;
                 Ok((Debit::new(charge, From::Shared), standings))
             }
-            None => {
-                let nodes = self.limits.nodes.load(Ordering::Relaxed);
-                let standings = self.limits.local.take(&charge, nodes)?;
-                Ok((Debit::new(charge, From::Share(nodes)), standings))
-            }
+            None => self.take_share(charge),
         }
     }
 
+    fn take_share(&self, charge: Charge) -> Result<(Debit, Standings), Exceeded> {
+        let nodes = self.limits.nodes.load(Ordering::Relaxed);
+        let standings = self.limits.local.take(&charge, nodes)?;
+        Ok((Debit::new(charge, From::Share(nodes)), standings))
+    }
+
     pub(super) async fn look(self: &Arc<Self>, workspace: &WorkspaceId, limits: PerMinute) -> Standings {
-        let levels = self.run(&bucket_keys(workspace, None), [limits].into_iter(), 0, 0, &look_key(workspace), 1).await;
+        let levels = match self.connection().await {
+            Some(connection) => {
+                let keys = bucket_keys(workspace, None);
+                self.run(connection, &keys, [limits].into_iter(), 0, 0, &look_key(workspace), 1).await
+            }
+            None => None,
+        };
         match levels {
             Some(levels) => levels.standings([limits].into_iter()),
             None => self.limits.local.look(workspace, limits, self.limits.nodes.load(Ordering::Relaxed)),
@@ -111,8 +124,10 @@ impl Shared {
     }
 
     /// Runs the script, or tells that Redis is away.
+    #[expect(clippy::too_many_arguments, reason = "they are those of the script")]
     async fn run(
-        self: &Arc<Self>,
+        &self,
+        mut connection: MultiplexedConnection,
         keys: &[String],
         limits: impl Iterator<Item = PerMinute>,
         requests: u64,
@@ -120,7 +135,6 @@ impl Shared {
         reservation: &str,
         reservation_secs: u64,
     ) -> Option<Levels> {
-        let mut connection = self.connection().await?;
         let mut call = TAKE.prepare_invoke();
         for key in keys {
             call.key(key);
@@ -130,7 +144,7 @@ impl Shared {
             call.arg(limits.requests).arg(requests).arg(limits.tokens).arg(tokens);
         }
         call.arg(tokens).arg(reservation_secs);
-        let answer = tokio::time::timeout(PATIENCE, call.invoke_async::<Vec<i64>>(&mut connection)).await;
+        let answer = tokio::time::timeout(self.limits.patience, call.invoke_async::<Vec<i64>>(&mut connection)).await;
         match answer {
             Ok(Ok(answer)) if answer.len() >= 4 => {
                 if self.limits.degraded.swap(false, Ordering::Relaxed) {
@@ -161,7 +175,7 @@ impl Shared {
         }
     }
 
-    /// The connection of this core; a new one is waited for, but not for long.
+    /// The connection of this core. Only the first is waited for: while Redis is away, others are opened behind the calls.
     async fn connection(self: &Arc<Self>) -> Option<MultiplexedConnection> {
         let changed = self.link.changed.notified();
         {
@@ -178,7 +192,10 @@ impl Shared {
                 tokio::spawn(Arc::clone(self).connect());
             }
         }
-        let _ = tokio::time::timeout(PATIENCE, changed).await;
+        if self.limits.is_degraded() {
+            return None;
+        }
+        let _ = tokio::time::timeout(CONNECT_TIMEOUT, changed).await;
         self.link.state().connection.clone()
     }
 
@@ -203,6 +220,27 @@ impl Shared {
             self.note_degraded(error);
         }
         self.link.changed.notify_waiters();
+    }
+}
+
+/// A question to Redis. When its answer is not heard, because it came too late or its call has left, it may have been
+/// done all the same, and is undone.
+struct Unheard<'a> {
+    settler: &'a Settler,
+    charge: Option<Charge>,
+}
+
+impl Unheard<'_> {
+    fn is_heard(mut self) {
+        self.charge = None;
+    }
+}
+
+impl Drop for Unheard<'_> {
+    fn drop(&mut self) {
+        if let Some(charge) = self.charge.take() {
+            self.settler.push(Work::Settle(charge, Settlement::Undone));
+        }
     }
 }
 

@@ -28,11 +28,13 @@ if wait == 0 then
     levels[i] = level
     redis.call('HSET', KEYS[i], 'v', string.format('%.3f', level), 't', now)
     -- A bucket never expires while it holds a debt.
-    redis.call('PEXPIRE', KEYS[i], math.ceil((capacity - level) * 60000 / math.max(capacity, 1)) + 60000)
+    local full = math.ceil((capacity - level) * 60000 / math.max(capacity, 1)) + 60000
+    redis.call('PEXPIRE', KEYS[i], string.format('%.0f', math.min(full, 1e12)))
   end
   redis.call('HSET', KEYS[count + 1], 'd', ARGV[2 * count + 1])
   redis.call('EXPIRE', KEYS[count + 1], ARGV[2 * count + 2])
 end
-local answer = { wait, slowest }
-for i = 1, count do answer[i + 2] = math.floor(levels[i]) end
+-- Beyond this, Redis has no integers, and nobody waits as long.
+local answer = { math.min(wait, 1e12), slowest }
+for i = 1, count do answer[i + 2] = math.max(math.floor(levels[i]), -1e15) end
 return answer

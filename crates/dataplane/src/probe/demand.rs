@@ -75,7 +75,7 @@ impl Demand {
         let text = self.prompt_bytes.saturating_add(self.messages.saturating_mul(PER_MESSAGE));
         let prompt = if self.opaque { context_length } else { text.min(context_length) };
         match self.limit() {
-            Some(limit) => Bound { prompt, completion: limit, choices: self.choices },
+            Some(limit) => Bound { prompt, completion: limit.min(context_length), choices: self.choices },
             // An engine cannot exceed its context, of which the prompt is a part.
             None => {
                 let whole = context_length.saturating_mul(self.choices);
@@ -86,10 +86,11 @@ impl Demand {
     }
 
     /// What the call is expected to cost under a limit of so many tokens per minute, and how much of that it generates.
-    pub fn expected(&self, tokens_per_minute: u64) -> (u64, u64) {
+    /// A limit beyond the context is none: taken at its word, one call could shut out the whole workspace.
+    pub fn expected(&self, context_length: u64, tokens_per_minute: u64) -> (u64, u64) {
         let completion = match self.limit() {
             _ if !self.generates => 0,
-            Some(limit) => limit,
+            Some(limit) => limit.min(context_length),
             None => EXPECTED_COMPLETION.min(tokens_per_minute / 4),
         };
         let completion = completion.saturating_mul(self.choices.max(1));
@@ -169,15 +170,22 @@ mod tests {
     fn inputs_are_bounded_by_their_bytes_and_generate_nothing() {
         let probe = embeddings::probe(r#"{"model":"a/b","input":["one","three"]}"#.into()).unwrap();
         assert_eq!(probe.demand.bound(CONTEXT), Bound { prompt: 15 + 128, completion: 0, choices: 1 });
-        assert_eq!(probe.demand.expected(1_000), (3, 0));
+        assert_eq!(probe.demand.expected(CONTEXT, 1_000), (3, 0));
     }
 
     #[test]
     fn what_is_expected_of_a_minute_is_the_limit_or_a_guess() {
         let bytes = r#"[{"role":"user","content":"hi"}]"#.len() as u64;
-        assert_eq!(probe(r#","max_tokens":100,"n":2"#).demand.expected(60_000), (bytes / 4 + 200, 200));
-        assert_eq!(probe("").demand.expected(60_000), (bytes / 4 + 1_024, 1_024));
-        assert_eq!(probe("").demand.expected(400), (bytes / 4 + 100, 100));
+        assert_eq!(probe(r#","max_tokens":100,"n":2"#).demand.expected(CONTEXT, 60_000), (bytes / 4 + 200, 200));
+        assert_eq!(probe("").demand.expected(CONTEXT, 60_000), (bytes / 4 + 1_024, 1_024));
+        assert_eq!(probe("").demand.expected(CONTEXT, 400), (bytes / 4 + 100, 100));
+    }
+
+    #[test]
+    fn a_limit_beyond_the_context_reserves_no_more_than_the_context() {
+        let absurd = probe(r#","max_tokens":9223372036854775807,"n":2"#).demand;
+        assert_eq!(absurd.bound(CONTEXT).completion, CONTEXT);
+        assert_eq!(absurd.expected(CONTEXT, 60_000).1, 2 * CONTEXT);
     }
 
     #[test]

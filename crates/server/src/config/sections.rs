@@ -19,6 +19,7 @@ const HOLD_TIMEOUT_RANGE: RangeInclusive<Duration> = Duration::from_secs(1)..=Du
 const SESSION_RANGE: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(365 * 86_400);
 const BODY_READ_TIMEOUT_RANGE: RangeInclusive<Duration> = MILLISECOND..=HOUR;
 const UPSTREAM_TIMEOUT_RANGE: RangeInclusive<Duration> = MILLISECOND..=DAY;
+const LIMITS_TIMEOUT_RANGE: RangeInclusive<Duration> = MILLISECOND..=Duration::from_secs(10);
 const BODY_LIMIT_RANGE: RangeInclusive<u64> = 1..=(1 << 30);
 const JOURNAL_RANGE: RangeInclusive<u64> = (1 << 10)..=(1 << 40);
 const COUNT_RANGE: RangeInclusive<u64> = 0..=1_000_000_000_000_000;
@@ -127,6 +128,8 @@ pub struct StoreConfig {
 #[derive(Clone, PartialEq, Eq)]
 pub struct LimitsConfig {
     pub url: String,
+    /// How long a call waits for Redis.
+    pub timeout: Duration,
 }
 
 impl StoreConfig {
@@ -139,7 +142,10 @@ impl StoreConfig {
 impl LimitsConfig {
     pub(super) fn read(section: &Section<'_>) -> Self {
         let schemes = ["memory:", "redis://", "rediss://"];
-        Self { url: read_service_url(section, LIMITS_URL_VARIABLE, &schemes, "memory:") }
+        Self {
+            url: read_service_url(section, LIMITS_URL_VARIABLE, &schemes, "memory:"),
+            timeout: section.duration("timeout", LIMITS_TIMEOUT_RANGE).unwrap_or(Duration::from_millis(50)),
+        }
     }
 }
 

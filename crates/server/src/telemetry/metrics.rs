@@ -15,6 +15,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock};
 use store::Journal;
 
@@ -74,6 +75,7 @@ pub(crate) struct Metrics {
     in_flight: Family<ReplicaLabels, Gauge>,
     healthy: Family<ReplicaLabels, Gauge>,
     differing_nodes: Gauge,
+    alive_nodes: Gauge,
     journal_waiting: Gauge,
     journal_full: Gauge,
     rate_limit_degraded: Gauge,
@@ -104,6 +106,7 @@ impl Metrics {
             in_flight: Family::default(),
             healthy: Family::default(),
             differing_nodes: Gauge::default(),
+            alive_nodes: Gauge::default(),
             journal_waiting: Gauge::default(),
             journal_full: Gauge::default(),
             rate_limit_degraded: Gauge::default(),
@@ -125,6 +128,8 @@ impl Metrics {
             "Nodes that serve another catalogue than this one",
             metrics.differing_nodes.clone(),
         );
+        let alive = metrics.alive_nodes.clone();
+        registry.register("alive_nodes", "Nodes seen lately, this one included, as it was last known", alive);
         let waiting = metrics.journal_waiting.clone();
         registry.register("journal_waiting_bytes", "Usage events that are not in the store yet", waiting);
         let full = metrics.journal_full.clone();
@@ -199,6 +204,7 @@ impl Metrics {
             self.healthy.get_or_create(&labels).set(i64::from(replica.health() != Health::Down));
         }
         self.differing_nodes.set(i64::try_from(self.node.differing_nodes()).unwrap_or(i64::MAX));
+        self.alive_nodes.set(i64::from(self.node.alive().load(Ordering::Relaxed)));
         let Watched { journal, quota, redis } = &self.admission;
         let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         self.journal_waiting.set(number(journal.waiting_bytes()));

@@ -41,13 +41,24 @@ impl UsageWriter {
             }
             let _ = tokio::time::timeout(GATHER, no_more.changed()).await;
         }
-        if let Err(error) = quota::end_run(&self.store, run.as_str()).await {
-            tracing::warn!(%error, "the leases of this run stay reserved until it starts again");
+        // The file of a run whose leases could not be ended stays, and the next start ends them.
+        match quota::end_run(&self.store, run.as_str()).await {
+            Ok(()) => self.reader.close(),
+            Err(error) => tracing::warn!(%error, "the leases of this run stay reserved until the next start"),
         }
-        self.reader.close();
     }
 
     async fn write_until_done(&self, batch: &Batch) {
+        self.write_events(batch).await;
+        while batch.ends_run
+            && let Err(error) = quota::end_run(&self.store, batch.run.as_str()).await
+        {
+            tracing::debug!(%error, "the leases of an earlier run are not ended yet");
+            tokio::time::sleep(RETRY).await;
+        }
+    }
+
+    async fn write_events(&self, batch: &Batch) {
         let mut tries = 0;
         while let Err(error) = self.write(batch, &batch.events).await {
             tries += 1;
@@ -78,17 +89,14 @@ impl UsageWriter {
     }
 
     async fn write(&self, batch: &Batch, events: &[UsageEvent]) -> Result<(), StoreError> {
-        if !events.is_empty() {
-            let mut tx = self.store.begin().await?;
-            let inserted = usage_events::insert_batch(&mut tx, events).await?;
-            quota::count(&mut tx, batch.run.as_str(), &inserted).await?;
-            api_keys::touch_last_used(&mut tx, &last_used(events)).await?;
-            tx.commit().await?;
+        if events.is_empty() {
+            return Ok(());
         }
-        if batch.ends_run {
-            quota::end_run(&self.store, batch.run.as_str()).await?;
-        }
-        Ok(())
+        let mut tx = self.store.begin().await?;
+        let inserted = usage_events::insert_batch(&mut tx, events).await?;
+        quota::count(&mut tx, batch.run.as_str(), &inserted).await?;
+        api_keys::touch_last_used(&mut tx, &last_used(events)).await?;
+        tx.commit().await
     }
 }
 

@@ -98,13 +98,18 @@ impl Setup {
         for _ in 0..self.engine_count {
             engines.push(FakeEngine::start().await);
         }
-        self.start_before(engines).await
+        let urls: Vec<String> = engines.iter().map(FakeEngine::url).collect();
+        self.start_at(&urls, engines).await
     }
 
-    /// A gateway in front of engines that are there already, such as those of another gateway.
-    pub(crate) async fn start_before(self, engines: Vec<FakeEngine>) -> TestApp {
-        let urls: Vec<String> = engines.iter().map(FakeEngine::url).collect();
-        let config = self.config(&urls);
+    /// A gateway in front of the engines of another.
+    pub(crate) async fn start_beside(self, other: &TestApp) -> TestApp {
+        let urls: Vec<String> = other.engines.iter().map(FakeEngine::url).collect();
+        self.start_at(&urls, Vec::new()).await
+    }
+
+    async fn start_at(self, engine_urls: &[String], engines: Vec<FakeEngine>) -> TestApp {
+        let config = self.config(engine_urls);
         let mut launch = ForebayLaunch::default().binary(BINARY);
         for (name, value) in &self.environment {
             launch = launch.environment(name, value);

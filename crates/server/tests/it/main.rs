@@ -16,5 +16,7 @@ mod openai;
 mod operations;
 mod postgres;
 mod quickstart;
+mod redis;
+mod several_nodes;
 mod usage;
 mod wire;

@@ -149,22 +149,27 @@ impl Shared {
         state.append(line)
     }
 
-    /// Begins a new file with the marks of the calls under way, so that files before it can go.
+    /// Begins a new file with the marks of the calls under way, so that files before it can go. Until it holds them, the
+    /// old one goes on: a disk that is full must not be littered with files.
     fn next_file(&self, state: &mut State) -> io::Result<()> {
         let number = state.number + 1;
-        state.file = Arc::new(create(&self.folder, &self.run, number)?);
-        (state.number, state.length) = (number, 0);
+        let file = create(&self.folder, &self.run, number)?;
         let marks = state.running.values().flatten().copied().collect::<Vec<u8>>();
+        file.set_len(0)?;
+        (&file).write_all(&marks)?;
+        (state.file, state.number, state.length, state.unsynced) = (Arc::new(file), number, marks.len() as u64, true);
         self.appended.fetch_add(marks.len() as u64, Ordering::Relaxed);
-        state.append(&marks)
+        Ok(())
     }
 
-    /// Tries again with what the disk did not take, in a new file: the end of the old one may be torn.
+    /// Tries again with what the disk did not take, behind a torn end that is cut, or else in a new file.
     fn recover(&self, state: &mut State) -> io::Result<()> {
         if state.unwritten.is_empty() {
             return Ok(());
         }
-        self.next_file(state)?;
+        if state.file.set_len(state.length).is_err() {
+            self.next_file(state)?;
+        }
         while let Some(line) = state.unwritten.front().cloned() {
             state.append(&line)?;
             state.unwritten.pop_front();
@@ -203,8 +208,11 @@ fn keep(journal: &Weak<Shared>) {
     }
 }
 
+/// A power cut may not take the name of a file whose content the disk has kept.
 fn create(folder: &Path, run: &RunId, number: u64) -> io::Result<File> {
-    OpenOptions::new().create(true).append(true).open(folder.join(file_name(run, number)))
+    let file = OpenOptions::new().create(true).append(true).open(folder.join(file_name(run, number)))?;
+    File::open(folder)?.sync_all()?;
+    Ok(file)
 }
 
 fn file_name(run: &RunId, number: u64) -> String {

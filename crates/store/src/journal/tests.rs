@@ -156,3 +156,50 @@ async fn a_full_disk_loses_nothing_and_lets_nothing_new_in() {
     std::fs::write(folder.path().join(file_name(&run(1), 1)), "").unwrap();
     assert_eq!(drain(&mut reader).0.len(), 2);
 }
+
+#[test]
+fn a_disk_that_stays_full_is_not_littered_and_counts_no_byte_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 1..=9 {
+        symlink("/dev/full", folder.path().join(file_name(&run(1), number))).unwrap();
+    }
+    let (journal, mut reader) = Journal::open(folder.path(), run(1), 1 << 20).unwrap();
+    journal.mark(&event(9, 512));
+    journal.append(&event(1, 5));
+    let waiting = journal.waiting_bytes();
+    for _ in 0..20 {
+        let mut state = journal.shared.state();
+        assert!(journal.shared.recover(&mut state).is_err());
+        assert_eq!(state.number, 1, "no file is begun that cannot be written");
+    }
+    assert_eq!(journal.waiting_bytes(), waiting);
+    // The disk has room again.
+    for number in 1..=9 {
+        std::fs::remove_file(folder.path().join(file_name(&run(1), number))).unwrap();
+    }
+    std::fs::write(folder.path().join(file_name(&run(1), 1)), "").unwrap();
+    journal.shared.recover(&mut journal.shared.state()).unwrap();
+    assert_eq!(drain(&mut reader).0.len(), 1);
+    assert!(journal.has_room());
+    drop((journal, reader));
+    let (_journal, mut reader) = Journal::open(folder.path(), run(2), 1 << 20).unwrap();
+    assert!(drain(&mut reader).0.iter().any(|event| event.tokens.completion == 512), "the mark is there");
+}
+
+#[test]
+fn a_torn_line_is_cut_before_the_next_one_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let (journal, mut reader) = Journal::open(folder.path(), run(1), 1 << 20).unwrap();
+    journal.append(&event(1, 5));
+    {
+        // The disk took half of a line and no more.
+        let line = line::write(&event(2, 5), Stage::Ended);
+        let mut state = journal.shared.state();
+        state.file.as_ref().write_all(&line[..50]).unwrap();
+        state.unwritten.push_back(line);
+        journal.shared.recover(&mut state).unwrap();
+        assert_eq!(state.number, 1);
+    }
+    journal.append(&event(3, 5));
+    assert_eq!(drain(&mut reader).0.len(), 3);
+}

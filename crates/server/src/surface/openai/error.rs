@@ -129,7 +129,9 @@ impl Refused {
         match self {
             Self::Unauthenticated { cause } => Some((*cause).into()),
             Self::StoreUnavailable { cause }
-            | Self::Call(Refusal::BadGateway { cause } | Refusal::QuotaUnavailable { cause }) => Some(cause.clone()),
+            | Self::Call(Refusal::BadGateway { cause } | Refusal::QuotaUnavailable { cause, .. }) => {
+                Some(cause.clone())
+            }
             Self::Forbidden(_)
             | Self::HeadersTooLarge { .. }
             | Self::UnknownRoute
@@ -187,9 +189,11 @@ impl Refused {
     /// What is left of the limits that refused the call.
     pub(crate) fn standings(&self) -> Option<Standings> {
         match self {
-            Self::Call(Refusal::RateLimited { standings, .. } | Refusal::QuotaExceeded { standings, .. }) => {
-                Some(*standings)
-            }
+            Self::Call(
+                Refusal::RateLimited { standings, .. }
+                | Refusal::QuotaExceeded { standings, .. }
+                | Refusal::QuotaUnavailable { standings, .. },
+            ) => Some(*standings),
             _ => None,
         }
     }

@@ -1,0 +1,188 @@
+//! Admission on a real store, with moments of the test's choosing.
+
+use super::quota::{NoQuota, Reservation};
+use super::*;
+use crate::probe::chat;
+use domain::limits::Standing;
+use domain::model::{Modality, Model, Serving};
+use domain::quota::{Account, Bound};
+use domain::usage::Actor;
+use domain::workspace::OwnLimits;
+use domain::{KeyId, ModelId, Month, Organization, OrganizationId, Price, RunId, Workspace, WorkspaceId};
+use std::sync::atomic::AtomicU32;
+use std::time::{Duration, Instant};
+use store::{Store, organizations, workspaces};
+use tempfile::TempDir;
+use tokio::runtime::Handle;
+
+const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+const CAP: u64 = 1_000;
+const LONG: Duration = Duration::from_secs(20);
+
+/// A store with one workspace in it, and the admission of one node.
+struct Node {
+    admission: Admission,
+    caller: Arc<Caller>,
+    store: Store,
+    _folder: TempDir,
+}
+
+impl Node {
+    async fn start(cap: u64) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open("sqlite:forebay.db", folder.path()).await.unwrap();
+        store.migrate().await.unwrap();
+        let organization = Organization { id: OrganizationId::new(NOW, 1), name: "Acme".into(), created_at: NOW };
+        let workspace = Workspace {
+            id: WorkspaceId::new(NOW, 2),
+            organization: organization.id.clone(),
+            name: "Research".into(),
+            own: OwnLimits::default(),
+            lowered: OwnLimits::default(),
+            version: 1,
+            created_at: NOW,
+        };
+        let mut tx = store.begin().await.unwrap();
+        organizations::insert(&mut tx, &organization).await.unwrap();
+        workspaces::insert(&mut tx, &workspace).await.unwrap();
+        tx.commit().await.unwrap();
+        let run = RunId::new(NOW, 3);
+        let (journal, _) = Journal::open(folder.path(), run.clone(), 1 << 20).unwrap();
+        let nodes = Arc::new(AtomicU32::new(1));
+        let quota = Quota::new(store.clone(), Handle::current(), run, "node_1", cap, nodes);
+        let defaults =
+            Limits { requests_per_minute: 60, tokens_per_minute: 6_000, monthly_tokens: cap, max_api_keys: 1 };
+        let minutes = Minutes::Memory(Arc::default());
+        let caller = Caller::new(organization.id, workspace.id, Actor::Key(KeyId::new(NOW, 4)));
+        let admission = Admission { minutes, quota, journal, defaults };
+        Self { admission, caller: Arc::new(caller), store, _folder: folder }
+    }
+
+    async fn reserve(&self, tokens: u64, now: Timestamp) -> Result<Reservation, NoQuota> {
+        let bound = Bound { prompt: tokens, completion: 0, choices: 1 };
+        self.admission.quota.reserve(&self.caller.workspace, &bound, now).await
+    }
+
+    async fn account(&self, month: Month) -> Account {
+        store::quota::account(&self.store, &self.caller.workspace, month, CAP).await.unwrap()
+    }
+
+    /// A chat with a limit of 500 tokens that comes in and leaves again after a moment.
+    async fn call_and_leave(&self) {
+        let body = r#"{"model":"a/b","max_tokens":500,"messages":[{"role":"user","content":"hi"}]}"#;
+        let demand = chat::probe(body.into()).unwrap().demand;
+        let (model, request) = (model(), RequestId::new(NOW, 5));
+        let admitted = self.admission.admit(&self.caller, &model, &demand, request, NOW);
+        let left = tokio::time::timeout(Duration::from_millis(20), admitted).await;
+        assert!(left.is_err(), "the store is busy, so nobody is let in");
+    }
+
+    async fn standings(&self) -> (Standing, Standing) {
+        let per_minute = PerMinute { requests: 60, tokens: 6_000 };
+        let standings = self.admission.minutes.look(&self.caller.workspace, per_minute).await;
+        (standings.requests, standings.tokens)
+    }
+}
+
+fn model() -> Model {
+    Model {
+        id: ModelId::parse("a/b").unwrap(),
+        name: "b".into(),
+        modality: Modality::Chat,
+        context_length: 8_192,
+        price: Price::default(),
+        optimized: false,
+        serving: Serving::Upstreams(Vec::new()),
+        flavors: Vec::new(),
+    }
+}
+
+fn is_spent(outcome: &Result<Reservation, NoQuota>) -> bool {
+    matches!(outcome, Err(NoQuota::Spent { .. }))
+}
+
+async fn wait_until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    let deadline = Instant::now() + LONG;
+    while !holds().await {
+        assert!(Instant::now() < deadline, "{what} did not come true");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_while_the_quota_is_asked_has_taken_nothing() {
+    let node = Node::start(CAP).await;
+    let busy = node.store.begin().await.unwrap();
+    node.call_and_leave().await;
+    let (requests, tokens) = node.standings().await;
+    assert_eq!((requests.remaining, tokens.remaining), (60, 6_000));
+    drop(busy);
+    wait_until("all can be reserved", async || node.reserve(CAP, NOW).await.is_ok()).await;
+}
+
+#[tokio::test]
+async fn clients_that_leave_do_not_queue_for_the_store() {
+    let node = Node::start(CAP).await;
+    let busy = node.store.begin().await.unwrap();
+    for _ in 0..50 {
+        node.call_and_leave().await;
+    }
+    let waiting = node.admission.quota.waiting(&node.caller.workspace, Month::of(NOW));
+    assert!(waiting < 1_000, "{waiting} tokens are waited for, though one question at most is under way");
+    drop(busy);
+}
+
+#[tokio::test]
+async fn a_month_that_turns_opens_a_new_account_and_calls_settle_in_the_old() {
+    let node = Node::start(CAP).await;
+    let month = Month::of(NOW);
+    let last_moment = Timestamp::from_millis(month.end().millis() - 1);
+    let under_way = node.reserve(900, last_moment).await.unwrap();
+    assert!(is_spent(&node.reserve(900, last_moment).await));
+    let next = node.reserve(900, month.end()).await.unwrap();
+    assert!(is_spent(&node.reserve(900, month.end()).await));
+    under_way.settle(10);
+    assert!(is_spent(&node.reserve(900, month.end()).await), "what the old month gets back is no use to the new");
+    assert!(node.reserve(900, last_moment).await.is_ok());
+    next.settle(0);
+    assert!(node.reserve(900, month.end()).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_clock_that_jumps_and_comes_back_does_not_forget_what_is_being_spent() {
+    let node = Node::start(CAP).await;
+    let month = Month::of(NOW);
+    let under_way = node.reserve(900, NOW).await.unwrap();
+    let far = month.next().next().next();
+    for strange in [far, month.previous().previous().previous()] {
+        node.admission.quota.keep_once(strange, Instant::now() + LONG * 30).await;
+        assert_eq!(node.account(month).await.reserved, 900);
+        assert!(is_spent(&node.reserve(900, NOW).await), "the call of 900 tokens is still under way");
+    }
+    under_way.settle(0);
+    node.admission.quota.keep_once(far, Instant::now() + LONG * 30).await;
+    assert_eq!(node.account(month).await.reserved, 0, "a month that is over and quiet goes");
+}
+
+#[tokio::test]
+async fn a_store_that_is_away_does_not_cost_a_workspace_its_lease() {
+    let node = Node::start(CAP * CAP * CAP).await;
+    node.reserve(400, NOW).await.unwrap().settle(0);
+    node.store.close().await;
+    node.admission.quota.keep_once(Month::of(NOW), Instant::now() + LONG * 30).await;
+    assert!(node.reserve(400, NOW).await.is_ok(), "what was leased is spent, however long nobody called");
+}
+
+#[tokio::test]
+async fn a_node_that_stops_changes_no_lease_any_more() {
+    let node = Node::start(CAP).await;
+    let under_way = node.reserve(900, NOW).await.unwrap();
+    node.admission.quota.close().await;
+    store::quota::end_run(&node.store, RunId::new(NOW, 3).as_str()).await.unwrap();
+    under_way.settle(10);
+    node.admission.quota.heard(&store::Change::Everything);
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(node.account(Month::of(NOW)).await.reserved, 0);
+    assert!(matches!(node.reserve(50, NOW).await, Ok(_) | Err(NoQuota::Unavailable { .. })));
+    assert_eq!(node.account(Month::of(NOW)).await.reserved, 0);
+}

@@ -1,0 +1,103 @@
+//! The monthly quota over three nodes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use testkit::fake_engine::Script;
+use tokio::task::JoinSet;
+
+use super::{Cluster, Limits, Tally, UNLIMITED, at_once, chat_of, uses};
+use crate::app::{PATIENCE, wait_until};
+
+/// Clients of every node, as many as the list says, that go on until the first of them is refused.
+async fn until_refused(cluster: &Cluster, clients: [usize; 3], body: &serde_json::Value) -> Tally {
+    let mut under_way = JoinSet::new();
+    let refused = Arc::new(AtomicBool::new(false));
+    for (node, count) in clients.into_iter().enumerate() {
+        for _ in 0..count {
+            let (client, body, refused) = (cluster.client(node), body.clone(), Arc::clone(&refused));
+            under_way.spawn(async move {
+                let mut tally = Tally::default();
+                while !refused.load(Ordering::Relaxed) {
+                    tally.add(&client.post_json("/chat/completions", body.clone()).await);
+                    refused.fetch_or(!tally.refused.is_empty(), Ordering::Relaxed);
+                }
+                tally
+            });
+        }
+    }
+    let mut all = Tally::default();
+    while let Some(tally) = under_way.join_next().await {
+        all.join(tally.unwrap());
+    }
+    all
+}
+
+/// Clients, events and the account agree, the cap holds, and nearly all of it is used.
+async fn assert_nearly_used(cluster: &Cluster, tally: &Tally) {
+    let cap = cluster.limits.monthly_tokens;
+    tally.assert_refused_only_with("429 quota_exceeded");
+    assert!(!tally.refused.is_empty(), "the story is about a cap that is reached");
+    assert!(tally.tokens <= cap, "{} of {cap}", tally.tokens);
+    assert!(tally.tokens >= cap * 95 / 100, "only {} of {cap}", tally.tokens);
+    cluster.events(tally.served.len()).await;
+    let account = cluster.account().await;
+    assert_eq!(account.used, tally.tokens, "clients and the store saw the same");
+    assert!(account.used + account.reserved <= cap, "{account:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn parallel_calls_on_three_nodes_never_exceed_a_small_cap_and_use_nearly_all_of_it() {
+    let cluster = Cluster::start(Limits { monthly_tokens: 30_000, ..UNLIMITED }).await;
+    cluster.engine().script(uses(90, 50));
+    let body = chat_of(2, 50);
+    let mut tally = at_once(&cluster, 300, &body).await;
+    assert!(tally.tokens <= 30_000, "{} of 30,000", tally.tokens);
+    tally.join(until_refused(&cluster, [1, 1, 1], &body).await);
+    assert_nearly_used(&cluster, &tally).await;
+    cluster.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn parallel_calls_on_three_nodes_never_exceed_a_cap_that_is_leased_in_blocks() {
+    let cluster = Cluster::start(Limits { monthly_tokens: 2_000_000, ..UNLIMITED }).await;
+    cluster.all_are_known().await;
+    cluster.engine().script(uses(4_000, 4_000));
+    let tally = at_once(&cluster, 300, &chat_of(4_000, 4_000)).await;
+    assert_nearly_used(&cluster, &tally).await;
+    cluster.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_busy_node_leaves_enough_for_those_with_fewer_calls() {
+    let cluster = Cluster::start(Limits { monthly_tokens: 2_000_000, ..UNLIMITED }).await;
+    cluster.all_are_known().await;
+    cluster.engine().script(Script { delay_ms: 100, ..uses(4_000, 4_000) });
+    let tally = until_refused(&cluster, [8, 3, 1], &chat_of(4_000, 4_000)).await;
+    assert_nearly_used(&cluster, &tally).await;
+    cluster.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cap_that_is_lowered_or_raised_is_heeded_by_every_node_within_a_second() {
+    let cluster = Cluster::start(Limits { monthly_tokens: 1_000_000, ..UNLIMITED }).await;
+    cluster.engine().script(uses(90, 50));
+    let body = chat_of(2, 50);
+    let before = at_once(&cluster, 30, &body).await;
+    assert_eq!(before.served.len(), 30);
+    let workspace = cluster.nodes[0].workspace();
+    let answers = async |node, status: u16| cluster.ask(node, body.clone()).await.status == status;
+
+    cluster.nodes[0].admin(&format!("workspaces set {workspace} --monthly-tokens 4000"));
+    for node in 0..3 {
+        wait_until("refused", PATIENCE, async || answers(node, 429).await).await;
+    }
+    let account = cluster.account().await;
+    assert!(account.used >= before.tokens && account.cap == 4_000, "{account:?}: what was used stays used");
+
+    cluster.nodes[0].admin(&format!("workspaces set {workspace} --monthly-tokens 500000"));
+    for node in 0..3 {
+        wait_until("served", PATIENCE, async || answers(node, 200).await).await;
+    }
+    cluster.remove().await;
+}

@@ -122,18 +122,19 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
     let (no_more_usage, is_over) = watch::channel(false);
     writing.spawn(writer.run(journal.run().clone(), is_over));
 
-    let minutes = Minutes::Memory(Arc::default());
+    let in_memory = Minutes::Memory(Arc::default());
     let workers = {
         let ids = Arc::new(RequestIds::new()?);
+        let minutes = || redis.as_ref().map_or_else(|| in_memory.clone(), RedisLimits::for_core);
         let admission = || Admission {
-            minutes: redis.as_ref().map_or_else(|| minutes.clone(), RedisLimits::for_core),
+            minutes: minutes(),
             quota: quota.clone(),
             journal: journal.clone(),
             defaults: config.workspace_defaults,
         };
         let body_bounds = BodyBounds { limit: config.edge.body_limit, read_timeout: config.edge.body_read_timeout };
         let description = openapi::document();
-        let console = ConsoleSurface::new(Arc::clone(&people), body_bounds);
+        let console = ConsoleSurface::new(Arc::clone(&people), minutes(), body_bounds);
         let timeouts = CallTimeouts { first_byte: config.edge.first_byte_timeout, idle: config.edge.idle_timeout };
         Workers::start(sockets.public, tls.as_ref(), config.server.drain_timeout, || Surface {
             dataplane: Dataplane::new(routes.clone(), endpoints.clone(), connector.clone(), timeouts, admission()),

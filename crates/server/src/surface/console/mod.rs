@@ -18,6 +18,7 @@ mod path;
 mod payload;
 mod session;
 mod sessions;
+mod usage;
 mod users;
 mod workspaces;
 
@@ -30,6 +31,7 @@ use axum::body::to_bytes;
 use axum::response::IntoResponse;
 use caller::Asked;
 use control::sessions::Origin;
+use dataplane::admission::Minutes;
 use dataplane::usage_tap::{Outcome, UsageTap};
 use domain::Timestamp;
 use error::{Code, Refused};
@@ -53,6 +55,8 @@ const MAX_HEADER_BYTES: usize = 32 << 10;
 #[derive(Clone)]
 pub(crate) struct Console {
     people: Arc<People>,
+    /// What is left of the limits by the minute.
+    minutes: Minutes,
 }
 
 /// All routes, and their description.
@@ -76,6 +80,8 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(workspaces::show, workspaces::edit, workspaces::delete))
         .routes(routes!(members::list_of_workspace))
         .routes(routes!(members::add_to_workspace, members::remove_from_workspace))
+        .routes(routes!(usage::show))
+        .routes(routes!(usage::quota))
         .routes(routes!(keys::list, keys::create))
         .routes(routes!(keys::revoke))
         .routes(routes!(keys::rotate))
@@ -103,12 +109,12 @@ pub(crate) struct ConsoleSurface {
 }
 
 impl ConsoleSurface {
-    pub(crate) fn new(people: Arc<People>, bounds: BodyBounds) -> Self {
+    pub(crate) fn new(people: Arc<People>, minutes: Minutes, bounds: BodyBounds) -> Self {
         let (router, _) = router().split_for_parts();
         let router = router
             .fallback(async || Refused::NotFound)
             .method_not_allowed_fallback(async || Refused::MethodNotAllowed)
-            .with_state(Console { people: Arc::clone(&people) });
+            .with_state(Console { people: Arc::clone(&people), minutes });
         Self { router, people, bounds: BodyBounds { limit: bounds.limit.min(BODY_LIMIT), ..bounds } }
     }
 

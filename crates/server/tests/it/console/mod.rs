@@ -7,4 +7,5 @@ mod people;
 mod person;
 mod playground;
 mod session;
+mod usage;
 mod workspaces;

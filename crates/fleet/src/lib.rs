@@ -5,6 +5,7 @@
 
 pub mod breaker;
 pub mod connect;
+pub mod drivers;
 pub mod engines;
 pub mod health;
 pub mod pool;

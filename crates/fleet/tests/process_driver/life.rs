@@ -70,9 +70,13 @@ async fn the_end_is_recorded_exactly() {
 async fn a_replica_outlives_its_control_plane_and_is_adopted() {
     let machine = Machine::new();
     let mut first = control_plane(&machine.root);
-    machine.ready("rep_1").await;
-    let before = machine.running("rep_1").await;
+    let before = wait_for("its start", async || match machine.find("rep_1").await {
+        Some(Sighting::Running(running)) => Some(running),
+        _ => None,
+    });
+    let before = before.await;
     assert!(before.supervised);
+    machine.ready("rep_1").await;
     first.kill().unwrap();
     first.wait().unwrap();
 
@@ -217,8 +221,8 @@ async fn a_start_that_was_cut_short_can_be_repeated() {
 #[tokio::test]
 async fn the_log_is_put_aside_when_it_grows_and_its_end_can_be_read() {
     let machine = Machine::with_care(|care| (care.log_bytes, care.kept_logs) = (20_000, 2));
-    let text = "i=0; while [ $i -lt 600 ]; do i=$((i+1)); echo \"line $i $(printf %0100d 0)\"; done; echo done; \
-        while [ ! -e \"$GW_REPLICA_DIR/log.1\" ]; do sleep 0.05; done; echo after; exec sleep 100000";
+    let text = "i=0; while [ $i -lt 600 ]; do i=$((i+1)); echo \"line $i $(printf %0100d 0)\"; done; \
+        until [ $(wc -c <\"$GW_REPLICA_DIR/log\") -le 20000 ]; do sleep 0.05; done; echo after; exec sleep 100000";
     let replica = machine.start("rep_1", script(text)).await.replica;
     let tail = wait_for("the last line", async || {
         Some(machine.driver.log_tail(&replica).await).filter(|tail| tail.ends_with("after\n"))

@@ -49,7 +49,8 @@ async fn a_replica_without_a_folder_is_found_and_ended() {
     assert!(pids.contains(&shim) && pids.contains(&engine), "{pids:?}");
     machine.driver.stop(&replica).await.unwrap();
     wait_for("its end", async || machine.find("rep_1").await.is_none().then_some(())).await;
-    assert!(!is_alive(shim) && !is_alive(engine));
+    // A process that is ending has lost its marks already.
+    wait_for("the kernel", async || (!is_alive(shim) && !is_alive(engine)).then_some(())).await;
 }
 
 #[tokio::test]
@@ -66,7 +67,7 @@ async fn a_stray_that_ignores_the_request_to_end_is_killed() {
         machine.find("rep_1").await.is_none().then_some(())
     })
     .await;
-    assert!(!is_alive(engine));
+    wait_for("the kernel", async || (!is_alive(engine)).then_some(())).await;
 }
 
 #[tokio::test]
@@ -84,7 +85,7 @@ async fn a_replica_whose_shim_was_killed_goes_on_and_can_be_stopped() {
         machine.find("rep_1").await.filter(|sighting| !matches!(sighting, Sighting::Running(_)))
     });
     assert!(matches!(found.await, Sighting::Lost { last_seen: Some(_) }));
-    assert!(!is_alive(pid));
+    wait_for("the kernel", async || (!is_alive(pid)).then_some(())).await;
 }
 
 #[tokio::test]

@@ -14,5 +14,6 @@ mod nodes;
 mod openai;
 mod operations;
 mod postgres;
+mod replica_shim;
 mod usage;
 mod wire;

@@ -367,7 +367,7 @@ pub trait Driver: Send + Sync + 'static {
     /// Waits until one of these, which were seen running, does not run any more; for ever if there are none.
     fn watch(&self, running: &[ReplicaName]) -> impl Future<Output = ReplicaName> + Send;
 
-    /// Where it is called, while it has a folder.
+    /// Where it is called, until it has ended.
     fn address(&self, replica: &ReplicaName) -> Option<SocketAddr>;
 
     /// The end of its log, at most 4 KiB.

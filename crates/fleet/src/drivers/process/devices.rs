@@ -74,7 +74,10 @@ fn read(card: &Card<'_>) -> Result<(Device, Links), NvmlError> {
         island: 0,
         // Process numbers may be those of another namespace, so only whether there are any is looked at: cards of
         // our own replicas are known to be taken.
-        busy: card.running_compute_processes_count()? > 0,
+        busy: match card.running_compute_processes_count() {
+            Err(NvmlError::NotSupported) => false,
+            count => count? > 0,
+        },
     };
     Ok((device, links(card)?))
 }
@@ -140,5 +143,15 @@ mod tests {
         let devices = Devices { slots: BTreeMap::from([("local/cpu".into(), 2)]), nvml: None };
         let ids: Vec<String> = devices.all().iter().map(|device| device.id.to_string()).collect();
         assert_eq!(ids, ["local/cpu#0", "local/cpu#1"]);
+    }
+
+    #[test]
+    #[ignore = "needs an NVIDIA card"]
+    fn the_cards_of_this_machine_are_read() {
+        let cards = Devices::find(BTreeMap::new()).all();
+        println!("{cards:#?}");
+        assert!(!cards.is_empty());
+        assert!(cards.iter().all(|card| card.id.as_str().starts_with("GPU-") && card.gpu_type.starts_with("nvidia/")));
+        assert_eq!(cards[0].index, Some(0));
     }
 }

@@ -21,8 +21,8 @@ mod process_table;
 pub mod shim;
 
 use crate::drivers::{
-    Binding, Device, Draining, Driver, EngineLoad, Family, NoLoad, NoRoom, Observed, Probe, ReplicaName, ReplicaSpec,
-    Sighting, StartError, Taken,
+    Binding, Device, DeviceId, Draining, Driver, EngineLoad, Family, NoLoad, NoRoom, Observed, Probe, ReplicaName,
+    ReplicaSpec, Sighting, StartError, Taken,
 };
 pub use command::{BuiltInEngine, CommandError, check as check_command};
 use devices::Devices;
@@ -114,7 +114,14 @@ impl ProcessDriver {
         self.blocking(|shared| Ok(shared.devices.all())).await.unwrap_or_default()
     }
 
-    /// Stops everything that runs and waits for its end: the ordinary end is up to the caller, this one is for good.
+    /// Those of these cards on which something still computes. A replica's end frees them only when there is none.
+    pub async fn not_released(&self, devices: &[DeviceId]) -> Vec<DeviceId> {
+        let all = self.devices().await;
+        let is_busy = |id: &&DeviceId| all.iter().any(|device| device.busy && device.id == **id);
+        devices.iter().filter(is_busy).cloned().collect()
+    }
+
+    /// Stops everything that runs and waits for its end, however long that takes: how long it may is the caller's.
     pub async fn stop_all(&self) -> io::Result<Vec<Observed>> {
         const ROUND: Duration = Duration::from_millis(100);
         loop {
@@ -135,8 +142,10 @@ impl ProcessDriver {
         self.shared.directory(replica)
     }
 
+    /// Of a replica that has not ended: another one may listen on its port by then.
     fn order(&self, replica: &ReplicaName) -> Option<Order> {
-        self.directory(replica).order()
+        let directory = self.directory(replica);
+        directory.order().filter(|_| directory.ending().is_none())
     }
 
     /// Away from the threads that must not block.
@@ -170,19 +179,24 @@ impl ProcessDriver {
         })
     }
 
-    /// Cards are remembered by UUID and passed by index: engines stumble over UUIDs. A replica on slots sees no card.
+    /// Cards are remembered by UUID and passed by index: engines stumble over UUIDs.
     async fn cuda_environment(&self, binding: &Binding) -> Result<BTreeMap<String, String>, StartError> {
         let devices = self.devices().await;
-        let mut indices = Vec::new();
-        for id in &binding.devices {
+        let found = binding.devices.iter().map(|id| {
             let device = devices.iter().find(|device| device.id == *id);
-            indices
-                .extend(device.ok_or_else(|| StartError::DeviceGone(id.clone()))?.index.map(|index| index.to_string()));
+            device.ok_or_else(|| StartError::DeviceGone(id.clone()))
+        });
+        let bound = found.collect::<Result<Vec<&Device>, StartError>>()?;
+        let indices: Vec<String> =
+            bound.iter().filter_map(|device| device.index).map(|index| index.to_string()).collect();
+        // Slots of this machine's processors see no card; other slots are the operator's to tell apart.
+        let on_processors = bound.iter().all(|device| device.gpu_type.starts_with("local/"));
+        if indices.is_empty() && !on_processors {
+            return Ok(BTreeMap::new());
         }
-        let variable = |name: &str, value: String| (name.to_owned(), value);
         Ok(BTreeMap::from([
-            variable("CUDA_DEVICE_ORDER", "PCI_BUS_ID".to_owned()),
-            variable("CUDA_VISIBLE_DEVICES", indices.join(",")),
+            ("CUDA_DEVICE_ORDER".to_owned(), "PCI_BUS_ID".to_owned()),
+            ("CUDA_VISIBLE_DEVICES".to_owned(), indices.join(",")),
         ]))
     }
 

@@ -12,7 +12,7 @@ use super::process_table::{Identity, own_children, pid_of, readable_unless};
 use super::{clock, log};
 use domain::Timestamp;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, kill_process, kill_process_group, pidfd_open,
+    PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, kill_process, kill_process_group, pidfd_open,
     set_child_subreaper, setsid, waitid, waitpid,
 };
 use std::ffi::{OsStr, OsString};
@@ -24,7 +24,7 @@ use std::path::Path;
 use std::pin::pin;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, sleep_until};
 
 /// What it prints when there is something to be read in its folder.
@@ -71,10 +71,7 @@ pub fn run(folder: &Path) -> Result<(), ShimError> {
 
 async fn look_after(directory: &Directory, order: &Order) -> Result<(), ShimError> {
     // Before there is an engine: from now on a signal to us is for it.
-    let no_signals = |error| ShimError::System("cannot hear signals", error);
-    let mut terminate = signal(SignalKind::terminate()).map_err(no_signals)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signals)?;
-    let _hangup = signal(SignalKind::hangup()).map_err(no_signals)?;
+    let mut signals = Signals::listen().map_err(|error| ShimError::System("cannot hear signals", error))?;
     // What an engine leaves behind comes to us, so that it can be ended with it.
     let _ = set_child_subreaper(Some(getpid()));
 
@@ -101,42 +98,75 @@ async fn look_after(directory: &Directory, order: &Order) -> Result<(), ShimErro
     announce();
 
     let pid = engine.id();
-    let group = pid_of(pid);
-    let Care { beat, grace, log_bytes, kept_logs } = order.care;
-    let mut beats = interval_at(Instant::now() + beat, beat);
-    beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut kill_at: Option<Instant> = None;
-    let mut asked = false;
-    let mut ended = pin!(readable_unless(descriptor, || runs(pid)));
-    loop {
-        let ask = tokio::select! {
-            waited = &mut ended => break waited.map_err(|error| ShimError::System("cannot wait for the engine", error))?,
-            _ = terminate.recv() => true,
-            _ = interrupt.recv() => true,
-            () = sleep_until(kill_at.unwrap_or_else(Instant::now)), if kill_at.is_some() => {
-                signal_group(group, Signal::KILL);
-                kill_at = None;
-                false
-            }
-            _ = beats.tick() => {
-                let _ = directory.beat();
-                let _ = log::rotate(&directory.log(), log_bytes, kept_logs);
-                reap_others(pid);
-                false
-            }
-        };
-        if ask && !asked {
-            asked = true;
-            kill_at = Some(Instant::now() + grace);
-            signal_group(group, Signal::TERM);
-        }
-    }
+    let ended = readable_unless(descriptor, || runs(pid));
+    let asked = attend(directory, order.care, pid, ended, &mut signals).await;
+    let asked = asked.map_err(|error| ShimError::System("cannot wait for the engine", error))?;
     let time = clock::now();
     // Its exit status is taken only afterwards: until then its number, and so its group's, is nobody else's.
     sweep(pid).await;
     let status = engine.wait().map_err(|error| ShimError::System("cannot read the exit status", error))?;
     let ending = Ending { code: status.code(), signal: status.signal(), time, asked, error: None };
     directory.write_ending(&ending).map_err(cannot_write)
+}
+
+/// Stays with the engine until it has ended; tells whether we were asked to end it.
+async fn attend(
+    directory: &Directory,
+    care: Care,
+    engine: u32,
+    ended: impl Future<Output = io::Result<()>>,
+    signals: &mut Signals,
+) -> io::Result<bool> {
+    let mut ended = pin!(ended);
+    let mut beats = interval_at(Instant::now() + care.beat, care.beat);
+    beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut asked = false;
+    let mut kill_at: Option<Instant> = None;
+    loop {
+        tokio::select! {
+            waited = &mut ended => return waited.map(|()| asked),
+            () = signals.stop_wanted(), if !asked => {
+                asked = true;
+                kill_at = Some(Instant::now() + care.grace);
+                signal_group(engine, Signal::TERM);
+            }
+            () = sleep_until(kill_at.unwrap_or_else(Instant::now)), if kill_at.is_some() => {
+                kill_at = None;
+                signal_group(engine, Signal::KILL);
+            }
+            _ = beats.tick() => {
+                // A full disk must not end the engine; the next beat tries again.
+                let _ = directory.beat();
+                let _ = log::rotate(&directory.log(), care.log_bytes, care.kept_logs);
+                reap_others(engine);
+            }
+        }
+    }
+}
+
+/// The signals that would end us, and do not any more once they are listened to.
+struct Signals {
+    terminate: signal::unix::Signal,
+    interrupt: signal::unix::Signal,
+    _hangup: signal::unix::Signal,
+}
+
+impl Signals {
+    fn listen() -> io::Result<Self> {
+        use signal::unix::{SignalKind, signal};
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            _hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    async fn stop_wanted(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
 }
 
 /// The engine leads a group of its own.
@@ -178,8 +208,9 @@ fn announce() {
     }
 }
 
-fn signal_group(group: Option<Pid>, signal: Signal) {
-    if let Some(group) = group {
+/// To the group that the engine leads.
+fn signal_group(engine: u32, signal: Signal) {
+    if let Some(group) = pid_of(engine) {
         let _ = kill_process_group(group, signal);
     }
 }
@@ -188,7 +219,7 @@ fn signal_group(group: Option<Pid>, signal: Signal) {
 async fn sweep(engine: u32) {
     let deadline = Instant::now() + SWEEP_LIMIT;
     loop {
-        signal_group(pid_of(engine), Signal::KILL);
+        signal_group(engine, Signal::KILL);
         let left = others(engine);
         for &pid in &left {
             let _ = pid_of(pid).map(|pid| kill_process(pid, Signal::KILL));

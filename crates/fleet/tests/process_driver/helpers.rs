@@ -119,7 +119,10 @@ fn driver(root: &Path, care: Care) -> ProcessDriver {
         root: root.to_owned(),
         slots: BTreeMap::from([("local/cpu".to_owned(), 4)]),
         ports: first..=first + 9_999 - process_part,
-        built_in: BuiltInEngine { binary: "forebay-engine".into(), cache_dir: "cache".into() },
+        built_in: BuiltInEngine {
+            binary: std::env::var_os("FOREBAY_ENGINE").unwrap_or_else(|| "forebay-engine".into()).into(),
+            cache_dir: root.with_file_name("cache"),
+        },
         shim: ShimProgram { program: env!("CARGO_BIN_EXE_replica-shim").into(), arguments: Vec::new() },
         care,
     };

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a story that cannot go on stops there")]
 
+mod built_in;
 mod helpers;
 mod life;
 mod strangers;

@@ -5,6 +5,7 @@
 
 pub mod breaker;
 pub mod connect;
+pub mod drivers;
 pub mod endpoints;
 pub mod engines;
 pub mod health;

@@ -3,6 +3,7 @@
 use crate::config::Config;
 use crate::{admin, app, data_dir, edge};
 use clap::Parser;
+use fleet::drivers::process::shim;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -26,6 +27,19 @@ enum Command {
     Migrate(Place),
     /// Work on the store directly, beside a running server.
     Admin(admin::AdminArgs),
+    /// The parent of one replica's engine; the server starts it.
+    #[command(hide = true)]
+    ReplicaShim(ReplicaShim),
+}
+
+#[derive(clap::Args)]
+struct ReplicaShim {
+    /// The replica's folder, with its order in it.
+    #[arg(long, value_name = "DIR")]
+    dir: PathBuf,
+    /// It has left the session of the server.
+    #[arg(long)]
+    detached: bool,
 }
 
 #[derive(clap::Args)]
@@ -77,6 +91,8 @@ fn run(command: Command) -> anyhow::Result<()> {
                 admin::run(arguments, &config, &store).await
             })
         }
+        Command::ReplicaShim(shim) if shim.detached => Ok(shim::run(&shim.dir)?),
+        Command::ReplicaShim(_) => Ok(shim::detach()?),
     }
 }
 

@@ -17,6 +17,7 @@ mod operations;
 mod postgres;
 mod quickstart;
 mod redis;
+mod replica_shim;
 mod several_nodes;
 mod usage;
 mod wire;

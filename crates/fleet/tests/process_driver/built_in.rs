@@ -1,0 +1,33 @@
+//! The built-in engine itself, where there is one: `FOREBAY_ENGINE` names it, `FOREBAY_TEST_WEIGHTS` a chat model.
+
+use crate::helpers::{Machine, spec};
+use domain::model::{EngineKind, Launch};
+use fleet::drivers::process::Care;
+use fleet::drivers::{Driver, FailureClass, Probe};
+
+#[tokio::test]
+#[ignore = "needs FOREBAY_ENGINE and FOREBAY_TEST_WEIGHTS"]
+async fn the_built_in_engine_serves_tells_its_load_and_ends() {
+    let machine = Machine::with_care(|care| care.grace = Care::default().grace);
+    let mut spec = spec("rep_1", Launch::Engine(EngineKind::ForebayEngine));
+    spec.weights = Some(std::env::var("FOREBAY_TEST_WEIGHTS").unwrap());
+    let binding = machine.bind(&spec).await;
+    machine.driver.start(&spec, &binding).await.unwrap();
+    machine.ready("rep_1").await;
+    assert_eq!(machine.driver.probe(&spec.replica).await, Probe::Well);
+    let load = machine.driver.load(&spec.replica).await.unwrap();
+    assert!(load.kv_cache_usage.is_some(), "{load:?}");
+    assert_eq!((load.running, load.waiting), (Some(0.0), Some(0.0)));
+    machine.driver.stop(&spec.replica).await.unwrap();
+    let exit = machine.exit("rep_1").await;
+    assert_eq!((exit.code, exit.failure), (Some(0), None));
+}
+
+#[tokio::test]
+#[ignore = "needs FOREBAY_ENGINE"]
+async fn the_built_in_engine_says_that_its_weights_are_missing() {
+    let machine = Machine::new();
+    let spec = machine.start("rep_1", Launch::Engine(EngineKind::ForebayEngine)).await;
+    let failure = machine.exit("rep_1").await.failure.unwrap();
+    assert_eq!(failure.class, FailureClass::WeightsMissing, "{}", machine.driver.log_tail(&spec.replica).await);
+}

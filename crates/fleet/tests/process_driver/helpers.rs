@@ -1,0 +1,216 @@
+//! A machine with four slots and a folder of its own, and engines to run on it.
+//!
+//! What must be a process of its own is this very test program, asked for one ignored test by name.
+
+use domain::ModelId;
+use domain::model::{Launch, Modality};
+use fleet::drivers::process::{BuiltInEngine, Care, ProcessDriver, Settings, ShimProgram};
+use fleet::drivers::{Binding, Driver, Exit, Observed, Probe, ReplicaName, ReplicaSpec, Running, Sighting, Taken};
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+use testkit::fake_engine::FakeEngine;
+
+/// Long enough for a machine that does many other things.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+const ENGINE_PORT: &str = "PYTHON_TEST_ENGINE_PORT";
+const CONTROL_PLANE_ROOT: &str = "TEST_CONTROL_PLANE_ROOT";
+
+pub(crate) struct Machine {
+    pub(crate) driver: ProcessDriver,
+    pub(crate) root: PathBuf,
+    _folder: TempDir,
+}
+
+impl Machine {
+    pub(crate) fn new() -> Self {
+        Self::with_care(|_| {})
+    }
+
+    pub(crate) fn with_care(change: impl FnOnce(&mut Care)) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut care = Care { beat: Duration::from_millis(50), grace: Duration::from_secs(60), ..Care::default() };
+        change(&mut care);
+        let root = folder.path().canonicalize().unwrap().join("replicas");
+        Self { driver: driver(&root, care), root, _folder: folder }
+    }
+
+    /// The driver as the next control plane on this data has it.
+    pub(crate) fn restarted(&self) -> ProcessDriver {
+        driver(&self.root, Care::default())
+    }
+
+    pub(crate) async fn start(&self, name: &str, launch: Launch) -> ReplicaSpec {
+        let spec = spec(name, launch);
+        let binding = self.bind(&spec).await;
+        self.driver.start(&spec, &binding).await.unwrap();
+        spec
+    }
+
+    pub(crate) async fn bind(&self, spec: &ReplicaSpec) -> Binding {
+        self.driver.bind(spec, &Taken::default()).await.unwrap()
+    }
+
+    pub(crate) async fn find(&self, name: &str) -> Option<Sighting> {
+        let found = self.driver.list().await.unwrap();
+        found.into_iter().find(|observed| observed.replica.as_str() == name).map(|observed| observed.sighting)
+    }
+
+    pub(crate) async fn running(&self, name: &str) -> Running {
+        match self.find(name).await {
+            Some(Sighting::Running(running)) => running,
+            other => panic!("{name} does not run: {other:?}"),
+        }
+    }
+
+    pub(crate) async fn exit(&self, name: &str) -> Exit {
+        wait_for("its end", async || match self.find(name).await {
+            Some(Sighting::Exited(exit)) => Some(exit),
+            _ => None,
+        })
+        .await
+    }
+
+    pub(crate) async fn ready(&self, name: &str) {
+        let replica = named(name);
+        wait_for("a ready engine", async || (self.driver.probe_start(&replica).await == Probe::Well).then_some(()))
+            .await;
+    }
+
+    pub(crate) fn file(&self, name: &str, file: &str) -> PathBuf {
+        self.root.join(name).join(file)
+    }
+
+    /// The processes that a replica's folder names.
+    pub(crate) fn pid_of(&self, name: &str, who: &str) -> u32 {
+        let text = std::fs::read(self.file(name, "pids.json")).unwrap();
+        let pids: BTreeMap<String, serde_json::Value> = serde_json::from_slice(&text).unwrap();
+        pids[who]["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok()).unwrap()
+    }
+}
+
+/// Nothing that a test started outlives it.
+impl Drop for Machine {
+    fn drop(&mut self) {
+        let root = self.root.clone();
+        let ending = std::thread::spawn(move || {
+            let driver = driver(&root, Care { grace: Duration::ZERO, ..Care::default() });
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            for entry in std::fs::read_dir(&root).unwrap().flatten() {
+                // Without their folders all are strays, whom nobody gives time.
+                let _ = std::fs::remove_dir_all(entry.path());
+            }
+            let ended = runtime.block_on(async { tokio::time::timeout(PATIENCE, driver.stop_all()).await });
+            ended.unwrap().unwrap();
+        });
+        assert!(ending.join().is_ok() || std::thread::panicking(), "something still runs");
+    }
+}
+
+fn driver(root: &Path, care: Care) -> ProcessDriver {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let process_part = u16::try_from(std::process::id() % 64).unwrap() * 150;
+    let first = 10_000 + process_part + NEXT.fetch_add(1, Ordering::Relaxed) * 50 % 10_000;
+    let settings = Settings {
+        root: root.to_owned(),
+        slots: BTreeMap::from([("local/cpu".to_owned(), 4)]),
+        ports: first..=first + 9_999 - process_part,
+        built_in: BuiltInEngine {
+            binary: std::env::var_os("FOREBAY_ENGINE").unwrap_or_else(|| "forebay-engine".into()).into(),
+            cache_dir: root.with_file_name("cache"),
+        },
+        shim: ShimProgram { program: env!("CARGO_BIN_EXE_replica-shim").into(), arguments: Vec::new() },
+        care,
+    };
+    ProcessDriver::open(settings).unwrap()
+}
+
+pub(crate) fn named(name: &str) -> ReplicaName {
+    ReplicaName::parse(name).unwrap()
+}
+
+pub(crate) fn spec(name: &str, launch: Launch) -> ReplicaSpec {
+    ReplicaSpec {
+        replica: named(name),
+        model: ModelId::parse("dedicated/tiny").unwrap(),
+        modality: Modality::Chat,
+        launch,
+        gpu_type: "local/cpu".into(),
+        gpu_count: 1,
+        weights: Some("/nowhere/weights.gguf".into()),
+        max_len: 2048,
+        slots: 4,
+    }
+}
+
+/// An engine that does what the script says; `$1` is its folder of weights, `$2` its port.
+pub(crate) fn script(text: &str) -> Launch {
+    let argv = ["sh", "-c", text, "engine", "{weights}", "{port}"];
+    Launch::Argv(argv.iter().map(|&argument| argument.to_owned()).collect())
+}
+
+/// The scripted engine.
+pub(crate) fn engine() -> Launch {
+    let program = std::env::current_exe().unwrap().to_str().unwrap().to_owned();
+    let port = format!("{ENGINE_PORT}={{port}}");
+    let asked = ["--ignored", "--exact", "helpers::an_engine", "--nocapture"].map(ToOwned::to_owned);
+    Launch::Argv([vec!["env".to_owned(), port, program], asked.to_vec()].concat())
+}
+
+#[test]
+#[ignore = "a program that other tests start"]
+fn an_engine() {
+    let Ok(port) = std::env::var(ENGINE_PORT) else { return };
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port.parse().unwrap()));
+    FakeEngine::for_load(address, 1).unwrap().join();
+}
+
+/// A control plane in a process of its own, which starts the replica `rep_1` and waits; its standard output tells.
+pub(crate) fn control_plane(root: &Path) -> std::process::Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "helpers::a_control_plane", "--nocapture"])
+        .env(CONTROL_PLANE_ROOT, root)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+#[tokio::test]
+#[ignore = "a program that other tests start"]
+async fn a_control_plane() {
+    let Ok(root) = std::env::var(CONTROL_PLANE_ROOT) else { return };
+    let driver = driver(Path::new(&root), Care::default());
+    let spec = spec("rep_1", engine());
+    let binding = driver.bind(&spec, &Taken::default()).await.unwrap();
+    driver.start(&spec, &binding).await.unwrap();
+    std::future::pending::<()>().await;
+}
+
+pub(crate) async fn wait_for<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = look().await {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "waited too long for {what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+pub(crate) fn signal(pid: u32, name: &str) {
+    assert!(Command::new("kill").arg(format!("-{name}")).arg(pid.to_string()).status().unwrap().success());
+}
+
+/// Whether a process with this number runs, and is no zombie.
+pub(crate) fn is_alive(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, fields)| !fields.starts_with('Z'))
+}
+
+pub(crate) fn names(found: &[Observed]) -> Vec<&str> {
+    found.iter().map(|observed| observed.replica.as_str()).collect()
+}

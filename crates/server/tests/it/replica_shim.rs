@@ -1,0 +1,53 @@
+//! The hidden command under which replicas run: the driver's own stories are in the crate `fleet`.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::time::Duration;
+
+use domain::ModelId;
+use domain::model::{Launch, Modality};
+use fleet::drivers::process::{BuiltInEngine, Care, ProcessDriver, Settings, ShimProgram, USUAL_PORTS};
+use fleet::drivers::{Driver as _, ReplicaName, ReplicaSpec, Sighting, Taken};
+
+use crate::app::{BINARY, PATIENCE, wait_until};
+
+#[tokio::test]
+async fn the_binary_itself_is_the_parent_of_a_replica() {
+    let folder = tempfile::tempdir().unwrap();
+    let driver = ProcessDriver::open(Settings {
+        root: folder.path().join("replicas"),
+        slots: BTreeMap::from([("local/cpu".to_owned(), 1)]),
+        ports: USUAL_PORTS,
+        built_in: BuiltInEngine { binary: "forebay-engine".into(), cache_dir: "cache".into() },
+        shim: ShimProgram { program: BINARY.into(), arguments: vec!["replica-shim".into()] },
+        care: Care { grace: Duration::from_secs(5), ..Care::default() },
+    });
+    let driver = driver.unwrap();
+    let spec = ReplicaSpec {
+        replica: ReplicaName::parse("rep_1").unwrap(),
+        model: ModelId::parse("dedicated/tiny").unwrap(),
+        modality: Modality::Chat,
+        launch: Launch::Argv(["sleep", "100000"].map(ToOwned::to_owned).to_vec()),
+        gpu_type: "local/cpu".to_owned(),
+        gpu_count: 1,
+        weights: None,
+        max_len: 2048,
+        slots: 1,
+    };
+    let binding = driver.bind(&spec, &Taken::default()).await.unwrap();
+    driver.start(&spec, &binding).await.unwrap();
+    let found = driver.list().await.unwrap();
+    assert!(matches!(&found[0].sighting, Sighting::Running(running) if running.supervised), "{found:?}");
+    driver.stop(&spec.replica).await.unwrap();
+    wait_until("the recorded end", PATIENCE, async || {
+        let found = driver.list().await.unwrap();
+        matches!(&found[0].sighting, Sighting::Exited(exit) if exit.signal == Some(15) && exit.failure.is_none())
+    })
+    .await;
+}
+
+#[test]
+fn the_command_is_nobody_elses_business() {
+    let help = Command::new(BINARY).arg("--help").output().unwrap();
+    assert!(!String::from_utf8_lossy(&help.stdout).contains("replica-shim"));
+}

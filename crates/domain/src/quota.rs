@@ -84,9 +84,9 @@ pub fn grant(account: &Account, ask: &Ask) -> Option<Grant> {
     let chunk = if near_cap {
         ask.wanted
     } else {
-        // A busy node takes more, but leaves others theirs.
-        let hot = ask.recent.saturating_mul(2).min(left / (2 * u64::from(ask.nodes.max(1))));
-        (left / shares).clamp(SMALLEST_CHUNK, LARGEST_CHUNK).max(hot).max(ask.wanted)
+        // A busy workspace gets more at once, but a share all the same: what a node holds is of no use to others.
+        let largest = LARGEST_CHUNK.max(ask.recent.saturating_mul(2));
+        (left / shares).clamp(SMALLEST_CHUNK, largest).max(ask.wanted)
     };
     Some(Grant { tokens: chunk.min(left), near_cap })
 }

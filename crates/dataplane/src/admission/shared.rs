@@ -86,7 +86,7 @@ impl Shared {
         let unheard = Unheard { settler: &self.limits.settler, charge: Some(charge.clone()) };
         match self.run(connection, &keys, limits_of(&charge), 1, charge.tokens, &reservation, RESERVATION_SECS).await {
             Some(levels) => {
-                unheard.is_heard();
+                unheard.heard();
                 let standings = levels.judge(&charge)?;
                 Ok((Debit::new(charge, From::Shared), standings))
             }
@@ -231,7 +231,7 @@ struct Unheard<'a> {
 }
 
 impl Unheard<'_> {
-    fn is_heard(mut self) {
+    fn heard(mut self) {
         self.charge = None;
     }
 }

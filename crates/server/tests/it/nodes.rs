@@ -13,7 +13,7 @@ use crate::postgres::{Cable, Database};
 const SEEN_WITHIN: Duration = Duration::from_secs(2);
 
 /// A key that was looked up before its node has heard of the last change is looked up again after that.
-const FEED_RUNS: Duration = Duration::from_millis(700);
+pub(crate) const FEED_RUNS: Duration = Duration::from_millis(700);
 
 async fn status_at(node: &TestApp, key: &str) -> u16 {
     node.client_with(key).get("/models").await.status.as_u16()

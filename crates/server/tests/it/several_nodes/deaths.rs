@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 
 use super::{Cluster, Limits, UNLIMITED, chat_of};
 use crate::app::{PATIENCE, stream, wait_until};
+use crate::nodes::FEED_RUNS;
 
 /// The ids of the answers that a client got whole, streams and others in turn, until it is told to stop.
 async fn call_until(client: Client, stop: Arc<AtomicBool>) -> Vec<String> {
@@ -76,9 +77,11 @@ async fn a_node_that_is_killed_under_load_loses_no_answer_and_doubles_none() {
     cluster.remove().await;
 }
 
-/// A cluster whose last node holds a lease and a stream that will not end.
+/// A cluster whose last node holds a lease, and no other does.
 async fn with_a_lease_on_the_last_node() -> Cluster {
     let cluster = Cluster::start(Limits { monthly_tokens: 1_000_000, ..UNLIMITED }).await;
+    // Leases are given back once, when a node begins to hear of changes.
+    tokio::time::sleep(FEED_RUNS).await;
     assert_eq!(cluster.ask(2, chat_of(2, 50)).await.status, 200);
     cluster.events(1).await;
     assert!(cluster.account().await.reserved > 0, "only the last node has served, and has a lease");
@@ -88,25 +91,25 @@ async fn with_a_lease_on_the_last_node() -> Cluster {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_killed_node_leased_stays_reserved_until_its_journal_is_replayed() {
     let mut cluster = with_a_lease_on_the_last_node().await;
-    let leased = cluster.account().await.reserved;
     cluster.engine().push(Script { chunks: 1_500, stall_after: Some(600), ..Script::default() });
     let mut open = cluster.nodes[2].open_stream(stream("long")).await;
     for _ in 0..590 {
         open.next_event().await.unwrap();
     }
+    let leased = cluster.account().await.reserved;
     cluster.nodes[2].forebay.child.kill();
     assert_eq!(cluster.ask(0, chat_of(2, 50)).await.status, 200, "the others go on");
     cluster.events(2).await;
-    assert!(cluster.account().await.reserved > leased, "what the dead node may have used is kept");
-
     let before = cluster.account().await;
+    assert!(before.reserved >= leased, "{before:?}: what the dead node may have used is kept");
+
     cluster.nodes[2].forebay.restart().await.unwrap();
     let events = cluster.events(3).await;
     let cut = events.iter().find(|event| event.code == "interrupted").unwrap();
     assert_eq!(cut.tokens.completion, 512, "charged at its last mark");
     wait_until("free again", PATIENCE, async || {
         let account = cluster.account().await;
-        account.reserved == before.reserved - leased && account.used == before.used + cut.tokens.total()
+        account.reserved <= before.reserved - leased && account.used == before.used + cut.tokens.total()
     })
     .await;
     cluster.remove().await;

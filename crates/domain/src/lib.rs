@@ -5,6 +5,8 @@
 
 pub mod caller;
 pub mod catalogue;
+pub mod endpoint;
+pub mod gpu_type;
 pub mod grouping;
 pub mod ids;
 pub mod key;
@@ -21,8 +23,10 @@ pub mod workspace;
 
 pub use caller::Caller;
 pub use catalogue::Catalogue;
+pub use endpoint::{Endpoint, EndpointName};
+pub use gpu_type::GpuType;
 pub use grouping::Grouping;
-pub use ids::{KeyId, OrganizationId, RequestId, RunId, UserId, WorkspaceId};
+pub use ids::{EndpointId, EventId, KeyId, OrganizationId, ReplicaId, RequestId, RunId, UserId, WorkspaceId};
 pub use key::{ApiKey, KeyState, KeyText, SecretHash, Segment};
 pub use model::{Model, ModelId};
 pub use money::{NanoUsd, Price};

@@ -23,6 +23,11 @@ impl Timestamp {
         self.0.div_euclid(1000)
     }
 
+    #[must_use]
+    pub const fn plus_millis(self, millis: i64) -> Self {
+        Self(self.0.saturating_add(millis))
+    }
+
     /// Milliseconds from `earlier` to here; never negative, also when a clock was set back.
     pub const fn millis_since(self, earlier: Self) -> u64 {
         let span = self.0.saturating_sub(earlier.0);

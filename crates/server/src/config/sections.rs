@@ -220,7 +220,7 @@ impl DriversConfig {
 pub(super) fn read_counts_by_gpu_type(section: &Section<'_>) -> BTreeMap<String, u32> {
     let mut counts = BTreeMap::new();
     for (gpu_type, entry) in section.free_keys() {
-        if !is_gpu_type(gpu_type) {
+        if domain::GpuType::parse(gpu_type).is_err() {
             section.report(entry.line, gpu_type, "is not a GPU type of the form <vendor>/<gpu-type>");
         }
         match in_range(entry.item, &GPU_COUNT_RANGE).and_then(|count| u32::try_from(count).ok()) {
@@ -232,11 +232,6 @@ pub(super) fn read_counts_by_gpu_type(section: &Section<'_>) -> BTreeMap<String,
         }
     }
     counts
-}
-
-/// `<vendor>/<gpu-type>`, such as `nvidia/h100-sxm-80gb` or `local/cpu`.
-pub(super) fn is_gpu_type(text: &str) -> bool {
-    text.split_once('/').is_some_and(|(vendor, kind)| is_plain_name(vendor) && is_plain_name(kind))
 }
 
 /// Letters, digits and `-._`: what names in the configuration are made of.

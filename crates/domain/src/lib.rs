@@ -3,13 +3,17 @@
 //! Nothing here reads a clock, a file or a socket: time and randomness are arguments, so every rule can be tested
 //! with a table.
 
+pub mod allotment;
+pub mod autoscaler;
 pub mod caller;
 pub mod catalogue;
 pub mod endpoint;
+pub mod gpu_time;
 pub mod gpu_type;
 pub mod grouping;
 pub mod ids;
 pub mod key;
+pub mod leadership;
 pub mod limits;
 pub mod model;
 pub mod money;

@@ -94,14 +94,14 @@ fn at(seconds: i64) -> Timestamp {
 }
 
 /// The first loads, then the last one again and again, for 20 minutes.
-fn loads(first: &[Milli]) -> impl Iterator<Item = Signal> + use<> {
+fn loads(first: Vec<Milli>) -> impl Iterator<Item = Signal> {
     let last = first.last().copied().unwrap();
-    first.to_vec().into_iter().chain(std::iter::repeat(last)).map(Signal::Seen).take(120)
+    first.into_iter().chain(std::iter::repeat(last)).map(Signal::Seen).take(120)
 }
 
 /// In calls at once.
 fn calls(first: &[Milli]) -> impl Iterator<Item = Signal> + use<> {
-    loads(&first.iter().map(|calls| calls * 1_000).collect::<Vec<_>>())
+    loads(first.iter().map(|calls| calls * 1_000).collect())
 }
 
 fn always(signal: Signal) -> impl Iterator<Item = Signal> {

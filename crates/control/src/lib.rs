@@ -4,9 +4,12 @@
 //! and the [`Author`] as arguments and answers with records of the domain or a [`Refusal`]; who may ask for what is
 //! decided by the surface that calls it.
 
+pub mod allotments;
 mod author;
 pub mod bootstrap;
+pub mod endpoints;
 mod entropy;
+pub mod gpu_prices;
 pub mod keys;
 pub mod nodes;
 pub mod organizations;

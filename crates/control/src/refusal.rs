@@ -133,7 +133,13 @@ impl From<StoreError> for Refusal {
             StoreError::OrganizationNotEmpty { workspaces } => Self::OrganizationNotEmpty { workspaces },
             StoreError::WorkspaceInUse { active_keys } => Self::WorkspaceInUse { active_keys },
             cause @ StoreError::Unavailable(_) => Self::StoreUnavailable { cause },
-            cause @ (StoreError::SchemaTooNew { .. }
+            cause @ (StoreError::EndpointNameTaken
+            | StoreError::EndpointStale
+            | StoreError::NotLeader { .. }
+            | StoreError::GpuTaken { .. }
+            | StoreError::IdempotencyInProgress
+            | StoreError::Unsure(_)
+            | StoreError::SchemaTooNew { .. }
             | StoreError::BadAddress { .. }
             | StoreError::Corrupt { .. }
             | StoreError::Failed(_)) => Self::Internal { cause: Box::new(cause) },
@@ -155,6 +161,7 @@ impl From<BadId> for Refusal {
             "ws_" => "workspace",
             "usr_" => "user",
             "key_" => "key",
+            "ep_" => "endpoint",
             _ => "record",
         };
         Self::Missing { noun, id: bad.text }

@@ -6,6 +6,7 @@
 mod databases;
 
 mod bootstrap;
+mod endpoints;
 mod keys;
 mod organizations;
 mod prices;

@@ -42,6 +42,16 @@ pub async fn read(tx: &mut Tx, id: &EndpointId) -> Result<Option<Endpoint>, Stor
     tx.row(query).await?.as_ref().map(endpoint).transpose()
 }
 
+/// As [`read`], by its name.
+pub async fn read_named(
+    tx: &mut Tx,
+    organization: &OrganizationId,
+    name: &EndpointName,
+) -> Result<Option<Endpoint>, StoreError> {
+    let query = sqlx::query(select!("WHERE e.organization_id = $1 AND e.name = $2 AND e.deleted_at IS NULL"));
+    tx.row(query.bind(organization.as_str()).bind(name.as_str())).await?.as_ref().map(endpoint).transpose()
+}
+
 /// Whether an endpoint of the organization has the name.
 pub async fn name_is_taken(
     tx: &mut Tx,

@@ -1,5 +1,6 @@
 //! Kinds of GPU: `<vendor>/<gpu-type>`, such as `nvidia/h100-sxm-80gb` or `local/cpu`.
 
+use std::borrow::Borrow;
 use std::fmt;
 
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
@@ -23,6 +24,12 @@ impl GpuType {
     }
 
     pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Borrow<str> for GpuType {
+    fn borrow(&self) -> &str {
         &self.0
     }
 }

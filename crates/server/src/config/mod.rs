@@ -20,7 +20,6 @@ pub use sections::{
 
 use reader::{Reader, Section};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Everything that can be set.
@@ -33,7 +32,7 @@ pub struct Config {
     pub edge: EdgeConfig,
     pub workspace_defaults: domain::workspace::Limits,
     /// GPUs an organization may commit, by type, until the operator sets its own cap.
-    pub allotment_defaults: BTreeMap<String, u32>,
+    pub allotment_defaults: domain::allotment::Defaults,
     pub drivers: DriversConfig,
     pub catalogue: domain::Catalogue,
 }
@@ -71,7 +70,9 @@ impl Config {
             journal: JournalConfig::read(&root.section("journal")),
             edge: EdgeConfig::read(&root.section("edge")),
             workspace_defaults: sections::read_workspace_defaults(&root.section("workspace_defaults")),
-            allotment_defaults: sections::read_counts_by_gpu_type(&root.section("allotment_defaults")),
+            allotment_defaults: sections::read_counts_by_gpu_type(&root.section("allotment_defaults"))
+                .into_iter()
+                .collect(),
             drivers: DriversConfig::read(&root.section("drivers")),
             server,
             catalogue,

@@ -33,6 +33,8 @@ pub enum Refusal {
     OrganizationNotEmpty { workspaces: u64 },
     #[error("the workspace still has active keys ({active_keys}); revoke them first")]
     WorkspaceInUse { active_keys: u64 },
+    #[error("the workspace still has dedicated endpoints ({endpoints}); delete them first")]
+    WorkspaceHasEndpoints { endpoints: u64 },
     #[error("the store cannot be reached right now")]
     StoreUnavailable {
         #[source]
@@ -72,7 +74,8 @@ impl Refusal {
             | Self::VersionConflict { .. }
             | Self::EmailTaken
             | Self::OrganizationNotEmpty { .. }
-            | Self::WorkspaceInUse { .. } => Kind::Conflict,
+            | Self::WorkspaceInUse { .. }
+            | Self::WorkspaceHasEndpoints { .. } => Kind::Conflict,
             Self::StoreUnavailable { .. } => Kind::Unavailable,
             Self::Internal { .. } => Kind::Internal,
         }
@@ -89,7 +92,7 @@ impl Refusal {
             Self::VersionConflict { .. } => "version_conflict",
             Self::EmailTaken => "email_taken",
             Self::OrganizationNotEmpty { .. } => "organization_not_empty",
-            Self::WorkspaceInUse { .. } => "workspace_in_use",
+            Self::WorkspaceInUse { .. } | Self::WorkspaceHasEndpoints { .. } => "workspace_in_use",
             Self::StoreUnavailable { .. } => "store_unavailable",
             Self::Internal { .. } => "internal_error",
         }
@@ -110,6 +113,7 @@ impl Refusal {
             | Self::EmailTaken
             | Self::OrganizationNotEmpty { .. }
             | Self::WorkspaceInUse { .. }
+            | Self::WorkspaceHasEndpoints { .. }
             | Self::StoreUnavailable { .. }
             | Self::Internal { .. } => None,
         }
@@ -132,6 +136,7 @@ impl From<StoreError> for Refusal {
             StoreError::EmailTaken => Self::EmailTaken,
             StoreError::OrganizationNotEmpty { workspaces } => Self::OrganizationNotEmpty { workspaces },
             StoreError::WorkspaceInUse { active_keys } => Self::WorkspaceInUse { active_keys },
+            StoreError::WorkspaceHasEndpoints { endpoints } => Self::WorkspaceHasEndpoints { endpoints },
             cause @ StoreError::Unavailable(_) => Self::StoreUnavailable { cause },
             cause @ (StoreError::EndpointNameTaken
             | StoreError::EndpointStale

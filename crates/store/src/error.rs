@@ -25,6 +25,8 @@ pub enum StoreError {
     OrganizationNotEmpty { workspaces: u64 },
     #[error("the workspace still has {active_keys} active keys")]
     WorkspaceInUse { active_keys: u64 },
+    #[error("the workspace still has {endpoints} endpoints")]
+    WorkspaceHasEndpoints { endpoints: u64 },
     #[error("another endpoint of the organization has this name")]
     EndpointNameTaken,
     /// Someone wrote the row since it was read; reading it again is all it takes.

@@ -12,7 +12,7 @@ use store::idempotency::{self, Claim};
 use store::{StoreError, Tx, endpoint_events, endpoints};
 
 /// How often a command whose transaction was broken off by another one begins anew.
-const CONTENTIONS: u32 = 2;
+const CONTENTIONS: u32 = 3;
 /// How often a command that read an old record reads it again.
 const RE_READS: u32 = 3;
 

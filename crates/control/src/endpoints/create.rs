@@ -41,8 +41,7 @@ async fn once(office: Office<'_>, call: Call<'_>, new: &NewEndpoint, run: Run) -
     }
     let endpoint = planned(model, call, new)?;
     Commitment::of_new(&endpoint).check(&mut attempt.tx, office, "Creating").await?;
-    let drain_secs = state::STOP_DRAIN_SECS;
-    endpoints::insert(&mut attempt.tx, &endpoint, drain_secs).await.map_err(|error| match error {
+    endpoints::insert(&mut attempt.tx, &endpoint, state::SCALE_DOWN_DRAIN_SECS).await.map_err(|error| match error {
         StoreError::EndpointNameTaken => name_in_use(),
         other => other.into(),
     })?;

@@ -16,7 +16,7 @@ use crate::leader::Fenced;
 use crate::row;
 use domain::endpoint::Generation;
 use domain::endpoint::scaling::Mode;
-use domain::{Endpoint, EndpointId, EndpointName, OrganizationId, Timestamp};
+use domain::{Endpoint, EndpointId, EndpointName, OrganizationId, Timestamp, WorkspaceId};
 use read::{endpoint, select};
 
 /// Written by people, not by a leader.
@@ -193,6 +193,12 @@ async fn write_labels(tx: &mut Tx, endpoint: &Endpoint) -> Result<(), StoreError
         tx.execute(insert.bind(endpoint.id.as_str()).bind(name.as_str()).bind(value.as_str())).await?;
     }
     Ok(())
+}
+
+/// How many endpoints of a workspace are not gone.
+pub(crate) async fn count_of(tx: &mut Tx, workspace: &WorkspaceId) -> Result<u64, StoreError> {
+    let query = sqlx::query("SELECT COUNT(*) AS count FROM endpoints WHERE workspace_id = $1 AND deleted_at IS NULL");
+    tx.row(query.bind(workspace.as_str())).await?.map_or(Ok(0), |found| row::count(&found, "count"))
 }
 
 /// How long replicas that must go may take, as the endpoint's last change said.

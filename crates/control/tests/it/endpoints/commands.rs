@@ -1,10 +1,11 @@
 use super::office::{Platform, choice, new};
 use crate::databases::on_both;
 use control::endpoints::{self, Choice, Kind, Outcome, Run, Scope};
+use control::workspaces;
 use domain::endpoint::{Generation, State};
 use serde_json::json;
 use std::sync::Arc;
-use store::{Engine, audit};
+use store::{Engine, audit, idempotency};
 use tokio::task::JoinSet;
 
 #[tokio::test]
@@ -93,6 +94,36 @@ async fn a_crowd_with_one_key_creates_one_endpoint() {
         assert_eq!(answers.iter().filter(|answer| !answer.replayed).count(), 1);
         assert!(answers.iter().all(|answer| answer.body == answers[0].body));
         assert_eq!(platform.committed().await, 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_key_whose_first_request_is_still_being_answered_is_in_progress() {
+    on_both(async |database, store| {
+        if store.engine() == Engine::Sqlite {
+            return; // one writer at a time
+        }
+        let platform = Platform::new(store, 4).await;
+        let mut first = database.open().await.begin().await.unwrap();
+        let request = idempotency::Request { workspace: &platform.workspace.id, key: "k", fingerprint: "f" };
+        idempotency::claim(&mut first, request, platform.now).await.unwrap();
+        let body = new("chat", "1x", json!({}));
+        let second = endpoints::create(platform.office(), platform.keyed("k", "f"), &body, Run::Real).await;
+        assert_eq!(second.unwrap_err().code(), "IDEMPOTENCY_IN_PROGRESS");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_workspace_goes_only_after_its_endpoints() {
+    on_both(async |_, store| {
+        let platform = Platform::new(store, 4).await;
+        let neighbour = &platform.neighbour.id;
+        let call = endpoints::Call { scope: Scope { workspace: neighbour, ..platform.scope() }, ..platform.call() };
+        endpoints::create(platform.office(), call, &new("chat", "1x", json!({})), Run::Real).await.unwrap();
+        let delete = async || workspaces::delete(&platform.store, &platform.author, neighbour, platform.now).await;
+        assert_eq!(delete().await.unwrap_err().code(), "workspace_in_use");
     })
     .await;
 }

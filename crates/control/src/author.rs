@@ -1,6 +1,7 @@
 //! Who asked for a change, as the audit log tells it.
 
-use domain::{OrganizationId, Timestamp, UserId};
+use domain::endpoint::event::Actor;
+use domain::{KeyId, OrganizationId, Timestamp, UserId};
 use serde_json::Value;
 use std::fmt;
 use store::audit::{self, Entry};
@@ -10,6 +11,8 @@ use store::{StoreError, Tx};
 pub enum Author {
     /// A signed-in user, and the address the request came from.
     User { id: UserId, address: String },
+    /// A program with an API key, and the address the request came from.
+    Key { id: KeyId, address: String },
     /// Whoever runs `forebay admin` on the machine.
     CommandLine,
     /// The service itself, on an empty store.
@@ -29,13 +32,22 @@ impl Author {
     pub const fn user(&self) -> Option<&UserId> {
         match self {
             Self::User { id, .. } => Some(id),
-            Self::CommandLine | Self::FirstStart => None,
+            Self::Key { .. } | Self::CommandLine | Self::FirstStart => None,
+        }
+    }
+
+    /// As the events of an endpoint tell it.
+    pub fn actor(&self) -> Actor {
+        match self {
+            Self::User { id, .. } => Actor::User(id.clone()),
+            Self::Key { id, .. } => Actor::ApiKey(id.clone()),
+            Self::CommandLine | Self::FirstStart => Actor::system(&self.to_string()),
         }
     }
 
     fn address(&self) -> Option<&str> {
         match self {
-            Self::User { address, .. } => Some(address),
+            Self::User { address, .. } | Self::Key { address, .. } => Some(address),
             Self::CommandLine => Some("command line"),
             Self::FirstStart => None,
         }
@@ -87,6 +99,7 @@ impl fmt::Display for Author {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::User { id, .. } => f.write_str(id.as_str()),
+            Self::Key { id, .. } => f.write_str(id.as_str()),
             Self::CommandLine => f.write_str("forebay admin"),
             Self::FirstStart => f.write_str("first start"),
         }

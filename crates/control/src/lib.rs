@@ -5,10 +5,13 @@
 //! decided by the surface that calls it, with the help of [`access`].
 
 pub mod access;
+pub mod allotments;
 pub mod audit;
 mod author;
 pub mod bootstrap;
+pub mod endpoints;
 mod entropy;
+pub mod gpu_prices;
 pub mod invitations;
 pub mod keys;
 pub mod members;

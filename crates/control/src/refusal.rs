@@ -49,6 +49,8 @@ pub enum Refusal {
     OperatorOnly(#[from] OperatorOnly),
     #[error("an organization keeps at least one administrator")]
     LastAdmin,
+    #[error("the workspace still has dedicated endpoints ({endpoints}); delete them first")]
+    WorkspaceHasEndpoints { endpoints: u64 },
     #[error("the store cannot be reached right now")]
     StoreUnavailable {
         #[source]
@@ -95,7 +97,8 @@ impl Refusal {
             | Self::EmailTaken
             | Self::OrganizationNotEmpty { .. }
             | Self::WorkspaceInUse { .. }
-            | Self::LastAdmin => Kind::Conflict,
+            | Self::LastAdmin
+            | Self::WorkspaceHasEndpoints { .. } => Kind::Conflict,
             Self::BadCredentials => Kind::Unauthenticated,
             Self::TooManyAttempts { .. } => Kind::TooMany,
             Self::NoOrganizationContext | Self::NoWorkspaceContext | Self::NotAMember | Self::OperatorOnly(_) => {
@@ -117,7 +120,7 @@ impl Refusal {
             Self::VersionConflict { .. } => "version_conflict",
             Self::EmailTaken => "email_taken",
             Self::OrganizationNotEmpty { .. } => "organization_not_empty",
-            Self::WorkspaceInUse { .. } => "workspace_in_use",
+            Self::WorkspaceInUse { .. } | Self::WorkspaceHasEndpoints { .. } => "workspace_in_use",
             Self::BadCredentials => "bad_credentials",
             Self::TooManyAttempts { .. } => "too_many_attempts",
             Self::NoOrganizationContext => "no_organization_context",
@@ -152,6 +155,7 @@ impl Refusal {
             | Self::NoWorkspaceContext
             | Self::NotAMember
             | Self::LastAdmin
+            | Self::WorkspaceHasEndpoints { .. }
             | Self::StoreUnavailable { .. }
             | Self::Internal { .. } => None,
         }
@@ -175,8 +179,15 @@ impl From<StoreError> for Refusal {
             StoreError::OrganizationNotEmpty { workspaces } => Self::OrganizationNotEmpty { workspaces },
             StoreError::WorkspaceInUse { active_keys } => Self::WorkspaceInUse { active_keys },
             StoreError::LastAdmin => Self::LastAdmin,
+            StoreError::WorkspaceHasEndpoints { endpoints } => Self::WorkspaceHasEndpoints { endpoints },
             cause @ StoreError::Unavailable(_) => Self::StoreUnavailable { cause },
-            cause @ (StoreError::SchemaTooNew { .. }
+            cause @ (StoreError::EndpointNameTaken
+            | StoreError::EndpointStale
+            | StoreError::NotLeader { .. }
+            | StoreError::GpuTaken { .. }
+            | StoreError::IdempotencyInProgress
+            | StoreError::Unsure(_)
+            | StoreError::SchemaTooNew { .. }
             | StoreError::BadAddress { .. }
             | StoreError::Corrupt { .. }
             | StoreError::TooManyAttempts { .. }
@@ -201,6 +212,7 @@ impl From<BadId> for Refusal {
             "key_" => "key",
             "ses_" => "session",
             "inv_" => "invitation",
+            "ep_" => "endpoint",
             _ => "record",
         };
         Self::Missing { noun, id: bad.text }

@@ -185,6 +185,9 @@ impl KeyDirectory {
     }
 
     fn forget(&self, change: &Change) {
+        if matches!(change, Change::Endpoint(_)) {
+            return; // they change often, and no key with them
+        }
         self.generation.fetch_add(1, Ordering::AcqRel);
         self.refused.lock().unwrap_or_else(PoisonError::into_inner).clear();
         match change {

@@ -1,5 +1,4 @@
-//! Prefixed, sortable identifiers: `org_…`, `ws_…`, `usr_…`, `key_…`, `ses_…`, `inv_…`,
-//! `req_…`.
+//! Prefixed, sortable identifiers: `org_…`, `ws_…`, `usr_…`, `key_…`, `req_…`, `ep_…` and so on.
 //!
 //! The text after the prefix is a ULID in lower case: 48 bits of milliseconds, then 80 random bits, so identifiers
 //! sort by the moment they were made.
@@ -101,6 +100,21 @@ id!(
     /// One process from its start to its end.
     RunId,
     "run_"
+);
+id!(
+    /// A dedicated endpoint.
+    EndpointId,
+    "ep_"
+);
+id!(
+    /// One running instance of an endpoint's model server, from its wish to its end.
+    ReplicaId,
+    "rep_"
+);
+id!(
+    /// Something that happened to an endpoint.
+    EventId,
+    "evt_"
 );
 
 #[cfg(test)]

@@ -3,13 +3,19 @@
 //! Nothing here reads a clock, a file or a socket: time and randomness are arguments, so every rule can be tested
 //! with a table.
 
+pub mod allotment;
 pub mod attempts;
+pub mod autoscaler;
 pub mod caller;
 pub mod catalogue;
+pub mod endpoint;
+pub mod gpu_time;
+pub mod gpu_type;
 pub mod grouping;
 pub mod ids;
 pub mod invitation;
 pub mod key;
+pub mod leadership;
 pub mod limits;
 pub mod model;
 pub mod money;
@@ -25,8 +31,13 @@ pub mod workspace_edit;
 
 pub use caller::Caller;
 pub use catalogue::Catalogue;
+pub use endpoint::{Endpoint, EndpointName};
+pub use gpu_type::GpuType;
 pub use grouping::Grouping;
-pub use ids::{InvitationId, KeyId, OrganizationId, RequestId, RunId, SessionId, UserId, WorkspaceId};
+pub use ids::{
+    EndpointId, EventId, InvitationId, KeyId, OrganizationId, ReplicaId, RequestId, RunId, SessionId, UserId,
+    WorkspaceId,
+};
 pub use invitation::Invitation;
 pub use key::{ApiKey, KeyState, KeyText, SecretHash, Segment};
 pub use model::{Model, ModelId};

@@ -1,5 +1,6 @@
 //! Models: what can be called, and what it costs.
 
+use crate::gpu_type::GpuType;
 use crate::money::Price;
 use std::fmt;
 use std::sync::Arc;
@@ -124,13 +125,14 @@ pub struct EnginePool {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flavor {
     pub name: String,
-    pub gpu_type: String,
+    pub gpu_type: GpuType,
     pub gpu_count: u32,
     pub precision: String,
     pub launch: Launch,
     pub price_per_gpu_hour: crate::money::NanoUsd,
     pub weights: Option<String>,
-    pub default_target: Option<String>,
+    /// Calls at once that a replica should have.
+    pub default_target: Option<u32>,
     pub max_len: Option<u64>,
 }
 
@@ -146,6 +148,31 @@ pub enum EngineKind {
     Vllm,
     Sglang,
     LlamaServer,
+}
+
+impl EngineKind {
+    const ALL: [Self; 4] = [Self::ForebayEngine, Self::Vllm, Self::Sglang, Self::LlamaServer];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ForebayEngine => "forebay-engine",
+            Self::Vllm => "vllm",
+            Self::Sglang => "sglang",
+            Self::LlamaServer => "llama-server",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+    }
+
+    /// Whether the engine tells how much of its KV cache is in use; llama-server no longer does.
+    pub const fn tells_kv_cache_usage(self) -> bool {
+        match self {
+            Self::ForebayEngine | Self::Vllm | Self::Sglang => true,
+            Self::LlamaServer => false,
+        }
+    }
 }
 
 /// How long a part of a call may take.

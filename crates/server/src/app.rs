@@ -76,7 +76,7 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
     first_start::forget_listen(data_dir);
     let store = Store::open(&config.store.url, data_dir).await.context("cannot open the store")?;
     store.migrate().await.context("cannot bring the store up to date")?;
-    control::prices::declare(&store, &config.catalogue, clock::now()).await.context("cannot write the prices down")?;
+    price_keeper::declare(&store, &config.catalogue, clock::now()).await.context("cannot write the prices down")?;
     let routes = Routes::default();
     let endpoints = Endpoints::default();
     routes.apply(&config.catalogue)?;

@@ -3,11 +3,12 @@
 //! Calls do not wait for it: they are charged at the catalogue's price from the reload on, and keep that price.
 
 use crate::edge::clock;
-use control::prices;
+use control::{Refusal, gpu_prices, prices};
 use domain::{Catalogue, Timestamp};
 use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
+use store::prices::PriceVersion;
 use tokio::sync::watch;
 
 const RETRY: Duration = Duration::from_secs(2);
@@ -25,12 +26,22 @@ impl Declared {
     }
 }
 
+/// Declares what models and GPU-hours cost from now on; returns the models whose price is new.
+pub(crate) async fn declare(
+    store: &Store,
+    catalogue: &Catalogue,
+    since: Timestamp,
+) -> Result<Vec<PriceVersion>, Refusal> {
+    gpu_prices::declare(store, catalogue, since).await?;
+    prices::declare(store, catalogue, since).await
+}
+
 /// Declares the newest catalogue after every reload, for ever. The first one is declared by the start itself.
 pub(crate) async fn keep(store: Store, mut reloads: watch::Receiver<Declared>) {
     while reloads.changed().await.is_ok() {
         loop {
             let declared = reloads.borrow_and_update().clone();
-            match prices::declare(&store, &declared.catalogue, declared.since).await {
+            match declare(&store, &declared.catalogue, declared.since).await {
                 Ok(opened) if opened.is_empty() => break,
                 Ok(opened) => {
                     let models: Vec<_> = opened.iter().map(|version| version.model.as_str()).collect();

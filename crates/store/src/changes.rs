@@ -8,7 +8,7 @@
 use crate::db::{Engine, Store, Tx, within};
 use crate::error::StoreError;
 use crate::row;
-use domain::{OrganizationId, Segment, Timestamp, UserId, WorkspaceId};
+use domain::{EndpointId, OrganizationId, Segment, Timestamp, UserId, WorkspaceId};
 use sqlx::any::AnyRow;
 use sqlx::postgres::PgListener;
 use std::time::Duration;
@@ -27,6 +27,7 @@ pub enum Change {
     Workspace(WorkspaceId),
     Organization(OrganizationId),
     User(UserId),
+    Endpoint(EndpointId),
     /// Changes were missed, or written by a newer program: nothing that was read before may be trusted.
     Everything,
 }
@@ -38,6 +39,7 @@ impl Change {
             Self::Workspace(_) => "workspace",
             Self::Organization(_) => "organization",
             Self::User(_) => "user",
+            Self::Endpoint(_) => "endpoint",
             Self::Everything => "everything",
         }
     }
@@ -48,6 +50,7 @@ impl Change {
             Self::Workspace(id) => id.as_str(),
             Self::Organization(id) => id.as_str(),
             Self::User(id) => id.as_str(),
+            Self::Endpoint(id) => id.as_str(),
             Self::Everything => "",
         }
     }
@@ -58,6 +61,7 @@ impl Change {
             "workspace" => WorkspaceId::parse(subject).ok().map(Self::Workspace),
             "organization" => OrganizationId::parse(subject).ok().map(Self::Organization),
             "user" => UserId::parse(subject).ok().map(Self::User),
+            "endpoint" => EndpointId::parse(subject).ok().map(Self::Endpoint),
             _ => None,
         };
         known.unwrap_or(Self::Everything)

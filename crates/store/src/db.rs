@@ -6,6 +6,7 @@
 
 use crate::changes::{self, Change};
 use crate::error::StoreError;
+use crate::row;
 use domain::Timestamp;
 use sqlx::any::{Any, AnyArguments, AnyConnectOptions, AnyPoolOptions, AnyRow};
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
@@ -25,6 +26,13 @@ const WRITER_PATIENCE: Duration = Duration::from_secs(10);
 const READ_PATIENCE: Duration = Duration::from_secs(5);
 /// Longer than the lock and statement time-outs below, which give better errors.
 const WRITE_PATIENCE: Duration = Duration::from_secs(15);
+
+/// Under the session's own time-outs: whoever waits for an allotment is told soon. Each statement sees what was committed
+/// before it, also by the one whose lock was waited for.
+const POSTGRES_LEDGER_SETTINGS: &str = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED; \
+     SET LOCAL lock_timeout = '2s'; SET LOCAL statement_timeout = '5s';";
+const SQLITE_CLOCK: &str = "SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS BIGINT) AS now";
+const POSTGRES_CLOCK: &str = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS now";
 
 const SQLITE_WRITER_PRAGMAS: &str =
     "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;";
@@ -116,6 +124,28 @@ impl Store {
         Ok(Tx { inner, engine: self.engine, announcements: Vec::new() })
     }
 
+    /// As [`Store::begin`], for changes that must fit an allotment.
+    pub async fn begin_ledger(&self) -> Result<Tx, StoreError> {
+        let mut tx = self.begin().await?;
+        match self.engine {
+            Engine::Sqlite => {}
+            Engine::Postgres => {
+                within(WRITE_PATIENCE, tx.inner.execute(sqlx::raw_sql(POSTGRES_LEDGER_SETTINGS))).await?;
+            }
+        }
+        Ok(tx)
+    }
+
+    /// What time it is for the store: the one clock that all nodes share.
+    pub async fn clock(&self) -> Result<Timestamp, StoreError> {
+        let text = match self.engine {
+            Engine::Sqlite => SQLITE_CLOCK,
+            Engine::Postgres => POSTGRES_CLOCK,
+        };
+        let found = self.row(sqlx::query(text)).await?;
+        found.as_ref().map_or_else(|| Err(StoreError::Corrupt { place: "clock".into() }), |row| row::moment(row, "now"))
+    }
+
     /// Closes all connections; open transactions are waited for.
     pub async fn close(&self) {
         self.readers.close().await;
@@ -146,13 +176,24 @@ pub struct Tx {
 }
 
 impl Tx {
-    /// Announces what was noted, as the last thing, since every announcing transaction takes the same lock.
     pub async fn commit(mut self) -> Result<(), StoreError> {
-        let announcements = std::mem::take(&mut self.announcements);
-        if !announcements.is_empty() {
-            changes::publish(&mut self, &announcements).await?;
-        }
+        self.publish().await?;
         within(WRITE_PATIENCE, self.inner.commit()).await
+    }
+
+    /// As [`Tx::commit`], and tells an answer that was lost from a store that could not be asked.
+    pub async fn commit_or_unsure(mut self) -> Result<(), StoreError> {
+        self.publish().await?;
+        within(WRITE_PATIENCE, self.inner.commit()).await.map_err(|error| match error {
+            StoreError::Unavailable(cause) => StoreError::Unsure(cause),
+            other => other,
+        })
+    }
+
+    /// Announces what was noted, as the last thing, since every announcing transaction takes the same lock.
+    async fn publish(&mut self) -> Result<(), StoreError> {
+        let announcements = std::mem::take(&mut self.announcements);
+        if announcements.is_empty() { Ok(()) } else { changes::publish(self, &announcements).await }
     }
 
     /// Every node hears of `change` once this transaction is committed.

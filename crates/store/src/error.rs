@@ -29,6 +29,23 @@ pub enum StoreError {
     OrganizationNotEmpty { workspaces: u64 },
     #[error("the workspace still has {active_keys} active keys")]
     WorkspaceInUse { active_keys: u64 },
+    #[error("the workspace still has {endpoints} endpoints")]
+    WorkspaceHasEndpoints { endpoints: u64 },
+    #[error("another endpoint of the organization has this name")]
+    EndpointNameTaken,
+    /// Someone wrote the row since it was read; reading it again is all it takes.
+    #[error("the endpoint was changed by someone else")]
+    EndpointStale,
+    /// A newer leader has taken over.
+    #[error("epoch {epoch} of the control plane is over")]
+    NotLeader { epoch: u64 },
+    #[error("another replica holds the GPU `{gpu}`")]
+    GpuTaken { gpu: String },
+    #[error("a request with the same key is still being answered")]
+    IdempotencyInProgress,
+    /// The last word to the store was not answered: what was asked for may have been done or not.
+    #[error("the store's answer was lost")]
+    Unsure(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("the store has schema version {found}, this program knows versions up to {known}")]
     SchemaTooNew { found: i64, known: i64 },
     /// The address itself stays out: it may carry a password.
@@ -45,6 +62,21 @@ impl StoreError {
     /// Whether the store could not be asked, as opposed to having said no.
     pub const fn is_unavailable(&self) -> bool {
         matches!(self, Self::Unavailable(_))
+    }
+
+    /// Whether the store broke off because two transactions stood in each other's way: doing it all again may succeed.
+    pub fn is_contention(&self) -> bool {
+        self.database_code().is_some_and(|code| ["40001", "40P01"].contains(&code.as_ref()))
+    }
+
+    /// Whether PostgreSQL waited for a lock as long as it was told to.
+    pub(crate) fn is_lock_timeout(&self) -> bool {
+        self.database_code().is_some_and(|code| code == "55P03")
+    }
+
+    fn database_code(&self) -> Option<std::borrow::Cow<'_, str>> {
+        let Self::Unavailable(cause) = self else { return None };
+        cause.downcast_ref::<sqlx::Error>()?.as_database_error()?.code()
     }
 
     pub(crate) fn missing(noun: &'static str, id: impl Into<String>) -> Self {

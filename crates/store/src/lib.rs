@@ -5,20 +5,31 @@
 //! What other nodes must hear about is announced by the same transaction, see [`changes`]. The crate reads no clock:
 //! every moment is an argument.
 
+pub mod allotments;
 pub mod api_keys;
 pub mod attempts;
 pub mod audit;
+pub mod autoscaler;
 pub mod changes;
 mod db;
+pub mod endpoint_events;
+pub mod endpoints;
 mod error;
+pub mod gpu_busy;
+pub mod gpu_prices;
+pub mod gpu_usage;
+pub mod holds;
+pub mod idempotency;
 pub mod invitations;
 pub mod journal;
+pub mod leader;
 mod migrate;
 pub mod nodes;
 pub mod organizations;
 mod page;
 pub mod prices;
 pub mod quota;
+pub mod replicas;
 mod row;
 pub mod sessions;
 pub mod usage_events;
@@ -31,5 +42,6 @@ pub use changes::{Change, ChangeFeed};
 pub use db::{Engine, Store, Tx};
 pub use error::StoreError;
 pub use journal::{Journal, JournalReader};
+pub use leader::Fenced;
 pub use migrate::Migrated;
 pub use page::Page;

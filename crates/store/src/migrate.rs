@@ -16,6 +16,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, script: include_str!("../migrations/0001_people_keys_and_usage.sql") },
     Migration { version: 2, script: include_str!("../migrations/0002_quota_and_costs.sql") },
     Migration { version: 3, script: include_str!("../migrations/0003_people.sql") },
+    Migration { version: 4, script: include_str!("../migrations/0004_endpoints.sql") },
 ];
 
 /// Held by PostgreSQL until the end of the transaction; a migration may take longer than a request may.
@@ -38,11 +39,12 @@ impl Store {
             Engine::Postgres => tx.run_script(POSTGRES_LOCK).await?,
         }
         tx.run_script("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL PRIMARY KEY)").await?;
-        let found = version(&mut tx).await?;
+        let done = done(&mut tx).await?;
+        let found = done.iter().copied().max().unwrap_or(0);
         if found > known {
             return Err(StoreError::SchemaTooNew { found, known });
         }
-        for migration in MIGRATIONS.iter().filter(|migration| migration.version > found) {
+        for migration in MIGRATIONS.iter().filter(|migration| !done.contains(&migration.version)) {
             tx.run_script(migration.script).await?;
             let record = sqlx::query("INSERT INTO schema_version (version) VALUES ($1)").bind(migration.version);
             tx.execute(record).await?;
@@ -52,10 +54,8 @@ impl Store {
     }
 }
 
-async fn version(tx: &mut Tx) -> Result<i64, StoreError> {
-    let query = sqlx::query("SELECT COALESCE(MAX(version), 0) AS version FROM schema_version");
-    match tx.row(query).await? {
-        Some(found) => row::number(&found, "version"),
-        None => Ok(0),
-    }
+/// The migrations that were made. One that joined the program later than its successor is still to be made.
+async fn done(tx: &mut Tx) -> Result<Vec<i64>, StoreError> {
+    let query = sqlx::query("SELECT version FROM schema_version");
+    tx.rows(query).await?.iter().map(|found| row::number(found, "version")).collect()
 }

@@ -48,6 +48,15 @@ pub(crate) fn count(row: &AnyRow, column: &str) -> Result<u64, StoreError> {
     u64::try_from(number(row, column)?).map_err(|_| corrupt(column))
 }
 
+/// A count that is never large.
+pub(crate) fn small(row: &AnyRow, column: &str) -> Result<u32, StoreError> {
+    u32::try_from(number(row, column)?).map_err(|_| corrupt(column))
+}
+
+pub(crate) fn optional_small(row: &AnyRow, column: &str) -> Result<Option<u32>, StoreError> {
+    optional_number(row, column)?.map(|value| u32::try_from(value).map_err(|_| corrupt(column))).transpose()
+}
+
 pub(crate) fn optional_count(row: &AnyRow, column: &str) -> Result<Option<u64>, StoreError> {
     optional_number(row, column)?.map(|value| u64::try_from(value).map_err(|_| corrupt(column))).transpose()
 }
@@ -73,6 +82,6 @@ pub(crate) fn to_optional_millis(moment: Option<Timestamp>) -> Option<i64> {
     moment.map(Timestamp::millis)
 }
 
-fn corrupt(column: &str) -> StoreError {
+pub(crate) fn corrupt(column: &str) -> StoreError {
     StoreError::Corrupt { place: column.to_owned() }
 }

@@ -4,7 +4,7 @@ use crate::changes::Change;
 use crate::db::{Store, Tx};
 use crate::error::StoreError;
 use crate::page::Page;
-use crate::{organizations, row, users};
+use crate::{endpoints, organizations, row, users};
 use domain::workspace::OwnLimits;
 use domain::{OrganizationId, Timestamp, UserId, Workspace, WorkspaceId};
 use sqlx::any::AnyRow;
@@ -133,7 +133,7 @@ pub async fn update(tx: &mut Tx, edited: Workspace, now: Timestamp) -> Result<Wo
     Ok(changed)
 }
 
-/// Removes a workspace with its spent keys and its memberships; one with active keys is refused. Usage stays.
+/// Removes a workspace with its spent keys and its memberships; one with active keys or endpoints is refused. Usage stays.
 pub async fn delete(tx: &mut Tx, id: &WorkspaceId, now: Timestamp) -> Result<(), StoreError> {
     lock(tx, id).await?;
     let count = sqlx::query(
@@ -146,6 +146,10 @@ pub async fn delete(tx: &mut Tx, id: &WorkspaceId, now: Timestamp) -> Result<(),
     };
     if active_keys > 0 {
         return Err(StoreError::WorkspaceInUse { active_keys });
+    }
+    let endpoints = endpoints::count_of(tx, id).await?;
+    if endpoints > 0 {
+        return Err(StoreError::WorkspaceHasEndpoints { endpoints });
     }
     tx.execute(sqlx::query("DELETE FROM workspaces WHERE id = $1").bind(id.as_str())).await?;
     tx.announce(Change::Workspace(id.clone()), now);

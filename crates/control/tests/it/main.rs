@@ -6,6 +6,7 @@
 mod databases;
 
 mod bootstrap;
+mod endpoints;
 mod invitations;
 mod keys;
 mod members;

@@ -299,7 +299,7 @@ impl Quota {
         let concerns = |held: &Held| match change {
             Change::Workspace(id) => held.workspace == *id,
             Change::Everything => true,
-            Change::Key(_) | Change::Organization(_) | Change::User(_) => false,
+            Change::Key(_) | Change::Organization(_) | Change::User(_) | Change::Endpoint(_) => false,
         };
         for held in self.all().into_iter().filter(|held| concerns(held)) {
             held.state().forget_spent();

@@ -79,13 +79,13 @@ impl ReplicaSpec {
         context_length: u64,
         weights: Option<&str>,
     ) -> Self {
-        let target = flavor.default_target.as_deref().and_then(|target| target.parse().ok());
+        let target = flavor.default_target;
         Self {
             replica,
             model,
             modality,
             launch: flavor.launch.clone(),
-            gpu_type: flavor.gpu_type.clone(),
+            gpu_type: flavor.gpu_type.to_string(),
             gpu_count: flavor.gpu_count,
             weights: flavor.weights.as_deref().or(weights).map(ToOwned::to_owned),
             max_len: flavor.max_len.unwrap_or(context_length),

@@ -3,6 +3,7 @@
 //! Here is the grammar and how results are shown. What a command does is in the crate `control`; opening the store and
 //! the exit code are for `main`. Nouns are files, verbs are their variants.
 
+mod allotments;
 mod desk;
 mod keys;
 mod nodes;
@@ -21,7 +22,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use store::Store;
 
-/// Works on the store: organizations, workspaces, users, keys, prices, usage and nodes.
+/// Works on the store: organizations, workspaces, users, keys, allotments, prices, usage and nodes.
 #[derive(Debug, clap::Args)]
 pub struct AdminArgs {
     #[command(subcommand)]
@@ -51,6 +52,9 @@ enum Noun {
     /// API keys of a workspace.
     #[command(subcommand)]
     Keys(keys::Verb),
+    /// GPUs that organizations may commit.
+    #[command(subcommand)]
+    Allotments(allotments::Verb),
     /// What models cost, and since when.
     #[command(subcommand)]
     Prices(prices::Verb),
@@ -76,6 +80,7 @@ async fn answer(args: AdminArgs, config: &Config, store: &Store) -> anyhow::Resu
         Noun::Workspaces(verb) => workspaces::run(&desk, verb).await,
         Noun::Users(verb) => users::run(&desk, verb).await,
         Noun::Keys(verb) => keys::run(&desk, verb).await,
+        Noun::Allotments(verb) => allotments::run(&desk, &config.allotment_defaults, verb).await,
         Noun::Prices(verb) => prices::run(&desk, verb).await,
         Noun::Usage(verb) => usage::run(&desk, verb).await,
         Noun::Nodes(verb) => nodes::run(&desk, verb).await,

@@ -244,6 +244,29 @@ async fn people_read_columns_and_lines() {
 }
 
 #[tokio::test]
+async fn an_organization_gets_a_cap_and_follows_the_default_again() {
+    let mut shell = Shell::open().await;
+    shell.config.allotment_defaults = [(domain::GpuType::parse("local/cpu").unwrap(), 8)].into_iter().collect();
+    let organization = shell.json("organizations create --name Acme").await["id"].as_str().unwrap().to_owned();
+    let list = async || shell.json(&format!("allotments list --organization {organization}")).await["data"].clone();
+    assert_eq!((list().await[0]["allotment"].clone(), list().await.as_array().unwrap().len()), (8.into(), 1));
+    let set = format!("allotments set --organization {organization} --gpu-type nvidia/h100 --gpus");
+    let line = shell.json(&format!("{set} 16")).await;
+    let expected = serde_json::json!({
+        "organizationId": organization, "gpuType": "nvidia/h100", "allotment": 16, "committed": 0, "headroom": 16,
+        "utilization": 0.0
+    });
+    assert_eq!(line, expected);
+    assert_eq!(list().await.as_array().unwrap().len(), 2);
+    assert_eq!(shell.json(&format!("{set} default")).await["allotment"], 0);
+    let unknown = domain::OrganizationId::new(domain::Timestamp::default(), 1);
+    let set = format!("allotments set --organization {unknown} --gpu-type local/cpu --gpus 1");
+    assert_eq!(shell.refusal(&set).await, format!("there is no organization `{unknown}`"));
+    let shown = shell.run("allotments list").await;
+    assert!(shown.starts_with("organizationId  "), "{shown}");
+}
+
+#[tokio::test]
 async fn wrong_usage_is_told_apart_from_a_refusal() {
     let shell = Shell::open().await;
     for line in [
@@ -254,6 +277,7 @@ async fn wrong_usage_is_told_apart_from_a_refusal() {
         "organizations show",
         "users create --email a@b",
         "workspaces set ws_0 --max-api-keys many",
+        "allotments set --organization org_0 --gpu-type local/cpu --gpus 1",
         "nonsense",
     ] {
         let error = shell.try_run(line).await.unwrap_err();

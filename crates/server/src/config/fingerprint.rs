@@ -46,8 +46,14 @@ fn describe_model(text: &mut String, model: &Model, folder: &Path) {
 fn describe_flavor(text: &mut String, flavor: &Flavor, folder: &Path) {
     let Flavor { name, gpu_type, gpu_count, precision, launch, price_per_gpu_hour, weights, .. } = flavor;
     let weights = weights.as_deref().map(|path| as_written(path, folder));
-    let (target, max_len) = (&flavor.default_target, flavor.max_len);
-    line(text, format_args!("flavor {name:?} {gpu_type:?} {gpu_count} {precision:?} {launch:?} {price_per_gpu_hour}"));
+    let (target, max_len) = (flavor.default_target.map(|target| target.to_string()), flavor.max_len);
+    line(
+        text,
+        format_args!(
+            "flavor {name:?} {:?} {gpu_count} {precision:?} {launch:?} {price_per_gpu_hour}",
+            gpu_type.as_str()
+        ),
+    );
     line(text, format_args!("shape {weights:?} {target:?} {max_len:?}"));
 }
 

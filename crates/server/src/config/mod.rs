@@ -21,7 +21,6 @@ pub use sections::{
 
 use reader::{Reader, Section};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Everything that can be set.
@@ -35,7 +34,7 @@ pub struct Config {
     pub sessions: SessionsConfig,
     pub workspace_defaults: domain::workspace::Limits,
     /// GPUs an organization may commit, by type, until the operator sets its own cap.
-    pub allotment_defaults: BTreeMap<String, u32>,
+    pub allotment_defaults: domain::allotment::Defaults,
     pub drivers: DriversConfig,
     pub catalogue: domain::Catalogue,
 }
@@ -74,7 +73,9 @@ impl Config {
             edge: EdgeConfig::read(&root.section("edge")),
             sessions: SessionsConfig::read(&root.section("sessions")),
             workspace_defaults: sections::read_workspace_defaults(&root.section("workspace_defaults")),
-            allotment_defaults: sections::read_counts_by_gpu_type(&root.section("allotment_defaults")),
+            allotment_defaults: sections::read_counts_by_gpu_type(&root.section("allotment_defaults"))
+                .into_iter()
+                .collect(),
             drivers: DriversConfig::read(&root.section("drivers")),
             server,
             catalogue,

@@ -5,10 +5,10 @@
 
 use super::fingerprint;
 use super::reader::Section;
-use super::sections::{http_url, is_gpu_type, is_plain_name};
+use super::sections::{http_url, is_plain_name};
 use domain::model::{DEDICATED, EngineKind, EnginePool, Flavor, Launch, Modality, Model, Serving, Upstream};
 use domain::money::{NanoUsd, Price};
-use domain::{Catalogue, ModelId};
+use domain::{Catalogue, GpuType, ModelId};
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
@@ -196,8 +196,8 @@ fn read_flavors(model: &Section<'_>, engine: Option<&EnginePool>) -> Vec<Flavor>
 }
 
 fn read_flavor(section: &Section<'_>, name: Option<&str>, engine: Option<&EnginePool>) -> Option<Flavor> {
-    let gpu_type = section
-        .parsed("gpu_type", "a GPU type of the form <vendor>/<gpu-type>", |text| is_gpu_type(text).then_some(text));
+    let gpu_type =
+        section.parsed("gpu_type", "a GPU type of the form <vendor>/<gpu-type>", |text| GpuType::parse(text).ok());
     section.require("gpu_type", "\"nvidia/h100-sxm-80gb\"");
     let gpu_count = section.integer("gpu_count", GPUS_OF_A_REPLICA_RANGE).unwrap_or(1);
     let precision =
@@ -205,11 +205,11 @@ fn read_flavor(section: &Section<'_>, name: Option<&str>, engine: Option<&Engine
     let launch = read_launch(section);
     let price_per_gpu_hour = read_amount(section, "price_per_gpu_hour").unwrap_or(NanoUsd::ZERO);
     let weights = read_weights(section).or_else(|| engine.map(|engine| engine.weights.clone()));
-    let default_target = section.integer("default_target", TARGET_RANGE).map(|target| target.to_string());
+    let default_target = section.integer("default_target", TARGET_RANGE).and_then(|target| u32::try_from(target).ok());
     let max_len = section.integer("max_len", TOKENS_RANGE);
     Some(Flavor {
         name: name?.to_owned(),
-        gpu_type: gpu_type?.to_owned(),
+        gpu_type: gpu_type?,
         gpu_count: u32::try_from(gpu_count).unwrap_or(1),
         precision: precision.unwrap_or(DEFAULT_PRECISION).to_owned(),
         launch,
@@ -222,7 +222,7 @@ fn read_flavor(section: &Section<'_>, name: Option<&str>, engine: Option<&Engine
 
 fn read_launch(section: &Section<'_>) -> Launch {
     let wanted = "\"forebay-engine\", \"vllm\", \"sglang\" or \"llama-server\"";
-    let engine = section.parsed("engine", wanted, parse_engine);
+    let engine = section.parsed("engine", wanted, EngineKind::parse);
     let argv = section.texts("argv");
     if section.entry("engine").is_some() && section.entry("argv").is_some() {
         section.report(section.line("argv"), "argv", "a flavor has an engine or argv, not both");
@@ -234,15 +234,5 @@ fn read_launch(section: &Section<'_>) -> Launch {
         }
         Some(argv) => Launch::Argv(argv.into_iter().map(str::to_owned).collect()),
         None => Launch::Engine(engine.unwrap_or(EngineKind::ForebayEngine)),
-    }
-}
-
-fn parse_engine(text: &str) -> Option<EngineKind> {
-    match text {
-        "forebay-engine" => Some(EngineKind::ForebayEngine),
-        "vllm" => Some(EngineKind::Vllm),
-        "sglang" => Some(EngineKind::Sglang),
-        "llama-server" => Some(EngineKind::LlamaServer),
-        _ => None,
     }
 }

@@ -2,6 +2,7 @@
 
 use super::reader::{Section, in_range};
 use crate::edge::client_address::Network;
+use domain::GpuType;
 use domain::workspace::Limits;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -259,7 +260,7 @@ pub(super) fn read_workspace_defaults(section: &Section<'_>) -> Limits {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DriversConfig {
     /// What this machine offers besides the GPUs that it finds itself, by GPU type.
-    pub process_slots: BTreeMap<String, u32>,
+    pub process_slots: BTreeMap<GpuType, u32>,
 }
 
 impl DriversConfig {
@@ -268,26 +269,21 @@ impl DriversConfig {
     }
 }
 
-pub(super) fn read_counts_by_gpu_type(section: &Section<'_>) -> BTreeMap<String, u32> {
+pub(super) fn read_counts_by_gpu_type(section: &Section<'_>) -> BTreeMap<GpuType, u32> {
     let mut counts = BTreeMap::new();
-    for (gpu_type, entry) in section.free_keys() {
-        if !is_gpu_type(gpu_type) {
-            section.report(entry.line, gpu_type, "is not a GPU type of the form <vendor>/<gpu-type>");
+    for (text, entry) in section.free_keys() {
+        let gpu_type = GpuType::parse(text);
+        if gpu_type.is_err() {
+            section.report(entry.line, text, "is not a GPU type of the form <vendor>/<gpu-type>");
         }
-        match in_range(entry.item, &GPU_COUNT_RANGE).and_then(|count| u32::try_from(count).ok()) {
-            Some(count) => drop(counts.insert(gpu_type.to_owned(), count)),
-            None => {
-                let what = format!("{} is not a whole number of GPUs from 0 to 1000000", section.show(entry.item));
-                section.report(entry.line, gpu_type, what);
-            }
+        let count = in_range(entry.item, &GPU_COUNT_RANGE).and_then(|count| u32::try_from(count).ok());
+        if count.is_none() {
+            let what = format!("{} is not a whole number of GPUs from 0 to 1000000", section.show(entry.item));
+            section.report(entry.line, text, what);
         }
+        counts.extend(gpu_type.ok().zip(count));
     }
     counts
-}
-
-/// `<vendor>/<gpu-type>`, such as `nvidia/h100-sxm-80gb` or `local/cpu`.
-pub(super) fn is_gpu_type(text: &str) -> bool {
-    text.split_once('/').is_some_and(|(vendor, kind)| is_plain_name(vendor) && is_plain_name(kind))
 }
 
 /// Letters, digits and `-._`: what names in the configuration are made of.

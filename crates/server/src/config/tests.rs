@@ -1,6 +1,8 @@
 //! Stories about good and bad configuration files.
 
 use super::*;
+use domain::GpuType;
+use domain::allotment::Defaults;
 use domain::model::{EngineKind, Launch, Modality, Serving};
 use expect_test::expect;
 use std::net::SocketAddr;
@@ -51,7 +53,7 @@ fn no_file_gives_the_defaults() {
     assert_eq!(config.edge.first_byte_timeout, Duration::from_secs(600));
     assert_eq!(config.edge.idle_timeout, Duration::from_secs(120));
     assert_eq!(config.workspace_defaults, WORKSPACE_DEFAULTS);
-    assert!(config.allotment_defaults.is_empty() && config.drivers.process_slots.is_empty());
+    assert!(config.allotment_defaults == Defaults::default() && config.drivers.process_slots.is_empty());
     assert_eq!(config.catalogue.iter().count(), 0);
 }
 
@@ -93,7 +95,7 @@ fn the_quickstart_has_two_models() {
     assert_eq!(ids, ["forebay/smollm2-135m-instruct", "sentence-transformers/all-minilm-l6-v2"]);
     assert!(config.catalogue.get(ids[0]).unwrap().optimized);
     assert_eq!(config.catalogue.get(ids[1]).unwrap().modality, Modality::Embedding);
-    assert_eq!(config.allotment_defaults["local/cpu"], 8);
+    assert_eq!(config.allotment_defaults.of(&GpuType::parse("local/cpu").unwrap()), 8);
     assert_eq!(config.drivers.process_slots["local/cpu"], 4);
 }
 

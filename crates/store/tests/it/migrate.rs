@@ -40,6 +40,27 @@ async fn a_schema_from_the_future_is_refused() {
 }
 
 #[tokio::test]
+async fn a_migration_that_joins_later_than_its_successor_is_still_made() {
+    on_both_empty(async |database| {
+        let store = database.open().await;
+        let newest = store.migrate().await.unwrap().to;
+        let url = match store.engine() {
+            Engine::Sqlite => format!("sqlite://{}/forebay.db", database.data_dir().display()),
+            Engine::Postgres => database.url.clone(),
+        };
+        let mut outside = AnyConnection::connect(&url).await.unwrap();
+        for table in ["quota_months", "quota_leases", "usage_hours", "usage_days", "prices"] {
+            outside.execute(sqlx::AssertSqlSafe(format!("DROP TABLE {table}"))).await.unwrap();
+        }
+        outside.execute("DELETE FROM schema_version WHERE version = 2").await.unwrap();
+        assert_eq!(store.migrate().await.unwrap(), Migrated { from: newest, to: newest });
+        outside.execute("SELECT used FROM quota_months").await.unwrap();
+        assert_eq!(store.migrate().await.unwrap(), Migrated { from: newest, to: newest });
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn an_absent_store_is_noticed_quickly() {
     let started = std::time::Instant::now();
     let folder = tempfile::TempDir::new().unwrap();

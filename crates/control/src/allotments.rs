@@ -1,0 +1,67 @@
+//! GPU allotments of organizations: what is committed, and the operator's caps.
+
+use crate::author::Author;
+use crate::refusal::Refusal;
+use domain::allotment::{Defaults, Ledger};
+use domain::{GpuType, OrganizationId, Timestamp};
+use serde::Serialize;
+use store::{Store, allotments, organizations};
+
+/// More than anyone has; the configuration knows the same bound.
+const MAX_GPUS: u64 = 1_000_000;
+
+/// One line of the ledger, as it is shown.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Line {
+    pub gpu_type: GpuType,
+    pub allotment: u64,
+    pub committed: u64,
+    /// Below zero after a cap was cut.
+    pub headroom: i64,
+    /// The committed share of the cap.
+    pub utilization: f64,
+}
+
+impl Line {
+    fn new(gpu_type: GpuType, ledger: Ledger) -> Self {
+        Self {
+            gpu_type,
+            allotment: ledger.allotment,
+            committed: ledger.committed,
+            headroom: ledger.headroom(),
+            utilization: ledger.committed_share().fraction(),
+        }
+    }
+}
+
+/// The ledger of an organization, by GPU type.
+pub async fn list(store: &Store, organization: &OrganizationId, defaults: &Defaults) -> Result<Vec<Line>, Refusal> {
+    let ledgers = allotments::list(store, organization, defaults).await?;
+    Ok(ledgers.into_iter().map(|(gpu_type, ledger)| Line::new(gpu_type, ledger)).collect())
+}
+
+/// Gives an organization a cap, or lets it follow the default again. Cutting it stops nothing that runs.
+pub async fn set(
+    store: &Store,
+    author: &Author,
+    organization: &OrganizationId,
+    gpu_type: &GpuType,
+    allotment: Option<u64>,
+    defaults: &Defaults,
+    now: Timestamp,
+) -> Result<Line, Refusal> {
+    if allotment.is_some_and(|gpus| gpus > MAX_GPUS) {
+        return Err(Refusal::BadValue { field: "allotment", why: "an allotment is at most 1000000 GPUs" });
+    }
+    let known = organizations::by_id(store, organization).await?;
+    known.ok_or_else(|| Refusal::missing("organization", organization.as_str()))?;
+    let mut tx = store.begin().await?;
+    let before = allotments::lock(&mut tx, organization, gpu_type, defaults).await?;
+    allotments::set(&mut tx, organization, gpu_type, allotment).await?;
+    let after = Ledger { allotment: allotment.unwrap_or_else(|| defaults.of(gpu_type)), ..before };
+    let detail = format!("{gpu_type}: {} → {}", before.allotment, after.allotment);
+    author.did(&mut tx, "allotment.set", Some(organization), organization.as_str(), detail, now).await?;
+    tx.commit().await?;
+    Ok(Line::new(gpu_type.clone(), after))
+}

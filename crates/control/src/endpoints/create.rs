@@ -1,0 +1,96 @@
+use super::attempt::{Attempt, Retries, Start, event_of};
+use super::ledger::Commitment;
+use super::{Answer, Call, Office, Outcome, Refusal, Run};
+use crate::entropy;
+use domain::endpoint::event::EventType;
+use domain::endpoint::labels::{Labels, patched};
+use domain::endpoint::replica::Status;
+use domain::endpoint::request::NewEndpoint;
+use domain::endpoint::scaling::{Metric, Scaling};
+use domain::endpoint::{Generation, Shape, State, state};
+use domain::model::{Launch, Model};
+use domain::{Endpoint, EndpointId};
+use store::{StoreError, endpoint_events, endpoints};
+
+/// Creates an endpoint, or tells what creating it would give.
+pub async fn create(office: Office<'_>, call: Call<'_>, new: &NewEndpoint, run: Run) -> Result<Answer, Refusal> {
+    let mut retries = Retries::new();
+    loop {
+        match once(office, call, new, run).await {
+            Err(refusal) if retries.again(&refusal).await => {}
+            outcome => return outcome.map_err(Refusal::while_checking_the_allotment),
+        }
+    }
+}
+
+async fn once(office: Office<'_>, call: Call<'_>, new: &NewEndpoint, run: Run) -> Result<Answer, Refusal> {
+    let call = match run {
+        Run::Real => call,
+        Run::Dry => Call { idempotency: None, ..call },
+    };
+    let tx = office.store.begin_ledger().await?;
+    let mut attempt = match Attempt::start(tx, call).await? {
+        Start::Answered(answer) => return Ok(*answer),
+        Start::Fresh(attempt) => attempt,
+    };
+    let unknown = || Refusal::ModelNotFound { model: new.model.clone() };
+    let model = office.catalogue.get(new.model.as_str()).ok_or_else(unknown)?;
+    let name_in_use = || Refusal::NameInUse { name: new.name.clone() };
+    if endpoints::name_is_taken(&mut attempt.tx, call.scope.organization, &new.name).await? {
+        return Err(name_in_use());
+    }
+    let endpoint = planned(model, call, new)?;
+    Commitment::of_new(&endpoint).check(&mut attempt.tx, office, "Creating").await?;
+    endpoints::insert(&mut attempt.tx, &endpoint, state::SCALE_DOWN_DRAIN_SECS).await.map_err(|error| match error {
+        StoreError::EndpointNameTaken => name_in_use(),
+        other => other.into(),
+    })?;
+    if run == Run::Dry {
+        return Answer::new(Outcome::Done, endpoint); // and what was written is undone
+    }
+    endpoint_events::append(&mut attempt.tx, &event_of(&endpoint, EventType::Created, &call)).await?;
+    Commitment::of_new(&endpoint).record(&mut attempt.tx, &call, EventType::Created.as_str()).await?;
+    attempt.audit(&endpoint, EventType::Created).await?;
+    attempt.finish(Outcome::Created, endpoint).await
+}
+
+fn planned(model: &Model, call: Call<'_>, new: &NewEndpoint) -> Result<Endpoint, Refusal> {
+    let not_offered = || Refusal::FlavorNotOffered { model: new.model.clone(), flavor: new.flavor.clone() };
+    let shape = Shape::of(model, &new.flavor).ok_or_else(not_offered)?;
+    let scaling = Scaling::create(&new.scaling, shape.flavor.default_target).map_err(Refusal::Unfit)?;
+    check_metric(&shape, &scaling)?;
+    let step = state::create(scaling, shape.flavor.gpu_count);
+    Ok(Endpoint {
+        id: EndpointId::new(call.now, entropy::for_id()),
+        organization: call.scope.organization.clone(),
+        workspace: call.scope.workspace.clone(),
+        name: new.name.clone(),
+        model: new.model.clone(),
+        shape,
+        scaling,
+        state: State::Provisioning,
+        reason: step.reason,
+        message: step.reason.message().to_owned(),
+        state_since: call.now,
+        status: Status { desired: step.desired, ..Status::default() },
+        committed_gpus: step.committed,
+        last_request_at: None,
+        labels: patched(&Labels::new(), &new.labels).map_err(Refusal::Unfit)?,
+        created_by: call.author.to_string(),
+        created_at: call.now,
+        updated_at: call.now,
+        generation: Generation(1),
+    })
+}
+
+/// An operator's own command line may start anything, so it is believed.
+pub(super) fn check_metric(shape: &Shape, scaling: &Scaling) -> Result<(), Refusal> {
+    let tells = match &shape.flavor.launch {
+        Launch::Engine(kind) => kind.tells_kv_cache_usage(),
+        Launch::Argv(_) => true,
+    };
+    match scaling.target.metric() {
+        Metric::KvCacheUtilization if !tells => Err(Refusal::MetricNotSupported { flavor: shape.flavor.name.clone() }),
+        Metric::KvCacheUtilization | Metric::Concurrency => Ok(()),
+    }
+}

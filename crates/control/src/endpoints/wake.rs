@@ -1,0 +1,35 @@
+use super::Refusal;
+use super::attempt::{new_event, stepped};
+use domain::autoscaler::wake_size;
+use domain::endpoint::event::{Actor, Event, EventType};
+use domain::endpoint::state::{self, State, Trigger};
+use domain::{Endpoint, EndpointId, Timestamp};
+use store::{Store, StoreError, endpoint_events, endpoints};
+
+/// Wakes an endpoint at zero for the calls that wait for it. Any node may; of a crowd one does, and the others see that
+/// it is done.
+pub async fn wake(store: &Store, id: &EndpointId, held: u64, now: Timestamp) -> Result<Option<Endpoint>, Refusal> {
+    let mut tx = store.begin().await?;
+    let Some(before) = endpoints::read(&mut tx, id).await? else { return Ok(None) };
+    if before.state != State::ScaledToZero {
+        return Ok(Some(before));
+    }
+    let wake = wake_size(before.scaling.target, before.scaling.mode.ceiling(), held);
+    let Ok(step) = state::step(&before.standing(), Trigger::Request { wake }) else { return Ok(Some(before)) };
+    let after = stepped(&before, &step, now);
+    let written = match endpoints::update(&mut tx, after, before.generation, step.drain_secs).await {
+        Ok(written) => written,
+        Err(StoreError::EndpointStale) => return Ok(endpoints::by_id(store, id).await?),
+        Err(other) => return Err(other.into()),
+    };
+    let event = Event {
+        from: Some(before.state),
+        to: Some(written.state),
+        reason: written.reason.as_str().to_owned(),
+        message: format!("0 → {}: {held} calls wait", step.desired),
+        ..new_event(id, EventType::StateChanged, Actor::system("activator"), now)
+    };
+    endpoint_events::append(&mut tx, &event).await?;
+    tx.commit().await?;
+    Ok(Some(written))
+}

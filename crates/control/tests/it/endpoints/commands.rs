@@ -1,0 +1,224 @@
+use super::office::{Platform, choice, new};
+use crate::databases::on_both;
+use control::endpoints::{self, Choice, Kind, Outcome, Run, Scope};
+use control::workspaces;
+use domain::endpoint::{Generation, State};
+use serde_json::json;
+use std::sync::Arc;
+use store::{Engine, audit, idempotency};
+use tokio::task::JoinSet;
+
+#[tokio::test]
+async fn a_create_is_checked_in_order_and_a_name_clash_beats_the_allotment() {
+    on_both(async |_, store| {
+        let mut platform = Platform::new(store, 2).await;
+        let created = platform.create("chat", "1x", json!({"maxReplicas": 2})).await.unwrap();
+        assert_eq!((created.outcome, created.generation, created.replayed), (Outcome::Created, Generation(1), false));
+        let shown: serde_json::Value = serde_json::from_str(&created.body).unwrap();
+        assert_eq!((&shown["state"], &shown["stateReason"]), (&json!("provisioning"), &json!("created")));
+        assert_eq!(shown["createdBy"], platform.author.to_string());
+
+        let code = async |name: &str, flavor: &str, body| platform.create(name, flavor, body).await.unwrap_err().code();
+        assert_eq!(code("chat", "4x", json!({"replicas": 64})).await, "ENDPOINT_NAME_IN_USE");
+        assert_eq!(code("other", "9x", json!({})).await, "FLAVOR_NOT_OFFERED");
+        let kv = json!({"autoscalingMetric": "kv-cache-utilization", "replicas": 64});
+        assert_eq!(code("other", "llama", kv).await, "METRIC_NOT_SUPPORTED");
+        assert_eq!(code("other", "1x", json!({"replicas": 64})).await, "GPU_ALLOTMENT_EXCEEDED");
+        platform.catalogue = domain::Catalogue::default();
+        assert_eq!(platform.create("chat", "1x", json!({})).await.unwrap_err().code(), "MODEL_NOT_FOUND");
+        let log = audit::list(&platform.store, &audit::Filter::default(), 50).await.unwrap();
+        let entry = log.iter().map(|recorded| &recorded.entry).find(|entry| entry.action == "endpoint.created").unwrap();
+        assert_eq!(
+            (&entry.actor, &*entry.detail),
+            (&platform.author.to_string(), "chat, provisioning, 2 GPUs committed")
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_dry_run_makes_every_check_and_changes_nothing() {
+    on_both(async |_, store| {
+        let platform = Platform::new(store, 4).await;
+        let dry = async |flavor, body| {
+            endpoints::create(platform.office(), platform.keyed("k", "f"), &new("chat", flavor, body), Run::Dry).await
+        };
+        let answer = dry("4x", json!({})).await.unwrap();
+        assert_eq!((answer.outcome, answer.endpoint.unwrap().committed_gpus), (Outcome::Done, 4));
+        assert_eq!(dry("4x", json!({"replicas": 2})).await.unwrap_err().code(), "GPU_ALLOTMENT_EXCEEDED");
+        assert_eq!(platform.committed().await, 0);
+        platform.create("chat", "1x", json!({})).await.unwrap();
+        assert_eq!(dry("1x", json!({})).await.unwrap_err().code(), "ENDPOINT_NAME_IN_USE");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_key_is_answered_again_and_a_refusal_may_be_tried_again_with_it() {
+    on_both(async |_, store| {
+        let platform = Platform::new(store, 2).await;
+        let create = async |key, fingerprint, flavor| {
+            let call = platform.keyed(key, fingerprint);
+            endpoints::create(platform.office(), call, &new("chat", flavor, json!({})), Run::Real).await
+        };
+        assert_eq!(create("k", "f", "4x").await.unwrap_err().code(), "GPU_ALLOTMENT_EXCEEDED");
+        let first = create("k", "f", "2x").await.unwrap();
+        let again = create("k", "f", "2x").await.unwrap();
+        assert_eq!((again.replayed, again.outcome, &again.body), (true, Outcome::Created, &first.body));
+        assert_eq!((again.name.as_str(), again.generation), ("chat", Generation(1)));
+        assert_eq!(create("k", "g", "2x").await.unwrap_err().code(), "IDEMPOTENCY_KEY_REUSED");
+        assert_eq!(create("l", "f", "2x").await.unwrap_err().code(), "ENDPOINT_NAME_IN_USE");
+        assert_eq!(platform.committed().await, 2, "one endpoint, counted once");
+
+        let suspend = async || {
+            endpoints::suspend(platform.office(), platform.keyed("s", "f"), &choice("chat")).await.unwrap().replayed
+        };
+        assert_eq!((suspend().await, suspend().await), (false, true));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crowd_with_one_key_creates_one_endpoint() {
+    on_both(async |_, store| {
+        let platform = Arc::new(Platform::new(store, 50).await);
+        let mut crowd = JoinSet::new();
+        for _ in 0..8 {
+            let platform = Arc::clone(&platform);
+            crowd.spawn(async move {
+                let body = new("chat", "1x", json!({}));
+                endpoints::create(platform.office(), platform.keyed("k", "f"), &body, Run::Real).await.unwrap()
+            });
+        }
+        let answers = crowd.join_all().await;
+        assert_eq!(answers.iter().filter(|answer| !answer.replayed).count(), 1);
+        assert!(answers.iter().all(|answer| answer.body == answers[0].body));
+        assert_eq!(platform.committed().await, 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_key_whose_first_request_is_still_being_answered_is_in_progress() {
+    on_both(async |database, store| {
+        if store.engine() == Engine::Sqlite {
+            return; // one writer at a time
+        }
+        let platform = Platform::new(store, 4).await;
+        let mut first = database.open().await.begin().await.unwrap();
+        let request = idempotency::Request { workspace: &platform.workspace.id, key: "k", fingerprint: "f" };
+        idempotency::claim(&mut first, request, platform.now).await.unwrap();
+        let body = new("chat", "1x", json!({}));
+        let second = endpoints::create(platform.office(), platform.keyed("k", "f"), &body, Run::Real).await;
+        assert_eq!(second.unwrap_err().code(), "IDEMPOTENCY_IN_PROGRESS");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_workspace_goes_only_after_its_endpoints() {
+    on_both(async |_, store| {
+        let platform = Platform::new(store, 4).await;
+        let neighbour = &platform.neighbour.id;
+        let call = endpoints::Call { scope: Scope { workspace: neighbour, ..platform.scope() }, ..platform.call() };
+        endpoints::create(platform.office(), call, &new("chat", "1x", json!({})), Run::Real).await.unwrap();
+        let delete = async || workspaces::delete(&platform.store, &platform.author, neighbour, platform.now).await;
+        assert_eq!(delete().await.unwrap_err().code(), "workspace_in_use");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_patch_changes_what_it_says_if_the_record_is_the_one_it_read() {
+    on_both(async |_, store| {
+        let platform = Platform::new(store, 20).await;
+        platform.create("chat", "4x", json!({"maxReplicas": 2, "labels": {"team": "a", "env": "x"}})).await.unwrap();
+        let patched = platform.patch_if("chat", json!({"maxReplicas": 3}), Some("\"1\"")).await.unwrap();
+        assert_eq!((patched.outcome, patched.generation), (Outcome::Done, Generation(2)));
+        let stale = platform.patch_if("chat", json!({"maxReplicas": 4}), Some("\"1\"")).await.unwrap_err();
+        assert_eq!((stale.code(), stale.kind()), ("ENDPOINT_MODIFIED", Kind::Conflict));
+
+        let labels = platform.patch("chat", json!({"labels": {"env": null, "who": "me"}})).await.unwrap();
+        let labels = labels.endpoint.unwrap().labels;
+        assert_eq!(labels.keys().map(String::as_str).collect::<Vec<_>>(), ["team", "who"]);
+        assert_eq!(platform.patch("chat", json!({})).await.unwrap().generation, Generation(3), "nothing to write");
+        assert_eq!(platform.patch("chat", json!({"minReplicas": 9})).await.unwrap_err().code(), "INVALID_COMBINATION");
+        let kv = platform.patch("chat", json!({"autoscalingMetric": "kv-cache-utilization"})).await.unwrap();
+        let back = platform.patch("chat", json!({"autoscalingMetric": "concurrency"})).await.unwrap();
+        let target = |answer: endpoints::Answer| answer.endpoint.unwrap().scaling.target.milli();
+        assert_eq!((target(kv), target(back)), (700, 32_000), "the flavor's own default");
+        assert_eq!(platform.events("chat").await, ["created", "updated", "updated", "updated", "updated"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn suspend_resume_and_delete_may_be_said_twice() {
+    on_both(async |_, store| {
+        let platform = Platform::new(store, 4).await;
+        platform.create("chat", "4x", json!({})).await.unwrap();
+        for _ in 0..2 {
+            let suspended = platform.suspend("chat").await.unwrap();
+            assert_eq!(suspended.endpoint.unwrap().state, State::Suspended);
+        }
+        for _ in 0..2 {
+            platform.resume("chat", json!({})).await.unwrap();
+        }
+        for _ in 0..2 {
+            assert_eq!(platform.delete("chat").await.unwrap().outcome, Outcome::Accepted);
+        }
+        assert_eq!(platform.events("chat").await, ["created", "suspended", "resumed", "deleting"]);
+        for refused in [
+            platform.suspend("chat").await,
+            platform.resume("chat", json!({})).await,
+            platform.patch("chat", json!({"labels": {"a": "b"}})).await,
+        ] {
+            assert_eq!(refused.unwrap_err().code(), "ENDPOINT_DELETING");
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_suspend_wins_against_patches_at_the_same_time() {
+    on_both(async |_, store| {
+        let parallel = if store.engine() == Engine::Postgres { 4 } else { 2 };
+        let platform = Arc::new(Platform::new(store, 64).await);
+        platform.create("chat", "1x", json!({"replicas": 1})).await.unwrap();
+        let mut patches = JoinSet::new();
+        for number in 0..parallel {
+            let platform = Arc::clone(&platform);
+            patches.spawn(async move { platform.patch("chat", json!({"replicas": 2 + number})).await.map(drop) });
+        }
+        platform.suspend("chat").await.unwrap();
+        for outcome in patches.join_all().await {
+            assert!(outcome.is_ok() || outcome.as_ref().is_err_and(|error| error.code() == "ENDPOINT_MODIFIED"));
+        }
+        assert_eq!((platform.show("chat").await.state, platform.committed().await), (State::Suspended, 0));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn only_the_owning_workspace_sees_an_endpoint() {
+    on_both(async |_, store| {
+        let platform = Platform::new(store, 4).await;
+        platform.create("chat", "1x", json!({})).await.unwrap();
+        let id = platform.show("chat").await.id;
+        let neighbour = Scope { workspace: &platform.neighbour.id, ..platform.scope() };
+        let stranger = domain::OrganizationId::new(platform.now, 99);
+        let elsewhere = Scope { organization: &stranger, workspace: &platform.neighbour.id };
+        for which in [choice("chat"), Choice::Id(id)] {
+            let code = async |scope| endpoints::show(&platform.store, scope, &which).await.unwrap_err().code();
+            assert_eq!(code(neighbour).await, "WRONG_WORKSPACE");
+            assert_eq!(code(elsewhere).await, "ENDPOINT_NOT_FOUND");
+        }
+        assert_eq!(Choice::parse("No Name").unwrap_err().code(), "ENDPOINT_NOT_FOUND");
+        let call = endpoints::Call { scope: neighbour, ..platform.call() };
+        let taken = endpoints::create(platform.office(), call, &new("chat", "1x", json!({})), Run::Real).await;
+        assert_eq!(taken.unwrap_err().code(), "ENDPOINT_NAME_IN_USE", "names are the organization's");
+        let refused = endpoints::delete(platform.office(), call, &choice("chat")).await.unwrap_err();
+        assert_eq!(refused.kind(), Kind::OtherWorkspace);
+    })
+    .await;
+}

@@ -1,0 +1,189 @@
+use super::office::{Platform, choice, gpu_type, new, told};
+use crate::NOW;
+use crate::databases::on_both;
+use control::endpoints::{self, Office, Refusal, Run};
+use control::{Author, allotments};
+use domain::endpoint::State;
+use domain::endpoint::state::Trigger;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use store::Engine;
+use tokio::task::JoinSet;
+
+async fn cap(platform: &Platform, gpus: u64) -> allotments::Line {
+    let (organization, defaults) = (&platform.workspace.organization, &platform.defaults);
+    let author = Author::CommandLine;
+    allotments::set(&platform.store, &author, organization, &gpu_type(), Some(gpus), defaults, NOW).await.unwrap()
+}
+
+async fn happen(platform: &Platform, name: &str, trigger: Trigger) {
+    let endpoint = platform.show(name).await;
+    let note = endpoints::Note { part: "reconciler", message: String::new(), data: json!({}) };
+    let mut tx = platform.fenced().await;
+    endpoints::transition(&mut tx, &endpoint, trigger, note, NOW).await.unwrap();
+    tx.commit().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_worked_table() {
+    on_both(async |_, store| {
+        let platform = Platform::new(store, 16).await;
+        let p = &platform;
+        assert_eq!(told(p, p.create("a", "4x", json!({"replicas": 2})).await).await, "committed 8", "row 1");
+        let create = p.create("b", "1x", json!({"minReplicas": 1, "maxReplicas": 4})).await;
+        assert_eq!(told(p, create).await, "committed 12", "row 2");
+        let create = p.create("d", "2x", json!({"minReplicas": 0, "maxReplicas": 3})).await;
+        assert_eq!(told(p, create).await, "16/12/18/2", "row 3");
+        let create = p.create("d", "2x", json!({"minReplicas": 0, "maxReplicas": 2})).await;
+        assert_eq!(told(p, create).await, "committed 16", "row 4");
+        happen(p, "d", Trigger::Ready).await;
+        happen(p, "d", Trigger::Idle).await;
+        assert_eq!((p.show("d").await.state, p.committed().await), (State::ScaledToZero, 16), "row 5");
+        let before = p.show("b").await;
+        assert_eq!(told(p, p.patch("b", json!({"maxReplicas": 5})).await).await, "16/16/17/1", "row 6");
+        assert_eq!(p.show("b").await, before, "row 6: unchanged");
+        assert_eq!(told(p, p.patch("b", json!({"maxReplicas": 2})).await).await, "committed 14", "row 7");
+        assert_eq!(told(p, p.patch("a", json!({"replicas": 3})).await).await, "16/14/18/2", "row 8");
+        assert_eq!(told(p, p.patch("b", json!({"minReplicas": 0})).await).await, "committed 14", "row 9");
+        assert_eq!(told(p, p.suspend("a").await).await, "committed 6", "row 10");
+        assert_eq!(told(p, p.patch("a", json!({"replicas": 3})).await).await, "committed 6", "row 11");
+        assert_eq!(told(p, p.resume("a", json!({})).await).await, "16/6/18/2", "row 12");
+        assert_eq!(p.show("a").await.state, State::Suspended, "row 12");
+        assert_eq!(told(p, p.resume("a", json!({"replicas": 2})).await).await, "committed 14", "row 13");
+        let cut = cap(p, 10).await;
+        assert_eq!((cut.committed, cut.headroom), (14, -4), "row 14");
+        assert!((cut.utilization - 1.4).abs() < 1e-12, "row 14");
+        assert_eq!(told(p, p.patch("b", json!({"maxReplicas": 1})).await).await, "committed 13", "row 15");
+        assert_eq!(told(p, p.create("e", "1x", json!({"replicas": 1})).await).await, "10/13/14/4", "row 16");
+
+        cap(p, 16).await;
+        let one = json!({"replicas": 1});
+        let (first, second) = tokio::join!(p.create("f", "3x", one.clone()), p.create("g", "3x", one));
+        let (won, lost) = if first.is_ok() { (first, second) } else { (second, first) };
+        assert_eq!(told(p, won).await, "committed 16", "row 17");
+        assert_eq!(told(p, lost).await, "16/16/19/3", "row 17");
+        let patch = p.patch("a", json!({"minReplicas": 1, "maxReplicas": 1})).await;
+        assert_eq!(told(p, patch).await, "committed 12", "row 18");
+        happen(p, "a", Trigger::Ready).await;
+        assert_eq!(told(p, p.delete("a").await).await, "committed 8", "row 20");
+        assert_eq!(p.show("a").await.state, State::Deleting);
+        assert_eq!(endpoints::find_differences(&p.store).await.unwrap(), []);
+        let rejections = p.events("b").await.into_iter().filter(|kind| kind == "allotment.rejected");
+        assert_eq!(rejections.count(), 1);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fifty_creates_at_once_give_exactly_the_cap() {
+    on_both(async |database, store| {
+        let several = store.engine() == Engine::Postgres;
+        let platform = Arc::new(Platform::new(store, 10).await);
+        let mut stores = Vec::new();
+        for _ in 0..3 {
+            stores.push(if several { database.open().await } else { platform.store.clone() });
+        }
+        let mut creates = JoinSet::new();
+        for number in 0..50 {
+            let (platform, store) = (Arc::clone(&platform), stores[number % 3].clone());
+            creates.spawn(async move {
+                let office = Office { store: &store, ..platform.office() };
+                let body = new(&format!("e{number}"), "1x", json!({"replicas": 1}));
+                endpoints::create(office, platform.call(), &body, Run::Real).await
+            });
+        }
+        let (mut created, mut refused) = (0, 0);
+        for outcome in creates.join_all().await {
+            match outcome {
+                Ok(_) => created += 1,
+                Err(Refusal::AllotmentExceeded(why)) => {
+                    refused += 1;
+                    let numbers = why.numbers;
+                    assert_eq!((numbers.projected, numbers.need), (numbers.committed + 1, numbers.projected - 10));
+                }
+                Err(other) => panic!("{other:?}"),
+            }
+        }
+        assert_eq!((created, refused, platform.committed().await), (10, 40, 10));
+        assert_eq!(endpoints::find_differences(&platform.store).await.unwrap(), []);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn row_19_a_locked_ledger_is_unavailable_and_all_that_needs_no_check_goes_on() {
+    on_both(async |database, store| {
+        if store.engine() == Engine::Sqlite {
+            return; // one lock for all
+        }
+        let platform = Platform::new(store, 16).await;
+        for name in ["a", "b", "c"] {
+            platform.create(name, "1x", json!({"replicas": 2})).await.unwrap();
+        }
+        platform.suspend("c").await.unwrap();
+        let other = database.open().await;
+        let mut holder = other.begin_ledger().await.unwrap();
+        let organization = &platform.workspace.organization;
+        store::allotments::lock(&mut holder, organization, &gpu_type(), &platform.defaults).await.unwrap();
+
+        let started = Instant::now();
+        let create = platform.create("d", "1x", json!({})).await.unwrap_err();
+        assert_eq!(create.code(), "GPU_ALLOTMENT_UNAVAILABLE", "{create:?}");
+        assert!((1..4).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
+        for refused in [platform.resume("c", json!({})).await, platform.patch("a", json!({"replicas": 3})).await] {
+            assert_eq!(refused.unwrap_err().code(), "GPU_ALLOTMENT_UNAVAILABLE");
+        }
+        let goes_on = tokio::time::timeout(Duration::from_secs(3), async {
+            platform.show("a").await;
+            endpoints::list(&platform.store, platform.scope(), store::endpoints::Filter::default(), 20).await.unwrap();
+            let model = &domain::ModelId::parse("acme/tiny").unwrap();
+            let flavors = endpoints::flavors(platform.office(), organization, model).await.unwrap();
+            assert_eq!(flavors[0].fits, Some(true));
+            platform.patch("a", json!({"replicas": 1})).await.unwrap();
+            platform.suspend("a").await.unwrap();
+            platform.delete("b").await.unwrap();
+        });
+        goes_on.await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_store_that_is_away_could_not_check_the_allotment_and_cannot_be_read() {
+    on_both(async |_, store| {
+        let platform = Platform::new(store, 16).await;
+        platform.create("a", "1x", json!({})).await.unwrap();
+        platform.store.close().await;
+        let code = |outcome: Result<endpoints::Answer, Refusal>| outcome.unwrap_err().code();
+        assert_eq!(code(platform.create("b", "1x", json!({})).await), "GPU_ALLOTMENT_UNAVAILABLE");
+        assert_eq!(code(platform.patch("a", json!({"replicas": 1})).await), "GPU_ALLOTMENT_UNAVAILABLE");
+        assert_eq!(code(platform.resume("a", json!({})).await), "GPU_ALLOTMENT_UNAVAILABLE");
+        assert_eq!(code(platform.suspend("a").await), "DATABASE_UNAVAILABLE");
+        assert_eq!(code(platform.delete("a").await), "DATABASE_UNAVAILABLE");
+        let read = endpoints::show(&platform.store, platform.scope(), &choice("a")).await;
+        assert_eq!(read.unwrap_err().code(), "DATABASE_UNAVAILABLE");
+        let organization = &platform.workspace.organization;
+        let model = &domain::ModelId::parse("acme/tiny").unwrap();
+        let flavors = endpoints::flavors(platform.office(), organization, model).await.unwrap();
+        assert_eq!((flavors.len(), flavors[0].fits, flavors[0].replicas_that_fit), (5, None, None));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_refusal_carries_its_seven_members() {
+    on_both(async |_, store| {
+        let platform = Platform::new(store, 3).await;
+        let Err(Refusal::AllotmentExceeded(why)) = platform.create("chat", "4x", json!({})).await else { panic!() };
+        let shown: Value = serde_json::to_value(why.extensions("https://x/docs/gpu-allotment")).unwrap();
+        let expected = json!({
+            "code": "GPU_ALLOTMENT_EXCEEDED", "gpuType": "nvidia/h100", "allotment": 3, "committed": 0,
+            "projected": 4, "need": 1, "remediation": "https://x/docs/gpu-allotment"
+        });
+        assert_eq!(shown, expected);
+        let sentence = "Creating chat needs 1 more nvidia/h100 GPUs than the organization's allotment.";
+        assert_eq!(Refusal::AllotmentExceeded(why).to_string(), sentence);
+    })
+    .await;
+}

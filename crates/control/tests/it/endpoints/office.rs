@@ -1,0 +1,167 @@
+//! An organization with two workspaces, a catalogue, and short ways to ask for things.
+
+use crate::{DEFAULTS, NOW};
+use control::endpoints::{self, Answer, Call, Choice, IdempotencyKey, Office, Refusal, Run, Scope};
+use control::{Author, bootstrap, workspaces};
+use domain::allotment::Defaults;
+use domain::endpoint::IfMatch;
+use domain::endpoint::request::{Change, NewEndpoint, read_resume};
+use domain::leadership::Lease;
+use domain::model::{EngineKind, Flavor, Launch, Modality, Model, Serving};
+use domain::workspace::OwnLimits;
+use domain::{Catalogue, Endpoint, GpuType, KeyId, ModelId, NanoUsd, Price, Timestamp, Workspace};
+use serde_json::{Value, json};
+use store::{Fenced, Store, leader};
+
+pub(super) struct Platform {
+    pub(super) store: Store,
+    pub(super) catalogue: Catalogue,
+    pub(super) defaults: Defaults,
+    pub(super) author: Author,
+    pub(super) workspace: Workspace,
+    /// Another workspace of the same organization.
+    pub(super) neighbour: Workspace,
+    pub(super) now: Timestamp,
+}
+
+pub(super) fn gpu_type() -> GpuType {
+    GpuType::parse("nvidia/h100").unwrap()
+}
+
+/// One model in flavors of 1, 2, 3 and 4 GPUs, and one that llama-server runs.
+pub(super) fn catalogue() -> Catalogue {
+    let flavor = |gpu_count: u32, engine| Flavor {
+        name: format!("{gpu_count}x"),
+        gpu_type: gpu_type(),
+        gpu_count,
+        precision: "fp8".into(),
+        launch: Launch::Engine(engine),
+        price_per_gpu_hour: NanoUsd::parse("2.50").unwrap(),
+        weights: Some("weights".into()),
+        default_target: (gpu_count == 4).then_some(32),
+        max_len: None,
+    };
+    let mut flavors: Vec<Flavor> = (1..=4).map(|count| flavor(count, EngineKind::Vllm)).collect();
+    flavors.push(Flavor { name: "llama".into(), ..flavor(1, EngineKind::LlamaServer) });
+    let model = Model {
+        id: ModelId::parse("acme/tiny").unwrap(),
+        name: "Tiny".into(),
+        modality: Modality::Chat,
+        context_length: 4_096,
+        price: Price::default(),
+        optimized: false,
+        serving: Serving::Upstreams(Vec::new()),
+        flavors,
+    };
+    Catalogue::new(vec![model], "hash")
+}
+
+pub(super) fn choice(name: &str) -> Choice {
+    Choice::parse(name).unwrap()
+}
+
+impl Platform {
+    pub(super) async fn new(store: Store, allotment: u32) -> Self {
+        let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
+        let author = Author::Key { id: KeyId::new(NOW, 7), address: "10.0.0.1".into() };
+        let own = OwnLimits::default();
+        let neighbour =
+            workspaces::create(&store, &Author::CommandLine, &first.organization.id, "Other", own, NOW).await.unwrap();
+        Self {
+            store,
+            catalogue: catalogue(),
+            defaults: [(gpu_type(), allotment)].into_iter().collect(),
+            author,
+            workspace: first.workspace,
+            neighbour,
+            now: NOW,
+        }
+    }
+
+    pub(super) fn office(&self) -> Office<'_> {
+        Office { store: &self.store, catalogue: &self.catalogue, defaults: &self.defaults }
+    }
+
+    pub(super) fn scope(&self) -> Scope<'_> {
+        Scope { organization: &self.workspace.organization, workspace: &self.workspace.id }
+    }
+
+    pub(super) fn call(&self) -> Call<'_> {
+        Call { author: &self.author, scope: self.scope(), idempotency: None, now: self.now }
+    }
+
+    pub(super) fn keyed<'a>(&'a self, key: &'a str, fingerprint: &'a str) -> Call<'a> {
+        Call { idempotency: Some(IdempotencyKey { key, fingerprint }), ..self.call() }
+    }
+
+    pub(super) async fn create(&self, name: &str, flavor: &str, scaling: Value) -> Result<Answer, Refusal> {
+        endpoints::create(self.office(), self.call(), &new(name, flavor, scaling), Run::Real).await
+    }
+
+    pub(super) async fn patch(&self, name: &str, body: Value) -> Result<Answer, Refusal> {
+        self.patch_if(name, body, None).await
+    }
+
+    pub(super) async fn patch_if(&self, name: &str, body: Value, if_match: Option<&str>) -> Result<Answer, Refusal> {
+        let change = Change::read(&body).unwrap();
+        let if_match = if_match.map(IfMatch::parse);
+        endpoints::rescale(self.office(), self.call(), &choice(name), &change, if_match.as_ref()).await
+    }
+
+    pub(super) async fn resume(&self, name: &str, body: Value) -> Result<Answer, Refusal> {
+        let scaling = read_resume(&body).unwrap();
+        endpoints::resume(self.office(), self.call(), &choice(name), &scaling).await
+    }
+
+    pub(super) async fn suspend(&self, name: &str) -> Result<Answer, Refusal> {
+        endpoints::suspend(self.office(), self.call(), &choice(name)).await
+    }
+
+    pub(super) async fn delete(&self, name: &str) -> Result<Answer, Refusal> {
+        endpoints::delete(self.office(), self.call(), &choice(name)).await
+    }
+
+    pub(super) async fn show(&self, name: &str) -> Endpoint {
+        endpoints::show(&self.store, self.scope(), &choice(name)).await.unwrap()
+    }
+
+    pub(super) async fn committed(&self) -> u64 {
+        let lines = control::allotments::list(&self.store, &self.workspace.organization, &self.defaults).await.unwrap();
+        lines[0].committed
+    }
+
+    /// The types of an endpoint's events, oldest first, without their common beginning.
+    pub(super) async fn events(&self, name: &str) -> Vec<String> {
+        let filter = store::endpoint_events::Filter::default();
+        let events = endpoints::events(&self.store, self.scope(), &choice(name), filter, 100).await.unwrap();
+        events.iter().rev().map(|event| event.kind.as_str().trim_start_matches("endpoint.").to_owned()).collect()
+    }
+
+    pub(super) async fn fenced(&self) -> Fenced {
+        let seen = leader::read(&self.store).await.unwrap();
+        let Lease { epoch, .. } = leader::take_over(&self.store, &seen, "me", NOW).await.unwrap().unwrap();
+        Fenced::begin(&self.store, epoch).await.unwrap()
+    }
+}
+
+pub(super) fn new(name: &str, flavor: &str, scaling: Value) -> NewEndpoint {
+    let mut body = json!({"name": name, "model": "acme/tiny", "flavor": flavor});
+    let Value::Object(members) = scaling else { panic!("{scaling} is no object") };
+    for (field, value) in members {
+        body[field] = value;
+    }
+    NewEndpoint::read(&body).unwrap()
+}
+
+/// `committed 8` or `16/12/18/2`, or the code of another refusal.
+pub(super) async fn told(platform: &Platform, outcome: Result<Answer, Refusal>) -> String {
+    match outcome {
+        Ok(_) => format!("committed {}", platform.committed().await),
+        Err(Refusal::AllotmentExceeded(why)) => {
+            let numbers = why.numbers;
+            assert_eq!(platform.committed().await, numbers.committed, "a refusal changes nothing");
+            format!("{}/{}/{}/{}", numbers.allotment, numbers.committed, numbers.projected, numbers.need)
+        }
+        Err(other) => other.code().to_owned(),
+    }
+}

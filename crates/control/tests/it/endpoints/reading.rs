@@ -1,0 +1,134 @@
+use super::office::{Platform, catalogue, choice, gpu_type};
+use crate::NOW;
+use crate::databases::on_both;
+use control::{endpoints, gpu_prices};
+use domain::gpu_time::GpuBusy;
+use domain::{Catalogue, Grain, ModelId, NanoUsd, ReplicaId, Span};
+use serde_json::json;
+use store::holds::{self, NewHold};
+use store::{endpoints as rows, gpu_busy};
+
+const HOUR: i64 = 3_600_000;
+
+#[tokio::test]
+async fn flavors_are_all_listed_and_marked_when_they_do_not_fit() {
+    on_both(async |_, store| {
+        let platform = Platform::new(store, 6).await;
+        platform.create("a", "3x", json!({"replicas": 1})).await.unwrap();
+        let organization = &platform.workspace.organization;
+        let model = ModelId::parse("acme/tiny").unwrap();
+        let flavors = endpoints::flavors(platform.office(), organization, &model).await.unwrap();
+        let fitting: Vec<_> = flavors.iter().map(|line| (line.fits, line.replicas_that_fit)).collect();
+        let fits = |replicas| (Some(replicas > 0), Some(replicas));
+        assert_eq!(fitting, [fits(3), fits(1), fits(1), fits(0), fits(3)]);
+        let shown = serde_json::to_value(&flavors[3]).unwrap();
+        let expected = json!({
+            "flavor": "4x", "gpuType": "nvidia/h100", "gpuCount": 4, "precision": "fp8", "engine": "vllm",
+            "fits": false, "replicasThatFit": 0, "defaultTarget": 32, "pricePerGpuHour": "2.50"
+        });
+        assert_eq!(shown, expected);
+        let unknown = ModelId::parse("acme/none").unwrap();
+        let refused = endpoints::flavors(platform.office(), organization, &unknown).await.unwrap_err();
+        assert_eq!(refused.code(), "MODEL_NOT_FOUND");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn usage_is_hours_cost_and_how_busy_the_gpus_were() {
+    on_both(async |_, store| {
+        let platform = Platform::new(store, 8).await;
+        gpu_prices::declare(&platform.store, &platform.catalogue, NOW).await.unwrap();
+        platform.create("chat", "2x", json!({})).await.unwrap();
+        let endpoint = platform.show("chat").await;
+        let hour = Grain::Hour.start_at_or_after(NOW);
+        let mut tx = platform.fenced().await;
+        for (number, from, to) in [(1, 0, 150), (2, 75, 105)] {
+            let replica = ReplicaId::new(NOW, number);
+            let gpus = [format!("g{number}"), format!("h{number}")];
+            let new = NewHold {
+                replica: &replica,
+                endpoint: &endpoint,
+                node: "n",
+                gpus: &gpus,
+                price_per_gpu_hour: NanoUsd::ZERO,
+                started_at: hour.plus_millis(from * 60_000),
+            };
+            holds::open(&mut tx, new).await.unwrap();
+            holds::close(&mut tx, &replica, hour.plus_millis(to * 60_000), "exit").await.unwrap();
+        }
+        let busy = GpuBusy::from_millionths(300_000);
+        gpu_busy::record(&mut tx, &endpoint.id, hour, busy, true).await.unwrap();
+        tx.commit().await.unwrap();
+
+        let span = Span { from: hour, to: hour.plus_millis(24 * HOUR) };
+        let now = hour.plus_millis(3 * HOUR);
+        let usage = async |span, grain| {
+            let report = endpoints::usage(&platform.store, platform.scope(), &choice("chat"), span, grain, now).await;
+            serde_json::to_value(report.unwrap()).unwrap()
+        };
+        let report = usage(span, Grain::Hour).await;
+        assert_eq!((&report["gpuHours"], &report["costUsd"]), (&json!("6.0"), &json!("15.00")));
+        assert_eq!((&report["to"], &report["granularity"]), (&json!(now), &json!("hour")), "cut at now");
+        assert_eq!(report["utilization"], json!(0.01), "one of thirty windows was measured");
+        let hours: Vec<_> = report["data"].as_array().unwrap().iter().map(|line| line["gpuHours"].clone()).collect();
+        assert_eq!(hours, [json!("2.0"), json!("3.0"), json!("1.0")]);
+        let first_half = Span { from: hour, to: hour.plus_millis(HOUR / 2) };
+        assert_eq!(usage(first_half, Grain::Day).await["gpuHours"], "1.0");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_price_that_differs_opens_a_version_and_a_dropped_flavor_keeps_its_last() {
+    on_both(async |_, store| {
+        let declared = catalogue();
+        assert_eq!(gpu_prices::declare(&store, &declared, NOW).await.unwrap(), 5);
+        assert_eq!(gpu_prices::declare(&store, &declared, NOW).await.unwrap(), 0);
+        let mut model = declared.iter().next().unwrap().as_ref().clone();
+        model.flavors.truncate(2);
+        model.flavors[0].price_per_gpu_hour = NanoUsd::from_nanos(7);
+        let changed = Catalogue::new(vec![model.clone()], "hash");
+        assert_eq!(gpu_prices::declare(&store, &changed, NOW.plus_millis(-5)).await.unwrap(), 1);
+        let history = store::gpu_prices::of_flavor(&store, &model.id, "1x").await.unwrap();
+        let moments: Vec<_> = history.iter().map(|version| version.valid_from).collect();
+        assert_eq!(moments, [NOW, NOW.plus_millis(1)], "in order, also when a clock was set back");
+        assert_eq!(store::gpu_prices::of_flavor(&store, &model.id, "4x").await.unwrap().len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_repair_tells_and_corrects_nothing() {
+    on_both(async |_, store| {
+        let platform = Platform::new(store, 8).await;
+        platform.create("chat", "2x", json!({})).await.unwrap();
+        assert_eq!(endpoints::find_differences(&platform.store).await.unwrap(), []);
+        let mut wrong = platform.show("chat").await;
+        let seen = wrong.generation;
+        wrong.committed_gpus = 5;
+        let mut tx = platform.store.begin().await.unwrap();
+        rows::update(&mut tx, wrong, seen, 120).await.unwrap();
+        tx.commit().await.unwrap();
+        for _ in 0..2 {
+            let found = endpoints::find_differences(&platform.store).await.unwrap();
+            assert_eq!((found.len(), found[0].written, found[0].expected), (1, 5, 2));
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_endpoint_keeps_its_flavor_when_the_catalogue_drops_it() {
+    on_both(async |_, store| {
+        let mut platform = Platform::new(store, 8).await;
+        platform.create("chat", "2x", json!({})).await.unwrap();
+        platform.suspend("chat").await.unwrap();
+        platform.catalogue = Catalogue::default();
+        let resumed = platform.resume("chat", json!({"maxReplicas": 2})).await.unwrap().endpoint.unwrap();
+        assert_eq!(resumed.committed_gpus, 4);
+        let shape = resumed.shape.in_force(&resumed.model, &platform.catalogue);
+        assert_eq!((shape.flavor.weights.as_deref(), &shape.flavor.gpu_type), (Some("weights"), &gpu_type()));
+    })
+    .await;
+}

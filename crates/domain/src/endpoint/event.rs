@@ -1,0 +1,174 @@
+//! What happened to an endpoint, for those who ask later.
+
+use super::state::State;
+use crate::ids::{EndpointId, EventId, KeyId, ReplicaId, UserId};
+use crate::time::Timestamp;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+use serde_json::Value;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EventType {
+    Created,
+    Updated,
+    Suspended,
+    Resumed,
+    Deleting,
+    Deleted,
+    StateChanged,
+    Scaled,
+    ReplicaBound,
+    ReplicaReady,
+    ReplicaFailed,
+    ReplicaDrained,
+    ReplicaReleased,
+    AllotmentRejected,
+    MetricsMissing,
+    MetricsRecovered,
+}
+
+impl EventType {
+    pub const ALL: [Self; 16] = [
+        Self::Created,
+        Self::Updated,
+        Self::Suspended,
+        Self::Resumed,
+        Self::Deleting,
+        Self::Deleted,
+        Self::StateChanged,
+        Self::Scaled,
+        Self::ReplicaBound,
+        Self::ReplicaReady,
+        Self::ReplicaFailed,
+        Self::ReplicaDrained,
+        Self::ReplicaReleased,
+        Self::AllotmentRejected,
+        Self::MetricsMissing,
+        Self::MetricsRecovered,
+    ];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "endpoint.created",
+            Self::Updated => "endpoint.updated",
+            Self::Suspended => "endpoint.suspended",
+            Self::Resumed => "endpoint.resumed",
+            Self::Deleting => "endpoint.deleting",
+            Self::Deleted => "endpoint.deleted",
+            Self::StateChanged => "endpoint.state-changed",
+            Self::Scaled => "endpoint.scaled",
+            Self::ReplicaBound => "replica.bound",
+            Self::ReplicaReady => "replica.ready",
+            Self::ReplicaFailed => "replica.failed",
+            Self::ReplicaDrained => "replica.drained",
+            Self::ReplicaReleased => "replica.released",
+            Self::AllotmentRejected => "allotment.rejected",
+            Self::MetricsMissing => "autoscaler.metrics-missing",
+            Self::MetricsRecovered => "autoscaler.metrics-recovered",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+    }
+}
+
+/// Who caused it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Actor {
+    User(UserId),
+    ApiKey(KeyId),
+    /// The service, or who runs it; the text says which part.
+    System(String),
+}
+
+impl Actor {
+    pub fn system(part: &str) -> Self {
+        Self::System(part.to_owned())
+    }
+
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::User(_) => "user",
+            Self::ApiKey(_) => "api-key",
+            Self::System(_) => "system",
+        }
+    }
+
+    pub fn id(&self) -> &str {
+        match self {
+            Self::User(id) => id.as_str(),
+            Self::ApiKey(id) => id.as_str(),
+            Self::System(part) => part,
+        }
+    }
+
+    pub fn parse(kind: &str, id: &str) -> Option<Self> {
+        match kind {
+            "user" => UserId::parse(id).ok().map(Self::User),
+            "api-key" => KeyId::parse(id).ok().map(Self::ApiKey),
+            "system" => Some(Self::system(id)),
+            _ => None,
+        }
+    }
+}
+
+impl Serialize for Actor {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut members = serializer.serialize_struct("Actor", 2)?;
+        members.serialize_field("kind", self.kind())?;
+        members.serialize_field("id", self.id())?;
+        members.end()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    pub id: EventId,
+    pub endpoint: EndpointId,
+    pub kind: EventType,
+    pub at: Timestamp,
+    pub actor: Actor,
+    pub from: Option<State>,
+    pub to: Option<State>,
+    pub reason: String,
+    pub message: String,
+    pub replica: Option<ReplicaId>,
+    /// Numbers behind the message; an object.
+    pub data: Value,
+}
+
+impl Event {
+    pub fn new(id: EventId, endpoint: EndpointId, kind: EventType, actor: Actor, at: Timestamp) -> Self {
+        Self {
+            id,
+            endpoint,
+            kind,
+            at,
+            actor,
+            from: None,
+            to: None,
+            reason: String::new(),
+            message: String::new(),
+            replica: None,
+            data: Value::Object(serde_json::Map::new()),
+        }
+    }
+}
+
+/// As `…/events` shows it.
+impl Serialize for Event {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut members = serializer.serialize_struct("Event", 10)?;
+        members.serialize_field("id", &self.id)?;
+        members.serialize_field("type", self.kind.as_str())?;
+        members.serialize_field("at", &self.at)?;
+        members.serialize_field("actor", &self.actor)?;
+        members.serialize_field("from", &self.from.map(State::as_str))?;
+        members.serialize_field("to", &self.to.map(State::as_str))?;
+        members.serialize_field("reason", &self.reason)?;
+        members.serialize_field("message", &self.message)?;
+        members.serialize_field("replicaId", &self.replica)?;
+        members.serialize_field("data", &self.data)?;
+        members.end()
+    }
+}

@@ -1,0 +1,57 @@
+//! What is wrong with a request, as far as its bytes alone tell.
+
+use std::borrow::Cow;
+
+/// One fault of one field. Its text begins with the field's path.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {why}")]
+pub struct Fault {
+    pub field: Cow<'static, str>,
+    pub code: FaultCode,
+    pub why: Cow<'static, str>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaultCode {
+    MalformedJson,
+    MissingField,
+    InvalidCursor,
+    OutOfRange,
+    InvalidFormat,
+    InvalidCombination,
+    FieldImmutable,
+    UnknownField,
+}
+
+impl FaultCode {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::MalformedJson => "MALFORMED_JSON",
+            Self::MissingField => "MISSING_FIELD",
+            Self::InvalidCursor => "INVALID_CURSOR",
+            Self::OutOfRange => "OUT_OF_RANGE",
+            Self::InvalidFormat => "INVALID_FORMAT",
+            Self::InvalidCombination => "INVALID_COMBINATION",
+            Self::FieldImmutable => "FIELD_IMMUTABLE",
+            Self::UnknownField => "UNKNOWN_FIELD",
+        }
+    }
+
+    /// Whether the request has no usable shape at all, as opposed to a value that will not do.
+    pub const fn is_shapeless(self) -> bool {
+        match self {
+            Self::MalformedJson | Self::MissingField | Self::InvalidCursor => true,
+            Self::OutOfRange
+            | Self::InvalidFormat
+            | Self::InvalidCombination
+            | Self::FieldImmutable
+            | Self::UnknownField => false,
+        }
+    }
+}
+
+impl Fault {
+    pub fn new(field: impl Into<Cow<'static, str>>, code: FaultCode, why: impl Into<Cow<'static, str>>) -> Self {
+        Self { field: field.into(), code, why: why.into() }
+    }
+}

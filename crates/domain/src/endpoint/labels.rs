@@ -1,0 +1,48 @@
+//! Labels: a workspace's own words for its endpoints.
+
+use super::fault::{Fault, FaultCode};
+use std::collections::BTreeMap;
+
+const MAX_LABELS: usize = 32;
+const MAX_KEY_LEN: usize = 63;
+const MAX_VALUE_CHARS: usize = 255;
+
+pub type Labels = BTreeMap<String, String>;
+/// What to change; a label without a value goes.
+pub type LabelsPatch = BTreeMap<String, Option<String>>;
+
+pub fn check(patch: &LabelsPatch) -> Result<(), Fault> {
+    for (key, value) in patch {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._/".contains(&byte);
+        if !(1..=MAX_KEY_LEN).contains(&key.len()) || !key.bytes().all(plain) {
+            let why = "a label's name has 1 to 63 letters, digits and -._/";
+            return Err(Fault::new("labels", FaultCode::InvalidFormat, why));
+        }
+        let printable = |text: &String| text.chars().count() <= MAX_VALUE_CHARS && !text.chars().any(char::is_control);
+        if !value.as_ref().is_none_or(printable) {
+            let why = "must be at most 255 characters on one line";
+            return Err(Fault::new(format!("labels.{key}"), FaultCode::InvalidFormat, why));
+        }
+    }
+    check_count(patch.values().flatten().count())
+}
+
+/// The labels after a change.
+pub fn patched(labels: &Labels, patch: &LabelsPatch) -> Result<Labels, Fault> {
+    let mut labels = labels.clone();
+    for (key, value) in patch {
+        match value {
+            Some(value) => drop(labels.insert(key.clone(), value.clone())),
+            None => drop(labels.remove(key)),
+        }
+    }
+    check_count(labels.len())?;
+    Ok(labels)
+}
+
+fn check_count(count: usize) -> Result<(), Fault> {
+    if count <= MAX_LABELS {
+        return Ok(());
+    }
+    Err(Fault::new("labels", FaultCode::OutOfRange, format!("must be at most {MAX_LABELS}")))
+}

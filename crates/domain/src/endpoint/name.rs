@@ -1,0 +1,76 @@
+//! Names of endpoints: what follows `dedicated/` in a Model ID.
+
+use std::fmt;
+
+const MAX_LEN: usize = 63;
+/// Taken by routes of their own.
+const RESERVED: [&str; 2] = ["flavors", "allotments"];
+
+/// `^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$`, and none of the reserved ones.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+#[serde(transparent)]
+pub struct EndpointName(Box<str>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum BadName {
+    #[error("must be 1 to 63 lower-case letters, digits and hyphens, start with a letter and not end with a hyphen")]
+    Form,
+    #[error("is reserved")]
+    Reserved,
+}
+
+impl EndpointName {
+    pub fn parse(text: &str) -> Result<Self, BadName> {
+        let bytes = text.as_bytes();
+        let ends_well = bytes.first().is_some_and(u8::is_ascii_lowercase) && bytes.last() != Some(&b'-');
+        let letters = bytes.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-');
+        if !ends_well || !letters || bytes.len() > MAX_LEN {
+            return Err(BadName::Form);
+        }
+        if RESERVED.contains(&text) {
+            return Err(BadName::Reserved);
+        }
+        Ok(Self(text.into()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// How the endpoint is called: `dedicated/<name>`.
+    pub fn model_id(&self) -> String {
+        format!("{}/{}", crate::model::DEDICATED, self.0)
+    }
+}
+
+impl fmt::Display for EndpointName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for EndpointName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_short_lower_case_and_not_those_of_routes() {
+        let long = "a".repeat(63);
+        for good in ["a", "a1", "chat-prod", "a--b", long.as_str()] {
+            assert_eq!(EndpointName::parse(good).unwrap().as_str(), good);
+        }
+        for bad in ["", "1a", "-a", "a-", "A", "a_b", "é", "a b", &"a".repeat(64)] {
+            assert_eq!(EndpointName::parse(bad), Err(BadName::Form), "{bad}");
+        }
+        for reserved in RESERVED {
+            assert_eq!(EndpointName::parse(reserved), Err(BadName::Reserved));
+        }
+        assert_eq!(EndpointName::parse("x").unwrap().model_id(), "dedicated/x");
+    }
+}

@@ -1,0 +1,272 @@
+//! How many replicas an endpoint may have, and what makes it grow and shrink.
+//!
+//! A request says some of this and leaves the rest to defaults or to what is there. Ranges are checked on what a request
+//! says, before anything else is known; what only shows beside the stored values is found by [`Scaling::patched`].
+
+use super::fault::{Fault, FaultCode};
+use std::ops::RangeInclusive;
+
+pub const DEFAULT_CONCURRENCY: u32 = 16;
+pub const DEFAULT_KV_MILLI: u32 = 700;
+
+const REPLICAS: RangeInclusive<u32> = 1..=64;
+const MIN_REPLICAS: RangeInclusive<u32> = 0..=64;
+const CONCURRENCY: RangeInclusive<u32> = 1..=1_024;
+const KV_MILLI: RangeInclusive<u32> = 100..=950;
+const TO_ZERO_SECS: RangeInclusive<u32> = 60..=86_400;
+const UP_SECS: RangeInclusive<u32> = 0..=3_600;
+const DOWN_SECS: RangeInclusive<u32> = 0..=3_600;
+
+/// A number of thousandths, as targets are written: 16 is 16,000 and 0.7 is 700.
+pub type Milli = u64;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    Fixed { replicas: u32 },
+    Autoscaled { min: u32, max: u32 },
+}
+
+impl Mode {
+    /// The most replicas there can be: what the allotment pays for.
+    pub const fn ceiling(self) -> u32 {
+        match self {
+            Self::Fixed { replicas } => replicas,
+            Self::Autoscaled { max, .. } => max,
+        }
+    }
+
+    /// The fewest replicas while the endpoint serves; none at all is reached by idling alone.
+    pub const fn floor(self) -> u32 {
+        match self {
+            Self::Fixed { replicas } => replicas,
+            Self::Autoscaled { min: 0, .. } => 1,
+            Self::Autoscaled { min, .. } => min,
+        }
+    }
+
+    pub fn clamp(self, replicas: u32) -> u32 {
+        replicas.clamp(self.floor(), self.ceiling())
+    }
+
+    pub const fn may_sleep(self) -> bool {
+        matches!(self, Self::Autoscaled { min: 0, .. })
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Metric {
+    Concurrency,
+    KvCacheUtilization,
+}
+
+impl Metric {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Concurrency => "concurrency",
+            Self::KvCacheUtilization => "kv-cache-utilization",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Concurrency, Self::KvCacheUtilization].into_iter().find(|metric| metric.as_str() == text)
+    }
+}
+
+/// What each replica should carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// Calls at once.
+    Concurrency(u32),
+    /// Thousandths of the KV cache.
+    KvCacheUsage(u32),
+}
+
+impl Target {
+    pub const fn metric(self) -> Metric {
+        match self {
+            Self::Concurrency(_) => Metric::Concurrency,
+            Self::KvCacheUsage(_) => Metric::KvCacheUtilization,
+        }
+    }
+
+    pub fn milli(self) -> Milli {
+        match self {
+            Self::Concurrency(calls) => u64::from(calls) * 1_000,
+            Self::KvCacheUsage(milli) => u64::from(milli),
+        }
+    }
+
+    /// The target of a metric where none is said; `default_concurrency` is the flavor's.
+    pub fn default_of(metric: Metric, default_concurrency: Option<u32>) -> Self {
+        match metric {
+            Metric::Concurrency => Self::Concurrency(default_concurrency.unwrap_or(DEFAULT_CONCURRENCY)),
+            Metric::KvCacheUtilization => Self::KvCacheUsage(DEFAULT_KV_MILLI),
+        }
+    }
+
+    /// `value` as a target of `metric`, if it is in range.
+    pub fn read(metric: Metric, value: Milli) -> Result<Self, Fault> {
+        match metric {
+            Metric::Concurrency => {
+                if !value.is_multiple_of(1_000) {
+                    return Err(bad_format("autoscalingTarget", "must be a whole number for concurrency"));
+                }
+                let calls = u32::try_from(value / 1_000).unwrap_or(u32::MAX);
+                in_range("autoscalingTarget", Some(calls), &CONCURRENCY)?;
+                Ok(Self::Concurrency(calls))
+            }
+            Metric::KvCacheUtilization => {
+                let milli = u32::try_from(value).unwrap_or(u32::MAX);
+                if !KV_MILLI.contains(&milli) {
+                    let why = "must be between 0.10 and 0.95 for kv-cache-utilization";
+                    return Err(Fault::new("autoscalingTarget", FaultCode::OutOfRange, why));
+                }
+                Ok(Self::KvCacheUsage(milli))
+            }
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Windows {
+    pub to_zero_secs: u32,
+    pub up_secs: u32,
+    pub down_secs: u32,
+}
+
+impl Default for Windows {
+    fn default() -> Self {
+        Self { to_zero_secs: 3_600, up_secs: 30, down_secs: 600 }
+    }
+}
+
+/// The whole policy of an endpoint. A fixed one keeps target and windows for the day it is scaled again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scaling {
+    pub mode: Mode,
+    pub target: Target,
+    pub windows: Windows,
+}
+
+/// What a request says of scaling; what it leaves out, or says as null, is `None`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ScalingPatch {
+    pub replicas: Option<u32>,
+    pub min: Option<u32>,
+    pub max: Option<u32>,
+    pub metric: Option<Metric>,
+    pub target: Option<Milli>,
+    pub to_zero_secs: Option<u32>,
+    pub up_secs: Option<u32>,
+    pub down_secs: Option<u32>,
+}
+
+impl ScalingPatch {
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Faults that need no knowledge of the endpoint.
+    pub fn check(&self) -> Result<(), Fault> {
+        in_range("replicas", self.replicas, &REPLICAS)?;
+        in_range("minReplicas", self.min, &MIN_REPLICAS)?;
+        in_range("maxReplicas", self.max, &REPLICAS)?;
+        in_range("scaleToZeroWindowSeconds", self.to_zero_secs, &TO_ZERO_SECS)?;
+        in_range("scaleUpWindowSeconds", self.up_secs, &UP_SECS)?;
+        in_range("scaleDownWindowSeconds", self.down_secs, &DOWN_SECS)?;
+        self.check_target()?;
+        if self.replicas.is_some() && (self.min.is_some() || self.max.is_some()) {
+            let why = "a fixed count cannot be combined with minReplicas or maxReplicas";
+            return Err(Fault::new("replicas", FaultCode::InvalidCombination, why));
+        }
+        match (self.min, self.max) {
+            (Some(min), Some(max)) => ordered(min, max),
+            (Some(_) | None, _) => Ok(()),
+        }
+    }
+
+    /// A target without its metric may be one of either.
+    fn check_target(&self) -> Result<(), Fault> {
+        match (self.target, self.metric) {
+            (Some(value), Some(metric)) => Target::read(metric, value).map(drop),
+            (Some(value), None) => Target::read(Metric::KvCacheUtilization, value)
+                .or_else(|_| Target::read(Metric::Concurrency, value))
+                .map(drop),
+            (None, _) => Ok(()),
+        }
+    }
+}
+
+impl Scaling {
+    /// The policy of a new endpoint.
+    pub fn create(patch: &ScalingPatch, default_concurrency: Option<u32>) -> Result<Self, Fault> {
+        let start = Self {
+            mode: new_autoscaled(None, None)?,
+            target: Target::default_of(Metric::Concurrency, default_concurrency),
+            windows: Windows::default(),
+        };
+        let mode = match patch.replicas {
+            Some(replicas) => Mode::Fixed { replicas },
+            None => new_autoscaled(patch.min, patch.max)?,
+        };
+        Self { mode, ..start }
+            .patched(&ScalingPatch { replicas: None, min: None, max: None, ..*patch }, default_concurrency)
+    }
+
+    /// The policy after a change. Saying something of the other mode switches to it.
+    pub fn patched(&self, patch: &ScalingPatch, default_concurrency: Option<u32>) -> Result<Self, Fault> {
+        let mode = match (patch.replicas, patch.min, patch.max, self.mode) {
+            (Some(replicas), _, _, _) => Mode::Fixed { replicas },
+            (None, None, None, mode) => mode,
+            (None, min, max, Mode::Fixed { .. }) => new_autoscaled(min, max)?,
+            (None, new_min, new_max, Mode::Autoscaled { min, max }) => {
+                let (min, max) = (new_min.unwrap_or(min), new_max.unwrap_or(max));
+                ordered(min, max)?;
+                Mode::Autoscaled { min, max }
+            }
+        };
+        let metric = patch.metric.unwrap_or(self.target.metric());
+        let target = match patch.target {
+            Some(value) => Target::read(metric, value)?,
+            None if metric == self.target.metric() => self.target,
+            None => Target::default_of(metric, default_concurrency),
+        };
+        let windows = Windows {
+            to_zero_secs: patch.to_zero_secs.unwrap_or(self.windows.to_zero_secs),
+            up_secs: patch.up_secs.unwrap_or(self.windows.up_secs),
+            down_secs: patch.down_secs.unwrap_or(self.windows.down_secs),
+        };
+        Ok(Self { mode, target, windows })
+    }
+}
+
+fn new_autoscaled(min: Option<u32>, max: Option<u32>) -> Result<Mode, Fault> {
+    let min = min.unwrap_or(1);
+    let max = max.unwrap_or(min.max(1));
+    ordered(min, max)?;
+    Ok(Mode::Autoscaled { min, max })
+}
+
+fn ordered(min: u32, max: u32) -> Result<(), Fault> {
+    if min <= max {
+        return Ok(());
+    }
+    let why = format!("must not be above maxReplicas ({max})");
+    Err(Fault::new("minReplicas", FaultCode::InvalidCombination, why))
+}
+
+fn in_range(field: &'static str, value: Option<u32>, range: &RangeInclusive<u32>) -> Result<(), Fault> {
+    if value.is_none_or(|value| range.contains(&value)) {
+        return Ok(());
+    }
+    let why = format!("must be between {} and {}", range.start(), range.end());
+    Err(Fault::new(field, FaultCode::OutOfRange, why))
+}
+
+fn bad_format(field: &'static str, why: &'static str) -> Fault {
+    Fault::new(field, FaultCode::InvalidFormat, why)
+}
+
+#[cfg(test)]
+#[path = "scaling_tests.rs"]
+mod tests;

@@ -1,0 +1,151 @@
+//! Rows of GPUs that replicas hold: intervals, and the claim on each single GPU.
+//!
+//! A hold is written before its process starts and closed when its GPUs are free again. Closing may be said twice. The
+//! same GPU cannot be held twice at one time, whoever asks.
+
+use crate::db::{Store, Tx};
+use crate::error::StoreError;
+use crate::leader::Fenced;
+use crate::row;
+use domain::gpu_time::Hold;
+use domain::{Endpoint, EndpointId, NanoUsd, ReplicaId, Span, Timestamp};
+use sqlx::any::AnyRow;
+
+/// A hold that is to be opened.
+#[derive(Debug, Clone, Copy)]
+pub struct NewHold<'a> {
+    pub replica: &'a ReplicaId,
+    pub endpoint: &'a Endpoint,
+    pub node: &'a str,
+    /// Their unique ids; as many as the flavor has.
+    pub gpus: &'a [String],
+    pub price_per_gpu_hour: NanoUsd,
+    pub started_at: Timestamp,
+}
+
+/// A hold as it is remembered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    pub replica: ReplicaId,
+    pub endpoint: EndpointId,
+    pub node: String,
+    pub price_per_gpu_hour: NanoUsd,
+    pub hold: Hold,
+}
+
+/// Claims the GPUs for the replica, all or none: drop the transaction if one of them is taken.
+pub async fn open(tx: &mut Fenced, new: NewHold<'_>) -> Result<(), StoreError> {
+    let endpoint = new.endpoint;
+    let insert = sqlx::query(
+        "INSERT INTO replica_holds (replica_id, organization_id, workspace_id, endpoint_id, endpoint_name, model, \
+         flavor, gpu_type, gpu_count, price_per_gpu_hour, node, started_at, last_seen_at, ended_at, end_reason, \
+         billable) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, NULL, '', 1)",
+    )
+    .bind(new.replica.as_str())
+    .bind(endpoint.organization.as_str())
+    .bind(endpoint.workspace.as_str())
+    .bind(endpoint.id.as_str())
+    .bind(endpoint.name.as_str())
+    .bind(endpoint.model.as_str())
+    .bind(endpoint.shape.flavor.name.as_str())
+    .bind(endpoint.gpu_type().as_str())
+    .bind(i64::from(endpoint.gpu_count()))
+    .bind(new.price_per_gpu_hour.nanos())
+    .bind(new.node)
+    .bind(new.started_at.millis());
+    tx.execute(insert).await?;
+    for gpu in new.gpus {
+        let claim = sqlx::query(
+            "INSERT INTO hold_gpus (replica_id, node, gpu_uuid, ended_at) VALUES ($1, $2, $3, NULL) \
+             ON CONFLICT DO NOTHING",
+        );
+        let claimed = tx.execute(claim.bind(new.replica.as_str()).bind(new.node).bind(gpu.as_str())).await?;
+        if claimed == 0 {
+            return Err(StoreError::GpuTaken { gpu: gpu.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// Ends a hold and frees its GPUs; false when it had ended before. Nothing ends before it started.
+pub async fn close(
+    tx: &mut Fenced,
+    replica: &ReplicaId,
+    ended_at: Timestamp,
+    reason: &str,
+) -> Result<bool, StoreError> {
+    let hold = sqlx::query(
+        "UPDATE replica_holds SET ended_at = CASE WHEN $2 < started_at THEN started_at ELSE $2 END, end_reason = $3 \
+         WHERE replica_id = $1 AND ended_at IS NULL",
+    );
+    let closed = tx.execute(hold.bind(replica.as_str()).bind(ended_at.millis()).bind(reason)).await? == 1;
+    let gpus = sqlx::query("UPDATE hold_gpus SET ended_at = $2 WHERE replica_id = $1 AND ended_at IS NULL");
+    tx.execute(gpus.bind(replica.as_str()).bind(ended_at.millis())).await?;
+    Ok(closed)
+}
+
+/// A replica was there at that moment. Any node may say so: it only ever grows.
+pub async fn seen(tx: &mut Tx, replica: &ReplicaId, at: Timestamp) -> Result<(), StoreError> {
+    let update = sqlx::query(
+        "UPDATE replica_holds SET last_seen_at = $2 WHERE replica_id = $1 AND ended_at IS NULL AND last_seen_at < $2",
+    );
+    tx.execute(update.bind(replica.as_str()).bind(at.millis())).await.map(drop)
+}
+
+/// The start failed for good: its time is shown and not billed.
+pub async fn not_billed(tx: &mut Fenced, replica: &ReplicaId) -> Result<(), StoreError> {
+    let update = sqlx::query("UPDATE replica_holds SET billable = 0 WHERE replica_id = $1");
+    tx.execute(update.bind(replica.as_str())).await.map(drop)
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT replica_id, endpoint_id, node, gpu_count, price_per_gpu_hour, started_at, last_seen_at, ended_at, \
+             billable FROM replica_holds ",
+            $rest
+        )
+    };
+}
+
+/// All holds that have not ended.
+pub async fn list_open(store: &Store) -> Result<Vec<Held>, StoreError> {
+    let query = sqlx::query(select!("WHERE ended_at IS NULL ORDER BY replica_id"));
+    store.rows(query).await?.iter().map(held).collect()
+}
+
+/// The holds of an endpoint that overlap a span.
+pub async fn of_endpoint(store: &Store, endpoint: &EndpointId, span: Span) -> Result<Vec<Held>, StoreError> {
+    let query = sqlx::query(select!(
+        "WHERE endpoint_id = $1 AND started_at < $3 AND (ended_at IS NULL OR ended_at > $2) ORDER BY replica_id"
+    ))
+    .bind(endpoint.as_str())
+    .bind(span.from.millis())
+    .bind(span.to.millis());
+    store.rows(query).await?.iter().map(held).collect()
+}
+
+/// The holds of all endpoints that overlap a span.
+pub async fn overlapping(store: &Store, span: Span) -> Result<Vec<Held>, StoreError> {
+    let query =
+        sqlx::query(select!("WHERE started_at < $2 AND (ended_at IS NULL OR ended_at > $1) ORDER BY replica_id"))
+            .bind(span.from.millis())
+            .bind(span.to.millis());
+    store.rows(query).await?.iter().map(held).collect()
+}
+
+fn held(found: &AnyRow) -> Result<Held, StoreError> {
+    Ok(Held {
+        replica: row::parsed(found, "replica_id", |text| ReplicaId::parse(text).ok())?,
+        endpoint: row::parsed(found, "endpoint_id", |text| EndpointId::parse(text).ok())?,
+        node: row::text(found, "node")?,
+        price_per_gpu_hour: row::money(found, "price_per_gpu_hour")?,
+        hold: Hold {
+            gpu_count: row::small(found, "gpu_count")?,
+            started_at: row::moment(found, "started_at")?,
+            last_seen_at: row::moment(found, "last_seen_at")?,
+            ended_at: row::optional_moment(found, "ended_at")?,
+            billable: row::flag(found, "billable")?,
+        },
+    })
+}

@@ -1,0 +1,108 @@
+//! The row that says who leads the control plane, and the transactions that only a leader may make.
+//!
+//! A lease alone does not fence: a leader that slept may wake up and write. So whatever it writes goes through
+//! [`Fenced`], which holds the leader's row until the end: a takeover waits for it, and comes before everything later.
+
+use crate::db::{Store, Tx};
+use crate::error::StoreError;
+use crate::row;
+use domain::Timestamp;
+use domain::leadership::Lease;
+use sqlx::any::AnyRow;
+use std::ops::{Deref, DerefMut};
+
+pub async fn read(store: &Store) -> Result<Lease, StoreError> {
+    let query = sqlx::query("SELECT epoch, holder, renewals FROM leader WHERE name = 'control'");
+    lease(&store.row(query).await?.ok_or_else(no_leader)?)
+}
+
+/// Opens a new epoch for `holder`, if the lease is still as it was `seen`.
+pub async fn take_over(store: &Store, seen: &Lease, holder: &str, now: Timestamp) -> Result<Option<Lease>, StoreError> {
+    let update = sqlx::query(
+        "UPDATE leader SET epoch = epoch + 1, holder = $3, renewals = renewals + 1, renewed_at = $4 \
+         WHERE name = 'control' AND epoch = $1 AND renewals = $2",
+    )
+    .bind(row::to_number(seen.epoch))
+    .bind(row::to_number(seen.renewals))
+    .bind(holder)
+    .bind(now.millis());
+    let taken = change(store, update).await?;
+    let lease = Lease { epoch: seen.epoch + 1, holder: holder.to_owned(), renewals: seen.renewals + 1 };
+    Ok(taken.then_some(lease))
+}
+
+/// Says that the leader lives; false when it no longer leads.
+pub async fn renew(store: &Store, epoch: u64, holder: &str, now: Timestamp) -> Result<bool, StoreError> {
+    let update = sqlx::query(
+        "UPDATE leader SET renewals = renewals + 1, renewed_at = $3 \
+         WHERE name = 'control' AND epoch = $1 AND holder = $2",
+    );
+    change(store, update.bind(row::to_number(epoch)).bind(holder).bind(now.millis())).await
+}
+
+/// Gives the lease back, so that nobody has to wait for its end.
+pub async fn resign(store: &Store, epoch: u64, holder: &str) -> Result<bool, StoreError> {
+    let update = sqlx::query(
+        "UPDATE leader SET holder = '', renewals = renewals + 1 WHERE name = 'control' AND epoch = $1 AND holder = $2",
+    );
+    change(store, update.bind(row::to_number(epoch)).bind(holder)).await
+}
+
+/// A transaction of the leader of one epoch.
+pub struct Fenced {
+    tx: Tx,
+    epoch: u64,
+}
+
+impl Fenced {
+    /// Refused when the epoch is over.
+    pub async fn begin(store: &Store, epoch: u64) -> Result<Self, StoreError> {
+        let mut tx = store.begin().await?;
+        let lock = sqlx::query("UPDATE leader SET epoch = epoch WHERE name = 'control' AND epoch = $1");
+        if tx.execute(lock.bind(row::to_number(epoch))).await? == 0 {
+            return Err(StoreError::NotLeader { epoch });
+        }
+        Ok(Self { tx, epoch })
+    }
+
+    pub const fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    pub async fn commit(self) -> Result<(), StoreError> {
+        self.tx.commit().await
+    }
+}
+
+impl Deref for Fenced {
+    type Target = Tx;
+
+    fn deref(&self) -> &Tx {
+        &self.tx
+    }
+}
+
+impl DerefMut for Fenced {
+    fn deref_mut(&mut self) -> &mut Tx {
+        &mut self.tx
+    }
+}
+
+async fn change(store: &Store, update: crate::db::Query<'_>) -> Result<bool, StoreError> {
+    let mut tx = store.begin().await?;
+    let changed = tx.execute(update).await? == 1;
+    tx.commit().await?;
+    Ok(changed)
+}
+
+fn lease(found: &AnyRow) -> Result<Lease, StoreError> {
+    Ok(Lease {
+        epoch: row::count(found, "epoch")?,
+        holder: row::text(found, "holder")?,
+        renewals: row::count(found, "renewals")?,
+    })
+}
+
+fn no_leader() -> StoreError {
+    row::corrupt("leader")
+}

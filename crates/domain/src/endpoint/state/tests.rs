@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::endpoint::scaling::ScalingPatch;
+use crate::endpoint::state::Admission;
 
 const GPUS: u32 = 4;
 

@@ -1,0 +1,73 @@
+//! Why an endpoint is in its state, in a word for programs and in a sentence for people.
+
+use crate::endpoint::failure::FailureReason;
+
+/// Why an endpoint is in its state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StateReason {
+    /// Nothing to explain.
+    Plain,
+    Created,
+    WaitingForGpus,
+    WaitingForWeights,
+    Degraded,
+    Recovering,
+    ColdStart,
+    Scaled,
+    Resumed,
+    Retry,
+    Failure(FailureReason),
+}
+
+impl StateReason {
+    pub(super) const WITHOUT_FAILURES: [Self; 10] = [
+        Self::Plain,
+        Self::Created,
+        Self::WaitingForGpus,
+        Self::WaitingForWeights,
+        Self::Degraded,
+        Self::Recovering,
+        Self::ColdStart,
+        Self::Scaled,
+        Self::Resumed,
+        Self::Retry,
+    ];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Created => "created",
+            Self::WaitingForGpus => "waiting-for-gpus",
+            Self::WaitingForWeights => "waiting-for-weights",
+            Self::Degraded => "degraded",
+            Self::Recovering => "recovering",
+            Self::ColdStart => "cold-start",
+            Self::Scaled => "scaled",
+            Self::Resumed => "resumed",
+            Self::Retry => "retry",
+            Self::Failure(reason) => reason.as_str(),
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        let plain = Self::WITHOUT_FAILURES.into_iter().find(|reason| reason.as_str() == text);
+        plain.or_else(|| FailureReason::parse(text).map(Self::Failure))
+    }
+
+    /// A sentence for people.
+    pub const fn message(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Created => "The endpoint was created and its first replica is being started.",
+            Self::WaitingForGpus => "No node has enough free GPUs of this type; a replica starts as soon as one has.",
+            Self::WaitingForWeights => "The model's weights are nowhere to be found yet.",
+            Self::Degraded => "A replica failed and is being restarted; the others serve.",
+            Self::Recovering => "The last ready replica was lost and is being restarted.",
+            Self::ColdStart => "A call arrived while no replica was running; replicas are being started.",
+            Self::Scaled => "The endpoint no longer scales to zero; replicas are being started.",
+            Self::Resumed => "The endpoint was resumed and its first replica is being started.",
+            Self::Retry => "The endpoint is being started again after a failure.",
+            Self::Failure(reason) => reason.message(),
+        }
+    }
+}

@@ -15,10 +15,13 @@ pub mod members;
 pub mod nodes;
 pub mod organizations;
 pub mod passwords;
+pub mod prices;
 mod refusal;
 pub mod sessions;
 pub mod sign_in;
+pub mod single_sign_on;
 mod snapshot;
+pub mod usage;
 pub mod users;
 pub mod workspaces;
 

@@ -2,6 +2,7 @@
 
 use domain::attempts::Wait;
 use domain::ids::BadId;
+use domain::span::EndsBeforeItStarts;
 use domain::user::BadEmail;
 use domain::workspace::BadName;
 use domain::workspace_edit::OperatorOnly;
@@ -36,6 +37,8 @@ pub enum Refusal {
     WorkspaceInUse { active_keys: u64 },
     #[error("e-mail address or password is wrong")]
     BadCredentials,
+    #[error("nobody here has this e-mail address; ask for an invitation")]
+    NoAccount,
     #[error("too many attempts; try again in {} s", wait.retry_after_secs(*now))]
     TooManyAttempts { wait: Wait, now: Timestamp },
     #[error("the session is in no organization; choose one")]
@@ -97,9 +100,11 @@ impl Refusal {
             | Self::LastAdmin => Kind::Conflict,
             Self::BadCredentials => Kind::Unauthenticated,
             Self::TooManyAttempts { .. } => Kind::TooMany,
-            Self::NoOrganizationContext | Self::NoWorkspaceContext | Self::NotAMember | Self::OperatorOnly(_) => {
-                Kind::Forbidden
-            }
+            Self::NoAccount
+            | Self::NoOrganizationContext
+            | Self::NoWorkspaceContext
+            | Self::NotAMember
+            | Self::OperatorOnly(_) => Kind::Forbidden,
             Self::StoreUnavailable { .. } => Kind::Unavailable,
             Self::Internal { .. } => Kind::Internal,
         }
@@ -118,6 +123,7 @@ impl Refusal {
             Self::OrganizationNotEmpty { .. } => "organization_not_empty",
             Self::WorkspaceInUse { .. } => "workspace_in_use",
             Self::BadCredentials => "bad_credentials",
+            Self::NoAccount => "no_account",
             Self::TooManyAttempts { .. } => "too_many_attempts",
             Self::NoOrganizationContext => "no_organization_context",
             Self::NoWorkspaceContext => "no_workspace_context",
@@ -146,6 +152,7 @@ impl Refusal {
             | Self::OrganizationNotEmpty { .. }
             | Self::WorkspaceInUse { .. }
             | Self::BadCredentials
+            | Self::NoAccount
             | Self::TooManyAttempts { .. }
             | Self::NoOrganizationContext
             | Self::NoWorkspaceContext
@@ -181,6 +188,12 @@ impl From<StoreError> for Refusal {
             | StoreError::TooManyAttempts { .. }
             | StoreError::Failed(_)) => Self::Internal { cause: Box::new(cause) },
         }
+    }
+}
+
+impl From<EndsBeforeItStarts> for Refusal {
+    fn from(_: EndsBeforeItStarts) -> Self {
+        Self::BadValue { field: "to", why: "`to` is before `from`" }
     }
 }
 

@@ -1,25 +1,20 @@
-//! Lets a call in: the place of limits and quota.
+//! Lets a call in, or says what it would exceed.
 
-use crate::Dataplane;
+use crate::admission::Permit;
 use crate::refusal::Refusal;
 use crate::resolve::Target;
-use domain::Caller;
-
-/// The right to be served once.
-#[derive(Debug)]
-pub(crate) struct Permit(());
-
-impl Permit {
-    /// For traffic that no quota counts.
-    pub(crate) const fn unmetered() -> Self {
-        Self(())
-    }
-}
+use crate::{Call, Dataplane};
 
 impl Dataplane {
-    pub(crate) fn admit(&self, _caller: &Caller, target: &Target) -> Result<Permit, Refusal> {
+    pub(crate) async fn admit(&self, call: &Call, target: &Target) -> Result<Permit, Refusal> {
         match target {
-            Target::Serverless(_) => Ok(Permit::unmetered()),
+            Target::Dedicated(endpoint) => Ok(Permit::unmetered(endpoint.visit())),
+            Target::Serverless(route) => {
+                let request = call.tap.request();
+                self.admission
+                    .admit(&call.caller, &route.model, &call.probe.demand, request, call.tap.started_at())
+                    .await
+            }
         }
     }
 }

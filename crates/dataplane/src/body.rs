@@ -136,6 +136,8 @@ impl StreamBody {
                 Ok(written) => {
                     if self.stream.is_done() {
                         self.settle(Outcome::Served);
+                    } else if let Some(served) = &mut self.served {
+                        served.tap.progress(&self.stream.meter);
                     }
                     return Poll::Ready(Some(written));
                 }

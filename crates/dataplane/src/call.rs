@@ -7,6 +7,7 @@ use bytes::Bytes;
 use domain::Caller;
 use http::{HeaderMap, HeaderValue};
 use std::sync::Arc;
+use std::time::Duration;
 
 pub struct Call {
     /// The request id, for the model server's log.
@@ -16,6 +17,8 @@ pub struct Call {
     /// What of the client's headers may reach a model server.
     pub headers: HeaderMap,
     pub tap: UsageTap,
+    /// How long the call may wait for a replica of a dedicated endpoint.
+    pub hold_timeout: Duration,
     /// How the surface writes a refusal into a stream that has begun.
     pub dress: fn(&Refusal) -> Bytes,
 }

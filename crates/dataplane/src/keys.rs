@@ -8,6 +8,7 @@
 //! been away for five minutes, nothing in memory is trusted any more.
 
 use domain::key::KeyText;
+use domain::limits::OwnPerMinute;
 use domain::usage::Actor;
 use domain::{ApiKey, Caller, KeyState, SecretHash, Segment, Timestamp};
 use std::collections::HashMap;
@@ -15,7 +16,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
-use store::{Change, Store, StoreError, api_keys};
+use store::{Change, Store, StoreError, api_keys, workspaces};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
@@ -121,7 +122,7 @@ impl KeyDirectory {
         let found = found.map_err(|error| Unidentified::StoreUnavailable(format!("{error:?}")))?;
         match judge(found.as_ref(), hash, now) {
             Ok(key) => {
-                let caller = caller_of(key);
+                let caller = self.caller_of(key).await?;
                 self.remember(segment, key, &caller, generation);
                 Ok(caller)
             }
@@ -131,6 +132,20 @@ impl KeyDirectory {
                 Err(Unidentified::BadKey(cause))
             }
         }
+    }
+
+    /// The caller with the limits of its workspace, which are read together with the key and forgotten with it.
+    async fn caller_of(&self, key: &ApiKey) -> Result<Arc<Caller>, Unidentified> {
+        let (store, id) = (self.store.clone(), key.workspace.clone());
+        let lookup = self.background.spawn(async move { workspaces::by_id(&store, &id).await });
+        let workspace = lookup.await.expect("a look-up does not panic");
+        let workspace = workspace.map_err(|error| Unidentified::StoreUnavailable(format!("{error:?}")))?;
+        let actor = Actor::Key(key.id.clone());
+        Ok(Arc::new(Caller {
+            workspace_limits: workspace.map(|workspace| workspace.kept_limits()).unwrap_or_default(),
+            key_limits: OwnPerMinute { requests: key.requests_per_minute, tokens: key.tokens_per_minute },
+            ..Caller::new(key.organization.clone(), key.workspace.clone(), actor)
+        }))
     }
 
     fn remember(&self, segment: Segment, key: &ApiKey, caller: &Arc<Caller>, generation: u64) {
@@ -185,11 +200,11 @@ impl KeyDirectory {
         }
     }
 
-    /// Follows the changes that this node and others make, for ever.
-    pub async fn follow(self: Arc<Self>) {
+    /// Follows the changes that this node and others make, for ever, and passes them on.
+    pub async fn follow(self: Arc<Self>, others: impl Fn(&Change) + Send + Sync) {
         let mut away = false;
         loop {
-            if let Err(error) = self.follow_feed(&mut away).await {
+            if let Err(error) = self.follow_feed(&mut away, &others).await {
                 if !away {
                     away = true;
                     tracing::warn!(%error, "the store cannot be reached; known keys are served for {TRUST:?}");
@@ -199,14 +214,18 @@ impl KeyDirectory {
         }
     }
 
-    async fn follow_feed(&self, away: &mut bool) -> Result<(), StoreError> {
+    async fn follow_feed(&self, away: &mut bool, others: &(impl Fn(&Change) + Sync)) -> Result<(), StoreError> {
         let mut feed = self.store.changes().await?;
         // Between this feed and whatever was before it, anything may have changed.
         self.forget(&Change::Everything);
+        others(&Change::Everything);
         loop {
             match feed.next(POLL).await {
                 Ok(changes) => {
-                    changes.iter().for_each(|change| self.forget(change));
+                    for change in &changes {
+                        self.forget(change);
+                        others(change);
+                    }
                     let now = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
                     self.synced_millis.store(now, Ordering::Relaxed);
                     if std::mem::take(away) {
@@ -238,12 +257,4 @@ fn judge(found: Option<&ApiKey>, hash: SecretHash, now: Timestamp) -> Result<&Ap
         KeyState::Disabled => Err("disabled"),
         KeyState::Expired => Err("expired"),
     }
-}
-
-fn caller_of(key: &ApiKey) -> Arc<Caller> {
-    Arc::new(Caller {
-        organization: key.organization.clone(),
-        workspace: key.workspace.clone(),
-        actor: Actor::Key(key.id.clone()),
-    })
 }

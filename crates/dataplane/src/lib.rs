@@ -3,6 +3,7 @@
 //! `infer` shows the order; each step is a file with its name. A call is probed, resolved to a model, admitted, given
 //! a replica and relayed, and what it used is settled when the body of its answer ends or is dropped.
 
+pub mod admission;
 mod admit;
 pub mod answer;
 mod body;
@@ -22,8 +23,11 @@ pub use body::AnswerBody;
 pub use call::Call;
 pub use refusal::{Refusal, Rejection};
 
+use admission::Admission;
+use domain::limits::Standings;
 use domain::model::CallTimeouts;
-use fleet::{Connector, Routes};
+use fleet::{Connector, Endpoints, Lease, Routes};
+use resolve::Target;
 use std::sync::Arc;
 use tokio::sync::watch;
 use upstream::Links;
@@ -32,6 +36,8 @@ use upstream::Links;
 #[derive(Clone)]
 pub struct Dataplane {
     routes: Routes,
+    endpoints: Endpoints,
+    admission: Admission,
     links: Arc<Links>,
     timeouts: CallTimeouts,
     /// Turns true when streams must end.
@@ -41,6 +47,8 @@ pub struct Dataplane {
 /// An answer, whole or as it comes.
 pub struct Answer {
     pub form: Form,
+    /// What is left of the limits by the minute, where they count.
+    pub standings: Option<Standings>,
     pub body: AnswerBody,
 }
 
@@ -51,8 +59,21 @@ pub enum Form {
 }
 
 impl Dataplane {
-    pub fn new(routes: Routes, connector: Connector, timeouts: CallTimeouts) -> Self {
-        Self { routes, links: Arc::new(Links::new(connector)), timeouts, cut: watch::Sender::new(false) }
+    pub fn new(
+        routes: Routes,
+        endpoints: Endpoints,
+        connector: Connector,
+        timeouts: CallTimeouts,
+        admission: Admission,
+    ) -> Self {
+        Self {
+            routes,
+            endpoints,
+            admission,
+            links: Arc::new(Links::new(connector)),
+            timeouts,
+            cut: watch::Sender::new(false),
+        }
     }
 
     pub fn routes(&self) -> &Routes {
@@ -71,16 +92,19 @@ impl Dataplane {
 
     /// Answers a call. The tap of a refused call goes back with the refusal, for the surface to settle.
     pub async fn infer(&self, mut call: Call) -> Result<Answer, (Refusal, Call)> {
-        let ready = (|| {
-            let target = self.resolve(&mut call.probe)?;
-            call.tap.note(|record| record.model = Some(Arc::clone(target.route())));
-            let permit = self.admit(&call.caller, &target)?;
-            let replica = self.hold(&target, call.probe.prefix())?;
-            Ok((target, permit, replica))
-        })();
-        match ready {
-            Ok((target, permit, replica)) => self.relay(target, replica, call, permit).await,
+        match self.prepare(&mut call).await {
+            Ok((target, replica)) => self.relay(target, replica, call).await,
             Err(refusal) => Err((refusal, call)),
         }
+    }
+
+    async fn prepare(&self, call: &mut Call) -> Result<(Target, Lease), Refusal> {
+        let target = self.resolve(&call.caller, &mut call.probe)?;
+        let route = target.route();
+        call.tap.note(|record| record.model = Some(route));
+        let permit = self.admit(call, &target).await?;
+        call.tap.keep(permit);
+        let replica = self.hold(&target, call.probe.prefix(), call.probe.body.len(), call.hold_timeout).await?;
+        Ok((target, replica))
     }
 }

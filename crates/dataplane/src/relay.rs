@@ -2,7 +2,6 @@
 //!
 //! As long as no byte has gone to the client, a replica that fails is replaced by another, once.
 
-use crate::admit::Permit;
 use crate::answer::chat_stream::ChatStream;
 use crate::answer::{Meter, Nonsense, chat, embeddings, upstream_error};
 use crate::body::{AnswerBody, Served, StreamBody};
@@ -45,8 +44,9 @@ enum Failure {
 }
 
 impl Failure {
-    fn into_refusal(self) -> Refusal {
+    fn into_refusal(self, target: &Target) -> Refusal {
         match self {
+            Self::Busy { .. } if matches!(target, Target::Dedicated(_)) => Refusal::Overloaded,
             Self::Unreachable(_) | Self::Ours(_) => Refusal::NotServing { retry_after_secs: None },
             Self::Bad(cause) => Refusal::BadGateway { cause },
             Self::Busy { retry_after_secs } => Refusal::NotServing { retry_after_secs },
@@ -75,7 +75,6 @@ impl Dataplane {
         target: Target,
         mut lease: Lease,
         mut call: Call,
-        _permit: Permit,
     ) -> Result<Answer, (Refusal, Call)> {
         let mut tried_elsewhere = false;
         let mut may_resend = true;
@@ -98,7 +97,7 @@ impl Dataplane {
                 None => {
                     let cause = failure.cause();
                     call.tap.note(|record| record.cause = cause);
-                    return Err((failure.into_refusal(), call));
+                    return Err((failure.into_refusal(&target), call));
                 }
             }
         }
@@ -145,17 +144,18 @@ impl Dataplane {
 
     fn hand_over(&self, brought: Brought, lease: Lease, mut call: Call) -> Answer {
         call.tap.first_byte();
+        let standings = call.tap.standings();
         lease.replica().succeeded();
         match brought {
             Brought::Whole(bytes, meter) => {
                 call.tap.meter(&meter);
-                Answer { form: Form::Json, body: AnswerBody::whole(bytes, call.tap) }
+                Answer { form: Form::Json, standings, body: AnswerBody::whole(bytes, call.tap) }
             }
             Brought::Stream(mut stream) => {
                 call.tap.note(|record| record.streamed = true);
                 let cut = self.cut.subscribe();
                 stream.begin(Served { lease, tap: call.tap, dress: call.dress }, self.timeouts.idle, cut);
-                Answer { form: Form::EventStream, body: AnswerBody::Stream(stream) }
+                Answer { form: Form::EventStream, standings, body: AnswerBody::Stream(stream) }
             }
         }
     }
@@ -260,7 +260,7 @@ fn refused(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Failure {
 }
 
 fn pieces(replica: &Replica, call: &Call) -> Vec<Bytes> {
-    let edits = call.probe.upstream_edits(&replica.upstream.model, replica.upstream.continuous_usage);
+    let edits = call.probe.upstream_edits(&replica.upstream.model, replica.upstream.continuous_usage, call.tap.clamp());
     if call.probe.body.len() < COPY_BELOW {
         return vec![edits.apply(&call.probe.body)];
     }

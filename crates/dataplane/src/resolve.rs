@@ -3,7 +3,10 @@
 use crate::Dataplane;
 use crate::probe::{Ask, Probe};
 use crate::refusal::Refusal;
-use fleet::Route;
+use domain::Caller;
+use domain::model::DEDICATED;
+use fleet::endpoints::Condition;
+use fleet::{Endpoint, Route};
 use std::sync::Arc;
 
 /// What a call is sent to.
@@ -11,36 +14,58 @@ use std::sync::Arc;
 pub(crate) enum Target {
     /// A model of the catalogue, billed by tokens.
     Serverless(Arc<Route>),
+    /// Replicas of the caller's own, billed by the GPU-hour: no limit and no quota counts.
+    Dedicated(Arc<Endpoint>),
 }
 
 impl Target {
-    pub(crate) fn route(&self) -> &Arc<Route> {
+    /// The model and the replicas that serve it now.
+    pub(crate) fn route(&self) -> Arc<Route> {
         match self {
-            Self::Serverless(route) => route,
+            Self::Serverless(route) => Arc::clone(route),
+            Self::Dedicated(endpoint) => Arc::clone(&endpoint.view().route),
         }
     }
 }
 
 impl Dataplane {
     /// Unknown models are reported before wrong values, and wrong values before anything costs.
-    pub(crate) fn resolve(&self, probe: &mut Probe) -> Result<Target, Refusal> {
-        let found = self.routes.table().get(&probe.model).cloned();
-        let Some(route) = found else {
+    pub(crate) fn resolve(&self, caller: &Caller, probe: &mut Probe) -> Result<Target, Refusal> {
+        let Some(target) = self.find(caller, &probe.model)? else {
             return Err(match probe.invalid.take() {
                 Some(invalid) if invalid.param == "model" => invalid.into(),
-                _ => Refusal::UnknownModel { model: probe.model.chars().take(200).collect() },
+                _ => Refusal::unknown_model(&probe.model),
             });
         };
         if let Some(invalid) = probe.invalid.take() {
             return Err(invalid.into());
         }
-        if route.model.modality != probe.ask.modality() {
+        if target.route().model.modality != probe.ask.modality() {
             let why = match probe.ask {
                 Ask::Chat { .. } => "names a model for embeddings, not for chat",
                 Ask::Embeddings(_) => "names a model for chat, not for embeddings",
             };
             return Err(Refusal::Invalid { param: "model".into(), why: why.into() });
         }
-        Ok(Target::Serverless(route))
+        Ok(target)
+    }
+
+    fn find(&self, caller: &Caller, model: &str) -> Result<Option<Target>, Refusal> {
+        match model.strip_prefix(DEDICATED).and_then(|rest| rest.strip_prefix('/')) {
+            None => Ok(self.routes.table().get(model).cloned().map(Target::Serverless)),
+            Some(name) => Ok(self.endpoint(caller, name)?.map(Target::Dedicated)),
+        }
+    }
+
+    /// The endpoint of that name, if the caller may see it.
+    pub fn endpoint(&self, caller: &Caller, name: &str) -> Result<Option<Arc<Endpoint>>, Refusal> {
+        let Some(endpoint) = self.endpoints.get(&caller.organization, name) else { return Ok(None) };
+        if endpoint.view().condition == Condition::Deleting {
+            return Ok(None);
+        }
+        if endpoint.workspace != caller.workspace {
+            return Err(Refusal::WrongWorkspace);
+        }
+        Ok(Some(endpoint))
     }
 }

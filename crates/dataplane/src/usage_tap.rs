@@ -3,7 +3,9 @@
 //! A tap is opened when a request comes in and travels with it into the body of the answer. It settles when the
 //! answer is whole, or when it is dropped, so no exit can forget it.
 
+use crate::admission::Permit;
 use crate::answer::Meter;
+use domain::limits::Standings;
 use domain::usage::{Certainty, Tokens};
 use domain::{Caller, RequestId, Timestamp};
 use fleet::{Replica, Route};
@@ -13,7 +15,13 @@ use std::time::{Duration, Instant};
 /// Takes the record of every request. It must not wait.
 pub trait Sink: Send + Sync {
     fn settle(&self, record: &Record);
+
+    /// The call is under way and has used so much: should the gateway die, it is charged for that.
+    fn mark(&self, record: &Record);
 }
+
+/// A stream leaves a mark every so many tokens.
+const MARK_EVERY: u64 = 512;
 
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +63,10 @@ pub struct UsageTap {
     sink: Arc<dyn Sink>,
     started: Instant,
     record: Option<Box<Record>>,
+    permit: Option<Box<Permit>>,
+    /// The next number of generated tokens at which something is to be done.
+    wake_at: u64,
+    next_mark: u64,
 }
 
 impl UsageTap {
@@ -75,7 +87,8 @@ impl UsageTap {
             certainty: Certainty::Void,
             cause: None,
         };
-        Self { sink, started: Instant::now(), record: Some(Box::new(record)) }
+        let (permit, record) = (None, Some(Box::new(record)));
+        Self { sink, started: Instant::now(), record, permit, wake_at: 0, next_mark: MARK_EVERY }
     }
 
     /// Fills in what has become known. Nothing happens once the tap has settled.
@@ -98,6 +111,48 @@ impl UsageTap {
         self.note(|record| (record.tokens, record.certainty) = (tokens, certainty));
     }
 
+    pub(crate) fn request(&self) -> RequestId {
+        self.record.as_ref().expect("the call is under way").request.clone()
+    }
+
+    pub(crate) fn started_at(&self) -> Timestamp {
+        self.record.as_ref().expect("the call is under way").started_at
+    }
+
+    /// What the permit took is settled when the tap is.
+    pub(crate) fn keep(&mut self, permit: Permit) {
+        self.permit = Some(Box::new(permit));
+    }
+
+    pub fn standings(&self) -> Option<Standings> {
+        self.permit.as_ref().and_then(|permit| permit.standings())
+    }
+
+    pub(crate) fn clamp(&self) -> Option<u64> {
+        self.permit.as_ref().and_then(|permit| permit.clamp())
+    }
+
+    /// A stream has come so far.
+    pub(crate) fn progress(&mut self, meter: &Meter) {
+        let completion = meter.completion();
+        if completion >= self.wake_at {
+            self.wake(completion, meter);
+        }
+    }
+
+    fn wake(&mut self, completion: u64, meter: &Meter) {
+        if completion >= self.next_mark && self.record.is_some() {
+            self.next_mark = completion + MARK_EVERY;
+            self.meter(meter);
+            if let Some(record) = &mut self.record {
+                record.duration = self.started.elapsed();
+                self.sink.mark(record);
+            }
+        }
+        let counted = self.permit.as_mut().map_or(u64::MAX, |permit| permit.progress(completion));
+        self.wake_at = counted.min(self.next_mark);
+    }
+
     pub fn settle(&mut self, outcome: Outcome) {
         self.note(|record| record.outcome = outcome);
         self.close();
@@ -107,6 +162,9 @@ impl UsageTap {
         if let Some(mut record) = self.record.take() {
             record.duration = self.started.elapsed();
             self.sink.settle(&record);
+            if let Some(permit) = self.permit.take() {
+                permit.settle(record.tokens);
+            }
         }
     }
 }

@@ -97,6 +97,11 @@ id!(
     RequestId,
     "req_"
 );
+id!(
+    /// One process from its start to its end.
+    RunId,
+    "run_"
+);
 
 #[cfg(test)]
 mod tests {

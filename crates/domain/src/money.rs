@@ -38,6 +38,13 @@ impl NanoUsd {
     }
 }
 
+/// Sums stop at the largest amount there is, nine thousand million dollars.
+impl std::ops::AddAssign for NanoUsd {
+    fn add_assign(&mut self, other: Self) {
+        self.0 = self.0.saturating_add(other.0);
+    }
+}
+
 /// At least two digits after the point, no more than are needed: `0.10`, `0.000001`.
 impl fmt::Display for NanoUsd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

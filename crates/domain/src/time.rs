@@ -1,5 +1,6 @@
 //! Moments, in milliseconds since 1970 UTC, written as RFC 3339.
 
+use jiff::tz::TimeZone;
 use std::fmt;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -59,6 +60,90 @@ impl<'de> serde::Deserialize<'de> for Timestamp {
     }
 }
 
+/// A calendar month in UTC, written as a number such as 202611.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Month(i32);
+
+impl Month {
+    pub fn of(moment: Timestamp) -> Self {
+        let date = jiff::Timestamp::from_millisecond(moment.0).unwrap_or_default().to_zoned(TimeZone::UTC).date();
+        Self(i32::from(date.year()) * 100 + i32::from(date.month()))
+    }
+
+    pub const fn from_number(number: i32) -> Self {
+        Self(number)
+    }
+
+    pub const fn number(self) -> i32 {
+        self.0
+    }
+
+    pub const fn next(self) -> Self {
+        if self.0 % 100 == 12 { Self(self.0 + 100 - 11) } else { Self(self.0 + 1) }
+    }
+
+    pub const fn previous(self) -> Self {
+        if self.0 % 100 == 1 { Self(self.0 - 100 + 11) } else { Self(self.0 - 1) }
+    }
+
+    /// Its first moment.
+    pub fn start(self) -> Timestamp {
+        let part = |number: i32| i16::try_from(number).unwrap_or(1);
+        let month = i8::try_from(self.0 % 100).unwrap_or(1);
+        let first = jiff::civil::Date::new(part(self.0 / 100), month, 1).ok();
+        let start = first.and_then(|first| first.to_zoned(TimeZone::UTC).ok());
+        Timestamp(start.map_or(0, |start| start.timestamp().as_millisecond()))
+    }
+
+    /// The first moment that is no longer in it.
+    pub fn end(self) -> Timestamp {
+        self.next().start()
+    }
+}
+
+/// How long the spans are that usage is added up over. Both start on the hour and at midnight in UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grain {
+    Hour,
+    Day,
+}
+
+impl Grain {
+    pub const fn millis(self) -> i64 {
+        match self {
+            Self::Hour => 3_600_000,
+            Self::Day => 24 * 3_600_000,
+        }
+    }
+
+    /// The first moment of the hour or day that has `moment` in it.
+    pub const fn start_of(self, moment: Timestamp) -> Timestamp {
+        Timestamp(moment.0 - moment.0.rem_euclid(self.millis()))
+    }
+
+    /// The first moment of an hour or day that is not before `moment`.
+    pub const fn start_at_or_after(self, moment: Timestamp) -> Timestamp {
+        self.start_of(Timestamp(moment.0 + self.millis() - 1))
+    }
+}
+
+/// A day in UTC, written as `2026-11-30`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Day(Timestamp);
+
+impl Day {
+    pub const fn of(moment: Timestamp) -> Self {
+        Self(Grain::Day.start_of(moment))
+    }
+}
+
+impl fmt::Display for Day {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let start = jiff::Timestamp::from_millisecond(self.0.0).unwrap_or_default();
+        write!(f, "{}", start.to_zoned(TimeZone::UTC).date())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,5 +158,28 @@ mod tests {
     #[test]
     fn a_clock_that_was_set_back_gives_no_negative_span() {
         assert_eq!(Timestamp::from_millis(5).millis_since(Timestamp::from_millis(9)), 0);
+    }
+
+    #[test]
+    fn months_follow_the_calendar_in_utc() {
+        for (moment, month, start, end) in [
+            ("2026-01-30T23:59:00Z", 202_601, "2026-01-01T00:00:00.000Z", "2026-02-01T00:00:00.000Z"),
+            ("2026-12-31T23:59:59.999Z", 202_612, "2026-12-01T00:00:00.000Z", "2027-01-01T00:00:00.000Z"),
+            ("2027-01-01T00:30:00+01:00", 202_612, "2026-12-01T00:00:00.000Z", "2027-01-01T00:00:00.000Z"),
+        ] {
+            let found = Month::of(Timestamp::parse(moment).unwrap());
+            assert_eq!(found.number(), month);
+            assert_eq!(found.next().previous(), found);
+            assert_eq!((found.start().to_string().as_str(), found.end().to_string().as_str()), (start, end));
+        }
+    }
+
+    #[test]
+    fn hours_and_days_start_in_utc() {
+        let moment = Timestamp::parse("2026-03-01T23:59:59.999-01:00").unwrap();
+        assert_eq!(Grain::Hour.start_of(moment).to_string(), "2026-03-02T00:00:00.000Z");
+        assert_eq!(Grain::Hour.start_at_or_after(moment).to_string(), "2026-03-02T01:00:00.000Z");
+        assert_eq!(Grain::Day.start_at_or_after(Grain::Day.start_of(moment)), Grain::Day.start_of(moment));
+        assert_eq!(Day::of(moment).to_string(), "2026-03-02");
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::caller::Caller;
 use crate::ids::{KeyId, RequestId, UserId};
-use crate::model::ModelId;
+use crate::model::{DEDICATED, ModelId};
 use crate::money::{NanoUsd, Price};
 use crate::time::Timestamp;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Tokens of one call. `cached` is a part of `prompt`, not an addition.
@@ -40,13 +41,31 @@ impl Certainty {
             Self::Void => "void",
         }
     }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Exact, Self::Estimated, Self::Void].into_iter().find(|certainty| certainty.as_str() == text)
+    }
 }
 
 /// Who made the call: a key, or a signed-in user in the Playground.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Actor {
     Key(KeyId),
     User(UserId),
+}
+
+impl Actor {
+    /// The prefix of an id says which of the two it is.
+    pub fn parse(text: &str) -> Option<Self> {
+        KeyId::parse(text).map(Self::Key).or_else(|_| UserId::parse(text).map(Self::User)).ok()
+    }
+
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Key(key) => key.as_str(),
+            Self::User(user) => user.as_str(),
+        }
+    }
 }
 
 /// One call that reached a model, complete or broken.
@@ -59,7 +78,7 @@ pub struct UsageEvent {
     pub streamed: bool,
     /// The status the client saw, and the error code if there was one.
     pub status: u16,
-    pub code: &'static str,
+    pub code: Cow<'static, str>,
     pub tokens: Tokens,
     pub certainty: Certainty,
     pub price: Price,
@@ -67,4 +86,58 @@ pub struct UsageEvent {
     pub started_at: Timestamp,
     pub first_byte_micros: Option<u64>,
     pub duration_micros: u64,
+}
+
+impl UsageEvent {
+    /// Only calls to models of the catalogue do; dedicated ones are paid by the GPU-hour.
+    pub fn counts_against_quota(&self) -> bool {
+        self.model.provider() != DEDICATED
+    }
+}
+
+/// What calls used, added up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Totals {
+    /// Served calls: those that were void are not among them.
+    pub requests: u64,
+    pub prompt_tokens: u64,
+    pub completion_tokens: u64,
+    pub cached_tokens: u64,
+    #[serde(rename = "costUsd")]
+    pub cost: NanoUsd,
+}
+
+impl From<&UsageEvent> for Totals {
+    fn from(event: &UsageEvent) -> Self {
+        Self {
+            requests: match event.certainty {
+                Certainty::Exact | Certainty::Estimated => 1,
+                Certainty::Void => 0,
+            },
+            prompt_tokens: event.tokens.prompt,
+            completion_tokens: event.tokens.completion,
+            cached_tokens: event.tokens.cached,
+            cost: event.cost,
+        }
+    }
+}
+
+impl std::ops::AddAssign for Totals {
+    fn add_assign(&mut self, other: Self) {
+        self.requests = self.requests.saturating_add(other.requests);
+        self.prompt_tokens = self.prompt_tokens.saturating_add(other.prompt_tokens);
+        self.completion_tokens = self.completion_tokens.saturating_add(other.completion_tokens);
+        self.cached_tokens = self.cached_tokens.saturating_add(other.cached_tokens);
+        self.cost += other.cost;
+    }
+}
+
+impl std::iter::Sum for Totals {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |mut total, one| {
+            total += one;
+            total
+        })
+    }
 }

@@ -52,10 +52,27 @@ impl Workspace {
         self.own.over(defaults)
     }
 
-    /// What is in force: the ceiling, or less where an administrator wants less.
+    /// What is in force.
     pub fn limits(&self, defaults: &Limits) -> Limits {
-        let ceiling = self.ceiling(defaults);
-        let lower = |ceiling: u64, lowered: Option<u64>| lowered.map_or(ceiling, |lowered| lowered.min(ceiling));
+        self.kept_limits().over(defaults)
+    }
+
+    pub const fn kept_limits(&self) -> KeptLimits {
+        KeptLimits { own: self.own, lowered: self.lowered }
+    }
+}
+
+/// What is kept of a workspace's limits; what is in force also depends on the defaults, which may change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct KeptLimits {
+    pub own: OwnLimits,
+    pub lowered: OwnLimits,
+}
+
+impl KeptLimits {
+    /// The operator's values, or less where an administrator wants less.
+    pub fn over(&self, defaults: &Limits) -> Limits {
+        let ceiling = self.own.over(defaults);
         Limits {
             requests_per_minute: lower(ceiling.requests_per_minute, self.lowered.requests_per_minute),
             tokens_per_minute: lower(ceiling.tokens_per_minute, self.lowered.tokens_per_minute),
@@ -63,6 +80,11 @@ impl Workspace {
             max_api_keys: lower(ceiling.max_api_keys, self.lowered.max_api_keys),
         }
     }
+}
+
+/// The lesser of a limit and what somebody has lowered it to.
+pub fn lower(ceiling: u64, lowered: Option<u64>) -> u64 {
+    lowered.map_or(ceiling, |lowered| lowered.min(ceiling))
 }
 
 /// The name of an organization, a workspace or a key: something to show, on one line.

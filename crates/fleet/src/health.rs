@@ -4,6 +4,7 @@
 //! have none. The loop looks at the whole table each round, so a reload needs no word to it.
 
 use crate::connect::{Connector, is_ours};
+use crate::endpoints::Endpoints;
 use crate::replica::{Health, Replica, ReplicaId};
 use crate::routes::Routes;
 use bytes::Bytes;
@@ -53,13 +54,17 @@ struct Watched {
     bad_answers: u32,
 }
 
-/// Probes every replica of the table, for ever.
-pub async fn watch(routes: Routes, connector: Connector) {
+/// Probes every replica of the table and of the endpoints, for ever.
+pub async fn watch(routes: Routes, endpoints: Endpoints, connector: Connector) {
     let mut watched: HashMap<ReplicaId, Watched> = HashMap::new();
     let mut probes = JoinSet::new();
     loop {
-        let present: HashMap<ReplicaId, Arc<Replica>> =
+        let mut present: HashMap<ReplicaId, Arc<Replica>> =
             routes.table().replicas().map(|(_, replica)| (replica.id, Arc::clone(replica))).collect();
+        for endpoint in endpoints.all() {
+            let view = endpoint.view();
+            present.extend(view.route.pool.replicas().iter().map(|replica| (replica.id, Arc::clone(replica))));
+        }
         watched.retain(|replica, _| present.contains_key(replica));
         for (key, replica) in present {
             let state = watched.entry(key).or_default();

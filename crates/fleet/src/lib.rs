@@ -5,6 +5,7 @@
 
 pub mod breaker;
 pub mod connect;
+pub mod endpoints;
 pub mod engines;
 pub mod health;
 pub mod pool;
@@ -12,6 +13,7 @@ pub mod replica;
 pub mod routes;
 
 pub use connect::{Connector, Stream};
+pub use endpoints::{Endpoint, Endpoints};
 pub use engines::{Engines, Launcher};
 pub use pool::{Lease, Pool, Standing, Unavailable};
 pub use replica::{Address, Replica};

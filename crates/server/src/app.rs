@@ -6,32 +6,37 @@ use crate::edge::cors::Cors;
 use crate::edge::request_body::BodyBounds;
 use crate::edge::request_id::RequestIds;
 use crate::edge::workers::Workers;
-use crate::edge::{listener, tls};
+use crate::edge::{clock, listener, tls};
 use crate::first_start::Bootstrap;
 use crate::node::NodeState;
+use crate::oidc::Provider;
 use crate::people::People;
+use crate::price_keeper::{self, Declared};
 use crate::surface::Surface;
 use crate::surface::console::ConsoleSurface;
 use crate::surface::openapi;
 use crate::surface::operations::{self, Operations};
 use crate::telemetry::Recorder;
 use crate::telemetry::access_log::AccessLog;
-use crate::telemetry::metrics::Metrics;
-use crate::telemetry::usage_writer::{self, UsageWriter};
+use crate::telemetry::metrics::{Metrics, Watched};
+use crate::telemetry::usage_writer::UsageWriter;
 use crate::{data_dir, first_start};
 use anyhow::Context;
 use dataplane::Dataplane;
+use dataplane::admission::{Admission, Minutes, Quota, RedisLimits};
 use dataplane::keys::KeyDirectory;
 use dataplane::usage_tap::Sink;
+use domain::RunId;
 use domain::model::{CallTimeouts, Modality};
-use fleet::{Connector, Engines, Launcher, Routes, health};
+use fleet::{Connector, Endpoints, Engines, Launcher, Routes, health};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use store::Store;
+use store::{Journal, JournalReader, Store};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 /// Threads for the store, the probes and the loops; calls are served by threads of their own.
@@ -72,7 +77,9 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
     first_start::forget_listen(data_dir);
     let store = Store::open(&config.store.url, data_dir).await.context("cannot open the store")?;
     store.migrate().await.context("cannot bring the store up to date")?;
+    control::prices::declare(&store, &config.catalogue, clock::now()).await.context("cannot write the prices down")?;
     let routes = Routes::default();
+    let endpoints = Endpoints::default();
     routes.apply(&config.catalogue)?;
 
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -81,37 +88,56 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
     let bootstrap = first_start::prepare(&store, &config, data_dir, public).await?;
 
     let node = Arc::new(NodeState::open(data_dir, routes.clone())?);
-    let metrics = Arc::new(Metrics::new(routes.clone(), Arc::clone(&node)));
+    let (journal, reader) = open_journal(data_dir, &config)?;
+    let background = tokio::runtime::Handle::current();
+    let monthly = config.workspace_defaults.monthly_tokens;
+    let quota = Quota::new(store.clone(), background.clone(), journal.run().clone(), node.id(), monthly, node.alive());
+    let redis = open_limits(&config, &node)?;
+    let watched = Watched { journal: journal.clone(), quota: quota.clone(), redis: redis.clone() };
+    let metrics = Arc::new(Metrics::new(routes.clone(), Arc::clone(&node), watched));
     let keys = Arc::new(KeyDirectory::new(store.clone(), tokio::runtime::Handle::current()));
     let console_url = first_start::console_url(&config, public);
-    let background = tokio::runtime::Handle::current();
     let people = Arc::new(People::new(store.clone(), background, &config, console_url));
     let log = Arc::new(AccessLog::default());
-    let (usage, writer) = usage_writer::channel(store.clone(), Arc::clone(&metrics));
-    let sink: Arc<dyn Sink> = Arc::new(Recorder { log: Arc::clone(&log), metrics: Arc::clone(&metrics), usage });
+    let recorder = Recorder { log: Arc::clone(&log), metrics: Arc::clone(&metrics), journal: journal.clone() };
+    let sink: Arc<dyn Sink> = Arc::new(recorder);
+    let writer = UsageWriter { reader, store: store.clone(), metrics: Arc::clone(&metrics) };
 
     let connector = Connector::default();
     let engines =
         Engines::start(&tokio::runtime::Handle::current(), launcher(data_dir)?, routes.clone(), connector.clone());
     let mut loops = JoinSet::new();
-    loops.spawn(Arc::clone(&keys).follow());
-    loops.spawn(health::watch(routes.clone(), connector.clone()));
+    let quota_hears = quota.clone();
+    loops.spawn(Arc::clone(&keys).follow(move |change| quota_hears.heard(change)));
+    loops.spawn(quota.clone().keep(clock::now));
+    loops.spawn(health::watch(routes.clone(), endpoints.clone(), connector.clone()));
     loops.spawn(Arc::clone(&node).beat(store.clone()));
+    let (served, reloads) = watch::channel(Declared::now(config.catalogue.clone()));
+    loops.spawn(price_keeper::keep(store.clone(), reloads));
     let log_loop = Arc::clone(&log);
     loops.spawn(async move { log_loop.run().await });
     let ops_listener = tokio::net::TcpListener::from_std(sockets.ops)?;
     loops.spawn(operations::serve(ops_listener, Arc::new(Operations { metrics, node: Arc::clone(&node) })));
     let mut writing = JoinSet::new();
-    writing.spawn(UsageWriter::run(writer));
+    let (no_more_usage, is_over) = watch::channel(false);
+    writing.spawn(writer.run(journal.run().clone(), is_over));
 
+    let minutes = Minutes::Memory(Arc::default());
     let workers = {
         let ids = Arc::new(RequestIds::new()?);
         let body_bounds = BodyBounds { limit: config.edge.body_limit, read_timeout: config.edge.body_read_timeout };
         let description = openapi::document();
-        let console = ConsoleSurface::new(Arc::clone(&people), body_bounds);
+        let provider = config.oidc.clone().map(|oidc| Provider::new(oidc, connector.clone(), &people.console_url));
+        let console = ConsoleSurface::new(Arc::clone(&people), provider.map(Arc::new), body_bounds);
+        let admission = || Admission {
+            minutes: redis.as_ref().map_or_else(|| minutes.clone(), RedisLimits::for_core),
+            quota: quota.clone(),
+            journal: journal.clone(),
+            defaults: config.workspace_defaults,
+        };
         let timeouts = CallTimeouts { first_byte: config.edge.first_byte_timeout, idle: config.edge.idle_timeout };
         Workers::start(sockets.public, tls.as_ref(), config.server.drain_timeout, || Surface {
-            dataplane: Dataplane::new(routes.clone(), connector.clone(), timeouts),
+            dataplane: Dataplane::new(routes.clone(), endpoints.clone(), connector.clone(), timeouts, admission()),
             keys: Arc::clone(&keys),
             sink: Arc::clone(&sink),
             ids: Arc::clone(&ids),
@@ -121,6 +147,7 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
             console: console.clone(),
             description: description.clone(),
             trusted_proxies: config.server.trusted_proxies.clone(),
+            hold_timeout: config.edge.hold_timeout,
         })?
     };
     first_start::write_listen(data_dir, public, ops)?;
@@ -130,7 +157,7 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
         bootstrap.print(first_chat.map(|model| model.id.as_str()));
     }
 
-    signals.wait_for_end(&routes, config_file.as_deref()).await;
+    signals.wait_for_end(&routes, &served, config_file.as_deref()).await;
 
     tracing::info!("stopping: open answers may finish");
     node.drain();
@@ -141,9 +168,9 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
     first_start::forget_listen(data_dir);
     engines.stop().await;
     loops.shutdown().await;
-    drop(sink);
+    no_more_usage.send_replace(true);
     if tokio::time::timeout(FLUSH_TIME, writing.join_next()).await.is_err() {
-        tracing::error!("usage events were left behind: the store did not take them");
+        tracing::warn!(bytes = journal.waiting_bytes(), "usage events wait in the journal for the next start");
     }
     let _ = tokio::time::timeout(LAST_MOMENT, log.flush()).await;
     store.close().await;
@@ -157,6 +184,24 @@ fn launcher(data_dir: &Path) -> anyhow::Result<Launcher> {
     let binary = std::env::var_os("FOREBAY_ENGINE").map(PathBuf::from).map_or_else(beside, Ok)?;
     let data_dir = std::path::absolute(data_dir)?;
     Ok(Launcher { binary, run_dir: data_dir.join("engines"), cache_dir: data_dir.join("cache") })
+}
+
+fn open_journal(data_dir: &Path, config: &Config) -> anyhow::Result<(Journal, JournalReader)> {
+    let mut random = [0; 16];
+    getrandom::fill(&mut random).map_err(|error| anyhow::anyhow!("no randomness from the system: {error}"))?;
+    let run = RunId::new(clock::now(), u128::from_le_bytes(random));
+    let folder = data_dir.join("journal");
+    Journal::open(&folder, run, config.journal.max_bytes).with_context(|| format!("cannot open {}", folder.display()))
+}
+
+/// Limits that are shared with other nodes, where the configuration says so.
+fn open_limits(config: &Config, node: &NodeState) -> anyhow::Result<Option<RedisLimits>> {
+    if config.limits.url == "memory:" {
+        return Ok(None);
+    }
+    // The address may hold a password, so what is wrong with it is not repeated.
+    let limits = RedisLimits::open(&config.limits.url, node.alive());
+    limits.map(Some).map_err(|_| anyhow::anyhow!("[limits] url is not of the form redis://host:6379/0"))
 }
 
 struct Sockets {
@@ -189,12 +234,12 @@ impl Signals {
     }
 
     /// Reloads the catalogue at SIGHUP and returns at SIGTERM or SIGINT.
-    async fn wait_for_end(&mut self, routes: &Routes, config_file: Option<&Path>) {
+    async fn wait_for_end(&mut self, routes: &Routes, served: &watch::Sender<Declared>, config_file: Option<&Path>) {
         loop {
             tokio::select! {
                 _ = self.terminate.recv() => return,
                 _ = self.interrupt.recv() => return,
-                _ = self.hang_up.recv() => reload(routes, config_file),
+                _ = self.hang_up.recv() => reload(routes, served, config_file),
             }
         }
     }
@@ -209,7 +254,7 @@ impl Signals {
 }
 
 /// A catalogue with a problem changes nothing.
-fn reload(routes: &Routes, config_file: Option<&Path>) {
+fn reload(routes: &Routes, served: &watch::Sender<Declared>, config_file: Option<&Path>) {
     let loaded = load(config_file).and_then(|config| {
         routes.apply(&config.catalogue)?;
         Ok(config.catalogue)
@@ -217,6 +262,7 @@ fn reload(routes: &Routes, config_file: Option<&Path>) {
     match loaded {
         Ok(catalogue) => {
             tracing::info!(models = catalogue.ids().count(), hash = %catalogue.hash, "catalogue reloaded");
+            served.send_replace(Declared::now(catalogue));
         }
         Err(error) => tracing::error!("the catalogue stays as it is: {error:#}"),
     }

@@ -5,7 +5,7 @@ use domain::Timestamp;
 use fleet::Routes;
 use serde::Serialize;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use store::nodes::Node;
@@ -21,6 +21,8 @@ pub(crate) struct NodeState {
     routes: Routes,
     draining: AtomicBool,
     seen: Mutex<Seen>,
+    /// How many nodes live, this one included.
+    alive: Arc<AtomicU32>,
 }
 
 #[derive(Clone, Default)]
@@ -62,7 +64,17 @@ impl NodeState {
             }
         };
         let seen = Mutex::default();
-        Ok(Self { id, started_at: clock::now(), routes, draining: AtomicBool::new(false), seen })
+        let alive = Arc::new(AtomicU32::new(1));
+        Ok(Self { id, started_at: clock::now(), routes, draining: AtomicBool::new(false), seen, alive })
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The number of nodes that live, as it was last known.
+    pub(crate) fn alive(&self) -> Arc<AtomicU32> {
+        Arc::clone(&self.alive)
     }
 
     pub(crate) fn drain(&self) {
@@ -112,6 +124,8 @@ impl NodeState {
         nodes::record(&mut tx, &node).await?;
         tx.commit().await?;
         let since = Timestamp::from_millis(now.millis() - ALIVE_MILLIS);
+        let alive = nodes::count_alive(store, since).await?;
+        self.alive.store(u32::try_from(alive).unwrap_or(u32::MAX).max(1), Ordering::Relaxed);
         let differing = nodes::differing_catalogues(store, &hash, since).await?;
         Ok(differing.into_iter().map(|node| node.id).collect())
     }

@@ -14,6 +14,7 @@ struct Migration {
 
 const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, script: include_str!("../migrations/0001_people_keys_and_usage.sql") },
+    Migration { version: 2, script: include_str!("../migrations/0002_quota_and_costs.sql") },
     Migration { version: 3, script: include_str!("../migrations/0003_people.sql") },
 ];
 

@@ -46,6 +46,12 @@ pub async fn differing_catalogues(store: &Store, hash: &str, since: Timestamp) -
     store.rows(query).await?.iter().map(node).collect()
 }
 
+/// How many nodes have been seen since then.
+pub async fn count_alive(store: &Store, since: Timestamp) -> Result<u64, StoreError> {
+    let query = sqlx::query("SELECT COUNT(*) AS alive FROM nodes WHERE seen_at >= $1").bind(since.millis());
+    store.row(query).await?.map_or(Ok(0), |found| row::count(&found, "alive"))
+}
+
 /// Removes a node that will not come back.
 pub async fn forget(tx: &mut Tx, id: &str) -> Result<(), StoreError> {
     let delete = sqlx::query("DELETE FROM nodes WHERE id = $1").bind(id);

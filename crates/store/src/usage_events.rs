@@ -1,20 +1,18 @@
 //! Rows of usage: one per request id, whoever writes it and how often.
 
-use crate::db::{Engine, Store, Tx};
+use crate::db::{Store, Tx};
 use crate::error::StoreError;
-use crate::row;
+use crate::values::{ROWS_AT_ONCE, insert_text};
+use crate::{row, usage_sums};
 use domain::usage::{Actor, Tokens};
 use domain::{KeyId, ModelId, NanoUsd, OrganizationId, Price, RequestId, Timestamp, UsageEvent, UserId, WorkspaceId};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
-use std::fmt::Write;
+use std::collections::HashSet;
 
 const COLUMNS: &str = "request_id, organization_id, workspace_id, key_id, user_id, model, replica, streamed, status, \
      code, prompt_tokens, completion_tokens, cached_tokens, certainty, input_per_1m, cached_input_per_1m, \
      output_per_1m, cost, started_at, first_byte_micros, duration_micros";
-const COLUMN_COUNT: usize = 21;
-/// Rows in one statement; SQLite takes 32,766 values.
-const ROWS_AT_ONCE: usize = 200;
 const MAX_LISTED: u32 = 1_000;
 
 /// A usage event as it is remembered.
@@ -39,44 +37,58 @@ pub struct Recorded {
     pub duration_micros: u64,
 }
 
-/// Writes the events that are not there yet and returns how many those were.
-pub async fn insert_batch(tx: &mut Tx, events: &[UsageEvent]) -> Result<u64, StoreError> {
-    let mut inserted = 0;
-    for piece in events.chunks(ROWS_AT_ONCE) {
-        // Only the full piece has a text that comes again, and is worth preparing.
-        let text = AssertSqlSafe(insert_text(tx.engine(), piece.len()));
-        let mut insert = sqlx::query(text).persistent(piece.len() == ROWS_AT_ONCE);
-        for event in piece {
-            let (key, user) = match &event.caller.actor {
-                Actor::Key(key) => (Some(key.as_str()), None),
-                Actor::User(user) => (None, Some(user.as_str())),
-            };
-            insert = insert
-                .bind(event.request.as_str())
-                .bind(event.caller.organization.as_str())
-                .bind(event.caller.workspace.as_str())
-                .bind(key)
-                .bind(user)
-                .bind(event.model.as_str())
-                .bind(event.replica.as_ref())
-                .bind(i64::from(event.streamed))
-                .bind(i64::from(event.status))
-                .bind(AsRef::<str>::as_ref(&event.code))
-                .bind(row::to_number(event.tokens.prompt))
-                .bind(row::to_number(event.tokens.completion))
-                .bind(row::to_number(event.tokens.cached))
-                .bind(event.certainty.as_str())
-                .bind(event.price.input_per_1m.nanos())
-                .bind(event.price.cached_input_per_1m.nanos())
-                .bind(event.price.output_per_1m.nanos())
-                .bind(event.cost.nanos())
-                .bind(event.started_at.millis())
-                .bind(row::to_optional_number(event.first_byte_micros))
-                .bind(row::to_number(event.duration_micros));
-        }
-        inserted += tx.execute(insert).await?;
+/// Writes the events that are not there yet, adds them to the sums, and returns them in the order of the batch.
+pub async fn insert_batch<'a>(tx: &mut Tx, events: &'a [UsageEvent]) -> Result<Vec<&'a UsageEvent>, StoreError> {
+    // In one order everywhere, so that two nodes that replay the same events never wait for each other.
+    let mut ordered: Vec<&UsageEvent> = events.iter().collect();
+    ordered.sort_unstable_by_key(|event| &event.request);
+    let mut written = HashSet::with_capacity(events.len());
+    for piece in ordered.chunks(ROWS_AT_ONCE) {
+        insert(tx, piece, &mut written).await?;
     }
+    let inserted: Vec<&UsageEvent> = events.iter().filter(|event| written.remove(event.request.as_str())).collect();
+    usage_sums::add(tx, &inserted).await?;
     Ok(inserted)
+}
+
+/// Leaves the ids of the rows that were not there in `written`.
+async fn insert(tx: &mut Tx, events: &[&UsageEvent], written: &mut HashSet<String>) -> Result<(), StoreError> {
+    let text = insert_text(tx.engine(), "usage_events", COLUMNS, events.len());
+    let text = AssertSqlSafe(text + " ON CONFLICT (request_id) DO NOTHING RETURNING request_id");
+    // Only the full piece has a text that comes again, and is worth preparing.
+    let mut insert = sqlx::query(text).persistent(events.len() == ROWS_AT_ONCE);
+    for event in events {
+        let (key, user) = match &event.caller.actor {
+            Actor::Key(key) => (Some(key.as_str()), None),
+            Actor::User(user) => (None, Some(user.as_str())),
+        };
+        insert = insert
+            .bind(event.request.as_str())
+            .bind(event.caller.organization.as_str())
+            .bind(event.caller.workspace.as_str())
+            .bind(key)
+            .bind(user)
+            .bind(event.model.as_str())
+            .bind(event.replica.as_ref())
+            .bind(i64::from(event.streamed))
+            .bind(i64::from(event.status))
+            .bind(AsRef::<str>::as_ref(&event.code))
+            .bind(row::to_number(event.tokens.prompt))
+            .bind(row::to_number(event.tokens.completion))
+            .bind(row::to_number(event.tokens.cached))
+            .bind(event.certainty.as_str())
+            .bind(event.price.input_per_1m.nanos())
+            .bind(event.price.cached_input_per_1m.nanos())
+            .bind(event.price.output_per_1m.nanos())
+            .bind(event.cost.nanos())
+            .bind(event.started_at.millis())
+            .bind(row::to_optional_number(event.first_byte_micros))
+            .bind(row::to_number(event.duration_micros));
+    }
+    for found in tx.rows(insert).await? {
+        written.insert(row::text(&found, "request_id")?);
+    }
+    Ok(())
 }
 
 /// The newest events of a workspace first.
@@ -86,26 +98,6 @@ pub async fn list(store: &Store, workspace: &WorkspaceId, limit: u32) -> Result<
     );
     let query = sqlx::query(AssertSqlSafe(text)).bind(workspace.as_str()).bind(i64::from(limit.min(MAX_LISTED)));
     store.rows(query).await?.iter().map(recorded).collect()
-}
-
-/// SQLite looks every named value up in a list of all of them, so there its values have no names.
-fn insert_text(engine: Engine, rows: usize) -> String {
-    let mut text = format!("INSERT INTO usage_events ({COLUMNS}) VALUES ");
-    for row in 0..rows {
-        text.push_str(if row == 0 { "(" } else { ", (" });
-        for column in 1..=COLUMN_COUNT {
-            text.push_str(if column == 1 { "" } else { ", " });
-            match engine {
-                Engine::Sqlite => text.push('?'),
-                Engine::Postgres => {
-                    write!(text, "${}", row * COLUMN_COUNT + column).expect("a String takes any text");
-                }
-            }
-        }
-        text.push(')');
-    }
-    text.push_str(" ON CONFLICT (request_id) DO NOTHING");
-    text
 }
 
 fn recorded(found: &AnyRow) -> Result<Recorded, StoreError> {
@@ -143,16 +135,4 @@ fn recorded(found: &AnyRow) -> Result<Recorded, StoreError> {
         first_byte_micros: row::optional_count(found, "first_byte_micros")?,
         duration_micros: row::count(found, "duration_micros")?,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_columns_are_counted_right() {
-        assert_eq!(COLUMNS.split(',').count(), COLUMN_COUNT);
-        assert!(insert_text(Engine::Postgres, 2).contains("$21), ($22, "));
-        assert_eq!(insert_text(Engine::Sqlite, 2).matches('?').count(), 2 * COLUMN_COUNT);
-    }
 }

@@ -10,7 +10,9 @@ mod invitations;
 mod keys;
 mod members;
 mod organizations;
+mod prices;
 mod sessions;
+mod usage;
 mod users;
 mod workspaces;
 

@@ -63,13 +63,16 @@ fn value_start(reader: &Reader<'_>, end: usize) -> usize {
     end - before.iter().rev().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
+/// No call uses more; what an engine says beyond is nonsense that must not reach sums.
+const MOST_TOKENS: u64 = 1 << 40;
+
 /// A count; a null or something else is 0.
 fn count(reader: &mut Reader<'_>) -> Result<u64, Malformed> {
     if reader.kind()? != Kind::Number {
         return reader.skip().map(|_| 0);
     }
     let digits = reader.number()?;
-    Ok(std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok()).unwrap_or(0))
+    Ok(std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok()).unwrap_or(0).min(MOST_TOKENS))
 }
 
 fn cached(reader: &mut Reader<'_>) -> Result<u64, Malformed> {
@@ -121,6 +124,11 @@ impl Meter {
 
     pub(super) fn answered(&mut self) {
         self.answered = true;
+    }
+
+    /// Tokens generated so far, as far as that can be told.
+    pub(crate) fn completion(&self) -> u64 {
+        self.reported.map_or(self.pieces, |tokens| tokens.completion)
     }
 
     /// What is known at this moment. Running usage is exact for what was generated so far.

@@ -1,7 +1,7 @@
 //! A chat request: every documented member with its type and range; others travel untouched.
 
 use super::checks::{Checks, Path};
-use super::{Ask, Fault, Named, Probe, messages, read_members, tools, without_mark};
+use super::{Ask, Demand, Fault, Named, Probe, messages, read_members, tools, without_mark};
 use crate::edits::Edits;
 use crate::json::{self, Kind, Malformed, Reader};
 use bytes::Bytes;
@@ -36,27 +36,22 @@ pub fn probe(body: Bytes) -> Result<Probe, Fault> {
     let mut streaming = Streaming::default();
     let mut logprobs = false;
     let mut wants_top_logprobs = false;
+    let mut demand = Demand::chat();
 
     read_members(&body, |reader, name| {
         let checks = &mut checks;
         match &*name.decoded() {
             b"model" => named.read(reader, checks)?,
-            b"messages" => prompt = messages::check(reader, checks)?,
+            b"messages" => prompt = messages::check(reader, checks, &mut demand)?,
             b"stream" => stream = checks.boolean(reader, &"stream")?.unwrap_or(false),
             b"stream_options" => read_stream_options(reader, checks, &mut streaming)?,
             b"temperature" => checks.number(reader, &"temperature", 0.0..=2.0)?,
             b"top_p" => checks.number(reader, &"top_p", 0.0..=1.0)?,
             b"presence_penalty" => checks.number(reader, &"presence_penalty", -2.0..=2.0)?,
             b"frequency_penalty" => checks.number(reader, &"frequency_penalty", -2.0..=2.0)?,
-            b"n" => {
-                checks.integer(reader, &"n", 1..=128)?;
-            }
-            b"max_tokens" => {
-                checks.integer(reader, &"max_tokens", 1..=i64::MAX)?;
-            }
-            b"max_completion_tokens" => {
-                checks.integer(reader, &"max_completion_tokens", 1..=i64::MAX)?;
-            }
+            b"n" => demand.choices = checks.integer(reader, &"n", 1..=128)?.map_or(1, i64::unsigned_abs),
+            b"max_tokens" => demand.read_max_tokens(reader, checks)?,
+            b"max_completion_tokens" => demand.read_max_completion_tokens(reader, checks)?,
             b"seed" => {
                 checks.integer(reader, &"seed", i64::MIN..=i64::MAX)?;
             }
@@ -64,12 +59,14 @@ pub fn probe(body: Bytes) -> Result<Probe, Fault> {
             b"top_logprobs" => wants_top_logprobs = checks.integer(reader, &"top_logprobs", 0..=20)?.is_some(),
             b"logit_bias" => check_logit_bias(reader, checks)?,
             b"stop" => check_stop(reader, checks)?,
-            b"tools" => tools::check(reader, checks)?,
+            b"tools" => demand.prompt_bytes += measured(reader, |reader| tools::check(reader, checks))?,
             b"tool_choice" => tools::check_choice(reader, checks)?,
             b"parallel_tool_calls" => {
                 checks.boolean(reader, &"parallel_tool_calls")?;
             }
-            b"response_format" => check_response_format(reader, checks)?,
+            b"response_format" => {
+                demand.prompt_bytes += measured(reader, |reader| check_response_format(reader, checks))?;
+            }
             b"reasoning_effort" => checks.one_of(
                 reader,
                 &"reasoning_effort",
@@ -93,7 +90,20 @@ pub fn probe(body: Bytes) -> Result<Probe, Fault> {
     }
     let invalid = checks.finish()?;
     let ask = Ask::Chat { streaming: stream.then_some(streaming) };
-    Ok(Probe { body, model, model_span, prompt: prompt.unwrap_or(0..0), ask, invalid })
+    let prompt = prompt.unwrap_or(0..0);
+    demand.prompt_bytes += prompt.len() as u64;
+    Ok(Probe { body, model, model_span, prompt, ask, demand, invalid })
+}
+
+/// How many bytes a value has.
+fn measured(
+    reader: &mut Reader<'_>,
+    check: impl FnOnce(&mut Reader<'_>) -> Result<(), Malformed>,
+) -> Result<u64, Malformed> {
+    reader.kind()?;
+    let start = reader.position();
+    check(reader)?;
+    Ok((reader.position() - start) as u64)
 }
 
 fn read_stream_options(
@@ -205,10 +215,14 @@ fn check_response_format(reader: &mut Reader<'_>, checks: &mut Checks) -> Result
 }
 
 impl Probe {
-    /// What an upstream gets: its own name of the model, and usage asked for whether the client did or not.
-    pub fn upstream_edits(&self, model: &str, running_usage: bool) -> Edits<'static> {
+    /// What an upstream gets: its own name of the model, usage asked for whether the client did or not, and a limit on
+    /// each choice where the quota leaves less than was asked for.
+    pub fn upstream_edits(&self, model: &str, running_usage: bool, clamp: Option<u64>) -> Edits<'static> {
         let mut edits = Edits::default();
         edits.replace(self.model_span.clone(), json::quote(model));
+        if let Some(limit) = clamp {
+            self.demand.clamp(limit, self.model_span.end, &mut edits);
+        }
         if let Ask::Chat { streaming: Some(streaming) } = &self.ask {
             let ours = stream_options(&self.body, streaming, running_usage);
             match &streaming.options {

@@ -130,7 +130,7 @@ fn a_duplicate_is_found_among_many_members() {
 
 fn sent(body: &str, running: bool) -> serde_json::Value {
     let probe = read(body).unwrap();
-    let edited = probe.upstream_edits("up\"stream", running).apply(&probe.body);
+    let edited = probe.upstream_edits("up\"stream", running, None).apply(&probe.body);
     serde_json::from_slice(&edited).unwrap()
 }
 
@@ -166,7 +166,7 @@ proptest! {
         let at = at.index(body.len());
         body[at] = byte;
         if let Ok(probe) = probe(Bytes::from(body)) && probe.invalid.is_none() {
-            let edited = probe.upstream_edits("m", true).apply(&probe.body);
+            let edited = probe.upstream_edits("m", true, None).apply(&probe.body);
             prop_assert!(serde_json::from_slice::<serde_json::Value>(&edited).is_ok());
         }
     }

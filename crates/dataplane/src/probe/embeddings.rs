@@ -1,7 +1,7 @@
 //! An embeddings request: four forms of input, two encodings of the answer.
 
 use super::checks::{Checks, Path};
-use super::{Ask, Fault, Named, Probe, read_members, without_mark};
+use super::{Ask, Demand, Fault, Named, Probe, read_members, without_mark};
 use crate::json::{Kind, Malformed, Reader};
 use bytes::Bytes;
 use std::ops::Range;
@@ -62,7 +62,8 @@ pub fn probe(body: Bytes) -> Result<Probe, Fault> {
     let dimensions = dimensions.map(i64::unsigned_abs);
     let (prompt, inputs) = input.unwrap_or((0..0, 0));
     let ask = Ask::Embeddings(Vectors { encoding, dimensions, inputs });
-    Ok(Probe { body, model, model_span, prompt, ask, invalid })
+    let demand = Demand::embeddings(prompt.len(), inputs);
+    Ok(Probe { body, model, model_span, prompt, ask, demand, invalid })
 }
 
 /// A string, an array of strings, one array of token ids, or an array of such arrays.

@@ -1,5 +1,6 @@
 //! The messages of a chat.
 
+use super::Demand;
 use super::checks::{Checks, Path};
 use crate::json::{Kind, Malformed, Reader};
 use std::ops::Range;
@@ -17,7 +18,11 @@ enum Role {
 const ROLES: [&str; 6] = ["developer", "system", "user", "assistant", "tool", "function"];
 
 /// Reads `messages` and tells where they stand; `None` when there are none to speak of.
-pub(super) fn check(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<Option<Range<usize>>, Malformed> {
+pub(super) fn check(
+    reader: &mut Reader<'_>,
+    checks: &mut Checks,
+    demand: &mut Demand,
+) -> Result<Option<Range<usize>>, Malformed> {
     let kind = reader.kind()?;
     let start = reader.position();
     match kind {
@@ -26,12 +31,11 @@ pub(super) fn check(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<Opti
             return Ok(None);
         }
         Kind::Array => {
-            let mut count = 0;
             reader.array(|reader, index| {
-                count += 1;
-                check_message(reader, checks, &Path::Index(&"messages", index))
+                demand.messages += 1;
+                check_message(reader, checks, &Path::Index(&"messages", index), demand)
             })?;
-            if count == 0 {
+            if demand.messages == 0 {
                 checks.invalid(&"messages", || "must have at least one message".into());
             }
         }
@@ -43,7 +47,12 @@ pub(super) fn check(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<Opti
     Ok(Some(start..reader.position()))
 }
 
-fn check_message(reader: &mut Reader<'_>, checks: &mut Checks, path: &Path<'_>) -> Result<(), Malformed> {
+fn check_message(
+    reader: &mut Reader<'_>,
+    checks: &mut Checks,
+    path: &Path<'_>,
+    demand: &mut Demand,
+) -> Result<(), Malformed> {
     let kind = reader.kind()?;
     if kind != Kind::Object {
         checks.invalid(path, || format!("must be an object, not {}", kind.name()));
@@ -65,7 +74,7 @@ fn check_message(reader: &mut Reader<'_>, checks: &mut Checks, path: &Path<'_>) 
             return Ok(());
         }
         if name.is("content") {
-            has_content = check_content(reader, checks, &Path::Member(path, "content"))?;
+            has_content = check_content(reader, checks, &Path::Member(path, "content"), demand)?;
             return Ok(());
         }
         if name.is("tool_call_id") {
@@ -103,11 +112,16 @@ fn role_of(text: &[u8]) -> Role {
 }
 
 /// A string, or an array of parts. Tells whether there is anything at all.
-fn check_content(reader: &mut Reader<'_>, checks: &mut Checks, path: &Path<'_>) -> Result<bool, Malformed> {
+fn check_content(
+    reader: &mut Reader<'_>,
+    checks: &mut Checks,
+    path: &Path<'_>,
+    demand: &mut Demand,
+) -> Result<bool, Malformed> {
     match reader.kind()? {
         Kind::String => reader.string().map(|_| true),
         Kind::Array => {
-            reader.array(|reader, index| check_part(reader, checks, &Path::Index(path, index)))?;
+            reader.array(|reader, index| check_part(reader, checks, &Path::Index(path, index), demand))?;
             Ok(true)
         }
         Kind::Null => reader.skip().map(|_| false),
@@ -119,7 +133,12 @@ fn check_content(reader: &mut Reader<'_>, checks: &mut Checks, path: &Path<'_>) 
 }
 
 /// Parts of a kind that we do not know are the engine's business.
-fn check_part(reader: &mut Reader<'_>, checks: &mut Checks, path: &Path<'_>) -> Result<(), Malformed> {
+fn check_part(
+    reader: &mut Reader<'_>,
+    checks: &mut Checks,
+    path: &Path<'_>,
+    demand: &mut Demand,
+) -> Result<(), Malformed> {
     let kind = reader.kind()?;
     if kind != Kind::Object {
         checks.invalid(path, || format!("must be an object, not {}", kind.name()));
@@ -148,6 +167,7 @@ fn check_part(reader: &mut Reader<'_>, checks: &mut Checks, path: &Path<'_>) -> 
             None => reader.skip(),
         }
     })?;
+    demand.opaque |= !needs.is_some_and(|known| TEXT_PARTS.contains(&PART_MEMBERS[known].0));
     if !has_type {
         checks.missing(&Path::Member(path, "type"));
     } else if let Some(known) = needs
@@ -166,6 +186,8 @@ const PART_MEMBERS: [(&str, &str, Kind); 5] = [
     ("file", "file", Kind::Object),
     ("refusal", "refusal", Kind::String),
 ];
+
+const TEXT_PARTS: [&str; 2] = ["text", "refusal"];
 
 fn check_tool_calls(reader: &mut Reader<'_>, checks: &mut Checks, path: &Path<'_>) -> Result<(), Malformed> {
     if !checks.is(reader, path, Kind::Array)? {

@@ -5,11 +5,13 @@
 
 pub mod chat;
 mod checks;
+pub mod demand;
 pub mod embeddings;
 mod messages;
 mod tools;
 
 pub use chat::Streaming;
+pub use demand::Demand;
 pub use embeddings::{Encoding, Vectors};
 
 use crate::json::{Kind, Malformed, Reader, Text};
@@ -43,6 +45,7 @@ pub struct Probe {
     /// `messages` or `input`, as they stand in the body.
     pub prompt: Range<usize>,
     pub ask: Ask,
+    pub demand: Demand,
     pub invalid: Option<Invalid>,
 }
 

@@ -12,7 +12,7 @@ pub(super) struct Desk<'a> {
     pub(super) defaults: &'a Limits,
     pub(super) author: Author,
     pub(super) now: Timestamp,
-    json: bool,
+    pub(super) json: bool,
 }
 
 impl<'a> Desk<'a> {

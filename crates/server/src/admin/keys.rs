@@ -36,10 +36,10 @@ pub(super) struct NewKeyFlags {
     #[arg(long, value_name = "TIME", value_parser = Timestamp::parse)]
     expires_at: Option<Timestamp>,
     /// Calls per minute; default: only the workspace's limit.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     requests_per_minute: Option<u64>,
     /// Tokens per minute; default: only the workspace's limit.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     tokens_per_minute: Option<u64>,
 }
 

@@ -8,8 +8,10 @@ mod keys;
 mod nodes;
 mod organizations;
 mod output;
+mod prices;
 #[cfg(test)]
 mod tests;
+mod usage;
 mod users;
 mod workspaces;
 
@@ -19,7 +21,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use store::Store;
 
-/// Works on the store: organizations, workspaces, users, keys and nodes.
+/// Works on the store: organizations, workspaces, users, keys, prices, usage and nodes.
 #[derive(Debug, clap::Args)]
 pub struct AdminArgs {
     #[command(subcommand)]
@@ -49,6 +51,12 @@ enum Noun {
     /// API keys of a workspace.
     #[command(subcommand)]
     Keys(keys::Verb),
+    /// What models cost, and since when.
+    #[command(subcommand)]
+    Prices(prices::Verb),
+    /// What workspaces used.
+    #[command(subcommand)]
+    Usage(usage::Verb),
     /// Processes that serve from this store.
     #[command(subcommand)]
     Nodes(nodes::Verb),
@@ -68,6 +76,8 @@ async fn answer(args: AdminArgs, config: &Config, store: &Store) -> anyhow::Resu
         Noun::Workspaces(verb) => workspaces::run(&desk, verb).await,
         Noun::Users(verb) => users::run(&desk, verb).await,
         Noun::Keys(verb) => keys::run(&desk, verb).await,
+        Noun::Prices(verb) => prices::run(&desk, verb).await,
+        Noun::Usage(verb) => usage::run(&desk, verb).await,
         Noun::Nodes(verb) => nodes::run(&desk, verb).await,
     }
 }

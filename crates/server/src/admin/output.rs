@@ -62,6 +62,14 @@ fn cell(value: &Value) -> String {
     }
 }
 
+/// Lines of cells, the first with the names of the columns; an empty cell is shown as a dash.
+pub(super) fn table(mut rows: Vec<Vec<String>>) -> String {
+    for cell in rows.iter_mut().flatten().filter(|cell| cell.is_empty()) {
+        "-".clone_into(cell);
+    }
+    align(&rows)
+}
+
 fn align(rows: &[Vec<String>]) -> String {
     let column_count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();

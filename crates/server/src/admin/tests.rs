@@ -153,6 +153,83 @@ async fn users_get_a_password_once_and_roles_by_organization() {
 }
 
 #[tokio::test]
+async fn usage_of_nothing_is_zero_and_its_sums_agree() {
+    let shell = Shell::open().await;
+    let id = shell.workspace().await;
+    let usage = shell.json(&format!("usage show --workspace {id}")).await;
+    assert_eq!((&usage["total"], &usage["data"][0]), (&usage["data"][0], &usage["total"]));
+    assert_eq!(usage["total"]["costUsd"], "0.00");
+    let grouped = shell.json(&format!("usage show --workspace {id} --group-by day,model")).await;
+    assert_eq!((&grouped["data"], &grouped["total"]), (&Value::Array(Vec::new()), &usage["total"]));
+
+    let csv = shell.run(&format!("usage show --workspace {id} --group-by key --csv")).await;
+    assert_eq!(csv, "key,user,requests,promptTokens,completionTokens,cachedTokens,costUsd\r\n");
+    let table = shell.run(&format!("usage show --workspace {id} --group-by model")).await;
+    assert_eq!(
+        table,
+        "model  requests  promptTokens  completionTokens  cachedTokens  costUsd\n\
+         total  0         0             0                 0             0.00\n"
+    );
+    assert_eq!(shell.json("usage rebuild").await["rowsCorrected"], 0);
+}
+
+#[tokio::test]
+async fn a_span_that_ends_before_it_starts_is_refused() {
+    let shell = Shell::open().await;
+    let id = shell.workspace().await;
+    let (early, late) = ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z");
+    let refusal = shell.refusal(&format!("usage show --workspace {id} --from {late} --to {early}")).await;
+    assert_eq!(refusal, "`to` is before `from`");
+    let nobody = "ws_00000000000000000000000000";
+    assert_eq!(
+        shell.refusal(&format!("usage show --workspace {nobody}")).await,
+        format!("there is no workspace `{nobody}`")
+    );
+}
+
+#[tokio::test]
+async fn wrong_values_are_told_with_their_flag() {
+    let shell = Shell::open().await;
+    let id = shell.workspace().await;
+    for (line, flag) in [
+        (format!("usage show --workspace {id} --from yesterday"), "--from"),
+        (format!("usage show --workspace {id} --to 2026"), "--to"),
+        (format!("usage show --workspace {id} --group-by colour"), "--group-by"),
+        (format!("usage show --workspace {id} --group-by day,day"), "--group-by"),
+        (format!("usage show --workspace {id} --csv --json"), "--csv"),
+        ("usage show --workspace x".to_owned(), "--workspace"),
+        ("prices list --model tiny".to_owned(), "--model"),
+        (format!("keys create --workspace {id} --name a --requests-per-minute 0"), "--requests-per-minute"),
+        (format!("keys create --workspace {id} --name a --tokens-per-minute many"), "--tokens-per-minute"),
+    ] {
+        let refusal = shell.refusal(&line).await;
+        assert!(refusal.lines().next().is_some_and(|first| first.contains(flag)), "{line}: {refusal}");
+    }
+}
+
+#[tokio::test]
+async fn prices_are_listed_with_their_end() {
+    let shell = Shell::open().await;
+    for (price, hour) in [("0.10", "00"), ("0.20", "01")] {
+        let text = format!(
+            "[[models]]\nid = \"acme/tiny\"\ninput_per_1m = \"{price}\"\noutput_per_1m = \"0.40\"\n\
+             upstreams = [{{ url = \"http://127.0.0.1:9001/v1\" }}]\n"
+        );
+        let config = Config::parse(&text, std::path::Path::new("."), &|_| None).unwrap();
+        let now = domain::Timestamp::parse(&format!("2026-01-01T{hour}:00:00Z")).unwrap();
+        control::prices::declare(&shell.store, &config.catalogue, now).await.unwrap();
+    }
+    assert_eq!(
+        shell.run("prices list --model acme/tiny").await,
+        "model      validFrom                 validUntil                inputPer1m  cachedInputPer1m  outputPer1m\n\
+         acme/tiny  2026-01-01T00:00:00.000Z  2026-01-01T01:00:00.000Z  0.10        0.10              0.40\n\
+         acme/tiny  2026-01-01T01:00:00.000Z  -                         0.20        0.20              0.40\n"
+    );
+    assert_eq!(shell.json("prices list").await["data"][1]["validUntil"], Value::Null);
+    assert_eq!(shell.refusal("prices list --model acme/none").await, "there is no price of `acme/none`");
+}
+
+#[tokio::test]
 async fn people_read_columns_and_lines() {
     let shell = Shell::open().await;
     let created = shell.run("organizations create --name Acme").await;

@@ -8,6 +8,7 @@ pub(crate) mod client_address;
 pub(crate) mod clock;
 pub(crate) mod connection;
 pub(crate) mod cors;
+pub(crate) mod deadline;
 mod guard;
 pub(crate) mod listener;
 pub(crate) mod request_body;

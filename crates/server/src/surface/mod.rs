@@ -20,7 +20,7 @@ use http::{HeaderName, HeaderValue, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const X_CLIENT_REQUEST_ID: HeaderName = HeaderName::from_static("x-client-request-id");
@@ -40,6 +40,8 @@ pub(crate) struct Surface {
     pub description: Bytes,
     /// Whose word on the client's address is believed.
     pub trusted_proxies: Vec<Network>,
+    /// How long a call may wait for a replica of a dedicated endpoint.
+    pub hold_timeout: Duration,
 }
 
 impl Surface {

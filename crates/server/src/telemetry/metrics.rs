@@ -2,6 +2,7 @@
 
 use super::access_log::status_of;
 use crate::node::NodeState;
+use dataplane::admission::{Quota, RedisLimits};
 use dataplane::usage_tap::{Outcome, Record};
 use fleet::Routes;
 use fleet::replica::Health;
@@ -15,6 +16,7 @@ use prometheus_client::registry::Registry;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, PoisonError, RwLock};
+use store::Journal;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct ModelLabel(Option<domain::ModelId>);
@@ -72,14 +74,26 @@ pub(crate) struct Metrics {
     in_flight: Family<ReplicaLabels, Gauge>,
     healthy: Family<ReplicaLabels, Gauge>,
     differing_nodes: Gauge,
-    pub usage_waiting: Gauge,
-    pub usage_lost: Counter,
+    journal_waiting: Gauge,
+    journal_full: Gauge,
+    rate_limit_degraded: Gauge,
+    quota_overrun: Gauge,
+    pub usage_set_aside: Counter,
     routes: Routes,
     node: Arc<NodeState>,
+    admission: Watched,
+}
+
+/// Parts of the admission whose state is a number.
+pub(crate) struct Watched {
+    pub journal: Journal,
+    pub quota: Quota,
+    /// Where limits are shared.
+    pub redis: Option<RedisLimits>,
 }
 
 impl Metrics {
-    pub(crate) fn new(routes: Routes, node: Arc<NodeState>) -> Self {
+    pub(crate) fn new(routes: Routes, node: Arc<NodeState>, admission: Watched) -> Self {
         let mut metrics = Self {
             registry: Registry::with_prefix("forebay"),
             served: RwLock::default(),
@@ -90,10 +104,14 @@ impl Metrics {
             in_flight: Family::default(),
             healthy: Family::default(),
             differing_nodes: Gauge::default(),
-            usage_waiting: Gauge::default(),
-            usage_lost: Counter::default(),
+            journal_waiting: Gauge::default(),
+            journal_full: Gauge::default(),
+            rate_limit_degraded: Gauge::default(),
+            quota_overrun: Gauge::default(),
+            usage_set_aside: Counter::default(),
             routes,
             node,
+            admission,
         };
         let registry = &mut metrics.registry;
         registry.register("requests", "Requests by route, model, status and code", metrics.requests.clone());
@@ -107,8 +125,16 @@ impl Metrics {
             "Nodes that serve another catalogue than this one",
             metrics.differing_nodes.clone(),
         );
-        registry.register("usage_events_waiting", "Usage events not in the store yet", metrics.usage_waiting.clone());
-        registry.register("usage_events_lost", "Usage events that found no room", metrics.usage_lost.clone());
+        let waiting = metrics.journal_waiting.clone();
+        registry.register("journal_waiting_bytes", "Usage events that are not in the store yet", waiting);
+        let full = metrics.journal_full.clone();
+        registry.register("journal_full", "1 while new calls are refused for want of room in the journal", full);
+        let degraded = metrics.rate_limit_degraded.clone();
+        registry.register("rate_limit_degraded", "1 while each node enforces its share of the limits", degraded);
+        let overrun = metrics.quota_overrun.clone();
+        registry.register("quota_overrun_tokens", "Tokens that engines reported beyond the bound of a call", overrun);
+        let aside = metrics.usage_set_aside.clone();
+        registry.register("usage_events_set_aside", "Usage events that the store refused", aside);
         metrics
     }
 
@@ -173,6 +199,12 @@ impl Metrics {
             self.healthy.get_or_create(&labels).set(i64::from(replica.health() != Health::Down));
         }
         self.differing_nodes.set(i64::try_from(self.node.differing_nodes()).unwrap_or(i64::MAX));
+        let Watched { journal, quota, redis } = &self.admission;
+        let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        self.journal_waiting.set(number(journal.waiting_bytes()));
+        self.journal_full.set(i64::from(!journal.has_room()));
+        self.rate_limit_degraded.set(i64::from(redis.as_ref().is_some_and(RedisLimits::is_degraded)));
+        self.quota_overrun.set(number(quota.overrun_tokens()));
         let mut text = String::new();
         if encode(&mut text, &self.registry).is_err() {
             text.push_str("# the metrics could not be written\n");

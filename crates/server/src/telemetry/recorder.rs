@@ -2,16 +2,16 @@
 
 use super::access_log::{AccessLog, status_of};
 use super::metrics::Metrics;
-use super::usage_writer::UsageQueue;
 use dataplane::usage_tap::{Record, Sink};
 use domain::UsageEvent;
 use std::sync::Arc;
 use std::time::Duration;
+use store::Journal;
 
 pub(crate) struct Recorder {
     pub log: Arc<AccessLog>,
     pub metrics: Arc<Metrics>,
-    pub usage: UsageQueue,
+    pub journal: Journal,
 }
 
 impl Sink for Recorder {
@@ -19,7 +19,13 @@ impl Sink for Recorder {
         self.log.write(record);
         self.metrics.count(record);
         if let Some(event) = event_of(record) {
-            self.usage.push(event);
+            self.journal.append(&event);
+        }
+    }
+
+    fn mark(&self, record: &Record) {
+        if let Some(event) = event_of(record) {
+            self.journal.mark(&event);
         }
     }
 }
@@ -36,7 +42,7 @@ fn event_of(record: &Record) -> Option<UsageEvent> {
         replica: Arc::clone(&replica.name),
         streamed: record.streamed,
         status,
-        code,
+        code: code.into(),
         tokens: record.tokens,
         certainty: record.certainty,
         price: route.model.price,

@@ -1,97 +1,100 @@
-//! Moves usage events to the store in batches.
-//!
-//! Events wait in memory, within a bound, while the store is away.
+//! Moves usage events from the journal to the store, in batches, each exactly once.
 
 use super::metrics::Metrics;
 use domain::usage::Actor;
-use domain::{KeyId, Timestamp, UsageEvent};
+use domain::{KeyId, RunId, Timestamp, UsageEvent};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Store, StoreError, api_keys, usage_events};
-use tokio::sync::mpsc;
+use store::journal::Batch;
+use store::{JournalReader, Store, StoreError, api_keys, quota, usage_events};
+use tokio::sync::watch;
 
-const MAX_WAITING: usize = 200_000;
 const BATCH: usize = 1_000;
-/// How long the first event of a batch waits for others.
+/// How long events gather.
 const GATHER: Duration = Duration::from_millis(200);
 const MAX_REFUSALS: u32 = 10;
 const RETRY: Duration = Duration::from_millis(500);
 
-/// The way in: it never waits.
-#[derive(Clone)]
-pub(crate) struct UsageQueue {
-    sender: mpsc::Sender<UsageEvent>,
-    metrics: Arc<Metrics>,
-}
-
-impl UsageQueue {
-    pub(crate) fn push(&self, event: UsageEvent) {
-        self.metrics.usage_waiting.inc();
-        if self.sender.try_send(event).is_err() {
-            self.metrics.usage_waiting.dec();
-            if self.metrics.usage_lost.inc() == 0 {
-                tracing::error!("a usage event found no room and is lost: the store has been away for too long");
-            }
-        }
-    }
-}
-
 pub(crate) struct UsageWriter {
-    receiver: mpsc::Receiver<UsageEvent>,
-    store: Store,
-    metrics: Arc<Metrics>,
-}
-
-pub(crate) fn channel(store: Store, metrics: Arc<Metrics>) -> (UsageQueue, UsageWriter) {
-    let (sender, receiver) = mpsc::channel(MAX_WAITING);
-    (UsageQueue { sender, metrics: Arc::clone(&metrics) }, UsageWriter { receiver, store, metrics })
+    pub reader: JournalReader,
+    pub store: Store,
+    pub metrics: Arc<Metrics>,
 }
 
 impl UsageWriter {
-    /// Writes until every sender is gone and all is in the store.
-    pub(crate) async fn run(mut self) {
-        let mut batch = Vec::with_capacity(BATCH);
-        while self.receiver.recv_many(&mut batch, BATCH).await > 0 {
-            tokio::time::sleep(GATHER).await;
-            while batch.len() < BATCH
-                && let Ok(event) = self.receiver.try_recv()
-            {
-                batch.push(event);
+    /// Writes until nothing more is appended, and all is in the store. Stopped earlier, the rest waits in the journal.
+    pub(crate) async fn run(mut self, run: RunId, mut no_more: watch::Receiver<bool>) {
+        loop {
+            let is_last_look = *no_more.borrow_and_update();
+            match self.reader.next(BATCH) {
+                Ok(Some(batch)) => {
+                    self.write_until_done(&batch).await;
+                    self.reader.stored(&batch);
+                    if batch.events.len() >= BATCH || is_last_look {
+                        continue;
+                    }
+                }
+                Ok(None) if is_last_look => break,
+                Ok(None) => {}
+                Err(error) => tracing::error!(%error, "the journal cannot be read"),
             }
-            self.write_until_done(&batch).await;
-            self.metrics.usage_waiting.dec_by(i64::try_from(batch.len()).unwrap_or(i64::MAX));
-            batch.clear();
+            let _ = tokio::time::timeout(GATHER, no_more.changed()).await;
         }
+        if let Err(error) = quota::end_run(&self.store, run.as_str()).await {
+            tracing::warn!(%error, "the leases of this run stay reserved until it starts again");
+        }
+        self.reader.close();
     }
 
-    async fn write_until_done(&self, batch: &[UsageEvent]) {
+    async fn write_until_done(&self, batch: &Batch) {
         let mut tries = 0;
-        while let Err(error) = self.write(batch).await {
+        while let Err(error) = self.write(batch, &batch.events).await {
             tries += 1;
             if tries == 1 {
                 tracing::warn!(%error, "usage events wait for the store");
             }
             // A store that is away comes back; one that says no goes on saying it.
             if !error.is_unavailable() && tries >= MAX_REFUSALS {
-                self.metrics.usage_lost.inc_by(batch.len() as u64);
-                return tracing::error!(events = batch.len(), ?error, "the store refuses usage events; they are lost");
+                return self.write_one_by_one(batch).await;
             }
             tokio::time::sleep(RETRY).await;
         }
     }
 
-    async fn write(&self, batch: &[UsageEvent]) -> Result<(), StoreError> {
-        let mut tx = self.store.begin().await?;
-        usage_events::insert_batch(&mut tx, batch).await?;
-        api_keys::touch_last_used(&mut tx, &last_used(batch)).await?;
-        tx.commit().await
+    /// What the store refuses is set aside, so that the rest can pass.
+    async fn write_one_by_one(&self, batch: &Batch) {
+        for event in &batch.events {
+            while let Err(error) = self.write(batch, std::slice::from_ref(event)).await {
+                if !error.is_unavailable() {
+                    tracing::error!(request = %event.request, ?error, "the store refuses a usage event; it is set aside");
+                    self.metrics.usage_set_aside.inc();
+                    self.reader.set_aside(event);
+                    break;
+                }
+                tokio::time::sleep(RETRY).await;
+            }
+        }
+    }
+
+    async fn write(&self, batch: &Batch, events: &[UsageEvent]) -> Result<(), StoreError> {
+        if !events.is_empty() {
+            let mut tx = self.store.begin().await?;
+            let inserted = usage_events::insert_batch(&mut tx, events).await?;
+            quota::count(&mut tx, batch.run.as_str(), &inserted).await?;
+            api_keys::touch_last_used(&mut tx, &last_used(events)).await?;
+            tx.commit().await?;
+        }
+        if batch.ends_run {
+            quota::end_run(&self.store, batch.run.as_str()).await?;
+        }
+        Ok(())
     }
 }
 
-fn last_used(batch: &[UsageEvent]) -> Vec<(KeyId, Timestamp)> {
+fn last_used(events: &[UsageEvent]) -> Vec<(KeyId, Timestamp)> {
     let mut latest: HashMap<&KeyId, Timestamp> = HashMap::new();
-    for event in batch {
+    for event in events {
         if let Actor::Key(key) = &event.caller.actor {
             let at = latest.entry(key).or_insert(event.started_at);
             *at = (*at).max(event.started_at);

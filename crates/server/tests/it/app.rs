@@ -28,12 +28,30 @@ pub(crate) struct Setup {
     server: String,
     edge: String,
     upstream: String,
-    sections: String,
     store_url: String,
+    workspace: String,
+    tables: String,
     environment: Vec<(String, String)>,
 }
 
+/// Nobody but stories about limits comes near them.
+const FAR_AWAY: &str =
+    "requests_per_minute = 1_000_000\ntokens_per_minute = 1_000_000_000\nmonthly_tokens = 1_000_000_000_000\n";
+
 impl Setup {
+    /// The limits of workspaces, by the minute and by the month, instead of some that are far away.
+    pub(crate) fn workspace_limits(mut self, requests: u64, tokens: u64, monthly: u64) -> Self {
+        self.workspace =
+            format!("requests_per_minute = {requests}\ntokens_per_minute = {tokens}\nmonthly_tokens = {monthly}\n");
+        self
+    }
+
+    /// A further table of the configuration.
+    pub(crate) fn table(mut self, text: &str) -> Self {
+        self.tables += &format!("{text}\n");
+        self
+    }
+
     /// The number of engines behind each model.
     pub(crate) fn engines(mut self, count: usize) -> Self {
         self.engine_count = count;
@@ -55,12 +73,6 @@ impl Setup {
     /// A further member of every upstream.
     pub(crate) fn upstream(mut self, member: &str) -> Self {
         self.upstream += &format!(", {member}");
-        self
-    }
-
-    /// Whole sections.
-    pub(crate) fn section(mut self, text: &str) -> Self {
-        self.sections += &format!("{text}\n");
         self
     }
 
@@ -96,7 +108,7 @@ impl Setup {
     }
 
     pub(crate) fn config(&self, engine_urls: &[String]) -> String {
-        let Self { server, edge, upstream, sections, store_url, .. } = self;
+        let Self { server, edge, upstream, store_url, workspace, tables, .. } = self;
         let upstreams = |model: &str| {
             let each = engine_urls.iter().map(|url| format!("{{ url = \"{url}\", model = \"{model}\"{upstream} }}"));
             each.collect::<Vec<_>>().join(", ")
@@ -108,9 +120,12 @@ ops_listen = "127.0.0.1:0"
 {server}
 [edge]
 {edge}
-{sections}
 [store]
 url = "{store_url}"
+
+[workspace_defaults]
+{workspace}
+{tables}
 
 [[models]]
 id = "{CHAT}"
@@ -149,8 +164,9 @@ impl TestApp {
             server: String::new(),
             edge: String::new(),
             upstream: String::new(),
-            sections: String::new(),
             store_url: "sqlite:forebay.db".to_owned(),
+            workspace: FAR_AWAY.to_owned(),
+            tables: String::new(),
             environment: Vec::new(),
         }
     }

@@ -162,6 +162,28 @@ async fn what_changed_while_the_store_was_away_is_seen_when_it_is_back() {
     database.remove().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn prices_that_changed_while_the_store_was_away_are_written_down_when_it_is_back() {
+    let database = Database::create().await;
+    let cable = Cable::to(&database).await;
+    let app = TestApp::setup().store(&cable.url).start().await;
+    tokio::time::sleep(FEED_RUNS).await;
+    assert_eq!(app.chat("before").await.status_line(), "200 OK", "the key is known from here on");
+    cable.cut();
+    app.forebay.write_config(&app.config.replace("output_per_1m = \"4.00\"", "output_per_1m = \"5.00\"")).unwrap();
+    app.forebay.child.signal("HUP").unwrap();
+    let told = async || app.forebay.child.stderr().contains("not in the history yet");
+    wait_until("told", PATIENCE, told).await;
+    assert_eq!(app.client().get("/models/acme/tiny").await.json()["pricing"]["output_per_1m"], "5.00");
+    cable.mend();
+    wait_until("written down", PATIENCE, async || {
+        app.admin("prices list --model acme/tiny")["data"].as_array().unwrap().len() == 2
+    })
+    .await;
+    drop(app);
+    database.remove().await;
+}
+
 #[tokio::test]
 async fn a_start_without_the_store_fails_and_says_so() {
     let config = "[store]\nurl = \"postgres://forebay:geheim@127.0.0.1:1/forebay\"\n\

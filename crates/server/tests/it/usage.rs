@@ -1,10 +1,10 @@
 //! What a call leaves in the store, however it ended.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use store::usage_events::Recorded;
 use testkit::fake_engine::Script;
 
-use crate::app::{CHAT, EMBEDDING, PATIENCE, TestApp, chat, stream};
+use crate::app::{CHAT, EMBEDDING, PATIENCE, TestApp, chat, stream, wait_until};
 
 /// `status code certainty prompt+completion(cached) cost-in-nano-dollars`
 fn line(event: &Recorded) -> String {
@@ -143,4 +143,46 @@ async fn a_key_knows_when_it_was_last_used() {
     app.usage(1).await;
     let keys = app.admin(&format!("keys list --workspace {}", app.workspace()));
     assert!(keys["data"][0]["lastUsedAt"].is_string(), "{keys}");
+}
+
+#[tokio::test]
+async fn the_command_line_shows_what_the_events_add_up_to() {
+    let app = TestApp::start().await;
+    app.engine().push(Script { prompt_tokens: 100, cached_tokens: Some(40), ..Script::default() });
+    app.engine().push(Script { status: Some(500), ..Script::default() });
+    app.chat("hi").await;
+    app.chat("hi").await;
+    app.embed(json!({"model": EMBEDDING, "input": "hi"})).await;
+    app.usage(3).await;
+    let usage = app.admin(&format!("usage show --workspace {} --group-by model,key", app.workspace()));
+    let key = &app.admin(&format!("keys list --workspace {}", app.workspace()))["data"][0]["id"];
+    let group = |model: &str, requests, prompt, completion, cached, cost: &str| {
+        json!({
+            "model": model, "key": key, "user": null, "requests": requests, "promptTokens": prompt,
+            "completionTokens": completion, "cachedTokens": cached, "costUsd": cost,
+        })
+    };
+    let expected = [group(EMBEDDING, 1, 10, 0, 0, "0.0000002"), group(CHAT, 1, 100, 3, 40, "0.000092")];
+    assert_eq!(usage["data"], json!(expected));
+    assert_eq!((&usage["total"]["requests"], &usage["total"]["costUsd"]), (&json!(2), &json!("0.0000922")));
+    assert_eq!(app.admin("usage rebuild")["rowsCorrected"], 0);
+}
+
+#[tokio::test]
+async fn a_new_price_changes_what_comes_and_not_what_was() {
+    let app = TestApp::start().await;
+    let versions = || app.admin(&format!("prices list --model {CHAT}"))["data"].as_array().unwrap().clone();
+    assert_eq!(versions().len(), 1);
+    app.chat("hi").await;
+    assert_eq!(line(&event_of(&app).await), "200 - exact 10+3(0) 22000");
+
+    app.forebay.write_config(&app.config.replace("output_per_1m = \"4.00\"", "output_per_1m = \"5.00\"")).unwrap();
+    app.forebay.child.signal("HUP").unwrap();
+    wait_until("written down", PATIENCE, async || versions().len() == 2).await;
+    let [old, new] = <[Value; 2]>::try_from(versions()).unwrap();
+    assert_eq!((&old["outputPer1m"], &new["outputPer1m"]), (&json!("4.00"), &json!("5.00")));
+    assert_eq!((&old["validUntil"], &new["validUntil"]), (&new["validFrom"], &Value::Null));
+    app.chat("hi").await;
+    let lines: Vec<String> = app.usage(2).await.iter().map(line).collect();
+    assert_eq!(lines, ["200 - exact 10+3(0) 25000", "200 - exact 10+3(0) 22000"]);
 }

@@ -14,6 +14,8 @@ pub(super) struct Asked {
     pub(super) include_usage: bool,
     pub(super) continuous_usage: bool,
     pub(super) choices: usize,
+    /// Tokens that each choice may have.
+    pub(super) limit: Option<u64>,
     /// The script that the request brought along.
     pub(super) script: Option<Script>,
 }
@@ -23,6 +25,8 @@ struct ChatMembers {
     stream: Option<bool>,
     stream_options: Option<StreamOptions>,
     n: Option<usize>,
+    max_tokens: Option<u64>,
+    max_completion_tokens: Option<u64>,
     fake: Option<Script>,
 }
 
@@ -51,6 +55,7 @@ impl Asked {
             include_usage,
             continuous_usage: include_usage && option(|options| options.continuous_usage_stats),
             choices: members.n.unwrap_or(1).clamp(1, MAX_CHOICES),
+            limit: members.max_completion_tokens.or(members.max_tokens),
             script: members.fake,
         })
     }
@@ -67,7 +72,7 @@ impl Asked {
         let stream = is_true(body, &STREAM);
         let include_usage = stream && is_true(body, &USAGE);
         let continuous_usage = include_usage && is_true(body, &CONTINUOUS);
-        Some(Self { stream, include_usage, continuous_usage, choices: 1, script: None })
+        Some(Self { stream, include_usage, continuous_usage, choices: 1, limit: None, script: None })
     }
 }
 

@@ -15,7 +15,7 @@ pub(super) fn render(script: &Script, asked: &Asked) -> Bytes {
     if let Some(raw) = &script.raw_body {
         return Bytes::from(raw.clone());
     }
-    let mut text = script.text.repeat(script.chunks.min(MAX_CHUNKS));
+    let mut text = script.text.repeat(chunk_count(script, asked));
     text.push_str(&"x".repeat(script.huge_bytes));
     let choice = |index: usize| {
         json!({
@@ -44,7 +44,15 @@ pub(super) fn render(script: &Script, asked: &Asked) -> Bytes {
 
 /// How many tokens the whole answer has.
 pub(super) fn completion_tokens(script: &Script, asked: &Asked) -> u64 {
-    script.completion_tokens.unwrap_or((script.chunks.min(MAX_CHUNKS) * asked.choices) as u64)
+    let most = if script.limit_ignored { None } else { asked.limit };
+    let most = most.map_or(u64::MAX, |limit| limit.saturating_mul(asked.choices as u64));
+    script.completion_tokens.unwrap_or((chunk_count(script, asked) * asked.choices) as u64).min(most)
+}
+
+/// One token to a chunk, and no more than the call allows.
+pub(super) fn chunk_count(script: &Script, asked: &Asked) -> usize {
+    let most = if script.limit_ignored { None } else { asked.limit };
+    script.chunks.min(MAX_CHUNKS).min(most.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX)))
 }
 
 pub(super) fn usage(script: &Script, completion_tokens: u64) -> Value {

@@ -73,6 +73,8 @@ pub struct Script {
     /// Default: one per content chunk and choice.
     pub completion_tokens: Option<u64>,
     pub cached_tokens: Option<u64>,
+    /// Generate more than the call allows, as no engine should.
+    pub limit_ignored: bool,
     /// Close the connection after the answer without having said `Connection: close`.
     pub close_after_response: bool,
     /// The model's name in answers.
@@ -123,6 +125,7 @@ impl Default for Script {
             prompt_tokens: 10,
             completion_tokens: None,
             cached_tokens: None,
+            limit_ignored: false,
             close_after_response: false,
             model: "fake-model".to_owned(),
             headers: BTreeMap::new(),

@@ -6,9 +6,9 @@ use bytes::Bytes;
 
 use super::asked::Asked;
 use super::body::Step;
-use super::chat::{ANSWER_ID, CREATED, completion_tokens, usage};
+use super::chat::{ANSWER_ID, CREATED, chunk_count, completion_tokens, usage};
 use super::errors;
-use super::script::{MAX_CHUNKS, Script};
+use super::script::Script;
 
 /// What was sent gets this long to leave before the connection is cut.
 const BEFORE_CUT: Duration = Duration::from_millis(5);
@@ -41,7 +41,7 @@ struct Stream<'a> {
 
 impl<'a> Stream<'a> {
     fn new(script: &'a Script, asked: &'a Asked) -> Self {
-        let steps = Vec::with_capacity(2 * script.chunks.min(MAX_CHUNKS) + 12);
+        let steps = Vec::with_capacity(2 * chunk_count(script, asked) + 12);
         Self { script, asked, steps, model: json_text(&script.model), chunks: 0, events: 0 }
     }
 
@@ -67,7 +67,7 @@ impl<'a> Stream<'a> {
 
     fn content(&mut self) -> Result<(), Ended> {
         let script = self.script;
-        let count = script.chunks.min(MAX_CHUNKS);
+        let count = chunk_count(script, self.asked);
         let role = if script.role_every_chunk { r#""role":"assistant","# } else { "" };
         let delta = format!(r#"{role}"content":{}"#, json_text(&script.text));
         for sent in 0..=count {

@@ -13,6 +13,7 @@ mod keys;
 mod list;
 mod members;
 mod nodes;
+mod oidc;
 mod organizations;
 mod path;
 mod payload;
@@ -23,6 +24,7 @@ mod workspaces;
 
 use crate::edge::Body;
 use crate::edge::request_body::{self, BodyBounds};
+use crate::oidc::Provider;
 use crate::people::People;
 use audit::Export;
 use axum::Router;
@@ -53,6 +55,8 @@ const MAX_HEADER_BYTES: usize = 32 << 10;
 #[derive(Clone)]
 pub(crate) struct Console {
     people: Arc<People>,
+    /// Where single sign-on is configured.
+    provider: Option<Arc<Provider>>,
 }
 
 /// All routes, and their description.
@@ -61,6 +65,9 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(session::sign_in, session::show, session::sign_out))
         .routes(routes!(session::set_context))
         .routes(routes!(session::change_password))
+        .routes(routes!(oidc::methods))
+        .routes(routes!(oidc::depart))
+        .routes(routes!(oidc::come_back))
         .routes(routes!(sessions::list))
         .routes(routes!(sessions::end))
         .routes(routes!(organizations::list, organizations::create))
@@ -103,12 +110,12 @@ pub(crate) struct ConsoleSurface {
 }
 
 impl ConsoleSurface {
-    pub(crate) fn new(people: Arc<People>, bounds: BodyBounds) -> Self {
+    pub(crate) fn new(people: Arc<People>, provider: Option<Arc<Provider>>, bounds: BodyBounds) -> Self {
         let (router, _) = router().split_for_parts();
         let router = router
             .fallback(async || Refused::NotFound)
             .method_not_allowed_fallback(async || Refused::MethodNotAllowed)
-            .with_state(Console { people: Arc::clone(&people) });
+            .with_state(Console { people: Arc::clone(&people), provider });
         Self { router, people, bounds: BodyBounds { limit: bounds.limit.min(BODY_LIMIT), ..bounds } }
     }
 

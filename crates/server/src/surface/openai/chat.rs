@@ -1,19 +1,22 @@
 //! Calls to models: who asks is known, what is asked is read here, and the data plane does the rest.
 
 use super::error::{self, Refused};
-use super::{Call, refuse};
+use super::{Call, rate_limit_headers, refuse};
 use crate::edge::{Body, request_body};
 use crate::surface::Surface;
 use bytes::Bytes;
 use dataplane::probe::{Fault, Probe};
 use dataplane::{Answer, Form, Refusal};
+use domain::usage::Actor;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, header};
 use hyper::body::Incoming;
+use std::time::Duration;
 
 /// The only headers of a client that reach a model server.
 const PASSED: [HeaderName; 2] = [HeaderName::from_static("traceparent"), HeaderName::from_static("tracestate")];
 
+const X_HOLD_TIMEOUT: HeaderName = HeaderName::from_static("x-hold-timeout");
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// Answers `POST /v1/chat/completions` and `POST /v1/embeddings`, which differ in how their bodies are read.
@@ -41,17 +44,36 @@ pub(super) async fn infer(
         probe,
         headers: passed(&head.headers),
         tap: call.tap,
+        hold_timeout: hold_timeout(&head.headers, surface.hold_timeout),
         dress: error::event,
     };
     match surface.dataplane.infer(call).await {
         Ok(answer) => respond(answer),
+        Err((Refusal::WrongWorkspace, call)) => refuse(&wrong_workspace(&call.caller.actor), call.tap),
         Err((refusal, call)) => refuse(&Refused::Call(refusal), call.tap),
     }
+}
+
+/// A key is told nothing about what it may not call; a person is told where to look.
+pub(super) fn wrong_workspace(actor: &Actor) -> Refused {
+    match actor {
+        Actor::Key(_) => Refused::Unauthenticated { cause: "a key of another workspace" },
+        Actor::User(_) => Refused::Call(Refusal::WrongWorkspace),
+    }
+}
+
+/// `X-Hold-Timeout: <seconds>` may only shorten the wait; what is no whole number from 1 is ignored.
+fn hold_timeout(headers: &HeaderMap, limit: Duration) -> Duration {
+    let asked = headers.get(X_HOLD_TIMEOUT).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+    asked.filter(|seconds| *seconds >= 1).map_or(limit, |seconds| Duration::from_secs(seconds).min(limit))
 }
 
 fn respond(answer: Answer) -> Response<Body> {
     let mut response = Response::new(Body::Answer(answer.body));
     let headers = response.headers_mut();
+    if let Some(standings) = &answer.standings {
+        rate_limit_headers::put(headers, standings);
+    }
     match answer.form {
         Form::Json => {
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -6,7 +6,8 @@ use crate::edge::Body;
 use crate::edge::request_body::Unread;
 use bytes::Bytes;
 use dataplane::{Refusal, Rejection, json};
-use http::{HeaderValue, Response, StatusCode, header};
+use domain::limits::Standings;
+use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 
 /// Everything this surface may refuse.
 #[derive(Debug)]
@@ -53,6 +54,8 @@ impl From<Refusal> for Refused {
     }
 }
 
+/// The official clients heed it before they look at the status.
+const X_SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 const RETRY_SOON_SECS: u64 = 1;
 const RETRY_LATER_SECS: u64 = 5;
 
@@ -75,7 +78,16 @@ impl Refused {
                 Refusal::Unreadable(_) | Refusal::Missing { .. } => StatusCode::BAD_REQUEST,
                 Refusal::Invalid { .. } => StatusCode::UNPROCESSABLE_ENTITY,
                 Refusal::UnknownModel { .. } => StatusCode::NOT_FOUND,
-                Refusal::NotServing { .. } => StatusCode::SERVICE_UNAVAILABLE,
+                Refusal::RateLimited { .. } | Refusal::QuotaExceeded { .. } | Refusal::Overloaded => {
+                    StatusCode::TOO_MANY_REQUESTS
+                }
+                Refusal::NotServing { .. }
+                | Refusal::EndpointFailed { .. }
+                | Refusal::HoldQueueFull
+                | Refusal::QuotaUnavailable { .. }
+                | Refusal::JournalFull => StatusCode::SERVICE_UNAVAILABLE,
+                Refusal::HoldTimeout => StatusCode::GATEWAY_TIMEOUT,
+                Refusal::WrongWorkspace => StatusCode::FORBIDDEN,
                 Refusal::UpstreamTimeout { .. } => StatusCode::REQUEST_TIMEOUT,
                 Refusal::BadGateway { .. } => StatusCode::BAD_GATEWAY,
                 Refusal::Rejected { status, .. } => match status {
@@ -116,7 +128,8 @@ impl Refused {
     pub(crate) fn cause(&self) -> Option<String> {
         match self {
             Self::Unauthenticated { cause } => Some((*cause).into()),
-            Self::StoreUnavailable { cause } | Self::Call(Refusal::BadGateway { cause }) => Some(cause.clone()),
+            Self::StoreUnavailable { cause }
+            | Self::Call(Refusal::BadGateway { cause } | Refusal::QuotaUnavailable { cause }) => Some(cause.clone()),
             Self::Forbidden(_)
             | Self::HeadersTooLarge { .. }
             | Self::UnknownRoute
@@ -159,9 +172,24 @@ impl Refused {
 
     fn retry_after_secs(&self) -> Option<u64> {
         match self {
-            Self::Call(Refusal::NotServing { retry_after_secs: Some(seconds) }) => Some((*seconds).max(1)),
+            Self::Call(
+                Refusal::NotServing { retry_after_secs: Some(seconds) }
+                | Refusal::RateLimited { retry_after_secs: seconds, .. }
+                | Refusal::QuotaExceeded { retry_after_secs: seconds, .. },
+            ) => Some((*seconds).max(1)),
+            Self::Call(Refusal::Overloaded) => Some(RETRY_SOON_SECS),
             _ if self.status() == StatusCode::SERVICE_UNAVAILABLE => Some(RETRY_LATER_SECS),
             _ if self.status() == StatusCode::REQUEST_TIMEOUT => Some(RETRY_SOON_SECS),
+            _ => None,
+        }
+    }
+
+    /// What is left of the limits that refused the call.
+    pub(crate) fn standings(&self) -> Option<Standings> {
+        match self {
+            Self::Call(Refusal::RateLimited { standings, .. } | Refusal::QuotaExceeded { standings, .. }) => {
+                Some(*standings)
+            }
             _ => None,
         }
     }
@@ -185,6 +213,9 @@ impl Refused {
             }
             Self::MethodNotAllowed { allow } => {
                 headers.insert(header::ALLOW, HeaderValue::from_static(allow));
+            }
+            Self::Call(Refusal::QuotaExceeded { .. }) => {
+                headers.insert(X_SHOULD_RETRY, HeaderValue::from_static("false"));
             }
             _ => {}
         }

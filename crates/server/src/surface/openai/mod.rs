@@ -7,10 +7,12 @@ mod credential;
 pub(crate) mod describe;
 pub(crate) mod error;
 mod models;
+mod rate_limit_headers;
 mod session;
 
 use super::Surface;
-use crate::edge::{Body, request_body};
+use crate::edge::{Body, deadline, request_body};
+use dataplane::Refusal;
 use dataplane::usage_tap::{Outcome, UsageTap};
 use domain::{Caller, Timestamp};
 use error::Refused;
@@ -93,7 +95,7 @@ pub(crate) async fn answer(
             chat::infer(surface, &head, body, Call { id, caller, tap }, dataplane::probe::embeddings::probe).await
         }
         Route::Models => serve(Ok(models::list(surface.dataplane.routes(), head.uri.query())), tap),
-        Route::Model(model) => serve(models::show(surface.dataplane.routes(), model), tap),
+        Route::Model(model) => serve(models::show(&surface.dataplane, &caller, model), tap),
         Route::Unknown => refuse(&Refused::UnknownRoute, tap),
     }
 }
@@ -143,8 +145,16 @@ fn serve(answer: Result<Response<Body>, Refused>, mut tap: UsageTap) -> Response
 /// Dresses a refusal and closes its record.
 fn refuse(refused: &Refused, mut tap: UsageTap) -> Response<Body> {
     tap.note(|record| record.cause = record.cause.take().or_else(|| refused.cause()));
+    let standings = tap.standings().or_else(|| refused.standings());
     tap.settle(Outcome::Refused { status: refused.status().as_u16(), code: refused.code() });
-    refused.dress()
+    let mut response = match refused {
+        Refused::Call(Refusal::HoldTimeout) => deadline::answer(),
+        _ => refused.dress(),
+    };
+    if let Some(standings) = standings {
+        rate_limit_headers::put(response.headers_mut(), &standings);
+    }
+    response
 }
 
 #[cfg(test)]

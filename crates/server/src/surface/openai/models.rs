@@ -1,12 +1,16 @@
 //! The catalogue as clients see it.
 
+use super::chat::wrong_workspace;
 use super::error::Refused;
 use crate::edge::Body;
-use dataplane::Refusal;
+use dataplane::{Dataplane, Refusal};
+use domain::Caller;
+use domain::model::DEDICATED;
 use fleet::{Route, Routes};
 use http::{HeaderValue, Response, header};
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
+use std::sync::Arc;
 
 #[derive(Serialize)]
 struct ModelList<'a> {
@@ -81,11 +85,17 @@ pub(super) fn list(routes: &Routes, query: Option<&str>) -> Response<Body> {
 }
 
 /// `GET /v1/models/{id}`, the slashes of the id raw or encoded.
-pub(super) fn show(routes: &Routes, encoded: &str) -> Result<Response<Body>, Refused> {
+pub(super) fn show(dataplane: &Dataplane, caller: &Caller, encoded: &str) -> Result<Response<Body>, Refused> {
     let id = percent_decode_str(encoded).decode_utf8_lossy();
-    let table = routes.table();
-    match table.get(&id) {
-        Some(route) => Ok(json(&ModelView::from(&**route))),
+    let route = match id.strip_prefix(DEDICATED).and_then(|rest| rest.strip_prefix('/')) {
+        None => dataplane.routes().table().get(&id).cloned(),
+        Some(name) => match dataplane.endpoint(caller, name) {
+            Ok(endpoint) => endpoint.map(|endpoint| Arc::clone(&endpoint.view().route)),
+            Err(_) => return Err(wrong_workspace(&caller.actor)),
+        },
+    };
+    match route {
+        Some(route) => Ok(json(&ModelView::from(&*route))),
         None => Err(Refused::Call(Refusal::UnknownModel { model: id.chars().take(200).collect() })),
     }
 }

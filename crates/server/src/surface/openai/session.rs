@@ -56,9 +56,8 @@ async fn act(people: &People, signed: &Signed, named: Option<String>) -> Result<
         _ => refusal,
     })?;
     Ok(Caller {
-        organization: workspace.organization,
-        workspace: workspace.id,
-        actor: Actor::User(signed.user.id.clone()),
+        workspace_limits: workspace.kept_limits(),
+        ..Caller::new(workspace.organization, workspace.id, Actor::User(signed.user.id.clone()))
     })
 }
 

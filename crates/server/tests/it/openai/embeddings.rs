@@ -42,6 +42,12 @@ async fn an_input_becomes_a_vector() {
         200 OK
         content-length: 159
         content-type: application/json
+        x-ratelimit-limit-requests: 1000000
+        x-ratelimit-limit-tokens: 1000000000
+        x-ratelimit-remaining-requests: 999999
+        x-ratelimit-remaining-tokens: 999999999
+        x-ratelimit-reset-requests: 1s
+        x-ratelimit-reset-tokens: 1s
         x-request-id: req_…
 
         {"data":[{"embedding":[-0.0546875,-0.875],"index":0,"object":"embedding"}],"model":"acme/embed","object":"list","usage":{"prompt_tokens":10,"total_tokens":10}}

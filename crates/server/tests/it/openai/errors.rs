@@ -35,6 +35,12 @@ async fn the_engines_refusal_is_passed_on_in_our_envelope() {
         400 Bad Request
         content-length: 91
         content-type: application/json
+        x-ratelimit-limit-requests: 1000000
+        x-ratelimit-limit-tokens: 1000000000
+        x-ratelimit-remaining-requests: 999999
+        x-ratelimit-remaining-tokens: 999998968
+        x-ratelimit-reset-requests: 1s
+        x-ratelimit-reset-tokens: 1s
         x-request-id: req_…
 
         {"error":{"type":"invalid_request_error","code":"invalid_value","message":"no","param":""}}

@@ -1,0 +1,59 @@
+//! Prices: the catalogue says what they are, the store remembers what they were.
+//!
+//! A call is charged at the price of the catalogue that its node serves, and its event keeps that price. The history
+//! here answers what a model cost when; no cost is computed from it.
+
+use crate::refusal::Refusal;
+use domain::{Catalogue, ModelId, Timestamp};
+use std::collections::HashMap;
+use store::Store;
+use store::prices::{self, PriceVersion};
+
+/// Opens a new version for every model whose price differs from its newest version, and returns what was opened.
+///
+/// Of several nodes that declare the same catalogue at once, exactly one opens the versions. Models that are no longer
+/// in the catalogue keep their history.
+pub async fn declare(store: &Store, catalogue: &Catalogue, now: Timestamp) -> Result<Vec<PriceVersion>, Refusal> {
+    if new_versions(catalogue, &prices::newest(store).await?, now).is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut tx = store.begin().await?;
+    let opened = new_versions(catalogue, &prices::lock_newest(&mut tx).await?, now);
+    for version in &opened {
+        prices::insert(&mut tx, version).await?;
+    }
+    tx.commit().await?;
+    Ok(opened)
+}
+
+/// The history of one model or of all, by model and then by time.
+pub async fn history(store: &Store, model: Option<&ModelId>) -> Result<Vec<PriceVersion>, Refusal> {
+    let mut versions: Vec<PriceVersion> = Vec::new();
+    loop {
+        let page = prices::list(store, model, versions.last()).await?;
+        if page.is_empty() {
+            break;
+        }
+        versions.extend(page);
+    }
+    match model {
+        Some(model) if versions.is_empty() => return Err(Refusal::missing("price of", model.as_str())),
+        Some(_) | None => {}
+    }
+    // The databases disagree about the order of texts.
+    versions.sort_unstable_by(|one, other| (&one.model, one.valid_from).cmp(&(&other.model, other.valid_from)));
+    Ok(versions)
+}
+
+/// A version is always later than the one before, also when a clock was set back.
+fn new_versions(catalogue: &Catalogue, newest: &HashMap<ModelId, PriceVersion>, now: Timestamp) -> Vec<PriceVersion> {
+    let differing = catalogue.iter().filter_map(|model| {
+        let before = newest.get(&model.id);
+        if before.is_some_and(|before| before.price == model.price) {
+            return None;
+        }
+        let earliest = before.map_or(now, |before| Timestamp::from_millis(before.valid_from.millis() + 1));
+        Some(PriceVersion { model: model.id.clone(), valid_from: now.max(earliest), price: model.price })
+    });
+    differing.collect()
+}

@@ -1,0 +1,83 @@
+use crate::NOW;
+use crate::databases::on_both;
+use control::{Kind, prices};
+use domain::model::{Modality, Model, Serving};
+use domain::{Catalogue, ModelId, NanoUsd, Price, Timestamp};
+use store::Store;
+use store::prices::PriceVersion;
+use tokio::task::JoinSet;
+
+fn later(millis: i64) -> Timestamp {
+    Timestamp::from_millis(NOW.millis() + millis)
+}
+
+fn catalogue(prices: &[(&str, i64)]) -> Catalogue {
+    let model = |(id, input): &(&str, i64)| Model {
+        id: ModelId::parse(id).unwrap(),
+        name: (*id).to_owned(),
+        modality: Modality::Chat,
+        context_length: 4_096,
+        price: Price { input_per_1m: NanoUsd::from_nanos(*input), ..Price::default() },
+        optimized: false,
+        serving: Serving::Upstreams(Vec::new()),
+        flavors: Vec::new(),
+    };
+    Catalogue::new(prices.iter().map(model).collect(), "hash")
+}
+
+/// `model price since`, since in milliseconds after the first.
+async fn history(store: &Store, model: Option<&str>) -> Vec<String> {
+    let model = model.map(|model| ModelId::parse(model).unwrap());
+    let versions = prices::history(store, model.as_ref()).await.unwrap();
+    let line = |version: &PriceVersion| {
+        let since = version.valid_from.millis() - NOW.millis();
+        format!("{} {} {since}", version.model, version.price.input_per_1m.nanos())
+    };
+    versions.iter().map(line).collect()
+}
+
+#[tokio::test]
+async fn a_price_that_differs_opens_a_version_and_the_same_price_does_not() {
+    on_both(async |_, store| {
+        let (both, changed) = (catalogue(&[("acme/b", 5), ("Acme/a", 7)]), catalogue(&[("acme/b", 6)]));
+        assert_eq!(prices::declare(&store, &both, NOW).await.unwrap().len(), 2);
+        assert_eq!(prices::declare(&store, &both, later(1)).await.unwrap(), []);
+        assert_eq!(prices::declare(&store, &changed, later(2)).await.unwrap().len(), 1);
+        assert_eq!(prices::declare(&store, &both, later(3)).await.unwrap().len(), 1);
+        assert_eq!(history(&store, None).await, ["Acme/a 7 0", "acme/b 5 0", "acme/b 6 2", "acme/b 5 3"]);
+        assert_eq!(history(&store, Some("Acme/a")).await, ["Acme/a 7 0"]);
+        let unknown = ModelId::parse("acme/none").unwrap();
+        assert_eq!(prices::history(&store, Some(&unknown)).await.unwrap_err().kind(), Kind::Missing);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn versions_stay_in_order_when_a_clock_was_set_back() {
+    on_both(async |_, store| {
+        for (price, since) in [(1, 10), (2, 10), (3, -5_000)] {
+            prices::declare(&store, &catalogue(&[("acme/a", price)]), later(since)).await.unwrap();
+        }
+        assert_eq!(history(&store, None).await, ["acme/a 1 10", "acme/a 2 11", "acme/a 3 12"]);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nodes_that_reload_at_once_open_one_version() {
+    on_both(async |database, store| {
+        for round in 0..5 {
+            let mut nodes = JoinSet::new();
+            for node in 0..4 {
+                let store = database.open().await;
+                nodes.spawn(async move {
+                    let declared = catalogue(&[("acme/a", round), ("acme/b", round)]);
+                    prices::declare(&store, &declared, later(round * 1_000 + node)).await.unwrap().len()
+                });
+            }
+            assert_eq!(nodes.join_all().await.into_iter().sum::<usize>(), 2);
+        }
+        assert_eq!(history(&store, Some("acme/b")).await.len(), 5);
+    })
+    .await;
+}

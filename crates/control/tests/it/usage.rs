@@ -1,0 +1,146 @@
+use crate::databases::on_both;
+use crate::{DEFAULTS, NOW};
+use control::bootstrap::{self, FirstStart};
+use control::usage::{self, Rebuilt};
+use control::{Author, Kind, keys, workspaces};
+use domain::usage::{Actor, Certainty, Tokens};
+use domain::{Caller, Grouping, ModelId, NanoUsd, Price, RequestId, Timestamp, UsageEvent, WorkspaceId};
+use expect_test::expect;
+use std::sync::Arc;
+use store::{Store, usage_events};
+
+fn at(text: &str) -> Timestamp {
+    Timestamp::parse(text).unwrap()
+}
+
+fn event(first: &FirstStart, actor: Actor, model: &str, started_at: &str, certainty: Certainty) -> UsageEvent {
+    let tokens = match certainty {
+        Certainty::Exact | Certainty::Estimated => Tokens { prompt: 1_000, completion: 10, cached: 200 },
+        Certainty::Void => Tokens::default(),
+    };
+    let usd = |text| NanoUsd::parse(text).unwrap();
+    let price = Price { input_per_1m: usd("0.10"), cached_input_per_1m: usd("0.05"), output_per_1m: usd("0.40") };
+    UsageEvent {
+        request: RequestId::new(at(started_at), u128::from(getrandom::u64().unwrap())),
+        caller: Arc::new(Caller::new(first.organization.id.clone(), first.workspace.id.clone(), actor)),
+        model: ModelId::parse(model).unwrap(),
+        replica: "acme/tiny#1".into(),
+        streamed: false,
+        status: 200,
+        code: "".into(),
+        tokens,
+        certainty,
+        price,
+        cost: price.charge(tokens),
+        started_at: at(started_at),
+        first_byte_micros: None,
+        duration_micros: 1,
+    }
+}
+
+/// A store whose first workspace was used by a key and in the Playground, around the turn of a day.
+async fn used(store: &Store) -> FirstStart {
+    let first = bootstrap::first_start(store, &DEFAULTS, NOW).await.unwrap().unwrap();
+    let (key, user) = (Actor::Key(first.key.id.clone()), Actor::User(first.user.id.clone()));
+    let events = [
+        event(&first, key.clone(), "acme/tiny", "2027-01-14T23:59:59.999Z", Certainty::Exact),
+        event(&first, key.clone(), "acme/tiny", "2027-01-15T00:00:00Z", Certainty::Estimated),
+        event(&first, key.clone(), "acme/big", "2027-01-15T07:00:00Z", Certainty::Void),
+        event(&first, user, "acme/big", "2027-01-15T07:30:00Z", Certainty::Exact),
+        event(&first, key, "acme/tiny", "2026-12-31T23:00:00Z", Certainty::Exact),
+    ];
+    let mut tx = store.begin().await.unwrap();
+    usage_events::insert_batch(&mut tx, &events).await.unwrap();
+    tx.commit().await.unwrap();
+    first
+}
+
+async fn report(store: &Store, workspace: &WorkspaceId, grouping: &str) -> usage::Report {
+    usage::report(store, workspace, None, None, &Grouping::parse(grouping).unwrap(), NOW).await.unwrap()
+}
+
+#[tokio::test]
+async fn the_month_to_date_is_shown_by_group_and_in_all() {
+    on_both(async |_, store| {
+        let first = used(&store).await;
+        let json = |report: &usage::Report| {
+            let text = serde_json::to_string(report).unwrap().replace("},{", "},\n{");
+            text.replace(first.key.id.as_str(), "KEY").replace(first.user.id.as_str(), "USER") + "\n"
+        };
+        let all = json(&report(&store, &first.workspace.id, "").await);
+        expect![[r#"
+            {"data":[{"requests":3,"promptTokens":3000,"completionTokens":30,"cachedTokens":600,"costUsd":"0.000282"}],"total":{"requests":3,"promptTokens":3000,"completionTokens":30,"cachedTokens":600,"costUsd":"0.000282"}}
+        "#]]
+        .assert_eq(&all);
+        let grouped = json(&report(&store, &first.workspace.id, "day,key,model").await);
+        expect![[r#"
+            {"data":[{"day":"2027-01-14","key":"KEY","user":null,"model":"acme/tiny","requests":1,"promptTokens":1000,"completionTokens":10,"cachedTokens":200,"costUsd":"0.000094"},
+            {"day":"2027-01-15","key":"KEY","user":null,"model":"acme/tiny","requests":1,"promptTokens":1000,"completionTokens":10,"cachedTokens":200,"costUsd":"0.000094"},
+            {"day":"2027-01-15","key":null,"user":"USER","model":"acme/big","requests":1,"promptTokens":1000,"completionTokens":10,"cachedTokens":200,"costUsd":"0.000094"}],"total":{"requests":3,"promptTokens":3000,"completionTokens":30,"cachedTokens":600,"costUsd":"0.000282"}}
+        "#]].assert_eq(&grouped);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_table_has_the_columns_in_the_order_asked_for() {
+    on_both(async |_, store| {
+        let first = used(&store).await;
+        let csv = report(&store, &first.workspace.id, "key,day").await.to_csv();
+        let csv = csv.replace(first.key.id.as_str(), "KEY").replace(first.user.id.as_str(), "USER");
+        assert!(csv.ends_with("\r\n"));
+        expect![[r#"
+            key,user,day,requests,promptTokens,completionTokens,cachedTokens,costUsd
+            KEY,,2027-01-14,1,1000,10,200,0.000094
+            KEY,,2027-01-15,1,1000,10,200,0.000094
+            ,USER,2027-01-15,1,1000,10,200,0.000094
+        "#]]
+        .assert_eq(&csv.replace("\r\n", "\n"));
+        let rows = report(&store, &first.workspace.id, "model").await.total_row();
+        assert_eq!(rows, ["", "3", "3000", "30", "600", "0.000282"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn spans_are_half_open_and_end_after_they_start() {
+    on_both(async |_, store| {
+        let first = used(&store).await;
+        let requests = async |from: &str, to: &str| {
+            let (from, to) = (Some(at(from)), Some(at(to)));
+            usage::report(&store, &first.workspace.id, from, to, &Grouping::default(), NOW)
+                .await
+                .map(|report| report.total().requests)
+        };
+        assert_eq!(requests("2027-01-14T23:59:59.999Z", "2027-01-15T00:00:00Z").await.unwrap(), 1);
+        assert_eq!(requests("2027-01-15T00:00:00Z", "2027-01-15T00:00:00Z").await.unwrap(), 0);
+        assert_eq!(requests("2020-01-01T00:00:00Z", "2030-01-01T00:00:00Z").await.unwrap(), 4);
+        let refused = requests("2027-01-15T00:00:00.001Z", "2027-01-15T00:00:00Z").await.unwrap_err();
+        assert_eq!((refused.code(), refused.field()), ("invalid_value", Some("to")));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_deleted_workspace_keeps_its_bill_and_an_unknown_one_has_none() {
+    on_both(async |_, store| {
+        let first = used(&store).await;
+        keys::revoke(&store, &Author::CommandLine, &first.workspace.id, &first.key.id, NOW).await.unwrap();
+        workspaces::delete(&store, &Author::CommandLine, &first.workspace.id, NOW).await.unwrap();
+        assert_eq!(report(&store, &first.workspace.id, "model").await.total().requests, 3);
+        let unknown = WorkspaceId::new(NOW, 1);
+        let refused = usage::report(&store, &unknown, None, None, &Grouping::default(), NOW).await.unwrap_err();
+        assert_eq!(refused.kind(), Kind::Missing);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_rebuild_of_good_sums_corrects_nothing() {
+    on_both(async |_, store| {
+        used(&store).await;
+        let rebuilt = usage::rebuild(&store, &Author::CommandLine, NOW).await.unwrap();
+        assert_eq!(rebuilt, Rebuilt { workspaces: 1, hours: 4, days: 3, rows_corrected: 0 });
+    })
+    .await;
+}

@@ -1,0 +1,165 @@
+//! Buckets in the memory of this process.
+
+use super::minute::Charge;
+use domain::limits::{Buckets, Counted, Exceeded, PerMinute, Scope, Standings, take};
+use domain::{KeyId, WorkspaceId};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+const SHARDS: usize = 16;
+/// Past so many workspaces in a shard, those whose buckets are full are forgotten.
+const CROWDED: usize = 4_096;
+
+pub struct Memory {
+    started: Instant,
+    hasher: RandomState,
+    shards: [Mutex<Shard>; SHARDS],
+}
+
+#[derive(Default)]
+struct Shard {
+    workspaces: HashMap<WorkspaceId, Counters>,
+    /// The next look at what can be forgotten.
+    crowded_at: usize,
+}
+
+struct Counters {
+    buckets: Buckets,
+    limits: PerMinute,
+    keys: HashMap<KeyId, Buckets>,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        let shards = std::array::from_fn(|_| Mutex::default());
+        Self { started: Instant::now(), hasher: RandomState::new(), shards }
+    }
+}
+
+impl Memory {
+    /// Takes the charge from this one of so many nodes that cannot count together.
+    pub(super) fn take(&self, charge: &Charge, nodes: u32) -> Result<Standings, Exceeded> {
+        let now = self.now_millis();
+        let limits = charge.workspace_limits.share(nodes);
+        let mut shard = self.shard(charge.workspace());
+        let counters = shard.counters(charge.workspace(), limits, now);
+        let workspace = Counted { scope: Scope::Workspace, limits, buckets: &mut counters.buckets };
+        match charge.key() {
+            None => take(&mut [workspace], charge.tokens, now),
+            Some((key, own)) => {
+                let own = own.share(nodes);
+                let buckets = match counters.keys.entry(key.clone()) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(new) => new.insert(Buckets::full(own, now)),
+                };
+                take(&mut [workspace, Counted { scope: Scope::Key, limits: own, buckets }], charge.tokens, now)
+            }
+        }
+    }
+
+    /// Gives back so much, or takes more where it is negative.
+    pub(super) fn give(&self, charge: &Charge, nodes: u32, requests: i64, tokens: i64) {
+        let now = self.now_millis();
+        let limits = charge.workspace_limits.share(nodes);
+        let mut shard = self.shard(charge.workspace());
+        let counters = shard.counters(charge.workspace(), limits, now);
+        counters.buckets.settle(limits, requests, tokens, now);
+        if let Some((key, own)) = charge.key()
+            && let Some(buckets) = counters.keys.get_mut(key)
+        {
+            buckets.settle(own.share(nodes), requests, tokens, now);
+        }
+    }
+
+    pub(super) fn look(&self, workspace: &WorkspaceId, limits: PerMinute, nodes: u32) -> Standings {
+        let (now, limits) = (self.now_millis(), limits.share(nodes));
+        let shard = self.shard(workspace);
+        let known = shard.workspaces.get(workspace).map(|counters| counters.buckets);
+        known.unwrap_or_else(|| Buckets::full(limits, now)).standings(limits, now)
+    }
+
+    fn shard(&self, workspace: &WorkspaceId) -> MutexGuard<'_, Shard> {
+        let index = self.hasher.hash_one(workspace) as usize % SHARDS;
+        self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now_millis(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+impl Shard {
+    fn counters(&mut self, workspace: &WorkspaceId, limits: PerMinute, now: u64) -> &mut Counters {
+        if !self.workspaces.contains_key(workspace) {
+            if self.workspaces.len() >= self.crowded_at.max(CROWDED) {
+                self.workspaces.retain(|_, counters| !counters.buckets.is_full(counters.limits, now));
+                self.crowded_at = self.workspaces.len() * 2;
+            }
+            let new = Counters { buckets: Buckets::full(limits, now), limits, keys: HashMap::new() };
+            self.workspaces.insert(workspace.clone(), new);
+        }
+        let counters = self.workspaces.get_mut(workspace).expect("it is there by now");
+        counters.limits = limits;
+        counters
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::limits::{OwnPerMinute, Unit};
+    use domain::usage::Actor;
+    use domain::{Caller, OrganizationId, RequestId, Timestamp};
+    use std::sync::Arc;
+
+    const NOW: Timestamp = Timestamp::from_millis(1);
+
+    fn charge(workspace: u128, key: Option<u64>, tokens: u64) -> Charge {
+        let limits = PerMinute { requests: 10, tokens: 1_000_000 };
+        let (organization, workspace) = (OrganizationId::new(NOW, 1), WorkspaceId::new(NOW, workspace));
+        let caller = Caller {
+            key_limits: OwnPerMinute { requests: key, tokens: None },
+            ..Caller::new(organization, workspace, Actor::Key(KeyId::new(NOW, 1)))
+        };
+        Charge::new(&Arc::new(caller), limits, RequestId::new(NOW, 0), tokens)
+    }
+
+    #[test]
+    fn workspaces_do_not_share_their_buckets_and_keys_do() {
+        let memory = Memory::default();
+        for _ in 0..2 {
+            memory.take(&charge(1, Some(2), 1), 1).unwrap();
+        }
+        let refused = memory.take(&charge(1, Some(2), 1), 1).unwrap_err();
+        assert_eq!((refused.scope, refused.unit, refused.limit, refused.used), (Scope::Key, Unit::Requests, 2, 2));
+        for _ in 0..8 {
+            memory.take(&charge(1, None, 1), 1).unwrap();
+        }
+        assert_eq!(memory.take(&charge(1, None, 1), 1).unwrap_err().scope, Scope::Workspace);
+        memory.take(&charge(2, None, 1), 1).unwrap();
+    }
+
+    #[test]
+    fn what_is_undone_counts_no_more() {
+        let memory = Memory::default();
+        for _ in 0..50 {
+            memory.take(&charge(1, Some(5), 500_000), 1).unwrap();
+            memory.give(&charge(1, Some(5), 0), 1, 1, 500_000);
+        }
+        let left = memory.look(&WorkspaceId::new(NOW, 1), PerMinute { requests: 10, tokens: 1_000_000 }, 1);
+        assert_eq!((left.requests.remaining, left.tokens.remaining), (10, 1_000_000));
+    }
+
+    #[test]
+    fn a_crowd_of_workspaces_that_are_full_again_is_forgotten() {
+        let mut shard = Shard::default();
+        let limits = PerMinute { requests: 10, tokens: 10 };
+        for number in 0..CROWDED as u128 * 3 {
+            shard.counters(&WorkspaceId::new(NOW, number), limits, 0);
+        }
+        assert!(shard.workspaces.len() <= CROWDED, "{} are remembered", shard.workspaces.len());
+    }
+}

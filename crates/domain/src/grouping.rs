@@ -1,0 +1,111 @@
+//! How usage is divided when it is shown: by model, by who called, by day.
+
+use crate::model::ModelId;
+use crate::time::Day;
+use crate::usage::Actor;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dimension {
+    Model,
+    /// Who called: a key, or a user in the Playground.
+    Key,
+    /// Days in UTC.
+    Day,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadGrouping {
+    #[error("`{0}` is not one of model, key and day")]
+    Unknown(String),
+    #[error("`{0}` is named twice")]
+    Twice(&'static str),
+}
+
+impl Dimension {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::Key => "key",
+            Self::Day => "day",
+        }
+    }
+
+    fn parse(text: &str) -> Result<Self, BadGrouping> {
+        let known = [Self::Model, Self::Key, Self::Day].into_iter().find(|dimension| dimension.as_str() == text);
+        known.ok_or_else(|| BadGrouping::Unknown(text.chars().take(64).collect()))
+    }
+
+    /// The members that name a group of this dimension.
+    pub const fn members(self) -> &'static [&'static str] {
+        match self {
+            Self::Model => &["model"],
+            Self::Key => &["key", "user"],
+            Self::Day => &["day"],
+        }
+    }
+}
+
+/// None or more dimensions, in the order in which they were asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Grouping(Vec<Dimension>);
+
+impl Grouping {
+    /// Reads `model,key,day`, in any order and any part of it.
+    pub fn parse(text: &str) -> Result<Self, BadGrouping> {
+        let mut dimensions = Vec::new();
+        for word in text.split(',').map(str::trim).filter(|_| !text.trim().is_empty()) {
+            let dimension = Dimension::parse(word)?;
+            if dimensions.contains(&dimension) {
+                return Err(BadGrouping::Twice(dimension.as_str()));
+            }
+            dimensions.push(dimension);
+        }
+        Ok(Self(dimensions))
+    }
+
+    pub fn dimensions(&self) -> &[Dimension] {
+        &self.0
+    }
+}
+
+impl From<&[Dimension]> for Grouping {
+    fn from(dimensions: &[Dimension]) -> Self {
+        Self(dimensions.to_vec())
+    }
+}
+
+/// One group of one dimension.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Group {
+    Model(ModelId),
+    Actor(Actor),
+    Day(Day),
+}
+
+impl Group {
+    /// Its members by name. A call from the Playground has no key, and one with a key no user.
+    pub fn members(&self) -> Vec<(&'static str, Option<String>)> {
+        match self {
+            Self::Model(model) => vec![("model", Some(model.to_string()))],
+            Self::Actor(Actor::Key(key)) => vec![("key", Some(key.to_string())), ("user", None)],
+            Self::Actor(Actor::User(user)) => vec![("key", None), ("user", Some(user.to_string()))],
+            Self::Day(day) => vec![("day", Some(day.to_string()))],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dimensions_are_named_once_in_any_order() {
+        let read = |text| Grouping::parse(text).map(|grouping| grouping.0);
+        assert_eq!(read("day,model"), Ok(vec![Dimension::Day, Dimension::Model]));
+        assert_eq!(read("model, key ,day").unwrap().len(), 3);
+        assert_eq!(read(""), Ok(Vec::new()));
+        assert_eq!(read("model,colour"), Err(BadGrouping::Unknown("colour".into())));
+        assert_eq!(read("model,"), Err(BadGrouping::Unknown(String::new())));
+        assert_eq!(read("day,model,day"), Err(BadGrouping::Twice("day")));
+    }
+}

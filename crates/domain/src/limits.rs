@@ -1,0 +1,365 @@
+//! Per-minute limits: token buckets of requests and of tokens.
+//!
+//! A bucket holds a minute's worth and refills evenly. A call is checked against every bucket it falls under before any
+//! is debited, so a refusal costs nothing. Levels are counted in sixty-thousandths: refilling by the millisecond is exact.
+
+use std::fmt;
+
+/// A minute in milliseconds, and the parts that one request or token is counted in.
+const PARTS: i128 = 60_000;
+/// What is said of a limit of zero, which no wait ends.
+const NEVER_MILLIS: u64 = 3_600_000;
+
+/// What may pass in a minute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PerMinute {
+    pub requests: u64,
+    pub tokens: u64,
+}
+
+impl PerMinute {
+    /// The part of one of so many nodes that cannot count together; at least one request.
+    pub fn share(self, nodes: u32) -> Self {
+        let nodes = u64::from(nodes.max(1));
+        let of = |limit: u64| if limit == 0 { 0 } else { (limit / nodes).max(1) };
+        Self { requests: of(self.requests), tokens: of(self.tokens) }
+    }
+}
+
+/// A key's own limits, as far as it has any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OwnPerMinute {
+    pub requests: Option<u64>,
+    pub tokens: Option<u64>,
+}
+
+impl OwnPerMinute {
+    /// Nothing where there is nothing of its own; a limit that is absent is as wide as the workspace's.
+    pub fn within(self, workspace: PerMinute) -> Option<PerMinute> {
+        let own = PerMinute {
+            requests: self.requests.unwrap_or(workspace.requests),
+            tokens: self.tokens.unwrap_or(workspace.tokens),
+        };
+        (self != Self::default()).then_some(own)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    Workspace,
+    Key,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    Requests,
+    Tokens,
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Requests => "requests",
+            Self::Tokens => "tokens",
+        })
+    }
+}
+
+/// How full a bucket is: what a client is told of a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    pub limit: u64,
+    pub remaining: u64,
+    /// Until the bucket is full again.
+    pub reset_millis: u64,
+}
+
+impl Standing {
+    /// From a level as a shared counter reports it; debt counts as nothing left.
+    pub fn of_level(limit: u64, level: i64) -> Self {
+        let missing = i128::from(limit) - i128::from(level);
+        Self { limit, remaining: level.max(0).unsigned_abs(), reset_millis: millis_for(missing * PARTS, limit) }
+    }
+
+    fn tighter(self, other: Self) -> Self {
+        if other.remaining < self.remaining { other } else { self }
+    }
+}
+
+/// What is left of both limits, of whichever scope is tighter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standings {
+    pub requests: Standing,
+    pub tokens: Standing,
+}
+
+impl Standings {
+    pub fn tighter(self, other: Self) -> Self {
+        Self { requests: self.requests.tighter(other.requests), tokens: self.tokens.tighter(other.tokens) }
+    }
+}
+
+/// The limit that a call would break, and for how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exceeded {
+    pub scope: Scope,
+    pub unit: Unit,
+    pub limit: u64,
+    pub used: u64,
+    pub wait_millis: u64,
+    pub standings: Standings,
+}
+
+impl Exceeded {
+    /// At least a second: clients wait whole ones.
+    pub fn retry_after_secs(&self) -> u64 {
+        self.wait_millis.div_ceil(1_000).max(1)
+    }
+}
+
+/// The buckets of one scope at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Buckets {
+    requests: Bucket,
+    tokens: Bucket,
+}
+
+impl Buckets {
+    pub fn full(limits: PerMinute, now_millis: u64) -> Self {
+        Self { requests: Bucket::full(limits.requests, now_millis), tokens: Bucket::full(limits.tokens, now_millis) }
+    }
+
+    pub fn standings(&self, limits: PerMinute, now_millis: u64) -> Standings {
+        Standings {
+            requests: self.requests.standing(limits.requests, now_millis),
+            tokens: self.tokens.standing(limits.tokens, now_millis),
+        }
+    }
+
+    /// Takes back what a call did not use, or takes what it used beyond; a whole request where it was not served.
+    pub fn settle(&mut self, limits: PerMinute, requests: i64, tokens: i64, now_millis: u64) {
+        self.requests.give(limits.requests, requests, now_millis);
+        self.tokens.give(limits.tokens, tokens, now_millis);
+    }
+
+    /// A bucket that is full again says nothing that a new one would not.
+    pub fn is_full(&self, limits: PerMinute, now_millis: u64) -> bool {
+        let full = |bucket: &Bucket, limit| bucket.level(limit, now_millis) == i128::from(limit) * PARTS;
+        full(&self.requests, limits.requests) && full(&self.tokens, limits.tokens)
+    }
+
+    fn check(&self, scope: Scope, limits: PerMinute, tokens: u64, now_millis: u64) -> Option<(Unit, u64, Scope)> {
+        let requests = self.requests.wait(limits.requests, 1, now_millis).map(|wait| (Unit::Requests, wait, scope));
+        let tokens = self.tokens.wait(limits.tokens, tokens, now_millis).map(|wait| (Unit::Tokens, wait, scope));
+        [requests, tokens].into_iter().flatten().max_by_key(|(_, wait, _)| *wait)
+    }
+}
+
+/// One scope that a call falls under.
+pub struct Counted<'a> {
+    pub scope: Scope,
+    pub limits: PerMinute,
+    pub buckets: &'a mut Buckets,
+}
+
+/// Debits one request and so many tokens from every scope, or nothing from any.
+pub fn take(scopes: &mut [Counted<'_>], tokens: u64, now_millis: u64) -> Result<Standings, Exceeded> {
+    let exceeded = scopes
+        .iter()
+        .filter_map(|counted| counted.buckets.check(counted.scope, counted.limits, tokens, now_millis))
+        .max_by_key(|(_, wait, _)| *wait);
+    if exceeded.is_none() {
+        for counted in scopes.iter_mut() {
+            counted.buckets.requests.give(counted.limits.requests, -1, now_millis);
+            counted.buckets.tokens.give(counted.limits.tokens, -signed(tokens), now_millis);
+        }
+    }
+    let standings = scopes
+        .iter()
+        .map(|counted| counted.buckets.standings(counted.limits, now_millis))
+        .reduce(Standings::tighter)
+        .expect("every call falls under its workspace");
+    let Some((unit, wait_millis, scope)) = exceeded else { return Ok(standings) };
+    let counted = scopes.iter().find(|counted| counted.scope == scope).expect("it was just found there");
+    let (bucket, limit) = match unit {
+        Unit::Requests => (&counted.buckets.requests, counted.limits.requests),
+        Unit::Tokens => (&counted.buckets.tokens, counted.limits.tokens),
+    };
+    Err(Exceeded { scope, unit, limit, used: bucket.used(limit, now_millis), wait_millis, standings })
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Bucket {
+    level: i128,
+    at_millis: u64,
+}
+
+impl Bucket {
+    fn full(limit: u64, now_millis: u64) -> Self {
+        Self { level: i128::from(limit) * PARTS, at_millis: now_millis }
+    }
+
+    /// Refilled to this moment, and never above a limit that may have changed since.
+    fn level(&self, limit: u64, now_millis: u64) -> i128 {
+        let elapsed = i128::from(now_millis.saturating_sub(self.at_millis));
+        (self.level + elapsed * i128::from(limit)).min(i128::from(limit) * PARTS)
+    }
+
+    /// How long such a cost must wait; nothing where it may pass. A cost above the limit passes when the bucket is full,
+    /// and leaves a debt: it is delayed, not starved.
+    fn wait(&self, limit: u64, cost: u64, now_millis: u64) -> Option<u64> {
+        let missing = i128::from(cost.min(limit).max(u64::from(cost > 0))) * PARTS - self.level(limit, now_millis);
+        (missing > 0).then(|| millis_for(missing, limit))
+    }
+
+    fn give(&mut self, limit: u64, amount: i64, now_millis: u64) {
+        let level = self.level(limit, now_millis) + i128::from(amount) * PARTS;
+        *self = Self { level: level.min(i128::from(limit) * PARTS), at_millis: now_millis.max(self.at_millis) };
+    }
+
+    fn used(&self, limit: u64, now_millis: u64) -> u64 {
+        let missing = (i128::from(limit) * PARTS - self.level(limit, now_millis)).max(0);
+        u64::try_from((missing + PARTS - 1) / PARTS).unwrap_or(u64::MAX)
+    }
+
+    fn standing(&self, limit: u64, now_millis: u64) -> Standing {
+        let level = self.level(limit, now_millis);
+        Standing {
+            limit,
+            remaining: u64::try_from(level.max(0) / PARTS).unwrap_or(u64::MAX),
+            reset_millis: millis_for(i128::from(limit) * PARTS - level, limit),
+        }
+    }
+}
+
+/// How long a bucket takes to refill so many parts.
+fn millis_for(parts: i128, limit: u64) -> u64 {
+    if parts <= 0 {
+        return 0;
+    }
+    if limit == 0 {
+        return NEVER_MILLIS;
+    }
+    let limit = i128::from(limit);
+    u64::try_from((parts + limit - 1) / limit).unwrap_or(u64::MAX)
+}
+
+fn signed(tokens: u64) -> i64 {
+    i64::try_from(tokens).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(limits: PerMinute, buckets: &mut Buckets) -> [Counted<'_>; 1] {
+        [Counted { scope: Scope::Workspace, limits, buckets }]
+    }
+
+    #[test]
+    fn the_worked_waits_come_out() {
+        let limits = PerMinute { requests: 60, tokens: 60_000 };
+        let mut buckets = Buckets::full(limits, 0);
+        take(&mut one(limits, &mut buckets), 57_500, 0).unwrap();
+        let refused = take(&mut one(limits, &mut buckets), 4_000, 0).unwrap_err();
+        assert_eq!((refused.unit, refused.wait_millis, refused.retry_after_secs()), (Unit::Tokens, 1_500, 2));
+        assert_eq!((refused.limit, refused.used), (60_000, 57_500));
+
+        let mut buckets = Buckets::full(limits, 0);
+        for _ in 0..60 {
+            take(&mut one(limits, &mut buckets), 0, 0).unwrap();
+        }
+        let refused = take(&mut one(limits, &mut buckets), 0, 0).unwrap_err();
+        assert_eq!((refused.unit, refused.retry_after_secs()), (Unit::Requests, 1));
+        assert!(take(&mut one(limits, &mut buckets), 0, 1_000).is_ok(), "the wait that was told is enough");
+    }
+
+    #[test]
+    fn a_refusal_debits_no_scope() {
+        let wide = PerMinute { requests: 100, tokens: 1_000 };
+        let narrow = PerMinute { requests: 1, tokens: 1_000 };
+        let (mut workspace, mut key) = (Buckets::full(wide, 0), Buckets::full(narrow, 0));
+        let mut call = |now| {
+            let mut scopes = [
+                Counted { scope: Scope::Workspace, limits: wide, buckets: &mut workspace },
+                Counted { scope: Scope::Key, limits: narrow, buckets: &mut key },
+            ];
+            take(&mut scopes, 10, now)
+        };
+        let standings = call(0).unwrap();
+        assert_eq!((standings.requests.limit, standings.requests.remaining), (1, 0), "the key's is tighter");
+        for _ in 0..50 {
+            assert_eq!(call(0).unwrap_err().scope, Scope::Key);
+        }
+        assert_eq!(workspace.standings(wide, 0).requests.remaining, 99);
+        assert_eq!(workspace.standings(wide, 0).tokens.remaining, 990);
+    }
+
+    #[test]
+    fn an_oversized_call_is_delayed_and_not_starved() {
+        let limits = PerMinute { requests: 600, tokens: 1_000 };
+        let mut buckets = Buckets::full(limits, 0);
+        take(&mut one(limits, &mut buckets), 5_000, 0).unwrap();
+        let refused = take(&mut one(limits, &mut buckets), 1, 0).unwrap_err();
+        assert_eq!(refused.wait_millis, 240_060, "the debt of 4,000 comes first");
+        assert!(take(&mut one(limits, &mut buckets), 5_000, 299_999).is_err());
+        assert!(take(&mut one(limits, &mut buckets), 5_000, 300_000).is_ok(), "a full bucket lets it in again");
+    }
+
+    #[test]
+    fn settlement_gives_back_and_never_overfills() {
+        let limits = PerMinute { requests: 10, tokens: 1_000 };
+        let mut buckets = Buckets::full(limits, 0);
+        take(&mut one(limits, &mut buckets), 900, 0).unwrap();
+        buckets.settle(limits, 0, 850, 0);
+        assert_eq!(buckets.standings(limits, 0).tokens.remaining, 950);
+        buckets.settle(limits, 5, 5_000, 0);
+        assert!(buckets.is_full(limits, 0));
+        buckets.settle(limits, 0, -1_500, 0);
+        assert_eq!(buckets.standings(limits, 0).tokens.remaining, 0, "settlement may leave a debt");
+    }
+
+    #[test]
+    fn no_window_of_a_minute_lets_more_through_than_the_bucket_and_its_refill() {
+        let limits = PerMinute { requests: 30, tokens: 1_000_000 };
+        let mut buckets = Buckets::full(limits, 0);
+        let passed: Vec<u64> =
+            (0..300_000).step_by(100).filter(|now| take(&mut one(limits, &mut buckets), 1, *now).is_ok()).collect();
+        for start in &passed {
+            let within = passed.iter().filter(|at| (*start..start + 60_000).contains(at)).count();
+            assert!(within <= 60, "{within} within a minute of {start}");
+        }
+        let sustained = passed.iter().filter(|at| **at >= 60_000).count();
+        assert_eq!(sustained, 4 * 30);
+    }
+
+    #[test]
+    fn a_limit_of_zero_lets_nothing_pass_and_changes_apply_at_once() {
+        let none = PerMinute { requests: 0, tokens: 0 };
+        let some = PerMinute { requests: 60, tokens: 60 };
+        let mut buckets = Buckets::full(none, 0);
+        assert!(take(&mut one(none, &mut buckets), 0, 0).is_err());
+        assert!(take(&mut one(some, &mut buckets), 0, 1_000).is_ok(), "raised: it fills from where it was");
+        let mut buckets = Buckets::full(some, 0);
+        let lowered = PerMinute { requests: 1, tokens: 60 };
+        assert!(take(&mut one(lowered, &mut buckets), 0, 0).is_ok());
+        assert!(take(&mut one(lowered, &mut buckets), 0, 0).is_err(), "lowered: the old level does not count");
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_refills_nothing() {
+        let limits = PerMinute { requests: 1, tokens: 10 };
+        let mut buckets = Buckets::full(limits, 100_000);
+        assert!(take(&mut one(limits, &mut buckets), 1, 100_000).is_ok());
+        assert!(take(&mut one(limits, &mut buckets), 1, 0).is_err());
+        assert!(take(&mut one(limits, &mut buckets), 1, 160_000).is_ok());
+    }
+
+    #[test]
+    fn nodes_apart_enforce_their_shares() {
+        let limits = PerMinute { requests: 2, tokens: 90 };
+        assert_eq!(limits.share(3), PerMinute { requests: 1, tokens: 30 });
+        assert_eq!(limits.share(0), limits);
+        assert_eq!(PerMinute { requests: 0, tokens: 0 }.share(3).requests, 0);
+    }
+}

@@ -1,0 +1,203 @@
+//! The cap against every order of events: a store and three nodes made of the rules, and a reference that only adds.
+
+use super::*;
+use proptest::prelude::*;
+use std::collections::HashMap;
+
+#[test]
+fn a_chunk_follows_what_is_left_and_what_was_used_lately() {
+    let ask = |wanted, recent| Ask { wanted, least: 1, recent, nodes: 2 };
+    let account = |cap, used, reserved| Account { cap, used, reserved };
+    for (account, ask, tokens, near_cap) in [
+        (account(50_000_000, 0, 0), ask(500, 0), 1_000_000, false),
+        (account(16_000_000, 0, 0), ask(500, 0), 1_000_000, false),
+        (account(1_600_000, 0, 0), ask(500, 0), 100_000, false),
+        (account(1_600_000, 0, 0), ask(500, 300_000), 600_000, false),
+        (account(200_000, 0, 0), ask(500, 0), 12_500, false),
+        (account(159_999, 0, 0), ask(500, 0), 500, true),
+        (account(160_000, 159_000, 600), ask(500, 0), 400, true),
+    ] {
+        assert_eq!(grant(&account, &ask), Some(Grant { tokens, near_cap }), "{account:?}");
+    }
+    assert_eq!(grant(&account(1_000, 600, 400), &ask(500, 0)), None);
+}
+
+#[test]
+fn a_call_is_clamped_to_what_is_left() {
+    let bound = Bound { prompt: 100, completion: 1_000, choices: 2 };
+    assert_eq!((bound.total(), bound.least()), (2_100, 102));
+    assert_eq!(bound.clamped(1_101).completion, 500);
+    assert_eq!(bound.clamped(100).completion, 0);
+    let embedding = Bound { prompt: 100, completion: 0, choices: 1 };
+    assert_eq!((embedding.total(), embedding.least()), (100, 100));
+}
+
+/// What may happen, in any order.
+#[derive(Debug, Clone)]
+enum Step {
+    /// A call on a node that can use at most so much.
+    Call {
+        node: usize,
+        most: u64,
+    },
+    /// The oldest call of a node ends, having used a part of its bound.
+    End {
+        node: usize,
+        percent: u64,
+    },
+    /// The node's events reach the store.
+    Write {
+        node: usize,
+    },
+    /// The node returns what it does not need; the answer may be lost.
+    Return {
+        node: usize,
+        heard: bool,
+    },
+    /// The node dies and comes back: its events are replayed, its calls are gone.
+    Crash {
+        node: usize,
+    },
+    Cap {
+        cap: u64,
+    },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let node = 0..3_usize;
+    prop_oneof![
+        5 => (node.clone(), 1..3_000_u64).prop_map(|(node, most)| Step::Call { node, most }),
+        5 => (node.clone(), 0..=100_u64).prop_map(|(node, percent)| Step::End { node, percent }),
+        3 => node.clone().prop_map(|node| Step::Write { node }),
+        2 => (node.clone(), any::<bool>()).prop_map(|(node, heard)| Step::Return { node, heard }),
+        1 => node.prop_map(|node| Step::Crash { node }),
+        1 => (0..40_000_u64).prop_map(|cap| Step::Cap { cap }),
+    ]
+}
+
+#[derive(Default)]
+struct Node {
+    run: u32,
+    book: Book,
+    calls: Vec<u64>,
+    /// Events in the journal that the store does not have yet.
+    journal: Vec<u64>,
+}
+
+/// The store's rows.
+#[derive(Default)]
+struct Rows {
+    cap: u64,
+    used: u64,
+    leases: HashMap<(usize, u32), Lease>,
+}
+
+impl Rows {
+    fn account(&self) -> Account {
+        Account { cap: self.cap, used: self.used, reserved: self.leases.values().map(Lease::reserved).sum() }
+    }
+
+    /// Sets a lease to what the node believes it has, and adds what is granted.
+    fn set(&mut self, id: (usize, u32), believed: u64, ask: Option<&Ask>) -> (u64, bool) {
+        let lease = self.leases.entry(id).or_default();
+        lease.granted = believed;
+        let granted = ask.and_then(|ask| grant(&self.account(), ask));
+        let tokens = granted.map_or(0, |grant| grant.tokens);
+        self.leases.entry(id).or_default().granted += tokens;
+        (tokens, granted.is_some())
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn the_cap_holds_in_every_order_of_events(steps in prop::collection::vec(step(), 1..400)) {
+        let mut rows = Rows { cap: 20_000, ..Rows::default() };
+        let mut nodes: Vec<Node> = (0..3).map(|_| Node::default()).collect();
+        // The reference: what was promised to calls that run, and what calls have used.
+        let (mut running, mut used) = (0_u64, 0_u64);
+        let mut highest_cap = rows.cap;
+        for step in steps {
+            match step {
+                Step::Call { node: index, most } => {
+                    let node = &mut nodes[index];
+                    if !node.book.reserve(most) {
+                        let ask = Ask { wanted: most, least: most, recent: 0, nodes: 3 };
+                        let believed = node.book.granted();
+                        let (tokens, _) = rows.set((index, node.run), believed, Some(&ask));
+                        node.book.set_granted(believed + tokens);
+                        if !node.book.reserve(most) {
+                            continue;
+                        }
+                    }
+                    node.calls.push(most);
+                    running += most;
+                }
+                Step::End { node, percent } if !nodes[node].calls.is_empty() => {
+                    let node = &mut nodes[node];
+                    let most = node.calls.remove(0);
+                    let tokens = most * percent / 100;
+                    prop_assert_eq!(node.book.settle(most, tokens), 0);
+                    node.journal.push(tokens);
+                    running -= most;
+                    used += tokens;
+                }
+                Step::End { .. } => {}
+                Step::Write { node: index } => {
+                    let written: u64 = nodes[index].journal.drain(..).sum();
+                    rows.used += written;
+                    rows.leases.entry((index, nodes[index].run)).or_default().written += written;
+                }
+                Step::Return { node: index, heard } => {
+                    let node = &mut nodes[index];
+                    node.book.give_up_free();
+                    if heard {
+                        rows.set((index, node.run), node.book.granted(), None);
+                    }
+                }
+                Step::Crash { node: index } => {
+                    let node = &mut nodes[index];
+                    running -= node.calls.iter().sum::<u64>();
+                    // Its journal is replayed, then its lease ends, then it begins anew.
+                    rows.used += node.journal.drain(..).sum::<u64>();
+                    rows.leases.remove(&(index, node.run));
+                    *node = Node { run: node.run + 1, ..Node::default() };
+                }
+                Step::Cap { cap } => {
+                    rows.cap = cap;
+                    highest_cap = highest_cap.max(cap);
+                }
+            }
+            let account = rows.account();
+            prop_assert!(used + running <= account.used + account.reserved, "the store knows of all that may be used");
+            prop_assert!(account.used + account.reserved <= highest_cap, "{:?} above {}", account, highest_cap);
+            let waiting: u64 = nodes.iter().flat_map(|node| &node.journal).sum();
+            prop_assert_eq!(account.used + waiting, used, "every event counts once");
+        }
+    }
+
+    #[test]
+    fn calls_that_go_on_until_the_first_refusal_use_nearly_all(most in 1..2_000_u64, cap in 50_000..2_000_000_u64) {
+        let mut rows = Rows { cap, ..Rows::default() };
+        let mut books = [Book::default(); 3];
+        for round in 0.. {
+            let node = round % 3;
+            if !books[node].reserve(most) {
+                let ask = Ask { wanted: most, least: most, recent: 0, nodes: 3 };
+                let (tokens, granted) = rows.set((node, 0), books[node].granted(), Some(&ask));
+                if !granted {
+                    break;
+                }
+                let believed = books[node].granted();
+                books[node].set_granted(believed + tokens);
+                prop_assert!(books[node].reserve(most));
+            }
+            prop_assert_eq!(books[node].settle(most, most), 0);
+            rows.used += most;
+            rows.leases.entry((node, 0)).or_default().written += most;
+        }
+        prop_assert!(rows.used <= cap);
+        prop_assert!(rows.used * 100 >= cap * 90, "only {} of {}", rows.used, cap);
+    }
+}

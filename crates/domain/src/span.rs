@@ -1,0 +1,222 @@
+//! Spans of time, and how kept sums and single calls add up to one.
+
+use crate::time::{Grain, Month, Timestamp};
+
+/// From a moment on, up to another that is no longer in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    pub from: Timestamp,
+    pub to: Timestamp,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("`to` is before `from`")]
+pub struct EndsBeforeItStarts;
+
+impl Span {
+    pub fn new(from: Timestamp, to: Timestamp) -> Result<Self, EndsBeforeItStarts> {
+        if from <= to { Ok(Self { from, to }) } else { Err(EndsBeforeItStarts) }
+    }
+
+    /// What is not said is the month of what is, and without both the month of `now`.
+    ///
+    /// A month that is not over is taken to its end: nothing has happened in the rest of it, and whole days are read
+    /// faster than pieces.
+    pub fn or_month_of(
+        now: Timestamp,
+        from: Option<Timestamp>,
+        to: Option<Timestamp>,
+    ) -> Result<Self, EndsBeforeItStarts> {
+        let last_moment = to.map_or(now, |to| Timestamp::from_millis(to.millis() - 1));
+        let to = to.unwrap_or_else(|| Month::of(from.map_or(now, |from| from.max(now))).end());
+        Self::new(from.unwrap_or_else(|| Month::of(last_moment).start()), to)
+    }
+
+    pub fn contains(self, moment: Timestamp) -> bool {
+        self.from <= moment && moment < self.to
+    }
+
+    const fn is_empty(self) -> bool {
+        self.from.millis() >= self.to.millis()
+    }
+
+    /// How much of it was over at `now`.
+    fn past_millis(self, now: Timestamp) -> u64 {
+        self.to.min(now).millis_since(self.from)
+    }
+}
+
+/// Where usage is read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// The sums by the hour or by the day.
+    Sums(Grain),
+    /// The calls one by one.
+    Events,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sign {
+    Plus,
+    Minus,
+}
+
+/// A part of a sum: what one source has of a span, added or taken away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    pub sign: Sign,
+    pub source: Source,
+    pub span: Span,
+}
+
+impl Piece {
+    pub const fn plus(source: Source, span: Span) -> Self {
+        Self { sign: Sign::Plus, source, span }
+    }
+
+    pub const fn minus(source: Source, span: Span) -> Self {
+        Self { sign: Sign::Minus, source, span }
+    }
+}
+
+/// What to read for a span: whole days, the whole hours around them, and for the rest of the two outer hours the calls.
+///
+/// Only calls that have happened take time to read. An outer hour is therefore read in one of two ways, whichever has
+/// less of the past in it: the calls inside of the span, or the whole hour less the calls outside.
+pub fn plan(span: Span, now: Timestamp) -> Vec<Piece> {
+    let (first_hour, last_hour) = (Grain::Hour.start_at_or_after(span.from), Grain::Hour.start_of(span.to));
+    let mut pieces = Vec::with_capacity(7);
+    if first_hour > last_hour {
+        pieces.push(Piece::plus(Source::Events, span));
+    } else {
+        let before = Span { from: Grain::Hour.start_of(span.from), to: span.from };
+        pieces.extend(part_of_hour(Span { from: span.from, to: first_hour }, before, now));
+        pieces.extend(whole_hours(Span { from: first_hour, to: last_hour }));
+        let after = Span { from: span.to, to: Grain::Hour.start_at_or_after(span.to) };
+        pieces.extend(part_of_hour(Span { from: last_hour, to: span.to }, after, now));
+    }
+    pieces.retain(|piece| !piece.span.is_empty());
+    pieces
+}
+
+fn part_of_hour(inside: Span, outside: Span, now: Timestamp) -> Vec<Piece> {
+    if inside.is_empty() || inside.past_millis(now) <= outside.past_millis(now) {
+        return vec![Piece::plus(Source::Events, inside)];
+    }
+    let hour = Span { from: inside.from.min(outside.from), to: inside.to.max(outside.to) };
+    vec![Piece::plus(Source::Sums(Grain::Hour), hour), Piece::minus(Source::Events, outside)]
+}
+
+fn whole_hours(span: Span) -> Vec<Piece> {
+    let (first_day, last_day) = (Grain::Day.start_at_or_after(span.from), Grain::Day.start_of(span.to));
+    if first_day >= last_day {
+        return vec![Piece::plus(Source::Sums(Grain::Hour), span)];
+    }
+    vec![
+        Piece::plus(Source::Sums(Grain::Hour), Span { from: span.from, to: first_day }),
+        Piece::plus(Source::Sums(Grain::Day), Span { from: first_day, to: last_day }),
+        Piece::plus(Source::Sums(Grain::Hour), Span { from: last_day, to: span.to }),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at(text: &str) -> Timestamp {
+        Timestamp::parse(text).unwrap()
+    }
+
+    /// `+days 05T00:00..07T00:00` and so on.
+    fn shown(pieces: &[Piece]) -> Vec<String> {
+        let moment = |moment: Timestamp| moment.to_string()[8..16].to_owned();
+        let line = |piece: &Piece| {
+            let sign = if piece.sign == Sign::Plus { '+' } else { '-' };
+            let source = match piece.source {
+                Source::Sums(Grain::Day) => "days",
+                Source::Sums(Grain::Hour) => "hours",
+                Source::Events => "events",
+            };
+            format!("{sign}{source} {}..{}", moment(piece.span.from), moment(piece.span.to))
+        };
+        pieces.iter().map(line).collect()
+    }
+
+    #[test]
+    fn a_month_is_read_by_days_and_the_edges_by_what_is_shorter() {
+        let now = at("2026-11-20T14:50:00Z");
+        let plan = |from, to| shown(&plan(Span::new(at(from), at(to)).unwrap(), now));
+        assert_eq!(plan("2026-11-01T00:00:00Z", "2026-12-01T00:00:00Z"), ["+days 01T00:00..01T00:00"]);
+        assert_eq!(
+            plan("2026-11-03T21:50:00Z", "2026-11-06T02:10:00Z"),
+            [
+                "+events 03T21:50..03T22:00",
+                "+hours 03T22:00..04T00:00",
+                "+days 04T00:00..06T00:00",
+                "+hours 06T00:00..06T02:00",
+                "+events 06T02:00..06T02:10",
+            ]
+        );
+        assert_eq!(
+            plan("2026-11-20T12:10:00Z", "2026-11-20T14:50:00Z"),
+            [
+                "+hours 20T12:00..20T13:00",
+                "-events 20T12:00..20T12:10",
+                "+hours 20T13:00..20T14:00",
+                "+hours 20T14:00..20T15:00",
+                "-events 20T14:50..20T15:00",
+            ],
+            "what is still to come costs nothing"
+        );
+        assert_eq!(plan("2026-11-20T12:10:00Z", "2026-11-20T12:20:00Z"), ["+events 20T12:10..20T12:20"]);
+        assert!(plan("2026-11-20T12:10:00Z", "2026-11-20T12:10:00Z").is_empty());
+    }
+
+    #[test]
+    fn the_default_is_the_month_of_what_is_said() {
+        let now = at("2026-11-20T14:50:00Z");
+        for (from, to, found) in [
+            (None, None, ("2026-11-01T00:00:00.000Z", "2026-12-01T00:00:00.000Z")),
+            (Some("2026-08-05T01:00:00Z"), None, ("2026-08-05T01:00:00.000Z", "2026-12-01T00:00:00.000Z")),
+            (None, Some("2026-10-01T00:00:00Z"), ("2026-09-01T00:00:00.000Z", "2026-10-01T00:00:00.000Z")),
+            (None, Some("2026-11-10T00:00:00Z"), ("2026-11-01T00:00:00.000Z", "2026-11-10T00:00:00.000Z")),
+        ] {
+            let span = Span::or_month_of(now, from.map(at), to.map(at)).unwrap();
+            assert_eq!((span.from.to_string().as_str(), span.to.to_string().as_str()), found);
+        }
+        let late = at("2026-11-20T00:00:00Z");
+        assert!(Span::or_month_of(now, Some(late), Some(at("2026-11-19T23:59:59.999Z"))).is_err());
+    }
+
+    const FIVE_DAYS: i64 = 5 * 86_400_000;
+
+    /// Anywhere, or right at the border of an hour or a day.
+    fn moment() -> impl Strategy<Value = Timestamp> {
+        let border = (0..5 * 24_i64, -1..=1_i64).prop_map(|(hour, off)| hour * 3_600_000 + off);
+        prop_oneof![0..FIVE_DAYS, border].prop_map(Timestamp::from_millis)
+    }
+
+    proptest! {
+        #[test]
+        fn every_moment_counts_once_inside_and_never_outside(
+            a in moment(), b in moment(), now in moment(), probes in prop::collection::vec(moment(), 50),
+        ) {
+            let span = Span::new(a.min(b), a.max(b)).unwrap();
+            let pieces = plan(span, now);
+            for probe in probes.into_iter().chain([span.from, span.to]) {
+                let count = pieces.iter().filter(|piece| piece.span.contains(probe)).map(|piece| match piece.sign {
+                    Sign::Plus => 1,
+                    Sign::Minus => -1,
+                });
+                prop_assert_eq!(count.sum::<i32>(), i32::from(span.contains(probe)), "{} in {:?}", probe, pieces);
+            }
+            for piece in &pieces {
+                if let Source::Sums(grain) = piece.source {
+                    prop_assert_eq!(grain.start_of(piece.span.from), piece.span.from);
+                    prop_assert_eq!(grain.start_of(piece.span.to), piece.span.to);
+                }
+            }
+        }
+    }
+}

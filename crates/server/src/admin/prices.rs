@@ -1,0 +1,55 @@
+//! `forebay admin prices …`
+
+use super::desk::Desk;
+use super::output::Shown;
+use control::prices;
+use domain::{ModelId, NanoUsd, Timestamp};
+use serde::Serialize;
+use store::prices::PriceVersion;
+
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Verb {
+    /// List the prices that models have had, and since when.
+    List {
+        /// Only of this model.
+        #[arg(long, value_name = "ID", value_parser = ModelId::parse)]
+        model: Option<ModelId>,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct View {
+    model: String,
+    valid_from: Timestamp,
+    /// When the next version began; none while this one is in force.
+    valid_until: Option<Timestamp>,
+    input_per_1m: NanoUsd,
+    cached_input_per_1m: NanoUsd,
+    output_per_1m: NanoUsd,
+}
+
+impl Shown for View {
+    const COLUMNS: &'static [&'static str] =
+        &["model", "validFrom", "validUntil", "inputPer1m", "cachedInputPer1m", "outputPer1m"];
+}
+
+pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> anyhow::Result<String> {
+    match verb {
+        Verb::List { model } => desk.show_list(&views(&prices::history(desk.store, model.as_ref()).await?)),
+    }
+}
+
+/// `versions` are in the order of models and moments.
+fn views(versions: &[PriceVersion]) -> Vec<View> {
+    let followers = versions.iter().skip(1).map(Some).chain([None]);
+    let view = |(version, follower): (&PriceVersion, Option<&PriceVersion>)| View {
+        model: version.model.to_string(),
+        valid_from: version.valid_from,
+        valid_until: follower.filter(|next| next.model == version.model).map(|next| next.valid_from),
+        input_per_1m: version.price.input_per_1m,
+        cached_input_per_1m: version.price.cached_input_per_1m,
+        output_per_1m: version.price.output_per_1m,
+    };
+    versions.iter().zip(followers).map(view).collect()
+}

@@ -1,0 +1,69 @@
+//! Usage events on their way to the store: nothing lost, nothing twice.
+
+use crate::app::{PATIENCE, TestApp, chat, content, refusal, stream, wait_until};
+use domain::usage::Tokens;
+use testkit::fake_engine::Script;
+use testkit::http::Client;
+
+#[tokio::test]
+async fn a_journal_at_its_bound_refuses_new_calls_until_the_store_is_back() {
+    let app = TestApp::setup().table("[journal]\nmax_bytes = \"4KiB\"").start().await;
+    assert_eq!(app.chat("first").await.status_line(), "200 OK");
+    let store = app.store().await;
+    let lock = store.begin().await.unwrap();
+    let mut served = 1;
+    let refused = loop {
+        let answer = app.chat("more").await;
+        if answer.status != 200 {
+            break answer;
+        }
+        served += 1;
+        assert!(served < 100, "the journal has no bound");
+    };
+    assert_eq!(refusal(&refused), "503 journal_full");
+    assert_eq!(refused.header("retry-after"), Some("5"));
+    let metrics = Client::new(app.forebay.ops).get("/metrics").await.text();
+    assert!(metrics.contains("forebay_journal_full 1"), "{metrics}");
+    drop(lock);
+    wait_until("served again", PATIENCE, async || {
+        let answer = app.chat("again").await;
+        served += usize::from(answer.status == 200);
+        answer.status == 200
+    })
+    .await;
+    assert_eq!(app.usage(served).await.len(), served);
+}
+
+#[tokio::test]
+async fn a_gateway_that_is_killed_loses_no_answer_and_doubles_none() {
+    let mut app = TestApp::start().await;
+    let store = app.store().await;
+    let first = app.chat("first").await;
+    assert_eq!(first.status_line(), "200 OK");
+    // While this lock is held, events can only be in the journal.
+    let lock = store.begin().await.unwrap();
+    let mut ids = vec![first.header("x-request-id").unwrap().to_owned()];
+    for _ in 0..20 {
+        let answer = app.chat("hi").await;
+        assert_eq!(answer.status_line(), "200 OK");
+        ids.push(answer.header("x-request-id").unwrap().to_owned());
+    }
+    app.engine().push(Script { chunks: 1_500, stall_after: Some(1_200), ..Script::default() });
+    let mut open = app.open_stream(stream("long")).await;
+    let mut read = String::new();
+    while read.len() < 1_100 * "Hello ".len() {
+        read += &content(&[open.next_event().await.unwrap()]);
+    }
+    app.forebay.child.kill();
+    drop(lock);
+    app.forebay.restart().await.unwrap();
+    let events = app.usage(ids.len() + 1).await;
+    for id in &ids {
+        assert_eq!(events.iter().filter(|event| event.request.as_str() == id).count(), 1, "{id}");
+    }
+    let interrupted = events.iter().find(|event| event.code == "interrupted").unwrap();
+    let Tokens { completion, .. } = interrupted.tokens;
+    assert_eq!(completion, 1_024, "charged at its last mark");
+    assert_eq!(interrupted.certainty, "estimated");
+    assert_eq!(app.client().post_json("/chat/completions", chat("hi")).await.status_line(), "200 OK");
+}

@@ -1,0 +1,120 @@
+//! How an event is written down: a checksum, a space, and an object on one line.
+
+use domain::usage::{Actor, Certainty, Tokens};
+use domain::{
+    Caller, KeyId, ModelId, NanoUsd, OrganizationId, Price, RequestId, Timestamp, UsageEvent, UserId, WorkspaceId,
+};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::io::Write;
+use std::sync::Arc;
+
+/// Whether a call has ended, or this is what is known of it so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Stage {
+    Ended,
+    Running,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Line<'a> {
+    stage: Stage,
+    request: Cow<'a, str>,
+    organization: Cow<'a, str>,
+    workspace: Cow<'a, str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    key: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    user: Option<Cow<'a, str>>,
+    model: Cow<'a, str>,
+    replica: Cow<'a, str>,
+    streamed: bool,
+    status: u16,
+    code: Cow<'a, str>,
+    tokens: [u64; 3],
+    certainty: Cow<'a, str>,
+    price: [i64; 3],
+    cost: i64,
+    started_at: i64,
+    first_byte_micros: Option<u64>,
+    duration_micros: u64,
+}
+
+const CHECKSUM_LEN: usize = 8;
+
+/// The line of an event, with its end.
+pub(super) fn write(event: &UsageEvent, stage: Stage) -> Vec<u8> {
+    let (key, user) = match &event.caller.actor {
+        Actor::Key(key) => (Some(key.as_str().into()), None),
+        Actor::User(user) => (None, Some(user.as_str().into())),
+    };
+    let Price { input_per_1m, cached_input_per_1m, output_per_1m } = event.price;
+    let line = Line {
+        stage,
+        request: event.request.as_str().into(),
+        organization: event.caller.organization.as_str().into(),
+        workspace: event.caller.workspace.as_str().into(),
+        key,
+        user,
+        model: event.model.as_str().into(),
+        replica: (&*event.replica).into(),
+        streamed: event.streamed,
+        status: event.status,
+        code: (&*event.code).into(),
+        tokens: [event.tokens.prompt, event.tokens.completion, event.tokens.cached],
+        certainty: event.certainty.as_str().into(),
+        price: [input_per_1m.nanos(), cached_input_per_1m.nanos(), output_per_1m.nanos()],
+        cost: event.cost.nanos(),
+        started_at: event.started_at.millis(),
+        first_byte_micros: event.first_byte_micros,
+        duration_micros: event.duration_micros,
+    };
+    let mut text = Vec::with_capacity(512);
+    text.resize(CHECKSUM_LEN, b'0');
+    text.push(b' ');
+    serde_json::to_writer(&mut text, &line).expect("a line has nothing that JSON cannot say");
+    let checksum = crc32fast::hash(&text[CHECKSUM_LEN + 1..]);
+    write!(&mut text[..CHECKSUM_LEN], "{checksum:08x}").expect("eight digits fit");
+    text.push(b'\n');
+    text
+}
+
+/// Reads a line without its end; `None` when it is not as it was written.
+pub(super) fn read(text: &[u8]) -> Option<(UsageEvent, Stage)> {
+    let (checksum, object) = text.split_at_checked(CHECKSUM_LEN)?;
+    let object = object.strip_prefix(b" ")?;
+    let checksum = u32::from_str_radix(std::str::from_utf8(checksum).ok()?, 16).ok()?;
+    if crc32fast::hash(object) != checksum {
+        return None;
+    }
+    let line: Line<'_> = serde_json::from_slice(object).ok()?;
+    let actor = match (&line.key, &line.user) {
+        (Some(key), None) => Actor::Key(KeyId::parse(key).ok()?),
+        (None, Some(user)) => Actor::User(UserId::parse(user).ok()?),
+        _ => return None,
+    };
+    let [prompt, completion, cached] = line.tokens;
+    let [input, cached_input, output] = line.price.map(NanoUsd::from_nanos);
+    let event = UsageEvent {
+        request: RequestId::parse(&line.request).ok()?,
+        caller: Arc::new(Caller::new(
+            OrganizationId::parse(&line.organization).ok()?,
+            WorkspaceId::parse(&line.workspace).ok()?,
+            actor,
+        )),
+        model: ModelId::parse(&line.model).ok()?,
+        replica: line.replica.as_ref().into(),
+        streamed: line.streamed,
+        status: line.status,
+        code: line.code.into_owned().into(),
+        tokens: Tokens { prompt, completion, cached },
+        certainty: Certainty::parse(&line.certainty)?,
+        price: Price { input_per_1m: input, cached_input_per_1m: cached_input, output_per_1m: output },
+        cost: NanoUsd::from_nanos(line.cost),
+        started_at: Timestamp::from_millis(line.started_at),
+        first_byte_micros: line.first_byte_micros,
+        duration_micros: line.duration_micros,
+    };
+    Some((event, line.stage))
+}

@@ -1,0 +1,158 @@
+use super::*;
+use domain::usage::{Actor, Certainty, Tokens};
+use domain::{Caller, KeyId, ModelId, NanoUsd, OrganizationId, Price, Timestamp, WorkspaceId};
+use std::os::unix::fs::symlink;
+use std::time::Instant;
+
+const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+fn run(number: u128) -> RunId {
+    RunId::new(Timestamp::from_millis(NOW.millis() + i64::try_from(number).unwrap()), number)
+}
+
+fn event(number: u128, completion: u64) -> UsageEvent {
+    UsageEvent {
+        request: RequestId::new(NOW, number),
+        caller: Arc::new(Caller::new(
+            OrganizationId::new(NOW, 1),
+            WorkspaceId::new(NOW, 2),
+            Actor::Key(KeyId::new(NOW, 3)),
+        )),
+        model: ModelId::parse("acme/tiny").unwrap(),
+        replica: "127.0.0.1:9001".into(),
+        streamed: true,
+        status: 200,
+        code: "".into(),
+        tokens: Tokens { prompt: 7, completion, cached: 2 },
+        certainty: Certainty::Exact,
+        price: Price { input_per_1m: NanoUsd::from_nanos(1), ..Price::default() },
+        cost: NanoUsd::from_nanos(9),
+        started_at: NOW,
+        first_byte_micros: Some(12),
+        duration_micros: 34,
+    }
+}
+
+/// Everything there is to read, by request, with the runs that ended.
+fn drain(reader: &mut JournalReader) -> (Vec<UsageEvent>, Vec<RunId>) {
+    let (mut events, mut ended) = (Vec::new(), Vec::new());
+    while let Some(batch) = reader.next(10).unwrap() {
+        reader.stored(&batch);
+        ended.extend(batch.ends_run.then(|| batch.run.clone()));
+        events.extend(batch.events);
+    }
+    events.sort_by(|one, other| one.request.cmp(&other.request));
+    (events, ended)
+}
+
+fn files(folder: &Path) -> usize {
+    std::fs::read_dir(folder).unwrap().count()
+}
+
+#[test]
+fn an_event_is_read_as_it_was_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let (journal, mut reader) = Journal::open(folder.path(), run(1), 1 << 20).unwrap();
+    let written = event(1, 5);
+    journal.append(&written);
+    assert!(journal.waiting_bytes() > 100);
+    let (events, ended) = drain(&mut reader);
+    assert_eq!(format!("{:?}", events[0]), format!("{written:?}"));
+    assert!(ended.is_empty(), "this run goes on");
+    assert_eq!(journal.waiting_bytes(), 0);
+    assert!(reader.next(10).unwrap().is_none());
+    drop(journal);
+    reader.close();
+    assert_eq!(files(folder.path()), 0);
+}
+
+#[test]
+fn files_that_are_done_go_and_marks_of_calls_under_way_do_not_go_with_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let (journal, mut reader) = Journal::open(folder.path(), run(1), 16 << 10).unwrap();
+    journal.mark(&event(999, 512));
+    for number in 0..200 {
+        journal.append(&event(number, 1));
+        if number % 50 == 0 {
+            drain(&mut reader);
+        }
+    }
+    assert_eq!(drain(&mut reader).0.len(), 49, "four fifths went before");
+    assert_eq!(files(folder.path()), 1, "only the newest is left");
+    drop((journal, reader));
+
+    let (_journal, mut reader) = Journal::open(folder.path(), run(2), 16 << 10).unwrap();
+    let (events, ended) = drain(&mut reader);
+    let last = events.iter().find(|found| found.request == event(999, 0).request).unwrap();
+    assert_eq!((last.tokens.completion, &*last.code, last.certainty), (512, "interrupted", Certainty::Estimated));
+    assert_eq!(ended, [run(1)]);
+}
+
+#[test]
+fn a_run_that_died_is_replayed_and_its_torn_end_is_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let (journal, _) = Journal::open(folder.path(), run(1), 1 << 20).unwrap();
+    journal.mark(&event(1, 512));
+    journal.mark(&event(1, 1_024));
+    journal.append(&event(2, 5));
+    journal.mark(&event(3, 512));
+    journal.append(&event(3, 600));
+    let path = folder.path().join(file_name(&run(1), 1));
+    let torn = line::write(&event(4, 5), Stage::Ended);
+    std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(&torn[..torn.len() - 9]).unwrap();
+    drop(journal);
+
+    let (journal, mut reader) = Journal::open(folder.path(), run(2), 1 << 20).unwrap();
+    journal.append(&event(5, 5));
+    let (events, ended) = drain(&mut reader);
+    let found: Vec<u64> = events.iter().map(|event| event.tokens.completion).collect();
+    assert_eq!(found, [1_024, 5, 600, 5]);
+    assert_eq!(ended, [run(1)]);
+    assert_eq!(journal.waiting_bytes(), 0);
+    assert_eq!(files(folder.path()), 1);
+}
+
+#[test]
+fn a_damaged_line_is_left_out_and_those_around_it_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let (journal, _) = Journal::open(folder.path(), run(1), 1 << 20).unwrap();
+    (0..3).for_each(|number| journal.append(&event(number, 5)));
+    drop(journal);
+    let path = folder.path().join(file_name(&run(1), 1));
+    let mut bytes = std::fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    let (_journal, mut reader) = Journal::open(folder.path(), run(2), 1 << 20).unwrap();
+    assert_eq!(drain(&mut reader).0.len(), 2);
+}
+
+#[test]
+fn a_journal_at_its_bound_has_no_room_until_events_have_moved() {
+    let folder = tempfile::tempdir().unwrap();
+    let (journal, mut reader) = Journal::open(folder.path(), run(1), 2_000).unwrap();
+    assert!(journal.has_room());
+    for number in 0..20 {
+        journal.append(&event(number, 5));
+    }
+    assert!(!journal.has_room());
+    assert_eq!(drain(&mut reader).0.len(), 20, "what was let in before is kept all the same");
+    assert!(journal.has_room());
+}
+
+#[tokio::test]
+async fn a_full_disk_loses_nothing_and_lets_nothing_new_in() {
+    let folder = tempfile::tempdir().unwrap();
+    symlink("/dev/full", folder.path().join(file_name(&run(1), 1))).unwrap();
+    let (journal, mut reader) = Journal::open(folder.path(), run(1), 1 << 20).unwrap();
+    journal.append(&event(1, 5));
+    journal.append(&event(2, 5));
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !journal.has_room() {
+        assert!(Instant::now() < deadline, "the journal did not recover");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    std::fs::remove_file(folder.path().join(file_name(&run(1), 1))).unwrap();
+    std::fs::write(folder.path().join(file_name(&run(1), 1)), "").unwrap();
+    assert_eq!(drain(&mut reader).0.len(), 2);
+}

@@ -1,0 +1,176 @@
+//! Rows of the monthly quota: one account for each workspace and month, one lease for each run of a node.
+//!
+//! Whoever reads an account to change it locks its row first, so two nodes never grant the same tokens. A lease is set
+//! to an absolute amount by its own run alone; what is written as used grows with the events that reach the store.
+
+use crate::db::{Store, Tx};
+use crate::error::StoreError;
+use crate::row;
+use domain::quota::{Account, Ask, Lease, grant};
+use domain::workspace::lower;
+use domain::{Month, Timestamp, UsageEvent, WorkspaceId};
+use sqlx::any::AnyRow;
+use std::collections::BTreeMap;
+
+/// Whose lease it is, of what.
+#[derive(Debug, Clone, Copy)]
+pub struct LeaseOf<'a> {
+    pub workspace: &'a WorkspaceId,
+    pub month: Month,
+    pub run: &'a str,
+    pub node: &'a str,
+}
+
+/// A lease as it is now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Leased {
+    pub granted: u64,
+    /// Whether the question was answered with anything.
+    pub added: bool,
+    pub near_cap: bool,
+    /// The account with this lease in it.
+    pub account: Account,
+}
+
+/// Sets a lease to what its run believes it has, and adds what the account grants of what it asks.
+///
+/// A workspace without a cap of its own follows `default_cap`; one that is gone has none.
+pub async fn set_lease(
+    store: &Store,
+    of: LeaseOf<'_>,
+    believed: u64,
+    ask: Option<&Ask>,
+    default_cap: u64,
+    expires_at: Timestamp,
+) -> Result<Leased, StoreError> {
+    let mut tx = store.begin().await?;
+    let used = lock_used(&mut tx, of.workspace, of.month).await?;
+    let cap = cap(&mut tx, of.workspace, default_cap).await?;
+    let query = sqlx::query("SELECT run_id, granted, written FROM quota_leases WHERE workspace_id = $1 AND month = $2")
+        .bind(of.workspace.as_str())
+        .bind(i64::from(of.month.number()));
+    let mut own = Lease::default();
+    let mut others = 0;
+    for found in &tx.rows(query).await? {
+        let lease = Lease { granted: row::count(found, "granted")?, written: row::count(found, "written")? };
+        if row::text(found, "run_id")? == of.run {
+            own = lease;
+        } else {
+            others += lease.reserved();
+        }
+    }
+    own.granted = believed;
+    let mut account = Account { cap, used, reserved: others + own.reserved() };
+    let granted = ask.and_then(|ask| grant(&account, ask));
+    if let Some(granted) = granted {
+        own.granted += granted.tokens;
+        account.reserved = others + own.reserved();
+    }
+    let upsert = sqlx::query(
+        "INSERT INTO quota_leases (workspace_id, month, run_id, node_id, granted, written, expires_at) \
+         VALUES ($1, $2, $3, $4, $5, 0, $6) ON CONFLICT (workspace_id, month, run_id) \
+         DO UPDATE SET granted = excluded.granted, expires_at = excluded.expires_at",
+    )
+    .bind(of.workspace.as_str())
+    .bind(i64::from(of.month.number()))
+    .bind(of.run)
+    .bind(of.node)
+    .bind(row::to_number(own.granted))
+    .bind(expires_at.millis());
+    tx.execute(upsert).await?;
+    tx.commit().await?;
+    let near_cap = granted.is_none_or(|granted| granted.near_cap);
+    Ok(Leased { granted: own.granted, added: granted.is_some(), near_cap, account })
+}
+
+/// Counts events that were really inserted, in the transaction that inserted them.
+pub async fn count(tx: &mut Tx, run: &str, inserted: &[&UsageEvent]) -> Result<(), StoreError> {
+    // In one order, so that two nodes that write at once wait for each other and do not block each other.
+    let mut sums: BTreeMap<(&str, i32), u64> = BTreeMap::new();
+    for event in inserted.iter().filter(|event| event.counts_against_quota()) {
+        let month = Month::of(event.started_at).number();
+        *sums.entry((event.caller.workspace.as_str(), month)).or_default() += event.tokens.total();
+    }
+    for ((workspace, month), tokens) in sums {
+        let used = sqlx::query(
+            "INSERT INTO quota_months (workspace_id, month, used) VALUES ($1, $2, $3) \
+             ON CONFLICT (workspace_id, month) DO UPDATE SET used = quota_months.used + excluded.used",
+        );
+        tx.execute(used.bind(workspace).bind(i64::from(month)).bind(row::to_number(tokens))).await?;
+        let written = sqlx::query(
+            "UPDATE quota_leases SET written = written + $4 WHERE workspace_id = $1 AND month = $2 AND run_id = $3",
+        );
+        let written = written.bind(workspace).bind(i64::from(month)).bind(run).bind(row::to_number(tokens));
+        tx.execute(written).await?;
+    }
+    Ok(())
+}
+
+/// The run still lives; its leases of months before `oldest` are over.
+pub async fn renew(store: &Store, run: &str, oldest: Month, expires_at: Timestamp) -> Result<(), StoreError> {
+    let mut tx = store.begin().await?;
+    let renew = sqlx::query("UPDATE quota_leases SET expires_at = $2 WHERE run_id = $1");
+    tx.execute(renew.bind(run).bind(expires_at.millis())).await?;
+    let over = sqlx::query("DELETE FROM quota_leases WHERE run_id = $1 AND month < $2");
+    tx.execute(over.bind(run).bind(i64::from(oldest.number()))).await?;
+    tx.commit().await
+}
+
+/// All events of a run are in the store: what it leased and did not use is free again.
+pub async fn end_run(store: &Store, run: &str) -> Result<(), StoreError> {
+    let mut tx = store.begin().await?;
+    tx.execute(sqlx::query("DELETE FROM quota_leases WHERE run_id = $1").bind(run)).await?;
+    tx.commit().await
+}
+
+/// A node will not come back: whatever its journal held is given up.
+pub async fn forget_node(tx: &mut Tx, node: &str) -> Result<(), StoreError> {
+    tx.execute(sqlx::query("DELETE FROM quota_leases WHERE node_id = $1").bind(node)).await.map(drop)
+}
+
+pub async fn account(
+    store: &Store,
+    workspace: &WorkspaceId,
+    month: Month,
+    default_cap: u64,
+) -> Result<Account, StoreError> {
+    let query = sqlx::query(
+        "SELECT (SELECT monthly_tokens FROM workspaces WHERE id = $1) AS monthly_tokens, \
+         (SELECT lowered_monthly_tokens FROM workspaces WHERE id = $1) AS lowered_monthly_tokens, \
+         (SELECT used FROM quota_months WHERE workspace_id = $1 AND month = $2) AS used, \
+         (SELECT CAST(SUM(CASE WHEN granted > written THEN granted - written ELSE 0 END) AS BIGINT) \
+          FROM quota_leases WHERE workspace_id = $1 AND month = $2) AS reserved",
+    );
+    let query = query.bind(workspace.as_str()).bind(i64::from(month.number()));
+    let found = store.row(query).await?.ok_or_else(|| StoreError::Corrupt { place: "quota_months".into() })?;
+    Ok(Account {
+        cap: cap_in_force(&found, default_cap)?,
+        used: row::optional_count(&found, "used")?.unwrap_or(0),
+        reserved: row::optional_count(&found, "reserved")?.unwrap_or(0),
+    })
+}
+
+/// What is used, by an account that then stays as it is until the end of the transaction.
+async fn lock_used(tx: &mut Tx, workspace: &WorkspaceId, month: Month) -> Result<u64, StoreError> {
+    let lock = sqlx::query(
+        "INSERT INTO quota_months (workspace_id, month, used) VALUES ($1, $2, 0) \
+         ON CONFLICT (workspace_id, month) DO UPDATE SET used = quota_months.used RETURNING used",
+    );
+    let found = tx.row(lock.bind(workspace.as_str()).bind(i64::from(month.number()))).await?;
+    row::count(&found.ok_or_else(|| StoreError::Corrupt { place: "quota_months".into() })?, "used")
+}
+
+async fn cap(tx: &mut Tx, workspace: &WorkspaceId, default_cap: u64) -> Result<u64, StoreError> {
+    let query = sqlx::query("SELECT monthly_tokens, lowered_monthly_tokens FROM workspaces WHERE id = $1");
+    match tx.row(query.bind(workspace.as_str())).await? {
+        Some(found) => cap_in_force(&found, default_cap),
+        None => Ok(0),
+    }
+}
+
+/// The operator's value, or less where an administrator wants less.
+fn cap_in_force(found: &AnyRow, default_cap: u64) -> Result<u64, StoreError> {
+    let own = row::optional_count(found, "monthly_tokens")?;
+    let lowered = row::optional_count(found, "lowered_monthly_tokens")?;
+    Ok(lower(own.unwrap_or(default_cap), lowered))
+}

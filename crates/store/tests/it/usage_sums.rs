@@ -1,0 +1,275 @@
+//! Sums of usage against the events they are sums of.
+
+use crate::databases::{Database, on_both};
+use crate::people::{self, NOW, entropy, later};
+use domain::grouping::Group;
+use domain::span::{Span, plan};
+use domain::usage::{Actor, Certainty, Tokens, Totals};
+use domain::{
+    Caller, Day, Grain, Grouping, KeyId, ModelId, NanoUsd, Price, RequestId, Timestamp, UsageEvent, UserId, Workspace,
+};
+use fastrand::Rng;
+use sqlx::{AnyConnection, AssertSqlSafe, Connection, Executor};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use store::usage_sums::{Summed, check, read};
+use store::{Engine, Store, StoreError, usage_events};
+use tokio::task::JoinSet;
+
+const DAYS: i64 = 4;
+const GROUPINGS: [&str; 6] = ["", "model", "day,key", "key", "day", "key,model,day"];
+
+/// Anywhere in four days, and often right at the border of an hour.
+fn moment(rng: &mut Rng) -> Timestamp {
+    let start = Grain::Day.start_of(NOW).millis();
+    Timestamp::from_millis(match rng.u8(0..3) {
+        0 => start + rng.i64(0..DAYS * 24) * Grain::Hour.millis() + rng.i64(-1..=1),
+        _ => start + rng.i64(0..DAYS * Grain::Day.millis()),
+    })
+}
+
+fn event(rng: &mut Rng, workspace: &Workspace) -> UsageEvent {
+    let started_at = moment(rng);
+    let certainty = *rng.choice(&[Certainty::Exact, Certainty::Estimated, Certainty::Void]).unwrap();
+    let (prompt, completion) = (rng.u64(0..5_000), rng.u64(0..900));
+    let tokens = match certainty {
+        Certainty::Exact | Certainty::Estimated => Tokens { prompt, completion, cached: rng.u64(0..=prompt) },
+        Certainty::Void => Tokens::default(),
+    };
+    let price = Price {
+        input_per_1m: NanoUsd::from_nanos(rng.i64(0..999_999_999)),
+        cached_input_per_1m: NanoUsd::from_nanos(rng.i64(0..999_999)),
+        output_per_1m: NanoUsd::from_nanos(rng.i64(0..9_999_999_999)),
+    };
+    let number = rng.u128(0..3);
+    UsageEvent {
+        request: RequestId::new(started_at, entropy()),
+        caller: Arc::new(Caller::new(
+            workspace.organization.clone(),
+            workspace.id.clone(),
+            if rng.bool() { Actor::Key(KeyId::new(NOW, number)) } else { Actor::User(UserId::new(NOW, number)) },
+        )),
+        model: ModelId::parse(rng.choice(["acme/Big", "acme/tiny-chat", "Acme/tiny"]).unwrap()).unwrap(),
+        replica: "127.0.0.1:9001".into(),
+        streamed: rng.bool(),
+        status: 200,
+        code: "".into(),
+        tokens,
+        certainty,
+        price,
+        cost: price.charge(tokens),
+        started_at,
+        first_byte_micros: None,
+        duration_micros: 20_000,
+    }
+}
+
+async fn insert(store: &Store, events: &[UsageEvent]) -> Result<usize, StoreError> {
+    let mut tx = store.begin().await?;
+    let inserted = usage_events::insert_batch(&mut tx, events).await?.len();
+    tx.commit().await?;
+    Ok(inserted)
+}
+
+/// The plain way: every event that is in the span.
+fn expected(events: &[UsageEvent], workspace: &Workspace, span: Span, grouping: &Grouping) -> Vec<Summed> {
+    let mut sums: BTreeMap<Vec<Group>, Totals> = BTreeMap::new();
+    if grouping.dimensions().is_empty() {
+        sums.insert(Vec::new(), Totals::default());
+    }
+    for event in events {
+        let served = event.certainty != Certainty::Void;
+        if served && span.contains(event.started_at) && event.caller.workspace == workspace.id {
+            let group = |dimension: &_| match dimension {
+                domain::grouping::Dimension::Model => Group::Model(event.model.clone()),
+                domain::grouping::Dimension::Key => Group::Actor(event.caller.actor.clone()),
+                domain::grouping::Dimension::Day => Group::Day(Day::of(event.started_at)),
+            };
+            let sum = sums.entry(grouping.dimensions().iter().map(group).collect()).or_default();
+            *sum += Totals {
+                requests: 1,
+                prompt_tokens: event.tokens.prompt,
+                completion_tokens: event.tokens.completion,
+                cached_tokens: event.tokens.cached,
+                cost: event.cost,
+            };
+        }
+    }
+    sums.into_iter().map(|(groups, totals)| Summed { groups, totals }).collect()
+}
+
+async fn assert_sums(store: &Store, rng: &mut Rng, rounds: usize, events: &[UsageEvent], workspaces: &[Workspace]) {
+    for _ in 0..rounds {
+        let (one, other, now) = (moment(rng), moment(rng), moment(rng));
+        let span = Span::new(one.min(other), one.max(other)).unwrap();
+        let workspace = rng.choice(workspaces).unwrap();
+        let grouping = Grouping::parse(rng.choice(GROUPINGS).unwrap()).unwrap();
+        let found = read(store, &workspace.id, &plan(span, now), &grouping).await.unwrap();
+        assert_eq!(found, expected(events, workspace, span, &grouping), "{span:?} by {grouping:?}");
+    }
+}
+
+/// How many rows `check` corrects, over everything there is.
+async fn corrected(store: &Store) -> u64 {
+    let mut corrected = 0;
+    let mut last = None;
+    while let Some(workspace) = check::next_workspace(store, last.as_ref()).await.unwrap() {
+        for grain in [Grain::Hour, Grain::Day] {
+            let mut from = Timestamp::from_millis(0);
+            while let Some(start) = check::next_start(store, &workspace, grain, from).await.unwrap() {
+                corrected += check::correct(store, &workspace, grain, start).await.unwrap();
+                from = Timestamp::from_millis(start.millis() + grain.millis());
+            }
+        }
+        last = Some(workspace);
+    }
+    corrected
+}
+
+async fn outside(database: &Database, engine: Engine) -> AnyConnection {
+    let url = match engine {
+        Engine::Sqlite => format!("sqlite://{}/forebay.db", database.data_dir().display()),
+        Engine::Postgres => database.url.clone(),
+    };
+    AnyConnection::connect(&url).await.unwrap()
+}
+
+#[tokio::test]
+async fn any_span_and_grouping_is_the_sum_of_its_events() {
+    on_both(async |_, store| {
+        let mut rng = Rng::with_seed(4);
+        let workspaces = [people::workspace(&store).await, people::workspace(&store).await];
+        let events: Vec<_> = (0..1_500).map(|number| event(&mut rng, &workspaces[number % 2])).collect();
+        let mut inserted = 0;
+        for batch in events.chunks(400) {
+            inserted += insert(&store, batch).await.unwrap();
+        }
+        inserted += insert(&store, &events[300..900]).await.unwrap();
+        assert_eq!(inserted, 1_500);
+        assert_sums(&store, &mut rng, 150, &events, &workspaces).await;
+        assert_eq!(corrected(&store).await, 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn whole_hours_and_days_are_read_without_their_events() {
+    on_both(async |database, store| {
+        let mut rng = Rng::with_seed(9);
+        let workspace = people::workspace(&store).await;
+        let events: Vec<_> = (0..500).map(|_| event(&mut rng, &workspace)).collect();
+        insert(&store, &events).await.unwrap();
+        outside(database, store.engine()).await.execute("DELETE FROM usage_events").await.unwrap();
+
+        let grouping = Grouping::parse("day,model,key").unwrap();
+        for _ in 0..20 {
+            let (one, other) = (Grain::Hour.start_of(moment(&mut rng)), Grain::Hour.start_of(moment(&mut rng)));
+            let span = Span::new(one.min(other), one.max(other)).unwrap();
+            let found = read(&store, &workspace.id, &plan(span, NOW), &grouping).await.unwrap();
+            assert_eq!(found, expected(&events, &workspace, span, &grouping), "{span:?}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn damaged_sums_are_corrected_and_then_agree_again() {
+    on_both(async |database, store| {
+        let mut rng = Rng::with_seed(5);
+        let workspaces = [people::workspace(&store).await];
+        let events: Vec<_> = (0..300).map(|_| event(&mut rng, &workspaces[0])).collect();
+        insert(&store, &events).await.unwrap();
+
+        let id = &workspaces[0].id;
+        let hour = Grain::Hour.start_of(NOW).millis();
+        let mut connection = outside(database, store.engine()).await;
+        let damages = [
+            format!(
+                "INSERT INTO usage_hours VALUES ('{id}', {hour}, 'acme/gone', '{}', 7, 1, 2, 3, 4)",
+                events[0].caller.actor.as_str()
+            ),
+            "UPDATE usage_hours SET cost = cost + 1 WHERE starts_at = (SELECT MAX(starts_at) FROM usage_hours)".into(),
+            "DELETE FROM usage_hours WHERE starts_at = (SELECT MIN(starts_at) FROM usage_hours)".into(),
+            "UPDATE usage_days SET requests = requests - 1000 WHERE model = 'acme/Big'".into(),
+            "DELETE FROM usage_days WHERE starts_at = (SELECT MIN(starts_at) FROM usage_days)".into(),
+        ];
+        let mut damaged = 0;
+        for damage in damages {
+            damaged += connection.execute(AssertSqlSafe(damage)).await.unwrap().rows_affected();
+        }
+        let repaired = corrected(&store).await;
+        assert!(repaired > 4 && repaired <= damaged, "{repaired} of {damaged}");
+        assert_eq!(corrected(&store).await, 0);
+        assert_sums(&store, &mut rng, 100, &events, &workspaces).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_was_used_before_there_were_sums_is_added_up_by_the_migration() {
+    const MIGRATION: &str = include_str!("../../migrations/0002_quota_and_costs.sql");
+    on_both(async |database, store| {
+        let mut rng = Rng::with_seed(8);
+        let workspaces = [people::workspace(&store).await];
+        let events: Vec<_> = (0..300).map(|_| event(&mut rng, &workspaces[0])).collect();
+        insert(&store, &events).await.unwrap();
+        let mut connection = outside(database, store.engine()).await;
+        connection.execute("DELETE FROM usage_hours").await.unwrap();
+        connection.execute("DELETE FROM usage_days").await.unwrap();
+        for statement in MIGRATION.split(';').filter(|statement| statement.contains("INSERT INTO usage_")) {
+            connection.execute(statement).await.unwrap();
+        }
+        assert_sums(&store, &mut rng, 50, &events, &workspaces).await;
+        assert_eq!(corrected(&store).await, 0);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nodes_that_write_and_check_at_once_neither_wait_for_ever_nor_miscount() {
+    on_both(async |database, store| {
+        let mut rng = Rng::with_seed(6);
+        let workspaces = [people::workspace(&store).await, people::workspace(&store).await];
+        let events: Vec<_> = (0..1_200).map(|number| event(&mut rng, &workspaces[number % 2])).collect();
+        insert(&store, &events[..200]).await.unwrap();
+        let mut connection = outside(database, store.engine()).await;
+        connection.execute("UPDATE usage_days SET cost = cost + 5").await.unwrap();
+        connection.execute("UPDATE usage_hours SET prompt_tokens = 0 WHERE model = 'acme/Big'").await.unwrap();
+        drop(connection);
+
+        let mut nodes = JoinSet::new();
+        for seed in 0..3 {
+            let (store, mut events) = (database.open().await, events.clone());
+            nodes.spawn(async move {
+                Rng::with_seed(seed).shuffle(&mut events);
+                for batch in events.chunks(100) {
+                    insert(&store, batch).await.unwrap();
+                }
+            });
+        }
+        for _ in 0..2 {
+            let store = database.open().await;
+            nodes.spawn(async move {
+                corrected(&store).await;
+            });
+        }
+        nodes.join_all().await;
+        assert_eq!(corrected(&store).await, 0);
+        assert_sums(&store, &mut rng, 50, &events, &workspaces).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_engine_that_reports_nonsense_does_not_stop_the_meter() {
+    on_both(async |_, store| {
+        let mut rng = Rng::with_seed(7);
+        let workspace = people::workspace(&store).await;
+        let mut mad = event(&mut rng, &workspace);
+        (mad.tokens.prompt, mad.cost, mad.certainty) = (u64::MAX, NanoUsd::from_nanos(i64::MAX), Certainty::Exact);
+        let again = UsageEvent { request: RequestId::new(later(1), entropy()), ..mad.clone() };
+        assert_eq!(insert(&store, &[mad]).await.unwrap(), 1);
+        assert_eq!(insert(&store, &[again]).await.unwrap(), 1);
+    })
+    .await;
+}

@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run models test check bench bench-engine fmt-check lint unit-tests all-tests client-tests
+.PHONY: help run models test check bench bench-engine fmt-check lint unit-tests all-tests client-tests openapi-tests oidc-tests
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 CONFIG ?= config/quickstart.toml
@@ -23,9 +23,9 @@ models: ## Fetch the two starter models into data/models, once, checked by SHA-2
 	@scripts/system-packages models
 	@scripts/fetch-models
 
-test: ## Everything that CI runs: format, lints, all tests with PostgreSQL and Redis, official clients
+test: ## Everything that CI runs: format, lints, all tests with PostgreSQL and Redis, official clients, OpenAPI, single sign-on
 	@scripts/system-packages test
-	@$(MAKE) --no-print-directory fmt-check lint all-tests client-tests
+	@$(MAKE) --no-print-directory fmt-check lint all-tests client-tests openapi-tests oidc-tests
 	@echo "==> All good"
 
 check: ## The quick part of test: format, lints, unit tests
@@ -70,3 +70,13 @@ client-tests:
 	cargo build --workspace --bins
 	@echo "==> The official openai packages for Python and Node"
 	@scripts/test-clients
+
+openapi-tests:
+	@echo "==> Building the binaries that are scanned"
+	cargo build --workspace --bins
+	@echo "==> /openapi.json: schemathesis, and a TypeScript client"
+	@scripts/test-openapi
+
+oidc-tests:
+	@echo "==> Single sign-on with a real provider"
+	@scripts/test-oidc

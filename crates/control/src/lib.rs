@@ -22,6 +22,7 @@ pub mod prices;
 mod refusal;
 pub mod sessions;
 pub mod sign_in;
+pub mod single_sign_on;
 mod snapshot;
 pub mod usage;
 pub mod users;

@@ -37,6 +37,8 @@ pub enum Refusal {
     WorkspaceInUse { active_keys: u64 },
     #[error("e-mail address or password is wrong")]
     BadCredentials,
+    #[error("nobody here has this e-mail address; ask for an invitation")]
+    NoAccount,
     #[error("too many attempts; try again in {} s", wait.retry_after_secs(*now))]
     TooManyAttempts { wait: Wait, now: Timestamp },
     #[error("the session is in no organization; choose one")]
@@ -101,9 +103,11 @@ impl Refusal {
             | Self::WorkspaceHasEndpoints { .. } => Kind::Conflict,
             Self::BadCredentials => Kind::Unauthenticated,
             Self::TooManyAttempts { .. } => Kind::TooMany,
-            Self::NoOrganizationContext | Self::NoWorkspaceContext | Self::NotAMember | Self::OperatorOnly(_) => {
-                Kind::Forbidden
-            }
+            Self::NoAccount
+            | Self::NoOrganizationContext
+            | Self::NoWorkspaceContext
+            | Self::NotAMember
+            | Self::OperatorOnly(_) => Kind::Forbidden,
             Self::StoreUnavailable { .. } => Kind::Unavailable,
             Self::Internal { .. } => Kind::Internal,
         }
@@ -122,6 +126,7 @@ impl Refusal {
             Self::OrganizationNotEmpty { .. } => "organization_not_empty",
             Self::WorkspaceInUse { .. } | Self::WorkspaceHasEndpoints { .. } => "workspace_in_use",
             Self::BadCredentials => "bad_credentials",
+            Self::NoAccount => "no_account",
             Self::TooManyAttempts { .. } => "too_many_attempts",
             Self::NoOrganizationContext => "no_organization_context",
             Self::NoWorkspaceContext => "no_workspace_context",
@@ -150,6 +155,7 @@ impl Refusal {
             | Self::OrganizationNotEmpty { .. }
             | Self::WorkspaceInUse { .. }
             | Self::BadCredentials
+            | Self::NoAccount
             | Self::TooManyAttempts { .. }
             | Self::NoOrganizationContext
             | Self::NoWorkspaceContext

@@ -103,6 +103,16 @@ pub(crate) async fn start(
     Ok(signed)
 }
 
+/// Gives a new session without a workspace the first one there is.
+pub(crate) async fn settle_in(store: &Store, mut signed: Signed) -> Result<Signed, Refusal> {
+    let (organization, workspace) = first_context(store, &signed.user).await?;
+    let mut tx = store.begin().await?;
+    sessions::set_context(&mut tx, &signed.session.id, organization.as_ref(), workspace.as_ref()).await?;
+    tx.commit().await?;
+    (signed.session.organization, signed.session.workspace) = (organization, workspace);
+    Ok(signed)
+}
+
 pub async fn sign_out(store: &Store, signed: &Signed, origin: &Origin, now: Timestamp) -> Result<(), Refusal> {
     end(store, signed, &signed.session.id, origin, now).await
 }

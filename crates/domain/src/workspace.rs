@@ -46,18 +46,33 @@ pub struct Workspace {
     pub created_at: Timestamp,
 }
 
-/// What has been set for a workspace, by the operator and by its administrators.
+impl Workspace {
+    /// The operator's values, or the defaults where there are none.
+    pub fn ceiling(&self, defaults: &Limits) -> Limits {
+        self.own.over(defaults)
+    }
+
+    /// What is in force.
+    pub fn limits(&self, defaults: &Limits) -> Limits {
+        self.kept_limits().over(defaults)
+    }
+
+    pub const fn kept_limits(&self) -> KeptLimits {
+        KeptLimits { own: self.own, lowered: self.lowered }
+    }
+}
+
+/// What is kept of a workspace's limits; what is in force also depends on the defaults, which may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Settings {
+pub struct KeptLimits {
     pub own: OwnLimits,
     pub lowered: OwnLimits,
 }
 
-impl Settings {
-    /// What is in force: the operator's values or the defaults, or less where an administrator wants less.
+impl KeptLimits {
+    /// The operator's values, or less where an administrator wants less.
     pub fn over(&self, defaults: &Limits) -> Limits {
         let ceiling = self.own.over(defaults);
-        let lower = |ceiling: u64, lowered: Option<u64>| lowered.map_or(ceiling, |lowered| lowered.min(ceiling));
         Limits {
             requests_per_minute: lower(ceiling.requests_per_minute, self.lowered.requests_per_minute),
             tokens_per_minute: lower(ceiling.tokens_per_minute, self.lowered.tokens_per_minute),
@@ -67,19 +82,9 @@ impl Settings {
     }
 }
 
-impl Workspace {
-    pub fn settings(&self) -> Settings {
-        Settings { own: self.own, lowered: self.lowered }
-    }
-
-    /// The operator's values, or the defaults where there are none.
-    pub fn ceiling(&self, defaults: &Limits) -> Limits {
-        self.own.over(defaults)
-    }
-
-    pub fn limits(&self, defaults: &Limits) -> Limits {
-        self.settings().over(defaults)
-    }
+/// The lesser of a limit and what somebody has lowered it to.
+pub fn lower(ceiling: u64, lowered: Option<u64>) -> u64 {
+    lowered.map_or(ceiling, |lowered| lowered.min(ceiling))
 }
 
 /// The name of an organization, a workspace or a key: something to show, on one line.

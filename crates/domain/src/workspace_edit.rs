@@ -4,7 +4,7 @@
 //! which only ever lowers it. So an operator who raises a ceiling does not undo what an administrator wanted, and an
 //! administrator cannot get past the operator. The operator's word on a limit replaces the administrators'.
 
-use crate::workspace::{Limits, OwnLimits, Workspace};
+use crate::workspace::{Limits, OwnLimits, Workspace, lower};
 
 /// What somebody wants of one limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,7 +46,7 @@ impl Slot {
     }
 
     fn in_force(self) -> u64 {
-        self.lowered.map_or(self.ceiling(), |lowered| lowered.min(self.ceiling()))
+        lower(self.ceiling(), self.lowered)
     }
 
     fn by_operator(self, wish: LimitWish) -> Self {

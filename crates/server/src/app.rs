@@ -9,6 +9,7 @@ use crate::edge::workers::Workers;
 use crate::edge::{clock, listener, tls};
 use crate::first_start::Bootstrap;
 use crate::node::NodeState;
+use crate::oidc::Provider;
 use crate::people::People;
 use crate::price_keeper::{self, Declared};
 use crate::surface::Surface;
@@ -90,13 +91,12 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
     let (journal, reader) = open_journal(data_dir, &config)?;
     let background = tokio::runtime::Handle::current();
     let monthly = config.workspace_defaults.monthly_tokens;
-    let quota = Quota::new(store.clone(), background, journal.run().clone(), node.id(), monthly, node.alive());
+    let quota = Quota::new(store.clone(), background.clone(), journal.run().clone(), node.id(), monthly, node.alive());
     let redis = open_limits(&config, &node)?;
     let watched = Watched { journal: journal.clone(), quota: quota.clone(), redis: redis.clone() };
     let metrics = Arc::new(Metrics::new(routes.clone(), Arc::clone(&node), watched));
     let keys = Arc::new(KeyDirectory::new(store.clone(), tokio::runtime::Handle::current()));
     let console_url = first_start::console_url(&config, public);
-    let background = tokio::runtime::Handle::current();
     let people = Arc::new(People::new(store.clone(), background, &config, console_url));
     let log = Arc::new(AccessLog::default());
     let recorder = Recorder { log: Arc::clone(&log), metrics: Arc::clone(&metrics), journal: journal.clone() };
@@ -126,15 +126,16 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
     let workers = {
         let ids = Arc::new(RequestIds::new()?);
         let minutes = || redis.as_ref().map_or_else(|| in_memory.clone(), RedisLimits::for_core);
+        let body_bounds = BodyBounds { limit: config.edge.body_limit, read_timeout: config.edge.body_read_timeout };
+        let description = openapi::document();
+        let provider = config.oidc.clone().map(|oidc| Provider::new(oidc, connector.clone(), &people.console_url));
+        let console = ConsoleSurface::new(Arc::clone(&people), minutes(), provider.map(Arc::new), body_bounds);
         let admission = || Admission {
             minutes: minutes(),
             quota: quota.clone(),
             journal: journal.clone(),
             defaults: config.workspace_defaults,
         };
-        let body_bounds = BodyBounds { limit: config.edge.body_limit, read_timeout: config.edge.body_read_timeout };
-        let description = openapi::document();
-        let console = ConsoleSurface::new(Arc::clone(&people), minutes(), body_bounds);
         let timeouts = CallTimeouts { first_byte: config.edge.first_byte_timeout, idle: config.edge.idle_timeout };
         Workers::start(sockets.public, tls.as_ref(), config.server.drain_timeout, || Surface {
             dataplane: Dataplane::new(routes.clone(), endpoints.clone(), connector.clone(), timeouts, admission()),

@@ -8,6 +8,7 @@ mod data_dir;
 mod edge;
 mod first_start;
 mod node;
+mod oidc;
 mod people;
 mod price_keeper;
 mod surface;

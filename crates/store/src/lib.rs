@@ -32,6 +32,7 @@ pub mod quota;
 pub mod replicas;
 mod row;
 pub mod sessions;
+pub mod single_sign_on;
 pub mod usage_events;
 pub mod usage_sums;
 pub mod users;

@@ -7,6 +7,7 @@ use crate::db::{Store, Tx};
 use crate::error::StoreError;
 use crate::row;
 use domain::quota::{Account, Ask, Lease, grant};
+use domain::workspace::lower;
 use domain::{Month, Timestamp, UsageEvent, WorkspaceId};
 use sqlx::any::AnyRow;
 use std::collections::BTreeMap;
@@ -143,7 +144,7 @@ pub async fn account(
     let query = query.bind(workspace.as_str()).bind(i64::from(month.number()));
     let found = store.row(query).await?.ok_or_else(|| StoreError::Corrupt { place: "quota_months".into() })?;
     Ok(Account {
-        cap: cap_of(&found, default_cap)?,
+        cap: cap_in_force(&found, default_cap)?,
         used: row::optional_count(&found, "used")?.unwrap_or(0),
         reserved: row::optional_count(&found, "reserved")?.unwrap_or(0),
     })
@@ -162,13 +163,14 @@ async fn lock_used(tx: &mut Tx, workspace: &WorkspaceId, month: Month) -> Result
 async fn cap(tx: &mut Tx, workspace: &WorkspaceId, default_cap: u64) -> Result<u64, StoreError> {
     let query = sqlx::query("SELECT monthly_tokens, lowered_monthly_tokens FROM workspaces WHERE id = $1");
     match tx.row(query.bind(workspace.as_str())).await? {
-        Some(found) => cap_of(&found, default_cap),
+        Some(found) => cap_in_force(&found, default_cap),
         None => Ok(0),
     }
 }
 
-/// The operator's value or the default, or less where an administrator wants less.
-fn cap_of(found: &AnyRow, default_cap: u64) -> Result<u64, StoreError> {
-    let ceiling = row::optional_count(found, "monthly_tokens")?.unwrap_or(default_cap);
-    Ok(row::optional_count(found, "lowered_monthly_tokens")?.map_or(ceiling, |lowered| lowered.min(ceiling)))
+/// The operator's value, or less where an administrator wants less.
+fn cap_in_force(found: &AnyRow, default_cap: u64) -> Result<u64, StoreError> {
+    let own = row::optional_count(found, "monthly_tokens")?;
+    let lowered = row::optional_count(found, "lowered_monthly_tokens")?;
+    Ok(lower(own.unwrap_or(default_cap), lowered))
 }

@@ -49,7 +49,7 @@ impl Admission {
         if !self.journal.has_room() {
             return Err(Refusal::JournalFull);
         }
-        let limits = caller.workspace_settings.over(&self.defaults);
+        let limits = caller.workspace_limits.over(&self.defaults);
         let per_minute = PerMinute { requests: limits.requests_per_minute, tokens: limits.tokens_per_minute };
         let (tokens, completion) = demand.expected(model.context_length, per_minute.tokens);
         let charge = Charge::new(caller, per_minute, request, tokens);

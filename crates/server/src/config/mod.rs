@@ -6,6 +6,7 @@
 
 mod fingerprint;
 mod models;
+mod oidc;
 mod problems;
 mod reader;
 mod sections;
@@ -13,6 +14,7 @@ mod sections;
 mod tests;
 mod units;
 
+pub use oidc::OidcConfig;
 pub use problems::{Problem, Problems};
 pub use sections::{
     DriversConfig, EdgeConfig, JournalConfig, LimitsConfig, ServerConfig, SessionsConfig, StoreConfig, TlsFiles,
@@ -32,6 +34,8 @@ pub struct Config {
     pub journal: JournalConfig,
     pub edge: EdgeConfig,
     pub sessions: SessionsConfig,
+    /// Single sign-on, where a provider is named.
+    pub oidc: Option<OidcConfig>,
     pub workspace_defaults: domain::workspace::Limits,
     /// GPUs an organization may commit, by type, until the operator sets its own cap.
     pub allotment_defaults: domain::allotment::Defaults,
@@ -72,6 +76,7 @@ impl Config {
             journal: JournalConfig::read(&root.section("journal")),
             edge: EdgeConfig::read(&root.section("edge")),
             sessions: SessionsConfig::read(&root.section("sessions")),
+            oidc: OidcConfig::read(root),
             workspace_defaults: sections::read_workspace_defaults(&root.section("workspace_defaults")),
             allotment_defaults: sections::read_counts_by_gpu_type(&root.section("allotment_defaults"))
                 .into_iter()

@@ -32,6 +32,7 @@ fn is_equal_but_for_the_catalogue(left: &Config, right: &Config) -> bool {
         && left.journal == right.journal
         && left.edge == right.edge
         && left.sessions == right.sessions
+        && left.oidc == right.oidc
         && left.workspace_defaults == right.workspace_defaults
         && left.allotment_defaults == right.allotment_defaults
         && left.drivers == right.drivers
@@ -178,7 +179,7 @@ price_per_gpu_hour = "free"
         line 14: [workspace_defaults] max_api_keys: -1 is not a whole number from 0 to 1000000000000000
         line 17: [drivers.process.slots] cpu: is not a GPU type of the form <vendor>/<gpu-type>
         line 20: [store] url: does not start with sqlite:, postgres://, postgresql://
-        line 22: surprise: unknown key; known here: server, models, store, limits, journal, edge, sessions, workspace_defaults, allotment_defaults, drivers
+        line 22: surprise: unknown key; known here: server, models, store, limits, journal, edge, sessions, oidc, workspace_defaults, allotment_defaults, drivers
         line 26: [[models]] id: lies under dedicated/, which names dedicated endpoints
         line 27: [[models]] input_per_1m: 0.1 is a number; amounts are text: write "0.1"
         line 28: [[models]] modality: "image" is not "chat" or "embedding"
@@ -258,4 +259,37 @@ fn the_hash_of_the_catalogue_follows_what_is_served_and_not_its_secrets() {
     assert_eq!(hash("0.1", "one", "/a").len(), 16);
     assert_eq!(hash("0.1", "one", "/a"), hash("0.10", "two", "/b"));
     assert_ne!(hash("0.1", "one", "/a"), hash("0.2", "one", "/a"));
+}
+
+#[test]
+fn a_provider_is_named_whole_or_not_at_all() {
+    let (_, rest) = EXAMPLE.split_once("# [oidc]").unwrap();
+    let section = rest.split("\n\n").next().unwrap();
+    let lines = section.lines().map(|line| line.strip_prefix("# ").unwrap_or(line));
+    let text = format!("[oidc]{}", lines.collect::<Vec<_>>().join("\n").replace("FOREBAY_OIDC_SECRET", "TINY_KEY"));
+    let oidc = parse(&text).unwrap_or_else(|problems| panic!("{problems}")).oidc.unwrap();
+    assert_eq!((oidc.client_id.as_str(), oidc.client_secret.as_deref()), ("forebay", Some("s3cret")));
+    assert_eq!((oidc.scopes.len(), oidc.mapping.admin_groups.len()), (2, 1));
+    assert!(oidc.mapping.organization.is_some() && !format!("{oidc:?}").contains("s3cret"));
+
+    expect![[r#"
+        line 1: [oidc] client_id: is missing, for instance "forebay"
+        line 2: [oidc] issuer: "ldap://x" is not an http:// or https:// URL without query
+        line 3: [oidc] client_secret_env: the environment variable NOT_SET is not set
+        line 4: [oidc] organization: "acme" is not an organization's id such as "org_…"
+        line 5: [oidc] admin_groups: is set without groups_claim
+        line 6: [oidc] colour: unknown key; known here: issuer, client_id, client_secret_env, name, scopes, groups_claim, organization, admin_groups, member_groups"#]]
+    .assert_eq(&problems(
+        "[oidc]\nissuer = \"ldap://x\"\nclient_secret_env = \"NOT_SET\"\norganization = \"acme\"\nadmin_groups = [\"a\"]\ncolour = 1",
+    ));
+}
+
+#[test]
+fn sessions_and_proxies_are_checked() {
+    expect![[r#"
+        line 2: [server] trusted_proxies: "localhost" is not an address or a range such as "10.0.0.0/8"
+        line 4: [sessions] idle_timeout: is longer than absolute_timeout"#]]
+    .assert_eq(&problems(
+        "[server]\ntrusted_proxies = [\"10.0.0.0/8\", \"localhost\"]\n[sessions]\nidle_timeout = \"2h\"\nabsolute_timeout = \"1h\"",
+    ));
 }

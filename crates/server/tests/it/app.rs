@@ -28,7 +28,6 @@ pub(crate) struct Setup {
     server: String,
     edge: String,
     upstream: String,
-    sections: String,
     store_url: String,
     workspace: String,
     tables: String,
@@ -77,12 +76,6 @@ impl Setup {
         self
     }
 
-    /// Whole sections.
-    pub(crate) fn section(mut self, text: &str) -> Self {
-        self.sections += &format!("{text}\n");
-        self
-    }
-
     pub(crate) fn store(mut self, url: &str) -> Self {
         url.clone_into(&mut self.store_url);
         self
@@ -120,7 +113,7 @@ impl Setup {
     }
 
     pub(crate) fn config(&self, engine_urls: &[String]) -> String {
-        let Self { server, edge, upstream, sections, store_url, workspace, tables, .. } = self;
+        let Self { server, edge, upstream, store_url, workspace, tables, .. } = self;
         let upstreams = |model: &str| {
             let each = engine_urls.iter().map(|url| format!("{{ url = \"{url}\", model = \"{model}\"{upstream} }}"));
             each.collect::<Vec<_>>().join(", ")
@@ -132,7 +125,6 @@ ops_listen = "127.0.0.1:0"
 {server}
 [edge]
 {edge}
-{sections}
 [store]
 url = "{store_url}"
 
@@ -177,7 +169,6 @@ impl TestApp {
             server: String::new(),
             edge: String::new(),
             upstream: String::new(),
-            sections: String::new(),
             store_url: "sqlite:forebay.db".to_owned(),
             workspace: FAR_AWAY.to_owned(),
             tables: String::new(),

@@ -16,8 +16,8 @@ const LATER: Timestamp = Timestamp::from_millis(i64::MAX / 2);
 async fn followers_workspace(store: &Store) -> Workspace {
     let workspace = people::workspace(store).await;
     let mut tx = store.begin().await.unwrap();
-    let free = Workspace { own: OwnLimits::default(), ..workspace };
-    let changed = workspaces::update(&mut tx, free, people::NOW).await.unwrap();
+    let own = OwnLimits::default();
+    let changed = workspaces::update(&mut tx, Workspace { own, ..workspace.clone() }, people::NOW).await.unwrap();
     tx.commit().await.unwrap();
     changed
 }

@@ -27,7 +27,8 @@ async fn a_create_is_checked_in_order_and_a_name_clash_beats_the_allotment() {
         platform.catalogue = domain::Catalogue::default();
         assert_eq!(platform.create("chat", "1x", json!({})).await.unwrap_err().code(), "MODEL_NOT_FOUND");
         let log = audit::list(&platform.store, &audit::Filter::default(), 50).await.unwrap();
-        let entry = log.iter().map(|recorded| &recorded.entry).find(|entry| entry.action == "endpoint.created").unwrap();
+        let entry =
+            log.iter().map(|recorded| &recorded.entry).find(|entry| entry.action == "endpoint.created").unwrap();
         assert_eq!(
             (&entry.actor, &*entry.detail),
             (&platform.author.to_string(), "chat, provisioning, 2 GPUs committed")

@@ -3,6 +3,7 @@
 use super::error::Refused;
 use axum::extract::{FromRequestParts, Query};
 use http::request::Parts;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use store::Page;
 use utoipa::{IntoParams, ToSchema};
@@ -36,6 +37,18 @@ impl<T> List<T> {
     /// All there is.
     pub(crate) fn whole(data: Vec<T>) -> Self {
         Self { data, next_cursor: None }
+    }
+}
+
+/// What the query says.
+pub(crate) struct Params<T>(pub T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Params<T> {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
+        let unreadable = |_| Refused::InvalidPayload { field: None, why: "the query cannot be read".into() };
+        Query::from_request_parts(parts, state).await.map(|Query(params)| Self(params)).map_err(unreadable)
     }
 }
 
@@ -80,9 +93,7 @@ impl<S: Send + Sync> FromRequestParts<S> for PageAsked {
     type Rejection = Refused;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
-        let Query(asked) = Query::<PageQuery>::from_request_parts(parts, state)
-            .await
-            .map_err(|_| Refused::InvalidPayload { field: None, why: "the query cannot be read".into() })?;
+        let Params(asked) = Params::<PageQuery>::from_request_parts(parts, state).await?;
         let cursor = asked.cursor.unwrap_or_default();
         let good = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         if cursor.len() > MAX_CURSOR || !cursor.bytes().all(good) {

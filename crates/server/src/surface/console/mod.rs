@@ -13,6 +13,7 @@ mod keys;
 mod list;
 mod members;
 mod nodes;
+mod oidc;
 mod organizations;
 mod path;
 mod payload;
@@ -24,6 +25,7 @@ mod workspaces;
 
 use crate::edge::Body;
 use crate::edge::request_body::{self, BodyBounds};
+use crate::oidc::Provider;
 use crate::people::People;
 use audit::Export;
 use axum::Router;
@@ -57,6 +59,8 @@ pub(crate) struct Console {
     people: Arc<People>,
     /// What is left of the limits by the minute.
     minutes: Minutes,
+    /// Where single sign-on is configured.
+    provider: Option<Arc<Provider>>,
 }
 
 /// All routes, and their description.
@@ -65,6 +69,9 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(session::sign_in, session::show, session::sign_out))
         .routes(routes!(session::set_context))
         .routes(routes!(session::change_password))
+        .routes(routes!(oidc::methods))
+        .routes(routes!(oidc::depart))
+        .routes(routes!(oidc::come_back))
         .routes(routes!(sessions::list))
         .routes(routes!(sessions::end))
         .routes(routes!(organizations::list, organizations::create))
@@ -109,12 +116,17 @@ pub(crate) struct ConsoleSurface {
 }
 
 impl ConsoleSurface {
-    pub(crate) fn new(people: Arc<People>, minutes: Minutes, bounds: BodyBounds) -> Self {
+    pub(crate) fn new(
+        people: Arc<People>,
+        minutes: Minutes,
+        provider: Option<Arc<Provider>>,
+        bounds: BodyBounds,
+    ) -> Self {
         let (router, _) = router().split_for_parts();
         let router = router
             .fallback(async || Refused::NotFound)
             .method_not_allowed_fallback(async || Refused::MethodNotAllowed)
-            .with_state(Console { people: Arc::clone(&people), minutes });
+            .with_state(Console { people: Arc::clone(&people), minutes, provider });
         Self { router, people, bounds: BodyBounds { limit: bounds.limit.min(BODY_LIMIT), ..bounds } }
     }
 

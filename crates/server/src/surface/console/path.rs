@@ -43,6 +43,10 @@ impl InPath for NodeId {
     const PARAM: &'static str = "nodeId";
 
     fn read(text: &str) -> Result<Self, BadId> {
+        // PostgreSQL does not even want to compare a zero byte.
+        if text.contains('\0') {
+            return Err(BadId { text: text.chars().take(64).collect(), prefix: "node_" });
+        }
         Ok(Self(text.to_owned()))
     }
 }

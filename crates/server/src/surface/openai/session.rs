@@ -55,9 +55,10 @@ async fn act(people: &People, signed: &Signed, named: Option<String>) -> Result<
         Kind::Missing | Kind::Forbidden => otherwise,
         _ => refusal,
     })?;
-    let workspace_settings = workspace.settings();
-    let actor = Actor::User(signed.user.id.clone());
-    Ok(Caller { workspace_settings, ..Caller::new(workspace.organization, workspace.id, actor) })
+    Ok(Caller {
+        workspace_limits: workspace.kept_limits(),
+        ..Caller::new(workspace.organization, workspace.id, Actor::User(signed.user.id.clone()))
+    })
 }
 
 fn refuse(refusal: &Refusal) -> Refused {

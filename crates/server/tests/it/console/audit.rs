@@ -87,6 +87,9 @@ async fn the_log_is_filtered_paged_and_exported() {
     assert_eq!(names(&operator.read(&format!("{filter}&from={at}")).await), ["w4", "w3"]);
     assert_eq!(names(&operator.read(&format!("{filter}&to={at}")).await), ["w2", "w1", "w0"]);
     assert_eq!(refusal(&operator.get(&format!("{audit}?from=yesterday")).await), "422 invalid_value from");
+    assert_eq!(refusal(&operator.get(&format!("{audit}?actor=%00")).await), "422 invalid_value actor");
+    assert_eq!(refusal(&operator.get(&format!("{audit}?actor=a&actor=b")).await), "400 invalid_payload");
+    assert_eq!(refusal(&operator.delete("/api/nodes/%00").await), "404 not_found");
     assert_eq!(refusal(&operator.get(&format!("{audit}?format=xml")).await), "422 invalid_value format");
 
     let export = operator.get(&format!("{filter}&format=jsonl")).await;

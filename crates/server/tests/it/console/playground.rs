@@ -82,3 +82,24 @@ async fn an_authorization_header_decides_alone() {
     assert_eq!(refusal(&ended), "401 invalid_api_key");
     assert_eq!(ended.header("www-authenticate"), Some("Bearer"));
 }
+
+#[tokio::test]
+async fn a_lowered_limit_works_within_a_second_for_keys_and_for_sessions() {
+    let app = TestApp::start().await;
+    let admin = Person::new(&app, "ada", "admin").await;
+    let path = format!("/api/workspaces/{}", app.workspace());
+    assert_eq!(app.chat("hi").await.status, 200);
+    let lowered = admin.patch(&path, json!({"version": 1, "requestsPerMinute": 1})).await;
+    assert_eq!(lowered.json()["requestsPerMinute"], 1);
+    let second = std::time::Duration::from_secs(1);
+    wait_until("the limit", second, async || refusal_of(&app.chat("hi").await) == "rate_limit_exceeded").await;
+    let by_session = playground(&app, &admin).post_json("/chat/completions", chat("hi")).await;
+    assert_eq!(refusal(&by_session), "429 rate_limit_exceeded");
+    let version = admin.read(&path).await["version"].clone();
+    admin.patch(&path, json!({"version": version, "requestsPerMinute": null, "monthlyTokens": 0})).await;
+    wait_until("the quota", second, async || refusal_of(&app.chat("hi").await) == "quota_exceeded").await;
+}
+
+fn refusal_of(answer: &testkit::http::Answer) -> String {
+    text(&answer.json()["error"]["code"]).to_owned()
+}

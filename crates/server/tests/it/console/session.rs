@@ -148,7 +148,7 @@ async fn a_new_sign_in_takes_the_place_of_the_browsers_session() {
 
 #[tokio::test]
 async fn a_session_ends_when_it_is_idle() {
-    let app = TestApp::setup().section("[sessions]\nidle_timeout = \"2s\"").start().await;
+    let app = TestApp::setup().table("[sessions]\nidle_timeout = \"2s\"").start().await;
     let person = Person::operator(&app).await;
     wait_until("the session has ended", PATIENCE, async || {
         tokio::time::sleep(Duration::from_millis(2_100)).await;

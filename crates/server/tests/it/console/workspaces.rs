@@ -6,7 +6,7 @@ use crate::app::{TestApp, text};
 
 #[tokio::test]
 async fn a_workspace_is_made_read_changed_and_removed() {
-    let app = TestApp::start().await;
+    let app = TestApp::setup().workspace_limits(600, 200_000, 50_000_000).start().await;
     let admin = Person::new(&app, "ada", "admin").await;
     let made = admin.make("/api/workspaces", json!({"name": "  Labs "})).await;
     let organization = app.forebay.bootstrap()["organizationId"].clone();
@@ -46,7 +46,7 @@ async fn of_two_administrators_who_change_at_once_one_wins_and_the_other_is_show
 
 #[tokio::test]
 async fn administrators_lower_limits_and_only_the_operator_raises_them() {
-    let app = TestApp::start().await;
+    let app = TestApp::setup().workspace_limits(600, 200_000, 50_000_000).start().await;
     let (operator, admin) = (Person::operator(&app).await, Person::new(&app, "ada", "admin").await);
     let path = format!("/api/workspaces/{}", app.workspace());
     let change = async |person: &Person, mut body: Value| {

@@ -1,0 +1,182 @@
+//! Signing in by way of a provider that knows people already.
+//!
+//! What the provider said is checked by the caller; here is whom it lets in. An account is found by the provider's own
+//! id for a person, or, the first time, by the e-mail address that the provider has verified.
+
+use crate::author::{Act, Author};
+use crate::refusal::Refusal;
+use crate::sessions::{self, Origin, Signed};
+use crate::{entropy, snapshot};
+use domain::session::Lifetimes;
+use domain::user::{Email, Membership, Role};
+use domain::{OrganizationId, SecretHash, Timestamp, User, UserId};
+use serde_json::Value;
+use store::single_sign_on::{self, Pending};
+use store::{Store, StoreError, Tx, users};
+
+/// How long the way to the provider and back may take.
+const PENDING_MILLIS: i64 = 10 * 60 * 1_000;
+
+/// A person, as the provider vouches for them.
+#[derive(Debug)]
+pub struct Identity {
+    pub issuer: String,
+    pub subject: String,
+    /// Verified by the provider.
+    pub email: String,
+    pub groups: Vec<String>,
+}
+
+/// Whom the provider's people become here.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Mapping {
+    /// Where people without an account join; absent: only those who have an account get in.
+    pub organization: Option<OrganizationId>,
+    pub admin_groups: Vec<String>,
+    /// Empty: everybody.
+    pub member_groups: Vec<String>,
+}
+
+impl Mapping {
+    /// The role that somebody's groups give, if any.
+    pub fn role(&self, groups: &[String]) -> Option<Role> {
+        let in_any = |wanted: &[String]| groups.iter().any(|group| wanted.contains(group));
+        if in_any(&self.admin_groups) {
+            return Some(Role::Admin);
+        }
+        (self.member_groups.is_empty() || in_any(&self.member_groups)).then_some(Role::Member)
+    }
+}
+
+/// Remembers a sign-in that is under way; its state, which is told to the browser and the provider.
+pub async fn begin(store: &Store, nonce: String, verifier: String, now: Timestamp) -> Result<String, Refusal> {
+    let state = entropy::token();
+    let mut tx = store.begin().await?;
+    let pending = Pending { nonce, verifier };
+    single_sign_on::begin(&mut tx, SecretHash::of(&state), &pending, now.plus_millis(PENDING_MILLIS), now).await?;
+    tx.commit().await?;
+    Ok(state)
+}
+
+/// What was remembered of a sign-in; it is good once.
+pub async fn resume(store: &Store, state: &str, now: Timestamp) -> Result<Option<Pending>, Refusal> {
+    let mut tx = store.begin().await?;
+    let found = single_sign_on::take(&mut tx, SecretHash::of(state), now).await?;
+    tx.commit().await?;
+    Ok(found)
+}
+
+/// Signs in whom the provider vouches for; who has no account and may not get one is refused.
+pub async fn enter(
+    store: &Store,
+    identity: &Identity,
+    mapping: &Mapping,
+    origin: &Origin,
+    lifetimes: &Lifetimes,
+    now: Timestamp,
+) -> Result<Signed, Refusal> {
+    let email = Email::parse(&identity.email)?;
+    let known = match single_sign_on::linked(store, &identity.issuer, &identity.subject).await? {
+        Some(id) => users::by_id(store, &id).await?,
+        None => users::by_email(store, &email).await?,
+    };
+    let joins = mapping.organization.as_ref().zip(mapping.role(&identity.groups));
+    let mut tx = store.begin().await?;
+    let user = match (known, joins) {
+        (Some(user), Some((organization, role))) => adjust(&mut tx, user, organization, role, origin, now).await?,
+        (Some(user), None) => user,
+        (None, Some((organization, role))) => create(&mut tx, email, organization, role, origin, now).await?,
+        (None, None) => return Err(Refusal::NoAccount),
+    };
+    single_sign_on::link(&mut tx, &identity.issuer, &identity.subject, &user.id).await?;
+    let context = match user.memberships.first() {
+        Some(first) => (Some(first.organization_id.clone()), None),
+        None => (None, None),
+    };
+    let signed = sessions::start(&mut tx, user, context, origin, lifetimes, now).await?;
+    tx.commit().await?;
+    sessions::settle_in(store, signed).await
+}
+
+/// Gives the role that the groups say; the last administrator stays one.
+async fn adjust(
+    tx: &mut Tx,
+    mut user: User,
+    organization: &OrganizationId,
+    role: Role,
+    origin: &Origin,
+    now: Timestamp,
+) -> Result<User, Refusal> {
+    let current = user.role_in(organization);
+    if current == Some(role) {
+        return Ok(user);
+    }
+    if current == Some(Role::Admin) {
+        users::lock_role(tx, &user.id, organization).await?;
+        match users::check_other_admin(tx, &user.id, organization).await {
+            Err(StoreError::LastAdmin) => return Ok(user),
+            checked => checked?,
+        }
+    }
+    users::set_role(tx, &user.id, organization, role, now).await?;
+    user.memberships.retain(|one| one.organization_id != *organization);
+    user.memberships.push(Membership { organization_id: organization.clone(), role });
+    let act = Act {
+        action: "member.set-role",
+        organization: Some(organization),
+        subject: user.id.as_str(),
+        before: current.map_or(Value::Null, snapshot::role),
+        after: snapshot::role(role),
+    };
+    Author::User { id: user.id.clone(), address: origin.address.clone() }.changed(tx, act, now).await?;
+    Ok(user)
+}
+
+async fn create(
+    tx: &mut Tx,
+    email: Email,
+    organization: &OrganizationId,
+    role: Role,
+    origin: &Origin,
+    now: Timestamp,
+) -> Result<User, Refusal> {
+    let user = User {
+        id: UserId::new(now, entropy::for_id()),
+        email,
+        operator: false,
+        created_at: now,
+        memberships: vec![Membership { organization_id: organization.clone(), role }],
+    };
+    users::insert(tx, &user, None).await?;
+    let act = Act {
+        action: "user.create",
+        organization: Some(organization),
+        subject: user.id.as_str(),
+        before: Value::Null,
+        after: snapshot::user(&user),
+    };
+    Author::User { id: user.id.clone(), address: origin.address.clone() }.changed(tx, act, now).await?;
+    Ok(user)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_give_the_highest_role_they_can() {
+        let text = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let open = Mapping { admin_groups: text(&["ops"]), ..Mapping::default() };
+        let closed = Mapping { member_groups: text(&["staff"]), ..open.clone() };
+        for (mapping, groups, role) in [
+            (&open, &["ops", "staff"][..], Some(Role::Admin)),
+            (&open, &[], Some(Role::Member)),
+            (&closed, &["staff"], Some(Role::Member)),
+            (&closed, &["ops"], Some(Role::Admin)),
+            (&closed, &["guests"], None),
+            (&closed, &[], None),
+        ] {
+            assert_eq!(mapping.role(&text(groups)), role, "{groups:?}");
+        }
+    }
+}

@@ -19,6 +19,7 @@ pub mod nodes;
 pub mod organizations;
 pub mod passwords;
 pub mod prices;
+pub mod reconciler;
 mod refusal;
 pub mod sessions;
 pub mod sign_in;

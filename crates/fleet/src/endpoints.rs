@@ -126,6 +126,11 @@ impl Endpoint {
         self.in_flight.load(Ordering::Relaxed)
     }
 
+    /// Whether anybody has called since this node knows it.
+    pub fn was_called(&self) -> bool {
+        self.held() > 0 || self.in_flight() > 0 || self.active_millis.load(Ordering::Relaxed) > 0
+    }
+
     /// How long nobody has called; nothing while somebody does.
     pub fn idle(&self) -> Duration {
         if self.held() > 0 || self.in_flight() > 0 {
@@ -137,7 +142,7 @@ impl Endpoint {
 
     fn touch(&self) {
         let now = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.active_millis.fetch_max(now, Ordering::Relaxed);
+        self.active_millis.fetch_max(now.max(1), Ordering::Relaxed);
     }
 }
 

@@ -68,6 +68,11 @@ impl Routes {
         Ok(())
     }
 
+    /// The catalogue as it is now.
+    pub fn catalogue(&self) -> Catalogue {
+        self.parts().catalogue.clone()
+    }
+
     /// An engine of ours is ready to serve `model`.
     pub fn join(&self, model: ModelId, replica: Arc<Replica>) {
         self.change_engines(|engines| engines.push((model, replica)));

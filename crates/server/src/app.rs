@@ -2,6 +2,7 @@
 
 use crate::cli::load;
 use crate::config::Config;
+use crate::control_plane::ControlPlane;
 use crate::edge::cors::Cors;
 use crate::edge::request_body::BodyBounds;
 use crate::edge::request_id::RequestIds;
@@ -104,11 +105,17 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
     let writer = UsageWriter { reader, store: store.clone(), metrics: Arc::clone(&metrics) };
 
     let connector = Connector::default();
-    let engines =
-        Engines::start(&tokio::runtime::Handle::current(), launcher(data_dir)?, routes.clone(), connector.clone());
+    let launcher = launcher(data_dir)?;
+    let parts = (routes.clone(), endpoints.clone());
+    let mut control_plane = ControlPlane::open(&config, data_dir, &launcher, store.clone(), &node, parts)?;
+    let engines = Engines::start(&tokio::runtime::Handle::current(), launcher, routes.clone(), connector.clone());
     let mut loops = JoinSet::new();
-    let quota_hears = quota.clone();
-    loops.spawn(Arc::clone(&keys).follow(move |change| quota_hears.heard(change)));
+    let (quota_hears, control_plane_hears) = (quota.clone(), control_plane.ear());
+    loops.spawn(Arc::clone(&keys).follow(move |change| {
+        quota_hears.heard(change);
+        control_plane_hears(change);
+    }));
+    control_plane.start();
     loops.spawn(quota.clone().keep(clock::now));
     loops.spawn(health::watch(routes.clone(), endpoints.clone(), connector.clone()));
     loops.spawn(Arc::clone(&node).beat(store.clone()));
@@ -158,7 +165,7 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
         bootstrap.print(first_chat.map(|model| model.id.as_str()));
     }
 
-    signals.wait_for_end(&routes, &served, config_file.as_deref()).await;
+    let end = signals.wait_for_end(&routes, &served, config_file.as_deref()).await;
 
     tracing::info!("stopping: open answers may finish");
     node.drain();
@@ -168,6 +175,10 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
     }
     first_start::forget_listen(data_dir);
     engines.stop().await;
+    control_plane.leave().await;
+    if end == End::Interrupted {
+        control_plane.stop_replicas().await;
+    }
     // A lease that changed after its run has ended would stay reserved for ever.
     let leases_rest = tokio::time::timeout(FLUSH_TIME, quota.close()).await.is_ok();
     loops.shutdown().await;
@@ -227,6 +238,15 @@ struct Signals {
     hang_up: Signal,
 }
 
+/// How the process was told to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// Another process goes on: replicas of dedicated endpoints wait for it.
+    Terminated,
+    /// Somebody is done with it all.
+    Interrupted,
+}
+
 impl Signals {
     fn listen() -> anyhow::Result<Self> {
         Ok(Self {
@@ -237,11 +257,16 @@ impl Signals {
     }
 
     /// Reloads the catalogue at SIGHUP and returns at SIGTERM or SIGINT.
-    async fn wait_for_end(&mut self, routes: &Routes, served: &watch::Sender<Declared>, config_file: Option<&Path>) {
+    async fn wait_for_end(
+        &mut self,
+        routes: &Routes,
+        served: &watch::Sender<Declared>,
+        config_file: Option<&Path>,
+    ) -> End {
         loop {
             tokio::select! {
-                _ = self.terminate.recv() => return,
-                _ = self.interrupt.recv() => return,
+                _ = self.terminate.recv() => return End::Terminated,
+                _ = self.interrupt.recv() => return End::Interrupted,
                 _ = self.hang_up.recv() => reload(routes, served, config_file),
             }
         }

@@ -1,0 +1,145 @@
+//! Tells this node's calls what is so: every node follows the rows, whoever leads.
+
+use super::Parts;
+use crate::endpoints::wake;
+use domain::endpoint::replica::{Replica, ReplicaState, Wish};
+use domain::endpoint::state::Admission;
+use domain::model::{EngineKind, Launch, Model, ModelId, Serving, Upstream};
+use domain::{Endpoint, EndpointId, Price, Timestamp};
+use fleet::endpoints::{Condition, Known};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+use store::{StoreError, endpoints, replicas};
+use tokio::sync::Notify;
+
+const LOOK_EVERY: Duration = Duration::from_millis(300);
+/// How often the store is told of calls.
+const TELL_CALLS: Duration = Duration::from_secs(5);
+
+pub struct Follower<D> {
+    parts: Parts<D>,
+    /// An endpoint has changed.
+    changed: Arc<Notify>,
+}
+
+impl<D: Send + Sync + 'static> Follower<D> {
+    pub fn new(parts: Parts<D>, changed: Arc<Notify>) -> Self {
+        Self { parts, changed }
+    }
+
+    /// Follows the rows, for ever.
+    pub async fn run(self) {
+        let mut told: HashMap<String, Timestamp> = HashMap::new();
+        let mut tell = tokio::time::interval(TELL_CALLS);
+        loop {
+            if let Err(error) = self.look().await {
+                tracing::debug!(%error, "endpoints cannot be read; calls go on as before");
+            }
+            tokio::select! {
+                () = self.changed.notified() => {}
+                () = self.parts.endpoints.demanded() => self.wake_sleepers().await,
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+                _ = tell.tick() => {
+                    if let Err(error) = self.tell_calls(&mut told).await {
+                        tracing::debug!(%error, "the store was not told of calls to endpoints");
+                    }
+                }
+            }
+        }
+    }
+
+    async fn look(&self) -> Result<(), StoreError> {
+        let all = endpoints::list_all(&self.parts.store).await?;
+        let live = replicas::list_live(&self.parts.store).await?;
+        self.parts.endpoints.apply(all.iter().map(|endpoint| known(endpoint, &live)).collect());
+        Ok(())
+    }
+
+    /// Of a crowd at an endpoint that sleeps, one question wakes it.
+    async fn wake_sleepers(&self) {
+        for endpoint in self.parts.endpoints.all() {
+            if endpoint.view().condition != Condition::ScaledToZero || endpoint.held() == 0 {
+                continue;
+            }
+            let Ok(id) = EndpointId::parse(&endpoint.id) else { continue };
+            match wake(&self.parts.store, &id, u64::from(endpoint.held()), (self.parts.now)()).await {
+                Ok(_) => self.parts.nudge.notify_one(),
+                Err(error) => tracing::warn!(endpoint.name = endpoint.name, %error, "an endpoint could not be woken"),
+            }
+        }
+    }
+
+    async fn tell_calls(&self, told: &mut HashMap<String, Timestamp>) -> Result<(), StoreError> {
+        let now = (self.parts.now)();
+        for endpoint in self.parts.endpoints.all() {
+            let idle = i64::try_from(endpoint.idle().as_millis()).unwrap_or(i64::MAX);
+            let called_at = now.plus_millis(-idle);
+            let is_new = endpoint.was_called()
+                && told.get(&endpoint.id).is_none_or(|before| called_at > before.plus_millis(999));
+            let Ok(id) = EndpointId::parse(&endpoint.id) else { continue };
+            if is_new {
+                let mut tx = self.parts.store.begin().await?;
+                endpoints::called(&mut tx, &id, called_at).await?;
+                tx.commit().await?;
+                told.insert(endpoint.id.clone(), called_at);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn known(endpoint: &Endpoint, live: &[Replica]) -> Known {
+    let id = ModelId::parse(&endpoint.name.model_id()).expect("names of endpoints are parts of Model IDs");
+    let serves = |replica: &&Replica| {
+        replica.endpoint == endpoint.id && replica.state == ReplicaState::Ready && replica.wish == Wish::Run
+    };
+    let replicas = live.iter().filter(serves).filter_map(|replica| {
+        let address = replica.address.as_deref()?;
+        Some((replica.id.to_string(), upstream(endpoint, &id, address)))
+    });
+    Known {
+        id: endpoint.id.to_string(),
+        organization: endpoint.organization.clone(),
+        workspace: endpoint.workspace.clone(),
+        name: endpoint.name.to_string(),
+        model: Arc::new(Model {
+            name: endpoint.name.to_string(),
+            modality: endpoint.shape.modality,
+            context_length: endpoint.shape.flavor.max_len.unwrap_or(endpoint.shape.context_length),
+            // Its tokens are counted and shown; what is paid is GPU-hours.
+            price: Price::default(),
+            optimized: false,
+            serving: Serving::Upstreams(Vec::new()),
+            flavors: Vec::new(),
+            id: id.clone(),
+        }),
+        condition: condition(endpoint),
+        replicas: replicas.collect(),
+    }
+}
+
+fn condition(endpoint: &Endpoint) -> Condition {
+    match endpoint.state.admission() {
+        Admission::Routed => Condition::Serving,
+        Admission::Held => Condition::Waiting,
+        Admission::HeldAndWakes => Condition::ScaledToZero,
+        Admission::NotServing => Condition::Failed { reason: endpoint.message.clone() },
+        Admission::Unknown => Condition::Deleting,
+    }
+}
+
+fn upstream(endpoint: &Endpoint, model: &ModelId, address: &str) -> Upstream {
+    let continuous_usage = match &endpoint.shape.flavor.launch {
+        Launch::Engine(EngineKind::ForebayEngine | EngineKind::Vllm | EngineKind::Sglang) => true,
+        Launch::Engine(EngineKind::LlamaServer) | Launch::Argv(_) => false,
+    };
+    Upstream {
+        url: format!("http://{address}/v1"),
+        model: model.to_string(),
+        api_key: None,
+        max_in_flight: None,
+        health_path: "/health".into(),
+        continuous_usage,
+    }
+}

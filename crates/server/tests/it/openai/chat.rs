@@ -23,7 +23,7 @@ async fn a_chat_is_answered_under_the_name_that_was_asked_for() {
         x-ratelimit-reset-tokens: 1s
         x-request-id: req_…
 
-        {"choices":[{"finish_reason":"stop","index":0,"logprobs":null,"message":{"content":"Hello Hello Hello ","refusal":null,"role":"assistant"}}],"created":1700000000,"id":"chatcmpl-fake","model":"acme/tiny","object":"chat.completion","usage":{"completion_tokens":3,"prompt_tokens":10,"total_tokens":13}}
+        {"id":"chatcmpl-fake","object":"chat.completion","created":1700000000,"model":"acme/tiny","choices":[{"index":0,"message":{"role":"assistant","content":"Hello Hello Hello ","refusal":null},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":3,"total_tokens":13}}
     "#]]
     .assert_eq(&shown(&app.chat("hi").await));
     assert_eq!(app.engine().calls()[0].json()["model"], UPSTREAM_NAME);

@@ -50,7 +50,7 @@ async fn an_input_becomes_a_vector() {
         x-ratelimit-reset-tokens: 1s
         x-request-id: req_…
 
-        {"data":[{"embedding":[-0.0546875,-0.875],"index":0,"object":"embedding"}],"model":"acme/embed","object":"list","usage":{"prompt_tokens":10,"total_tokens":10}}
+        {"object":"list","data":[{"object":"embedding","index":0,"embedding":[-0.0546875,-0.875]}],"model":"acme/embed","usage":{"prompt_tokens":10,"total_tokens":10}}
     "#]]
     .assert_eq(&shown(&answer));
     assert_eq!(app.engine().calls()[0].path, "/v1/embeddings");

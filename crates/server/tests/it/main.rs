@@ -5,6 +5,7 @@
 mod admin;
 mod app;
 mod console;
+mod dedicated;
 mod engines;
 mod guards;
 mod journal;

@@ -311,9 +311,14 @@ pub(crate) fn shown(answer: &Answer) -> String {
     format!("{text}\n{}\n", answer.text())
 }
 
-/// The headers in order of their names, less `date`; the request id is masked.
+/// The headers in order of their names, less `date`; the request id and what is left of limits are masked.
 pub(crate) fn headers_but_ids(answer: &Answer) -> BTreeMap<String, String> {
-    let mask = |name: &str, value: &str| if name == "x-request-id" { mask_id(value) } else { value.to_owned() };
+    let mask = |name: &str, value: &str| match name {
+        "x-request-id" => mask_id(value),
+        // A bucket refills by the millisecond.
+        name if name.starts_with("x-ratelimit-re") => "…".to_owned(),
+        _ => value.to_owned(),
+    };
     let all = answer.headers.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap_or("…")));
     all.filter(|(name, _)| *name != "date").map(|(name, value)| (name.to_owned(), mask(name, value))).collect()
 }

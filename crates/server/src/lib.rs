@@ -4,6 +4,7 @@ pub mod admin;
 mod app;
 pub mod cli;
 pub mod config;
+mod credential;
 mod data_dir;
 mod edge;
 mod first_start;

@@ -15,6 +15,7 @@ use crate::people::People;
 use crate::price_keeper::{self, Declared};
 use crate::surface::Surface;
 use crate::surface::console::ConsoleSurface;
+use crate::surface::endpoints::{CursorKey, EndpointsSurface};
 use crate::surface::openapi;
 use crate::surface::operations::{self, Operations};
 use crate::telemetry::Recorder;
@@ -129,6 +130,7 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
     let (no_more_usage, is_over) = watch::channel(false);
     writing.spawn(writer.run(journal.run().clone(), is_over));
 
+    let cursors = CursorKey::load(&store).await.context("cannot read the secret of cursors")?;
     let in_memory = Minutes::Memory(Arc::default());
     let workers = {
         let ids = Arc::new(RequestIds::new()?);
@@ -137,6 +139,9 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
         let description = openapi::document();
         let provider = config.oidc.clone().map(|oidc| Provider::new(oidc, connector.clone(), &people.console_url));
         let console = ConsoleSurface::new(Arc::clone(&people), minutes(), provider.map(Arc::new), body_bounds);
+        let (found, asked) = (Arc::clone(&people), Arc::clone(&keys));
+        let endpoints_surface =
+            EndpointsSurface::new(found, asked, served.subscribe(), cursors, control_plane.follower(), body_bounds);
         let admission = || Admission {
             minutes: minutes(),
             quota: quota.clone(),
@@ -154,6 +159,7 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
             body_bounds,
             people: Arc::clone(&people),
             console: console.clone(),
+            endpoints: endpoints_surface.clone(),
             description: description.clone(),
             trusted_proxies: config.server.trusted_proxies.clone(),
         })?

@@ -49,8 +49,13 @@ impl ControlPlane {
 
     /// Follows and leads from now on.
     pub(crate) fn start(&mut self) {
-        self.loops.spawn(Follower::new(self.parts.clone(), Arc::clone(&self.changed)).run());
+        self.loops.spawn(self.follower().run());
         self.loops.spawn(Reconciler::new(self.parts.clone()).run());
+    }
+
+    /// What a surface that changes endpoints tells so.
+    pub(crate) fn follower(&self) -> Follower<ProcessDriver> {
+        Follower::new(self.parts.clone(), Arc::clone(&self.changed))
     }
 
     /// What hears of changes to endpoints.

@@ -5,6 +5,7 @@ mod app;
 pub mod cli;
 pub mod config;
 mod control_plane;
+mod credential;
 mod data_dir;
 mod edge;
 mod first_start;

@@ -4,6 +4,7 @@ use crate::config::Config;
 use control::Refusal;
 use control::sessions::{self, Signed};
 use domain::Timestamp;
+use domain::allotment::Defaults;
 use domain::session::{Lifetimes, SessionToken};
 use domain::workspace::Limits;
 use store::Store;
@@ -14,6 +15,8 @@ pub(crate) struct People {
     /// Where the store's connections live.
     pub background: Handle,
     pub defaults: Limits,
+    /// Caps of organizations that have none of their own.
+    pub allotment_defaults: Defaults,
     pub lifetimes: Lifetimes,
     /// Where people find the console, without a slash at its end.
     pub console_url: String,
@@ -22,7 +25,14 @@ pub(crate) struct People {
 impl People {
     pub(crate) fn new(store: Store, background: Handle, config: &Config, console_url: String) -> Self {
         let lifetimes = config.sessions.lifetimes();
-        Self { store, background, defaults: config.workspace_defaults, lifetimes, console_url }
+        Self {
+            store,
+            background,
+            defaults: config.workspace_defaults,
+            allotment_defaults: config.allotment_defaults.clone(),
+            lifetimes,
+            console_url,
+        }
     }
 
     /// The session of a token, unless it has ended.

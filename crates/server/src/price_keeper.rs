@@ -24,6 +24,10 @@ impl Declared {
     pub(crate) fn now(catalogue: Catalogue) -> Self {
         Self { catalogue: Arc::new(catalogue), since: clock::now() }
     }
+
+    pub(crate) fn catalogue(&self) -> Arc<Catalogue> {
+        Arc::clone(&self.catalogue)
+    }
 }
 
 /// Declares what models and GPU-hours cost from now on; returns the models whose price is new.

@@ -31,6 +31,7 @@ pub mod prices;
 pub mod quota;
 pub mod replicas;
 mod row;
+pub mod secrets;
 pub mod sessions;
 pub mod single_sign_on;
 pub mod usage_events;

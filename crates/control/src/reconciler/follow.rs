@@ -17,6 +17,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(300);
 /// How often the store is told of calls.
 const TELL_CALLS: Duration = Duration::from_secs(5);
 
+#[derive(Clone)]
 pub struct Follower<D> {
     parts: Parts<D>,
     /// An endpoint has changed.
@@ -46,6 +47,14 @@ impl<D: Send + Sync + 'static> Follower<D> {
                     }
                 }
             }
+        }
+    }
+
+    /// Somebody has changed an endpoint on this node: calls see it from now on, and the leader looks at once.
+    pub async fn catch_up(&self) {
+        self.parts.nudge.notify_one();
+        if let Err(error) = self.look().await {
+            tracing::debug!(%error, "a change is seen a moment later");
         }
     }
 

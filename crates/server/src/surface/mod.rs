@@ -1,6 +1,7 @@
 //! What is asked over HTTP. A surface does not import another surface.
 
 pub(crate) mod console;
+pub(crate) mod endpoints;
 pub(crate) mod openai;
 pub(crate) mod openapi;
 pub(crate) mod operations;
@@ -16,6 +17,7 @@ use console::ConsoleSurface;
 use dataplane::Dataplane;
 use dataplane::keys::KeyDirectory;
 use dataplane::usage_tap::{Sink, UsageTap};
+use endpoints::EndpointsSurface;
 use http::{HeaderName, HeaderValue, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use std::net::IpAddr;
@@ -38,6 +40,7 @@ pub(crate) struct Surface {
     pub hold_timeout: Duration,
     pub people: Arc<People>,
     pub console: ConsoleSurface,
+    pub endpoints: EndpointsSurface,
     /// What `/openapi.json` answers.
     pub description: Bytes,
     /// Whose word on the client's address is believed.
@@ -62,6 +65,13 @@ impl Surface {
                     let client = client_address::of(peer, request.headers(), &self.trusted_proxies);
                     Box::pin(self.console.answer(request, client, tap, now)).await
                 }
+                path if is_below(path, "/v1/endpoints") => {
+                    let mut tap = UsageTap::open(Arc::clone(&self.sink), id, endpoints::ROUTE, now);
+                    tap.note(|record| record.client_request = client_id(&request));
+                    let client = client_address::of(peer, request.headers(), &self.trusted_proxies);
+                    Box::pin(self.endpoints.answer(request, client, &id_value, tap, now)).await
+                }
+                path if let Some(page) = endpoints::pages::at(path) => page.answer(request.method()),
                 path => {
                     let mut tap = UsageTap::open(Arc::clone(&self.sink), id, openai::route_name(path), now);
                     tap.note(|record| record.client_request = client_id(&request));

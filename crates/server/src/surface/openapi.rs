@@ -3,7 +3,7 @@
 //! Routes of the console describe themselves, since they are made from their descriptions; the hot path has its own
 //! router, whose description a test compares with it.
 
-use super::{console, openai, operations};
+use super::{console, endpoints, openai, operations};
 use bytes::Bytes;
 use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn, PathItem};
 use utoipa::openapi::response::{Response, ResponseBuilder};
@@ -13,7 +13,7 @@ use utoipa::openapi::security::{
 };
 use utoipa::openapi::{ContentBuilder, Info, OpenApi, OpenApiBuilder, Ref, RefOr, Required};
 
-const DESCRIPTION: &str = "Inference (`/v1`) takes an API key, or a session with `X-CSRF-Token` and `X-Workspace-Id`. \
+const DESCRIPTION: &str = "Inference and endpoints (`/v1`) take an API key, or a session with `X-CSRF-Token` and `X-Workspace-Id`. \
      The console's surface (`/api`) takes a session. Every answer carries `x-request-id`.";
 
 /// The document, written once.
@@ -30,7 +30,7 @@ fn describe() -> OpenApi {
     for (path, item) in &mut console.paths.paths {
         finish_console(path, item);
     }
-    for part in [openai::describe::description(), console, operations::description()] {
+    for part in [openai::describe::description(), endpoints::description(), console, operations::description()] {
         whole.merge(part);
     }
     for (path, item) in &mut whole.paths.paths {

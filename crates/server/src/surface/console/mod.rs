@@ -4,6 +4,7 @@
 //! sends the answer's. To add a route: a file named after its noun with handlers that take who may call them, and a
 //! line in [`router`]. What a handler's annotations say is what `/openapi.json` tells.
 
+mod allotments;
 mod audit;
 mod bounds;
 mod caller;
@@ -82,6 +83,8 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(invitations::delete))
         .routes(routes!(invitations::preview))
         .routes(routes!(invitations::accept))
+        .routes(routes!(allotments::list))
+        .routes(routes!(allotments::set))
         .routes(routes!(audit::of_organization))
         .routes(routes!(workspaces::list, workspaces::create))
         .routes(routes!(workspaces::show, workspaces::edit, workspaces::delete))

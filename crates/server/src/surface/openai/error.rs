@@ -2,6 +2,7 @@
 //!
 //! The only file that knows the envelope and its statuses.
 
+use crate::credential::{self, Forbidden};
 use crate::edge::Body;
 use crate::edge::request_body::Unread;
 use bytes::Bytes;
@@ -33,13 +34,15 @@ pub(crate) enum Refused {
     Internal,
 }
 
-/// Why a session may not act.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Forbidden {
-    CsrfFailed,
-    NoOrganizationContext,
-    NoWorkspaceContext,
-    NotAMember,
+impl From<credential::Refused> for Refused {
+    fn from(refused: credential::Refused) -> Self {
+        match refused {
+            credential::Refused::Unauthenticated { cause } => Self::Unauthenticated { cause },
+            credential::Refused::StoreUnavailable { cause } => Self::StoreUnavailable { cause },
+            credential::Refused::Forbidden(forbidden) => Self::Forbidden(forbidden),
+            credential::Refused::Internal => Self::Internal,
+        }
+    }
 }
 
 impl From<Unread> for Refused {
@@ -146,12 +149,7 @@ impl Refused {
         match self {
             Self::Unauthenticated { .. } => "Missing or invalid API key; send `Authorization: Bearer <key>`".into(),
             Self::StoreUnavailable { .. } => "the key cannot be checked right now; try again".into(),
-            Self::Forbidden(forbidden) => match forbidden {
-                Forbidden::CsrfFailed => "the header X-CSRF-Token is missing, or not the token of this session".into(),
-                Forbidden::NoOrganizationContext => "the session is in no organization; choose one".into(),
-                Forbidden::NoWorkspaceContext => "the session is in no workspace; name one in X-Workspace-Id".into(),
-                Forbidden::NotAMember => "you are not a member of this workspace".into(),
-            },
+            Self::Forbidden(forbidden) => forbidden.message().into(),
             Self::HeadersTooLarge { limit } => format!("the headers have more than {limit} bytes"),
             Self::UnknownRoute => "there is no such route".into(),
             Self::MethodNotAllowed { allow } => format!("this route takes {allow}"),

@@ -3,14 +3,13 @@
 //! The order of checks: who asks, which route, which method, the body, and then what the call itself may be refused for.
 
 mod chat;
-mod credential;
 pub(crate) mod describe;
 pub(crate) mod error;
 mod models;
 mod rate_limit_headers;
-mod session;
 
 use super::Surface;
+use crate::credential;
 use crate::edge::{Body, deadline, request_body};
 use dataplane::Refusal;
 use dataplane::usage_tap::{Outcome, UsageTap};
@@ -121,7 +120,7 @@ async fn check(
     if !head.uri.path().starts_with("/v1/") && head.uri.path() != "/v1" {
         return Err(Refused::UnknownRoute);
     }
-    let caller = credential::identify(surface, head, now).await?;
+    let caller = credential::identify(&surface.keys, &surface.people, head, now).await?;
     tap.note(|record| record.caller = Some(Arc::clone(&caller)));
     if route == Route::Unknown {
         return Err(Refused::UnknownRoute);

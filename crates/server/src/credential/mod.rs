@@ -1,25 +1,67 @@
-//! Who asks: a key or a session. An `Authorization` header, good or bad, decides alone.
+//! Who asks under `/v1`: a key or a session. An `Authorization` header, good or bad, decides alone.
+//!
+//! Every surface under `/v1` asks here, and dresses the refusal in its own envelope.
 
-use super::error::Refused;
-use super::session;
+mod session;
+
 use crate::edge::session_cookie;
-use crate::surface::Surface;
-use dataplane::keys::Unidentified;
+use crate::people::People;
+use dataplane::keys::{KeyDirectory, Unidentified};
 use domain::{Caller, KeyText, Timestamp};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use std::sync::Arc;
 
-pub(super) async fn identify(surface: &Surface, head: &Parts, now: Timestamp) -> Result<Arc<Caller>, Refused> {
+/// Why nobody is known to ask, or may not.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// Whatever is wrong with the credential; the cause is for our log.
+    Unauthenticated {
+        cause: &'static str,
+    },
+    StoreUnavailable {
+        cause: String,
+    },
+    /// A session that may not act here.
+    Forbidden(Forbidden),
+    Internal,
+}
+
+/// Why a session may not act.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Forbidden {
+    CsrfFailed,
+    NoOrganizationContext,
+    NoWorkspaceContext,
+    NotAMember,
+}
+
+impl Forbidden {
+    pub(crate) const fn message(self) -> &'static str {
+        match self {
+            Self::CsrfFailed => "the header X-CSRF-Token is missing, or not the token of this session",
+            Self::NoOrganizationContext => "the session is in no organization; choose one",
+            Self::NoWorkspaceContext => "the session is in no workspace; name one in X-Workspace-Id",
+            Self::NotAMember => "you are not a member of this workspace",
+        }
+    }
+}
+
+pub(crate) async fn identify(
+    keys: &KeyDirectory,
+    people: &Arc<People>,
+    head: &Parts,
+    now: Timestamp,
+) -> Result<Arc<Caller>, Refused> {
     let headers = &head.headers;
     if !headers.contains_key(AUTHORIZATION)
         && let Some(token) = session_cookie::read(headers)
     {
-        return Box::pin(session::identify(&surface.people, head, token, now)).await;
+        return Box::pin(session::identify(people, head, token, now)).await;
     }
     let key = read(headers).map_err(|cause| Refused::Unauthenticated { cause })?;
-    surface.keys.identify(&key, now).await.map_err(|error| match error {
+    keys.identify(&key, now).await.map_err(|error| match error {
         Unidentified::BadKey(cause) => Refused::Unauthenticated { cause },
         Unidentified::StoreUnavailable(cause) => Refused::StoreUnavailable { cause },
     })

@@ -1,6 +1,6 @@
 //! Calls by session: the Playground. A session acts in one workspace, the one it names or its current one.
 
-use super::error::{Forbidden, Refused};
+use super::{Forbidden, Refused};
 use crate::edge::session_cookie;
 use crate::people::People;
 use control::sessions::Signed;

@@ -1,0 +1,73 @@
+//! `/api/organizations/{id}/allotments`: the ledger, and the operator's caps.
+
+use super::Console;
+use super::caller::{Caller, Operator};
+use super::error::Refused;
+use super::list::List;
+use super::path::{Id, InPath};
+use super::payload::Payload;
+use crate::view::AllotmentView;
+use axum::Json;
+use axum::extract::State;
+use control::{access, allotments, organizations};
+use domain::ids::BadId;
+use domain::{GpuType, OrganizationId};
+use serde::{Deserialize, Deserializer};
+use utoipa::ToSchema;
+
+impl InPath for GpuType {
+    const PARAM: &'static str = "gpuType";
+
+    fn read(text: &str) -> Result<Self, BadId> {
+        Self::parse(text).map_err(|bad| BadId { text: bad.0, prefix: "" })
+    }
+}
+
+/// What an organization is allotted and has committed, by GPU type.
+#[utoipa::path(get, path = "/api/organizations/{organizationId}/allotments", tag = "organizations",
+    responses((status = 200, body = List<AllotmentView>)))]
+pub(super) async fn list(
+    State(console): State<Console>,
+    caller: Caller,
+    Id(id): Id<OrganizationId>,
+) -> Result<Json<List<AllotmentView>>, Refused> {
+    let people = &console.people;
+    if caller.signed.user.operator {
+        organizations::show(&people.store, &id).await?;
+    } else if access::organization(&caller.signed)?.0 != &id {
+        return Err(Refused::NotFound);
+    }
+    let lines = allotments::list(&people.store, &id, &people.allotment_defaults).await?;
+    Ok(Json(List::whole(lines.into_iter().map(AllotmentView::from).collect())))
+}
+
+/// A cap; null lets the organization follow the configured default.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Cap {
+    #[serde(deserialize_with = "said")]
+    #[schema(maximum = 1_000_000)]
+    allotment: Option<u64>,
+}
+
+/// Null must be said: an empty body is no wish to follow the default.
+fn said<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    Option::<u64>::deserialize(deserializer)
+}
+
+/// Allot GPUs to an organization. Cutting a cap stops nothing that runs.
+#[utoipa::path(put, path = "/api/organizations/{organizationId}/allotments/{gpuType}", tag = "organizations",
+    request_body = Cap, responses((status = 200, body = AllotmentView)))]
+pub(super) async fn set(
+    State(console): State<Console>,
+    Operator(caller): Operator,
+    Id(id): Id<OrganizationId>,
+    Id(gpu_type): Id<GpuType>,
+    Payload(cap): Payload<Cap>,
+) -> Result<Json<AllotmentView>, Refused> {
+    let people = &console.people;
+    let defaults = &people.allotment_defaults;
+    let author = caller.author();
+    let line = allotments::set(&people.store, &author, &id, &gpu_type, cap.allotment, defaults, caller.now()).await?;
+    Ok(Json(line.into()))
+}

@@ -1,0 +1,30 @@
+use control::allotments::Line;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// What an organization is allotted of a GPU type, and has committed.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Allotment)]
+pub(crate) struct AllotmentView {
+    #[schema(example = "nvidia/h100-sxm-80gb")]
+    gpu_type: String,
+    allotment: u64,
+    committed: u64,
+    /// Below zero after a cap was cut.
+    headroom: i64,
+    /// The committed share of the cap, a fraction.
+    utilization: f64,
+}
+
+impl From<Line> for AllotmentView {
+    fn from(line: Line) -> Self {
+        Self {
+            gpu_type: line.gpu_type.to_string(),
+            allotment: line.allotment,
+            committed: line.committed,
+            headroom: line.headroom,
+            utilization: line.utilization,
+        }
+    }
+}

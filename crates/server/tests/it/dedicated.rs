@@ -1,30 +1,18 @@
 //! Dedicated endpoints from their creation to their end, with real processes as replicas.
 
-use crate::app::{BINARY, PATIENCE, TestApp, refusal, text, wait_until};
-use control::Author;
-use control::endpoints::{self, Call, Choice, Office, Run, Scope};
-use domain::endpoint::request::NewEndpoint;
-use domain::{Catalogue, Endpoint, OrganizationId, Timestamp, WorkspaceId};
+use crate::app::{BINARY, PATIENCE, TestApp, refusal, wait_until};
+use domain::Endpoint;
 use serde_json::{Value, json};
-use server::config::Config;
 use sqlx::Connection;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use store::Store;
 use testkit::http::Answer;
 
-/// A gateway with one model that can be run on slots of this machine, and what its commands need.
+/// A gateway with one model that can be run on slots of this machine.
 struct Plant {
     app: TestApp,
     store: Store,
-    config: Config,
-    organization: OrganizationId,
-    workspace: WorkspaceId,
-}
-
-fn now() -> Timestamp {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap())
 }
 
 impl Plant {
@@ -55,43 +43,30 @@ price_per_gpu_hour = "3.60"
             engine.display()
         ));
         let app = setup.start().await;
-        let config = Config::parse(&app.config, Path::new("."), &|_| None).unwrap();
-        let bootstrap = app.forebay.bootstrap();
-        let organization = OrganizationId::parse(text(&bootstrap["organizationId"])).unwrap();
-        let (store, workspace) = (app.store().await, app.workspace());
-        Self { app, store, config, organization, workspace }
-    }
-
-    fn office(&self) -> Office<'_> {
-        let catalogue: &Catalogue = &self.config.catalogue;
-        Office { store: &self.store, catalogue, defaults: &self.config.allotment_defaults }
-    }
-
-    fn call(&self) -> Call<'_> {
-        let scope = Scope { organization: &self.organization, workspace: &self.workspace };
-        Call { author: &Author::CommandLine, scope, idempotency: None, now: now() }
+        let store = app.store().await;
+        Self { app, store }
     }
 
     async fn create(&self, name: &str, scaling: Value) {
         let mut body = json!({"name": name, "model": "acme/own", "flavor": "one"});
         body.as_object_mut().unwrap().extend(scaling.as_object().unwrap().clone());
-        let new = NewEndpoint::read(&body).unwrap();
-        endpoints::create(self.office(), self.call(), &new, Run::Real).await.unwrap();
-        let path = format!("/models/dedicated/{name}");
-        wait_until("known", PATIENCE, async || self.app.client().get(&path).await.status == 200).await;
+        let answer = self.app.client().post_json("/endpoints", body).await;
+        assert_eq!(answer.status, 201, "{}", answer.text());
     }
 
     async fn suspend(&self, name: &str) {
-        endpoints::suspend(self.office(), self.call(), &Choice::parse(name).unwrap()).await.unwrap();
+        let answer = self.app.client().post_json(&format!("/endpoints/{name}/suspend"), json!({})).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
     }
 
     async fn resume(&self, name: &str) {
-        let same = Default::default();
-        endpoints::resume(self.office(), self.call(), &Choice::parse(name).unwrap(), &same).await.unwrap();
+        let answer = self.app.client().post_json(&format!("/endpoints/{name}/resume"), json!({})).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
     }
 
     async fn delete(&self, name: &str) {
-        endpoints::delete(self.office(), self.call(), &Choice::parse(name).unwrap()).await.unwrap();
+        let answer = self.app.client().delete(&format!("/endpoints/{name}")).await;
+        assert_eq!(answer.status, 202, "{}", answer.text());
     }
 
     async fn endpoint(&self, name: &str) -> Option<Endpoint> {

@@ -5,6 +5,7 @@
 mod admin;
 mod app;
 mod console;
+mod endpoints;
 mod engines;
 mod guards;
 mod journal;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{act, committed, create, exceeded, patch, setup, wish};
+use super::{act, committed, create, exceeded, patch, problem, setup, wish};
 use crate::app::{TestApp, text};
 use crate::console::person::{Person, refusal};
 
@@ -131,4 +131,22 @@ async fn caps_are_the_operators() {
     let elsewhere = format!("/api/organizations/{}/allotments", text(&other["id"]));
     assert_eq!(refusal(&admin.get(&elsewhere).await), "404 not_found");
     assert_eq!(operator.read(&elsewhere).await["data"][0]["allotment"], 4);
+}
+
+#[tokio::test]
+async fn a_ledger_that_cannot_be_asked_is_no_ledger_that_is_full() {
+    let app = setup(4).start().await;
+    let client = app.client();
+    create(&client, "a", 1, json!({"replicas": 1})).await;
+    let store = app.store().await;
+    let writing = store.begin().await.unwrap();
+    let answer = create(&client, "b", 1, json!({"replicas": 1})).await;
+    assert_eq!(problem(&answer), "503 GPU_ALLOTMENT_UNAVAILABLE", "{}", answer.text());
+    assert_eq!(answer.header("retry-after"), Some("2"));
+    assert_eq!(answer.json()["extensions"].as_object().unwrap().len(), 1);
+    for path in ["/endpoints", "/endpoints/a", "/endpoints/a/events", "/endpoints/allotments"] {
+        assert_eq!(client.get(path).await.status, 200, "{path}");
+    }
+    drop(writing);
+    assert_eq!(create(&client, "b", 1, json!({"replicas": 1})).await.status, 201);
 }

@@ -49,7 +49,7 @@ async fn what_the_bytes_tell_is_told_in_two_members() {
     let told = fault(&client.post_json("/endpoints/nobody/suspend", json!({"now": true})).await);
     assert_eq!(told, "422 UNKNOWN_FIELD now");
     let range = client.post_json("/endpoints", with(json!({"maxReplicas": 65}))).await;
-    assert_eq!(range.text(), r#"{"code":"OUT_OF_RANGE","detail":"maxReplicas: must be between 1 and 64"}"#);
+    assert_eq!(range.text(), r#"{"detail":"maxReplicas: must be between 1 and 64","code":"OUT_OF_RANGE"}"#);
 }
 
 #[tokio::test]

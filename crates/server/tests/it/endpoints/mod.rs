@@ -34,7 +34,7 @@ pub(crate) fn setup(allotment: u32) -> Setup {
 /// The body of a create.
 pub(crate) fn wish(name: &str, gpus: u32, scaling: Value) -> Value {
     let mut body = json!({"name": name, "model": MODEL, "flavor": format!("cpu-{gpus}x-forebay-engine")});
-    let members = scaling.as_object().unwrap().clone();
+    let Value::Object(members) = scaling else { panic!("{scaling} is no object") };
     body.as_object_mut().unwrap().extend(members);
     body
 }

@@ -156,7 +156,7 @@ pub(super) struct NewEndpoint {
 }
 
 #[derive(ToSchema)]
-#[schema(rename_all = "camelCase")]
+#[schema(as = EndpointChange, rename_all = "camelCase")]
 #[expect(dead_code, reason = "it only describes what domain reads")]
 pub(super) struct Change {
     #[schema(inline)]

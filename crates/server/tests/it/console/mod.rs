@@ -4,7 +4,7 @@ mod audit;
 mod bad_input;
 mod keys;
 mod people;
-mod person;
+pub(crate) mod person;
 mod playground;
 mod session;
 mod usage;

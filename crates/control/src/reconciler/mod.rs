@@ -9,6 +9,7 @@ mod follow;
 mod leader;
 mod replica;
 mod step;
+mod upkeep;
 
 pub use follow::Follower;
 
@@ -28,6 +29,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::{Fenced, Store, StoreError, endpoints, replicas};
 use tokio::sync::Notify;
+use upkeep::Upkeep;
 
 /// How often a round is made when nothing asks for one.
 const ROUND: Duration = Duration::from_millis(500);
@@ -51,11 +53,12 @@ pub struct Reconciler<D> {
     parts: Parts<D>,
     probes: Probes,
     autoscaler: Autoscaler,
+    upkeep: Upkeep,
 }
 
 impl<D: Driver + Clone> Reconciler<D> {
     pub fn new(parts: Parts<D>) -> Self {
-        Self { parts, probes: Probes::default(), autoscaler: Autoscaler::default() }
+        Self { parts, probes: Probes::default(), autoscaler: Autoscaler::default(), upkeep: Upkeep::default() }
     }
 
     /// Leads whenever it may, for ever.
@@ -110,7 +113,8 @@ impl<D: Driver + Clone> Reconciler<D> {
                 Err(error) => return Err(error),
             }
         }
-        self.autoscaler.tick(&self.parts, epoch).await
+        self.autoscaler.tick(&self.parts, epoch).await?;
+        self.upkeep.tick(&self.parts, epoch).await
     }
 
     async fn tend(

@@ -16,7 +16,7 @@ pub use follow::Follower;
 use crate::endpoints::{Note, Transition, transition};
 use crate::entropy;
 use autoscale::Autoscaler;
-use domain::endpoint::failure::{self, Exit, Verdict};
+use domain::endpoint::failure::{self, Ending, Exit, Verdict};
 use domain::endpoint::replica::{Candidate, Replica, ReplicaState, Wish, pick_to_drain};
 use domain::endpoint::state::{State, Trigger};
 use domain::{Endpoint, ReplicaId, Timestamp};
@@ -27,12 +27,14 @@ use replica::Probes;
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Fenced, Store, StoreError, endpoints, replicas};
+use store::{Fenced, Page, Store, StoreError, endpoints, holds, nodes, replicas};
 use tokio::sync::Notify;
 use upkeep::Upkeep;
 
 /// How often a round is made when nothing asks for one.
 const ROUND: Duration = Duration::from_millis(500);
+/// A node that says nothing for so long is lost.
+const NODE_LOST_MILLIS: u64 = 60_000;
 /// Replicas that have ended and are looked at when the next start is decided about.
 const REMEMBERED_EXITS: u32 = 20;
 
@@ -104,6 +106,7 @@ impl<D: Driver + Clone> Reconciler<D> {
             }
         };
         self.end_strangers(&live, &seen).await;
+        self.give_up_lost_nodes(epoch, &all, &live).await?;
         let mut taken = taken(&live, &self.parts.node);
         for endpoint in all {
             let own = live.iter().filter(|replica| replica.endpoint == endpoint.id).cloned().collect();
@@ -291,6 +294,32 @@ impl<D: Driver + Clone> Reconciler<D> {
         let mut tx = Fenced::begin(&self.parts.store, epoch).await?;
         replicas::update(&mut tx, replica).await?;
         tx.commit().await
+    }
+
+    /// A node that has been silent for long is gone with its replicas, as far as anyone can tell: their holds end when
+    /// they were last seen. Should it come back, it finds that nobody wants them.
+    async fn give_up_lost_nodes(&mut self, epoch: u64, all: &[Endpoint], live: &[Replica]) -> Result<(), StoreError> {
+        let elsewhere = |replica: &&Replica| replica.node.as_deref().is_some_and(|node| node != self.parts.node);
+        let away: Vec<Replica> = live.iter().filter(elsewhere).cloned().collect();
+        if away.is_empty() {
+            return Ok(());
+        }
+        let now = (self.parts.now)();
+        let known = nodes::list(&self.parts.store, Page::default()).await?;
+        let lives =
+            |name: &str| known.iter().any(|node| node.id == name && now.millis_since(node.seen_at) < NODE_LOST_MILLIS);
+        let open = holds::list_open(&self.parts.store).await?;
+        for mut replica in away {
+            let endpoint = all.iter().find(|endpoint| endpoint.id == replica.endpoint);
+            let (Some(node), Some(endpoint)) = (replica.node.clone(), endpoint) else { continue };
+            if !lives(&node) {
+                let hold = open.iter().find(|held| held.replica == replica.id);
+                let at = hold.map_or(now, |held| held.hold.last_seen_at);
+                let ending = Some((Ending::NodeLost, format!("the node {node} has not been seen for a minute")));
+                self.end(epoch, endpoint, &mut replica, at, ending).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Ends what runs here and has no row, and clears away what is over.

@@ -1,16 +1,18 @@
-//! The built-in engine itself, where there is one: `FOREBAY_ENGINE` names it, `FOREBAY_TEST_WEIGHTS` a chat model.
+//! The built-in engine itself, with the weights of the starter model: `make test` has built the one and fetched the other.
 
 use crate::helpers::{Machine, spec};
 use domain::model::{EngineKind, Launch};
 use fleet::drivers::process::Care;
 use fleet::drivers::{Driver, FailureClass, Probe};
 
+const WEIGHTS: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf");
+
 #[tokio::test]
-#[ignore = "needs FOREBAY_ENGINE and FOREBAY_TEST_WEIGHTS"]
 async fn the_built_in_engine_serves_tells_its_load_and_ends() {
     let machine = Machine::with_care(|care| care.grace = Care::default().grace);
     let mut spec = spec("rep_1", Launch::Engine(EngineKind::ForebayEngine));
-    spec.weights = Some(std::env::var("FOREBAY_TEST_WEIGHTS").unwrap());
+    spec.weights = Some(WEIGHTS.to_owned());
     let binding = machine.bind(&spec).await;
     machine.driver.start(&spec, &binding).await.unwrap();
     machine.ready("rep_1").await;
@@ -24,7 +26,6 @@ async fn the_built_in_engine_serves_tells_its_load_and_ends() {
 }
 
 #[tokio::test]
-#[ignore = "needs FOREBAY_ENGINE"]
 async fn the_built_in_engine_says_that_its_weights_are_missing() {
     let machine = Machine::new();
     let spec = machine.start("rep_1", Launch::Engine(EngineKind::ForebayEngine)).await;

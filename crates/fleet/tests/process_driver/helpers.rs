@@ -120,7 +120,8 @@ fn driver(root: &Path, care: Care) -> ProcessDriver {
         slots: BTreeMap::from([("local/cpu".to_owned(), 4)]),
         ports: first..=first + 9_999 - process_part,
         built_in: BuiltInEngine {
-            binary: std::env::var_os("FOREBAY_ENGINE").unwrap_or_else(|| "forebay-engine".into()).into(),
+            // `make test` builds it beside the other binaries.
+            binary: Path::new(env!("CARGO_BIN_EXE_replica-shim")).with_file_name("forebay-engine"),
             cache_dir: root.with_file_name("cache"),
         },
         shim: ShimProgram { program: env!("CARGO_BIN_EXE_replica-shim").into(), arguments: Vec::new() },

@@ -12,7 +12,7 @@ export default defineConfig({
     emptyOutDir: false,
     // A data: address would need an exception in the Content-Security-Policy.
     assetsInlineLimit: 0,
-    manifest: 'manifest.json',
+    manifest: true,
     chunkSizeWarningLimit: 700,
   },
   server: {

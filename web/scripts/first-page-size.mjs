@@ -12,7 +12,7 @@ const FIRST_PAGES = [
 ]
 const LATIN_FONTS = /(inter|jetbrains-mono)-latin-wght-normal/
 const dist = fileURLToPath(new URL('../dist/', import.meta.url))
-const manifest = JSON.parse(readFileSync(`${dist}manifest.json`, 'utf8'))
+const manifest = JSON.parse(readFileSync(`${dist}.vite/manifest.json`, 'utf8'))
 
 function filesOf(key, found = new Set()) {
   const chunk = manifest[key]

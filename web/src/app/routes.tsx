@@ -61,7 +61,7 @@ const pages = [
   }),
   createRoute({
     getParentRoute: inShell,
-    path: '/models/$',
+    path: '/models/$provider/$',
     staticData: { needs: 'workspace', title: 'Model' },
     component: lazyRouteComponent(() => import('../pages/models/ModelPage'), 'ModelPage'),
   }),

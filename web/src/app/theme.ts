@@ -43,8 +43,7 @@ const MONO = "'JetBrains Mono Variable', ui-monospace, SFMono-Regular, Menlo, Co
 export const theme = createTheme({
   colors: { brand, gray, dark },
   primaryColor: 'brand',
-  primaryShade: { light: 8, dark: 4 },
-  autoContrast: true,
+  primaryShade: { light: 8, dark: 7 },
   black: '#1c2127',
   fontFamily: "'Inter Variable', system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",
   fontFamilyMonospace: MONO,

@@ -19,7 +19,8 @@ import classes from './Models.module.css'
 import { ModelTags } from './ModelTags'
 
 export function ModelPage() {
-  const { _splat: id = '' } = useParams({ strict: false })
+  const { provider = '', _splat: name = '' } = useParams({ strict: false })
+  const id = `${provider}/${name}`
   const workspace = useWorkspace()
   const model = useQuery(modelQuery(workspace.id, id))
   return (

@@ -10,6 +10,7 @@ describe('paths', () => {
   })
   it('asks for no return to the first page', () => {
     expect(paths.signIn('/')).toBe('/sign-in')
+    expect(paths.signIn('/sign-in?next=%2Fkeys')).toBe('/sign-in')
     expect(paths.signIn('/keys?state=active')).toBe('/sign-in?next=%2Fkeys%3Fstate%3Dactive')
   })
 })

@@ -15,7 +15,7 @@ const withSlashes = (id: string) => id.split('/').map(encodeURIComponent).join('
 
 export const paths = {
   home: () => '/',
-  signIn: (next?: string) => withQuery('/sign-in', { next: next === '/' ? undefined : next }),
+  signIn: (next?: string) => withQuery('/sign-in', { next: safeNext(next).replace(/^\/$/, '') }),
   invitation: () => '/invitation',
   models: (query: Query = {}) => withQuery('/models', query),
   model: (id: string, query: Query = {}) => withQuery(`/models/${withSlashes(id)}`, query),

@@ -11,7 +11,7 @@ type Answering<T> = Promise<{ data?: T; error?: unknown; response: Response }>
 export const SESSION_KEY = ['session'] as const
 const READS = new Set(['GET', 'HEAD'])
 
-export const client = createClient<paths>({ baseUrl: window.location.origin, credentials: 'same-origin' })
+export const client = createClient<paths>({ baseUrl: globalThis.location?.origin ?? '', credentials: 'same-origin' })
 
 /** Who is signed in, as far as is known now. */
 export function knownSession(): Schemas['SignedIn'] | undefined {

@@ -6,6 +6,7 @@ import { type Place, usePlace } from '../api/session'
 import { EmptyState } from '../ui/EmptyState'
 import { PageHeader } from '../ui/PageHeader'
 import { useChooseContext } from './context'
+import { missingFor } from './missing'
 import { NameForm } from './NameForm'
 import { useNewOrganization, useNewWorkspace } from './new-place'
 
@@ -23,11 +24,6 @@ export function ContextGate({ children }: { children: ReactNode }) {
       {missing === 'organization' ? <NoOrganization place={place} /> : <NoWorkspace place={place} />}
     </>
   )
-}
-
-export function missingFor(needs: 'workspace' | 'organization' | undefined, place: Place): typeof needs {
-  if (needs && !place.organization) return 'organization'
-  return needs === 'workspace' && !place.workspace ? 'workspace' : undefined
 }
 
 function NoOrganization({ place }: { place: Place }) {

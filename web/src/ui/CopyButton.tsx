@@ -10,7 +10,7 @@ export function CopyButton({ value, label }: { value: string; label: string }) {
     <Copier value={value} timeout={SHOWN_MS}>
       {({ copied, copy }) => (
         <Tooltip label={copied ? 'Copied' : label}>
-          <ActionIcon variant="subtle" color="gray" onClick={copy} aria-label={copied ? 'Copied' : label}>
+          <ActionIcon variant="subtle" color="gray" c="dimmed" onClick={copy} aria-label={copied ? 'Copied' : label}>
             {copied ? <IconCheck size={SIZE} /> : <IconCopy size={SIZE} />}
           </ActionIcon>
         </Tooltip>

@@ -25,6 +25,8 @@ type Props<Row> = {
   /** `price` or `-price`. Without `onSort` the order of the rows stays. */
   sort?: string
   onSort?: (sort: string) => void
+  /** Narrower than this, the table scrolls sideways. */
+  minWidth?: number
 }
 
 const NARROW = '(max-width: 40em)'
@@ -38,10 +40,10 @@ export function DataTable<Row>(props: Props<Row>) {
   return isNarrow ? <Cards {...props} rows={sorted} /> : <Grid {...props} rows={sorted} />
 }
 
-function Grid<Row>({ caption, columns, rows, rowKey, sort = '', onSort }: Props<Row>) {
+function Grid<Row>({ caption, columns, rows, rowKey, sort = '', onSort, minWidth = 560 }: Props<Row>) {
   return (
     <Paper className={classes.frame}>
-      <Table.ScrollContainer minWidth={560} type="native" tabIndex={0} role="region" aria-label={caption}>
+      <Table.ScrollContainer minWidth={minWidth} type="native" tabIndex={0} role="region" aria-label={caption}>
         <Table verticalSpacing={8} horizontalSpacing="md" highlightOnHover>
           <Table.Caption className={classes.caption}>{caption}</Table.Caption>
           <Table.Thead>

@@ -24,7 +24,13 @@ export function ModelFlavors({ model, workspaceId }: { model: Model; workspaceId
           all.length === 0 ? (
             <Text c="dimmed">This model is not offered on dedicated GPUs.</Text>
           ) : (
-            <DataTable caption="Flavors" columns={COLUMNS} rows={all} rowKey={(flavor) => flavor.flavor} />
+            <DataTable
+              caption="Flavors"
+              columns={COLUMNS}
+              rows={all}
+              rowKey={(flavor) => flavor.flavor}
+              minWidth={400}
+            />
           )
         }
       </Loaded>

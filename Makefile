@@ -16,7 +16,8 @@ DATA_DIR ?= data
 $(CONSOLE_PACKAGES): web/package.json web/package-lock.json
 	@scripts/system-packages console
 	@echo "==> Fetching the console's packages"
-	cd web && npm ci --silent
+# Not `npm ci`: it gives up where a registry lacks the optional packages of other systems.
+	cd web && npm install --no-save --silent
 	@touch $@
 
 $(CONSOLE): $(CONSOLE_PACKAGES) $(CONSOLE_SOURCES)

@@ -5,6 +5,7 @@ pub(crate) mod endpoints;
 pub(crate) mod openai;
 pub(crate) mod openapi;
 pub(crate) mod operations;
+mod site;
 
 use crate::edge::Body;
 use crate::edge::client_address::{self, Network};
@@ -72,6 +73,7 @@ impl Surface {
                     Box::pin(self.endpoints.answer(request, client, &id_value, tap, now)).await
                 }
                 path if let Some(page) = endpoints::pages::at(path) => page.answer(request.method()),
+                path if let Some(answer) = site::answer(request.method(), path, request.headers()) => answer,
                 path => {
                     let mut tap = UsageTap::open(Arc::clone(&self.sink), id, openai::route_name(path), now);
                     tap.note(|record| record.client_request = client_id(&request));

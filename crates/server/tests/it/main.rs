@@ -21,5 +21,6 @@ mod quickstart;
 mod redis;
 mod replica_shim;
 mod several_nodes;
+mod site;
 mod usage;
 mod wire;

@@ -1,0 +1,5 @@
+import { PageHeader } from '../../ui/PageHeader'
+
+export function EndpointsPage() {
+  return <PageHeader title="Endpoints" />
+}

@@ -1,0 +1,5 @@
+import { PageHeader } from '../../ui/PageHeader'
+
+export function NewEndpointPage() {
+  return <PageHeader title="New endpoint" />
+}

@@ -1,0 +1,5 @@
+import { PageHeader } from '../../ui/PageHeader'
+
+export function PlaygroundPage() {
+  return <PageHeader title="Playground" />
+}

@@ -1,0 +1,5 @@
+import { PageHeader } from '../../ui/PageHeader'
+
+export function SettingsPage() {
+  return <PageHeader title="Settings" />
+}

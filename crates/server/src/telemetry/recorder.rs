@@ -50,5 +50,7 @@ fn event_of(record: &Record) -> Option<UsageEvent> {
         started_at: record.started_at,
         first_byte_micros: record.first_byte.map(micros),
         duration_micros: micros(record.duration),
+        held_micros: record.held.map(micros),
+        sent_micros: record.sent.map(micros),
     })
 }

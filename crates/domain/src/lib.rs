@@ -10,6 +10,7 @@ pub mod caller;
 pub mod catalogue;
 pub mod endpoint;
 pub mod forecast;
+pub mod gpu_busy;
 pub mod gpu_costs;
 pub mod gpu_time;
 pub mod gpu_type;

@@ -120,7 +120,7 @@ CREATE TABLE engine_hours (
     prompt_tokens BIGINT NOT NULL,
     completion_tokens BIGINT NOT NULL,
     counts_cached BIGINT NOT NULL,
-    readings BIGINT NOT NULL,
+    read_until BIGINT NOT NULL,
     PRIMARY KEY (replica, hour)
 );
 CREATE INDEX engine_hours_by_time ON engine_hours (hour);

@@ -3,9 +3,10 @@
 use crate::db::{Store, Tx};
 use crate::error::StoreError;
 use crate::row;
+use domain::gpu_busy::{self, Place, Sum};
 use domain::gpu_time::{GpuBusy, WINDOW_MILLIS};
 use domain::{EndpointId, Span, Timestamp, WorkspaceId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Writes one window again; `sampled` says whether anything was measured, which the cost view does not ask.
 pub async fn record(
@@ -24,6 +25,61 @@ pub async fn record(
     .bind(row::to_number(busy.millionths()))
     .bind(i64::from(sampled));
     tx.execute(upsert).await.map(drop)
+}
+
+/// Adds samples of this node's GPUs, and makes the windows of their endpoints anew from all samples there are.
+///
+/// Nodes that measure replicas of one endpoint come one after the other: who comes second sees what the first has written.
+pub async fn add_samples(tx: &mut Tx, samples: &[(Place, Sum)]) -> Result<(), StoreError> {
+    let windows: BTreeSet<(&EndpointId, Timestamp)> =
+        samples.iter().map(|(place, _)| (&place.endpoint, place.window)).collect();
+    for (endpoint, window) in &windows {
+        let lock = sqlx::query(
+            "INSERT INTO gpu_busy_windows (endpoint_id, starts_at, busy, sampled, samples) VALUES ($1, $2, 0, 0, 0) \
+             ON CONFLICT (endpoint_id, starts_at) DO UPDATE SET busy = gpu_busy_windows.busy",
+        );
+        tx.execute(lock.bind(endpoint.as_str()).bind(window.millis())).await?;
+    }
+    for (place, sum) in samples {
+        let upsert = sqlx::query(
+            "INSERT INTO gpu_busy_samples (endpoint_id, starts_at, replica_id, gpu_uuid, busy, samples) \
+             VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (endpoint_id, starts_at, replica_id, gpu_uuid) DO UPDATE SET \
+             busy = gpu_busy_samples.busy + excluded.busy, samples = gpu_busy_samples.samples + excluded.samples",
+        )
+        .bind(place.endpoint.as_str())
+        .bind(place.window.millis())
+        .bind(place.replica.as_str())
+        .bind(place.gpu.as_str())
+        .bind(row::to_number(sum.busy))
+        .bind(row::to_number(sum.samples));
+        tx.execute(upsert).await?;
+    }
+    for (endpoint, window) in windows {
+        roll_up(tx, endpoint, window).await?;
+    }
+    Ok(())
+}
+
+async fn roll_up(tx: &mut Tx, endpoint: &EndpointId, window: Timestamp) -> Result<(), StoreError> {
+    let query = sqlx::query("SELECT busy, samples FROM gpu_busy_samples WHERE endpoint_id = $1 AND starts_at = $2");
+    let found = tx.rows(query.bind(endpoint.as_str()).bind(window.millis())).await?;
+    let sum = |found| Ok(Sum { busy: row::count(found, "busy")?, samples: row::count(found, "samples")? });
+    let sums = found.iter().map(sum).collect::<Result<Vec<Sum>, StoreError>>()?;
+    let held = sqlx::query(
+        "SELECT CAST(COALESCE(SUM(gpu_count), 0) AS BIGINT) AS gpus FROM replica_holds WHERE endpoint_id = $1 \
+         AND started_at < $3 AND (ended_at IS NULL OR ended_at > $2)",
+    );
+    let held = held.bind(endpoint.as_str()).bind(window.millis()).bind(window.millis() + WINDOW_MILLIS);
+    let held = tx.row(held).await?.map_or(Ok(0), |found| row::small(&found, "gpus"))?;
+    let busy = gpu_busy::of_window(sums.iter().copied(), held as usize);
+    let update = sqlx::query(
+        "UPDATE gpu_busy_windows SET busy = $3, sampled = 1, samples = $4 WHERE endpoint_id = $1 AND starts_at = $2",
+    )
+    .bind(endpoint.as_str())
+    .bind(window.millis())
+    .bind(row::to_number(busy.millionths()))
+    .bind(row::to_number(sums.iter().map(|sum| sum.samples).sum()));
+    tx.execute(update).await.map(drop)
 }
 
 /// The windows of an endpoint that overlap a span, by their first moment.

@@ -33,6 +33,7 @@ pub mod quota;
 pub mod reconciliation;
 pub mod replicas;
 pub mod requests;
+pub mod retention;
 mod row;
 pub mod secrets;
 pub mod series;

@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 
 /// More than this is not listed at once.
 pub const MAX_LISTED: usize = 20_000;
+/// An hour of which no more than this was not read was read to its end.
+const UNREAD_MILLIS: u64 = 60_000;
 
 /// What an engine's counters say.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +45,16 @@ pub struct Hour {
 pub struct Counted {
     pub tokens: Side,
     pub counts_cached: bool,
+    /// When the engine was last read in that hour.
+    pub read_until: Timestamp,
+}
+
+impl Hour {
+    /// An engine that ended in an hour, or could not be asked at its end, may have made tokens that nobody has seen.
+    pub fn is_read_to_its_end(&self) -> bool {
+        let end = self.hour.plus_millis(Grain::Hour.millis());
+        self.counted.is_some_and(|counted| end.millis_since(counted.read_until) <= UNREAD_MILLIS)
+    }
 }
 
 /// Adds events that were not there before, to the hour in which they ended: that is when an engine has counted them.
@@ -121,18 +133,19 @@ pub async fn read_counters(tx: &mut Tx, reading: &Reading) -> Result<(), StoreEr
 
 async fn add_counted(tx: &mut Tx, reading: &Reading, counted: Side) -> Result<(), StoreError> {
     let upsert = sqlx::query(
-        "INSERT INTO engine_hours (replica, hour, model, prompt_tokens, completion_tokens, counts_cached, readings) \
-         VALUES ($1, $2, $3, $4, $5, $6, 1) ON CONFLICT (replica, hour) DO UPDATE SET \
+        "INSERT INTO engine_hours (replica, hour, model, prompt_tokens, completion_tokens, counts_cached, read_until) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (replica, hour) DO UPDATE SET \
          prompt_tokens = engine_hours.prompt_tokens + excluded.prompt_tokens, \
          completion_tokens = engine_hours.completion_tokens + excluded.completion_tokens, \
-         readings = engine_hours.readings + 1",
+         read_until = excluded.read_until",
     )
     .bind(reading.replica.as_str())
     .bind(Grain::Hour.start_of(reading.at).millis())
     .bind(reading.model.as_str())
     .bind(row::to_number(counted.prompt))
     .bind(row::to_number(counted.completion))
-    .bind(i64::from(reading.counts_cached));
+    .bind(i64::from(reading.counts_cached))
+    .bind(reading.at.millis());
     tx.execute(upsert).await.map(drop)
 }
 
@@ -150,7 +163,7 @@ pub async fn list(
     let text = format!(
         "SELECT k.replica, k.hour, COALESCE(b.model, e.model) AS model, COALESCE(b.prompt_tokens, 0) AS billed_prompt, \
          COALESCE(b.completion_tokens, 0) AS billed_completion, COALESCE(b.cached_tokens, 0) AS cached, \
-         e.prompt_tokens AS counted_prompt, e.completion_tokens AS counted_completion, e.counts_cached \
+         e.prompt_tokens AS counted_prompt, e.completion_tokens AS counted_completion, e.counts_cached, e.read_until \
          FROM (SELECT replica, hour FROM replica_hours WHERE hour >= $1 AND hour < $2 \
          UNION SELECT replica, hour FROM engine_hours WHERE hour >= $1 AND hour < $2) AS k \
          LEFT JOIN replica_hours b ON b.replica = k.replica AND b.hour = k.hour \
@@ -173,6 +186,7 @@ fn hour(found: &AnyRow) -> Result<Hour, StoreError> {
         Some(prompt) => Some(Counted {
             tokens: Side { prompt, completion: row::count(found, "counted_completion")? },
             counts_cached: row::flag(found, "counts_cached")?,
+            read_until: row::moment(found, "read_until")?,
         }),
     };
     Ok(Hour {

@@ -32,6 +32,9 @@ struct HourView {
     billed: TokensView,
     /// Null when the engine was not read in that hour.
     counted: Option<TokensView>,
+    /// When the engine was last read in that hour. What it made afterwards is billed and not counted.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    read_until: Option<Timestamp>,
     /// What was billed less what was counted; null when nothing was.
     difference: Option<DifferenceView>,
 }
@@ -86,6 +89,7 @@ impl From<Line> for HourView {
             hour: line.hour,
             billed: line.billed.into(),
             counted: line.counted.map(TokensView::from),
+            read_until: line.read_until,
             difference: line.difference.map(DifferenceView::from),
         }
     }

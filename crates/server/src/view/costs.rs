@@ -92,18 +92,23 @@ impl From<Costs> for CostsView {
 }
 
 impl CostsView {
-    /// One line for each day, and no total.
-    pub(crate) fn to_csv(&self) -> String {
-        let mut text = super::csv::line(["day", "serverlessUsd", "dedicatedUsd", "totalUsd", "gpuHours"]);
-        for day in &self.days {
-            text += &super::csv::line([
-                day.day.clone(),
-                day.serverless_usd.to_string(),
-                day.dedicated_usd.to_string(),
-                day.total_usd.to_string(),
-                day.gpu_hours.to_string(),
-            ]);
-        }
-        text
+    /// One row for each day below the names of the columns, and no total.
+    pub(crate) fn table(&self) -> Vec<Vec<String>> {
+        let header = ["day", "serverlessUsd", "dedicatedUsd", "totalUsd", "gpuHours"].map(str::to_owned).to_vec();
+        let row = |day: &DayCostsView| {
+            let amounts = [day.serverless_usd, day.dedicated_usd, day.total_usd].map(|usd| usd.to_string());
+            [day.day.clone()].into_iter().chain(amounts).chain([day.gpu_hours.to_string()]).collect()
+        };
+        [header].into_iter().chain(self.days.iter().map(row)).collect()
+    }
+
+    /// What stands below such a table.
+    pub(crate) fn total_rows(&self) -> Vec<Vec<String>> {
+        let kinds = [&self.serverless, &self.dedicated, &self.total];
+        let costs = kinds.map(|amount| amount.cost_usd.to_string());
+        let forecasts = kinds.map(|amount| amount.forecast_usd.map_or_else(String::new, |usd| usd.to_string()));
+        let total = ["total".to_owned()].into_iter().chain(costs).chain([self.gpu_hours.to_string()]).collect();
+        let forecast = ["forecast".to_owned()].into_iter().chain(forecasts).chain([String::new()]).collect();
+        vec![total, forecast]
     }
 }

@@ -13,6 +13,11 @@ pub(crate) fn line<T: AsRef<str>>(cells: impl IntoIterator<Item = T>) -> String 
     cells.into_iter().map(quoted).collect::<Vec<_>>().join(",") + "\r\n"
 }
 
+/// A whole table, whose first row has the names of its columns.
+pub(crate) fn text(table: Vec<Vec<String>>) -> String {
+    table.into_iter().map(line).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -91,38 +91,31 @@ impl From<Report> for GpuCostsView {
 }
 
 impl GpuCostsView {
-    /// The names of the columns of a table.
-    pub(crate) fn header(&self) -> Vec<&'static str> {
-        let groups = self.dimensions.iter().flat_map(|dimension| match dimension {
+    /// The lines below the names of the columns, without the total.
+    pub(crate) fn table(&self) -> Vec<Vec<String>> {
+        let header = self.dimensions.iter().flat_map(|dimension| match dimension {
             Dimension::Day => &["day"][..],
             Dimension::Workspace => &["workspaceId"],
             Dimension::Endpoint => &["endpointId", "endpoint"],
             Dimension::GpuType => &["gpuType"],
         });
-        groups.copied().chain(["gpuHours", "costUsd", "utilization"]).collect()
+        let header = header.copied().chain(["gpuHours", "costUsd", "utilization"]).map(str::to_owned).collect();
+        [header].into_iter().chain(self.data.iter().map(|line| self.row(line))).collect()
     }
 
-    /// The lines of a table.
-    pub(crate) fn rows(&self) -> impl Iterator<Item = Vec<String>> {
-        self.data.iter().map(|line| {
-            let mut cells = Vec::new();
-            for dimension in &self.dimensions {
-                let members = match dimension {
-                    Dimension::Day => vec![&line.day],
-                    Dimension::Workspace => vec![&line.workspace_id],
-                    Dimension::Endpoint => vec![&line.endpoint_id, &line.endpoint],
-                    Dimension::GpuType => vec![&line.gpu_type],
-                };
-                cells.extend(members.into_iter().map(|member| member.clone().unwrap_or_default()));
-            }
-            let GpuCostsTotal { gpu_hours, cost_usd, utilization } = line.amounts;
-            cells.extend([gpu_hours.to_string(), cost_usd.to_string(), utilization.to_string()]);
-            cells
-        })
-    }
-
-    pub(crate) fn to_csv(&self) -> String {
-        let lines = self.rows().map(super::csv::line);
-        [super::csv::line(self.header())].into_iter().chain(lines).collect()
+    fn row(&self, line: &GpuCostsLine) -> Vec<String> {
+        let mut cells = Vec::new();
+        for dimension in &self.dimensions {
+            let members = match dimension {
+                Dimension::Day => vec![&line.day],
+                Dimension::Workspace => vec![&line.workspace_id],
+                Dimension::Endpoint => vec![&line.endpoint_id, &line.endpoint],
+                Dimension::GpuType => vec![&line.gpu_type],
+            };
+            cells.extend(members.into_iter().map(|member| member.clone().unwrap_or_default()));
+        }
+        let GpuCostsTotal { gpu_hours, cost_usd, utilization } = line.amounts;
+        cells.extend([gpu_hours.to_string(), cost_usd.to_string(), utilization.to_string()]);
+        cells
     }
 }

@@ -140,24 +140,24 @@ const HEADER: [&str; 15] = [
 ];
 
 impl InvoiceView {
-    /// One row for each line. The sum of `costUsd` is the total.
-    pub(crate) fn to_csv(&self) -> String {
-        let mut text = super::csv::line(HEADER);
-        let start = [&self.month, &self.workspace_id, &self.workspace].map(String::as_str);
-        for line in &self.serverless {
+    /// One row for each line below the names of the columns. The sum of `costUsd` is the total.
+    pub(crate) fn table(&self) -> Vec<Vec<String>> {
+        let serverless = self.serverless.iter().map(|line| {
             let counts = [line.requests, line.prompt_tokens, line.cached_tokens, line.completion_tokens];
-            let counts = counts.map(|count| count.to_string());
-            let cells = start.into_iter().chain(["serverless", &line.model, "", "", ""]);
-            let cells = cells.chain(counts.iter().map(String::as_str)).chain(["", ""]).map(str::to_owned);
-            text += &super::csv::line(cells.chain([line.cost_usd.to_string()]));
-        }
-        for line in &self.dedicated {
-            let cells =
-                start.into_iter().chain(["dedicated", &line.model, &line.endpoint, &line.flavor, &line.gpu_type]);
-            let cells = cells.chain([""; 4]).map(str::to_owned);
+            let rest = counts.map(|count| count.to_string()).into_iter();
+            let rest = rest.chain([String::new(), String::new(), line.cost_usd.to_string()]);
+            self.row(["serverless", &line.model, "", "", ""], rest)
+        });
+        let dedicated = self.dedicated.iter().map(|line| {
             let amounts = [line.gpu_hours.to_string(), line.price_per_gpu_hour.to_string(), line.cost_usd.to_string()];
-            text += &super::csv::line(cells.chain(amounts));
-        }
-        text
+            let rest = std::iter::repeat_n(String::new(), 4).chain(amounts);
+            self.row(["dedicated", &line.model, &line.endpoint, &line.flavor, &line.gpu_type], rest)
+        });
+        [HEADER.map(str::to_owned).to_vec()].into_iter().chain(serverless).chain(dedicated).collect()
+    }
+
+    fn row(&self, what: [&str; 5], rest: impl Iterator<Item = String>) -> Vec<String> {
+        let start = [&self.month, &self.workspace_id, &self.workspace].map(String::clone);
+        start.into_iter().chain(what.map(str::to_owned)).chain(rest).collect()
     }
 }

@@ -5,7 +5,7 @@ use super::caller::InWorkspace;
 use super::error::Refused;
 use super::list::Params;
 use super::query::{ReportFormat, csv, month};
-use crate::view::{CostsView, InvoiceView};
+use crate::view::{CostsView, InvoiceView, csv as table};
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -37,7 +37,7 @@ pub(super) async fn show(
     let view = CostsView::from(costs::month(&console.people.store, &place.workspace.id, month, now).await?);
     Ok(match format {
         ReportFormat::Json => Json(view).into_response(),
-        ReportFormat::Csv => csv(&format!("costs-{month}.csv"), view.to_csv()),
+        ReportFormat::Csv => csv(&format!("costs-{month}.csv"), table::text(view.table())),
     })
 }
 
@@ -54,6 +54,6 @@ pub(super) async fn invoice(
     let view = InvoiceView::from(invoices::invoice(&console.people.store, place.workspace, month, now).await?);
     Ok(match format {
         ReportFormat::Json => Json(view).into_response(),
-        ReportFormat::Csv => csv(&format!("invoice-{month}.csv"), view.to_csv()),
+        ReportFormat::Csv => csv(&format!("invoice-{month}.csv"), table::text(view.table())),
     })
 }

@@ -6,7 +6,7 @@ use super::error::Refused;
 use super::list::Params;
 use super::path::Id;
 use super::query::{ReportFormat, csv, moment, said};
-use crate::view::GpuCostsView;
+use crate::view::{GpuCostsView, csv as table};
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -59,7 +59,7 @@ pub(super) async fn show(
     let view = GpuCostsView::from(report);
     Ok(match format {
         ReportFormat::Json => Json(view).into_response(),
-        ReportFormat::Csv => csv("gpu-costs.csv", view.to_csv()),
+        ReportFormat::Csv => csv("gpu-costs.csv", table::text(view.table())),
     })
 }
 

@@ -62,7 +62,7 @@ impl ReportFormat {
     }
 }
 
-/// A whole table, to be saved under this name.
+/// A report of which the table is kept under this name.
 pub(super) fn csv(name: &str, text: String) -> Response {
     let disposition = format!("attachment; filename=\"{name}\"");
     let headers = [(header::CONTENT_TYPE, "text/csv; charset=utf-8"), (header::CONTENT_DISPOSITION, &disposition)];

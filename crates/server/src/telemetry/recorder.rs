@@ -21,8 +21,9 @@ impl Sink for Recorder {
         self.log.write(record);
         self.metrics.count(record);
         match event_of(record) {
-            Some(event) => self.journal.append(&event),
+            Some(event) => self.journal.append(event),
             None => self.refusals.note(record),
+        }
         }
     }
 

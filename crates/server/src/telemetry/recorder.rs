@@ -24,7 +24,6 @@ impl Sink for Recorder {
             Some(event) => self.journal.append(event),
             None => self.refusals.note(record),
         }
-        }
     }
 
     fn mark(&self, record: &Record) {

@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run console models test check screenshots bench bench-engine fmt-check lint unit-tests all-tests client-tests \
+.PHONY: help run console models test check screenshots bench bench-engine bench-dashboard fmt-check lint unit-tests all-tests client-tests \
 	openapi-tests oidc-tests console-checks console-tests
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
@@ -63,6 +63,15 @@ bench-engine: models ## Measure forebay-engine: tokens per second for 1, 4 and 8
 	@scripts/system-packages engine
 	@echo "==> Building the engine (llama.cpp takes some minutes the first time)"
 	cargo bench --package engine --bench engine -- $(BENCH_ARGS)
+
+bench-dashboard: ## Fill a store with a million requests and time dashboards, on SQLite and on PostgreSQL
+	@scripts/system-packages test
+	@echo "==> Building the release binaries"
+	cargo bench --package server --bench dashboard --no-run
+	@echo "==> SQLite"
+	cargo bench --package server --bench dashboard -- $(BENCH_ARGS)
+	@echo "==> PostgreSQL"
+	@scripts/with-services sh -c 'cargo bench --package server --bench dashboard -- --store "$$FOREBAY_TEST_POSTGRES" $(BENCH_ARGS)'
 
 fmt-check:
 	@echo "==> Format"

@@ -10,13 +10,13 @@ use store::Store;
 use testkit::http::Answer;
 
 /// A gateway with one model that can be run on slots of this machine.
-struct Plant {
-    app: TestApp,
+pub(crate) struct Plant {
+    pub(crate) app: TestApp,
     store: Store,
 }
 
 impl Plant {
-    async fn start(slots: u32, edge: &str) -> Self {
+    pub(crate) async fn start(slots: u32, edge: &str) -> Self {
         let engine = Path::new(BINARY).with_file_name("fake-engine");
         let setup = TestApp::setup().edge(edge).table(&format!(
             r#"[allotment_defaults]
@@ -47,7 +47,7 @@ price_per_gpu_hour = "3.60"
         Self { app, store }
     }
 
-    async fn create(&self, name: &str, scaling: Value) {
+    pub(crate) async fn create(&self, name: &str, scaling: Value) {
         let mut body = json!({"name": name, "model": "acme/own", "flavor": "one"});
         body.as_object_mut().unwrap().extend(scaling.as_object().unwrap().clone());
         let answer = self.app.client().post_json("/endpoints", body).await;
@@ -74,7 +74,7 @@ price_per_gpu_hour = "3.60"
         all.into_iter().find(|endpoint| endpoint.name.as_str() == name)
     }
 
-    async fn wait_for(&self, name: &str, state: &str, ready: u32) {
+    pub(crate) async fn wait_for(&self, name: &str, state: &str, ready: u32) {
         wait_until(&format!("{name} {state} with {ready}"), PATIENCE, async || {
             self.endpoint(name).await.is_some_and(|one| one.state.as_str() == state && one.status.ready == ready)
         })

@@ -2,7 +2,7 @@
 
 use super::ledger::Commitment;
 use super::{Answer, Call, Choice, IdempotencyKey, Outcome, Refusal};
-use crate::entropy;
+use crate::{entropy, fault};
 use domain::endpoint::event::{Actor, Event, EventType};
 use domain::endpoint::state::{Next, Step, Trigger};
 use domain::endpoint::{IfMatch, State, state};
@@ -113,7 +113,9 @@ impl<'a> Attempt<'a> {
         if let Some(request) = request(&self.call) {
             idempotency::answer(&mut self.tx, request, outcome.as_str(), &answer.body).await?;
         }
+        fault::place("command-before-commit");
         self.tx.commit_or_unsure().await?;
+        fault::place("command-after-commit");
         Ok(answer)
     }
 }
@@ -170,6 +172,9 @@ pub(super) fn stepped(before: &Endpoint, step: &Step, now: Timestamp) -> Endpoin
     }
     if before.state != state {
         after.state_since = now;
+    }
+    if !same_standing && step.reason.is_a_start() {
+        after.started_at = now;
     }
     after
 }

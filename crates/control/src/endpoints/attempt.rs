@@ -13,8 +13,8 @@ use store::{StoreError, Tx, endpoint_events, endpoints};
 
 /// How often a command whose transaction was broken off by another one begins anew.
 const CONTENTIONS: u32 = 3;
-/// How often a command that read an old record reads it again.
-const RE_READS: u32 = 3;
+/// How often a command that read an old record reads it again: others are busy with it, but not for ever.
+const RE_READS: u32 = 8;
 
 /// How often a command may still begin anew.
 pub(super) struct Retries {

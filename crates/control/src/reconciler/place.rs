@@ -4,15 +4,19 @@ use super::Reconciler;
 use super::picture::port_of;
 use super::replica::{event, name_of};
 use crate::fault;
-use domain::Endpoint;
 use domain::endpoint::event::EventType;
 use domain::endpoint::failure::Ending;
 use domain::endpoint::replica::{Replica, ReplicaState};
 use domain::endpoint::state::Trigger;
 use domain::model::{Launch, ModelId, Serving};
+use domain::{Endpoint, Timestamp};
 use fleet::drivers::{Binding, DeviceId, Driver, NoRoom, ReplicaSpec, StartError, Taken};
 use store::holds::{self, NewHold};
 use store::{Fenced, StoreError, endpoint_events, replicas};
+
+/// Ports that another program had are left alone for so long.
+const AVOID_PORTS_MILLIS: u64 = 10 * 60_000;
+const REMEMBERED_PORTS: u32 = 20;
 
 impl<D: Driver + Clone> Reconciler<D> {
     /// Finds GPUs for a replica and starts it there.
@@ -28,7 +32,9 @@ impl<D: Driver + Clone> Reconciler<D> {
             self.happen(epoch, endpoint.clone(), Trigger::NoWeights, String::new()).await?;
             return Ok(());
         }
-        let binding = match self.parts.driver.bind(&spec, taken).await {
+        let mut avoided = taken.clone();
+        avoided.ports.extend(self.ports_taken_by_others(endpoint).await?);
+        let binding = match self.parts.driver.bind(&spec, &avoided).await {
             Ok(binding) => binding,
             Err(no_room @ (NoRoom::Devices { .. } | NoRoom::Ports)) => {
                 self.happen(epoch, endpoint.clone(), Trigger::NoFreeGpu, no_room.to_string()).await?;
@@ -45,6 +51,15 @@ impl<D: Driver + Clone> Reconciler<D> {
         };
         self.happen(epoch, endpoint.clone(), Trigger::GpusBound, String::new()).await?;
         self.start(epoch, endpoint, &mut bound).await
+    }
+
+    /// Ports on which a replica of the endpoint has just met another program: the next block is tried.
+    async fn ports_taken_by_others(&self, endpoint: &Endpoint) -> Result<Vec<u16>, StoreError> {
+        let now = (self.parts.now)();
+        let newest = replicas::newest_of(&self.parts.store, &endpoint.id, REMEMBERED_PORTS).await?;
+        let is_recent = |ended: Timestamp| now.millis_since(ended) < AVOID_PORTS_MILLIS;
+        let met = newest.iter().filter(|one| one.ending == Some(Ending::PortTaken) && one.ended_at.is_some_and(is_recent));
+        Ok(met.filter_map(port_of).collect())
     }
 
     /// The hold is written before the process starts: whatever happens then, its time is known.

@@ -104,7 +104,7 @@ impl Dataplane {
         call.tap.note(|record| record.model = Some(route));
         let permit = self.admit(call, &target).await?;
         call.tap.keep(permit);
-        let replica = self.hold(&target, call.seeker(&[])).await?;
+        let replica = self.hold(&target, call).await?;
         Ok((target, replica))
     }
 }

@@ -82,6 +82,7 @@ fn known(endpoint: &Endpoint, live: &[Replica]) -> Known {
     let serves = |replica: &&Replica| {
         replica.endpoint == endpoint.id && replica.state == ReplicaState::Ready && replica.wish == Wish::Run
     };
+    let drains = |replica: &&Replica| replica.endpoint == endpoint.id && replica.state == ReplicaState::Draining;
     let replicas = live.iter().filter(serves).filter_map(|replica| {
         let address = replica.address.as_deref()?;
         Some((replica.id.to_string(), upstream(endpoint, &id, address)))
@@ -104,6 +105,7 @@ fn known(endpoint: &Endpoint, live: &[Replica]) -> Known {
         }),
         condition: condition(endpoint),
         replicas: replicas.collect(),
+        draining: live.iter().filter(drains).map(|replica| replica.id.to_string()).collect(),
     }
 }
 

@@ -22,7 +22,7 @@ const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering
 /// Answers `POST /v1/chat/completions` and `POST /v1/embeddings`, which differ in how their bodies are read.
 pub(super) async fn infer(
     surface: &Surface,
-    head: &Parts,
+    head: Parts,
     mut body: Incoming,
     call: Call,
     probe: fn(Bytes) -> Result<Probe, Fault>,
@@ -47,6 +47,8 @@ pub(super) async fn infer(
         hold_until: Instant::now() + hold_timeout(&head.headers, surface.hold_timeout),
         dress: error::event,
     };
+    // A call may wait for minutes. The headers are parts of the connection's buffer, which is free without them.
+    drop((head, body));
     match surface.dataplane.infer(call).await {
         Ok(answer) => respond(answer),
         Err((Refusal::WrongWorkspace, call)) => refuse(&wrong_workspace(&call.caller.actor), call.tap),
@@ -90,8 +92,9 @@ fn respond(answer: Answer) -> Response<Body> {
 fn passed(headers: &HeaderMap) -> HeaderMap {
     let mut kept = HeaderMap::new();
     for name in PASSED {
-        if let Some(value) = headers.get(&name) {
-            kept.insert(name, value.clone());
+        // A copy: a clone would keep the whole buffer of the connection.
+        if let Some(Ok(value)) = headers.get(&name).map(|value| HeaderValue::from_bytes(value.as_bytes())) {
+            kept.insert(name, value);
         }
     }
     kept

@@ -12,6 +12,7 @@ pub mod bootstrap;
 pub mod costs;
 pub mod endpoints;
 mod entropy;
+pub mod fault;
 pub mod gpu_costs;
 pub mod gpu_prices;
 pub mod invitations;

@@ -104,12 +104,7 @@ impl Dataplane {
         call.tap.note(|record| record.model = Some(route));
         let permit = self.admit(call, &target).await?;
         call.tap.keep(permit);
-        let mut held = None;
-        let (prefix, body_bytes) = (call.probe.prefix(), call.probe.body.len());
-        let replica = self.hold(&target, prefix, body_bytes, call.hold_timeout, &mut held).await;
-        if held.is_some() {
-            call.tap.note(|record| record.held = held);
-        }
-        Ok((target, replica?))
+        let replica = self.hold(&target, call).await?;
+        Ok((target, replica))
     }
 }

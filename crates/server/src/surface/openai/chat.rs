@@ -11,7 +11,7 @@ use domain::usage::Actor;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, header};
 use hyper::body::Incoming;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The only headers of a client that reach a model server.
 const PASSED: [HeaderName; 2] = [HeaderName::from_static("traceparent"), HeaderName::from_static("tracestate")];
@@ -22,7 +22,7 @@ const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering
 /// Answers `POST /v1/chat/completions` and `POST /v1/embeddings`, which differ in how their bodies are read.
 pub(super) async fn infer(
     surface: &Surface,
-    head: &Parts,
+    head: Parts,
     mut body: Incoming,
     call: Call,
     probe: fn(Bytes) -> Result<Probe, Fault>,
@@ -44,9 +44,11 @@ pub(super) async fn infer(
         probe,
         headers: passed(&head.headers),
         tap: call.tap,
-        hold_timeout: hold_timeout(&head.headers, surface.hold_timeout),
+        hold_until: Instant::now() + hold_timeout(&head.headers, surface.hold_timeout),
         dress: error::event,
     };
+    // A call may wait for minutes. The headers are parts of the connection's buffer, which is free without them.
+    drop((head, body));
     match surface.dataplane.infer(call).await {
         Ok(answer) => respond(answer),
         Err((Refusal::WrongWorkspace, call)) => refuse(&wrong_workspace(&call.caller.actor), call.tap),
@@ -90,8 +92,9 @@ fn respond(answer: Answer) -> Response<Body> {
 fn passed(headers: &HeaderMap) -> HeaderMap {
     let mut kept = HeaderMap::new();
     for name in PASSED {
-        if let Some(value) = headers.get(&name) {
-            kept.insert(name, value.clone());
+        // A copy: a clone would keep the whole buffer of the connection.
+        if let Some(Ok(value)) = headers.get(&name).map(|value| HeaderValue::from_bytes(value.as_bytes())) {
+            kept.insert(name, value);
         }
     }
     kept

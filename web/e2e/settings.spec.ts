@@ -53,7 +53,8 @@ test('a value that is refused is told at its field', async ({ page, expectProble
 
 test('sessions are listed, and another one is ended', async ({ page, forebay }) => {
   // A session of its own to end: those of tests that run beside this one are left alone.
-  const elsewhere = await request.newContext({ baseURL: forebay.url, userAgent: 'curl/8.5.0' })
+  const storageState = { cookies: [], origins: [] }
+  const elsewhere = await request.newContext({ baseURL: forebay.url, userAgent: 'curl/8.5.0', storageState })
   const { email, password } = forebay
   expect((await elsewhere.post('/api/session', { data: { email, password } })).status()).toBe(200)
 

@@ -1,8 +1,9 @@
-import { Button, Group, Modal, NumberInput, Select, SimpleGrid, Stack, TextInput } from '@mantine/core'
+import { Button, Group, Modal, Select, SimpleGrid, Stack, TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { createKey, keysQuery, type NewKey } from '../../api/keys'
 import { ErrorPanel } from '../../ui/ErrorPanel'
+import { OptionalNumber } from '../../ui/OptionalNumber'
 import { NewSecret } from './NewSecret'
 
 type Props = { opened: boolean; workspaceId: string; onClose: () => void }
@@ -92,23 +93,23 @@ function Fields({
           onChange={(days) => set({ days: days ?? '' })}
         />
         <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
-          <NumberInput
+          <OptionalNumber
             label="Requests per minute"
             placeholder="The workspace's"
             min={1}
             allowDecimal={false}
             thousandSeparator=","
-            value={fields.requests ?? ''}
-            onChange={(value) => set({ requests: typeof value === 'number' ? value : undefined })}
+            value={fields.requests}
+            onChange={(requests) => set({ requests })}
           />
-          <NumberInput
+          <OptionalNumber
             label="Tokens per minute"
             placeholder="The workspace's"
             min={1}
             allowDecimal={false}
             thousandSeparator=","
-            value={fields.tokens ?? ''}
-            onChange={(value) => set({ tokens: typeof value === 'number' ? value : undefined })}
+            value={fields.tokens}
+            onChange={(tokens) => set({ tokens })}
           />
         </SimpleGrid>
         {create.error ? <ErrorPanel error={create.error} title="No key was created" /> : null}

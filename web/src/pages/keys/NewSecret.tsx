@@ -8,7 +8,12 @@ export function NewSecret({ secret, note, onClose }: { secret: string; note?: st
   const [isStored, setStored] = useState(false)
   return (
     <Stack gap="sm">
-      <Alert color="yellow" variant="outline" icon={<IconAlertTriangle aria-hidden />} title="Store this key now">
+      <Alert
+        color="var(--fb-warn)"
+        variant="outline"
+        icon={<IconAlertTriangle aria-hidden />}
+        title="Store this key now"
+      >
         It is shown this once; nobody can read it again, not even whoever runs Forebay.
       </Alert>
       <Code block aria-label="The new key" style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>

@@ -85,7 +85,7 @@ function Fields({ organizationId, onClose }: Omit<Props, 'opened'>) {
 function PassOn({ invitation, url, onClose }: { invitation: Invitation; url: string; onClose: () => void }) {
   return (
     <Stack gap="sm">
-      <Alert color="brand" variant="outline" icon={<IconMailForward aria-hidden />} title="Pass this link on">
+      <Alert color="var(--fb-busy)" variant="outline" icon={<IconMailForward aria-hidden />} title="Pass this link on">
         Forebay sends no mail. The link is shown this once, works once, and until {formatTime(invitation.expiresAt)}.
       </Alert>
       <Code block aria-label="Invitation link" style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>

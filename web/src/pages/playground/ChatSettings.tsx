@@ -1,6 +1,7 @@
-import { ActionIcon, Button, NumberInput, Select, SimpleGrid, Stack, TagsInput, Textarea, Tooltip } from '@mantine/core'
+import { ActionIcon, Button, Select, SimpleGrid, Stack, TagsInput, Textarea, Tooltip } from '@mantine/core'
 import { IconColumns2, IconX } from '@tabler/icons-react'
 import type { ChatParameters } from '../../api/inference'
+import { OptionalNumber } from '../../ui/OptionalNumber'
 import { type Choice, groupsOf } from './choices'
 import type { Setup } from './conversation'
 import classes from './Playground.module.css'
@@ -67,7 +68,7 @@ export function ChatSettings({ choices, setup, onModels, onSystem, onParameters 
       />
       <SimpleGrid cols={2} spacing="sm" verticalSpacing="sm">
         {NUMBERS.map(({ name, label, min, max, step, isWhole }) => (
-          <NumberInput
+          <OptionalNumber
             key={name}
             label={label}
             placeholder="Default"
@@ -75,8 +76,8 @@ export function ChatSettings({ choices, setup, onModels, onSystem, onParameters 
             max={max}
             step={step}
             allowDecimal={!isWhole}
-            value={parameters[name] ?? ''}
-            onChange={(value) => onParameters({ ...parameters, [name]: typeof value === 'number' ? value : undefined })}
+            value={parameters[name]}
+            onChange={(value) => onParameters({ ...parameters, [name]: value })}
           />
         ))}
       </SimpleGrid>

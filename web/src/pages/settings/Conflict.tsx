@@ -66,7 +66,7 @@ export function Conflict({ base, theirs, mine, isPending, onSave, onDiscard }: P
     <Stack gap="md">
       <Alert
         role="alert"
-        color="yellow"
+        color="var(--fb-warn)"
         variant="outline"
         icon={<IconArrowsSplit2 aria-hidden />}
         title="Somebody else saved these settings meanwhile"

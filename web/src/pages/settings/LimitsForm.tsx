@@ -1,4 +1,4 @@
-import { Button, Group, NumberInput, SimpleGrid, Stack, TextInput } from '@mantine/core'
+import { Button, Group, SimpleGrid, Stack, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
@@ -6,6 +6,7 @@ import { SESSION_KEY } from '../../api/client'
 import { Failure } from '../../api/errors'
 import { changeWorkspace, type Workspace, type WorkspaceEdit, workspaceQuery } from '../../api/workspaces'
 import { ErrorPanel } from '../../ui/ErrorPanel'
+import { OptionalNumber } from '../../ui/OptionalNumber'
 import { Conflict } from './Conflict'
 import { editOf, FIELDS, type FieldName, isChanged, type Settings, settingsOf, type Value } from './limits'
 
@@ -107,7 +108,7 @@ function Numbers({ mine, errorOf, onChange }: NumbersProps) {
   return (
     <SimpleGrid cols={{ base: 1, sm: 2, xl: 4 }} spacing="md">
       {FIELDS.filter(({ name }) => name !== 'name').map(({ name, label, unit }) => (
-        <NumberInput
+        <OptionalNumber
           key={name}
           label={label}
           description={unit}
@@ -116,9 +117,9 @@ function Numbers({ mine, errorOf, onChange }: NumbersProps) {
           allowDecimal={false}
           allowNegative={false}
           thousandSeparator=","
-          value={mine[name] ?? ''}
+          value={typeof mine[name] === 'number' ? mine[name] : undefined}
           error={errorOf(name)}
-          onChange={(value) => onChange(name, typeof value === 'number' ? value : null)}
+          onChange={(value) => onChange(name, value ?? null)}
         />
       ))}
     </SimpleGrid>

@@ -13,13 +13,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 impl Dataplane {
-    /// A place at a replica for a call with such a body, which begins with `prefix`.
+    /// A place at a replica for a call with such a body, which begins with `prefix`. How long a call was held is left in
+    /// `held`, also when it was in vain.
     pub(crate) async fn hold(
         &self,
         target: &Target,
         prefix: &[u8],
         body_bytes: usize,
         patience: Duration,
+        held: &mut Option<Duration>,
     ) -> Result<Lease, Refusal> {
         match target {
             Target::Serverless(route) => route
@@ -28,7 +30,12 @@ impl Dataplane {
                 .map_err(|Unavailable| Refusal::NotServing { retry_after_secs: None }),
             Target::Dedicated(endpoint) => match place(endpoint, prefix)? {
                 Some(lease) => Ok(lease),
-                None => Box::pin(wait(endpoint, prefix, body_bytes, patience)).await,
+                None => {
+                    let since = Instant::now();
+                    let placed = Box::pin(wait(endpoint, prefix, body_bytes, patience)).await;
+                    *held = Some(since.elapsed());
+                    placed
+                }
             },
         }
     }

@@ -104,7 +104,12 @@ impl Dataplane {
         call.tap.note(|record| record.model = Some(route));
         let permit = self.admit(call, &target).await?;
         call.tap.keep(permit);
-        let replica = self.hold(&target, call.probe.prefix(), call.probe.body.len(), call.hold_timeout).await?;
-        Ok((target, replica))
+        let mut held = None;
+        let (prefix, body_bytes) = (call.probe.prefix(), call.probe.body.len());
+        let replica = self.hold(&target, prefix, body_bytes, call.hold_timeout, &mut held).await;
+        if held.is_some() {
+            call.tap.note(|record| record.held = held);
+        }
+        Ok((target, replica?))
     }
 }

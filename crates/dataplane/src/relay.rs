@@ -79,7 +79,7 @@ impl Dataplane {
         let mut tried_elsewhere = false;
         let mut may_resend = true;
         loop {
-            call.tap.note(|record| record.replica = Some(Arc::clone(lease.replica())));
+            call.tap.sent_to(lease.replica());
             let failure = match self.attempt(lease.replica(), &call, &mut may_resend).await {
                 Ok(brought) => return Ok(self.hand_over(brought, lease, call)),
                 Err(failure) => failure,

@@ -50,6 +50,10 @@ pub struct Record {
     pub replica: Option<Arc<Replica>>,
     pub streamed: bool,
     pub started_at: Timestamp,
+    /// How long it was held until a replica was ready; nothing when one was.
+    pub held: Option<Duration>,
+    /// From the request until it was first sent to a replica.
+    pub sent: Option<Duration>,
     pub first_byte: Option<Duration>,
     pub duration: Duration,
     pub outcome: Outcome,
@@ -80,6 +84,8 @@ impl UsageTap {
             replica: None,
             streamed: false,
             started_at: now,
+            held: None,
+            sent: None,
             first_byte: None,
             duration: Duration::ZERO,
             outcome: Outcome::ClientGone,
@@ -96,6 +102,15 @@ impl UsageTap {
         if let Some(record) = &mut self.record {
             fill(record);
         }
+    }
+
+    /// It goes to a replica now, for the first time or once more.
+    pub(crate) fn sent_to(&mut self, replica: &Arc<Replica>) {
+        let elapsed = self.started.elapsed();
+        self.note(|record| {
+            record.sent.get_or_insert(elapsed);
+            record.replica = Some(Arc::clone(replica));
+        });
     }
 
     /// The first byte of the answer is about to leave.

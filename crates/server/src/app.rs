@@ -21,9 +21,11 @@ use crate::surface::operations::{self, Operations};
 use crate::telemetry::Recorder;
 use crate::telemetry::access_log::AccessLog;
 use crate::telemetry::metrics::{Metrics, Watched};
+use crate::telemetry::refusals::Refusals;
 use crate::telemetry::usage_writer::UsageWriter;
 use crate::{data_dir, first_start};
 use anyhow::Context;
+use control::reconciliation::Watch;
 use dataplane::Dataplane;
 use dataplane::admission::{Admission, Minutes, Quota, RedisLimits};
 use dataplane::keys::KeyDirectory;
@@ -101,7 +103,13 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
     let console_url = first_start::console_url(&config, public);
     let people = Arc::new(People::new(store.clone(), background, &config, console_url));
     let log = Arc::new(AccessLog::default());
-    let recorder = Recorder { log: Arc::clone(&log), metrics: Arc::clone(&metrics), journal: journal.clone() };
+    let refusals = Arc::new(Refusals::default());
+    let recorder = Recorder {
+        log: Arc::clone(&log),
+        metrics: Arc::clone(&metrics),
+        journal: journal.clone(),
+        refusals: Arc::clone(&refusals),
+    };
     let sink: Arc<dyn Sink> = Arc::new(recorder);
     let writer = UsageWriter { reader, store: store.clone(), metrics: Arc::clone(&metrics) };
 
@@ -117,6 +125,8 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
         control_plane_hears(change);
     }));
     control_plane.start();
+    let bill_watch = Arc::new(Watch::default());
+    loops.spawn(control_plane.meters(connector.clone(), bill_watch).run());
     loops.spawn(quota.clone().keep(clock::now));
     loops.spawn(health::watch(routes.clone(), endpoints.clone(), connector.clone()));
     loops.spawn(Arc::clone(&node).beat(store.clone()));
@@ -124,6 +134,8 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
     loops.spawn(price_keeper::keep(store.clone(), reloads));
     let log_loop = Arc::clone(&log);
     loops.spawn(async move { log_loop.run().await });
+    loops.spawn(Arc::clone(&refusals).run(store.clone()));
+    loops.spawn(control::retention::keep(store.clone(), node.id().to_owned(), config.retention, clock::now));
     let ops_listener = tokio::net::TcpListener::from_std(sockets.ops)?;
     loops.spawn(operations::serve(ops_listener, Arc::new(Operations { metrics, node: Arc::clone(&node) })));
     let mut writing = JoinSet::new();
@@ -188,6 +200,7 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
     // A lease that changed after its run has ended would stay reserved for ever.
     let leases_rest = tokio::time::timeout(FLUSH_TIME, quota.close()).await.is_ok();
     loops.shutdown().await;
+    let _ = tokio::time::timeout(LAST_MOMENT, refusals.flush(&store)).await;
     no_more_usage.send_replace(leases_rest);
     if !leases_rest || tokio::time::timeout(FLUSH_TIME, writing.join_next()).await.is_err() {
         tracing::warn!(bytes = journal.waiting_bytes(), "usage events wait in the journal for the next start");

@@ -4,9 +4,11 @@ use crate::config::Config;
 use crate::edge::clock;
 use crate::node::NodeState;
 use anyhow::Context;
+use control::meters::{self, Meters};
 use control::reconciler::{Follower, Parts, Reconciler};
+use control::reconciliation::Watch;
 use fleet::drivers::process::{BuiltInEngine, Care, ProcessDriver, Settings, ShimProgram, USUAL_PORTS};
-use fleet::{Endpoints, Launcher, Routes};
+use fleet::{Connector, Endpoints, Launcher, Routes};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,6 +53,21 @@ impl ControlPlane {
     pub(crate) fn start(&mut self) {
         self.loops.spawn(self.follower().run());
         self.loops.spawn(Reconciler::new(self.parts.clone()).run());
+    }
+
+    /// What reads this node's replicas and engines.
+    pub(crate) fn meters(&self, connector: Connector, watch: Arc<Watch>) -> Meters<ProcessDriver> {
+        let parts = self.parts.clone();
+        Meters::new(meters::Parts {
+            store: parts.store,
+            instruments: parts.driver,
+            routes: parts.routes,
+            endpoints: parts.endpoints,
+            connector,
+            node: parts.node,
+            now: parts.now,
+            watch,
+        })
     }
 
     /// What a surface that changes endpoints tells so.

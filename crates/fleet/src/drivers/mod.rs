@@ -5,6 +5,7 @@
 
 pub mod process;
 
+use crate::token_counters::TokenCounters;
 use domain::model::{EngineKind, Flavor, Launch, Modality};
 use domain::{ModelId, Timestamp};
 use std::collections::BTreeSet;
@@ -325,6 +326,14 @@ pub struct EngineLoad {
     pub kv_cache_usage: Option<f64>,
     pub running: Option<f64>,
     pub waiting: Option<f64>,
+}
+
+/// What one look at an engine's metrics tells.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct EngineFigures {
+    pub load: EngineLoad,
+    /// Absent where the engine does not count tokens.
+    pub tokens: Option<TokenCounters>,
 }
 
 /// Why an engine's load is not known.

@@ -40,6 +40,7 @@ pub struct Config {
     /// GPUs an organization may commit, by type, until the operator sets its own cap.
     pub allotment_defaults: domain::allotment::Defaults,
     pub drivers: DriversConfig,
+    pub retention: domain::Retention,
     pub catalogue: domain::Catalogue,
 }
 
@@ -82,6 +83,7 @@ impl Config {
                 .into_iter()
                 .collect(),
             drivers: DriversConfig::read(&root.section("drivers")),
+            retention: sections::read_retention(&root.section("retention")),
             server,
             catalogue,
         }

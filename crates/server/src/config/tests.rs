@@ -36,6 +36,7 @@ fn is_equal_but_for_the_catalogue(left: &Config, right: &Config) -> bool {
         && left.workspace_defaults == right.workspace_defaults
         && left.allotment_defaults == right.allotment_defaults
         && left.drivers == right.drivers
+        && left.retention == right.retention
 }
 
 #[test]

@@ -35,6 +35,10 @@ impl Devices {
         Self { slots, nvml }
     }
 
+    pub(super) const fn nvml(&self) -> Option<&Nvml> {
+        self.nvml.as_ref()
+    }
+
     /// Everything there is now, slots first.
     pub(super) fn all(&self) -> Vec<Device> {
         let slots = self.slots.iter().flat_map(|(gpu_type, &count)| (0..count).map(|number| slot(gpu_type, number)));

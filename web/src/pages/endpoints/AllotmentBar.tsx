@@ -28,7 +28,7 @@ export function AllotmentBar({ projection }: { projection: Projection }) {
       <div className={classes.legend} aria-hidden>
         <Key name="committed">{added || released ? `${committed} by other endpoints` : `${committed} committed`}</Key>
         {added > 0 ? (
-          <Key name="added">{`${added} by this endpoint${released ? ` (now ${released})` : ''}`}</Key>
+          <Key name="added">{`${added} by this endpoint${released && released !== added ? ` (now ${released})` : ''}`}</Key>
         ) : null}
         {need > 0 ? <Key name="over">{`${need} too many`}</Key> : <Key>{`${free} free`}</Key>}
       </div>

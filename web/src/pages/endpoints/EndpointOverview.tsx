@@ -55,13 +55,15 @@ function StatePanel({ endpoint }: { endpoint: Endpoint }) {
             Since <Time value={endpoint.stateSince} />. Last call: <Time value={endpoint.lastRequestAt} />.
           </Text>
         </div>
-        <Stats>
-          <Stat label="Wanted" value={desired} note="replicas" />
-          <Stat label="Pending" value={pending} note="wait for GPUs" />
-          <Stat label="Starting" value={starting} note="load the model" />
-          <Stat label="Ready" value={ready} note="answer calls" />
-          <Stat label="Draining" value={draining} note="finish calls" />
-        </Stats>
+        <div className={classes.stages}>
+          <Stats>
+            <Stat label="Wanted" value={desired} note="replicas" />
+            <Stat label="Pending" value={pending} note="wait for GPUs" />
+            <Stat label="Starting" value={starting} note="load the model" />
+            <Stat label="Ready" value={ready} note="answer calls" />
+            <Stat label="Draining" value={draining} note="finish calls" />
+          </Stats>
+        </div>
       </Stack>
     </Panel>
   )

@@ -7,6 +7,8 @@ import { Time } from '../../ui/Time'
 import { EndpointState } from './EndpointState'
 import { describeReplicas } from './scaling'
 
+const NOWRAP = { whiteSpace: 'nowrap' } as const
+
 const COLUMNS: Column<Endpoint>[] = [
   {
     id: 'name',
@@ -17,7 +19,7 @@ const COLUMNS: Column<Endpoint>[] = [
         <Anchor component={Link} href={paths.endpoint(endpoint.name)} fw={550}>
           {endpoint.name}
         </Anchor>
-        <Text component="code" size="sm" c="dimmed" ff="monospace" fw={400}>
+        <Text component="code" size="sm" c="dimmed" ff="monospace" fw={400} style={NOWRAP}>
           {endpoint.modelId}
         </Text>
       </Stack>
@@ -37,7 +39,7 @@ const COLUMNS: Column<Endpoint>[] = [
     cell: (endpoint) => (
       <Stack gap={0}>
         <span>{replicasNow(endpoint)}</span>
-        <Text size="sm" c="dimmed">
+        <Text size="sm" c="dimmed" style={NOWRAP}>
           {describeReplicas(endpoint)}
         </Text>
       </Stack>
@@ -48,9 +50,9 @@ const COLUMNS: Column<Endpoint>[] = [
     header: 'Hardware',
     cell: ({ hardware, flavor }) => (
       <Stack gap={0}>
-        <span>
+        <Text span style={NOWRAP}>
           {hardware.gpuCount} × {hardware.gpuType}
-        </span>
+        </Text>
         <Text size="sm" c="dimmed">
           {flavor}
         </Text>
@@ -68,7 +70,11 @@ const COLUMNS: Column<Endpoint>[] = [
     id: 'used',
     header: 'Last call',
     sortBy: (endpoint) => endpoint.lastRequestAt,
-    cell: (endpoint) => <Time value={endpoint.lastRequestAt} />,
+    cell: (endpoint) => (
+      <span style={NOWRAP}>
+        <Time value={endpoint.lastRequestAt} />
+      </span>
+    ),
   },
 ]
 
@@ -93,7 +99,7 @@ export function EndpointTable({ endpoints, sort, onSort }: Props) {
       rowKey={(endpoint) => endpoint.id}
       sort={sort}
       onSort={onSort}
-      minWidth={860}
+      minWidth={1040}
     />
   )
 }

@@ -13,7 +13,7 @@ import classes from './Observability.module.css'
 import { RequestLog } from './RequestLog'
 import { SpanChoice } from './SpanChoice'
 import { SPAN_FILTERS, windowOf, zoomTo } from './spans'
-import { lineName, targetOf, choiceOf } from './targets'
+import { choiceOf, lineName, targetOf } from './targets'
 
 const FILTERS = {
   ...SPAN_FILTERS,

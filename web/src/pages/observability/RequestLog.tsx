@@ -74,7 +74,7 @@ export function RequestLog({ workspaceId, window, only, named }: Props) {
               columns={columns(named, (request) => change({ request }))}
               rows={rows}
               rowKey={(one) => one.id}
-              minWidth={900}
+              minWidth={1000}
             />
           )
         }}
@@ -114,7 +114,15 @@ function columns(
         </Anchor>
       ),
     },
-    { id: 'at', header: 'When', cell: (one) => <Time value={one.at} /> },
+    {
+      id: 'at',
+      header: 'When',
+      cell: (one) => (
+        <span style={{ whiteSpace: 'nowrap' }}>
+          <Time value={one.at} />
+        </span>
+      ),
+    },
     {
       id: 'status',
       header: 'Status',

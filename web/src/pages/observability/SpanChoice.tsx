@@ -1,4 +1,4 @@
-import { Button, SegmentedControl, TextInput } from '@mantine/core'
+import { Button, SegmentedControl, Text, TextInput } from '@mantine/core'
 import { IconZoomReset } from '@tabler/icons-react'
 import classes from './Observability.module.css'
 import { fromLocalField, isZoomed, SPANS, type SpanName, type SpanValues, toLocalField } from './spans'
@@ -21,12 +21,16 @@ export function SpanChoice({ values, change, withMoments = false }: Props) {
           <TextInput
             type="datetime-local"
             aria-label="From"
+            leftSection={<Prefix>From</Prefix>}
+            leftSectionWidth={52}
             value={toLocalField(values.from)}
             onChange={(event) => change({ from: fromLocalField(event.currentTarget.value) })}
           />
           <TextInput
             type="datetime-local"
             aria-label="To"
+            leftSection={<Prefix>To</Prefix>}
+            leftSectionWidth={36}
             value={toLocalField(values.to)}
             onChange={(event) => change({ to: fromLocalField(event.currentTarget.value) })}
           />
@@ -42,5 +46,13 @@ export function SpanChoice({ values, change, withMoments = false }: Props) {
         </Button>
       ) : null}
     </div>
+  )
+}
+
+function Prefix({ children }: { children: string }) {
+  return (
+    <Text span size="sm" c="dimmed" aria-hidden>
+      {children}
+    </Text>
   )
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { knowsEndpoints, lineName, targetOf, choiceOf } from './targets'
+import { choiceOf, knowsEndpoints, lineName, targetOf } from './targets'
 
 describe('what calls are about', () => {
   it('is a model or an endpoint, and goes into the address and back', () => {

@@ -35,7 +35,7 @@ export default function DrawnChart(props: ChartProps) {
     legendProps: { verticalAlign: 'bottom' as const },
     xAxisProps: { tickFormatter: (at: number) => axis.format(at), minTickGap: 40 },
     yAxisProps: { width: 56 },
-    tooltipProps: { labelFormatter: (at: unknown) => formatAt(Number(at)) },
+    tooltipProps: { labelFormatter: (at: unknown) => (Number.isFinite(at) ? formatAt(Number(at)) : '') },
     children: zoom.area ? <ReferenceArea x1={zoom.area[0]} x2={zoom.area[1]} fillOpacity={0.15} /> : null,
   }
   return (

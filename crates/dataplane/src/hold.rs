@@ -4,23 +4,18 @@
 //! is suspended or on its way does not answer early: the call is held open until a replica is ready or the edge's
 //! patience ends. Nothing here decides to start replicas; it only leaves a demand that the control plane reads.
 
-use crate::Dataplane;
 use crate::refusal::Refusal;
 use crate::resolve::Target;
+use crate::{Call, Dataplane};
 use fleet::endpoints::{Condition, QueueFull};
 use fleet::{Endpoint, Lease, Unavailable};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 impl Dataplane {
-    /// A place at a replica for a call with such a body, which begins with `prefix`.
-    pub(crate) async fn hold(
-        &self,
-        target: &Target,
-        prefix: &[u8],
-        body_bytes: usize,
-        patience: Duration,
-    ) -> Result<Lease, Refusal> {
+    /// A place at a replica for the call.
+    pub(crate) async fn hold(&self, target: &Target, call: &mut Call) -> Result<Lease, Refusal> {
+        let (prefix, body_bytes) = (call.probe.prefix(), call.probe.body.len());
         match target {
             Target::Serverless(route) => route
                 .pool
@@ -28,7 +23,12 @@ impl Dataplane {
                 .map_err(|Unavailable| Refusal::NotServing { retry_after_secs: None }),
             Target::Dedicated(endpoint) => match place(endpoint, prefix)? {
                 Some(lease) => Ok(lease),
-                None => Box::pin(wait(endpoint, prefix, body_bytes, patience)).await,
+                None => {
+                    call.tap.hold_begins();
+                    let held = Box::pin(wait(endpoint, prefix, body_bytes, call.hold_timeout)).await;
+                    call.tap.hold_ends();
+                    held
+                }
             },
         }
     }

@@ -51,6 +51,8 @@ pub struct Record {
     pub streamed: bool,
     pub started_at: Timestamp,
     pub first_byte: Option<Duration>,
+    /// How long it waited for a replica of a dedicated endpoint, where it had to.
+    pub held: Option<Duration>,
     pub duration: Duration,
     pub outcome: Outcome,
     pub tokens: Tokens,
@@ -64,6 +66,8 @@ pub struct UsageTap {
     started: Instant,
     record: Option<Box<Record>>,
     permit: Option<Box<Permit>>,
+    /// Since when it waits for a replica.
+    held_since: Option<Instant>,
     /// The next number of generated tokens at which something is to be done.
     wake_at: u64,
     next_mark: u64,
@@ -81,6 +85,7 @@ impl UsageTap {
             streamed: false,
             started_at: now,
             first_byte: None,
+            held: None,
             duration: Duration::ZERO,
             outcome: Outcome::ClientGone,
             tokens: Tokens::default(),
@@ -88,7 +93,8 @@ impl UsageTap {
             cause: None,
         };
         let (permit, record) = (None, Some(Box::new(record)));
-        Self { sink, started: Instant::now(), record, permit, wake_at: 0, next_mark: MARK_EVERY }
+        let started = Instant::now();
+        Self { sink, started, record, permit, held_since: None, wake_at: 0, next_mark: MARK_EVERY }
     }
 
     /// Fills in what has become known. Nothing happens once the tap has settled.
@@ -117,6 +123,17 @@ impl UsageTap {
 
     pub(crate) fn started_at(&self) -> Timestamp {
         self.record.as_ref().expect("the call is under way").started_at
+    }
+
+    /// The call waits for a replica; a client that leaves meanwhile has waited, too.
+    pub(crate) fn hold_begins(&mut self) {
+        self.held_since = Some(Instant::now());
+    }
+
+    pub(crate) fn hold_ends(&mut self) {
+        if let Some(since) = self.held_since.take() {
+            self.note(|record| record.held = Some(since.elapsed()));
+        }
     }
 
     /// What the permit took is settled when the tap is.
@@ -159,6 +176,7 @@ impl UsageTap {
     }
 
     fn close(&mut self) {
+        self.hold_ends();
         if let Some(mut record) = self.record.take() {
             record.duration = self.started.elapsed();
             self.sink.settle(&record);

@@ -4,7 +4,7 @@ use crate::config::Config;
 use crate::edge::clock;
 use crate::node::NodeState;
 use anyhow::Context;
-use control::reconciler::{Follower, Parts, Reconciler};
+use control::reconciler::{Figures, Follower, Parts, Reconciler};
 use fleet::drivers::process::{BuiltInEngine, Care, ProcessDriver, Settings, ShimProgram, USUAL_PORTS};
 use fleet::{Endpoints, Launcher, Routes};
 use std::path::Path;
@@ -43,7 +43,8 @@ impl ControlPlane {
         };
         let driver = ProcessDriver::open(settings).context("the folder of replicas cannot be used")?;
         let nudge = Arc::new(Notify::new());
-        let parts = Parts { store, driver, routes, endpoints, node: node.id().to_owned(), now: clock::now, nudge };
+        let (node, figures) = (node.id().to_owned(), Arc::default());
+        let parts = Parts { store, driver, routes, endpoints, node, now: clock::now, nudge, figures };
         Ok(Self { parts, changed: Arc::default(), loops: JoinSet::new() })
     }
 
@@ -56,6 +57,11 @@ impl ControlPlane {
     /// What a surface that changes endpoints tells so.
     pub(crate) fn follower(&self) -> Follower<ProcessDriver> {
         Follower::new(self.parts.clone(), Arc::clone(&self.changed))
+    }
+
+    /// What its loops have done.
+    pub(crate) fn figures(&self) -> Arc<Figures> {
+        Arc::clone(&self.parts.figures)
     }
 
     /// What hears of changes to endpoints.

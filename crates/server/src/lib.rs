@@ -3,12 +3,14 @@
 pub mod admin;
 mod app;
 pub mod cli;
+mod clock_skew;
 pub mod config;
 mod control_plane;
 mod credential;
 mod data_dir;
 mod edge;
 mod first_start;
+mod health;
 mod node;
 mod oidc;
 mod people;

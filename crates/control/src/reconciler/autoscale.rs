@@ -50,7 +50,11 @@ async fn scale<D: Driver>(parts: &Parts<D>, epoch: u64, endpoint: &Endpoint, now
         transition(&mut tx, endpoint, trigger, note, now).await?;
         parts.nudge.notify_one();
     }
-    tx.commit().await
+    tx.commit().await?;
+    if decision.to != current {
+        parts.figures.count_scaling(current, decision.to);
+    }
+    Ok(())
 }
 
 async fn look<D: Driver>(parts: &Parts<D>, endpoint: &Endpoint, now: Timestamp) -> Result<Sight, StoreError> {

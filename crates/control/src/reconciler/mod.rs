@@ -5,12 +5,14 @@
 //! rounds that the rows and the driver could not tell again. Every write goes through the leader's fence.
 
 mod autoscale;
+mod figures;
 mod follow;
 mod leader;
 mod replica;
 mod step;
 mod upkeep;
 
+pub use figures::Figures;
 pub use follow::Follower;
 
 use crate::endpoints::{Note, Transition, transition};
@@ -26,7 +28,7 @@ use leader::Leader;
 use replica::Probes;
 use serde_json::Value;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use store::{Fenced, Page, Store, StoreError, endpoints, holds, nodes, replicas};
 use tokio::sync::Notify;
 use upkeep::Upkeep;
@@ -49,6 +51,7 @@ pub struct Parts<D> {
     pub now: fn() -> Timestamp,
     /// Somebody knows that there is something to do.
     pub nudge: Arc<Notify>,
+    pub figures: Arc<Figures>,
 }
 
 pub struct Reconciler<D> {
@@ -69,7 +72,10 @@ impl<D: Driver + Clone> Reconciler<D> {
         loop {
             let _ = tokio::time::timeout(ROUND, self.parts.nudge.notified()).await;
             let Some(epoch) = leader.look((self.parts.now)()).await else { continue };
-            if let Err(error) = self.round(epoch).await {
+            let started = Instant::now();
+            let done = self.round(epoch).await;
+            self.parts.figures.count_round(done.is_ok(), started.elapsed());
+            if let Err(error) = done {
                 tracing::warn!(%error, "a round of the control plane was not finished");
             }
         }

@@ -31,8 +31,9 @@ impl Upkeep {
         if due(self.tidied_at, TIDY_EVERY_MILLIS) {
             self.tidied_at = Some(now);
             // A difference is told by an error in the log and mended by a person: it is a bug, and hiding it would not help.
-            if let Err(error) = find_differences(&parts.store).await {
-                tracing::warn!(%error, "the ledger could not be looked at");
+            match find_differences(&parts.store).await {
+                Ok(differences) => parts.figures.found_differences(differences.len()),
+                Err(error) => tracing::warn!(%error, "the ledger could not be looked at"),
             }
             endpoint_events::prune(&parts.store, now).await?;
             idempotency::prune(&parts.store, now).await?;

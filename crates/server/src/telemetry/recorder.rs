@@ -1,7 +1,7 @@
 //! Takes the record of every request: a line, a count, and an event where a model was asked.
 
 use super::access_log::{AccessLog, status_of};
-use super::metrics::Metrics;
+use super::metrics::CoreCalls;
 use dataplane::usage_tap::{Record, Sink};
 use domain::UsageEvent;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use store::Journal;
 
 pub(crate) struct Recorder {
     pub log: Arc<AccessLog>,
-    pub metrics: Arc<Metrics>,
+    pub calls: CoreCalls,
     pub journal: Journal,
 }
 
 impl Sink for Recorder {
     fn settle(&self, record: &Record) {
         self.log.write(record);
-        self.metrics.count(record);
+        self.calls.count(record);
         if let Some(event) = event_of(record) {
             self.journal.append(&event);
         }

@@ -5,9 +5,13 @@ use crate::refusal::Refusal;
 use crate::usage_tap::UsageTap;
 use bytes::Bytes;
 use domain::Caller;
-use http::{HeaderMap, HeaderValue};
+use fleet::Replica;
+use http::{HeaderMap, HeaderName, HeaderValue};
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Which span of which trace a request belongs to.
+pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 pub struct Call {
     /// The request id, for the model server's log.
@@ -21,4 +25,14 @@ pub struct Call {
     pub hold_timeout: Duration,
     /// How the surface writes a refusal into a stream that has begun.
     pub dress: fn(&Refusal) -> Bytes,
+}
+
+impl Call {
+    /// A replica is about to be asked.
+    pub(crate) fn begin_attempt(&mut self, replica: &Arc<Replica>) {
+        self.tap.note(|record| record.replica = Some(Arc::clone(replica)));
+        if let Some(traceparent) = self.tap.attempt_begins(replica) {
+            self.headers.insert(TRACEPARENT, traceparent);
+        }
+    }
 }

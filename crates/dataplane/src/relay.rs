@@ -54,6 +54,17 @@ impl Failure {
         }
     }
 
+    /// In one word, for a trace.
+    fn reason(&self) -> &'static str {
+        match self {
+            Self::Unreachable(_) => "unreachable",
+            Self::Bad(_) => "bad_gateway",
+            Self::Ours(_) => "no_connection",
+            Self::Busy { .. } => "busy",
+            Self::Final(refusal) => refusal.code(),
+        }
+    }
+
     fn cause(&self) -> Option<String> {
         match self {
             Self::Unreachable(cause) | Self::Bad(cause) | Self::Ours(cause) => Some(cause.clone()),
@@ -79,12 +90,13 @@ impl Dataplane {
         let mut tried_elsewhere = false;
         let mut may_resend = true;
         loop {
-            call.tap.note(|record| record.replica = Some(Arc::clone(lease.replica())));
+            call.begin_attempt(lease.replica());
             let failure = match self.attempt(lease.replica(), &call, &mut may_resend).await {
                 Ok(brought) => return Ok(self.hand_over(brought, lease, call)),
                 Err(failure) => failure,
             };
             judge(lease.replica(), &failure);
+            call.tap.attempt_failed(failure.reason());
             let again = !tried_elsewhere && !matches!(failure, Failure::Final(_));
             let next = again
                 .then(|| target.route().pool.pick(call.probe.prefix(), Some(lease.replica()), Instant::now()).ok())

@@ -5,10 +5,12 @@
 
 use crate::admission::Permit;
 use crate::answer::Meter;
+use crate::trace::Trace;
 use domain::limits::Standings;
 use domain::usage::{Certainty, Tokens};
 use domain::{Caller, RequestId, Timestamp};
 use fleet::{Replica, Route};
+use http::HeaderValue;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -59,6 +61,8 @@ pub struct Record {
     pub certainty: Certainty,
     /// What went wrong, in words that only we read.
     pub cause: Option<String>,
+    /// Where the call is traced.
+    pub trace: Option<Arc<dyn Trace>>,
 }
 
 pub struct UsageTap {
@@ -91,6 +95,7 @@ impl UsageTap {
             tokens: Tokens::default(),
             certainty: Certainty::Void,
             cause: None,
+            trace: None,
         };
         let (permit, record) = (None, Some(Box::new(record)));
         let started = Instant::now();
@@ -123,6 +128,20 @@ impl UsageTap {
 
     pub(crate) fn started_at(&self) -> Timestamp {
         self.record.as_ref().expect("the call is under way").started_at
+    }
+
+    fn trace(&self) -> Option<&Arc<dyn Trace>> {
+        self.record.as_ref()?.trace.as_ref()
+    }
+
+    pub(crate) fn attempt_begins(&self, replica: &Arc<Replica>) -> Option<HeaderValue> {
+        self.trace().map(|trace| trace.attempt_begins(replica, self.started.elapsed()))
+    }
+
+    pub(crate) fn attempt_failed(&self, reason: &'static str) {
+        if let Some(trace) = self.trace() {
+            trace.attempt_failed(reason, self.started.elapsed());
+        }
     }
 
     /// The call waits for a replica; a client that leaves meanwhile has waited, too.
@@ -180,6 +199,9 @@ impl UsageTap {
         if let Some(mut record) = self.record.take() {
             record.duration = self.started.elapsed();
             self.sink.settle(&record);
+            if let Some(trace) = &record.trace {
+                trace.settled(&record);
+            }
             if let Some(permit) = self.permit.take() {
                 permit.settle(record.tokens);
             }

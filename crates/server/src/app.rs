@@ -22,6 +22,7 @@ use crate::surface::operations::{self, Operations};
 use crate::telemetry::Recorder;
 use crate::telemetry::access_log::AccessLog;
 use crate::telemetry::metrics::{Calls, Metrics, Rows, SetAside};
+use crate::telemetry::traces::Tracer;
 use crate::telemetry::usage_writer::UsageWriter;
 use crate::{data_dir, first_start};
 use anyhow::Context;
@@ -127,10 +128,20 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
     loops.spawn(quota.clone().keep(clock::now));
     loops.spawn(health::watch(routes.clone(), endpoints.clone(), connector.clone()));
     loops.spawn(Arc::clone(&node).beat(store.clone()));
+    if let Some(redis) = redis.clone() {
+        loops.spawn(redis.keep_asking());
+    }
     let (served, reloads) = watch::channel(Declared::now(config.catalogue.clone()));
     loops.spawn(price_keeper::keep(store.clone(), reloads));
     let log_loop = Arc::clone(&log);
     loops.spawn(async move { log_loop.run().await });
+    let (no_more_traces, traces_are_over) = watch::channel(false);
+    let mut telling = JoinSet::new();
+    let tracer = config.telemetry.traces.clone().map(|traces| {
+        let (tracer, tells) = Tracer::open(traces, node.id(), connector.clone(), traces_are_over);
+        telling.spawn(tells);
+        Arc::new(tracer)
+    });
     let rows = Arc::new(Rows::new(store.clone(), config.allotment_defaults.clone(), monthly, max_label_sets));
     let rows_loop = Arc::clone(&rows);
     loops.spawn(async move { rows_loop.keep().await });
@@ -144,6 +155,7 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
         control: control_plane.figures(),
         rows,
         usage_set_aside: set_aside,
+        tracer: tracer.clone(),
         max_label_sets,
     };
     let ops_listener = tokio::net::TcpListener::from_std(sockets.ops)?;
@@ -178,6 +190,7 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
             dataplane: Dataplane::new(routes.clone(), endpoints.clone(), connector.clone(), timeouts, admission()),
             keys: Arc::clone(&keys),
             sink: sink(core),
+            tracer: tracer.clone(),
             ids: Arc::clone(&ids),
             cors: Cors::new(config.server.cors_origins.clone()),
             hold_timeout: config.edge.hold_timeout,
@@ -217,7 +230,12 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
     if !leases_rest || tokio::time::timeout(FLUSH_TIME, writing.join_next()).await.is_err() {
         tracing::warn!(bytes = journal.waiting_bytes(), "usage events wait in the journal for the next start");
     }
-    let _ = tokio::time::timeout(LAST_MOMENT, log.flush()).await;
+    no_more_traces.send_replace(true);
+    let _ = tokio::time::timeout(LAST_MOMENT, async {
+        log.flush().await;
+        while telling.join_next().await.is_some() {}
+    })
+    .await;
     store.close().await;
     tracing::info!("stopped");
     Ok(())

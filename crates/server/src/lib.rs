@@ -13,6 +13,7 @@ mod first_start;
 mod health;
 mod node;
 mod oidc;
+mod outbound;
 mod people;
 mod price_keeper;
 mod surface;

@@ -6,6 +6,7 @@ mod lease;
 mod memory;
 mod minute;
 mod permit;
+mod probe;
 mod quota;
 mod settling;
 mod shared;

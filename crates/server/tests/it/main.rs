@@ -13,6 +13,7 @@ mod journal;
 mod lifecycle;
 mod limits;
 mod load;
+mod metrics;
 mod nodes;
 mod openai;
 mod operations;

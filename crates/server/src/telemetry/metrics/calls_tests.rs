@@ -49,6 +49,7 @@ fn record(workspace: u128, model: &str) -> Record {
         tokens: Tokens { prompt: 5, completion: 11, cached: 0 },
         certainty: Certainty::Exact,
         cause: None,
+        trace: None,
     }
 }
 

@@ -17,6 +17,7 @@ pub(crate) use page::MEDIA_TYPE;
 pub(crate) use rows::Rows;
 
 use super::access_log::AccessLog;
+use super::traces::{SpanFigures, Tracer};
 use crate::health::Health;
 use control::reconciler::Figures;
 use dataplane::admission::Quota;
@@ -48,6 +49,7 @@ pub(crate) struct Metrics {
     pub control: Arc<Figures>,
     pub rows: Arc<Rows>,
     pub usage_set_aside: Arc<SetAside>,
+    pub tracer: Option<Arc<Tracer>>,
     /// The most of each kind that is told apart.
     pub max_label_sets: usize,
 }
@@ -62,6 +64,7 @@ impl Metrics {
         self.rows.write(&mut page);
         self.write_control(&mut page);
         self.write_parts(&mut page);
+        self.write_telemetry(&mut page);
         page.family(&families::BUILD).whole(&[env!("CARGO_PKG_VERSION")], 1);
         process::write(&mut page);
         page.finish()
@@ -125,6 +128,14 @@ impl Metrics {
         page.flag(&families::READY, report.is_ready());
         let mut samples = page.family(&families::PART_STATUS);
         report.parts().for_each(|(name, part)| samples.whole(&[name], u64::from(part.is_ok())));
+    }
+
+    fn write_telemetry(&self, page: &mut Page) {
+        let figures = self.tracer.as_ref().map(|tracer| tracer.figures());
+        page.whole(&families::SPANS_EXPORTED, figures.map_or(0, SpanFigures::exported));
+        let mut samples = page.family(&families::SPANS_DROPPED);
+        let dropped = figures.map(SpanFigures::dropped).unwrap_or_default();
+        dropped.iter().for_each(|(reason, count)| samples.whole(&[reason], *count));
         page.whole(&families::LOG_LINES_LOST, self.log.lost_lines());
     }
 }

@@ -17,7 +17,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use store::{Store, StoreError, allotments, endpoints, quota};
 
-const LOOK_EVERY: Duration = Duration::from_secs(15);
+const LOOK_EVERY: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
 struct Found {

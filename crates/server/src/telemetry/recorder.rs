@@ -19,7 +19,7 @@ impl Sink for Recorder {
         self.log.write(record);
         self.calls.count(record);
         if let Some(event) = event_of(record) {
-            self.journal.append(&event);
+            self.journal.append(event);
         }
     }
 

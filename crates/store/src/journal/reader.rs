@@ -131,27 +131,32 @@ impl JournalReader {
     }
 
     fn next_of_this_run(&mut self, most: usize) -> io::Result<Option<Batch>> {
-        let (newest, length) = {
-            let state = self.shared.state();
-            (state.number, state.length)
+        let before = self.position;
+        let (newest, length, fresh, fresh_from) = {
+            let mut state = self.shared.state();
+            let fresh = state.fresh.take(self.number, &mut self.position, most);
+            (state.number, state.length, fresh, state.fresh.start_in(self.number))
         };
         let path = self.shared.folder.join(file_name(&self.shared.run, self.number));
         let is_newest = newest == self.number;
         let length = if is_newest { length } else { std::fs::metadata(&path)?.len() };
-        if is_newest && self.position == length {
+        if is_newest && before == length {
             return Ok(None);
         }
         let run = self.shared.run.clone();
-        let mut batch = Batch { run, events: Vec::new(), ends_run: false, bytes: 0, done: Vec::new() };
-        let before = self.position;
-        let ended = read_lines(&mut self.file, &path, &mut self.position, length, most, |event, stage| {
-            // A mark means something only when its run is over.
-            if stage == Stage::Ended {
-                batch.events.push(event);
-            }
-        })?;
+        let mut batch = Batch { run, events: fresh, ends_run: false, bytes: 0, done: Vec::new() };
+        if self.position == before {
+            // The reader is behind what memory holds, or the lines had to wait for the disk.
+            let until = fresh_from.unwrap_or(length);
+            read_lines(&mut self.file, &path, &mut self.position, until, most, |event, stage| {
+                // A mark means something only when its run is over.
+                if stage == Stage::Ended {
+                    batch.events.push(event);
+                }
+            })?;
+        }
         batch.bytes = self.position - before;
-        if ended && !is_newest {
+        if self.position == length && !is_newest {
             self.leave_file();
             self.number += 1;
             batch.done.push(path);

@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run models test check bench bench-engine fmt-check lint unit-tests all-tests client-tests openapi-tests oidc-tests
+.PHONY: help run models test check bench bench-engine fmt-check lint unit-tests all-tests client-tests openapi-tests oidc-tests tracing-tests
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 CONFIG ?= config/quickstart.toml
@@ -23,9 +23,9 @@ models: ## Fetch the two starter models into data/models, once, checked by SHA-2
 	@scripts/system-packages models
 	@scripts/fetch-models
 
-test: ## Everything that CI runs: format, lints, all tests with PostgreSQL and Redis, official clients, OpenAPI, single sign-on
+test: ## Everything that CI runs: format, lints, all tests with PostgreSQL, Redis and promtool, clients, OpenAPI, single sign-on, traces
 	@scripts/system-packages test
-	@$(MAKE) --no-print-directory fmt-check lint all-tests client-tests openapi-tests oidc-tests
+	@$(MAKE) --no-print-directory fmt-check lint all-tests client-tests openapi-tests oidc-tests tracing-tests
 	@echo "==> All good"
 
 check: ## The quick part of test: format, lints, unit tests
@@ -80,3 +80,9 @@ openapi-tests:
 oidc-tests:
 	@echo "==> Single sign-on with a real provider"
 	@scripts/test-oidc
+
+tracing-tests:
+	@echo "==> Building the binaries that are traced"
+	cargo build --workspace --bins
+	@echo "==> Traces, told to a receiver that decodes them"
+	@scripts/test-tracing

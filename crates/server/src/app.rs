@@ -242,7 +242,7 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
 }
 
 /// Engines are started from the binary beside this one, or the one that `FOREBAY_ENGINE` names.
-fn launcher(data_dir: &Path) -> anyhow::Result<Launcher> {
+pub(crate) fn launcher(data_dir: &Path) -> anyhow::Result<Launcher> {
     let beside = || Ok::<_, std::io::Error>(std::env::current_exe()?.with_file_name("forebay-engine"));
     let binary = std::env::var_os("FOREBAY_ENGINE").map(PathBuf::from).map_or_else(beside, Ok)?;
     let data_dir = std::path::absolute(data_dir)?;

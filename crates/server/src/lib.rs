@@ -8,6 +8,7 @@ pub mod config;
 mod control_plane;
 mod credential;
 mod data_dir;
+mod doctor;
 mod edge;
 mod first_start;
 mod health;

@@ -14,7 +14,7 @@ use store::{Store, StoreError, leader, nodes};
 
 const HEARTBEAT: Duration = Duration::from_secs(5);
 /// A node that has said nothing for so long is not compared with.
-const ALIVE_MILLIS: i64 = 30_000;
+pub(crate) const ALIVE_MILLIS: i64 = 30_000;
 
 pub(crate) struct NodeState {
     id: String,

@@ -14,6 +14,7 @@ mod shared;
 pub use memory::Memory;
 pub use minute::Minutes;
 pub use permit::Permit;
+pub use probe::clock_of_redis;
 pub use quota::Quota;
 pub use shared::RedisLimits;
 

@@ -22,6 +22,7 @@ pub use sections::{
     WORKSPACE_DEFAULTS,
 };
 pub use telemetry::{TelemetryConfig, TracesConfig};
+pub(crate) use units::show_size;
 
 use reader::{Reader, Section};
 use std::cell::RefCell;

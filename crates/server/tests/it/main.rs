@@ -6,6 +6,7 @@ mod admin;
 mod app;
 mod console;
 mod dedicated;
+mod doctor;
 mod endpoints;
 mod engines;
 mod guards;

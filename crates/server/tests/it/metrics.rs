@@ -176,7 +176,8 @@ fn promtool_can_read_every_query_of_the_dashboard() {
     let scratch = tempfile::tempdir().unwrap();
     let file = scratch.path().join("dashboard.yml");
     let quoted = |text: &String| serde_json::to_string(text).unwrap();
-    let rules = dashboard_expressions().iter().enumerate().map(|(number, expression)| {
+    let expressions = dashboard_expressions();
+    let rules = expressions.iter().enumerate().map(|(number, expression)| {
         format!("      - {{ record: 'dashboard:{number}', expr: {} }}\n", quoted(expression))
     });
     let rules: String = rules.collect();

@@ -26,6 +26,7 @@ use crate::drivers::{
 };
 pub use command::{BuiltInEngine, CommandError, check as check_command};
 use devices::Devices;
+pub use devices::{Cards, look_for_cards};
 pub use directory::Care;
 use directory::{Directory, Order};
 use domain::model::Modality;

@@ -32,10 +32,6 @@ macro_rules! families {
     ($($constant:ident: $kind:ident $name:literal [$($label:literal),*] $help:literal;)*) => {
         $(pub(crate) const $constant: Family =
             Family { name: $name, kind: Kind::$kind, labels: &[$($label),*], help: $help };)*
-
-        /// In the order in which they are written.
-        #[cfg(test)]
-        pub(crate) const ALL: &[&Family] = &[$(&$constant),*];
     };
 }
 

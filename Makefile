@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help run console models test check screenshots bench bench-engine bench-dashboard fmt-check lint unit-tests all-tests client-tests \
-	openapi-tests oidc-tests console-checks console-tests
+	openapi-tests oidc-tests tracing-tests console-checks console-tests
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 # The console's packages and its build, each made when what it is made from is newer.
@@ -42,9 +42,9 @@ models: ## Fetch the two starter models into data/models, once, checked by SHA-2
 	@scripts/system-packages models
 	@scripts/fetch-models
 
-test: ## Everything that CI runs: format, lints, all tests with PostgreSQL and Redis, official clients, OpenAPI, single sign-on, the console in a browser
+test: ## Everything that CI runs: format, lints, all tests with PostgreSQL, Redis and promtool, clients, OpenAPI, single sign-on, traces, the console
 	@scripts/system-packages test
-	@$(MAKE) --no-print-directory fmt-check lint console-checks all-tests client-tests openapi-tests oidc-tests console-tests
+	@$(MAKE) --no-print-directory fmt-check lint console-checks all-tests client-tests openapi-tests oidc-tests tracing-tests console-tests
 	@echo "==> All good"
 
 check: ## The quick part of test: format, lints, unit tests
@@ -125,3 +125,9 @@ screenshots: $(CONSOLE) ## Pictures of every page of the console, light and dark
 	@$(MAKE) --no-print-directory models
 	cargo build --workspace --bins
 	cd web && npm run --silent screenshots
+
+tracing-tests:
+	@echo "==> Building the binaries that are traced"
+	cargo build --workspace --bins
+	@echo "==> Traces, told to a receiver that decodes them"
+	@scripts/test-tracing

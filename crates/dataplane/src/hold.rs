@@ -41,9 +41,9 @@ impl Dataplane {
                     Some(lease) => Ok(lease),
                     None => {
                         call.probe.keep_only_the_body();
-                        let since = Instant::now();
+                        call.tap.hold_begins();
                         let placed = Box::pin(wait(endpoint, call.seeker(&[]))).await;
-                        call.tap.note(|record| record.held = Some(since.elapsed()));
+                        call.tap.hold_ends();
                         placed
                     }
                 }

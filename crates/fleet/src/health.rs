@@ -31,7 +31,7 @@ const LARGEST_ANSWER: usize = 8 << 20;
 
 /// What one probe found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Finding {
+pub enum Finding {
     Well,
     Unwell,
     Unreachable,
@@ -108,7 +108,7 @@ fn note(replica: &Replica, state: &mut Watched, finding: Finding) {
 }
 
 /// Asks once.
-pub(crate) async fn ask(replica: &Replica, connector: &Connector) -> Finding {
+pub async fn ask(replica: &Replica, connector: &Connector) -> Finding {
     match tokio::time::timeout(PATIENCE, request(replica, connector)).await {
         Ok(finding) => finding,
         Err(_) => Finding::Unwell,

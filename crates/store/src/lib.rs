@@ -52,5 +52,5 @@ pub use db::{Engine, Store, Tx};
 pub use error::StoreError;
 pub use journal::{Journal, JournalReader};
 pub use leader::Fenced;
-pub use migrate::Migrated;
+pub use migrate::{Migrated, Schema};
 pub use page::Page;

@@ -30,7 +30,7 @@ pub(super) fn show_duration(duration: Duration) -> String {
 }
 
 /// With the largest unit that is exact.
-pub(super) fn show_size(bytes: u64) -> String {
+pub(crate) fn show_size(bytes: u64) -> String {
     let fitting = SIZE_UNITS.iter().rev().find(|(_, factor)| bytes >= *factor && bytes.is_multiple_of(*factor));
     let (name, factor) = fitting.copied().unwrap_or(("B", 1));
     format!("{}{name}", bytes / factor)

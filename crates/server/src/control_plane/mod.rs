@@ -7,7 +7,7 @@ use crate::edge::clock;
 use crate::node::NodeState;
 use anyhow::Context;
 use control::meters::{self, Meters};
-use control::reconciler::{self, Follower, Parts, Reach, Reconciler};
+use control::reconciler::{self, Figures, Follower, Parts, Reach, Reconciler};
 use control::reconciliation::Watch;
 use fleet::drivers::process::{BuiltInEngine, Care, ProcessDriver, Settings, ShimProgram};
 use fleet::{Connector, Endpoints, Launcher, Routes};
@@ -49,8 +49,8 @@ impl ControlPlane {
         };
         let driver = ProcessDriver::open(settings).context("the folder of replicas cannot be used")?;
         let nudge = Arc::new(Notify::new());
-        let (reach, node) = (Reach::of_node(node.id()), node.id().to_owned());
-        let parts = Parts { store, driver, routes, endpoints, node, reach, now: clock::now, nudge };
+        let (reach, node, figures) = (Reach::of_node(node.id()), node.id().to_owned(), Arc::default());
+        let parts = Parts { store, driver, routes, endpoints, node, reach, now: clock::now, nudge, figures };
         Ok(Self { parts, changed: Arc::default(), loops: JoinSet::new() })
     }
 
@@ -79,6 +79,11 @@ impl ControlPlane {
     /// What a surface that changes endpoints tells so.
     pub(crate) fn follower(&self) -> Follower<ProcessDriver> {
         Follower::new(self.parts.clone(), Arc::clone(&self.changed))
+    }
+
+    /// What its loops have done.
+    pub(crate) fn figures(&self) -> Arc<Figures> {
+        Arc::clone(&self.parts.figures)
     }
 
     /// What hears of changes to endpoints.

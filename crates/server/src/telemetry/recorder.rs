@@ -1,7 +1,7 @@
 //! Takes the record of every request: a line, a count, and an event where a model was asked.
 
 use super::access_log::{AccessLog, status_of};
-use super::metrics::Metrics;
+use super::metrics::CoreCalls;
 use super::refusals::Refusals;
 use dataplane::usage_tap::{Record, Sink};
 use domain::UsageEvent;
@@ -11,7 +11,7 @@ use store::Journal;
 
 pub(crate) struct Recorder {
     pub log: Arc<AccessLog>,
-    pub metrics: Arc<Metrics>,
+    pub calls: CoreCalls,
     pub journal: Journal,
     pub refusals: Arc<Refusals>,
 }
@@ -19,7 +19,7 @@ pub(crate) struct Recorder {
 impl Sink for Recorder {
     fn settle(&self, record: &Record) {
         self.log.write(record);
-        self.metrics.count(record);
+        self.calls.count(record);
         match event_of(record) {
             Some(event) => self.journal.append(event),
             None => self.refusals.note(record),

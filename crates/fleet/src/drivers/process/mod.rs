@@ -29,6 +29,7 @@ use crate::drivers::{
 use crate::token_counters;
 pub use command::{BuiltInEngine, CommandError, check as check_command};
 use devices::Devices;
+pub use devices::{Cards, look_for_cards};
 pub use directory::Care;
 use directory::{Directory, Order};
 use domain::model::Modality;

@@ -3,5 +3,5 @@
 mod commands;
 mod ledger;
 mod life;
-mod office;
+pub(crate) mod office;
 mod reading;

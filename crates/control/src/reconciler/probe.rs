@@ -5,11 +5,11 @@ use super::replica::{event, name_of};
 use crate::fault;
 use domain::endpoint::event::EventType;
 use domain::endpoint::replica::{Replica, ReplicaState};
-use domain::{Endpoint, ReplicaId};
+use domain::{Endpoint, ReplicaId, Timestamp};
 use fleet::drivers::process::{PROBE_PERIOD, Streak, Verdict};
 use fleet::drivers::{Driver, Probe};
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use store::{Fenced, StoreError, endpoint_events, holds, replicas};
 use tokio::task::JoinSet;
 
@@ -27,31 +27,36 @@ pub(super) struct Probes {
 
 #[derive(Default)]
 struct Known {
-    asked_at: Option<Instant>,
+    asked_at: Option<Timestamp>,
     asking: bool,
     heard: Option<Probe>,
     streak: Streak,
-    told_at: Option<Instant>,
+    told_at: Option<Timestamp>,
 }
 
 impl Known {
     /// Whether it is time to ask again; then it counts as asked.
-    fn is_due(&mut self, period: Duration) -> bool {
-        let due = !self.asking && self.asked_at.is_none_or(|at| at.elapsed() >= period);
+    fn is_due(&mut self, period: Duration, now: Timestamp) -> bool {
+        let due = !self.asking && is_over(self.asked_at, period, now);
         if due {
-            (self.asking, self.asked_at) = (true, Some(Instant::now()));
+            (self.asking, self.asked_at) = (true, Some(now));
         }
         due
     }
 
     /// Whether it is time to tell that it is there; then it counts as told.
-    fn is_to_be_told(&mut self) -> bool {
-        let due = self.told_at.is_none_or(|at| at.elapsed() >= TELL_SEEN);
+    fn is_to_be_told(&mut self, now: Timestamp) -> bool {
+        let due = is_over(self.told_at, TELL_SEEN, now);
         if due {
-            self.told_at = Some(Instant::now());
+            self.told_at = Some(now);
         }
         due
     }
+}
+
+/// Whether a period that began then is over, or the clock was set back meanwhile.
+fn is_over(began: Option<Timestamp>, period: Duration, now: Timestamp) -> bool {
+    began.is_none_or(|began| now < began || u128::from(now.millis_since(began)) >= period.as_millis())
 }
 
 impl Probes {
@@ -79,10 +84,10 @@ impl<D: Driver + Clone> Reconciler<D> {
         replica: &mut Replica,
     ) -> Result<(), StoreError> {
         self.probes.collect();
-        let was_ready = replica.ready_at.is_some();
+        let (now, was_ready) = ((self.parts.now)(), replica.ready_at.is_some());
         let known = self.probes.known.entry(replica.id.clone()).or_default();
         let heard = known.heard.take();
-        if known.is_due(if was_ready { PROBE_PERIOD } else { ASK_STARTING }) {
+        if known.is_due(if was_ready { PROBE_PERIOD } else { ASK_STARTING }, now) {
             let (driver, id, name) = (self.parts.driver.clone(), replica.id.clone(), name_of(replica));
             self.probes.asking.spawn(async move {
                 let probe = if was_ready { driver.probe(&name).await } else { driver.probe_start(&name).await };
@@ -90,9 +95,9 @@ impl<D: Driver + Clone> Reconciler<D> {
             });
         }
         let verdict = heard.as_ref().map(|probe| known.streak.note(probe));
-        if known.is_to_be_told() {
+        if known.is_to_be_told(now) {
             let mut tx = self.parts.store.begin().await?;
-            holds::seen(&mut tx, &replica.id, (self.parts.now)()).await?;
+            holds::seen(&mut tx, &replica.id, now).await?;
             tx.commit().await?;
         }
         match (verdict, heard) {

@@ -56,6 +56,7 @@ test('somebody is invited, accepts, is given a workspace and a role, and leaves'
 })
 
 test('an invitation is withdrawn, and its link says so', async ({ page, stranger, expectProblem }) => {
+  test.slow() // two browsers
   expectProblem(/404.*\/api\/invitations/)
   const email = `bob-${Date.now()}@example.com`
   await page.goto('/members?tab=invitations')

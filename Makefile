@@ -2,8 +2,8 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run console models test check screenshots bench bench-engine fmt-check lint unit-tests all-tests client-tests \
-	openapi-tests oidc-tests console-checks console-tests
+.PHONY: help run console models test check screenshots bench bench-engine bench-dashboard fmt-check lint unit-tests all-tests client-tests \
+	openapi-tests oidc-tests tracing-tests console-checks console-tests
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 # The console's packages and its build, each made when what it is made from is newer.
@@ -16,7 +16,8 @@ DATA_DIR ?= data
 $(CONSOLE_PACKAGES): web/package.json web/package-lock.json
 	@scripts/system-packages console
 	@echo "==> Fetching the console's packages"
-	cd web && npm ci --silent
+# Not `npm ci`: it gives up where a registry lacks the optional packages of other systems.
+	cd web && npm install --no-save --silent
 	@touch $@
 
 $(CONSOLE): $(CONSOLE_PACKAGES) $(CONSOLE_SOURCES)
@@ -41,9 +42,9 @@ models: ## Fetch the two starter models into data/models, once, checked by SHA-2
 	@scripts/system-packages models
 	@scripts/fetch-models
 
-test: ## Everything that CI runs: format, lints, all tests with PostgreSQL and Redis, official clients, OpenAPI, single sign-on, the console in a browser
+test: ## Everything that CI runs: format, lints, all tests with PostgreSQL, Redis and promtool, clients, OpenAPI, single sign-on, traces, the console
 	@scripts/system-packages test
-	@$(MAKE) --no-print-directory fmt-check lint console-checks all-tests client-tests openapi-tests oidc-tests console-tests
+	@$(MAKE) --no-print-directory fmt-check lint console-checks all-tests client-tests openapi-tests oidc-tests tracing-tests console-tests
 	@echo "==> All good"
 
 check: ## The quick part of test: format, lints, unit tests
@@ -62,6 +63,15 @@ bench-engine: models ## Measure forebay-engine: tokens per second for 1, 4 and 8
 	@scripts/system-packages engine
 	@echo "==> Building the engine (llama.cpp takes some minutes the first time)"
 	cargo bench --package engine --bench engine -- $(BENCH_ARGS)
+
+bench-dashboard: ## Fill a store with a million requests and time dashboards, on SQLite and on PostgreSQL
+	@scripts/system-packages test
+	@echo "==> Building the release binaries"
+	cargo bench --package server --bench dashboard --no-run
+	@echo "==> SQLite"
+	cargo bench --package server --bench dashboard -- $(BENCH_ARGS)
+	@echo "==> PostgreSQL"
+	@scripts/with-services sh -c 'cargo bench --package server --bench dashboard -- --store "$$FOREBAY_TEST_POSTGRES" $(BENCH_ARGS)'
 
 fmt-check:
 	@echo "==> Format"
@@ -115,3 +125,9 @@ screenshots: $(CONSOLE) ## Pictures of every page of the console, light and dark
 	@$(MAKE) --no-print-directory models
 	cargo build --workspace --bins
 	cd web && npm run --silent screenshots
+
+tracing-tests:
+	@echo "==> Building the binaries that are traced"
+	cargo build --workspace --bins
+	@echo "==> Traces, told to a receiver that decodes them"
+	@scripts/test-tracing

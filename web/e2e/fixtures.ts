@@ -87,6 +87,15 @@ export async function expectAccessible(page: Page) {
   expect(serious).toEqual([])
 }
 
+/** Signs in as people do. */
+export async function enter(page: Page, { email, password }: Pick<Bootstrap, 'email' | 'password'>) {
+  await page.goto('/sign-in')
+  await page.getByLabel('Email').fill(email)
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await expect(page).not.toHaveURL(/\/sign-in/)
+}
+
 /** The page has been loaded: its h1 is there and nothing is pending. */
 export async function settled(page: Page) {
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible()

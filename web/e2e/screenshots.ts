@@ -23,3 +23,11 @@ async function shoot(page: Page, name: string, path: string) {
 
 for (const { name, path } of PAGES) test(`picture of ${name}`, ({ page }) => shoot(page, name, path))
 for (const { name, path } of OUTSIDE) test(`picture of ${name}`, ({ stranger }) => shoot(stranger, name, path))
+
+test('picture of the navigation on a phone', async ({ page }) => {
+  await page.setViewportSize(SIZES.phone)
+  await page.goto('/models')
+  await settled(page)
+  await page.getByRole('button', { name: 'Open navigation' }).click()
+  await page.screenshot({ path: `${FOLDER}navigation-phone-light.png`, animations: 'disabled' })
+})

@@ -1,4 +1,4 @@
-import { expect, settled, test } from './fixtures'
+import { enter, expect, settled, test } from './fixtures'
 
 test('signing in leads to the page that was asked for', async ({ stranger, forebay }) => {
   const asked: string[] = []
@@ -40,10 +40,7 @@ test('a wrong password is told in the words of the API, with the request id to c
 })
 
 test('signing out ends the session, and every page leads to sign-in', async ({ stranger, forebay }) => {
-  await stranger.goto('/sign-in')
-  await stranger.getByLabel('Email').fill(forebay.email)
-  await stranger.getByLabel('Password').fill(forebay.password)
-  await stranger.getByRole('button', { name: 'Sign in' }).click()
+  await enter(stranger, forebay)
   await settled(stranger)
   await stranger.getByRole('button', { name: `Account of ${forebay.email}` }).click()
   await stranger.getByRole('menuitem', { name: 'Sign out' }).click()
@@ -54,10 +51,7 @@ test('signing out ends the session, and every page leads to sign-in', async ({ s
 
 test('a session that ended elsewhere leads to sign-in, and back', async ({ stranger, forebay, expectProblem }) => {
   expectProblem(/401/)
-  await stranger.goto('/sign-in')
-  await stranger.getByLabel('Email').fill(forebay.email)
-  await stranger.getByLabel('Password').fill(forebay.password)
-  await stranger.getByRole('button', { name: 'Sign in' }).click()
+  await enter(stranger, forebay)
   await settled(stranger)
   await stranger.context().clearCookies()
   await stranger.getByRole('link', { name: 'SmolLM2 135M Instruct' }).click()

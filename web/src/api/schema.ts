@@ -174,6 +174,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/organizations/{organizationId}/gpu-costs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What dedicated endpoints held, what that costs, and how busy it was. Members see the workspaces they belong to. */
+        get: operations["getOrganizationsGpuCosts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/organizations/{organizationId}/invitations": {
         parameters: {
             query?: never;
@@ -242,6 +259,40 @@ export interface paths {
         head?: never;
         /** Give a member another role. */
         patch: operations["patchOrganizationsMembersById"];
+        trace?: never;
+    };
+    "/api/organizations/{organizationId}/reconciliation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tokens billed against tokens counted by the engines of an organization's endpoints. */
+        get: operations["getOrganizationsReconciliation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/reconciliation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The same for every engine there is, shared ones included. */
+        get: operations["getReconciliation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/session": {
@@ -473,6 +524,40 @@ export interface paths {
         patch: operations["patchWorkspacesById"];
         trace?: never;
     };
+    "/api/workspaces/{workspaceId}/costs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a workspace costs in a month: so far, by day, and what it will be if it goes on so. */
+        get: operations["getWorkspacesCosts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/workspaces/{workspaceId}/invoice": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What an invoice for a workspace and a month is made from. */
+        get: operations["getWorkspacesInvoice"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/workspaces/{workspaceId}/keys": {
         parameters: {
             query?: never;
@@ -594,6 +679,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/workspaces/{workspaceId}/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One metric of a workspace over a span of time. */
+        get: operations["getWorkspacesMetrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/workspaces/{workspaceId}/quota": {
         parameters: {
             query?: never;
@@ -603,6 +705,23 @@ export interface paths {
         };
         /** What is left of the monthly quota and of the limits by the minute. */
         get: operations["getWorkspacesQuota"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/workspaces/{workspaceId}/requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The calls of a workspace, newest first. No prompt and no answer is ever kept. */
+        get: operations["getWorkspacesRequests"];
         put?: never;
         post?: never;
         delete?: never;
@@ -996,11 +1115,60 @@ export interface components {
             organizationId?: string | null;
             workspaceId?: string | null;
         };
+        CostAmount: {
+            /** @description Decimal text in USD. */
+            costUsd: string;
+            /** @description The whole month, if it goes on as it went so far; null in its first hour. Of a month that is over, its cost. */
+            forecastUsd?: string | null;
+        };
+        /** @description What a workspace costs in a month, up to now. */
+        Costs: {
+            /** @description Every day of the month that has begun, in UTC. */
+            days: components["schemas"]["DayCosts"][];
+            /** @description Dedicated endpoints, by their GPU-hours. */
+            dedicated: components["schemas"]["CostAmount"];
+            /** Format: date-time */
+            from: string;
+            /** @description GPU-hours held by dedicated endpoints, decimal text. */
+            gpuHours: string;
+            /** @example 2026-11 */
+            month: string;
+            /** @description Calls to models of the catalogue, by their tokens. */
+            serverless: components["schemas"]["CostAmount"];
+            /**
+             * Format: date-time
+             * @description Now, or the end of a month that is over.
+             */
+            to: string;
+            total: components["schemas"]["CostAmount"];
+        };
         Credentials: {
             /** @example admin@localhost */
             email: string;
             /** Format: password */
             password: string;
+        };
+        DayCosts: {
+            /** Format: date */
+            day: string;
+            dedicatedUsd: string;
+            gpuHours: string;
+            serverlessUsd: string;
+            totalUsd: string;
+        };
+        /** @description The GPU-hours of one endpoint at one price. */
+        DedicatedInvoiceLine: {
+            costUsd: string;
+            endpoint: string;
+            endpointId: string;
+            flavor: string;
+            /** @description GPU-hours that are billed. */
+            gpuHours: string;
+            gpuType: string;
+            model: string;
+            pricePerGpuHour: string;
+            /** @description GPU-hours of starts that failed, which are not. */
+            unbilledGpuHours: string;
         };
         EmbeddingsRequest: {
             /** @description A text, several texts, token ids, or several lists of them. */
@@ -1276,6 +1444,45 @@ export interface components {
             /** @description `list` */
             object: string;
         };
+        /** @description GPU-hours, their cost and how busy the GPUs were, and the sum of it all. */
+        GpuCosts: {
+            data: components["schemas"]["GpuCostsLine"][];
+            /** Format: date-time */
+            from: string;
+            /**
+             * Format: date-time
+             * @description Never after now: of the future nothing is known.
+             */
+            to: string;
+            total: components["schemas"]["GpuCostsTotal"];
+        };
+        GpuCostsLine: components["schemas"]["GpuCostsTotal"] & {
+            /**
+             * Format: date
+             * @description Where grouped by day, in UTC.
+             */
+            day?: string;
+            /** @description Its name, where grouped by endpoint. */
+            endpoint?: string;
+            /** @description Where grouped by endpoint. The endpoint may be gone. */
+            endpointId?: string;
+            /** @description Where grouped by GPU type. */
+            gpuType?: string;
+            /** @description Where grouped by workspace. */
+            workspaceId?: string;
+        };
+        GpuCostsTotal: {
+            /** @description Decimal text in USD. */
+            costUsd: string;
+            /** @description GPUs held times hours, decimal text. Starts that failed are in it and cost nothing. */
+            gpuHours: string;
+            /**
+             * Format: double
+             * @description How busy the GPUs were, a fraction: the plain mean over windows of five minutes in which an endpoint held GPUs. A
+             *     window that was not measured counts as 0.
+             */
+            utilization: number;
+        };
         /** @description How every refusal looks: four texts. */
         InferenceError: {
             error: components["schemas"]["InferenceErrorMembers"];
@@ -1312,6 +1519,28 @@ export interface components {
             expiresAt: string;
             organizationName: string;
             role: components["schemas"]["Role"];
+        };
+        /** @description What an invoice for a workspace and a month is made from. Amounts are decimal text in USD; lines add up to the total. */
+        Invoice: {
+            /** @example USD */
+            currency: string;
+            dedicated: components["schemas"]["DedicatedInvoiceLine"][];
+            dedicatedUsd: string;
+            /** @description False until a quarter of an hour after the end of the month. */
+            final: boolean;
+            /** Format: date-time */
+            from: string;
+            /** @example 2026-11 */
+            month: string;
+            organization: string;
+            organizationId: string;
+            serverless: components["schemas"]["ServerlessInvoiceLine"][];
+            serverlessUsd: string;
+            /** Format: date-time */
+            to: string;
+            totalUsd: string;
+            workspace: string;
+            workspaceId: string;
         };
         JoinedOrganization: {
             id: string;
@@ -1510,6 +1739,65 @@ export interface components {
                  */
                 seenAt: string;
                 userAgent: string;
+            }[];
+            nextCursor?: string | null;
+        };
+        /** @description A piece of a list, and where the next one starts; null at its end. */
+        List_Request: {
+            data: {
+                /**
+                 * Format: date-time
+                 * @description When it was received.
+                 */
+                at: string;
+                /** Format: int64 */
+                cachedTokens: number;
+                /**
+                 * @description How the tokens are known: `exact`, `estimated` or `void`.
+                 * @example exact
+                 */
+                certainty: string;
+                /** @description Of an error, else empty. A stream that broke has one with status 200. */
+                code: string;
+                /** Format: int64 */
+                completionTokens: number;
+                /** @description Decimal text in USD. Calls to dedicated endpoints cost nothing by themselves. */
+                costUsd: string;
+                /** Format: double */
+                durationMillis: number;
+                /**
+                 * Format: double
+                 * @description Until the first byte of the answer.
+                 */
+                firstByteMillis?: number | null;
+                /**
+                 * Format: double
+                 * @description How long it was held until a replica was ready; null when it was not.
+                 */
+                holdMillis?: number | null;
+                /** @description What the answer's `x-request-id` said. */
+                id: string;
+                /** @description The key that called, or null where a person did. */
+                key?: string | null;
+                /** @description Null for calls that named none of ours. */
+                model?: string | null;
+                /** Format: int64 */
+                promptTokens: number;
+                /**
+                 * Format: double
+                 * @description Until it was sent to a replica, less the hold.
+                 */
+                queueMillis?: number | null;
+                /** @description Which replica served it; null when none did. */
+                replica?: string | null;
+                /**
+                 * Format: int32
+                 * @description What the client saw; 499 when it left before the end.
+                 */
+                status: number;
+                streamed: boolean;
+                /** @description The person who called in the Playground. */
+                user?: string | null;
             }[];
             nextCursor?: string | null;
         };
@@ -1736,12 +2024,121 @@ export interface components {
             /** Format: int64 */
             used: number;
         };
+        ReconciledDifference: {
+            /** Format: int64 */
+            completionTokens: number;
+            /** Format: int64 */
+            promptTokens: number;
+        };
+        ReconciledTokens: {
+            /** Format: int64 */
+            completionTokens: number;
+            /**
+             * Format: int64
+             * @description Without what was cached, where the engine does not count that.
+             */
+            promptTokens: number;
+        };
+        /** @description Tokens billed against tokens that the engines counted, by replica and hour. */
+        Reconciliation: {
+            /** @description Newest hours first. */
+            data: components["schemas"]["ReconciliationHour"][];
+            /** Format: date-time */
+            from: string;
+            /** @description All hours of each replica in which its engine was read. */
+            replicas: components["schemas"]["ReconciliationSum"][];
+            /** Format: date-time */
+            to: string;
+        };
+        ReconciliationHour: {
+            billed: components["schemas"]["ReconciledTokens"];
+            counted?: null | components["schemas"]["ReconciledTokens"];
+            difference?: null | components["schemas"]["ReconciledDifference"];
+            /**
+             * Format: date-time
+             * @description Its first moment. A call belongs to the hour in which it ended.
+             */
+            hour: string;
+            model: string;
+            /**
+             * Format: date-time
+             * @description When the engine was last read in that hour. What it made afterwards is billed and not counted.
+             */
+            readUntil?: string | null;
+            /** @description A replica's id, or the name of a model server. */
+            replica: string;
+        };
+        ReconciliationSum: {
+            billed: components["schemas"]["ReconciledTokens"];
+            counted: components["schemas"]["ReconciledTokens"];
+            difference: components["schemas"]["ReconciledDifference"];
+            model: string;
+            replica: string;
+            /** @description Billed in hours in which the engine was not read. */
+            unread: components["schemas"]["ReconciledTokens"];
+        };
         ReplicaList: {
             data: components["schemas"]["EndpointReplica"][];
             /** @description Where the next page begins; null at the end. */
             nextCursor?: string | null;
             /** @description `list` */
             object: string;
+        };
+        /** @description One call. What was asked and answered is not kept anywhere. */
+        Request: {
+            /**
+             * Format: date-time
+             * @description When it was received.
+             */
+            at: string;
+            /** Format: int64 */
+            cachedTokens: number;
+            /**
+             * @description How the tokens are known: `exact`, `estimated` or `void`.
+             * @example exact
+             */
+            certainty: string;
+            /** @description Of an error, else empty. A stream that broke has one with status 200. */
+            code: string;
+            /** Format: int64 */
+            completionTokens: number;
+            /** @description Decimal text in USD. Calls to dedicated endpoints cost nothing by themselves. */
+            costUsd: string;
+            /** Format: double */
+            durationMillis: number;
+            /**
+             * Format: double
+             * @description Until the first byte of the answer.
+             */
+            firstByteMillis?: number | null;
+            /**
+             * Format: double
+             * @description How long it was held until a replica was ready; null when it was not.
+             */
+            holdMillis?: number | null;
+            /** @description What the answer's `x-request-id` said. */
+            id: string;
+            /** @description The key that called, or null where a person did. */
+            key?: string | null;
+            /** @description Null for calls that named none of ours. */
+            model?: string | null;
+            /** Format: int64 */
+            promptTokens: number;
+            /**
+             * Format: double
+             * @description Until it was sent to a replica, less the hold.
+             */
+            queueMillis?: number | null;
+            /** @description Which replica served it; null when none did. */
+            replica?: string | null;
+            /**
+             * Format: int32
+             * @description What the client saw; 499 when it left before the end.
+             */
+            status: number;
+            streamed: boolean;
+            /** @description The person who called in the Playground. */
+            user?: string | null;
         };
         /** @enum {string} */
         Role: "admin" | "member";
@@ -1751,6 +2148,104 @@ export interface components {
              * @description How long the old secret goes on working; not at all, where it is not said.
              */
             overlapSeconds?: number;
+        };
+        /** @description One metric over a span: lines whose values belong to `starts`, one by one. */
+        Series: {
+            /** @description Those with the most on them first; without groups exactly one. */
+            data: components["schemas"]["SeriesLine"][];
+            /**
+             * Format: date-time
+             * @description The beginning of the first point.
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description Points before this are null: what they are made of is not kept for longer.
+             */
+            keptFrom: string;
+            metric: string;
+            /** @description When each point begins. */
+            starts: string[];
+            /** Format: int64 */
+            stepSeconds: number;
+            /**
+             * Format: date-time
+             * @description The end of the last point.
+             */
+            to: string;
+            /** @description `calls`, `errors`, `tokens`, `seconds`, `starts` or `fraction`. */
+            unit: string;
+        };
+        /** @description What a line is about, its value at each point, and in the whole span. */
+        SeriesLine: {
+            /** @description Where grouped by code. */
+            code?: string;
+            /** @description Where grouped by endpoint: its name. */
+            endpoint?: string;
+            /** @description Where grouped by key: the key's id, or null where a person called. */
+            key?: string | null;
+            /** @description Where grouped by model; null for calls that named none of ours. */
+            model?: string | null;
+            /** @description True for the line of all groups that are too many to be shown one by one. */
+            others?: boolean;
+            total: components["schemas"]["SeriesTotal"];
+            /** @description Where grouped by key: the person's id, or null where a key called. */
+            user?: string | null;
+            values: components["schemas"]["SeriesValues"];
+        };
+        /** @description The same members for the whole span. */
+        SeriesTotal: {
+            /** Format: double */
+            cached?: number | null;
+            /** Format: double */
+            completion?: number | null;
+            /** Format: double */
+            count?: number | null;
+            /** Format: double */
+            max?: number | null;
+            /** Format: double */
+            mean?: number | null;
+            /** Format: double */
+            measured?: number | null;
+            /** Format: double */
+            p50?: number | null;
+            /** Format: double */
+            p95?: number | null;
+            /** Format: double */
+            p99?: number | null;
+            /** Format: double */
+            prompt?: number | null;
+        };
+        /** @description The members that the metric has; null at points of which nothing is known. */
+        SeriesValues: {
+            /** @description A part of `prompt`. */
+            cached?: (number | null)[];
+            completion?: (number | null)[];
+            /** @description Calls, errors or starts. */
+            count?: (number | null)[];
+            max?: (number | null)[];
+            mean?: (number | null)[];
+            /** @description Of `gpu_busy`: the part of the time that GPUs were held in which they were measured. */
+            measured?: (number | null)[];
+            /** @description Percentiles in seconds, within 2 % of the true ones. */
+            p50?: (number | null)[];
+            p95?: (number | null)[];
+            p99?: (number | null)[];
+            /** @description Tokens. */
+            prompt?: (number | null)[];
+        };
+        /** @description All calls to one model. */
+        ServerlessInvoiceLine: {
+            /** Format: int64 */
+            cachedTokens: number;
+            /** Format: int64 */
+            completionTokens: number;
+            costUsd: string;
+            model: string;
+            /** Format: int64 */
+            promptTokens: number;
+            /** Format: int64 */
+            requests: number;
         };
         /** @description Who is signed in, and where they may go. */
         Session: components["schemas"]["SignedIn"] | components["schemas"]["SignedOut"];
@@ -3508,6 +4003,139 @@ export interface operations {
             };
         };
     };
+    getOrganizationsGpuCosts: {
+        parameters: {
+            query?: {
+                /** @description `csv`: comma-separated values with a header, without the total. */
+                format?: "json" | "csv";
+                /** @description From this moment on; by default the start of the month. */
+                from?: string;
+                /**
+                 * @description None or more of `endpoint`, `gpuType`, `workspace` and `day`, with commas between.
+                 * @example endpoint,gpuType
+                 */
+                groupBy?: string;
+                /** @description Before this moment; by default now. */
+                to?: string;
+            };
+            header?: never;
+            path: {
+                organizationId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GpuCosts"];
+                    "text/csv": string;
+                };
+            };
+            /** @description `invalid_payload` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_signed_in`, `bad_credentials` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `csrf_failed`, `no_organization_context`, `not_a_member`, `admin_only`, `operator_only` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `invalid_value`, with `field` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `headers_too_large` */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `store_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     getOrganizationsInvitations: {
         parameters: {
             query?: {
@@ -4198,6 +4826,254 @@ export interface operations {
             };
             /** @description `last_admin` */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `invalid_value`, with `field` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `headers_too_large` */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `store_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getOrganizationsReconciliation: {
+        parameters: {
+            query?: {
+                /** @description From the hour that has this moment in it; by default a day before `to`. */
+                from?: string;
+                /** @description Before this moment; by default now. */
+                to?: string;
+            };
+            header?: never;
+            path: {
+                organizationId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reconciliation"];
+                };
+            };
+            /** @description `invalid_payload` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_signed_in`, `bad_credentials` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `csrf_failed`, `no_organization_context`, `not_a_member`, `admin_only`, `operator_only` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `invalid_value`, with `field` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `headers_too_large` */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `store_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getReconciliation: {
+        parameters: {
+            query?: {
+                /** @description From the hour that has this moment in it; by default a day before `to`. */
+                from?: string;
+                /** @description Before this moment; by default now. */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reconciliation"];
+                };
+            };
+            /** @description `invalid_payload` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_signed_in`, `bad_credentials` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `csrf_failed`, `no_organization_context`, `not_a_member`, `admin_only`, `operator_only` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_timeout` */
+            408: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6818,6 +7694,264 @@ export interface operations {
             };
         };
     };
+    getWorkspacesCosts: {
+        parameters: {
+            query?: {
+                /** @description `csv`: comma-separated values with a header. */
+                format?: "json" | "csv";
+                /**
+                 * @description A month in UTC that has begun; by default the current one.
+                 * @example 2026-11
+                 */
+                month?: string;
+            };
+            header?: never;
+            path: {
+                workspaceId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Costs"];
+                    "text/csv": string;
+                };
+            };
+            /** @description `invalid_payload` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_signed_in`, `bad_credentials` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `csrf_failed`, `no_organization_context`, `not_a_member`, `admin_only`, `operator_only` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `invalid_value`, with `field` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `headers_too_large` */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `store_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getWorkspacesInvoice: {
+        parameters: {
+            query?: {
+                /** @description `csv`: comma-separated values with a header. */
+                format?: "json" | "csv";
+                /**
+                 * @description A month in UTC that has begun; by default the current one.
+                 * @example 2026-11
+                 */
+                month?: string;
+            };
+            header?: never;
+            path: {
+                workspaceId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Invoice"];
+                    "text/csv": string;
+                };
+            };
+            /** @description `invalid_payload` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_signed_in`, `bad_credentials` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `csrf_failed`, `no_organization_context`, `not_a_member`, `admin_only`, `operator_only` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `invalid_value`, with `field` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `headers_too_large` */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `store_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     getWorkspacesKeys: {
         parameters: {
             query?: {
@@ -7961,6 +9095,149 @@ export interface operations {
             };
         };
     };
+    getWorkspacesMetrics: {
+        parameters: {
+            query: {
+                /** @description Only errors with this code. */
+                code?: string;
+                /** @description Only calls to the dedicated endpoint of this name. */
+                endpoint?: string;
+                /** @description From this moment on; by default a day before `to`. */
+                from?: string;
+                /** @description One line for each of these. `code` is for errors; what is measured at endpoints knows no model and no key. */
+                groupBy?: "model" | "key" | "endpoint" | "code";
+                /** @description Only calls with this key, or of this user. */
+                key?: string;
+                /** @description What to show. */
+                metric: "requests" | "errors" | "tokens" | "ttft" | "time_per_output_token" | "latency" | "in_flight" | "hold" | "queue" | "cold_starts" | "rate_limit_hits" | "gpu_busy" | "kv_cache" | "waiting";
+                /** @description Only calls to this model. */
+                model?: string;
+                /**
+                 * @description `minute`, `hour`, `day`, or a number of seconds that are whole minutes; by default one that suits the span. There
+                 *     are at most 1500 points.
+                 * @example hour
+                 */
+                step?: string;
+                /** @description Before this moment; by default now. */
+                to?: string;
+            };
+            header?: never;
+            path: {
+                workspaceId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Series"];
+                };
+            };
+            /** @description `invalid_payload` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_signed_in`, `bad_credentials` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `csrf_failed`, `no_organization_context`, `not_a_member`, `admin_only`, `operator_only` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `invalid_value`, with `field` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `headers_too_large` */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `store_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     getWorkspacesQuota: {
         parameters: {
             query?: never;
@@ -7978,6 +9255,152 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Quota"];
+                };
+            };
+            /** @description `invalid_payload` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_signed_in`, `bad_credentials` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `csrf_failed`, `no_organization_context`, `not_a_member`, `admin_only`, `operator_only` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `invalid_value`, with `field` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `headers_too_large` */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `store_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getWorkspacesRequests: {
+        parameters: {
+            query?: {
+                /** @description Only errors with this code. */
+                code?: string;
+                /** @description Where to go on: `nextCursor` of the piece before. */
+                cursor?: string;
+                /** @description Only calls to the dedicated endpoint of this name. */
+                endpoint?: string;
+                /** @description `csv` or `jsonl`: all that match, newest first, at most 1,000,000. */
+                format?: "json" | "csv" | "jsonl";
+                /** @description From this moment on. */
+                from?: string;
+                /** @description Only calls with this key, or of this user. */
+                key?: string;
+                /** @description How many at most. */
+                limit?: number;
+                /** @description Only calls to this model. */
+                model?: string;
+                /**
+                 * @description A status such as `429`, or all of a kind such as `5xx`.
+                 * @example 5xx
+                 */
+                status?: string;
+                /** @description Before this moment. */
+                to?: string;
+            };
+            header?: never;
+            path: {
+                workspaceId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List_Request"];
+                    "application/x-ndjson": string;
+                    "text/csv": string;
                 };
             };
             /** @description `invalid_payload` */

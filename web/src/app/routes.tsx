@@ -1,6 +1,14 @@
 /** Every page: its address, what it needs, and the file that is loaded when it is first opened. */
 
-import { createRootRoute, createRoute, lazyRouteComponent, Outlet, redirect } from '@tanstack/react-router'
+import {
+  createRootRoute,
+  createRoute,
+  lazyRouteComponent,
+  Outlet,
+  type RouteComponent,
+  redirect,
+  type StaticDataRouteOption,
+} from '@tanstack/react-router'
 import { queryClient } from '../api/query-client'
 import { isSignedIn, sessionQuery } from '../api/session'
 import { paths } from '../paths'
@@ -50,86 +58,81 @@ const home = createRoute({
   },
 })
 
-const inShell = () => shell
+/** A page inside the shell. */
+const page = <const Path extends string>(
+  path: Path,
+  component: RouteComponent,
+  staticData: StaticDataRouteOption = {},
+) => createRoute({ getParentRoute: () => shell, path, component, staticData })
+
+const inWorkspace = (title: string) => ({ needs: 'workspace', title }) as const
+const inOrganization = (title: string) => ({ needs: 'organization', title }) as const
 
 const pages = [
-  createRoute({
-    getParentRoute: inShell,
-    path: '/models',
-    staticData: { needs: 'workspace', title: 'Model Library' },
-    component: lazyRouteComponent(() => import('../pages/models/ModelsPage'), 'ModelsPage'),
-  }),
-  createRoute({
-    getParentRoute: inShell,
-    path: '/models/$provider/$',
-    staticData: { needs: 'workspace', title: 'Model' },
-    component: lazyRouteComponent(() => import('../pages/models/ModelPage'), 'ModelPage'),
-  }),
-  createRoute({
-    getParentRoute: inShell,
-    path: '/playground',
-    staticData: { needs: 'workspace', title: 'Playground' },
-    component: lazyRouteComponent(() => import('../pages/playground/PlaygroundPage'), 'PlaygroundPage'),
-  }),
-  createRoute({
-    getParentRoute: inShell,
-    path: '/keys',
-    staticData: { needs: 'workspace', title: 'API keys' },
-    component: lazyRouteComponent(() => import('../pages/keys/KeysPage'), 'KeysPage'),
-  }),
-  createRoute({
-    getParentRoute: inShell,
-    path: '/endpoints',
-    staticData: { needs: 'workspace', title: 'Endpoints' },
-    component: lazyRouteComponent(() => import('../pages/endpoints/EndpointsPage'), 'EndpointsPage'),
-  }),
-  createRoute({
-    getParentRoute: inShell,
-    path: '/endpoints/new',
-    staticData: { needs: 'workspace', title: 'New endpoint' },
-    component: lazyRouteComponent(() => import('../pages/endpoints/NewEndpointPage'), 'NewEndpointPage'),
-  }),
-  createRoute({
-    getParentRoute: inShell,
-    path: '/endpoints/$name',
-    staticData: { needs: 'workspace', title: 'Endpoint' },
-    component: lazyRouteComponent(() => import('../pages/endpoints/EndpointPage'), 'EndpointPage'),
-  }),
-  createRoute({
-    getParentRoute: inShell,
-    path: '/costs',
-    staticData: { needs: 'workspace', title: 'Costs' },
-    component: lazyRouteComponent(() => import('../pages/costs/CostsPage'), 'CostsPage'),
-  }),
-  createRoute({
-    getParentRoute: inShell,
-    path: '/observability',
-    staticData: { needs: 'workspace', title: 'Observability' },
-    component: lazyRouteComponent(() => import('../pages/observability/ObservabilityPage'), 'ObservabilityPage'),
-  }),
-  createRoute({
-    getParentRoute: inShell,
-    path: '/members',
-    staticData: { needs: 'organization', title: 'Members' },
-    component: lazyRouteComponent(() => import('../pages/members/MembersPage'), 'MembersPage'),
-  }),
-  createRoute({
-    getParentRoute: inShell,
-    path: '/audit',
-    staticData: { needs: 'organization', title: 'Audit log' },
-    component: lazyRouteComponent(() => import('../pages/audit/AuditPage'), 'AuditPage'),
-  }),
-  // Its own account is everybody's; what it says of the workspace asks for one itself.
-  createRoute({
-    getParentRoute: inShell,
-    path: '/settings',
-    component: lazyRouteComponent(() => import('../pages/settings/SettingsPage'), 'SettingsPage'),
-  }),
-  createRoute({
-    getParentRoute: inShell,
-    path: '$',
-    component: lazyRouteComponent(() => import('../pages/not-found/NotFoundPage'), 'NotFoundPage'),
-  }),
+  page(
+    '/models',
+    lazyRouteComponent(() => import('../pages/models/ModelsPage'), 'ModelsPage'),
+    inWorkspace('Model Library'),
+  ),
+  page(
+    '/models/$provider/$',
+    lazyRouteComponent(() => import('../pages/models/ModelPage'), 'ModelPage'),
+    inWorkspace('Model'),
+  ),
+  page(
+    '/playground',
+    lazyRouteComponent(() => import('../pages/playground/PlaygroundPage'), 'PlaygroundPage'),
+    inWorkspace('Playground'),
+  ),
+  page(
+    '/keys',
+    lazyRouteComponent(() => import('../pages/keys/KeysPage'), 'KeysPage'),
+    inWorkspace('API keys'),
+  ),
+  page(
+    '/endpoints',
+    lazyRouteComponent(() => import('../pages/endpoints/EndpointsPage'), 'EndpointsPage'),
+    inWorkspace('Endpoints'),
+  ),
+  page(
+    '/endpoints/new',
+    lazyRouteComponent(() => import('../pages/endpoints/NewEndpointPage'), 'NewEndpointPage'),
+    inWorkspace('New endpoint'),
+  ),
+  page(
+    '/endpoints/$name',
+    lazyRouteComponent(() => import('../pages/endpoints/EndpointPage'), 'EndpointPage'),
+    inWorkspace('Endpoint'),
+  ),
+  page(
+    '/costs',
+    lazyRouteComponent(() => import('../pages/costs/CostsPage'), 'CostsPage'),
+    inWorkspace('Costs'),
+  ),
+  page(
+    '/observability',
+    lazyRouteComponent(() => import('../pages/observability/ObservabilityPage'), 'ObservabilityPage'),
+    inWorkspace('Observability'),
+  ),
+  page(
+    '/members',
+    lazyRouteComponent(() => import('../pages/members/MembersPage'), 'MembersPage'),
+    inOrganization('Members'),
+  ),
+  page(
+    '/audit',
+    lazyRouteComponent(() => import('../pages/audit/AuditPage'), 'AuditPage'),
+    inOrganization('Audit log'),
+  ),
+  // One's own account is everybody's; what it says of the workspace asks for one itself.
+  page(
+    '/settings',
+    lazyRouteComponent(() => import('../pages/settings/SettingsPage'), 'SettingsPage'),
+  ),
+  page(
+    '$',
+    lazyRouteComponent(() => import('../pages/not-found/NotFoundPage'), 'NotFoundPage'),
+  ),
 ]
 
 export const routeTree = root.addChildren([signIn, invitation, shell.addChildren([home, ...pages])])

@@ -13,6 +13,7 @@ use crate::edge::cors::Cors;
 use crate::edge::request_id::RequestIds;
 use crate::edge::{clock, request_body::BodyBounds};
 use crate::people::People;
+use crate::telemetry::traces::Tracer;
 use bytes::Bytes;
 use console::ConsoleSurface;
 use dataplane::Dataplane;
@@ -34,6 +35,8 @@ pub(crate) struct Surface {
     pub dataplane: Dataplane,
     pub keys: Arc<KeyDirectory>,
     pub sink: Arc<dyn Sink>,
+    /// Where calls are traced.
+    pub tracer: Option<Arc<Tracer>>,
     pub ids: Arc<RequestIds>,
     pub cors: Cors,
     pub body_bounds: BodyBounds,

@@ -53,7 +53,11 @@ async fn a_client_whose_base_url_lacks_v1_reads_json() {
     let client = Client::new(app.forebay.public).header("accept", "application/json");
     for path in ["/models", "/nowhere", "/assets/index.js"] {
         let answer = client.get(path).await;
-        assert_eq!((answer.status.as_u16(), &answer.json()["error"]["code"]), (404, &"route_not_found".into()), "{path}");
+        assert_eq!(
+            (answer.status.as_u16(), &answer.json()["error"]["code"]),
+            (404, &"route_not_found".into()),
+            "{path}"
+        );
     }
     let posted = Client::new(app.forebay.public).post_bytes("/chat/completions", "{}").await;
     assert_eq!(posted.json()["error"]["code"], "route_not_found");
@@ -63,7 +67,8 @@ async fn a_client_whose_base_url_lacks_v1_reads_json() {
 async fn nothing_outside_the_built_console_can_be_read() {
     let app = TestApp::start().await;
     let client = Client::new(app.forebay.public).header("accept", "application/octet-stream");
-    for path in ["/.gitignore", "/.vite/manifest.json", "/../package.json", "/assets/../../package.json", "/assets//x"] {
+    for path in ["/.gitignore", "/.vite/manifest.json", "/../package.json", "/assets/../../package.json", "/assets//x"]
+    {
         assert_eq!(client.get(path).await.status, 404, "{path}");
     }
 }

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { ReferenceArea } from 'recharts'
 import { formatCompact, formatTime } from '../format'
 import classes from './DrawnChart.module.css'
-import { type ChartProps, colorOf, summary, zoomOf } from './series'
+import { type ChartProps, colorOf, isSparse, summary, zoomOf } from './series'
 
 const defaultAt = (at: number) => formatTime(new Date(at).toISOString())
 const AXIS_TIME = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
@@ -35,7 +35,7 @@ export default function DrawnChart(props: ChartProps) {
     legendProps: { verticalAlign: 'bottom' as const },
     xAxisProps: { tickFormatter: (at: number) => axis.format(at), minTickGap: 40 },
     yAxisProps: { width: 56 },
-    tooltipProps: { labelFormatter: (at: unknown) => formatAt(Number(at)) },
+    tooltipProps: { labelFormatter: (at: unknown) => (Number.isFinite(at) ? formatAt(Number(at)) : '') },
     children: zoom.area ? <ReferenceArea x1={zoom.area[0]} x2={zoom.area[1]} fillOpacity={0.15} /> : null,
   }
   return (
@@ -45,7 +45,13 @@ export default function DrawnChart(props: ChartProps) {
           <AreaChart {...drawn} curveType="monotone" withDots={false} areaChartProps={zoom.events} />
         ) : null}
         {kind === 'line' ? (
-          <LineChart {...drawn} curveType="linear" withDots={false} lineChartProps={zoom.events} />
+          <LineChart
+            {...drawn}
+            curveType="linear"
+            connectNulls={false}
+            withDots={isSparse(points, series)}
+            lineChartProps={zoom.events}
+          />
         ) : null}
         {kind === 'bar' ? <BarChart {...drawn} type="stacked" barChartProps={zoom.events} /> : null}
       </div>

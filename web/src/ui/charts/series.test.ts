@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { summary, zoomOf } from './series'
+import { isSparse, summary, zoomOf } from './series'
 
 describe('charts', () => {
   it('tells the range of each series', () => {
@@ -20,5 +20,10 @@ describe('charts', () => {
       undefined,
       undefined,
     ])
+  })
+  it('marks values that stand alone', () => {
+    const points = (count: number) => Array.from({ length: 100 }, (_, at) => ({ at, p50: at < count ? 1 : null }))
+    const series = [{ key: 'p50', label: 'Median' }]
+    expect([isSparse(points(1), series), isSparse(points(100), series)]).toEqual([true, false])
   })
 })

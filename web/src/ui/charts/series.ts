@@ -47,3 +47,9 @@ export function summary(points: Point[], series: Series[], format: (value: numbe
   })
   return parts.join('; ')
 }
+
+const FEW = 40
+
+/** Whether single values stand so far apart that a line alone would not show them. */
+export const isSparse = (points: Point[], series: Series[]): boolean =>
+  series.some(({ key }) => points.filter((point) => typeof point[key] === 'number').length <= FEW)

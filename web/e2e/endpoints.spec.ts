@@ -60,7 +60,7 @@ test('its events, replicas and logs are shown', async ({ page }) => {
   await expect(page.getByText('Now serving')).toHaveCount(0)
   await expect(page.getByText('Replica ready').first()).toBeVisible()
   await expectAccessible(page)
-  await page.getByRole('tab', { name: 'Replicas and logs' }).click()
+  await page.getByRole('tab', { name: 'Replicas' }).click()
   await expect(page.getByRole('table', { name: 'Replicas' })).toContainText('Ready')
   await expect(page.getByRole('log')).not.toBeEmpty()
   await expectAccessible(page)

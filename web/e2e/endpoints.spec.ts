@@ -38,7 +38,7 @@ test('an endpoint is created after a review, serves, and is called', async ({ pa
   await page.getByRole('textbox', { name: 'Maximum replicas' }).fill('2')
   const review = page.getByRole('region', { name: '4. Review' })
   await expect(review).toContainText('2 GPUs')
-  await expect(review).toContainText('$0.0500 to $0.1000')
+  await expect(review).toContainText('$0.05 to $0.10')
   await expect(review).toContainText('$36.50 to $73.00')
   await page.getByRole('button', { name: 'Review' }).click()
   await expect(page.getByRole('region', { name: 'Checked: this can be created' })).toContainText('dedicated/e2e-chat')

@@ -11,6 +11,7 @@ export const PAGES = [
   { name: 'new-endpoint', path: '/endpoints/new', title: 'New endpoint' },
   { name: 'costs', path: '/costs', title: 'Costs' },
   { name: 'observability', path: '/observability', title: 'Observability' },
+  { name: 'requests', path: '/observability?tab=requests', title: 'Observability' },
   { name: 'members', path: '/members', title: 'Members' },
   { name: 'invitations', path: '/members?tab=invitations', title: 'Members' },
   { name: 'audit', path: '/audit', title: 'Audit log' },

@@ -13,7 +13,7 @@ import urllib.request
 
 import echo_engine
 
-START_TIMEOUT_SECS = 30
+START_TIMEOUT_SECS = 60
 TESTS_TIMEOUT_SECS = 300
 
 CONFIG = """

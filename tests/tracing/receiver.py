@@ -35,6 +35,10 @@ class Receiver:
         self.url = "http://127.0.0.1:%d" % self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
     def answer_next_with(self, *statuses):
         with self.lock:
             self.statuses.extend(statuses)

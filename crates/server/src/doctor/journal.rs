@@ -26,7 +26,8 @@ fn judge(found: &Inspection, max: u64, is_served: bool) -> Finding {
     let Inspection { bytes, lines, torn, damaged, refused } = found;
     // A server may be writing the end of the newest file right now.
     let torn = if is_served { &torn[..torn.len().saturating_sub(1)] } else { &torn[..] };
-    let waiting = format!("{lines} events, {bytes} bytes of {}", show_size(max));
+    // Some of it may be in the store already: files are removed as a whole.
+    let waiting = format!("{lines} events in {bytes} bytes, the bound is {}", show_size(max));
     match () {
         () if !damaged.is_empty() => Finding::problem(
             CHECK,
@@ -76,7 +77,7 @@ mod tests {
         let file = || PathBuf::from("run_1-00000001.jsonl");
         let whole = Inspection { bytes: 10, lines: 1, ..Inspection::default() };
         for (found, is_served, level, part) in [
-            (whole.clone(), false, Level::Ok, "1 events, 10 bytes of 1000B"),
+            (whole.clone(), false, Level::Ok, "1 events in 10 bytes, the bound is 1000B"),
             (Inspection { bytes: 501, ..whole.clone() }, true, Level::Warning, "more than half full"),
             (Inspection { bytes: 1_000, ..whole.clone() }, true, Level::Problem, "full: "),
             (Inspection { torn: vec![file()], ..whole.clone() }, false, Level::Warning, "half a line at the end"),

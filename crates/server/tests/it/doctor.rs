@@ -87,7 +87,7 @@ fn a_fresh_machine_has_nothing_that_must_be_mended() {
     diagnosis.assert_has("data-directory", "warning: ");
     diagnosis.assert_has("store", "warning: ");
     diagnosis.assert_has("limits", "ok: counted in memory");
-    diagnosis.assert_has("journal", "ok: 0 events, 0 bytes of 1GiB");
+    diagnosis.assert_has("journal", "ok: 0 events in 0 bytes, the bound is 1GiB");
     diagnosis.assert_has("descriptors", "");
     diagnosis.assert_has("gpus", "ok: ");
     diagnosis.assert_has("disk", "");

@@ -24,6 +24,13 @@ async fn a_journal_at_its_bound_refuses_new_calls_until_the_store_is_back() {
     assert_eq!(refused.header("retry-after"), Some("5"));
     let metrics = Client::new(app.forebay.ops).get("/metrics").await.text();
     assert!(metrics.contains("forebay_journal_full 1"), "{metrics}");
+    let ready = Client::new(app.forebay.ops).get("/readyz").await;
+    assert_eq!(
+        (ready.status_line().as_str(), &ready.json()["status"]),
+        ("503 Service Unavailable", &"not_ready".into())
+    );
+    assert_eq!(ready.json()["parts"]["journal"]["status"], "unavailable");
+    assert!(ready.text().contains("the journal is full"), "{}", ready.text());
     drop(lock);
     wait_until("served again", PATIENCE, async || {
         let answer = app.chat("again").await;

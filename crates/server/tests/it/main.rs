@@ -20,6 +20,7 @@ mod openai;
 mod operations;
 mod postgres;
 mod quickstart;
+mod readiness;
 mod redis;
 mod replica_shim;
 mod several_nodes;

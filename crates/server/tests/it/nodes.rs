@@ -72,6 +72,9 @@ async fn nodes_with_another_catalogue_are_noticed() {
     // Their engines listen at different addresses, which belongs to the catalogue.
     wait_until("a difference", Duration::from_secs(15), async || differing().await == 1).await;
     assert!(ops.get("/metrics").await.text().contains("forebay_catalogue_differing_nodes 1"));
+    let part = ops.get("/readyz").await.json()["parts"]["catalogue"].clone();
+    assert_eq!(part["status"], "degraded", "{part}");
+    assert!(part["why"].as_str().unwrap().contains("another catalogue is served by node_"), "{part}");
     two.forebay.write_config(&one.config).unwrap();
     two.forebay.restart().await.unwrap();
     wait_until("no difference", Duration::from_secs(15), async || differing().await == 0).await;
@@ -104,7 +107,12 @@ async fn without_the_store_known_keys_are_served_and_unknown_ones_wait() {
     assert!(clean && events.last().unwrap().is_done());
     let ops = Client::new(app.forebay.ops);
     wait_until("told", PATIENCE, async || ops.get("/readyz").await.json()["store"] == "unavailable").await;
-    assert_eq!(ops.get("/readyz").await.status_line(), "200 OK", "it still serves");
+    let ready = ops.get("/readyz").await;
+    assert_eq!(ready.status_line(), "200 OK", "it still serves");
+    assert_eq!(
+        (&ready.json()["status"], &ready.json()["parts"]["store"]["status"]),
+        (&"degraded".into(), &"degraded".into())
+    );
 
     cable.mend();
     wait_until("served", PATIENCE, async || unknown.get("/models").await.status == 200).await;

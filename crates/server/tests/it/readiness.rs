@@ -1,0 +1,62 @@
+//! `/readyz`: which part is not well, and why.
+
+use serde_json::{Value, json};
+use testkit::http::Client;
+
+use crate::app::{PATIENCE, TestApp, wait_until};
+use crate::redis::Redis;
+
+/// How a part is.
+async fn part(ops: &Client, name: &str) -> Value {
+    ops.get("/readyz").await.json()["parts"][name].clone()
+}
+
+#[tokio::test]
+async fn a_model_that_nobody_serves_is_told_and_whoever_wants_it_may_insist() {
+    let app = TestApp::setup()
+        .table("[[models]]\nid = 'acme/down'\nupstreams = [{ url = 'http://127.0.0.1:9/v1' }]")
+        .start()
+        .await;
+    let ops = Client::new(app.forebay.ops);
+    wait_until("degraded", PATIENCE, async || part(&ops, "engines").await["status"] == "degraded").await;
+    let told = json!({"status": "degraded", "why": "no replica takes calls for acme/down"});
+    assert_eq!(part(&ops, "engines").await, told);
+    let ready = ops.get("/readyz").await;
+    assert_eq!((ready.status_line().as_str(), &ready.json()["status"]), ("200 OK", &"degraded".into()));
+    for well in ["store", "limits", "journal", "catalogue"] {
+        assert_eq!(ready.json()["parts"][well], json!({"status": "ok"}), "{well}");
+    }
+    assert_eq!(ops.get("/readyz?require=store,journal").await.status, 200);
+    let refused = ops.get("/readyz?require=store,engines").await;
+    assert_eq!(refused.status_line(), "503 Service Unavailable");
+    assert_eq!(refused.json()["parts"]["engines"], told, "the body says why");
+    for (query, named) in [("require=engine", "`engine`"), ("require=", "``"), ("strict=1", "`strict=1`")] {
+        let wrong = ops.get(&format!("/readyz?{query}")).await;
+        assert_eq!(wrong.status_line(), "400 Bad Request");
+        assert!(wrong.json()["error"].as_str().unwrap().contains(named), "{}", wrong.text());
+    }
+}
+
+#[tokio::test]
+async fn the_node_that_leads_says_so() {
+    let app = TestApp::start().await;
+    let ops = Client::new(app.forebay.ops);
+    wait_until("it leads", PATIENCE, async || ops.get("/metrics").await.text().contains("\nforebay_leader 1\n")).await;
+    assert_eq!(part(&ops, "leader").await, json!({"status": "ok"}));
+    assert_eq!(ops.get("/readyz").await.json()["status"], "ready");
+}
+
+#[tokio::test]
+async fn a_redis_that_goes_and_comes_back_is_noticed_while_nobody_calls() {
+    let mut redis = Redis::start().await;
+    let app = TestApp::setup().environment("FOREBAY_LIMITS_URL", &redis.url()).start().await;
+    let ops = Client::new(app.forebay.ops);
+    assert_eq!(part(&ops, "limits").await, json!({"status": "ok"}));
+    redis.stop();
+    wait_until("degraded", PATIENCE, async || part(&ops, "limits").await["status"] == "degraded").await;
+    assert!(ops.get("/metrics").await.text().contains("forebay_rate_limit_degraded 1"));
+    assert_eq!(ops.get("/readyz").await.status_line(), "200 OK", "it serves by its share");
+    redis.start_again().await;
+    wait_until("well", PATIENCE, async || part(&ops, "limits").await["status"] == "ok").await;
+    assert!(ops.get("/metrics").await.text().contains("forebay_rate_limit_degraded 0"));
+}

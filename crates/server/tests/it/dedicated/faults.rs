@@ -13,9 +13,15 @@ const THREE_STARTS: Duration = Duration::from_secs(100);
 
 #[tokio::test]
 async fn a_replica_that_never_becomes_ready_serves_nobody_and_can_be_stopped() {
-    let plant = Blueprint::new(1).script("exec sleep 100000").edge("hold_timeout = \"1s\"").start().await;
+    let script = "echo 'loading weights'; exec sleep 100000";
+    let plant = Blueprint::new(1).script(script).edge("hold_timeout = \"1s\"").start().await;
     plant.create("chat", json!({"replicas": 1})).await;
     wait_until("starting", PATIENCE, async || plant.endpoint("chat").await.unwrap().status.starting == 1).await;
+    wait_until("its log is shown", PATIENCE, async || {
+        let replicas = plant.client().get("/endpoints/chat/replicas").await.json();
+        replicas["data"][0]["logTail"] == "loading weights\n"
+    })
+    .await;
     assert_eq!(plant.chat("chat").await.status, 504);
     assert_eq!(plant.endpoint("chat").await.unwrap().state.as_str(), "provisioning");
     plant.suspend("chat").await;

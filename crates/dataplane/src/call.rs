@@ -5,13 +5,11 @@ use crate::refusal::Refusal;
 use crate::usage_tap::UsageTap;
 use bytes::Bytes;
 use domain::Caller;
-use http::{HeaderMap, HeaderValue};
+use http::HeaderMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 pub struct Call {
-    /// The request id, for the model server's log.
-    pub request_header: HeaderValue,
     pub caller: Arc<Caller>,
     pub probe: Probe,
     /// What of the client's headers may reach a model server.

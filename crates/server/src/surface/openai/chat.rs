@@ -1,16 +1,18 @@
 //! Calls to models: who asks is known, what is asked is read here, and the data plane does the rest.
 
 use super::error::{self, Refused};
-use super::{Call, rate_limit_headers, refuse};
+use super::{rate_limit_headers, refuse};
 use crate::edge::{Body, request_body};
 use crate::surface::Surface;
 use bytes::Bytes;
 use dataplane::probe::{Fault, Probe};
-use dataplane::{Answer, Form, Refusal};
+use dataplane::usage_tap::UsageTap;
+use dataplane::{Answer, Call, Form, Refusal};
+use domain::Caller;
 use domain::usage::Actor;
-use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, header};
 use hyper::body::Incoming;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The only headers of a client that reach a model server.
@@ -22,33 +24,33 @@ const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering
 /// Answers `POST /v1/chat/completions` and `POST /v1/embeddings`, which differ in how their bodies are read.
 pub(super) async fn infer(
     surface: &Surface,
-    head: &Parts,
+    headers: HeaderMap,
     mut body: Incoming,
-    call: Call,
+    caller: Arc<Caller>,
+    tap: UsageTap,
     probe: fn(Bytes) -> Result<Probe, Fault>,
 ) -> Response<Body> {
-    let bytes = match surface.body_bounds.read(&head.headers, &mut body).await {
+    let bytes = match surface.body_bounds.read(&headers, &mut body).await {
         Ok(bytes) => bytes,
         Err(unread) => {
-            request_body::discard(&head.headers, body).await;
-            return refuse(&unread.into(), call.tap);
+            request_body::discard(&headers, body).await;
+            return refuse(&unread.into(), tap);
         }
     };
     let probe = match probe(bytes) {
         Ok(probe) => probe,
-        Err(fault) => return refuse(&Refused::Call(Refusal::from(fault)), call.tap),
+        Err(fault) => return refuse(&Refused::Call(Refusal::from(fault)), tap),
     };
-    let call = dataplane::Call {
-        request_header: call.id,
-        caller: call.caller,
+    let call = Call {
+        caller,
         probe,
-        headers: passed(&head.headers),
-        tap: call.tap,
-        hold_timeout: hold_timeout(&head.headers, surface.hold_timeout),
+        headers: passed(&headers),
+        tap,
+        hold_timeout: hold_timeout(&headers, surface.hold_timeout),
         dress: error::event,
     };
     match surface.dataplane.infer(call).await {
-        Ok(answer) => respond(answer),
+        Ok(answer) => respond(answer, headers),
         Err((Refusal::WrongWorkspace, call)) => refuse(&wrong_workspace(&call.caller.actor), call.tap),
         Err((refusal, call)) => refuse(&Refused::Call(refusal), call.tap),
     }
@@ -68,8 +70,11 @@ fn hold_timeout(headers: &HeaderMap, limit: Duration) -> Duration {
     asked.filter(|seconds| *seconds >= 1).map_or(limit, |seconds| Duration::from_secs(seconds).min(limit))
 }
 
-fn respond(answer: Answer) -> Response<Body> {
+/// The headers of the request are done with; their memory is used for those of the answer.
+fn respond(answer: Answer, mut used: HeaderMap) -> Response<Body> {
+    used.clear();
     let mut response = Response::new(Body::Answer(answer.body));
+    *response.headers_mut() = used;
     let headers = response.headers_mut();
     if let Some(standings) = &answer.standings {
         rate_limit_headers::put(headers, standings);

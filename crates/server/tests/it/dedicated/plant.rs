@@ -291,7 +291,8 @@ pub(super) fn kill(pid: u32, signal: &str) {
 /// The body of a create.
 pub(super) fn wish(name: &str, scaling: Value) -> Value {
     let mut body = json!({"name": name, "model": "acme/own", "flavor": "one"});
-    body.as_object_mut().unwrap().extend(scaling.as_object().unwrap().clone());
+    let Value::Object(scaling) = scaling else { panic!("scaling is an object") };
+    body.as_object_mut().unwrap().extend(scaling);
     body
 }
 

@@ -22,8 +22,23 @@ async fn plant() -> Plant {
     assert!(weights.exists(), "`make models` fetches the weights");
     let engine = Path::new(BINARY).with_file_name("forebay-engine");
     let argv = json!([
-        engine, "--model", "{weights}", "--model-name", "{modelId}", "--listen", "127.0.0.1:{port}", "--ctx", "512",
-        "--kv-cache-tokens", "1024", "--parallel", "4", "--threads", "1", "--drain-timeout", "{drain}",
+        engine,
+        "--model",
+        "{weights}",
+        "--model-name",
+        "{modelId}",
+        "--listen",
+        "127.0.0.1:{port}",
+        "--ctx",
+        "512",
+        "--kv-cache-tokens",
+        "1024",
+        "--parallel",
+        "4",
+        "--threads",
+        "1",
+        "--drain-timeout",
+        "{drain}",
     ]);
     Blueprint::new(4).launch(&format!("argv = {argv}\nweights = {}", json!(weights))).start().await
 }

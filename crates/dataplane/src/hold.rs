@@ -41,7 +41,10 @@ impl Dataplane {
                     Some(lease) => Ok(lease),
                     None => {
                         call.probe.keep_only_the_body();
-                        Box::pin(wait(endpoint, call.seeker(&[]))).await
+                        call.tap.hold_begins();
+                        let placed = Box::pin(wait(endpoint, call.seeker(&[]))).await;
+                        call.tap.hold_ends();
+                        placed
                     }
                 }
             }

@@ -16,11 +16,12 @@ pub mod probe;
 mod refusal;
 mod relay;
 mod resolve;
+pub mod trace;
 pub mod upstream;
 pub mod usage_tap;
 
 pub use body::AnswerBody;
-pub use call::Call;
+pub use call::{Call, TRACEPARENT};
 pub use refusal::{Refusal, Rejection};
 
 use admission::Admission;

@@ -1,9 +1,9 @@
 //! Rows of usage: one per request id, whoever writes it and how often.
 
-use crate::db::{Store, Tx};
+use crate::db::{Engine, Query, Store, Tx};
 use crate::error::StoreError;
 use crate::values::{ROWS_AT_ONCE, insert_text};
-use crate::{row, usage_sums};
+use crate::{reconciliation, row, series, usage_sums};
 use domain::usage::{Actor, Tokens};
 use domain::{KeyId, ModelId, NanoUsd, OrganizationId, Price, RequestId, Timestamp, UsageEvent, UserId, WorkspaceId};
 use sqlx::AssertSqlSafe;
@@ -12,7 +12,7 @@ use std::collections::HashSet;
 
 const COLUMNS: &str = "request_id, organization_id, workspace_id, key_id, user_id, model, replica, streamed, status, \
      code, prompt_tokens, completion_tokens, cached_tokens, certainty, input_per_1m, cached_input_per_1m, \
-     output_per_1m, cost, started_at, first_byte_micros, duration_micros";
+     output_per_1m, cost, started_at, first_byte_micros, duration_micros, held_micros, sent_micros";
 const MAX_LISTED: u32 = 1_000;
 
 /// A usage event as it is remembered.
@@ -35,6 +35,8 @@ pub struct Recorded {
     pub started_at: Timestamp,
     pub first_byte_micros: Option<u64>,
     pub duration_micros: u64,
+    pub held_micros: Option<u64>,
+    pub sent_micros: Option<u64>,
 }
 
 /// Writes the events that are not there yet, adds them to the sums, and returns them in the order of the batch.
@@ -42,19 +44,46 @@ pub async fn insert_batch<'a>(tx: &mut Tx, events: &'a [UsageEvent]) -> Result<V
     // In one order everywhere, so that two nodes that replay the same events never wait for each other.
     let mut ordered: Vec<&UsageEvent> = events.iter().collect();
     ordered.sort_unstable_by_key(|event| &event.request);
-    let mut written = HashSet::with_capacity(events.len());
-    for piece in ordered.chunks(ROWS_AT_ONCE) {
-        insert(tx, piece, &mut written).await?;
-    }
-    let inserted: Vec<&UsageEvent> = events.iter().filter(|event| written.remove(event.request.as_str())).collect();
+    let inserted: Vec<&UsageEvent> = if insert_all(tx, &ordered).await? {
+        events.iter().collect()
+    } else {
+        let mut written = insert_some(tx, &ordered).await?;
+        events.iter().filter(|event| written.remove(event.request.as_str())).collect()
+    };
     usage_sums::add(tx, &inserted).await?;
+    series::add(tx, &inserted).await?;
+    reconciliation::add(tx, &inserted).await?;
     Ok(inserted)
 }
 
-/// Leaves the ids of the rows that were not there in `written`.
-async fn insert(tx: &mut Tx, events: &[&UsageEvent], written: &mut HashSet<String>) -> Result<(), StoreError> {
-    let text = insert_text(tx.engine(), "usage_events", COLUMNS, events.len());
-    let text = AssertSqlSafe(text + " ON CONFLICT (request_id) DO NOTHING RETURNING request_id");
+/// Writes events none of which is there yet, which is the rule. If one is, it writes nothing and returns false: to be
+/// told which rows are new costs more than to write them.
+async fn insert_all(tx: &mut Tx, events: &[&UsageEvent]) -> Result<bool, StoreError> {
+    tx.execute(sqlx::query("SAVEPOINT before_events")).await?;
+    let mut written = 0;
+    for piece in events.chunks(ROWS_AT_ONCE) {
+        written += tx.execute(insert(tx.engine(), piece, "")).await?;
+    }
+    let all_new = written == events.len() as u64;
+    let end = if all_new { "RELEASE SAVEPOINT before_events" } else { "ROLLBACK TO SAVEPOINT before_events" };
+    tx.execute(sqlx::query(end)).await?;
+    Ok(all_new)
+}
+
+/// Returns the ids of the rows that were not there.
+async fn insert_some(tx: &mut Tx, events: &[&UsageEvent]) -> Result<HashSet<String>, StoreError> {
+    let mut written = HashSet::with_capacity(events.len());
+    for piece in events.chunks(ROWS_AT_ONCE) {
+        for found in tx.rows(insert(tx.engine(), piece, " RETURNING request_id")).await? {
+            written.insert(row::text(&found, "request_id")?);
+        }
+    }
+    Ok(written)
+}
+
+fn insert(engine: Engine, events: &[&UsageEvent], returning: &str) -> Query<'static> {
+    let text = insert_text(engine, "usage_events", COLUMNS, events.len());
+    let text = AssertSqlSafe(text + " ON CONFLICT (request_id) DO NOTHING" + returning);
     // Only the full piece has a text that comes again, and is worth preparing.
     let mut insert = sqlx::query(text).persistent(events.len() == ROWS_AT_ONCE);
     for event in events {
@@ -83,12 +112,11 @@ async fn insert(tx: &mut Tx, events: &[&UsageEvent], written: &mut HashSet<Strin
             .bind(event.cost.nanos())
             .bind(event.started_at.millis())
             .bind(row::to_optional_number(event.first_byte_micros))
-            .bind(row::to_number(event.duration_micros));
+            .bind(row::to_number(event.duration_micros))
+            .bind(row::to_optional_number(event.held_micros))
+            .bind(row::to_optional_number(event.sent_micros));
     }
-    for found in tx.rows(insert).await? {
-        written.insert(row::text(&found, "request_id")?);
-    }
-    Ok(())
+    insert
 }
 
 /// The newest events of a workspace first.
@@ -134,5 +162,7 @@ fn recorded(found: &AnyRow) -> Result<Recorded, StoreError> {
         started_at: row::moment(found, "started_at")?,
         first_byte_micros: row::optional_count(found, "first_byte_micros")?,
         duration_micros: row::count(found, "duration_micros")?,
+        held_micros: row::optional_count(found, "held_micros")?,
+        sent_micros: row::optional_count(found, "sent_micros")?,
     })
 }

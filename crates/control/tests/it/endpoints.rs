@@ -1,7 +1,9 @@
 //! Commands on dedicated endpoints, told on both databases.
 
 mod commands;
+mod gpu_costs;
 mod ledger;
 mod life;
+mod meters;
 pub(crate) mod office;
 mod reading;

@@ -13,6 +13,7 @@ mod members;
 mod organizations;
 mod prices;
 mod reconciler;
+mod series;
 mod sessions;
 mod usage;
 mod users;

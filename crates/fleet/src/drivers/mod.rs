@@ -5,6 +5,7 @@
 
 pub mod process;
 
+use crate::token_counters::TokenCounters;
 use domain::model::{EngineKind, Flavor, Launch, Modality};
 use domain::{ModelId, Timestamp};
 use std::collections::BTreeSet;
@@ -114,6 +115,17 @@ impl Family {
             Launch::Engine(EngineKind::Sglang) => Self::Sglang,
             Launch::Engine(EngineKind::LlamaServer) => Self::LlamaServer,
             Launch::Argv(_) => Self::Unknown,
+        }
+    }
+
+    /// Whose words to look for in what it says: those of any engine, where it is not known.
+    pub(crate) const fn candidates(self) -> &'static [Self] {
+        match self {
+            Self::ForebayEngine => &[Self::ForebayEngine],
+            Self::Vllm => &[Self::Vllm],
+            Self::Sglang => &[Self::Sglang],
+            Self::LlamaServer => &[Self::LlamaServer],
+            Self::Unknown => &[Self::ForebayEngine, Self::Vllm, Self::Sglang, Self::LlamaServer],
         }
     }
 
@@ -325,6 +337,14 @@ pub struct EngineLoad {
     pub kv_cache_usage: Option<f64>,
     pub running: Option<f64>,
     pub waiting: Option<f64>,
+}
+
+/// What one look at an engine's metrics tells.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct EngineFigures {
+    pub load: EngineLoad,
+    /// Absent where the engine does not count tokens.
+    pub tokens: Option<TokenCounters>,
 }
 
 /// Why an engine's load is not known.

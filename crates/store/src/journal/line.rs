@@ -39,12 +39,23 @@ struct Line<'a> {
     started_at: i64,
     first_byte_micros: Option<u64>,
     duration_micros: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    held_micros: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sent_micros: Option<u64>,
 }
 
 const CHECKSUM_LEN: usize = 8;
 
 /// The line of an event, with its end.
-pub(super) fn write(event: &UsageEvent, stage: Stage) -> Vec<u8> {
+pub(super) fn written(event: &UsageEvent, stage: Stage) -> Vec<u8> {
+    let mut text = Vec::with_capacity(512);
+    write(event, stage, &mut text);
+    text
+}
+
+/// Replaces `text` by the line of an event, with its end.
+pub(super) fn write(event: &UsageEvent, stage: Stage, text: &mut Vec<u8>) {
     let (key, user) = match &event.caller.actor {
         Actor::Key(key) => (Some(key.as_str().into()), None),
         Actor::User(user) => (None, Some(user.as_str().into())),
@@ -69,15 +80,16 @@ pub(super) fn write(event: &UsageEvent, stage: Stage) -> Vec<u8> {
         started_at: event.started_at.millis(),
         first_byte_micros: event.first_byte_micros,
         duration_micros: event.duration_micros,
+        held_micros: event.held_micros,
+        sent_micros: event.sent_micros,
     };
-    let mut text = Vec::with_capacity(512);
+    text.clear();
     text.resize(CHECKSUM_LEN, b'0');
     text.push(b' ');
-    serde_json::to_writer(&mut text, &line).expect("a line has nothing that JSON cannot say");
+    serde_json::to_writer(&mut *text, &line).expect("a line has nothing that JSON cannot say");
     let checksum = crc32fast::hash(&text[CHECKSUM_LEN + 1..]);
     write!(&mut text[..CHECKSUM_LEN], "{checksum:08x}").expect("eight digits fit");
     text.push(b'\n');
-    text
 }
 
 /// Reads a line without its end; `None` when it is not as it was written.
@@ -115,6 +127,8 @@ pub(super) fn read(text: &[u8]) -> Option<(UsageEvent, Stage)> {
         started_at: Timestamp::from_millis(line.started_at),
         first_byte_micros: line.first_byte_micros,
         duration_micros: line.duration_micros,
+        held_micros: line.held_micros,
+        sent_micros: line.sent_micros,
     };
     Some((event, line.stage))
 }

@@ -4,6 +4,7 @@
 //! starts on the same data finds what an earlier one has left, and goes on.
 
 mod ask;
+mod busy;
 mod clock;
 mod command;
 mod devices;
@@ -14,7 +15,7 @@ mod gpu_type;
 mod health;
 mod log;
 mod machine;
-mod metrics;
+pub(crate) mod metrics;
 mod observe;
 mod place;
 mod ports;
@@ -22,11 +23,13 @@ mod process_table;
 pub mod shim;
 
 use crate::drivers::{
-    Binding, Device, DeviceId, Draining, Driver, EngineLoad, Family, NoLoad, NoRoom, Observed, Probe, ReplicaName,
-    ReplicaSpec, Sighting, StartError, Taken,
+    Binding, Device, DeviceId, Draining, Driver, EngineFigures, EngineLoad, Family, NoLoad, NoRoom, Observed, Probe,
+    ReplicaName, ReplicaSpec, Sighting, StartError, Taken,
 };
+use crate::token_counters;
 pub use command::{BuiltInEngine, CommandError, check as check_command};
 use devices::Devices;
+pub use devices::{Cards, look_for_cards};
 pub use directory::Care;
 use directory::{Directory, Order};
 use domain::model::Modality;
@@ -146,6 +149,18 @@ impl ProcessDriver {
             }
             tokio::time::sleep(ROUND).await;
         }
+    }
+
+    /// What a replica's engine says of itself, read at once.
+    pub async fn figures(&self, replica: &ReplicaName) -> Result<EngineFigures, NoLoad> {
+        let order = self.order(replica).ok_or(NoLoad::UnknownReplica)?;
+        let answer = ask::get(order.port, "/metrics", METRICS_PATIENCE).await.map_err(NoLoad::Unreadable)?;
+        if !answer.status.is_success() {
+            return Err(NoLoad::Unreadable(format!("/metrics answers {}", answer.status.as_u16())));
+        }
+        let text = String::from_utf8_lossy(&answer.body);
+        let tokens = token_counters::read(order.family, &order.model, &text);
+        Ok(EngineFigures { load: metrics::read(order.family, &text), tokens })
     }
 
     fn directory(&self, replica: &ReplicaName) -> Directory {
@@ -364,12 +379,7 @@ impl Driver for ProcessDriver {
     }
 
     async fn load(&self, replica: &ReplicaName) -> Result<EngineLoad, NoLoad> {
-        let order = self.order(replica).ok_or(NoLoad::UnknownReplica)?;
-        let answer = ask::get(order.port, "/metrics", METRICS_PATIENCE).await.map_err(NoLoad::Unreadable)?;
-        if !answer.status.is_success() {
-            return Err(NoLoad::Unreadable(format!("/metrics answers {}", answer.status.as_u16())));
-        }
-        Ok(metrics::read(order.family, &String::from_utf8_lossy(&answer.body)))
+        self.figures(replica).await.map(|figures| figures.load)
     }
 
     async fn drain(&self, replica: &ReplicaName) -> io::Result<Draining> {

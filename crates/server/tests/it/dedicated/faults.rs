@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 
 use super::plant::{Blueprint, PATIENCE, chat, kill};
 use crate::app::{refusal, text, wait_until};
@@ -35,15 +36,14 @@ async fn missing_weights_fail_the_endpoint_after_three_starts_that_cost_nothing(
     plant.create("chat", json!({"replicas": 1})).await;
     let id = plant.id("chat").await;
     // Whoever waits is told as soon as waiting cannot help.
-    let waiting = tokio::spawn({
-        let client = plant.client();
-        async move { client.post_json("/chat/completions", chat("chat", "hi")).await }
-    });
+    let mut waiting = JoinSet::new();
+    let client = plant.client();
+    waiting.spawn(async move { client.post_json("/chat/completions", chat("chat", "hi")).await });
     wait_until("failed", THREE_STARTS, async || plant.endpoint("chat").await.unwrap().state.as_str() == "failed").await;
     let record = plant.client().get("/endpoints/chat").await.json();
     assert_eq!((&record["stateReason"], &record["committedGpus"]), (&json!("weights-missing"), &json!(1)));
     assert!(text(&record["stateMessage"]).contains("nowhere.gguf"), "{record}");
-    for answer in [waiting.await.unwrap(), plant.chat("chat").await] {
+    for answer in [waiting.join_next().await.unwrap().unwrap(), plant.chat("chat").await] {
         assert_eq!(refusal(&answer), "503 model_not_serving");
         assert!(text(&answer.json()["error"]["message"]).contains("nowhere.gguf"), "{}", answer.text());
     }

@@ -125,13 +125,13 @@ pub(super) fn fake_engine() -> PathBuf {
     Path::new(BINARY).with_file_name("fake-engine")
 }
 
-pub(super) struct Plant {
-    pub(super) app: TestApp,
+pub(crate) struct Plant {
+    pub(crate) app: TestApp,
     pub(super) store: Store,
 }
 
 impl Plant {
-    pub(super) async fn start(slots: u32, edge: &str) -> Self {
+    pub(crate) async fn start(slots: u32, edge: &str) -> Self {
         Blueprint::new(slots).edge(edge).start().await
     }
 
@@ -144,7 +144,7 @@ impl Plant {
         self.app.client()
     }
 
-    pub(super) async fn create(&self, name: &str, scaling: Value) {
+    pub(crate) async fn create(&self, name: &str, scaling: Value) {
         let answer = self.client().post_json("/endpoints", wish(name, scaling)).await;
         assert_eq!(answer.status, 201, "{}", answer.text());
     }
@@ -185,7 +185,7 @@ impl Plant {
     }
 
     /// Waits until the record says so and this node's calls see it, too.
-    pub(super) async fn wait_for(&self, name: &str, state: &str, ready: u32) {
+    pub(crate) async fn wait_for(&self, name: &str, state: &str, ready: u32) {
         wait_until(&format!("{name} {state} with {ready}"), PATIENCE, async || {
             let endpoint = self.endpoint(name).await;
             let Some(endpoint) = endpoint.filter(|one| one.state.as_str() == state && one.status.ready == ready) else {
@@ -295,7 +295,8 @@ pub(super) fn kill(pid: u32, signal: &str) {
 /// The body of a create.
 pub(super) fn wish(name: &str, scaling: Value) -> Value {
     let mut body = json!({"name": name, "model": "acme/own", "flavor": "one"});
-    body.as_object_mut().unwrap().extend(scaling.as_object().unwrap().clone());
+    let Value::Object(scaling) = scaling else { panic!("scaling is an object") };
+    body.as_object_mut().unwrap().extend(scaling);
     body
 }
 

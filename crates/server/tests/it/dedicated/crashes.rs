@@ -5,8 +5,8 @@ use bytes::Bytes;
 use http::Method;
 use serde_json::{Value, json};
 
-use super::plant::{Blueprint, KILL_AT, Plant, wish};
-use crate::app::{PATIENCE, wait_until};
+use super::plant::{Blueprint, KILL_AT, PATIENCE, Plant, wish};
+use crate::app::wait_until;
 use crate::endpoints::committed;
 
 /// One story for each place at which the process is killed.

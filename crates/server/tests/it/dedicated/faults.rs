@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::plant::{Blueprint, chat, kill};
-use crate::app::{PATIENCE, refusal, text, wait_until};
+use super::plant::{Blueprint, PATIENCE, chat, kill};
+use crate::app::{refusal, text, wait_until};
 use crate::postgres::{Cable, Database};
 
 /// Longer than the pauses between three starts, ten and twenty seconds, on a busy machine.

@@ -6,8 +6,8 @@ use domain::endpoint::replica::Replica;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::plant::{Blueprint, Plant, chat, kill};
-use crate::app::{PATIENCE, refusal, wait_until};
+use super::plant::{Blueprint, PATIENCE, Plant, chat, kill};
+use crate::app::{refusal, wait_until};
 
 async fn tell(plant: &Plant, replica: &Replica, script: Value) {
     let told = plant.engine_of(replica).post_json("/script", script).await;

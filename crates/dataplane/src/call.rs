@@ -1,13 +1,19 @@
 //! A call: what is asked, by whom, and what it leaves behind.
 
+use crate::hold::Seeker;
 use crate::probe::Probe;
 use crate::refusal::Refusal;
 use crate::usage_tap::UsageTap;
 use bytes::Bytes;
 use domain::Caller;
-use http::HeaderMap;
+use fleet::Replica;
+use fleet::replica::ReplicaId;
+use http::{HeaderMap, HeaderName};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::Instant;
+
+/// Which span of which trace a request belongs to.
+pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 pub struct Call {
     pub caller: Arc<Caller>,
@@ -15,8 +21,23 @@ pub struct Call {
     /// What of the client's headers may reach a model server.
     pub headers: HeaderMap,
     pub tap: UsageTap,
-    /// How long the call may wait for a replica of a dedicated endpoint.
-    pub hold_timeout: Duration,
+    /// Until when the call may wait for a replica of a dedicated endpoint.
+    pub hold_until: Instant,
     /// How the surface writes a refusal into a stream that has begun.
     pub dress: fn(&Refusal) -> Bytes,
+}
+
+impl Call {
+    /// The call as one that looks for a place, elsewhere than where it was `tried`.
+    pub(crate) fn seeker<'a>(&'a self, tried: &'a [ReplicaId]) -> Seeker<'a> {
+        Seeker { prefix: self.probe.prefix(), body_bytes: self.probe.body.len(), tried, until: self.hold_until }
+    }
+
+    /// A replica is about to be asked.
+    pub(crate) fn begin_attempt(&mut self, replica: &Arc<Replica>) {
+        self.tap.sent_to(replica);
+        if let Some(traceparent) = self.tap.attempt_begins(replica) {
+            self.headers.insert(TRACEPARENT, traceparent);
+        }
+    }
 }

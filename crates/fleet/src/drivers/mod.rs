@@ -5,6 +5,7 @@
 
 pub mod process;
 
+use crate::token_counters::TokenCounters;
 use domain::model::{EngineKind, Flavor, Launch, Modality};
 use domain::{ModelId, Timestamp};
 use std::collections::BTreeSet;
@@ -327,6 +328,14 @@ pub struct EngineLoad {
     pub waiting: Option<f64>,
 }
 
+/// What one look at an engine's metrics tells.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct EngineFigures {
+    pub load: EngineLoad,
+    /// Absent where the engine does not count tokens.
+    pub tokens: Option<TokenCounters>,
+}
+
 /// Why an engine's load is not known.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoLoad {
@@ -372,6 +381,12 @@ pub trait Driver: Send + Sync + 'static {
 
     /// The end of its log, at most 4 KiB.
     fn log_tail(&self, replica: &ReplicaName) -> impl Future<Output = String> + Send;
+
+    /// Those of these cards on which something still computes: a replica's end frees them only when there is none.
+    fn not_released(&self, devices: &[DeviceId]) -> impl Future<Output = Vec<DeviceId>> + Send {
+        let _ = devices; // where others count the cards there is nothing to look at
+        async { Vec::new() }
+    }
 
     /// Removes what is left of a replica that has ended and whose hold is closed.
     fn forget(&self, replica: &ReplicaName) -> impl Future<Output = io::Result<()>> + Send;

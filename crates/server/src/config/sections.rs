@@ -2,8 +2,9 @@
 
 use super::reader::{Section, in_range};
 use crate::edge::client_address::Network;
-use domain::GpuType;
 use domain::workspace::Limits;
+use domain::{GpuType, Retention};
+use fleet::drivers::process::{PORTS_OF_A_REPLICA, USUAL_PORTS};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
@@ -24,6 +25,10 @@ const LIMITS_TIMEOUT_RANGE: RangeInclusive<Duration> = MILLISECOND..=Duration::f
 const BODY_LIMIT_RANGE: RangeInclusive<u64> = 1..=(1 << 30);
 const JOURNAL_RANGE: RangeInclusive<u64> = (1 << 10)..=(1 << 40);
 const COUNT_RANGE: RangeInclusive<u64> = 0..=1_000_000_000_000_000;
+const KEPT_RANGE: RangeInclusive<Duration> = HOUR..=Duration::from_secs(3_650 * 86_400);
+/// A node that was away for a while must still find the events that it may have written before.
+const REQUESTS_KEPT_RANGE: RangeInclusive<Duration> =
+    Duration::from_secs(7 * 86_400)..=Duration::from_secs(3_650 * 86_400);
 const GPU_COUNT_RANGE: RangeInclusive<u64> = 0..=1_000_000;
 
 const STORE_URL_VARIABLE: &str = "FOREBAY_STORE_URL";
@@ -256,17 +261,51 @@ pub(super) fn read_workspace_defaults(section: &Section<'_>) -> Limits {
     }
 }
 
+/// `[retention]`: how long what is not needed for a bill is kept.
+pub(super) fn read_retention(section: &Section<'_>) -> Retention {
+    let kept =
+        |key: &str, range: RangeInclusive<Duration>, default: Duration| section.duration(key, range).unwrap_or(default);
+    let retention = Retention {
+        minutes: kept("minutes", KEPT_RANGE, 2 * DAY),
+        hours: kept("hours", KEPT_RANGE, 90 * DAY),
+        days: kept("days", KEPT_RANGE, 800 * DAY),
+        requests: kept("requests", REQUESTS_KEPT_RANGE, 90 * DAY),
+    };
+    if retention.minutes > retention.hours {
+        section.report(section.line("minutes"), "minutes", "is longer than hours");
+    }
+    if retention.hours > retention.days {
+        section.report(section.line("hours"), "hours", "is longer than days");
+    }
+    retention
+}
+
 /// `[drivers]`: what runs replicas, and on what.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DriversConfig {
     /// What this machine offers besides the GPUs that it finds itself, by GPU type.
     pub process_slots: BTreeMap<GpuType, u32>,
+    /// The ports that replicas on this machine listen on.
+    pub process_ports: RangeInclusive<u16>,
 }
 
 impl DriversConfig {
     pub(super) fn read(section: &Section<'_>) -> Self {
-        Self { process_slots: read_counts_by_gpu_type(&section.section("process").section("slots")) }
+        let process = section.section("process");
+        let wanted = format!("a range of at least {PORTS_OF_A_REPLICA} ports such as \"20000-29999\"");
+        Self {
+            process_slots: read_counts_by_gpu_type(&process.section("slots")),
+            process_ports: process.parsed("ports", &wanted, port_range).unwrap_or(USUAL_PORTS),
+        }
     }
+}
+
+/// Two ports with a dash between them, both included; room for one replica at least.
+fn port_range(text: &str) -> Option<RangeInclusive<u16>> {
+    let (first, last) = text.split_once('-')?;
+    let (first, last): (u16, u16) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+    let is_wide_enough = last.checked_sub(first)? >= PORTS_OF_A_REPLICA - 1;
+    (first > 0 && is_wide_enough).then_some(first..=last)
 }
 
 pub(super) fn read_counts_by_gpu_type(section: &Section<'_>) -> BTreeMap<GpuType, u32> {

@@ -9,9 +9,11 @@
 //! mark.
 
 mod fresh;
+mod inspect;
 mod line;
 mod reader;
 
+pub use inspect::{Inspection, inspect};
 pub use reader::{Batch, JournalReader};
 
 use domain::{RequestId, RunId, UsageEvent};

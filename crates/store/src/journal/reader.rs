@@ -17,11 +17,32 @@ const PIECE: usize = 256 << 10;
 /// The code of a call whose gateway died.
 const INTERRUPTED: &str = "interrupted";
 
+/// Where events are kept that the store refuses.
+pub(super) const REFUSED: &str = "refused.jsonl";
+
 /// A file of an earlier run.
 pub(super) struct Earlier {
     run: RunId,
     path: PathBuf,
     pub(super) bytes: u64,
+}
+
+/// The files of all runs, in the order in which they were begun.
+pub(super) fn find_all_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let is_ours = path.file_name().and_then(|name| run_of(name.to_str()?)).is_some();
+        found.extend(is_ours.then_some(path));
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The run that a file of this name belongs to.
+fn run_of(name: &str) -> Option<RunId> {
+    let (run, _) = name.strip_suffix(".jsonl")?.split_once('-')?;
+    RunId::parse(run).ok()
 }
 
 /// The files of other runs than this one, in the order in which they were begun.
@@ -30,8 +51,7 @@ pub(super) fn find_files(folder: &Path, this: &RunId) -> io::Result<VecDeque<Ear
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name();
-        let run = name.to_str().and_then(|name| name.strip_suffix(".jsonl")?.split_once('-'));
-        let Some(run) = run.and_then(|(run, _)| RunId::parse(run).ok()).filter(|run| run != this) else { continue };
+        let Some(run) = name.to_str().and_then(run_of).filter(|run| run != this) else { continue };
         found.push(Earlier { run, path: entry.path(), bytes: entry.metadata()?.len() });
     }
     found.sort_by(|one, other| one.path.cmp(&other.path));
@@ -88,7 +108,7 @@ impl JournalReader {
 
     /// Keeps an event that the store refuses where nobody reads it but a person.
     pub fn set_aside(&self, event: &UsageEvent) {
-        let path = self.shared.folder.join("refused.jsonl");
+        let path = self.shared.folder.join(REFUSED);
         let file = File::options().create(true).append(true).open(&path);
         let written = file.and_then(|mut file| file.write_all(&line::written(event, Stage::Ended)));
         if let Err(error) = written {

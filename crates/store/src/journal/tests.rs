@@ -30,6 +30,8 @@ fn event(number: u128, completion: u64) -> UsageEvent {
         started_at: NOW,
         first_byte_micros: Some(12),
         duration_micros: 34,
+        held_micros: None,
+        sent_micros: Some(700),
     }
 }
 

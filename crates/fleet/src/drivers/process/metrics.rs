@@ -88,15 +88,15 @@ fn by_scheduler(names: &Names, name: &str, text: &str) -> Vec<f64> {
 }
 
 /// `name{label="value",…} 1.5 [timestamp]`
-struct Sample<'a> {
-    name: &'a str,
+pub(crate) struct Sample<'a> {
+    pub(crate) name: &'a str,
     labels: &'a str,
-    value: f64,
+    pub(crate) value: f64,
 }
 
 impl<'a> Sample<'a> {
     /// Nothing for comments, and for figures that are none: NaN is no load.
-    fn parse(line: &'a str) -> Option<Self> {
+    pub(crate) fn parse(line: &'a str) -> Option<Self> {
         let line = line.trim();
         if line.starts_with('#') {
             return None;
@@ -111,7 +111,7 @@ impl<'a> Sample<'a> {
         (value.is_finite() && value >= 0.0).then_some(Self { name, labels, value })
     }
 
-    fn label(&self, wanted: &str) -> Option<&'a str> {
+    pub(crate) fn label(&self, wanted: &str) -> Option<&'a str> {
         let mut rest = self.labels;
         while let Some((name, behind)) = rest.split_once("=\"") {
             let end = closing_quote(behind)?;

@@ -4,19 +4,18 @@ use super::error::{self, Refused};
 use super::{rate_limit_headers, refuse};
 use crate::edge::{Body, request_body};
 use crate::surface::Surface;
+use crate::telemetry::traces::{CallTrace, TRACESTATE, TracedBody};
 use bytes::Bytes;
 use dataplane::probe::{Fault, Probe};
+use dataplane::trace::Trace;
 use dataplane::usage_tap::UsageTap;
-use dataplane::{Answer, Call, Form, Refusal};
+use dataplane::{Answer, Call, Form, Refusal, TRACEPARENT};
 use domain::Caller;
 use domain::usage::Actor;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, header};
 use hyper::body::Incoming;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// The only headers of a client that reach a model server.
-const PASSED: [HeaderName; 2] = [HeaderName::from_static("traceparent"), HeaderName::from_static("tracestate")];
+use std::time::{Duration, Instant};
 
 const X_HOLD_TIMEOUT: HeaderName = HeaderName::from_static("x-hold-timeout");
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
@@ -24,12 +23,16 @@ const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering
 /// Answers `POST /v1/chat/completions` and `POST /v1/embeddings`, which differ in how their bodies are read.
 pub(super) async fn infer(
     surface: &Surface,
-    headers: HeaderMap,
+    mut headers: HeaderMap,
     mut body: Incoming,
     caller: Arc<Caller>,
-    tap: UsageTap,
+    mut tap: UsageTap,
     probe: fn(Bytes) -> Result<Probe, Fault>,
 ) -> Response<Body> {
+    let trace = surface.tracer.as_ref().and_then(|tracer| tracer.begin(&headers));
+    if let Some(trace) = trace.clone() {
+        tap.note(|record| record.trace = Some(trace as Arc<dyn Trace>));
+    }
     let bytes = match surface.body_bounds.read(&headers, &mut body).await {
         Ok(bytes) => bytes,
         Err(unread) => {
@@ -41,16 +44,23 @@ pub(super) async fn infer(
         Ok(probe) => probe,
         Err(fault) => return refuse(&Refused::Call(Refusal::from(fault)), tap),
     };
+    if let Some(trace) = &trace {
+        trace.asked(&probe.body);
+    }
     let call = Call {
         caller,
         probe,
-        headers: passed(&headers),
+        headers: passed(&headers, trace.as_deref()),
         tap,
-        hold_timeout: hold_timeout(&headers, surface.hold_timeout),
+        hold_until: Instant::now() + hold_timeout(&headers, surface.hold_timeout),
         dress: error::event,
     };
+    // A call may wait for minutes. The headers are parts of the connection's buffer, which is free without them; their
+    // map serves for the answer.
+    headers.clear();
+    drop(body);
     match surface.dataplane.infer(call).await {
-        Ok(answer) => respond(answer, headers),
+        Ok(answer) => respond(answer, headers, trace),
         Err((Refusal::WrongWorkspace, call)) => refuse(&wrong_workspace(&call.caller.actor), call.tap),
         Err((refusal, call)) => refuse(&Refused::Call(refusal), call.tap),
     }
@@ -70,11 +80,13 @@ fn hold_timeout(headers: &HeaderMap, limit: Duration) -> Duration {
     asked.filter(|seconds| *seconds >= 1).map_or(limit, |seconds| Duration::from_secs(seconds).min(limit))
 }
 
-/// The headers of the request are done with; their memory is used for those of the answer.
-fn respond(answer: Answer, mut used: HeaderMap) -> Response<Body> {
-    used.clear();
-    let mut response = Response::new(Body::Answer(answer.body));
-    *response.headers_mut() = used;
+/// `headers` are none, with memory for those of an answer.
+fn respond(answer: Answer, headers: HeaderMap, trace: Option<Arc<CallTrace>>) -> Response<Body> {
+    let mut response = Response::new(match trace {
+        Some(trace) => Body::Traced(Box::new(TracedBody::new(answer.body, answer.form, trace))),
+        None => Body::Answer(answer.body),
+    });
+    *response.headers_mut() = headers;
     let headers = response.headers_mut();
     if let Some(standings) = &answer.standings {
         rate_limit_headers::put(headers, standings);
@@ -92,11 +104,18 @@ fn respond(answer: Answer, mut used: HeaderMap) -> Response<Body> {
     response
 }
 
-fn passed(headers: &HeaderMap) -> HeaderMap {
+/// The only headers of a client that reach a model server. A call that is traced has a `traceparent` of its own.
+fn passed(headers: &HeaderMap, trace: Option<&CallTrace>) -> HeaderMap {
+    let names = match trace {
+        None => &[TRACEPARENT, TRACESTATE][..],
+        Some(trace) if trace.has_parent() => &[TRACESTATE][..],
+        Some(_) => &[],
+    };
     let mut kept = HeaderMap::new();
-    for name in PASSED {
-        if let Some(value) = headers.get(&name) {
-            kept.insert(name, value.clone());
+    for name in names {
+        // A copy: a clone would keep the whole buffer of the connection.
+        if let Some(Ok(value)) = headers.get(name).map(|value| HeaderValue::from_bytes(value.as_bytes())) {
+            kept.insert(name, value);
         }
     }
     kept

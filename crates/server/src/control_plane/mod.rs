@@ -1,0 +1,130 @@
+//! The control plane of dedicated endpoints as one process runs it: every node follows the rows, the leader acts.
+
+mod neighbours;
+
+use crate::config::Config;
+use crate::edge::clock;
+use crate::node::NodeState;
+use anyhow::Context;
+use control::meters::{self, Meters};
+use control::reconciler::{self, Figures, Follower, Parts, Reach, Reconciler};
+use control::reconciliation::Watch;
+use fleet::drivers::process::{BuiltInEngine, Care, ProcessDriver, Settings, ShimProgram};
+use fleet::{Connector, Endpoints, Launcher, Routes};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use store::{Change, Store, StoreError, endpoint_loads};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+
+/// How long replicas may take to end when they are to end with the gateway.
+const STOP_TIME: Duration = Duration::from_secs(45);
+/// How long the store may take to hear that a node leaves.
+const RESIGN_TIME: Duration = Duration::from_secs(3);
+
+pub(crate) struct ControlPlane {
+    parts: Parts<ProcessDriver>,
+    changed: Arc<Notify>,
+    loops: JoinSet<()>,
+}
+
+impl ControlPlane {
+    pub(crate) fn open(
+        config: &Config,
+        data_dir: &Path,
+        engine: &Launcher,
+        store: Store,
+        node: &NodeState,
+        (routes, endpoints): (Routes, Endpoints),
+    ) -> anyhow::Result<Self> {
+        let slots = config.drivers.process_slots.iter().map(|(kind, count)| (kind.to_string(), *count)).collect();
+        let settings = Settings {
+            root: data_dir.join("replicas"),
+            slots,
+            ports: config.drivers.process_ports.clone(),
+            built_in: BuiltInEngine { binary: engine.binary.clone(), cache_dir: engine.cache_dir.clone() },
+            shim: ShimProgram::own(),
+            care: Care::default(),
+        };
+        let driver = ProcessDriver::open(settings).context("the folder of replicas cannot be used")?;
+        let nudge = Arc::new(Notify::new());
+        let (reach, node, figures) = (Reach::of_node(node.id()), node.id().to_owned(), Arc::default());
+        let parts = Parts { store, driver, routes, endpoints, node, reach, now: clock::now, nudge, figures };
+        Ok(Self { parts, changed: Arc::default(), loops: JoinSet::new() })
+    }
+
+    /// Follows and leads from now on.
+    pub(crate) fn start(&mut self) {
+        self.loops.spawn(neighbours::keep(self.parts.clone()));
+        self.loops.spawn(self.follower().run());
+        self.loops.spawn(Reconciler::new(self.parts.clone()).run());
+    }
+
+    /// What reads this node's replicas and engines.
+    pub(crate) fn meters(&self, connector: Connector, watch: Arc<Watch>) -> Meters<ProcessDriver> {
+        let parts = self.parts.clone();
+        Meters::new(meters::Parts {
+            store: parts.store,
+            instruments: parts.driver,
+            routes: parts.routes,
+            endpoints: parts.endpoints,
+            connector,
+            node: parts.node,
+            now: parts.now,
+            watch,
+        })
+    }
+
+    /// What a surface that changes endpoints tells so.
+    pub(crate) fn follower(&self) -> Follower<ProcessDriver> {
+        Follower::new(self.parts.clone(), Arc::clone(&self.changed))
+    }
+
+    /// What its loops have done.
+    pub(crate) fn figures(&self) -> Arc<Figures> {
+        Arc::clone(&self.parts.figures)
+    }
+
+    /// What hears of changes to endpoints.
+    pub(crate) fn ear(&self) -> impl Fn(&Change) + Send + Sync + 'static {
+        let (changed, nudge) = (Arc::clone(&self.changed), Arc::clone(&self.parts.nudge));
+        move |change| {
+            if matches!(change, Change::Endpoint(_) | Change::Everything) {
+                changed.notify_one();
+                nudge.notify_one();
+            }
+        }
+    }
+
+    /// Stops acting; replicas go on, for the next start to adopt.
+    pub(crate) async fn leave(&mut self) {
+        self.loops.shutdown().await;
+    }
+
+    /// Says that this node's calls are over, and lets another lead at once.
+    pub(crate) async fn resign(&self) {
+        let said = async {
+            let mut tx = self.parts.store.begin().await?;
+            endpoint_loads::leave(&mut tx, &self.parts.node).await?;
+            tx.commit().await?;
+            reconciler::resign(&self.parts.store, &self.parts.node).await
+        };
+        let said: Result<Result<(), StoreError>, _> = tokio::time::timeout(RESIGN_TIME, said).await;
+        if !matches!(said, Ok(Ok(()))) {
+            tracing::warn!("the store did not hear that this node leaves; another one leads when its lease has ended");
+        }
+    }
+
+    /// Ends the replicas of this machine and closes their holds.
+    pub(crate) async fn stop_replicas(&self) {
+        match tokio::time::timeout(STOP_TIME, self.parts.driver.stop_all()).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => tracing::error!(%error, "replicas of this machine could not be stopped"),
+            Err(_elapsed) => tracing::error!("replicas of this machine did not stop in time"),
+        }
+        if let Err(error) = Reconciler::new(self.parts.clone()).release_ended().await {
+            tracing::error!(%error, "the holds of replicas that were stopped are closed at the next start");
+        }
+    }
+}

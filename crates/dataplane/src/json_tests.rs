@@ -110,7 +110,8 @@ proptest! {
         let malformed = Malformed { why: "the text ends inside a string", at: cut.len() };
         prop_assert_eq!(Reader::new(cut.as_bytes()).string(), Err(malformed));
         let malformed = Malformed { why: "a control character in a string", at: cut.len() };
-        prop_assert_eq!(Reader::new(format!("{cut}\n{rest}").as_bytes()).string(), Err(malformed));
+        let text = format!("{cut}\n{rest}");
+        prop_assert_eq!(Reader::new(text.as_bytes()).string(), Err(malformed));
     }
 
     #[test]

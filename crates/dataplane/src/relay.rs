@@ -223,7 +223,7 @@ async fn bring_whole(mut exchange: Exchange, call: &Call, silence: Duration) -> 
     let whole = exchange.collect(MAX_ANSWER_BYTES, silence).await.map_err(|error| match error {
         CollectError::Broken(Broken::Stalled(limit)) => Failure::Final(Refusal::UpstreamTimeout { limit }),
         CollectError::Broken(error) => broken(&error),
-        other => Failure::Bad(other.to_string()),
+        other @ CollectError::TooLarge(_) => Failure::Bad(other.to_string()),
     })?;
     let mut meter = Meter::new(call.probe.prompt_bytes());
     let model = &call.probe.model;

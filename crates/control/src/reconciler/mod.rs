@@ -34,7 +34,7 @@ use fleet::{Endpoints, Routes};
 use leader::{Keeper, Leadership};
 use picture::Picture;
 use probe::Probes;
-use serde_json::Value;
+use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::{Fenced, Store, StoreError, endpoints, replicas};
@@ -208,7 +208,7 @@ impl<D: Driver + Clone> Reconciler<D> {
         message: String,
     ) -> Result<Option<Endpoint>, StoreError> {
         let mut tx = Fenced::begin(&self.parts.store, epoch).await?;
-        let note = Note { part: "reconciler", message, data: Value::Null };
+        let note = Note { part: "reconciler", message, data: json!({}) };
         let written = transition(&mut tx, &endpoint, trigger, note, (self.parts.now)()).await?;
         match written {
             Transition::Same | Transition::OutOfPlace(_) => Ok(Some(endpoint)),

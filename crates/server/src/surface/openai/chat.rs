@@ -55,8 +55,7 @@ pub(super) async fn infer(
         hold_until: Instant::now() + hold_timeout(&headers, surface.hold_timeout),
         dress: error::event,
     };
-    // A call may wait for minutes. The headers are parts of the connection's buffer, which is free without them; their
-    // map serves for the answer.
+    // A call may wait for minutes. The headers are parts of the connection's buffer, which is free without them.
     headers.clear();
     drop(body);
     match surface.dataplane.infer(call).await {
@@ -80,7 +79,7 @@ fn hold_timeout(headers: &HeaderMap, limit: Duration) -> Duration {
     asked.filter(|seconds| *seconds >= 1).map_or(limit, |seconds| Duration::from_secs(seconds).min(limit))
 }
 
-/// `headers` are none, with memory for those of an answer.
+/// `headers` are empty: their memory was that of the request's.
 fn respond(answer: Answer, headers: HeaderMap, trace: Option<Arc<CallTrace>>) -> Response<Body> {
     let mut response = Response::new(match trace {
         Some(trace) => Body::Traced(Box::new(TracedBody::new(answer.body, answer.form, trace))),

@@ -56,12 +56,15 @@ impl Crowd {
         for number in 0..most {
             let (client, size) = (plant.client(), Arc::clone(&size));
             clients.spawn(async move {
+                // Everyone asks once, also who is told to leave before he was heard.
                 let mut answers = 0;
-                while number < size.load(Ordering::Relaxed) {
+                loop {
                     ask(&client, name, number * 1_000 + answers).await;
                     answers += 1;
+                    if number >= size.load(Ordering::Relaxed) {
+                        return answers;
+                    }
                 }
-                answers
             });
         }
         Self { size, clients }

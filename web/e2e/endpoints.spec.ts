@@ -62,7 +62,7 @@ test('its events, replicas and logs are shown', async ({ page }) => {
   await expectAccessible(page)
   await page.getByRole('tab', { name: 'Replicas' }).click()
   await expect(page.getByRole('table', { name: 'Replicas' })).toContainText('Ready')
-  await expect(page.getByRole('region', { name: 'Log' })).toContainText('kept when its replica ends')
+  await expect(page.getByRole('region', { name: 'Log' })).toContainText('ready after', STARTED)
   await expectAccessible(page)
   await page.getByRole('tab', { name: 'Metrics' }).click()
   await expect(page.getByRole('region', { name: 'Requests' }).getByRole('img')).toBeVisible(STARTED)

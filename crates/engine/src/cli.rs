@@ -14,9 +14,10 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tracing::{info, warn};
 use tracing_subscriber::EnvFilter;
 
@@ -132,10 +133,9 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
     announce(address, arguments.listen_file.as_deref())?;
     let (stop_with_stdin, drain) = (arguments.stop_with_stdin, Duration::from_secs(arguments.drain_timeout.into()));
     let plan = plan(arguments)?;
-    let stage_there = Arc::clone(&stage);
-    let loading = tokio::task::spawn_blocking(move || loading::load(&plan, &stage_there, &metrics));
+    let loading = load_apart(plan, Arc::clone(&stage), metrics)?;
     let loaded = async {
-        loading.await??;
+        loading.await.context("the loading thread died")??;
         // Loaded: from now on only a signal ends it.
         std::future::pending().await
     };
@@ -157,6 +157,21 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
     drop(serving);
     until_idle(&stage).await;
     Ok(())
+}
+
+/// Loads in a thread that ends with that.
+///
+/// OpenMP counts the threads it keeps for whoever has computed, loading included. While there are more of them than
+/// cores, computing threads sleep at once instead of spinning for their next part, which makes a step twice as long.
+fn load_apart(
+    plan: Plan,
+    stage: Arc<Stage>,
+    metrics: Arc<Metrics>,
+) -> io::Result<oneshot::Receiver<anyhow::Result<()>>> {
+    let (done, loading) = oneshot::channel();
+    let load = move || drop(done.send(loading::load(&plan, &stage, &metrics)));
+    thread::Builder::new().name("load".to_owned()).spawn(load)?;
+    Ok(loading)
 }
 
 /// Lets the last step end: nobody waits for an answer by now, so no other one follows.

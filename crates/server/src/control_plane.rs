@@ -5,6 +5,8 @@ use crate::edge::clock;
 use crate::node::NodeState;
 use anyhow::Context;
 use control::reconciler::{Follower, Parts, Reconciler};
+use fleet::drivers::Drivers;
+use fleet::drivers::kubernetes::{KubernetesDriver, Pools};
 use fleet::drivers::process::{BuiltInEngine, Care, ProcessDriver, Settings, ShimProgram, USUAL_PORTS};
 use fleet::{Endpoints, Launcher, Routes};
 use std::path::Path;
@@ -18,13 +20,13 @@ use tokio::task::JoinSet;
 const STOP_TIME: Duration = Duration::from_secs(45);
 
 pub(crate) struct ControlPlane {
-    parts: Parts<ProcessDriver>,
+    parts: Parts<Drivers>,
     changed: Arc<Notify>,
     loops: JoinSet<()>,
 }
 
 impl ControlPlane {
-    pub(crate) fn open(
+    pub(crate) async fn open(
         config: &Config,
         data_dir: &Path,
         engine: &Launcher,
@@ -41,7 +43,12 @@ impl ControlPlane {
             shim: ShimProgram::own(),
             care: Care::default(),
         };
-        let driver = ProcessDriver::open(settings).context("the folder of replicas cannot be used")?;
+        let process = ProcessDriver::open(settings).context("the folder of replicas cannot be used")?;
+        let kubernetes = match config.drivers.kubernetes.clone() {
+            Some(settings) => Some(KubernetesDriver::open(settings).await.context("[drivers.kubernetes]")?),
+            None => None,
+        };
+        let driver = Drivers { process, kubernetes };
         let nudge = Arc::new(Notify::new());
         let parts = Parts { store, driver, routes, endpoints, node: node.id().to_owned(), now: clock::now, nudge };
         Ok(Self { parts, changed: Arc::default(), loops: JoinSet::new() })
@@ -51,10 +58,21 @@ impl ControlPlane {
     pub(crate) fn start(&mut self) {
         self.loops.spawn(self.follower().run());
         self.loops.spawn(Reconciler::new(self.parts.clone()).run());
+        if let Some(cluster) = self.parts.driver.kubernetes.clone() {
+            self.loops.spawn(Pools::new(cluster.clone(), self.parts.routes.clone()).run());
+            let (changed, nudge) = (Arc::clone(&self.changed), Arc::clone(&self.parts.nudge));
+            self.loops.spawn(async move {
+                loop {
+                    cluster.changed().await;
+                    changed.notify_one();
+                    nudge.notify_one();
+                }
+            });
+        }
     }
 
     /// What a surface that changes endpoints tells so.
-    pub(crate) fn follower(&self) -> Follower<ProcessDriver> {
+    pub(crate) fn follower(&self) -> Follower<Drivers> {
         Follower::new(self.parts.clone(), Arc::clone(&self.changed))
     }
 
@@ -76,7 +94,7 @@ impl ControlPlane {
 
     /// Ends the replicas of this machine and closes their holds.
     pub(crate) async fn stop_replicas(&self) {
-        match tokio::time::timeout(STOP_TIME, self.parts.driver.stop_all()).await {
+        match tokio::time::timeout(STOP_TIME, self.parts.driver.process.stop_all()).await {
             Ok(Ok(_)) => {}
             Ok(Err(error)) => tracing::error!(%error, "replicas of this machine could not be stopped"),
             Err(_elapsed) => tracing::error!("replicas of this machine did not stop in time"),

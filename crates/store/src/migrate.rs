@@ -18,6 +18,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 3, script: include_str!("../migrations/0003_people.sql") },
     Migration { version: 4, script: include_str!("../migrations/0004_endpoints.sql") },
     Migration { version: 5, script: include_str!("../migrations/0005_secrets.sql") },
+    Migration { version: 8, script: include_str!("../migrations/0008_drivers.sql") },
 ];
 
 /// Held by PostgreSQL until the end of the transaction; a migration may take longer than a request may.

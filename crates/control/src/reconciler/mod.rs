@@ -273,6 +273,7 @@ impl<D: Driver + Clone> Reconciler<D> {
             wish: Wish::Run,
             drain_until: None,
             state: ReplicaState::Pending,
+            driver: endpoint.shape.flavor.driver,
             node: None,
             address: None,
             gpu_ids: Vec::new(),

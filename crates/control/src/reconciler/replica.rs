@@ -93,7 +93,8 @@ impl<D: Driver + Clone> Reconciler<D> {
         }
         let binding = match self.parts.driver.bind(&spec, taken).await {
             Ok(binding) => binding,
-            Err(no_room @ (NoRoom::Devices { .. } | NoRoom::Ports)) => {
+            Err(NoRoom::Undecided) => return Ok(()),
+            Err(no_room @ (NoRoom::Devices { .. } | NoRoom::Ports | NoRoom::Unplaced(_))) => {
                 self.happen(epoch, endpoint.clone(), Trigger::NoFreeGpu, no_room.to_string()).await?;
                 return Ok(());
             }
@@ -132,7 +133,7 @@ impl<D: Driver + Clone> Reconciler<D> {
     async fn start(&mut self, epoch: u64, endpoint: &Endpoint, replica: &mut Replica) -> Result<(), StoreError> {
         let (spec, Some(port)) = (self.spec(endpoint, replica), port_of(replica)) else { return Ok(()) };
         let devices = replica.gpu_ids.iter().map(|id| DeviceId::new(id)).collect();
-        match self.parts.driver.start(&spec, &Binding { devices, port }).await {
+        match self.parts.driver.start(&spec, &Binding::here(devices, port)).await {
             Ok(()) => {
                 replica.state = ReplicaState::Starting;
                 self.write(epoch, replica).await
@@ -140,7 +141,7 @@ impl<D: Driver + Clone> Reconciler<D> {
             Err(error) => {
                 let ending = match &error {
                     StartError::Command(_) => Ending::EngineRejectedConfig,
-                    StartError::PortTaken(_) | StartError::DeviceGone(_) => Ending::NodeLost,
+                    StartError::PortTaken(_) | StartError::DeviceGone(_) | StartError::PodGone => Ending::NodeLost,
                     StartError::Files(_) | StartError::Shim(_) => Ending::Crash,
                 };
                 let now = (self.parts.now)();

@@ -30,7 +30,7 @@ pub(super) fn decide(replica: &Replica, sighting: Option<&Sighting>, now: Timest
         (Wish::Go, ReplicaState::Pending) => Step::Over { at: now, ending: None },
         (Wish::Run, ReplicaState::Bound) if sighting.is_none() => Step::Start,
         (Wish::Run, _) => match sighting {
-            Some(Sighting::Launching) => Step::Wait,
+            Some(Sighting::Launching | Sighting::OutOfSight) => Step::Wait,
             Some(Sighting::Running(_)) if starts_too_long(replica, now) => Step::Stop,
             Some(Sighting::Running(_)) => Step::Ask,
             Some(Sighting::Stray { .. }) => Step::Stop,
@@ -39,7 +39,7 @@ pub(super) fn decide(replica: &Replica, sighting: Option<&Sighting>, now: Timest
             None => lost(None, now),
         },
         (Wish::Go, state) => match sighting {
-            Some(Sighting::Launching) => Step::Wait,
+            Some(Sighting::Launching | Sighting::OutOfSight) => Step::Wait,
             Some(Sighting::Running(_)) if state == ReplicaState::Draining => Step::Drain,
             Some(Sighting::Running(_) | Sighting::Stray { .. }) => Step::Stop,
             Some(Sighting::Exited(exit)) => Step::Over { at: exit.at, ending: None },
@@ -75,7 +75,7 @@ const fn ending(class: FailureClass) -> Ending {
         FailureClass::EngineRejectedConfig => Ending::EngineRejectedConfig,
         FailureClass::ImageMissing => Ending::ImageMissing,
         // Another program was faster: the machine's fault, not the engine's.
-        FailureClass::PortTaken => Ending::NodeLost,
+        FailureClass::PortTaken | FailureClass::NodeLost => Ending::NodeLost,
         FailureClass::Crash => Ending::Crash,
     }
 }
@@ -83,6 +83,7 @@ const fn ending(class: FailureClass) -> Ending {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use domain::model::DriverKind;
     use domain::{EndpointId, ReplicaId};
     use fleet::drivers::{Failure, Running};
 
@@ -95,6 +96,7 @@ mod tests {
             wish,
             drain_until: None,
             state,
+            driver: DriverKind::Process,
             node: Some("node_1".into()),
             address: Some("127.0.0.1:1".into()),
             gpu_ids: Vec::new(),
@@ -109,7 +111,7 @@ mod tests {
     }
 
     fn running() -> Sighting {
-        Sighting::Running(Running { pid: 1, started_at: NOW, draining_since: None, supervised: true })
+        Sighting::Running(Running { pid: 1, started_at: NOW, draining_since: None, supervised: true, leaving: false })
     }
 
     fn exited(failure: Option<FailureClass>) -> Sighting {

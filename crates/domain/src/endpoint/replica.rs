@@ -87,6 +87,7 @@ pub struct Replica {
     /// The last moment for what it still serves, once it is to go.
     pub drain_until: Option<Timestamp>,
     pub state: ReplicaState,
+    pub driver: crate::model::DriverKind,
     /// Where it runs, how it is reached and which GPUs it has, once it is bound.
     pub node: Option<String>,
     pub address: Option<String>,

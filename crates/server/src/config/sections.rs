@@ -261,11 +261,16 @@ pub(super) fn read_workspace_defaults(section: &Section<'_>) -> Limits {
 pub struct DriversConfig {
     /// What this machine offers besides the GPUs that it finds itself, by GPU type.
     pub process_slots: BTreeMap<GpuType, u32>,
+    /// The cluster, where there is one.
+    pub kubernetes: Option<fleet::drivers::kubernetes::Settings>,
 }
 
 impl DriversConfig {
     pub(super) fn read(section: &Section<'_>) -> Self {
-        Self { process_slots: read_counts_by_gpu_type(&section.section("process").section("slots")) }
+        Self {
+            process_slots: read_counts_by_gpu_type(&section.section("process").section("slots")),
+            kubernetes: super::kubernetes::read(section),
+        }
     }
 }
 

@@ -1,7 +1,10 @@
 //! What engines say in Prometheus text about their load. Names differ by engine and by version.
 
-use crate::drivers::{EngineLoad, Family};
+use super::ask;
+use super::health::Engine;
+use crate::drivers::{EngineLoad, Family, NoLoad};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// The names of one figure, newest first, without the engine's prefix; the first one that is there counts.
 struct Names {
@@ -44,8 +47,19 @@ const LLAMA_SERVER: Names = Names {
     scheduler: "engine",
 };
 
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The load that the engine itself tells.
+pub(in crate::drivers) async fn ask(engine: &Engine) -> Result<EngineLoad, NoLoad> {
+    let answer = ask::get(engine.address, "/metrics", PATIENCE).await.map_err(NoLoad::Unreadable)?;
+    if !answer.status.is_success() {
+        return Err(NoLoad::Unreadable(format!("/metrics answers {}", answer.status.as_u16())));
+    }
+    Ok(read(engine.family, &String::from_utf8_lossy(&answer.body)))
+}
+
 /// The load that the text tells. Several schedulers in one engine share its cache and add their calls.
-pub(super) fn read(family: Family, text: &str) -> EngineLoad {
+fn read(family: Family, text: &str) -> EngineLoad {
     let names = match family {
         Family::ForebayEngine => &[FOREBAY_ENGINE][..],
         Family::Vllm => &[VLLM],

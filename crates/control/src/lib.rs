@@ -11,6 +11,7 @@ mod author;
 pub mod bootstrap;
 pub mod endpoints;
 mod entropy;
+pub mod fault;
 pub mod gpu_prices;
 pub mod invitations;
 pub mod keys;

@@ -1,13 +1,15 @@
 //! A call: what is asked, by whom, and what it leaves behind.
 
+use crate::hold::Seeker;
 use crate::probe::Probe;
 use crate::refusal::Refusal;
 use crate::usage_tap::UsageTap;
 use bytes::Bytes;
 use domain::Caller;
+use fleet::replica::ReplicaId;
 use http::{HeaderMap, HeaderValue};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::Instant;
 
 pub struct Call {
     /// The request id, for the model server's log.
@@ -17,8 +19,15 @@ pub struct Call {
     /// What of the client's headers may reach a model server.
     pub headers: HeaderMap,
     pub tap: UsageTap,
-    /// How long the call may wait for a replica of a dedicated endpoint.
-    pub hold_timeout: Duration,
+    /// Until when the call may wait for a replica of a dedicated endpoint.
+    pub hold_until: Instant,
     /// How the surface writes a refusal into a stream that has begun.
     pub dress: fn(&Refusal) -> Bytes,
+}
+
+impl Call {
+    /// The call as one that looks for a place, elsewhere than where it was `tried`.
+    pub(crate) fn seeker<'a>(&'a self, tried: &'a [ReplicaId]) -> Seeker<'a> {
+        Seeker { prefix: self.probe.prefix(), body_bytes: self.probe.body.len(), tried, until: self.hold_until }
+    }
 }

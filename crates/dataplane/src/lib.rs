@@ -104,7 +104,7 @@ impl Dataplane {
         call.tap.note(|record| record.model = Some(route));
         let permit = self.admit(call, &target).await?;
         call.tap.keep(permit);
-        let replica = self.hold(&target, call.probe.prefix(), call.probe.body.len(), call.hold_timeout).await?;
+        let replica = self.hold(&target, call.seeker(&[])).await?;
         Ok((target, replica))
     }
 }

@@ -10,9 +10,10 @@ use crate::refusal::{Refusal, Rejection};
 use crate::resolve::Target;
 use crate::upstream::exchange::{Broken, CollectError};
 use crate::upstream::{Exchange, Head};
-use crate::{Answer, Call, Dataplane, Form};
+use crate::{Answer, Call, Dataplane, Form, hold};
 use bytes::{Bytes, BytesMut};
 use fleet::connect::is_ours;
+use fleet::replica::ReplicaId;
 use fleet::{Lease, Replica};
 use http::StatusCode;
 use std::io;
@@ -33,7 +34,9 @@ const COPY_BELOW: usize = 16 << 10;
 enum Failure {
     /// Nobody answers at its address.
     Unreachable(String),
-    /// It answered with an error of its own, broke off, or made no sense.
+    /// It broke off without an answer.
+    Lost(String),
+    /// It answered with an error of its own, or made no sense.
     Bad(String),
     /// We could not even try; that is not its fault.
     Ours(String),
@@ -48,7 +51,7 @@ impl Failure {
         match self {
             Self::Busy { .. } if matches!(target, Target::Dedicated(_)) => Refusal::Overloaded,
             Self::Unreachable(_) | Self::Ours(_) => Refusal::NotServing { retry_after_secs: None },
-            Self::Bad(cause) => Refusal::BadGateway { cause },
+            Self::Lost(cause) | Self::Bad(cause) => Refusal::BadGateway { cause },
             Self::Busy { retry_after_secs } => Refusal::NotServing { retry_after_secs },
             Self::Final(refusal) => refusal,
         }
@@ -56,7 +59,7 @@ impl Failure {
 
     fn cause(&self) -> Option<String> {
         match self {
-            Self::Unreachable(cause) | Self::Bad(cause) | Self::Ours(cause) => Some(cause.clone()),
+            Self::Unreachable(cause) | Self::Lost(cause) | Self::Bad(cause) | Self::Ours(cause) => Some(cause.clone()),
             Self::Busy { .. } => Some("the replica has no room".into()),
             Self::Final(_) => None,
         }
@@ -76,7 +79,8 @@ impl Dataplane {
         mut lease: Lease,
         mut call: Call,
     ) -> Result<Answer, (Refusal, Call)> {
-        let mut tried_elsewhere = false;
+        let mut tried = Vec::new();
+        let mut retried = false;
         let mut may_resend = true;
         loop {
             call.tap.note(|record| record.replica = Some(Arc::clone(lease.replica())));
@@ -85,21 +89,44 @@ impl Dataplane {
                 Err(failure) => failure,
             };
             judge(lease.replica(), &failure);
-            let again = !tried_elsewhere && !matches!(failure, Failure::Final(_));
-            let next = again
-                .then(|| target.route().pool.pick(call.probe.prefix(), Some(lease.replica()), Instant::now()).ok())
-                .flatten();
-            match next {
-                Some(next) => {
-                    tried_elsewhere = true;
-                    lease = next;
-                }
+            tried.push(lease.replica().id);
+            drop(lease);
+            match Box::pin(self.elsewhere(&target, &call, &failure, &tried, &mut retried)).await {
+                Some(Ok(next)) => lease = next,
+                Some(Err(refusal)) => return Err((refusal, call)),
                 None => {
                     let cause = failure.cause();
                     call.tap.note(|record| record.cause = cause);
                     return Err((failure.into_refusal(&target), call));
                 }
             }
+        }
+    }
+
+    /// Another place for a call that was not answered. One that failed is tried once more; one that found no room at a
+    /// replica of an endpoint asks all others, too, before it is told so.
+    async fn elsewhere(
+        &self,
+        target: &Target,
+        call: &Call,
+        failure: &Failure,
+        tried: &[ReplicaId],
+        retried: &mut bool,
+    ) -> Option<Result<Lease, Refusal>> {
+        let asks_all = matches!((failure, target), (Failure::Busy { .. }, Target::Dedicated(_)));
+        if matches!(failure, Failure::Final(_)) || (*retried && !asks_all) {
+            return None;
+        }
+        *retried |= !asks_all;
+        let seeker = call.seeker(tried);
+        if let Ok(lease) = target.route().pool.pick(seeker.prefix, tried, Instant::now()) {
+            return Some(Ok(lease));
+        }
+        match (failure, target, tried.last()) {
+            (Failure::Unreachable(_) | Failure::Lost(_), Target::Dedicated(endpoint), Some(lost)) => {
+                hold::replace(endpoint, *lost, seeker).await
+            }
+            _ => None,
         }
     }
 
@@ -129,7 +156,7 @@ impl Dataplane {
             link = self.links.open(replica).await.map_err(|error| unlinked(&error))?;
             sent = link.send(&pieces).await;
         }
-        let head = sent.map_err(|error| Failure::Bad(format!("no answer: {error}")))?;
+        let head = sent.map_err(|error| Failure::Lost(format!("no answer: {error}")))?;
         let mut exchange = Exchange::new(link, Arc::clone(&self.links), Arc::clone(replica));
         if head.status != StatusCode::OK {
             let body = exchange.collect(MAX_ERROR_BYTES, self.timeouts.idle).await.unwrap_or_default();
@@ -163,6 +190,7 @@ impl Dataplane {
 async fn bring_whole(mut exchange: Exchange, call: &Call, silence: Duration) -> Result<Brought, Failure> {
     let whole = exchange.collect(MAX_ANSWER_BYTES, silence).await.map_err(|error| match error {
         CollectError::Broken(Broken::Stalled(limit)) => Failure::Final(Refusal::UpstreamTimeout { limit }),
+        CollectError::Broken(error) => broken(&error),
         other => Failure::Bad(other.to_string()),
     })?;
     let mut meter = Meter::new(call.probe.prompt_bytes());
@@ -180,7 +208,7 @@ async fn open_stream(mut exchange: Exchange, streaming: &Streaming, call: &Call)
     loop {
         let written = match exchange.data().await {
             Some(Ok(data)) => stream.pass(data),
-            Some(Err(error)) => return Err(Failure::Bad(error.to_string())),
+            Some(Err(error)) => return Err(broken(&error)),
             None => stream.end(),
         };
         let (written, broken) = match written {
@@ -205,7 +233,9 @@ fn judge(replica: &Replica, failure: &Failure) {
                 tracing::warn!(replica.name = %replica.name, cause, "replica {} cannot be reached", replica.name);
             }
         }
-        Failure::Bad(_) | Failure::Final(Refusal::UpstreamTimeout { .. }) => replica.failed(Instant::now()),
+        Failure::Lost(_) | Failure::Bad(_) | Failure::Final(Refusal::UpstreamTimeout { .. }) => {
+            replica.failed(Instant::now());
+        }
         Failure::Ours(cause) => tracing::error!(cause, "no connection could be opened"),
         Failure::Busy { .. } | Failure::Final(_) => {}
     }
@@ -214,6 +244,13 @@ fn judge(replica: &Replica, failure: &Failure) {
 fn unlinked(error: &io::Error) -> Failure {
     let cause = format!("cannot connect: {error}");
     if is_ours(error) { Failure::Ours(cause) } else { Failure::Unreachable(cause) }
+}
+
+fn broken(error: &Broken) -> Failure {
+    match error {
+        Broken::Connection(_) => Failure::Lost(error.to_string()),
+        Broken::Stalled(_) => Failure::Bad(error.to_string()),
+    }
 }
 
 fn nonsense(error: Nonsense) -> Failure {

@@ -4,7 +4,7 @@
 //! not busier than the others by more than a bound. Otherwise the less busy of two is taken.
 
 use crate::breaker::Breaker;
-use crate::replica::{Health, Replica};
+use crate::replica::{Health, Replica, ReplicaId};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 use std::time::Instant;
@@ -86,12 +86,10 @@ impl Pool {
         }
     }
 
-    /// A place for a call that begins with `prefix`, elsewhere than at `except`.
-    pub fn pick(&self, prefix: &[u8], except: Option<&Replica>, now: Instant) -> Result<Lease, Unavailable> {
+    /// A place for a call that begins with `prefix`, elsewhere than where it was `tried`.
+    pub fn pick(&self, prefix: &[u8], tried: &[ReplicaId], now: Instant) -> Result<Lease, Unavailable> {
         let usable = |replica: &Arc<Replica>| {
-            replica.health() != Health::Down
-                && replica.has_room()
-                && !except.is_some_and(|tried| std::ptr::eq(tried, &**replica))
+            replica.health() != Health::Down && replica.has_room() && !tried.contains(&replica.id)
         };
         if let [only] = &self.replicas[..] {
             // With nowhere else to go a bad answer is better than none, so the breaker has no say.
@@ -159,7 +157,7 @@ mod tests {
     }
 
     fn pick(pool: &Pool, prefix: &str) -> Option<Lease> {
-        pool.pick(prefix.as_bytes(), None, Instant::now()).ok()
+        pool.pick(prefix.as_bytes(), &[], Instant::now()).ok()
     }
 
     #[test]
@@ -207,26 +205,26 @@ mod tests {
             pool.replicas()[0].failed(now);
         }
         for prefix in ["a", "b", "c", "d"] {
-            assert_eq!(&*pool.pick(prefix.as_bytes(), None, now).unwrap().replica().name, "r1");
+            assert_eq!(&*pool.pick(prefix.as_bytes(), &[], now).unwrap().replica().name, "r1");
         }
         let later = now + Duration::from_secs(2);
-        let trial = pool.pick(b"a", None, later).unwrap();
+        let trial = pool.pick(b"a", &[], later).unwrap();
         assert_eq!(&*trial.replica().name, "r0", "one call tries it again");
-        assert_eq!(&*pool.pick(b"a", None, later).unwrap().replica().name, "r1");
+        assert_eq!(&*pool.pick(b"a", &[], later).unwrap().replica().name, "r1");
         for _ in 0..5 {
             pool.replicas()[1].failed(later);
         }
-        assert!(pool.pick(b"a", Some(trial.replica()), later).is_ok(), "with nothing better, a bad one is used");
+        assert!(pool.pick(b"a", &[trial.replica().id], later).is_ok(), "with nothing better, a bad one is used");
     }
 
     #[test]
     fn a_retry_goes_elsewhere_or_nowhere() {
         let two = pool(2, None);
         let first = pick(&two, "x").unwrap();
-        let second = two.pick(b"x", Some(first.replica()), Instant::now()).unwrap();
+        let second = two.pick(b"x", &[first.replica().id], Instant::now()).unwrap();
         assert_ne!(first.replica().name, second.replica().name);
         let one = pool(1, None);
         let only = pick(&one, "x").unwrap();
-        assert!(one.pick(b"x", Some(only.replica()), Instant::now()).is_err());
+        assert!(one.pick(b"x", &[only.replica().id], Instant::now()).is_err());
     }
 }

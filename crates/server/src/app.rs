@@ -185,6 +185,7 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
     if end == End::Interrupted {
         control_plane.stop_replicas().await;
     }
+    control_plane.resign().await;
     // A lease that changed after its run has ended would stay reserved for ever.
     let leases_rest = tokio::time::timeout(FLUSH_TIME, quota.close()).await.is_ok();
     loops.shutdown().await;

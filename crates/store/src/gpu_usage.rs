@@ -6,6 +6,7 @@ use crate::leader::Fenced;
 use crate::{holds, row};
 use domain::gpu_time::GpuMillis;
 use domain::{Grain, ReplicaId, Span, Timestamp};
+use std::collections::BTreeMap;
 
 /// An hour may still change for so long after its end.
 const GRACE_MILLIS: i64 = 15 * 60_000;
@@ -21,19 +22,67 @@ pub struct Unsent {
     pub gpu_time: GpuMillis,
 }
 
-/// Computes one hour from the holds again, and seals it when its grace is over. Doing it twice changes nothing.
+/// What the rows of one replica say of an hour.
+struct Written {
+    gpu_millis: i64,
+    is_sealed: bool,
+    /// The first one, and what corrects it.
+    rows: u64,
+}
+
+/// The first hour that may still have to be written and sealed; nothing if no GPU was ever held.
+pub async fn first_open_hour(store: &Store) -> Result<Option<Timestamp>, StoreError> {
+    let sealed = sqlx::query("SELECT MAX(hour) AS hour FROM gpu_usage_hourly WHERE sealed_at IS NOT NULL");
+    let newest = store.row(sealed).await?.map(|found| row::optional_moment(&found, "hour")).transpose()?.flatten();
+    if let Some(newest) = newest {
+        return Ok(Some(newest.plus_millis(Grain::Hour.millis())));
+    }
+    let oldest = sqlx::query("SELECT MIN(started_at) AS started_at FROM replica_holds");
+    let oldest = store.row(oldest).await?.map(|found| row::optional_moment(&found, "started_at")).transpose()?;
+    Ok(oldest.flatten().map(|moment| Grain::Hour.start_of(moment)))
+}
+
+/// Computes one hour from the holds again, and seals it when its grace is over. What is sealed already and differs is
+/// corrected by a row of its own. Doing it twice changes nothing.
 pub async fn roll_up(store: &Store, epoch: u64, hour: Timestamp, now: Timestamp) -> Result<(), StoreError> {
     let span = Span { from: hour, to: hour.plus_millis(Grain::Hour.millis()) };
     let held = holds::overlapping(store, span).await?;
     let mut tx = Fenced::begin(store, epoch).await?;
+    let written = written(&mut tx, hour).await?;
     for held in &held {
-        write(&mut tx, &held.replica, hour, held.hold.gpu_time(span, now)).await?;
+        let time = held.hold.gpu_time(span, now);
+        match written.get(&held.replica) {
+            Some(before) if before.is_sealed => {
+                let by = time.get() - before.gpu_millis;
+                if by != 0 {
+                    adjust(&mut tx, &held.replica, hour, before.rows, by, now).await?;
+                }
+            }
+            Some(_) | None => write(&mut tx, &held.replica, hour, time).await?,
+        }
     }
     if now.millis() >= span.to.millis() + GRACE_MILLIS {
         let seal = sqlx::query("UPDATE gpu_usage_hourly SET sealed_at = $2 WHERE hour = $1 AND sealed_at IS NULL");
         tx.execute(seal.bind(hour.millis()).bind(now.millis())).await?;
     }
     tx.commit().await
+}
+
+async fn written(tx: &mut Tx, hour: Timestamp) -> Result<BTreeMap<ReplicaId, Written>, StoreError> {
+    let query = sqlx::query(
+        "SELECT replica_id, CAST(SUM(gpu_ms) AS BIGINT) AS gpu_ms, COUNT(*) AS row_count, \
+         COUNT(sealed_at) AS sealed_count FROM gpu_usage_hourly WHERE hour = $1 GROUP BY replica_id",
+    );
+    let mut all = BTreeMap::new();
+    for found in &tx.rows(query.bind(hour.millis())).await? {
+        let written = Written {
+            gpu_millis: row::number(found, "gpu_ms")?,
+            is_sealed: row::number(found, "sealed_count")? > 0,
+            rows: row::count(found, "row_count")?,
+        };
+        all.insert(row::parsed(found, "replica_id", |text| ReplicaId::parse(text).ok())?, written);
+    }
+    Ok(all)
 }
 
 async fn write(tx: &mut Tx, replica: &ReplicaId, hour: Timestamp, time: GpuMillis) -> Result<(), StoreError> {
@@ -53,23 +102,25 @@ fn id(replica: &ReplicaId, hour: Timestamp) -> String {
     format!("gpuh:{replica}:{}", hour.millis() / Grain::Hour.millis())
 }
 
-/// Corrects a sealed hour by a row of its own; `number` tells corrections apart, so that one is not made twice.
-pub async fn adjust(
-    tx: &mut Fenced,
-    sealed: &Unsent,
-    number: u32,
-    by: GpuMillis,
+/// Corrects a sealed hour by a further row; `number` tells corrections apart.
+async fn adjust(
+    tx: &mut Tx,
+    replica: &ReplicaId,
+    hour: Timestamp,
+    number: u64,
+    by: i64,
     now: Timestamp,
 ) -> Result<(), StoreError> {
+    let adjusted = id(replica, hour);
     let insert = sqlx::query(
         "INSERT INTO gpu_usage_hourly (id, replica_id, hour, gpu_ms, adjusts, sealed_at, sent_at) \
          VALUES ($1, $2, $3, $4, $5, $6, NULL) ON CONFLICT DO NOTHING",
     )
-    .bind(format!("{}:{number}", sealed.id))
-    .bind(sealed.replica.as_str())
-    .bind(sealed.hour.millis())
-    .bind(by.get())
-    .bind(sealed.id.as_str())
+    .bind(format!("{adjusted}:{number}"))
+    .bind(replica.as_str())
+    .bind(hour.millis())
+    .bind(by)
+    .bind(adjusted)
     .bind(now.millis());
     tx.execute(insert).await.map(drop)
 }

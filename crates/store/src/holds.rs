@@ -92,6 +92,12 @@ pub async fn seen(tx: &mut Tx, replica: &ReplicaId, at: Timestamp) -> Result<(),
     tx.execute(update.bind(replica.as_str()).bind(at.millis())).await.map(drop)
 }
 
+/// When the replica of an open hold was last seen.
+pub async fn last_seen(store: &Store, replica: &ReplicaId) -> Result<Option<Timestamp>, StoreError> {
+    let query = sqlx::query("SELECT last_seen_at FROM replica_holds WHERE replica_id = $1 AND ended_at IS NULL");
+    store.row(query.bind(replica.as_str())).await?.map(|found| row::moment(&found, "last_seen_at")).transpose()
+}
+
 /// The start failed for good: its time is shown and not billed.
 pub async fn not_billed(tx: &mut Fenced, replica: &ReplicaId) -> Result<(), StoreError> {
     let update = sqlx::query("UPDATE replica_holds SET billable = 0 WHERE replica_id = $1");

@@ -2,7 +2,7 @@
 
 use super::ledger::Commitment;
 use super::{Answer, Call, Choice, IdempotencyKey, Outcome, Refusal};
-use crate::entropy;
+use crate::{entropy, fault};
 use domain::endpoint::event::{Actor, Event, EventType};
 use domain::endpoint::state::{Next, Step, Trigger};
 use domain::endpoint::{IfMatch, State, state};
@@ -13,8 +13,8 @@ use store::{StoreError, Tx, endpoint_events, endpoints};
 
 /// How often a command whose transaction was broken off by another one begins anew.
 const CONTENTIONS: u32 = 3;
-/// How often a command that read an old record reads it again.
-const RE_READS: u32 = 3;
+/// How often a command that read an old record reads it again: others are busy with it, but not for ever.
+const RE_READS: u32 = 8;
 
 /// How often a command may still begin anew.
 pub(super) struct Retries {
@@ -113,7 +113,9 @@ impl<'a> Attempt<'a> {
         if let Some(request) = request(&self.call) {
             idempotency::answer(&mut self.tx, request, outcome.as_str(), &answer.body).await?;
         }
+        fault::place("command-before-commit");
         self.tx.commit_or_unsure().await?;
+        fault::place("command-after-commit");
         Ok(answer)
     }
 }
@@ -170,6 +172,9 @@ pub(super) fn stepped(before: &Endpoint, step: &Step, now: Timestamp) -> Endpoin
     }
     if before.state != state {
         after.state_since = now;
+    }
+    if !same_standing && step.reason.is_a_start() {
+        after.started_at = now;
     }
     after
 }

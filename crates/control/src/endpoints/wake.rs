@@ -26,7 +26,10 @@ pub async fn wake(store: &Store, id: &EndpointId, held: u64, now: Timestamp) -> 
         from: Some(before.state),
         to: Some(written.state),
         reason: written.reason.as_str().to_owned(),
-        message: format!("0 → {}: {held} calls wait", step.desired),
+        message: match held {
+            1 => format!("0 → {}: a call waits", step.desired),
+            _ => format!("0 → {}: {held} calls wait", step.desired),
+        },
         ..new_event(id, EventType::StateChanged, Actor::system("activator"), now)
     };
     endpoint_events::append(&mut tx, &event).await?;

@@ -1,15 +1,20 @@
 //! Decides how many replicas autoscaled endpoints should have, once in a tick.
 
-use super::Parts;
-use crate::endpoints::{Note, transition};
-use domain::autoscaler::signal::{self, NodeReport};
-use domain::autoscaler::{Memory, Sight, Signal, TICK_MILLIS, decide};
-use domain::endpoint::replica::{Replica, ReplicaState};
-use domain::endpoint::scaling::{Metric, Mode};
+use super::replica::name_of;
+use super::{Parts, Picture};
+use crate::endpoints::{Note, new_event, transition};
+use domain::autoscaler::signal;
+use domain::autoscaler::{Decision, Memory, Notice, Sight, Signal, TICK_MILLIS, decide};
+use domain::endpoint::event::{Actor, Event, EventType};
+use domain::endpoint::replica::{Replica, ReplicaState, Wish};
+use domain::endpoint::scaling::{DEFAULT_CONCURRENCY, Metric, Mode};
 use domain::endpoint::state::{State, Trigger};
 use domain::{Endpoint, Timestamp};
-use fleet::drivers::{Driver, EngineLoad, ReplicaName};
-use store::{Fenced, StoreError, autoscaler, endpoints, replicas};
+use fleet::drivers::{Driver, EngineLoad};
+use store::{Fenced, StoreError, autoscaler, endpoint_events, endpoints, replicas};
+use tokio::task::JoinSet;
+
+const PART: &str = "autoscaler";
 
 #[derive(Default)]
 pub(super) struct Autoscaler {
@@ -17,7 +22,12 @@ pub(super) struct Autoscaler {
 }
 
 impl Autoscaler {
-    pub(super) async fn tick<D: Driver>(&mut self, parts: &Parts<D>, epoch: u64) -> Result<(), StoreError> {
+    pub(super) async fn tick<D: Driver + Clone>(
+        &mut self,
+        parts: &Parts<D>,
+        epoch: u64,
+        picture: &Picture,
+    ) -> Result<(), StoreError> {
         let now = (parts.now)();
         if self.ticked_at.is_some_and(|at| now >= at && now.millis_since(at) < TICK_MILLIS) {
             return Ok(());
@@ -26,7 +36,7 @@ impl Autoscaler {
         for endpoint in endpoints::list_all(&parts.store).await? {
             let scales = matches!(endpoint.scaling.mode, Mode::Autoscaled { .. });
             if scales && matches!(endpoint.state, State::Provisioning | State::Serving) {
-                match scale(parts, epoch, &endpoint, now).await {
+                match scale(parts, epoch, &endpoint, picture, now).await {
                     Ok(()) | Err(StoreError::EndpointStale) => {}
                     Err(error) => return Err(error),
                 }
@@ -36,62 +46,99 @@ impl Autoscaler {
     }
 }
 
-async fn scale<D: Driver>(parts: &Parts<D>, epoch: u64, endpoint: &Endpoint, now: Timestamp) -> Result<(), StoreError> {
+async fn scale<D: Driver + Clone>(
+    parts: &Parts<D>,
+    epoch: u64,
+    endpoint: &Endpoint,
+    picture: &Picture,
+    now: Timestamp,
+) -> Result<(), StoreError> {
     let current = endpoint.status.desired;
     let recalled = autoscaler::recall(&parts.store, &endpoint.id).await?;
     let mut memory = recalled.unwrap_or_else(|| Memory::seeded(current, now));
-    let sight = look(parts, endpoint, now).await?;
+    let sight = look(parts, endpoint, picture, now).await?;
     let decision = decide(&mut memory, &sight, now);
     let mut tx = Fenced::begin(&parts.store, epoch).await?;
     autoscaler::remember(&mut tx, &endpoint.id, &memory).await?;
-    if decision.to != current {
+    if let Some(notice) = decision.notice {
+        endpoint_events::append(&mut tx, &told(endpoint, notice, &decision, now)).await?;
+    }
+    if decision.changes() {
         let trigger = if decision.to == 0 { Trigger::Idle } else { Trigger::Autoscaled { desired: decision.to } };
-        let note = Note { part: "autoscaler", message: decision.to_string(), data: decision.inputs() };
+        let note = Note { part: PART, message: decision.to_string(), data: decision.inputs() };
         transition(&mut tx, endpoint, trigger, note, now).await?;
         parts.nudge.notify_one();
     }
     tx.commit().await
 }
 
-async fn look<D: Driver>(parts: &Parts<D>, endpoint: &Endpoint, now: Timestamp) -> Result<Sight, StoreError> {
-    let here = parts.endpoints.get(&endpoint.organization, endpoint.name.as_str());
-    let open_calls = here.as_ref().map_or(0, |here| u64::from(here.in_flight()) + u64::from(here.held()));
-    let load = open_calls * 1_000;
-    let down_secs = endpoint.scaling.windows.down_secs;
-    let concurrency = signal::concurrency(&[NodeReport { at: now, load }], down_secs, now);
+fn told(endpoint: &Endpoint, notice: Notice, decision: &Decision, now: Timestamp) -> Event {
+    let (kind, message) = match notice {
+        Notice::MetricsMissing => {
+            (EventType::MetricsMissing, "Most ready replicas have not told their load for a minute.")
+        }
+        Notice::MetricsRecovered => (EventType::MetricsRecovered, "The replicas tell their load again."),
+    };
+    let event = new_event(&endpoint.id, kind, Actor::system(PART), now);
+    Event { message: message.to_owned(), data: decision.inputs(), ..event }
+}
+
+async fn look<D: Driver + Clone>(
+    parts: &Parts<D>,
+    endpoint: &Endpoint,
+    picture: &Picture,
+    now: Timestamp,
+) -> Result<Sight, StoreError> {
+    let loads = picture.loads_of(&endpoint.id);
+    let concurrency = loads.concurrency(endpoint.scaling.windows.down_secs);
     let live = replicas::live_of(&parts.store, &endpoint.id).await?;
-    let ready: Vec<&Replica> = live.iter().filter(|replica| replica.state == ReplicaState::Ready).collect();
+    let is_ready = |replica: &&Replica| replica.state == ReplicaState::Ready && replica.wish == Wish::Run;
+    let ready: Vec<&Replica> = live.iter().filter(is_ready).collect();
     let signal = match endpoint.scaling.target.metric() {
         Metric::Concurrency => concurrency.signal,
         Metric::KvCacheUtilization => kv_cache(parts, endpoint, &ready, now).await,
     };
-    let idle_millis = here.map_or(0, |here| i64::try_from(here.idle().as_millis()).unwrap_or(i64::MAX));
-    let last_call = endpoint.last_request_at.unwrap_or_default().max(now.plus_millis(-idle_millis));
     let became_ready = ready.iter().filter_map(|replica| replica.ready_at).max().unwrap_or(now);
+    // The nodes' moments are by the store's clock, all others here by this node's.
+    let quiet = loads.quiet_millis().and_then(|millis| i64::try_from(millis).ok());
+    let last_call = quiet.map_or(Timestamp::default(), |millis| now.plus_millis(-millis));
+    let calls = match concurrency.signal {
+        Signal::Seen(load) => Some((load, endpoint.shape.flavor.default_target.unwrap_or(DEFAULT_CONCURRENCY))),
+        Signal::Unclear | Signal::Missing => None,
+    };
+    // Of the store's clock only how long it is from now matters.
+    let ahead = now.millis() - picture.told_at.millis();
     Ok(Sight {
         scaling: endpoint.scaling,
         current: endpoint.status.desired,
         ready: u32::try_from(ready.len()).unwrap_or(u32::MAX),
         signal,
-        open_calls,
+        open_calls: loads.open_calls(),
         last_activity: last_call.max(became_ready),
-        no_shrink_until: concurrency.no_shrink_until,
-        concurrency: endpoint.shape.flavor.default_target.map(|target| (load, target)),
+        no_shrink_until: concurrency.no_shrink_until.map(|until| until.plus_millis(ahead)),
+        concurrency: calls,
     })
 }
 
-async fn kv_cache<D: Driver>(parts: &Parts<D>, endpoint: &Endpoint, ready: &[&Replica], now: Timestamp) -> Signal {
-    let mut loads = Vec::with_capacity(ready.len());
+/// All replicas are asked at once: one that hangs does not hold up the others.
+async fn kv_cache<D: Driver + Clone>(
+    parts: &Parts<D>,
+    endpoint: &Endpoint,
+    ready: &[&Replica],
+    now: Timestamp,
+) -> Signal {
+    let mut asked = JoinSet::new();
     for replica in ready {
-        let name = ReplicaName::parse(replica.id.as_str()).expect("ids are made of letters and digits");
-        let load = parts.driver.load(&name).await.ok();
-        loads.push(load.and_then(|load| measured(&load, now)));
+        let (driver, name) = (parts.driver.clone(), name_of(replica));
+        asked.spawn(async move { driver.load(&name).await.ok().and_then(|load| measured(&load, now)) });
     }
+    let loads = asked.join_all().await;
     signal::kv_cache(&loads, endpoint.scaling.target.milli(), now)
 }
 
 /// What an engine does not say is not known.
 fn measured(load: &EngineLoad, at: Timestamp) -> Option<signal::EngineLoad> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative, and rounded on purpose")]
     let whole = |value: f64| value.max(0.0).round() as u64;
     Some(signal::EngineLoad {
         at,

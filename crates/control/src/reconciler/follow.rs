@@ -1,21 +1,21 @@
 //! Tells this node's calls what is so: every node follows the rows, whoever leads.
 
 use super::Parts;
+use super::replica::name_of;
+use super::report::Reporter;
 use crate::endpoints::wake;
 use domain::endpoint::replica::{Replica, ReplicaState, Wish};
 use domain::endpoint::state::Admission;
 use domain::model::{EngineKind, Launch, Model, ModelId, Serving, Upstream};
-use domain::{Endpoint, EndpointId, Price, Timestamp};
+use domain::{Endpoint, EndpointId, Price};
+use fleet::drivers::Driver;
 use fleet::endpoints::{Condition, Known};
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 use store::{StoreError, endpoints, replicas};
 use tokio::sync::Notify;
 
 const LOOK_EVERY: Duration = Duration::from_millis(300);
-/// How often the store is told of calls.
-const TELL_CALLS: Duration = Duration::from_secs(5);
 
 #[derive(Clone)]
 pub struct Follower<D> {
@@ -24,28 +24,26 @@ pub struct Follower<D> {
     changed: Arc<Notify>,
 }
 
-impl<D: Send + Sync + 'static> Follower<D> {
+impl<D: Driver> Follower<D> {
     pub fn new(parts: Parts<D>, changed: Arc<Notify>) -> Self {
         Self { parts, changed }
     }
 
-    /// Follows the rows, for ever.
+    /// Follows the rows, wakes who is waited for, and tells of this node's calls, for ever.
     pub async fn run(self) {
-        let mut told: HashMap<String, Timestamp> = HashMap::new();
-        let mut tell = tokio::time::interval(TELL_CALLS);
+        let mut reporter = Reporter::default();
         loop {
             if let Err(error) = self.look().await {
                 tracing::debug!(%error, "endpoints cannot be read; calls go on as before");
             }
+            self.wake_sleepers().await;
+            if let Err(error) = reporter.tell(&self.parts).await {
+                tracing::debug!(%error, "the store was not told of calls to endpoints");
+            }
             tokio::select! {
                 () = self.changed.notified() => {}
-                () = self.parts.endpoints.demanded() => self.wake_sleepers().await,
+                () = self.parts.endpoints.demanded() => {}
                 () = tokio::time::sleep(LOOK_EVERY) => {}
-                _ = tell.tick() => {
-                    if let Err(error) = self.tell_calls(&mut told).await {
-                        tracing::debug!(%error, "the store was not told of calls to endpoints");
-                    }
-                }
             }
         }
     }
@@ -61,11 +59,15 @@ impl<D: Send + Sync + 'static> Follower<D> {
     async fn look(&self) -> Result<(), StoreError> {
         let all = endpoints::list_all(&self.parts.store).await?;
         let live = replicas::list_live(&self.parts.store).await?;
-        self.parts.endpoints.apply(all.iter().map(|endpoint| known(endpoint, &live)).collect());
+        let route = |replica: &Replica| {
+            self.parts.driver.route(&name_of(replica), replica.driver, replica.address.as_deref())
+        };
+        self.parts.endpoints.apply(all.iter().map(|endpoint| known(endpoint, &live, route)).collect());
         Ok(())
     }
 
-    /// Of a crowd at an endpoint that sleeps, one question wakes it.
+    /// Of a crowd at an endpoint that sleeps, one question wakes it. Whoever waits is seen here again and again, so a call
+    /// that came just before the endpoint fell asleep wakes it, too.
     async fn wake_sleepers(&self) {
         for endpoint in self.parts.endpoints.all() {
             if endpoint.view().condition != Condition::ScaledToZero || endpoint.held() == 0 {
@@ -78,34 +80,16 @@ impl<D: Send + Sync + 'static> Follower<D> {
             }
         }
     }
-
-    async fn tell_calls(&self, told: &mut HashMap<String, Timestamp>) -> Result<(), StoreError> {
-        let now = (self.parts.now)();
-        for endpoint in self.parts.endpoints.all() {
-            let idle = i64::try_from(endpoint.idle().as_millis()).unwrap_or(i64::MAX);
-            let called_at = now.plus_millis(-idle);
-            let is_new = endpoint.was_called()
-                && told.get(&endpoint.id).is_none_or(|before| called_at > before.plus_millis(999));
-            let Ok(id) = EndpointId::parse(&endpoint.id) else { continue };
-            if is_new {
-                let mut tx = self.parts.store.begin().await?;
-                endpoints::called(&mut tx, &id, called_at).await?;
-                tx.commit().await?;
-                told.insert(endpoint.id.clone(), called_at);
-            }
-        }
-        Ok(())
-    }
 }
 
-fn known(endpoint: &Endpoint, live: &[Replica]) -> Known {
+fn known(endpoint: &Endpoint, live: &[Replica], route: impl Fn(&Replica) -> Option<String>) -> Known {
     let id = ModelId::parse(&endpoint.name.model_id()).expect("names of endpoints are parts of Model IDs");
     let serves = |replica: &&Replica| {
         replica.endpoint == endpoint.id && replica.state == ReplicaState::Ready && replica.wish == Wish::Run
     };
     let replicas = live.iter().filter(serves).filter_map(|replica| {
-        let address = replica.address.as_deref()?;
-        Some((replica.id.to_string(), upstream(endpoint, &id, address)))
+        let address = route(replica)?;
+        Some((replica.id.to_string(), upstream(endpoint, &id, &address)))
     });
     Known {
         id: endpoint.id.to_string(),

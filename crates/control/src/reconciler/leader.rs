@@ -1,51 +1,82 @@
 //! Whether this node leads.
 
+use super::Parts;
 use domain::Timestamp;
 use domain::leadership::{LOOK_EVERY_MILLIS, Move, Watch, may_act};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use store::{Store, StoreError, leader};
+use tokio::sync::Notify;
 
-pub(super) struct Leader {
-    store: Store,
-    node: String,
-    watch: Option<Watch>,
-    looked_at: Option<Timestamp>,
-    /// The epoch that is ours, and when it was last confirmed.
-    epoch: Option<(u64, Timestamp)>,
+/// The epoch that is this node's, and when it was last confirmed. Clones are the same.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Leadership(Arc<Mutex<Option<(u64, Timestamp)>>>);
+
+impl Leadership {
+    /// The epoch in which this node may act now, if it may.
+    pub(super) fn epoch(&self, now: Timestamp) -> Option<u64> {
+        let held = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        held.filter(|(_, renewed_at)| may_act(*renewed_at, now)).map(|(epoch, _)| epoch)
+    }
+
+    fn set(&self, held: Option<(u64, Timestamp)>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = held;
+    }
 }
 
-impl Leader {
-    pub(super) fn new(store: Store, node: String) -> Self {
-        Self { store, node, watch: None, looked_at: None, epoch: None }
+/// Takes the lease when it is free, and renews it.
+pub(super) struct Keeper {
+    store: Store,
+    node: String,
+    now: fn() -> Timestamp,
+    nudge: Arc<Notify>,
+    watch: Option<Watch>,
+    leadership: Leadership,
+}
+
+impl Keeper {
+    pub(super) fn new<D>(parts: &Parts<D>, leadership: Leadership) -> Self {
+        let (store, node, nudge) = (parts.store.clone(), parts.node.clone(), Arc::clone(&parts.nudge));
+        Self { store, node, now: parts.now, nudge, watch: None, leadership }
     }
 
-    /// The epoch in which this node may act now, if it may.
-    pub(super) async fn look(&mut self, now: Timestamp) -> Option<u64> {
-        let due = self.looked_at.is_none_or(|at| now.millis_since(at) >= LOOK_EVERY_MILLIS || now < at);
-        if due {
-            self.looked_at = Some(now);
-            if let Err(error) = self.renew(now).await {
+    pub(super) async fn keep(mut self) {
+        loop {
+            if let Err(error) = self.look().await {
                 tracing::debug!(%error, "the lease of the control plane cannot be looked at");
             }
+            tokio::time::sleep(Duration::from_millis(LOOK_EVERY_MILLIS)).await;
         }
-        self.epoch.filter(|(_, renewed_at)| may_act(*renewed_at, now)).map(|(epoch, _)| epoch)
     }
 
-    async fn renew(&mut self, now: Timestamp) -> Result<(), StoreError> {
+    pub(super) async fn look(&mut self) -> Result<(), StoreError> {
+        // Before the store is asked: an answer that takes long makes the lease no longer.
+        let now = (self.now)();
         let lease = leader::read(&self.store).await?;
         let watch = self.watch.get_or_insert_with(|| Watch::new(lease.clone(), now));
         match watch.look(&lease, &self.node, now) {
             Move::Renew => {
                 let renewed = leader::renew(&self.store, lease.epoch, &self.node, now).await?;
-                self.epoch = renewed.then_some((lease.epoch, now));
+                self.leadership.set(renewed.then_some((lease.epoch, now)));
             }
             Move::TakeOver => {
                 if let Some(taken) = leader::take_over(&self.store, &lease, &self.node, now).await? {
                     tracing::info!(epoch = taken.epoch, "this node leads the control plane");
-                    self.epoch = Some((taken.epoch, now));
+                    self.leadership.set(Some((taken.epoch, now)));
+                    self.nudge.notify_one();
                 }
             }
-            Move::Wait => self.epoch = None,
+            Move::Wait => self.leadership.set(None),
         }
         Ok(())
     }
+}
+
+/// Gives the lease back if it is this node's, so that no other has to wait for its end.
+pub async fn resign(store: &Store, node: &str) -> Result<(), StoreError> {
+    let lease = leader::read(store).await?;
+    if lease.holder == node {
+        leader::resign(store, lease.epoch, node).await?;
+    }
+    Ok(())
 }

@@ -15,9 +15,11 @@ pub(super) enum Step {
     /// It runs and is to go: let it finish.
     Drain,
     Stop,
-    /// There is nothing of it any more.
+    /// Others have asked it to end: it gets no calls, and another one takes its place.
+    LetGo,
+    /// There is nothing of it any more. Where nobody can say since when, it was over when it was last seen.
     Over {
-        at: Timestamp,
+        at: Option<Timestamp>,
         ending: Option<(Ending, String)>,
     },
 }
@@ -27,26 +29,32 @@ pub(super) fn decide(replica: &Replica, sighting: Option<&Sighting>, now: Timest
     match (replica.wish, replica.state) {
         (_, ReplicaState::Released | ReplicaState::Failed) => Step::Wait,
         (Wish::Run, ReplicaState::Pending) => Step::Wait, // for GPUs
-        (Wish::Go, ReplicaState::Pending) => Step::Over { at: now, ending: None },
-        (Wish::Run, ReplicaState::Bound) if sighting.is_none() => Step::Start,
+        (Wish::Go, ReplicaState::Pending) => Step::Over { at: Some(now), ending: None },
+        (Wish::Run, ReplicaState::Bound) if never_started(sighting) => Step::Start,
         (Wish::Run, _) => match sighting {
             Some(Sighting::Launching | Sighting::OutOfSight) => Step::Wait,
+            Some(Sighting::Running(running)) if running.leaving => Step::LetGo,
             Some(Sighting::Running(_)) if starts_too_long(replica, now) => Step::Stop,
             Some(Sighting::Running(_)) => Step::Ask,
             Some(Sighting::Stray { .. }) => Step::Stop,
-            Some(Sighting::Exited(exit)) => Step::Over { at: exit.at, ending: Some(ending_of(exit)) },
-            Some(Sighting::Lost { last_seen }) => lost(*last_seen, now),
-            None => lost(None, now),
+            Some(Sighting::Exited(exit)) => Step::Over { at: Some(exit.at), ending: Some(ending_of(replica, exit)) },
+            Some(Sighting::Lost { last_seen }) => lost(*last_seen),
+            None => lost(None),
         },
         (Wish::Go, state) => match sighting {
             Some(Sighting::Launching | Sighting::OutOfSight) => Step::Wait,
             Some(Sighting::Running(_)) if state == ReplicaState::Draining => Step::Drain,
             Some(Sighting::Running(_) | Sighting::Stray { .. }) => Step::Stop,
-            Some(Sighting::Exited(exit)) => Step::Over { at: exit.at, ending: None },
-            Some(Sighting::Lost { last_seen }) => Step::Over { at: last_seen.unwrap_or(now), ending: None },
-            None => Step::Over { at: now, ending: None },
+            Some(Sighting::Exited(exit)) => Step::Over { at: Some(exit.at), ending: None },
+            Some(Sighting::Lost { last_seen }) => Step::Over { at: *last_seen, ending: None },
+            None => Step::Over { at: None, ending: None },
         },
     }
+}
+
+/// Whoever wrote that it has its GPUs was ended before there was a process; perhaps its folder is there already.
+const fn never_started(sighting: Option<&Sighting>) -> bool {
+    matches!(sighting, None | Some(Sighting::Lost { last_seen: None }))
 }
 
 fn starts_too_long(replica: &Replica, now: Timestamp) -> bool {
@@ -54,16 +62,20 @@ fn starts_too_long(replica: &Replica, now: Timestamp) -> bool {
     starting && replica.started_at.is_some_and(|bound_at| failure::start_timed_out(bound_at, now))
 }
 
-fn lost(last_seen: Option<Timestamp>, now: Timestamp) -> Step {
+fn lost(last_seen: Option<Timestamp>) -> Step {
     let ending = (Ending::NodeLost, "the replica's process is gone and left no word".to_owned());
-    Step::Over { at: last_seen.unwrap_or(now), ending: Some(ending) }
+    Step::Over { at: last_seen, ending: Some(ending) }
 }
 
-fn ending_of(exit: &Exit) -> (Ending, String) {
-    match &exit.failure {
-        Some(failure) => (ending(failure.class), failure.message.clone()),
-        // Nobody here asked it to end.
-        None => (Ending::Crash, "the replica was ended by somebody else".to_owned()),
+fn ending_of(replica: &Replica, exit: &Exit) -> (Ending, String) {
+    match (&exit.failure, &replica.last_error) {
+        (Some(failure), _) => (ending(failure.class), failure.message.clone()),
+        (None, _) if starts_too_long(replica, exit.at) => {
+            (Ending::StartTimeout, "the replica was not ready within half an hour of getting its GPUs".to_owned())
+        }
+        // It was told to end, and why was written down before.
+        (None, Some(why)) => (Ending::Crash, why.clone()),
+        (None, None) => (Ending::Crash, "the replica was ended by somebody else".to_owned()),
     }
 }
 
@@ -74,8 +86,8 @@ const fn ending(class: FailureClass) -> Ending {
         FailureClass::OutOfMemory => Ending::OutOfMemory,
         FailureClass::EngineRejectedConfig => Ending::EngineRejectedConfig,
         FailureClass::ImageMissing => Ending::ImageMissing,
-        // Another program was faster: the machine's fault, not the engine's.
-        FailureClass::PortTaken | FailureClass::NodeLost => Ending::NodeLost,
+        FailureClass::PortTaken => Ending::PortTaken,
+        FailureClass::NodeLost => Ending::NodeLost,
         FailureClass::Crash => Ending::Crash,
     }
 }
@@ -83,7 +95,6 @@ const fn ending(class: FailureClass) -> Ending {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domain::model::DriverKind;
     use domain::{EndpointId, ReplicaId};
     use fleet::drivers::{Failure, Running};
 
@@ -91,27 +102,22 @@ mod tests {
 
     fn replica(wish: Wish, state: ReplicaState) -> Replica {
         Replica {
-            id: ReplicaId::new(NOW, 1),
-            endpoint: EndpointId::new(NOW, 1),
             wish,
-            drain_until: None,
             state,
-            driver: DriverKind::Process,
             node: Some("node_1".into()),
             address: Some("127.0.0.1:1".into()),
-            gpu_ids: Vec::new(),
-            created_at: NOW,
             started_at: Some(NOW),
-            ready_at: None,
-            ended_at: None,
-            last_error: None,
-            ending: None,
-            log_tail: String::new(),
+            ..Replica::new(ReplicaId::new(NOW, 1), EndpointId::new(NOW, 1), NOW)
         }
     }
 
     fn running() -> Sighting {
         Sighting::Running(Running { pid: 1, started_at: NOW, draining_since: None, supervised: true, leaving: false })
+    }
+
+    fn leaving() -> Sighting {
+        let Sighting::Running(running) = running() else { unreachable!() };
+        Sighting::Running(Running { leaving: true, ..running })
     }
 
     fn exited(failure: Option<FailureClass>) -> Sighting {
@@ -123,18 +129,25 @@ mod tests {
     fn every_replica_has_its_next_thing() {
         use ReplicaState::{Bound, Draining, Pending, Ready, Starting};
         let over = |ending: Option<(Ending, &str)>| Step::Over {
-            at: Timestamp::from_millis(7),
+            at: Some(Timestamp::from_millis(7)),
             ending: ending.map(|(ending, why)| (ending, why.to_owned())),
         };
         for (wish, state, sighting, expected) in [
             (Wish::Run, Pending, None, Step::Wait),
-            (Wish::Go, Pending, None, Step::Over { at: NOW, ending: None }),
+            (Wish::Go, Pending, None, Step::Over { at: Some(NOW), ending: None }),
             (Wish::Run, Bound, None, Step::Start),
+            (Wish::Run, Bound, Some(Sighting::Lost { last_seen: None }), Step::Start),
+            (Wish::Go, Bound, None, Step::Over { at: None, ending: None }),
             (Wish::Run, Bound, Some(running()), Step::Ask),
             (Wish::Run, Starting, Some(Sighting::Launching), Step::Wait),
+            (Wish::Run, Ready, Some(Sighting::OutOfSight), Step::Wait),
+            (Wish::Run, Ready, Some(leaving()), Step::LetGo),
+            (Wish::Go, Draining, Some(leaving()), Step::Drain),
+            (Wish::Go, Draining, Some(Sighting::OutOfSight), Step::Wait),
+            (Wish::Run, Ready, Some(exited(Some(FailureClass::NodeLost))), over(Some((Ending::NodeLost, "why")))),
             (Wish::Run, Starting, Some(running()), Step::Ask),
             (Wish::Run, Ready, Some(exited(Some(FailureClass::OutOfMemory))), over(Some((Ending::OutOfMemory, "why")))),
-            (Wish::Run, Starting, Some(exited(Some(FailureClass::PortTaken))), over(Some((Ending::NodeLost, "why")))),
+            (Wish::Run, Starting, Some(exited(Some(FailureClass::PortTaken))), over(Some((Ending::PortTaken, "why")))),
             (Wish::Go, Draining, Some(running()), Step::Drain),
             (Wish::Go, Starting, Some(running()), Step::Stop),
             (Wish::Go, Draining, Some(exited(None)), over(None)),
@@ -149,7 +162,9 @@ mod tests {
     fn what_left_no_word_was_lost_when_it_was_last_seen() {
         let seen = Sighting::Lost { last_seen: Some(Timestamp::from_millis(5)) };
         let step = decide(&replica(Wish::Run, ReplicaState::Ready), Some(&seen), NOW);
-        assert!(matches!(step, Step::Over { at, ending: Some((Ending::NodeLost, _)) } if at.millis() == 5), "{step:?}");
+        assert!(matches!(step, Step::Over { at, ending: Some((Ending::NodeLost, _)) } if at == Some(Timestamp::from_millis(5))), "{step:?}");
+        let step = decide(&replica(Wish::Run, ReplicaState::Ready), None, NOW);
+        assert!(matches!(step, Step::Over { at: None, ending: Some((Ending::NodeLost, _)) }), "{step:?}");
     }
 
     #[test]
@@ -158,5 +173,24 @@ mod tests {
         assert_eq!(decide(&replica(Wish::Run, ReplicaState::Starting), Some(&running()), later), Step::Stop);
         let served = Replica { ready_at: Some(NOW), ..replica(Wish::Run, ReplicaState::Starting) };
         assert_eq!(decide(&served, Some(&running()), later), Step::Ask);
+    }
+
+    #[test]
+    fn the_end_of_one_that_was_told_to_end_says_whose_doing_it_was() {
+        let ended = |replica: &Replica, at| {
+            let exit = Exit { started_at: None, at, code: Some(0), signal: None, failure: None };
+            match decide(replica, Some(&Sighting::Exited(exit)), at) {
+                Step::Over { ending: Some((ending, why)), .. } => (ending, why),
+                other => panic!("{other:?}"),
+            }
+        };
+        let starting = replica(Wish::Run, ReplicaState::Starting);
+        let (ending, why) = ended(&starting, NOW.plus_millis(1_800_000));
+        assert_eq!((ending, why.contains("half an hour")), (Ending::StartTimeout, true));
+        let ready = Replica { ready_at: Some(NOW), ..starting };
+        let (ending, why) = ended(&ready, NOW.plus_millis(1_800_000));
+        assert_eq!((ending, why.contains("somebody else")), (Ending::Crash, true));
+        let unwell = Replica { last_error: Some("it hangs".into()), ..ready };
+        assert_eq!(ended(&unwell, NOW), (Ending::Crash, "it hangs".to_owned()));
     }
 }

@@ -121,6 +121,7 @@ impl fmt::Display for Decision {
                 };
                 write!(f, "{measure} {load} in all with {} ready, twice what {target} each can take", self.ready)
             }
+            Because::Above { secs: 0 } | Because::Below { secs: 0 } => write!(f, "{measure} {mean} against {target}"),
             Because::Above { secs } | Because::Below { secs } => {
                 write!(f, "{measure} {mean} against {target} for {secs} s")
             }

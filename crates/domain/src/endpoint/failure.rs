@@ -1,5 +1,6 @@
 //! Starts that fail: what may be tried again, when, and when to give up.
 
+use super::replica::Replica;
 use crate::time::Timestamp;
 
 /// Why an endpoint failed for good.
@@ -58,19 +59,25 @@ pub enum Ending {
     ImageMissing,
     EngineRejectedConfig,
     OutOfMemory,
+    /// It had its GPUs for half an hour and was never ready.
+    StartTimeout,
     Crash,
+    /// Another program was faster at its ports; the next start takes others.
+    PortTaken,
     /// The node went, the engine did nothing wrong.
     NodeLost,
 }
 
 impl Ending {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::WeightsMissing,
         Self::WeightsUnauthorized,
         Self::ImageMissing,
         Self::EngineRejectedConfig,
         Self::OutOfMemory,
+        Self::StartTimeout,
         Self::Crash,
+        Self::PortTaken,
         Self::NodeLost,
     ];
 
@@ -81,7 +88,9 @@ impl Ending {
             Self::ImageMissing => "image-missing",
             Self::EngineRejectedConfig => "engine-rejected-config",
             Self::OutOfMemory => "out-of-memory",
+            Self::StartTimeout => "start-timeout",
             Self::Crash => "crash",
+            Self::PortTaken => "port-taken",
             Self::NodeLost => "node-lost",
         }
     }
@@ -90,14 +99,29 @@ impl Ending {
         Self::ALL.into_iter().find(|ending| ending.as_str() == text)
     }
 
-    /// What three of the same kind mean.
-    const fn hopeless_as(self) -> Option<FailureReason> {
+    /// What so many of the same kind mean.
+    const fn hopeless_after(self) -> Option<(usize, FailureReason)> {
         match self {
-            Self::WeightsMissing => Some(FailureReason::WeightsMissing),
-            Self::WeightsUnauthorized => Some(FailureReason::WeightsUnauthorized),
-            Self::ImageMissing => Some(FailureReason::ImageMissing),
-            Self::EngineRejectedConfig => Some(FailureReason::EngineRejectedConfig),
-            Self::OutOfMemory | Self::Crash | Self::NodeLost => None,
+            Self::WeightsMissing => Some((HOPELESS_AFTER, FailureReason::WeightsMissing)),
+            Self::WeightsUnauthorized => Some((HOPELESS_AFTER, FailureReason::WeightsUnauthorized)),
+            Self::ImageMissing => Some((HOPELESS_AFTER, FailureReason::ImageMissing)),
+            Self::EngineRejectedConfig => Some((HOPELESS_AFTER, FailureReason::EngineRejectedConfig)),
+            Self::StartTimeout => Some((1, FailureReason::StartTimeout)),
+            Self::OutOfMemory | Self::Crash | Self::PortTaken | Self::NodeLost => None,
+        }
+    }
+
+    /// Whether the engine could have done better.
+    const fn is_own_fault(self) -> bool {
+        match self {
+            Self::WeightsMissing
+            | Self::WeightsUnauthorized
+            | Self::ImageMissing
+            | Self::EngineRejectedConfig
+            | Self::OutOfMemory
+            | Self::StartTimeout
+            | Self::Crash => true,
+            Self::PortTaken | Self::NodeLost => false,
         }
     }
 }
@@ -121,23 +145,47 @@ const CRASH_WINDOW_MILLIS: u64 = 15 * 60_000;
 const START_TIMEOUT_MILLIS: u64 = 1_800_000;
 const FIRST_PAUSE_MILLIS: i64 = 10_000;
 const LONGEST_PAUSE_MILLIS: i64 = 300_000;
+const PORT_PAUSE_MILLIS: i64 = 1_000;
 /// A replica that served so long has earned a fresh budget.
-pub const HEALTHY_MILLIS: u64 = 10 * 60_000;
+const HEALTHY_MILLIS: i64 = 10 * 60_000;
 
-/// `exits` are those since the endpoint was started or last healthy for [`HEALTHY_MILLIS`], oldest first, at least one.
-pub fn after_exit(exits: &[Exit], now: Timestamp) -> Verdict {
-    let hopeless = exits.iter().filter_map(|exit| exit.ending.hopeless_as()).find(|reason| {
-        exits.iter().filter(|exit| exit.ending.hopeless_as() == Some(*reason)).count() >= HOPELESS_AFTER
-    });
-    if let Some(reason) = hopeless {
-        return Verdict::GiveUp(reason);
+/// The ends among these replicas that still count, oldest first: not those before somebody last asked for a start, nor
+/// those before a replica had been healthy for ten minutes.
+pub fn that_count(replicas: &[Replica], started_at: Timestamp, now: Timestamp) -> Vec<Exit> {
+    let healthy_at = |replica: &Replica| {
+        let healthy = replica.ready_at?.plus_millis(HEALTHY_MILLIS);
+        (replica.ended_at.unwrap_or(now) >= healthy).then_some(healthy)
+    };
+    let since = replicas.iter().filter_map(healthy_at).max().map_or(started_at, |healed| healed.max(started_at));
+    let exit = |replica: &Replica| Some(Exit { at: replica.ended_at?, ending: replica.ending? });
+    let mut exits: Vec<Exit> = replicas.iter().filter_map(exit).filter(|exit| exit.at >= since).collect();
+    exits.sort_by_key(|exit| exit.at);
+    exits
+}
+
+/// What follows from `exits`, those [`that_count`]. As long as a replica is ready nothing is given up.
+pub fn after_exit(exits: &[Exit], any_ready: bool, now: Timestamp) -> Verdict {
+    match hopeless(exits, now) {
+        Some(reason) if !any_ready => Verdict::GiveUp(reason),
+        Some(_) | None => Verdict::StartAgain { not_before: next_start(exits) },
     }
-    let own_fault = || exits.iter().filter(|exit| exit.ending != Ending::NodeLost);
-    if own_fault().filter(|exit| now.millis_since(exit.at) < CRASH_WINDOW_MILLIS).count() >= CRASHES {
-        return Verdict::GiveUp(FailureReason::CrashLoop);
-    }
-    let last = exits.last().map_or(now, |exit| exit.at);
-    Verdict::StartAgain { not_before: last.plus_millis(pause_millis(own_fault().count())) }
+}
+
+fn hopeless(exits: &[Exit], now: Timestamp) -> Option<FailureReason> {
+    let is_enough = |exit: &Exit| {
+        let (enough, reason) = exit.ending.hopeless_after()?;
+        (exits.iter().filter(|other| other.ending == exit.ending).count() >= enough).then_some(reason)
+    };
+    let is_recent = |exit: &&Exit| exit.ending.is_own_fault() && now.millis_since(exit.at) < CRASH_WINDOW_MILLIS;
+    let is_loop = || (exits.iter().filter(is_recent).count() >= CRASHES).then_some(FailureReason::CrashLoop);
+    exits.iter().find_map(is_enough).or_else(is_loop)
+}
+
+fn next_start(exits: &[Exit]) -> Timestamp {
+    let Some(last) = exits.last() else { return Timestamp::default() };
+    let own_faults = exits.iter().filter(|exit| exit.ending.is_own_fault()).count();
+    let pause = if last.ending == Ending::PortTaken { PORT_PAUSE_MILLIS } else { pause_millis(own_faults) };
+    last.at.plus_millis(pause)
 }
 
 /// Whether the start of a replica that has had its GPUs since `bound_at` takes too long.
@@ -154,6 +202,7 @@ fn pause_millis(failures: usize) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::{EndpointId, ReplicaId};
 
     fn exits(seconds_and_endings: &[(i64, Ending)]) -> Vec<Exit> {
         let exit =
@@ -163,15 +212,55 @@ mod tests {
 
     fn verdict(seconds_and_endings: &[(i64, Ending)]) -> Verdict {
         let exits = exits(seconds_and_endings);
-        after_exit(&exits, exits.last().unwrap().at)
+        after_exit(&exits, false, exits.last().unwrap().at)
+    }
+
+    fn not_before(seconds: i64) -> Verdict {
+        Verdict::StartAgain { not_before: Timestamp::from_millis(seconds * 1_000) }
     }
 
     #[test]
     fn pauses_grow_from_ten_seconds_to_five_minutes() {
         let pauses: Vec<i64> = (1..=7).map(|failures| pause_millis(failures) / 1_000).collect();
         assert_eq!(pauses, [10, 20, 40, 80, 160, 300, 300]);
-        let again = Verdict::StartAgain { not_before: Timestamp::from_millis(120_000) };
-        assert_eq!(verdict(&[(0, Ending::Crash), (100, Ending::OutOfMemory)]), again);
+        assert_eq!(verdict(&[(0, Ending::Crash), (100, Ending::OutOfMemory)]), not_before(120));
+        assert_eq!(verdict(&[(0, Ending::Crash), (100, Ending::PortTaken)]), not_before(101), "other ports are free");
+        assert_eq!(verdict(&[(0, Ending::NodeLost)]), not_before(10));
+        assert_eq!(after_exit(&[], false, Timestamp::from_millis(5)), not_before(0));
+    }
+
+    #[test]
+    fn nothing_is_given_up_while_a_replica_serves() {
+        let crashes = exits(&[0, 10, 20, 30, 40].map(|second| (second, Ending::Crash)));
+        let now = Timestamp::from_millis(40_000);
+        assert_eq!(after_exit(&crashes, false, now), Verdict::GiveUp(FailureReason::CrashLoop));
+        assert_eq!(after_exit(&crashes, true, now), not_before(200), "and the pause grows on");
+    }
+
+    #[test]
+    fn one_start_that_takes_too_long_is_enough() {
+        assert_eq!(verdict(&[(1_800, Ending::StartTimeout)]), Verdict::GiveUp(FailureReason::StartTimeout));
+    }
+
+    #[test]
+    fn a_start_that_was_asked_for_and_ten_good_minutes_give_a_fresh_budget() {
+        let at = |seconds: i64| Timestamp::from_millis(seconds * 1_000);
+        let crashed = |seconds, ready: Option<i64>| {
+            let ready_at = ready.map(at);
+            let lived = Replica { ready_at, ..Replica::new(ReplicaId::new(at(0), 1), EndpointId::new(at(0), 1), at(0)) };
+            Replica { ended_at: Some(at(seconds)), ending: Some(Ending::Crash), ..lived }
+        };
+        let serves_since = |seconds| Replica { ended_at: None, ending: None, ..crashed(0, Some(seconds)) };
+        let seconds = |replicas: &[Replica], started, now| {
+            that_count(replicas, at(started), at(now)).iter().map(|exit| exit.at.seconds()).collect::<Vec<_>>()
+        };
+        let three = [crashed(200, None), crashed(100, None), crashed(300, None)];
+        assert_eq!(seconds(&three, 0, 400), [100, 200, 300], "in the order of their ends");
+        assert_eq!(seconds(&three, 200, 400), [200, 300], "a retry forgets what was before it");
+        let healed = [crashed(100, None), crashed(1_000, Some(200)), crashed(1_500, Some(1_200))];
+        assert_eq!(seconds(&healed, 0, 2_000), [1_000, 1_500], "its ten minutes were over at 800");
+        assert_eq!(seconds(&[crashed(100, None), serves_since(200)], 0, 799), [100]);
+        assert_eq!(seconds(&[crashed(100, None), serves_since(200)], 0, 800), [0; 0]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub mod failure;
 mod fault;
 mod generation;
 pub mod labels;
+pub mod load;
 mod name;
 mod record;
 pub mod replica;

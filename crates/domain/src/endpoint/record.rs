@@ -26,6 +26,8 @@ pub struct Endpoint {
     pub reason: StateReason,
     pub message: String,
     pub state_since: Timestamp,
+    /// When somebody last wanted it to start. Failures before that count no more.
+    pub started_at: Timestamp,
     /// How many replicas there should be, and what those that are there do.
     pub status: Status,
     pub committed_gpus: u32,

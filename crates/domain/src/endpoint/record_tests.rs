@@ -37,6 +37,7 @@ fn endpoint(scaling: ScalingPatch) -> Endpoint {
         reason: StateReason::Plain,
         message: String::new(),
         state_since: now,
+        started_at: now,
         status: Status { desired: 2, ready: 2, ..Status::default() },
         committed_gpus: 12,
         last_request_at: None,

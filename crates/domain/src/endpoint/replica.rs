@@ -84,7 +84,7 @@ pub struct Replica {
     pub id: ReplicaId,
     pub endpoint: EndpointId,
     pub wish: Wish,
-    /// The last moment for what it still serves, once it is to go.
+    /// The last moment for what it still serves, once it is to go; in the past once it was told to end.
     pub drain_until: Option<Timestamp>,
     pub state: ReplicaState,
     pub driver: crate::model::DriverKind,
@@ -100,6 +100,36 @@ pub struct Replica {
     /// How it ended, if it failed.
     pub ending: Option<super::failure::Ending>,
     pub log_tail: String,
+}
+
+impl Replica {
+    /// One that is wished for.
+    pub fn new(id: ReplicaId, endpoint: EndpointId, now: Timestamp) -> Self {
+        Self {
+            id,
+            endpoint,
+            wish: Wish::Run,
+            drain_until: None,
+            state: ReplicaState::Pending,
+            driver: crate::model::DriverKind::Process,
+            node: None,
+            address: None,
+            gpu_ids: Vec::new(),
+            created_at: now,
+            started_at: None,
+            ready_at: None,
+            ended_at: None,
+            last_error: None,
+            ending: None,
+            log_tail: String::new(),
+        }
+    }
+
+    /// Whether it is to go and was not told to end yet: then it may still stay after all.
+    pub fn may_stay(&self, now: Timestamp) -> bool {
+        let drains = self.wish == Wish::Go && self.state == ReplicaState::Draining;
+        drains && self.drain_until.is_some_and(|until| now < until)
+    }
 }
 
 /// As `…/replicas` shows it.

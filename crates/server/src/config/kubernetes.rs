@@ -26,13 +26,10 @@ pub(super) fn read(drivers: &Section<'_>) -> Option<Settings> {
     let section = drivers.section("kubernetes");
     let seconds = |key: &str, range, default| section.duration(key, range).unwrap_or(Duration::from_secs(default));
     let name = |key: &str| section.parsed(key, NAME, object_name);
-    let instance = section.parsed("instance", "a name of letters, digits and -._, at most 63", |text| {
-        (is_plain_name(text) && text.len() <= 63).then(|| text.to_owned())
-    });
     Some(Settings {
         access: read_access(&section),
         namespace: name("namespace"),
-        instance: instance.unwrap_or_else(|| "forebay".to_owned()),
+        instance: String::new(),
         gpus: read_gpus(&section.section("gpus")),
         images: read_images(&section.section("images")),
         weights: read_weights(&section.section("weights")),

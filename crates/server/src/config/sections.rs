@@ -4,6 +4,7 @@ use super::reader::{Section, in_range};
 use crate::edge::client_address::Network;
 use domain::GpuType;
 use domain::workspace::Limits;
+use fleet::drivers::process::{PORTS_OF_A_REPLICA, USUAL_PORTS};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
@@ -257,21 +258,34 @@ pub(super) fn read_workspace_defaults(section: &Section<'_>) -> Limits {
 }
 
 /// `[drivers]`: what runs replicas, and on what.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DriversConfig {
     /// What this machine offers besides the GPUs that it finds itself, by GPU type.
     pub process_slots: BTreeMap<GpuType, u32>,
+    /// The ports that replicas on this machine listen on.
+    pub process_ports: RangeInclusive<u16>,
     /// The cluster, where there is one.
     pub kubernetes: Option<fleet::drivers::kubernetes::Settings>,
 }
 
 impl DriversConfig {
     pub(super) fn read(section: &Section<'_>) -> Self {
+        let process = section.section("process");
+        let wanted = format!("a range of at least {PORTS_OF_A_REPLICA} ports such as \"20000-29999\"");
         Self {
-            process_slots: read_counts_by_gpu_type(&section.section("process").section("slots")),
+            process_slots: read_counts_by_gpu_type(&process.section("slots")),
+            process_ports: process.parsed("ports", &wanted, port_range).unwrap_or(USUAL_PORTS),
             kubernetes: super::kubernetes::read(section),
         }
     }
+}
+
+/// Two ports with a dash between them, both included; room for one replica at least.
+fn port_range(text: &str) -> Option<RangeInclusive<u16>> {
+    let (first, last) = text.split_once('-')?;
+    let (first, last): (u16, u16) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+    let is_wide_enough = last.checked_sub(first)? >= PORTS_OF_A_REPLICA - 1;
+    (first > 0 && is_wide_enough).then_some(first..=last)
 }
 
 pub(super) fn read_counts_by_gpu_type(section: &Section<'_>) -> BTreeMap<GpuType, u32> {

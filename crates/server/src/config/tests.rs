@@ -55,6 +55,7 @@ fn no_file_gives_the_defaults() {
     assert_eq!(config.edge.idle_timeout, Duration::from_secs(120));
     assert_eq!(config.workspace_defaults, WORKSPACE_DEFAULTS);
     assert!(config.allotment_defaults == Defaults::default() && config.drivers.process_slots.is_empty());
+    assert_eq!(config.drivers.process_ports, 20_000..=29_999);
     assert_eq!(config.catalogue.iter().count(), 0);
 }
 
@@ -292,4 +293,18 @@ fn sessions_and_proxies_are_checked() {
     .assert_eq(&problems(
         "[server]\ntrusted_proxies = [\"10.0.0.0/8\", \"localhost\"]\n[sessions]\nidle_timeout = \"2h\"\nabsolute_timeout = \"1h\"",
     ));
+}
+
+#[test]
+fn ports_of_replicas_are_a_range_with_room_for_one() {
+    let ports = |text: &str| parse(&format!("[drivers.process]\nports = \"{text}\"")).map(|it| it.drivers.process_ports);
+    assert_eq!(ports("30000-30009").unwrap(), 30_000..=30_009);
+    assert_eq!(ports(" 1 - 65535 ").unwrap(), 1..=65_535);
+    for bad in ["", "30000", "30000-30008", "30009-30000", "0-100", "70000-70100", "a-b"] {
+        let problem = ports(bad).unwrap_err().to_string();
+        let expected = format!(
+            "line 2: [drivers.process] ports: \"{bad}\" is not a range of at least 10 ports such as \"20000-29999\""
+        );
+        assert_eq!(problem.trim(), expected);
+    }
 }

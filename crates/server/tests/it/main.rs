@@ -10,6 +10,7 @@ mod endpoints;
 mod engines;
 mod guards;
 mod journal;
+mod kubernetes;
 mod lifecycle;
 mod limits;
 mod load;

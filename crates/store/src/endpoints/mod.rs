@@ -66,9 +66,10 @@ pub async fn insert(tx: &mut Tx, new: &Endpoint, drain_secs: u32) -> Result<(), 
     let insert = sqlx::query(
         "INSERT INTO endpoints (id, replicas, min_replicas, max_replicas, metric, target, to_zero_secs, up_secs, \
          down_secs, state, state_reason, state_message, state_since, desired, drain_secs, committed_gpus, labels, \
-         updated_at, generation, leader_epoch, organization_id, workspace_id, name, model, flavor, gpu_type, \
-         gpu_count, shape, created_by, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, \
-         $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30) ON CONFLICT DO NOTHING",
+         updated_at, started_at, generation, leader_epoch, organization_id, workspace_id, name, model, flavor, \
+         gpu_type, gpu_count, shape, created_by, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, \
+         $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31) \
+         ON CONFLICT DO NOTHING",
     );
     let insert = bound(insert, new, drain_secs)
         .bind(row::to_number(new.generation.0))
@@ -119,8 +120,9 @@ async fn write(
         "UPDATE endpoints SET replicas = $2, min_replicas = $3, max_replicas = $4, metric = $5, target = $6, \
          to_zero_secs = $7, up_secs = $8, down_secs = $9, state = $10, state_reason = $11, state_message = $12, \
          state_since = $13, desired = $14, drain_secs = $15, committed_gpus = $16, labels = $17, updated_at = $18, \
-         generation = generation + 1, leader_epoch = CASE WHEN $20 > leader_epoch THEN $20 ELSE leader_epoch END \
-         WHERE id = $1 AND generation = $19 AND deleted_at IS NULL AND ($20 < 0 OR leader_epoch <= $20)",
+         started_at = $19, generation = generation + 1, \
+         leader_epoch = CASE WHEN $21 > leader_epoch THEN $21 ELSE leader_epoch END \
+         WHERE id = $1 AND generation = $20 AND deleted_at IS NULL AND ($21 < 0 OR leader_epoch <= $21)",
     );
     let update = bound(update, &next, drain_secs).bind(row::to_number(seen.0)).bind(epoch);
     if tx.execute(update).await? == 0 {
@@ -157,7 +159,7 @@ pub async fn called(tx: &mut Tx, id: &EndpointId, at: Timestamp) -> Result<(), S
     tx.execute(update.bind(id.as_str()).bind(at.millis())).await.map(drop)
 }
 
-/// The first eighteen values of both statements above.
+/// The first nineteen values of both statements above.
 fn bound<'q>(query: Query<'q>, endpoint: &'q Endpoint, drain_secs: u32) -> Query<'q> {
     let scaling = &endpoint.scaling;
     let (replicas, min, max) = match scaling.mode {
@@ -183,6 +185,7 @@ fn bound<'q>(query: Query<'q>, endpoint: &'q Endpoint, drain_secs: u32) -> Query
         .bind(i64::from(endpoint.committed_gpus))
         .bind(serde_json::to_string(&endpoint.labels).unwrap_or_default())
         .bind(endpoint.updated_at.millis())
+        .bind(endpoint.started_at.millis())
 }
 
 async fn write_labels(tx: &mut Tx, endpoint: &Endpoint) -> Result<(), StoreError> {

@@ -17,7 +17,7 @@ macro_rules! select {
             "SELECT e.id, e.organization_id, e.workspace_id, e.name, e.model, e.shape, e.replicas, e.min_replicas, \
              e.max_replicas, e.metric, e.target, e.to_zero_secs, e.up_secs, e.down_secs, e.state, e.state_reason, \
              e.state_message, e.state_since, e.desired, e.committed_gpus, e.last_request_at, e.labels, e.created_by, \
-             e.created_at, e.updated_at, e.generation, \
+             e.created_at, e.updated_at, e.started_at, e.generation, \
              (SELECT COUNT(*) FROM replicas r WHERE r.endpoint_id = e.id AND r.state = 'pending') AS pending, \
              (SELECT COUNT(*) FROM replicas r WHERE r.endpoint_id = e.id AND r.state IN ('bound', 'starting')) \
              AS starting, \
@@ -43,6 +43,7 @@ pub(super) fn endpoint(found: &AnyRow) -> Result<Endpoint, StoreError> {
         reason: row::parsed(found, "state_reason", StateReason::parse)?,
         message: row::text(found, "state_message")?,
         state_since: row::moment(found, "state_since")?,
+        started_at: row::moment(found, "started_at")?,
         status: Status {
             desired: row::small(found, "desired")?,
             pending: row::small(found, "pending")?,

@@ -49,6 +49,7 @@ pub(crate) fn new_endpoint(workspace: &Workspace, name: &str, gpu_count: u32, pa
         reason: step.reason,
         message: step.reason.message().into(),
         state_since: NOW,
+        started_at: NOW,
         status: Status { desired: step.desired, ..Status::default() },
         committed_gpus: step.committed,
         last_request_at: None,

@@ -108,15 +108,35 @@ async fn hours_are_overwritten_until_sealed_and_sent_once() {
             gpu_usage::roll_up(&store, epoch, hour, over).await.unwrap();
             assert_eq!(unsent(&store).await, [90_000.min(HOUR - into_hour)]);
         }
+        assert_eq!(gpu_usage::first_open_hour(&store).await.unwrap(), Some(hour.plus_millis(HOUR)));
         let sealed = gpu_usage::unsent(&store).await.unwrap().remove(0);
         let mut tx = fleets::fenced(&store).await;
         gpu_usage::sent(&mut tx, &sealed.id, over).await.unwrap();
-        for _ in 0..2 {
-            let by = domain::gpu_time::GpuMillis::new(-1_000);
-            gpu_usage::adjust(&mut tx, &sealed, 1, by, over).await.unwrap();
-        }
         tx.commit().await.unwrap();
-        assert_eq!(unsent(&store).await, [-1_000], "a correction is a row of its own, and made once");
+        assert_eq!(unsent(&store).await, [0; 0]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_turns_out_after_an_hour_was_sealed_is_a_correction_of_its_own() {
+    on_both(async |_, store| {
+        let endpoint = fleets::any_endpoint(&store).await;
+        let epoch = fleets::lead(&store, "a").await.epoch;
+        assert_eq!(gpu_usage::first_open_hour(&store).await.unwrap(), None, "nothing was ever held");
+        let hour = Timestamp::from_millis(NOW.millis() - NOW.millis() % HOUR);
+        assert!(NOW.millis() - hour.millis() < HOUR - 300_000, "the story needs five minutes of this hour");
+        open(&store, &endpoint, 1, &["a"]).await.unwrap();
+        assert_eq!(gpu_usage::first_open_hour(&store).await.unwrap(), Some(hour));
+        let over = hour.plus_millis(HOUR + 15 * 60_000);
+        gpu_usage::roll_up(&store, epoch, hour, over).await.unwrap();
+        assert_eq!(unsent(&store).await, [120_000], "believed in for two minutes after it was last seen");
+        // Its node was lost, and that is noticed only now.
+        close(&store, 1, later(5_000)).await;
+        for _ in 0..2 {
+            gpu_usage::roll_up(&store, epoch, hour, over).await.unwrap();
+            assert_eq!(unsent(&store).await, [120_000, -115_000]);
+        }
         let old = gpu_usage::roll_up(&store, epoch - 1, hour, over).await;
         assert!(matches!(old, Err(StoreError::NotLeader { .. })));
     })

@@ -122,6 +122,13 @@ impl Forebay {
         Ok(fs::write(&self.config, config_toml)?)
     }
 
+    /// As [`Forebay::restart`], with these variables instead of those before.
+    pub async fn restart_with(&mut self, environment: &[(&str, &str)]) -> anyhow::Result<()> {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        self.launch.environment = environment.iter().map(owned).collect();
+        self.restart().await
+    }
+
     /// Kills the gateway, if it still runs, and starts it again on the same data.
     pub async fn restart(&mut self) -> anyhow::Result<()> {
         self.child.kill();

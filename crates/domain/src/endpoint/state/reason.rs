@@ -54,6 +54,19 @@ impl StateReason {
         plain.or_else(|| FailureReason::parse(text).map(Self::Failure))
     }
 
+    /// Whether somebody wanted the endpoint to start just then.
+    pub const fn is_a_start(self) -> bool {
+        match self {
+            Self::Created | Self::ColdStart | Self::Scaled | Self::Resumed | Self::Retry => true,
+            Self::Plain
+            | Self::WaitingForGpus
+            | Self::WaitingForWeights
+            | Self::Degraded
+            | Self::Recovering
+            | Self::Failure(_) => false,
+        }
+    }
+
     /// A sentence for people.
     pub const fn message(self) -> &'static str {
         match self {

@@ -11,7 +11,7 @@ pub struct Settings {
     pub access: Access,
     /// Where Pods live; absent: where the account that is used lives.
     pub namespace: Option<String>,
-    /// Tells the Pods of this installation from those of another one in the same namespace.
+    /// Tells the Pods of this installation from those of another one in the same namespace; not for the operator to say.
     pub instance: String,
     /// Which nodes have which GPUs, by GPU type.
     pub gpus: BTreeMap<String, GpuNodes>,

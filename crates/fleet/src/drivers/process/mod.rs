@@ -13,6 +13,7 @@ pub(super) mod failure;
 mod gpu_type;
 pub(super) mod health;
 mod log;
+mod machine;
 pub(super) mod metrics;
 mod observe;
 mod place;
@@ -30,7 +31,8 @@ pub use directory::Care;
 use directory::{Directory, Order};
 use domain::model::Modality;
 pub use health::{Streak, Verdict};
-pub use ports::USUAL_RANGE as USUAL_PORTS;
+pub use machine::machine;
+pub use ports::{BLOCK as PORTS_OF_A_REPLICA, USUAL_RANGE as USUAL_PORTS};
 use process_table::{Identity, Process};
 use rustix::process::Signal;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -39,9 +41,9 @@ use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use tokio::io::AsyncReadExt as _;
 use tokio::task::JoinSet;
@@ -92,6 +94,8 @@ pub struct ProcessDriver {
 struct Shared {
     settings: Settings,
     devices: Devices,
+    /// Folders of other gateways on this machine that serve from the same store.
+    neighbours: RwLock<Vec<PathBuf>>,
     /// Whose start is under way in this process, so that their folders are not taken for lost ones.
     launching: Mutex<HashSet<ReplicaName>>,
     /// When processes without a shim were first asked to end.
@@ -104,8 +108,20 @@ impl ProcessDriver {
         std::fs::create_dir_all(&settings.root)?;
         settings.root = settings.root.canonicalize()?;
         let devices = Devices::find(settings.slots.clone());
-        let shared = Shared { settings, devices, launching: Mutex::default(), asked: Mutex::default() };
+        let neighbours = RwLock::default();
+        let shared = Shared { settings, devices, neighbours, launching: Mutex::default(), asked: Mutex::default() };
         Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// The folder of this gateway's replicas.
+    pub fn root(&self) -> &Path {
+        &self.shared.settings.root
+    }
+
+    /// Sees the replicas in these folders, too. They belong to gateways on this machine that serve from the same store,
+    /// and whoever of them leads looks after all.
+    pub fn look_after(&self, neighbours: Vec<PathBuf>) {
+        *self.shared.neighbours.write().unwrap_or_else(PoisonError::into_inner) = neighbours;
     }
 
     /// Every slot and card of this machine, as they are now.
@@ -113,18 +129,12 @@ impl ProcessDriver {
         self.blocking(|shared| Ok(shared.devices.all())).await.unwrap_or_default()
     }
 
-    /// Those of these cards on which something still computes. A replica's end frees them only when there is none.
-    pub async fn not_released(&self, devices: &[DeviceId]) -> Vec<DeviceId> {
-        let all = self.devices().await;
-        let is_busy = |id: &&DeviceId| all.iter().any(|device| device.busy && device.id == **id);
-        devices.iter().filter(is_busy).cloned().collect()
-    }
-
-    /// Stops everything that runs and waits for its end, however long that takes: how long it may is the caller's.
+    /// Stops everything that this gateway started and waits for its end, however long that takes: how long it may is the
+    /// caller's.
     pub async fn stop_all(&self) -> io::Result<Vec<Observed>> {
         const ROUND: Duration = Duration::from_millis(100);
         loop {
-            let found = self.list().await?;
+            let found = self.blocking(|shared| observe::everything(&shared.settings.root)).await?;
             let lives = |observed: &&Observed| observed.sighting.lives();
             let living: Vec<&ReplicaName> = found.iter().filter(lives).map(|observed| &observed.replica).collect();
             if living.is_empty() {
@@ -227,22 +237,45 @@ impl ProcessDriver {
 }
 
 impl Shared {
+    /// Every folder of replicas that is looked after, our own first.
+    fn roots(&self) -> Vec<PathBuf> {
+        let neighbours = self.neighbours.read().unwrap_or_else(PoisonError::into_inner);
+        std::iter::once(&self.settings.root).chain(&*neighbours).cloned().collect()
+    }
+
+    /// Where it is, or else where it will be.
     fn directory(&self, replica: &ReplicaName) -> Directory {
-        Directory::at(self.settings.root.join(replica.as_str()))
+        let paths: Vec<PathBuf> = self.roots().iter().map(|root| root.join(replica.as_str())).collect();
+        let there = paths.iter().find(|path| path.exists()).or(paths.first());
+        Directory::at(there.expect("our own folder is among them"))
     }
 
     fn launching<T>(&self, change: impl FnOnce(&mut HashSet<ReplicaName>) -> T) -> T {
         change(&mut self.launching.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// The processes that run under its name.
+    fn marked(&self, replica: &ReplicaName) -> io::Result<Vec<Process>> {
+        let mut processes = Vec::new();
+        for root in self.roots() {
+            processes.extend(observe::marked(&root)?.remove(replica).unwrap_or_default());
+        }
+        Ok(processes)
+    }
+
     fn sight(&self, replica: &ReplicaName) -> io::Result<Sighting> {
-        let marked = || Ok(observe::marked(&self.settings.root)?.remove(replica).unwrap_or_default());
-        observe::sight(&self.directory(replica), marked)
+        observe::sight(&self.directory(replica), || self.marked(replica))
     }
 
     fn list(&self) -> io::Result<Vec<Observed>> {
         let launching = self.launching(|launching| launching.clone());
         let mut found = observe::everything(&self.settings.root)?;
+        for neighbour in self.roots().iter().skip(1) {
+            match observe::everything(neighbour) {
+                Ok(theirs) => found.extend(theirs),
+                Err(error) => tracing::warn!(folder = %neighbour.display(), %error, "replicas cannot be looked after"),
+            }
+        }
         for observed in &mut found {
             if matches!(observed.sighting, Sighting::Lost { .. }) && launching.contains(&observed.replica) {
                 observed.sighting = Sighting::Launching;
@@ -271,7 +304,7 @@ impl Shared {
         if let Some(shim) = pids.as_ref().and_then(|pids| observe::shim(&directory, pids)) {
             return shim.signal(Signal::TERM);
         }
-        let mut left = observe::marked(&self.settings.root)?.remove(replica).unwrap_or_default();
+        let mut left = self.marked(replica)?;
         left.extend(pids.and_then(|pids| pids.engine.find()));
         left.iter().try_for_each(|process| self.end(process))
     }
@@ -390,6 +423,12 @@ impl Driver for ProcessDriver {
     async fn log_tail(&self, replica: &ReplicaName) -> String {
         let log = self.directory(replica).log();
         self.blocking(move |_| Ok(log::tail(&log, log::TAIL))).await.unwrap_or_default()
+    }
+
+    async fn not_released(&self, devices: &[DeviceId]) -> Vec<DeviceId> {
+        let all = self.devices().await;
+        let is_busy = |id: &&DeviceId| all.iter().any(|device| device.busy && device.id == **id);
+        devices.iter().filter(is_busy).cloned().collect()
     }
 
     async fn forget(&self, replica: &ReplicaName) -> io::Result<()> {

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, TcpListener};
 use std::ops::RangeInclusive;
 
-const BLOCK: u16 = 10;
+/// Ports that one replica gets.
+pub const BLOCK: u16 = 10;
 
 /// Below the ports that the system gives to outgoing connections.
 pub const USUAL_RANGE: RangeInclusive<u16> = 20_000..=29_999;

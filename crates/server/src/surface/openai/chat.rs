@@ -11,7 +11,7 @@ use domain::usage::Actor;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, header};
 use hyper::body::Incoming;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The only headers of a client that reach a model server.
 const PASSED: [HeaderName; 2] = [HeaderName::from_static("traceparent"), HeaderName::from_static("tracestate")];
@@ -44,7 +44,7 @@ pub(super) async fn infer(
         probe,
         headers: passed(&head.headers),
         tap: call.tap,
-        hold_timeout: hold_timeout(&head.headers, surface.hold_timeout),
+        hold_until: Instant::now() + hold_timeout(&head.headers, surface.hold_timeout),
         dress: error::event,
     };
     match surface.dataplane.infer(call).await {

@@ -2,15 +2,18 @@
 //!
 //! The control plane says what is so; calls leave marks of demand that it reads. Nothing here starts a replica.
 
+mod calls;
+
 use crate::pool::Pool;
 use crate::replica::Replica;
 use crate::routes::Route;
 use arc_swap::ArcSwap;
+use calls::Calls;
 use domain::model::{Model, Upstream};
 use domain::{OrganizationId, WorkspaceId};
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
 
@@ -62,13 +65,37 @@ pub struct Endpoint {
     pub workspace: WorkspaceId,
     pub name: String,
     view: watch::Sender<Arc<View>>,
+    /// Who waits takes turns at it, in the order of their coming.
+    turn: tokio::sync::Mutex<()>,
     held: AtomicU32,
     held_bytes: AtomicU64,
-    in_flight: AtomicU32,
-    opened: Instant,
-    /// When the last call ended or began to wait, in milliseconds since `opened`.
-    active_millis: AtomicU64,
+    calls: Calls,
+    /// Replicas that get no new calls and still have some.
+    leaving: Mutex<Vec<Arc<Replica>>>,
+    /// How often other replicas were routed to.
+    reroutes: AtomicU64,
     demand: Arc<Notify>,
+}
+
+/// What this node can tell of an endpoint's calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Load {
+    /// Calls at once in the last tick, on average over time, in thousandths.
+    pub mean_milli: u64,
+    /// Calls in flight and held now.
+    pub open_calls: u32,
+    /// How long there has been no call; nothing if there never was one.
+    pub quiet_for: Option<Duration>,
+    pub replicas: Vec<ReplicaLoad>,
+}
+
+/// A replica that gets calls from here, or still has some.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplicaLoad {
+    pub name: Arc<str>,
+    /// Whether it gets new ones.
+    pub routed: bool,
+    pub in_flight: u32,
 }
 
 /// More calls wait than may.
@@ -107,42 +134,56 @@ impl Endpoint {
         if waiting > MAX_HELD || bytes > MAX_HELD_BYTES {
             return Err(QueueFull);
         }
-        self.touch();
         self.demand.notify_one();
         Ok(held)
     }
 
+    /// Waits until it is one's turn: who came first is served first.
+    pub async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.turn.lock().await
+    }
+
     pub fn visit(self: &Arc<Self>) -> Visit {
-        self.in_flight.fetch_add(1, Ordering::Relaxed);
-        self.touch();
+        self.calls.enter(Instant::now());
         Visit { endpoint: Arc::clone(self) }
     }
 
+    /// Calls that wait; they are open, too.
     pub fn held(&self) -> u32 {
         self.held.load(Ordering::Relaxed)
     }
 
-    pub fn in_flight(&self) -> u32 {
-        self.in_flight.load(Ordering::Relaxed)
+    /// Calls in flight and held.
+    pub fn open_calls(&self) -> u32 {
+        self.calls.open()
     }
 
-    /// Whether anybody has called since this node knows it.
-    pub fn was_called(&self) -> bool {
-        self.held() > 0 || self.in_flight() > 0 || self.active_millis.load(Ordering::Relaxed) > 0
+    /// A number that differs whenever there is something new to tell.
+    pub fn stirs(&self) -> u64 {
+        self.calls.stirs() + self.reroutes.load(Ordering::Relaxed)
     }
 
-    /// How long nobody has called; nothing while somebody does.
-    pub fn idle(&self) -> Duration {
-        if self.held() > 0 || self.in_flight() > 0 {
-            return Duration::ZERO;
+    pub fn load(&self) -> Load {
+        let now = Instant::now();
+        let told = |routed| move |replica: &Arc<Replica>| ReplicaLoad {
+            name: Arc::clone(&replica.name),
+            routed,
+            in_flight: replica.in_flight(),
+        };
+        let mut leaving = self.leaving();
+        leaving.retain(|replica| replica.in_flight() > 0);
+        let view = self.view();
+        let routed = view.route.pool.replicas().iter().map(told(true));
+        Load {
+            mean_milli: self.calls.mean_milli(now),
+            open_calls: self.calls.open(),
+            quiet_for: self.calls.quiet_for(now),
+            replicas: routed.chain(leaving.iter().map(told(false))).collect(),
         }
-        let active = Duration::from_millis(self.active_millis.load(Ordering::Relaxed));
-        self.opened.elapsed().saturating_sub(active)
     }
 
-    fn touch(&self) {
-        let now = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.active_millis.fetch_max(now.max(1), Ordering::Relaxed);
+    fn leaving(&self) -> MutexGuard<'_, Vec<Arc<Replica>>> {
+        self.leaving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -150,14 +191,12 @@ impl Drop for Held {
     fn drop(&mut self) {
         self.endpoint.held.fetch_sub(1, Ordering::Relaxed);
         self.endpoint.held_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
-        self.endpoint.touch();
     }
 }
 
 impl Drop for Visit {
     fn drop(&mut self) {
-        self.endpoint.in_flight.fetch_sub(1, Ordering::Relaxed);
-        self.endpoint.touch();
+        self.endpoint.calls.leave(Instant::now());
     }
 }
 
@@ -217,11 +256,12 @@ impl Endpoints {
             workspace: known.workspace.clone(),
             name: known.name.clone(),
             view: watch::Sender::new(Arc::new(view(known, &[]))),
+            turn: tokio::sync::Mutex::default(),
             held: AtomicU32::new(0),
             held_bytes: AtomicU64::new(0),
-            in_flight: AtomicU32::new(0),
-            opened: Instant::now(),
-            active_millis: AtomicU64::new(0),
+            calls: Calls::since(Instant::now()),
+            leaving: Mutex::default(),
+            reroutes: AtomicU64::new(0),
             demand: Arc::clone(&self.demand),
         }
     }
@@ -238,9 +278,18 @@ impl Endpoint {
                     .zip(&known.replicas)
                     .all(|(replica, (id, upstream))| *replica.name == **id && replica.upstream == *upstream)
         };
-        if before.condition != known.condition || !same_replicas || before.route.model != known.model {
-            self.view.send_replace(Arc::new(view(known, before.route.pool.replicas())));
+        if before.condition == known.condition && same_replicas && before.route.model == known.model {
+            return;
         }
+        let mut leaving = self.leaving();
+        let present: Vec<Arc<Replica>> = before.route.pool.replicas().iter().chain(&*leaving).cloned().collect();
+        let after = view(known, &present);
+        let stays = |replica: &Arc<Replica>| after.route.pool.replicas().iter().any(|other| Arc::ptr_eq(other, replica));
+        *leaving = present.into_iter().filter(|replica| !stays(replica) && replica.in_flight() > 0).collect();
+        if !same_replicas {
+            self.reroutes.fetch_add(1, Ordering::Relaxed);
+        }
+        self.view.send_replace(Arc::new(after));
     }
 }
 
@@ -336,10 +385,33 @@ mod tests {
         assert_eq!(endpoint.hold(8 << 20).unwrap_err(), QueueFull);
         drop(big);
         assert!(endpoint.hold(8 << 20).is_ok());
-        assert!(endpoint.idle() < Duration::from_secs(5));
+    }
+
+    #[test]
+    fn a_replica_that_leaves_is_told_of_until_its_last_call_has_ended() {
+        let endpoints = Endpoints::default();
+        let endpoint = apply(&endpoints, Condition::Serving, &["a", "b"]);
+        let told = |endpoint: &Endpoint| {
+            let load = endpoint.load();
+            let of = |one: &ReplicaLoad| format!("{}{}{}", one.name, if one.routed { "+" } else { "-" }, one.in_flight);
+            load.replicas.iter().map(of).collect::<Vec<_>>().join(" ")
+        };
         let visit = endpoint.visit();
-        assert_eq!((endpoint.in_flight(), endpoint.idle()), (1, Duration::ZERO));
+        let view = endpoint.view();
+        let mut prefixes = (0..=u8::MAX).map(|prefix| view.route.pool.pick(&[prefix], &[], Instant::now()).unwrap());
+        let call = prefixes.find(|lease| &*lease.replica().name == "a").unwrap();
+        let stirs = endpoint.stirs();
+        apply(&endpoints, Condition::Serving, &["b"]);
+        assert_eq!(told(&endpoint), "b+0 a-1");
+        assert_ne!(endpoint.stirs(), stirs, "there is something to tell");
+        apply(&endpoints, Condition::Serving, &["a", "b"]);
+        assert_eq!(told(&endpoint), "a+1 b+0", "it came back with its call");
+        apply(&endpoints, Condition::Waiting, &[]);
+        assert_eq!(told(&endpoint), "a-1");
+        drop(call);
+        assert_eq!(told(&endpoint), "");
+        assert_eq!((endpoint.open_calls(), endpoint.load().quiet_for), (1, Some(Duration::ZERO)));
         drop(visit);
-        assert_eq!(endpoint.in_flight(), 0);
+        assert_eq!(endpoint.open_calls(), 0);
     }
 }

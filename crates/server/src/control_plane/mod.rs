@@ -1,23 +1,27 @@
 //! The control plane of dedicated endpoints as one process runs it: every node follows the rows, the leader acts.
 
+mod neighbours;
+
 use crate::config::Config;
 use crate::edge::clock;
 use crate::node::NodeState;
 use anyhow::Context;
-use control::reconciler::{Follower, Parts, Reconciler};
+use control::reconciler::{self, Follower, Parts, Reach, Reconciler};
 use fleet::drivers::Drivers;
-use fleet::drivers::kubernetes::{KubernetesDriver, Pools};
-use fleet::drivers::process::{BuiltInEngine, Care, ProcessDriver, Settings, ShimProgram, USUAL_PORTS};
+use fleet::drivers::kubernetes::{self, KubernetesDriver, Pools};
+use fleet::drivers::process::{BuiltInEngine, Care, ProcessDriver, Settings, ShimProgram};
 use fleet::{Endpoints, Launcher, Routes};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Change, Store};
+use store::{Change, Store, StoreError, endpoint_loads};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 /// How long replicas may take to end when they are to end with the gateway.
 const STOP_TIME: Duration = Duration::from_secs(45);
+/// How long the store may take to hear that a node leaves.
+const RESIGN_TIME: Duration = Duration::from_secs(3);
 
 pub(crate) struct ControlPlane {
     parts: Parts<Drivers>,
@@ -38,24 +42,31 @@ impl ControlPlane {
         let settings = Settings {
             root: data_dir.join("replicas"),
             slots,
-            ports: USUAL_PORTS,
+            ports: config.drivers.process_ports.clone(),
             built_in: BuiltInEngine { binary: engine.binary.clone(), cache_dir: engine.cache_dir.clone() },
             shim: ShimProgram::own(),
             care: Care::default(),
         };
         let process = ProcessDriver::open(settings).context("the folder of replicas cannot be used")?;
         let kubernetes = match config.drivers.kubernetes.clone() {
-            Some(settings) => Some(KubernetesDriver::open(settings).await.context("[drivers.kubernetes]")?),
+            Some(settings) => {
+                // Pods of another store are another installation's, and none of our business.
+                let instance = format!("store-{}", neighbours::owner_of(&store).await?);
+                let settings = kubernetes::Settings { instance, ..settings };
+                Some(KubernetesDriver::open(settings).await.context("[drivers.kubernetes]")?)
+            }
             None => None,
         };
         let driver = Drivers { process, kubernetes };
         let nudge = Arc::new(Notify::new());
-        let parts = Parts { store, driver, routes, endpoints, node: node.id().to_owned(), now: clock::now, nudge };
+        let (reach, node) = (Reach::of_node(node.id()), node.id().to_owned());
+        let parts = Parts { store, driver, routes, endpoints, node, reach, now: clock::now, nudge };
         Ok(Self { parts, changed: Arc::default(), loops: JoinSet::new() })
     }
 
     /// Follows and leads from now on.
     pub(crate) fn start(&mut self) {
+        self.loops.spawn(neighbours::keep(self.parts.clone()));
         self.loops.spawn(self.follower().run());
         self.loops.spawn(Reconciler::new(self.parts.clone()).run());
         if let Some(cluster) = self.parts.driver.kubernetes.clone() {
@@ -90,6 +101,20 @@ impl ControlPlane {
     /// Stops acting; replicas go on, for the next start to adopt.
     pub(crate) async fn leave(&mut self) {
         self.loops.shutdown().await;
+    }
+
+    /// Says that this node's calls are over, and lets another lead at once.
+    pub(crate) async fn resign(&self) {
+        let said = async {
+            let mut tx = self.parts.store.begin().await?;
+            endpoint_loads::leave(&mut tx, &self.parts.node).await?;
+            tx.commit().await?;
+            reconciler::resign(&self.parts.store, &self.parts.node).await
+        };
+        let said: Result<Result<(), StoreError>, _> = tokio::time::timeout(RESIGN_TIME, said).await;
+        if !matches!(said, Ok(Ok(()))) {
+            tracing::warn!("the store did not hear that this node leaves; another one leads when its lease has ended");
+        }
     }
 
     /// Ends the replicas of this machine and closes their holds.

@@ -1,0 +1,160 @@
+//! The control plane is killed at every step of a create, of a scale-up and of a stop. The next one makes good what was
+//! left half-done: nothing twice, nothing left behind, and every GPU-second accounted for.
+
+use bytes::Bytes;
+use http::Method;
+use serde_json::{Value, json};
+
+use super::plant::{Blueprint, KILL_AT, Plant, wish};
+use crate::app::{PATIENCE, wait_until};
+use crate::endpoints::committed;
+
+/// One story for each place at which the process is killed.
+macro_rules! killed {
+    ($story:ident: $($name:ident at $place:literal)*) => {
+        mod $story {
+            $(#[tokio::test]
+            async fn $name() {
+                super::$story($place).await;
+            })*
+        }
+    };
+}
+
+killed! { a_create:
+    before_its_commit at "command-before-commit"
+    before_its_answer at "command-after-commit"
+    with_a_replica_wished_for at "replica-wished"
+    before_the_hold_is_written at "bound-before-commit"
+    with_a_hold_and_no_process at "bound-after-commit"
+    with_a_process_nobody_noted at "process-started"
+    with_a_process_that_starts at "starting-written"
+    before_it_is_noted_as_ready at "ready-before-commit"
+    with_a_ready_replica_that_serves_nobody at "ready-after-commit"
+}
+
+async fn a_create(place: &str) {
+    let mut plant = Blueprint::new(2).killed_at(place).start().await;
+    let body = Bytes::from(wish("chat", json!({"replicas": 1})).to_string());
+    let keyed = |plant: &Plant| plant.client().header("idempotency-key", "once");
+    // Where it is killed later than the answer, there is one.
+    let first = keyed(&plant).try_send(Method::POST, "/endpoints", body.clone()).await;
+    is_killed(&mut plant).await;
+
+    plant.app.forebay.restart_with(&[]).await.unwrap();
+    let again = keyed(&plant).send(Method::POST, "/endpoints", body).await;
+    assert_eq!(again.status, 201, "{}", again.text());
+    let was_made = place != "command-before-commit";
+    assert_eq!(again.header("idempotent-replayed"), was_made.then_some("true"), "{first:?}");
+    plant.wait_for("chat", "serving", 1).await;
+    assert_eq!(plant.chat("chat").await.status, 200);
+    let id = plant.id("chat").await;
+    let created = plant.events(&id).await.iter().filter(|event| event.kind.as_str() == "endpoint.created").count();
+    assert_eq!((created, committed(&plant.client()).await), (1, 1), "one endpoint, one commitment");
+    everything_is_there_once(&plant, 1).await;
+    everything_ends(&plant).await;
+}
+
+killed! { a_scale_up:
+    before_its_commit at "command-before-commit"
+    before_its_answer at "command-after-commit"
+    with_a_replica_wished_for at "replica-wished"
+    before_the_hold_is_written at "bound-before-commit"
+    with_a_hold_and_no_process at "bound-after-commit"
+    with_a_process_nobody_noted at "process-started"
+    with_a_process_that_starts at "starting-written"
+    before_it_is_noted_as_ready at "ready-before-commit"
+    with_a_ready_replica_that_serves_nobody at "ready-after-commit"
+}
+
+async fn a_scale_up(place: &str) {
+    let mut plant = Plant::start(3, "").await;
+    plant.create("chat", json!({"replicas": 1})).await;
+    plant.wait_for("chat", "serving", 1).await;
+    let oldest = plant.live().await.remove(0);
+    let pid = plant.pid_of(&oldest);
+    plant.app.forebay.restart_with(&[(KILL_AT, place)]).await.unwrap();
+    let change = Bytes::from(json!({"replicas": 2}).to_string());
+    let _ = plant.client().try_send(Method::PATCH, "/endpoints/chat", change.clone()).await;
+    is_killed(&mut plant).await;
+
+    plant.app.forebay.restart_with(&[]).await.unwrap();
+    let again = plant.client().send(Method::PATCH, "/endpoints/chat", change).await;
+    assert_eq!(again.status, 200, "{}", again.text());
+    plant.wait_for("chat", "serving", 2).await;
+    assert_eq!(committed(&plant.client()).await, 2);
+    assert_eq!(plant.pid_of(&oldest), pid, "who served before serves on");
+    everything_is_there_once(&plant, 2).await;
+    everything_ends(&plant).await;
+}
+
+killed! { a_stop:
+    before_its_commit at "command-before-commit"
+    before_its_answer at "command-after-commit"
+    with_a_replica_that_drains at "drain-begun"
+    with_a_replica_that_has_drained at "drained-before-stop"
+    with_a_replica_that_was_told_to_end at "stopped"
+    before_its_end_is_written at "ended-before-commit"
+    with_its_end_written at "ended-after-commit"
+}
+
+async fn a_stop(place: &str) {
+    let mut plant = Plant::start(2, "").await;
+    plant.create("chat", json!({"replicas": 1})).await;
+    plant.wait_for("chat", "serving", 1).await;
+    plant.app.forebay.restart_with(&[(KILL_AT, place)]).await.unwrap();
+    let _ = plant.client().try_send(Method::POST, "/endpoints/chat/suspend", Bytes::new()).await;
+    is_killed(&mut plant).await;
+
+    plant.app.forebay.restart_with(&[]).await.unwrap();
+    plant.suspend("chat").await;
+    assert_eq!(committed(&plant.client()).await, 0, "free at once");
+    wait_until("released", PATIENCE, async || plant.open_holds().await == 0).await;
+    assert_eq!((plant.live().await.len(), plant.running().len()), (0, 0));
+    plant.resume("chat").await;
+    plant.wait_for("chat", "serving", 1).await;
+    assert_eq!(plant.replicas(&plant.id("chat").await).await.len(), 2, "the first one and its successor");
+    everything_ends(&plant).await;
+}
+
+/// Waits until the process is gone the way a test wanted.
+async fn is_killed(plant: &mut Plant) {
+    use std::os::unix::process::ExitStatusExt as _;
+    let ended = plant.app.forebay.child.wait_for_end(PATIENCE).await.expect("the place is reached");
+    assert_eq!(ended.signal(), Some(9), "{ended}");
+}
+
+/// As many replicas as are wanted, each with one process and one open hold, and none that was made and lost.
+async fn everything_is_there_once(plant: &Plant, count: usize) {
+    let live = plant.live().await;
+    let ids: Vec<String> = live.iter().map(|replica| replica.id.to_string()).collect();
+    assert_eq!(plant.running().into_iter().collect::<Vec<_>>(), ids);
+    assert_eq!((ids.len(), plant.open_holds().await), (count, count));
+    assert_eq!(plant.replicas(&live[0].endpoint).await.len(), count, "no start was wasted");
+}
+
+/// Nothing is left of the endpoint, and its holds are its replicas' lives to the millisecond.
+async fn everything_ends(plant: &Plant) {
+    let id = plant.id("chat").await;
+    plant.delete("chat").await;
+    assert_eq!((plant.live().await.len(), plant.open_holds().await, plant.running().len()), (0, 0, 0));
+    let holds = plant.holds(&id).await;
+    let replicas = plant.replicas(&id).await;
+    let lived = |started: Option<domain::Timestamp>, ended| started.map(|started| (started, ended));
+    let lives: Vec<_> = replicas.iter().filter_map(|one| lived(one.started_at, one.ended_at)).collect();
+    let held: Vec<_> = holds.iter().map(|held| (held.hold.started_at, held.hold.ended_at)).collect();
+    assert_eq!(held, lives);
+    assert!(held.iter().all(|(started, ended)| ended.is_some_and(|ended| ended > *started)), "{held:?}");
+    let differences = control::endpoints::find_differences(&plant.store).await.unwrap();
+    assert_eq!(differences, [], "the ledger agrees with the endpoints");
+    let usage: Value = plant.client().get("/endpoints/chat/usage").await.json();
+    assert_eq!(usage["extensions"]["code"], "ENDPOINT_NOT_FOUND");
+}
+
+#[test]
+fn every_place_has_its_story() {
+    let text = include_str!("crashes.rs");
+    for place in control::fault::PLACES {
+        assert!(text.contains(&format!("at \"{place}\"")), "nobody is killed at {place}");
+    }
+}

@@ -1,0 +1,146 @@
+//! Calls to endpoints that do not serve: held, served as soon as possible, or told why not.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::Method;
+use serde_json::{Value, json};
+use testkit::http::Answer;
+use tokio::task::JoinSet;
+
+use super::plant::{Plant, chat, wish};
+use crate::app::{PATIENCE, refusal, wait_until};
+use crate::endpoints::problem;
+
+/// Calls that a node has open at an endpoint, as it tells the leader.
+async fn open_calls(plant: &Plant) -> u64 {
+    let loads = store::endpoint_loads::list(&plant.store).await.unwrap();
+    loads.iter().map(|report| report.open_calls).sum()
+}
+
+fn is_the_edge_timeout(answer: &Answer) {
+    assert_eq!(answer.status, 504);
+    assert_eq!(answer.header("content-type"), Some("text/html"));
+    assert!(serde_json::from_str::<Value>(&answer.text()).is_err(), "{}", answer.text());
+}
+
+async fn suspended(plant: &Plant) {
+    plant.create("chat", json!({"replicas": 1})).await;
+    plant.wait_for("chat", "serving", 1).await;
+    plant.suspend("chat").await;
+}
+
+#[tokio::test]
+async fn a_call_to_a_suspended_endpoint_ends_in_the_plain_504() {
+    let plant = Plant::start(1, "hold_timeout = \"1s\"").await;
+    suspended(&plant).await;
+    let started = Instant::now();
+    is_the_edge_timeout(&plant.chat("chat").await);
+    assert!(started.elapsed() >= Duration::from_secs(1), "nothing came before");
+    assert_eq!(plant.endpoint("chat").await.unwrap().state.as_str(), "suspended", "calls never resume it");
+}
+
+#[tokio::test]
+async fn a_client_may_wait_less_and_not_more() {
+    let plant = Plant::start(1, "hold_timeout = \"2s\"").await;
+    suspended(&plant).await;
+    for (patience, at_least) in [("1", 1), ("3600", 2), ("0", 2), ("1.5", 2), ("soon", 2)] {
+        let started = Instant::now();
+        let client = plant.client().header("x-hold-timeout", patience);
+        is_the_edge_timeout(&client.post_json("/chat/completions", chat("chat", "hi")).await);
+        assert!(started.elapsed() >= Duration::from_secs(at_least), "{patience}");
+    }
+}
+
+#[tokio::test]
+async fn who_waits_is_served_as_soon_as_the_endpoint_is_resumed() {
+    let plant = Plant::start(1, "").await;
+    suspended(&plant).await;
+    let mut waiting = JoinSet::new();
+    for _ in 0..5 {
+        let client = plant.client();
+        waiting.spawn(async move { client.post_json("/chat/completions", chat("chat", "hi")).await });
+    }
+    wait_until("all wait", PATIENCE, async || open_calls(&plant).await == 5).await;
+    plant.resume("chat").await;
+    for answer in waiting.join_all().await {
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        assert_eq!(answer.json()["model"], "dedicated/chat");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_frees_its_place() {
+    let plant = Plant::start(1, "").await;
+    suspended(&plant).await;
+    let mut waiting = JoinSet::new();
+    for _ in 0..3 {
+        let client = plant.client();
+        waiting.spawn(async move { client.try_send(Method::POST, "/chat/completions", body(64)).await.is_ok() });
+    }
+    wait_until("all wait", PATIENCE, async || open_calls(&plant).await == 3).await;
+    waiting.shutdown().await;
+    wait_until("nobody waits", PATIENCE, async || open_calls(&plant).await == 0).await;
+    let record = plant.endpoint("chat").await.unwrap();
+    assert!(record.last_request_at.is_some(), "it was activity all the same");
+}
+
+fn body(bytes: usize) -> Bytes {
+    Bytes::from(chat("chat", &"x".repeat(bytes)).to_string())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_bodies_that_wait_are_bounded() {
+    let plant = Plant::start(1, "").await;
+    suspended(&plant).await;
+    let mut waiting = JoinSet::new();
+    for _ in 0..4 {
+        let client = plant.client();
+        waiting.spawn(async move { client.try_send(Method::POST, "/chat/completions", body(15 << 20)).await.is_ok() });
+    }
+    wait_until("60 MiB wait", PATIENCE, async || open_calls(&plant).await == 4).await;
+    let refused = plant.client().send(Method::POST, "/chat/completions", body(15 << 20)).await;
+    assert_eq!(refusal(&refused), "503 hold_queue_full");
+    assert_eq!(refused.header("retry-after"), Some("5"));
+    waiting.shutdown().await;
+    wait_until("nobody waits", PATIENCE, async || open_calls(&plant).await == 0).await;
+    let client = plant.client().header("x-hold-timeout", "1");
+    is_the_edge_timeout(&client.send(Method::POST, "/chat/completions", body(15 << 20)).await);
+}
+
+#[tokio::test]
+async fn an_endpoint_that_is_deleted_is_unknown_at_once_and_its_stream_ends_in_peace() {
+    let plant = Plant::start(1, "").await;
+    plant.create("chat", json!({"replicas": 1})).await;
+    plant.wait_for("chat", "serving", 1).await;
+    let mut body = chat("chat", "hi");
+    body["stream"] = json!(true);
+    body["fake"] = json!({"chunks": 3, "chunk_delay_ms": 2_000});
+    let stream = plant.app.open_stream(body).await;
+    let id = plant.id("chat").await;
+    assert_eq!(plant.client().delete("/endpoints/chat").await.status, 202);
+    assert_eq!(refusal(&plant.chat("chat").await), "404 model_not_found model");
+    let again = plant.client().post_json("/endpoints", wish("chat", json!({}))).await;
+    assert_eq!(problem(&again), "409 ENDPOINT_NAME_IN_USE", "the name is free when the last replica is gone");
+    assert_eq!(plant.open_holds().await, 1, "GPU-hours run until the release");
+    let (events, clean) = stream.rest().await;
+    assert!(clean && events.last().unwrap().is_done(), "{events:#?}");
+    wait_until("gone", PATIENCE, async || plant.endpoint("chat").await.is_none()).await;
+    let kinds: Vec<_> = plant.events(&id).await.iter().map(|event| event.kind.as_str()).collect();
+    let end = ["endpoint.deleting", "replica.drained", "replica.released", "endpoint.deleted"];
+    assert!(kinds.ends_with(&end), "{kinds:?}");
+    plant.create("chat", json!({"replicas": 1})).await;
+}
+
+#[tokio::test]
+async fn a_key_of_another_workspace_is_no_key() {
+    let plant = Plant::start(1, "").await;
+    plant.create("chat", json!({"replicas": 1})).await;
+    let bootstrap = plant.app.forebay.bootstrap();
+    let organization = bootstrap["organizationId"].as_str().unwrap();
+    let other = plant.app.admin(&format!("workspaces create --organization {organization} --name other"));
+    let key = plant.app.admin(&format!("keys create --workspace {} --name a", other["id"].as_str().unwrap()));
+    let stranger = plant.app.client_with(key["key"].as_str().unwrap());
+    let answer = stranger.post_json("/chat/completions", chat("chat", "hi")).await;
+    assert_eq!(refusal(&answer), "401 invalid_api_key");
+}

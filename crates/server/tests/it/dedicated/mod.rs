@@ -1,0 +1,11 @@
+//! Dedicated endpoints from their creation to their end, with real processes as replicas.
+
+mod crashes;
+mod faults;
+mod holding;
+mod life;
+mod memory;
+mod nodes;
+mod plant;
+mod routing;
+mod story;

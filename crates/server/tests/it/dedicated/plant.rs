@@ -1,0 +1,289 @@
+//! A gateway with one model that can be run on slots of this machine, and short ways to ask for things.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use control::endpoints::{Note, Transition, transition};
+use domain::endpoint::event::Event;
+use domain::endpoint::replica::Replica;
+use domain::endpoint::state::Trigger;
+use domain::{Endpoint, EndpointId, Span, Timestamp};
+use serde_json::{Value, json};
+use store::holds::Held;
+use store::{Fenced, Store};
+use testkit::http::{Answer, Client};
+
+use crate::app::{BINARY, PATIENCE, Setup, TestApp, wait_until};
+
+/// What a plant is built with.
+pub(super) struct Blueprint {
+    slots: u32,
+    edge: String,
+    /// The members of the flavor that say how a replica is started.
+    launch: String,
+    store: Option<String>,
+    ports: (u16, u16),
+    setup: Setup,
+}
+
+impl Blueprint {
+    /// Replicas are scripted engines, as many as there are slots.
+    pub(super) fn new(slots: u32) -> Self {
+        // Engines of other stories share the machine: everyone gets ports of its own, below those of the system.
+        let first = 10_000 + u16::try_from(getrandom::u64().unwrap() % 200).unwrap() * 100;
+        let launch = format!(r#"argv = ["{}", "--listen", "127.0.0.1:{{port}}"]"#, fake_engine().display());
+        let ports = (first, first + 99);
+        Self { slots, edge: String::new(), launch, store: None, ports, setup: TestApp::setup() }
+    }
+
+    pub(super) fn edge(mut self, line: &str) -> Self {
+        line.clone_into(&mut self.edge);
+        self
+    }
+
+    /// Replicas are what a shell makes of this; `$1` is the scripted engine, `$2` where it is to listen.
+    pub(super) fn script(mut self, text: &str) -> Self {
+        let text = json!(text);
+        let engine = json!(fake_engine());
+        self.launch = format!(r#"argv = ["sh", "-c", {text}, "engine", {engine}, "127.0.0.1:{{port}}"]"#);
+        self
+    }
+
+    /// How a replica is started, as members of the flavor.
+    pub(super) fn launch(mut self, members: &str) -> Self {
+        members.clone_into(&mut self.launch);
+        self
+    }
+
+    pub(super) fn store(mut self, url: &str) -> Self {
+        self.store = Some(url.to_owned());
+        self
+    }
+
+    pub(super) fn setup(mut self, change: impl FnOnce(Setup) -> Setup) -> Self {
+        self.setup = change(self.setup);
+        self
+    }
+
+    /// Has the gateway killed at a place of `control::fault`.
+    pub(super) fn killed_at(self, place: &str) -> Self {
+        self.setup(|setup| setup.environment(KILL_AT, place))
+    }
+
+    fn finished(self) -> Setup {
+        let Self { slots, edge, launch, store, ports: (first, last), setup } = self;
+        let setup = setup.edge(&edge).table(&format!(
+            r#"[allotment_defaults]
+"local/cpu" = 8
+
+[drivers.process]
+slots = {{ "local/cpu" = {slots} }}
+ports = "{first}-{last}"
+
+[[models]]
+id = "acme/own"
+context_length = 4096
+input_per_1m = "1.00"
+output_per_1m = "1.00"
+upstreams = [ {{ url = "http://127.0.0.1:9/v1" }} ]
+
+[[models.flavors]]
+name = "one"
+gpu_type = "local/cpu"
+gpu_count = 1
+precision = "q4"
+price_per_gpu_hour = "3.60"
+{launch}
+"#
+        ));
+        match store {
+            Some(url) => setup.store(&url),
+            None => setup,
+        }
+    }
+
+    pub(super) async fn start(self) -> Plant {
+        Plant::of(self.finished().start().await).await
+    }
+
+    /// Another node of the same service, with the first one's key.
+    pub(super) async fn start_beside(self, first: &Plant) -> Plant {
+        let mut app = self.finished().start_beside(&first.app).await;
+        first.app.key.clone_into(&mut app.key);
+        Plant::of(app).await
+    }
+}
+
+pub(super) const KILL_AT: &str = "FOREBAY_TEST_KILL_AT";
+
+pub(super) fn fake_engine() -> PathBuf {
+    Path::new(BINARY).with_file_name("fake-engine")
+}
+
+pub(super) struct Plant {
+    pub(super) app: TestApp,
+    pub(super) store: Store,
+}
+
+impl Plant {
+    pub(super) async fn start(slots: u32, edge: &str) -> Self {
+        Blueprint::new(slots).edge(edge).start().await
+    }
+
+    async fn of(app: TestApp) -> Self {
+        let store = app.store().await;
+        Self { app, store }
+    }
+
+    pub(super) fn client(&self) -> Client {
+        self.app.client()
+    }
+
+    pub(super) async fn create(&self, name: &str, scaling: Value) {
+        let answer = self.client().post_json("/endpoints", wish(name, scaling)).await;
+        assert_eq!(answer.status, 201, "{}", answer.text());
+    }
+
+    pub(super) async fn patch(&self, name: &str, change: Value) -> Value {
+        let answer = self.client().send_json(http::Method::PATCH, &format!("/endpoints/{name}"), change).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        answer.json()
+    }
+
+    async fn act(&self, name: &str, verb: &str) {
+        let answer = self.client().post_json(&format!("/endpoints/{name}/{verb}"), json!({})).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    }
+
+    pub(super) async fn suspend(&self, name: &str) {
+        self.act(name, "suspend").await;
+    }
+
+    pub(super) async fn resume(&self, name: &str) {
+        self.act(name, "resume").await;
+    }
+
+    /// Deletes it, and waits until nothing of it is left.
+    pub(super) async fn delete(&self, name: &str) {
+        let answer = self.client().delete(&format!("/endpoints/{name}")).await;
+        assert_eq!(answer.status, 202, "{}", answer.text());
+        wait_until("gone", PATIENCE, async || self.endpoint(name).await.is_none()).await;
+    }
+
+    pub(super) async fn endpoint(&self, name: &str) -> Option<Endpoint> {
+        let all = store::endpoints::list_all(&self.store).await.unwrap();
+        all.into_iter().find(|endpoint| endpoint.name.as_str() == name)
+    }
+
+    pub(super) async fn id(&self, name: &str) -> EndpointId {
+        self.endpoint(name).await.unwrap().id
+    }
+
+    pub(super) async fn wait_for(&self, name: &str, state: &str, ready: u32) {
+        wait_until(&format!("{name} {state} with {ready}"), PATIENCE, async || {
+            self.endpoint(name).await.is_some_and(|one| one.state.as_str() == state && one.status.ready == ready)
+        })
+        .await;
+    }
+
+    pub(super) async fn chat(&self, name: &str) -> Answer {
+        self.app.ask(chat(name, "hi")).await
+    }
+
+    /// As if nobody had called it for its whole window, which is a minute at least.
+    pub(super) async fn fall_asleep(&self, name: &str) {
+        let note = || Note { part: "autoscaler", message: "1 → 0: no call".to_owned(), data: json!({}) };
+        wait_until("asleep", PATIENCE, async || {
+            let endpoint = self.endpoint(name).await.unwrap();
+            let epoch = store::leader::read(&self.store).await.unwrap().epoch;
+            let mut tx = Fenced::begin(&self.store, epoch).await.unwrap();
+            let slept = transition(&mut tx, &endpoint, Trigger::Idle, note(), endpoint.updated_at).await;
+            matches!(slept, Ok(Transition::Changed(_))) && tx.commit().await.is_ok()
+        })
+        .await;
+    }
+
+    /// The replicas that are not over.
+    pub(super) async fn live(&self) -> Vec<Replica> {
+        store::replicas::list_live(&self.store).await.unwrap()
+    }
+
+    /// Every replica that an endpoint ever had.
+    pub(super) async fn replicas(&self, endpoint: &EndpointId) -> Vec<Replica> {
+        store::replicas::newest_of(&self.store, endpoint, 100).await.unwrap()
+    }
+
+    pub(super) async fn holds(&self, endpoint: &EndpointId) -> Vec<Held> {
+        let ever = Span { from: Timestamp::default(), to: Timestamp::from_millis(i64::MAX) };
+        store::holds::of_endpoint(&self.store, endpoint, ever).await.unwrap()
+    }
+
+    pub(super) async fn open_holds(&self) -> usize {
+        store::holds::list_open(&self.store).await.unwrap().len()
+    }
+
+    /// What happened, oldest first.
+    pub(super) async fn events(&self, endpoint: &EndpointId) -> Vec<Event> {
+        let mut events = store::endpoint_events::list(&self.store, endpoint, Default::default(), 1_000).await.unwrap();
+        events.reverse();
+        events
+    }
+
+    /// A client of a replica itself, past the gateway.
+    pub(super) fn engine_of(&self, replica: &Replica) -> Client {
+        Client::new(replica.address.as_deref().unwrap())
+    }
+
+    /// The engine's process.
+    pub(super) fn pid_of(&self, replica: &Replica) -> u32 {
+        let file = self.app.forebay.data_dir.join("replicas").join(replica.id.as_str()).join("pids.json");
+        let pids: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        u32::try_from(pids["engine"]["pid"].as_u64().unwrap()).unwrap()
+    }
+
+    /// The names of replicas that have a process.
+    pub(super) fn running(&self) -> BTreeSet<String> {
+        running_below(&self.app.forebay.data_dir).into_iter().map(|(_, replica)| replica).collect()
+    }
+}
+
+/// Replicas outlive their gateway, but not the story.
+impl Drop for Plant {
+    fn drop(&mut self) {
+        self.app.forebay.child.kill();
+        for (pid, _) in running_below(&self.app.forebay.data_dir) {
+            kill(pid, "KILL");
+        }
+    }
+}
+
+/// The processes of replicas whose folders are below a data folder, and the replicas' names.
+fn running_below(data_dir: &Path) -> Vec<(u32, String)> {
+    let root = data_dir.canonicalize().unwrap_or_else(|_| data_dir.to_owned()).join("replicas");
+    let numbers = std::fs::read_dir("/proc").unwrap().flatten();
+    let pids = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let marked = |pid: u32| {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+        let mut variables = environment.split(|byte| *byte == 0).filter_map(|text| str::from_utf8(text).ok());
+        let folder = PathBuf::from(variables.find_map(|variable| variable.strip_prefix("GW_REPLICA_DIR="))?);
+        (folder.parent()? == root).then(|| (pid, folder.file_name().unwrap().to_str().unwrap().to_owned()))
+    };
+    pids.filter_map(marked).collect()
+}
+
+pub(super) fn kill(pid: u32, signal: &str) {
+    let _ = Command::new("kill").arg(format!("-{signal}")).arg(pid.to_string()).status();
+}
+
+/// The body of a create.
+pub(super) fn wish(name: &str, scaling: Value) -> Value {
+    let mut body = json!({"name": name, "model": "acme/own", "flavor": "one"});
+    body.as_object_mut().unwrap().extend(scaling.as_object().unwrap().clone());
+    body
+}
+
+/// A chat with an endpoint.
+pub(super) fn chat(name: &str, text: &str) -> Value {
+    json!({"model": format!("dedicated/{name}"), "messages": [{"role": "user", "content": text}]})
+}

@@ -4,6 +4,7 @@
 
 mod admin;
 mod app;
+mod backup;
 mod console;
 mod dedicated;
 mod endpoints;

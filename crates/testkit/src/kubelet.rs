@@ -53,6 +53,8 @@ struct Faults {
 /// One node; dropped, it ends its processes and says nothing more.
 pub struct Kubelet {
     shared: Arc<Shared>,
+    /// Has the node's processes, which end with it.
+    follower: AbortHandle,
     _tasks: JoinSet<()>,
 }
 
@@ -104,8 +106,8 @@ impl Kubelet {
         let shared = Arc::new(Shared { options, client, faults: Mutex::default(), silent, scratch, log_port });
         node::register(&shared).await?;
         tasks.spawn(node::beat(Arc::clone(&shared)));
-        tasks.spawn(follow(Arc::clone(&shared)));
-        Ok(Self { shared, _tasks: tasks })
+        let follower = tasks.spawn(follow(Arc::clone(&shared)));
+        Ok(Self { shared, follower, _tasks: tasks })
     }
 
     pub fn name(&self) -> &str {
@@ -129,6 +131,12 @@ impl Kubelet {
     /// Cuts the node off: its processes go on, and nobody hears of them.
     pub fn go_silent(&self) {
         self.shared.silent.send_replace(true);
+    }
+
+    /// As if its power had failed: its processes are gone, and nobody tells so.
+    pub fn die(&self) {
+        self.go_silent();
+        self.follower.abort();
     }
 
     pub fn come_back(&self) {

@@ -207,6 +207,11 @@ impl Driver for KubernetesDriver {
         };
         match sight::node_of(&pod) {
             Some(node) => Ok(self.binding(&spec.replica, &pod, node)),
+            None if sight::is_leaving(&pod) => {
+                // Others have ended it before it ran: its object goes, and the next round makes another.
+                let _ = self.forget(&spec.replica).await;
+                Err(NoRoom::Undecided)
+            }
             None => Err(sight::unschedulable(&pod).map_or(NoRoom::Undecided, NoRoom::Unplaced)),
         }
     }

@@ -1,6 +1,6 @@
 //! Objects beside Pods: who may call replicas, and how fast nodes may be emptied.
 
-use super::mirror::within;
+use super::mirror::{tell, within};
 use super::pod::{ENDPOINT_LABEL, INSTANCE_LABEL, MANAGER};
 use super::settings::{Callers, Settings};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
@@ -10,10 +10,11 @@ use kube::core::GroupVersion;
 use kube::{Api, Client};
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::{Mutex, OnceCell};
 
 const ASK_TIME: Duration = Duration::from_secs(10);
+const TRY_AGAIN: Duration = Duration::from_secs(30);
 
 pub(super) struct Policies {
     client: Client,
@@ -32,6 +33,8 @@ pub(super) struct Policies {
 struct Written {
     budgets: HashMap<String, u32>,
     network: bool,
+    /// After a failure the cluster is left alone for a while: rounds of the reconciler wait here.
+    not_before: Option<Instant>,
 }
 
 impl Policies {
@@ -51,16 +54,26 @@ impl Policies {
     /// So many replicas of the endpoint are wanted: of several, all but one stay while nodes are emptied.
     pub(super) async fn protect(&self, endpoint: &str, wanted: u32) {
         let mut written = self.written.lock().await;
-        if !written.network {
-            written.network = self.limit_callers().await.map_err(|why| tell("NetworkPolicy", &why)).is_ok();
-        }
-        if written.budgets.get(endpoint) == Some(&wanted) || !self.knows_budgets().await {
+        if written.not_before.is_some_and(|moment| Instant::now() < moment) {
             return;
         }
-        match self.write_budget(endpoint, wanted).await {
-            Ok(()) => drop(written.budgets.insert(endpoint.to_owned(), wanted)),
-            Err(why) => tell("PodDisruptionBudget", &why),
+        if let Err(why) = self.write(&mut written, endpoint, wanted).await {
+            tracing::warn!(why, "who may call replicas, or how fast nodes are emptied, could not be written: {why}");
+            written.not_before = Some(Instant::now() + TRY_AGAIN);
         }
+    }
+
+    async fn write(&self, written: &mut Written, endpoint: &str, wanted: u32) -> Result<(), String> {
+        if !written.network {
+            self.limit_callers().await?;
+            written.network = true;
+        }
+        if written.budgets.get(endpoint) == Some(&wanted) || !self.knows_budgets().await? {
+            return Ok(());
+        }
+        self.write_budget(endpoint, wanted).await?;
+        written.budgets.insert(endpoint.to_owned(), wanted);
+        Ok(())
     }
 
     async fn limit_callers(&self) -> Result<(), String> {
@@ -77,7 +90,7 @@ impl Policies {
             return match tokio::time::timeout(ASK_TIME, self.budgets.delete(&name, &DeleteParams::default())).await {
                 Ok(Ok(_)) => Ok(()),
                 Ok(Err(kube::Error::Api(status))) if status.code == 404 => Ok(()),
-                Ok(Err(error)) => Err(super::mirror::tell(&error)),
+                Ok(Err(error)) => Err(tell(&error)),
                 Err(_elapsed) => Err("no answer".to_owned()),
             };
         };
@@ -87,7 +100,7 @@ impl Policies {
     }
 
     /// Servers before 1.21 have budgets of another version only; there are none then.
-    async fn knows_budgets(&self) -> bool {
+    async fn knows_budgets(&self) -> Result<bool, String> {
         let ask = || async {
             let version = GroupVersion::gv("policy", "v1").api_version();
             match tokio::time::timeout(ASK_TIME, self.client.list_api_group_resources(&version)).await {
@@ -96,15 +109,12 @@ impl Policies {
                     tracing::info!("the cluster has no policy/v1: endpoints get no PodDisruptionBudget");
                     Ok(false)
                 }
-                Ok(Err(_)) | Err(_) => Err(()),
+                Ok(Err(error)) => Err(tell(&error)),
+                Err(_elapsed) => Err("no answer".to_owned()),
             }
         };
-        self.has_budgets.get_or_try_init(ask).await.copied().unwrap_or(false)
+        self.has_budgets.get_or_try_init(ask).await.copied()
     }
-}
-
-fn tell(kind: &str, why: &str) {
-    tracing::warn!(kind, why, "a {kind} could not be written: {why}");
 }
 
 /// A budget for a single replica would keep its node from ever being emptied.

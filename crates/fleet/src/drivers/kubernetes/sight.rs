@@ -34,7 +34,8 @@ pub(super) enum NodeSight {
 /// What the Pod's status says, at a moment. `image_patience` is how long an image may fail to come.
 pub(super) fn sight(pod: &Pod, node: NodeSight, image_patience: Duration, now: Timestamp) -> Sighting {
     if node_of(pod).is_none() && !is_over(pod) {
-        return Sighting::Launching;
+        // One that was never placed has no kubelet that could end it.
+        return if is_leaving(pod) { Sighting::Lost { last_seen: None } } else { Sighting::Launching };
     }
     if let Some(exit) = exit(pod, now) {
         return Sighting::Exited(exit);

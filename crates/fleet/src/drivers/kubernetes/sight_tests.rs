@@ -53,6 +53,8 @@ fn a_pod_without_a_node_is_on_its_way_and_the_scheduler_says_why() {
     unplaced.spec.as_mut().unwrap().node_name = None;
     assert_eq!(see_on(&unplaced, NodeSight::Well), Sighting::Launching);
     assert_eq!(unschedulable(&unplaced).as_deref(), Some("0/3 nodes"));
+    unplaced.metadata.deletion_timestamp = serde_json::from_value(json!(NOW)).unwrap();
+    assert_eq!(see_on(&unplaced, NodeSight::Well), Sighting::Lost { last_seen: None }, "nobody else will end it");
 }
 
 #[test]

@@ -2,30 +2,49 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run models test test-kubernetes check bench bench-engine fmt-check lint unit-tests all-tests client-tests openapi-tests oidc-tests
+.PHONY: help run console models test test-kubernetes check screenshots bench bench-engine bench-dashboard fmt-check lint unit-tests \
+	all-tests client-tests openapi-tests oidc-tests tracing-tests console-checks console-tests
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
+# The console's packages and its build, each made when what it is made from is newer.
+CONSOLE_PACKAGES := web/node_modules/.package-lock.json
+CONSOLE := web/dist/index.html
+CONSOLE_SOURCES := $(shell find web/src web/public web/scripts -type f) web/index.html web/vite.config.ts web/tsconfig.json
 CONFIG ?= config/quickstart.toml
 DATA_DIR ?= data
+
+$(CONSOLE_PACKAGES): web/package.json web/package-lock.json
+	@scripts/system-packages console
+	@echo "==> Fetching the console's packages"
+# Not `npm ci`: it gives up where a registry lacks the optional packages of other systems.
+	cd web && npm install --no-save --silent
+	@touch $@
+
+$(CONSOLE): $(CONSOLE_PACKAGES) $(CONSOLE_SOURCES)
+	@echo "==> Building the console"
+	cd web && npm run --silent build
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## Build the release binaries, fetch the starter models, serve (CONFIG=config/quickstart.toml DATA_DIR=data)
+run: ## Build the console and the release binaries, fetch the starter models, serve (CONFIG=config/quickstart.toml DATA_DIR=data)
 	@scripts/system-packages run
+	@$(MAKE) --no-print-directory console
 	@scripts/fetch-models
 	@echo "==> Building forebay and its engine (the first build takes some minutes)"
 	cargo build --release --package server --bin forebay --package engine --bin forebay-engine
 	@echo "==> Serving $(CONFIG), data in $(DATA_DIR)"
 	@exec $(TARGET_DIR)/release/forebay serve --config "$(CONFIG)" --data-dir "$(DATA_DIR)"
 
+console: $(CONSOLE) ## Build the web application in web/ alone; cargo embeds it when it builds
+
 models: ## Fetch the two starter models into data/models, once, checked by SHA-256
 	@scripts/system-packages models
 	@scripts/fetch-models
 
-test: ## Everything that CI runs: format, lints, all tests with PostgreSQL and Redis, official clients, OpenAPI, single sign-on
+test: ## Everything that CI runs: format, lints, all tests with PostgreSQL, Redis and promtool, clients, OpenAPI, single sign-on, traces, the console
 	@scripts/system-packages test
-	@$(MAKE) --no-print-directory fmt-check lint all-tests client-tests openapi-tests oidc-tests
+	@$(MAKE) --no-print-directory fmt-check lint console-checks all-tests client-tests openapi-tests oidc-tests tracing-tests console-tests
 	@echo "==> All good"
 
 test-kubernetes: ## Replicas as Pods and three nodes, with a real control plane that is built once (CI runs it after test)
@@ -53,6 +72,15 @@ bench-engine: models ## Measure forebay-engine: tokens per second for 1, 4 and 8
 	@scripts/system-packages engine
 	@echo "==> Building the engine (llama.cpp takes some minutes the first time)"
 	cargo bench --package engine --bench engine -- $(BENCH_ARGS)
+
+bench-dashboard: ## Fill a store with a million requests and time dashboards, on SQLite and on PostgreSQL
+	@scripts/system-packages test
+	@echo "==> Building the release binaries"
+	cargo bench --package server --bench dashboard --no-run
+	@echo "==> SQLite"
+	cargo bench --package server --bench dashboard -- $(BENCH_ARGS)
+	@echo "==> PostgreSQL"
+	@scripts/with-services sh -c 'cargo bench --package server --bench dashboard -- --store "$$FOREBAY_TEST_POSTGRES" $(BENCH_ARGS)'
 
 fmt-check:
 	@echo "==> Format"
@@ -89,3 +117,26 @@ openapi-tests:
 oidc-tests:
 	@echo "==> Single sign-on with a real provider"
 	@scripts/test-oidc
+
+console-checks: $(CONSOLE)
+	@echo "==> The console: types, lints, unit tests, size of the first page"
+	cd web && npm run --silent typecheck && npm run --silent lint && npm run --silent test && npm run --silent size
+
+console-tests: $(CONSOLE)
+	@echo "==> Building the binaries that the browser calls"
+	cargo build --workspace --bins
+	@scripts/fetch-models
+	@echo "==> The console in a browser"
+	cd web && npm run --silent e2e
+
+screenshots: $(CONSOLE) ## Pictures of every page of the console, light and dark, into web/screenshots/
+	@scripts/system-packages test
+	@$(MAKE) --no-print-directory models
+	cargo build --workspace --bins
+	cd web && npm run --silent screenshots
+
+tracing-tests:
+	@echo "==> Building the binaries that are traced"
+	cargo build --workspace --bins
+	@echo "==> Traces, told to a receiver that decodes them"
+	@scripts/test-tracing

@@ -2,7 +2,7 @@
 
 use crate::refusal::Refusal;
 use domain::gpu_time::PriceSince;
-use domain::{Catalogue, Endpoint, Timestamp};
+use domain::{Catalogue, Endpoint, ModelId, Timestamp};
 use std::collections::HashMap;
 use store::Store;
 use store::gpu_prices::{self, FlavorOf};
@@ -27,11 +27,19 @@ pub async fn declare(store: &Store, catalogue: &Catalogue, now: Timestamp) -> Re
 /// The prices of an endpoint's flavor, oldest first: those written down, or the one it was created with.
 pub(crate) async fn of_endpoint(store: &Store, endpoint: &Endpoint) -> Result<Vec<PriceSince>, Refusal> {
     let flavor = &endpoint.shape.flavor;
-    let written = gpu_prices::of_flavor(store, &endpoint.model, &flavor.name).await?;
-    if !written.is_empty() {
-        return Ok(written);
-    }
-    Ok(vec![PriceSince { valid_from: endpoint.created_at, price_per_gpu_hour: flavor.price_per_gpu_hour }])
+    let created = PriceSince { valid_from: endpoint.created_at, price_per_gpu_hour: flavor.price_per_gpu_hour };
+    of_flavor(store, &endpoint.model, &flavor.name, created).await
+}
+
+/// The prices of a flavor, oldest first: those written down, or else this one.
+pub(crate) async fn of_flavor(
+    store: &Store,
+    model: &ModelId,
+    flavor: &str,
+    otherwise: PriceSince,
+) -> Result<Vec<PriceSince>, Refusal> {
+    let written = gpu_prices::of_flavor(store, model, flavor).await?;
+    Ok(if written.is_empty() { vec![otherwise] } else { written })
 }
 
 /// A version is always later than the one before, also when a clock was set back.

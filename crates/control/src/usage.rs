@@ -8,7 +8,7 @@ use domain::usage::Totals;
 use domain::{Grain, Grouping, Span, Timestamp, WorkspaceId};
 use serde::{Serialize, Serializer};
 use store::usage_sums::{self, Summed, check};
-use store::{Store, workspaces};
+use store::{Store, retention, workspaces};
 
 /// The body of `/api/workspaces/{id}/usage`: one line for each group that used something, and their sum.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -41,7 +41,7 @@ pub async fn report(
     grouping: &Grouping,
     now: Timestamp,
 ) -> Result<Report, Refusal> {
-    let span = Span::or_month_of(now, from, to)?;
+    let span = readable(store, Span::or_month_of(now, from, to)?).await?;
     let sums = usage_sums::read(store, workspace, &plan(span, now), grouping).await?;
     let total: Totals = sums.iter().map(|sum| sum.totals).sum();
     if total == Totals::default() && workspaces::by_id(store, workspace).await?.is_none() {
@@ -49,6 +49,19 @@ pub async fn report(
     }
     let line = |Summed { groups, totals }| Line { groups: Groups(groups), totals };
     Ok(Report { grouping: grouping.clone(), data: sums.into_iter().map(line).collect(), total })
+}
+
+/// The span, with edges in whole hours where the single calls of the past are gone: their sums are all that is left.
+async fn readable(store: &Store, span: Span) -> Result<Span, Refusal> {
+    let is_whole = |moment: Timestamp| Grain::Hour.start_of(moment) == moment;
+    if is_whole(span.from) && is_whole(span.to) {
+        return Ok(span);
+    }
+    let Some(cleared_before) = retention::events_cleared_before(store).await? else { return Ok(span) };
+    let is_cleared = |edge: Timestamp| Grain::Hour.start_of(edge) < cleared_before;
+    let from = if is_cleared(span.from) { Grain::Hour.start_of(span.from) } else { span.from };
+    let to = if is_cleared(span.to) { Grain::Hour.start_at_or_after(span.to) } else { span.to };
+    Ok(Span { from, to })
 }
 
 impl Report {
@@ -121,13 +134,16 @@ pub struct Rebuilt {
 pub async fn rebuild(store: &Store, author: &Author, now: Timestamp) -> Result<Rebuilt, Refusal> {
     let mut rebuilt = Rebuilt::default();
     let mut last = None;
+    // What was added up from events that are gone stays as it is.
+    let cleared_before = retention::events_cleared_before(store).await?;
+    let first_hour = cleared_before.map_or_else(Timestamp::default, |moment| Grain::Hour.start_at_or_after(moment));
     while let Some(workspace) = check::next_workspace(store, last.as_ref()).await? {
         rebuilt.workspaces += 1;
         // Hours first: days are held against them.
-        let (hours, rows) = rebuild_all(store, &workspace, Grain::Hour).await?;
+        let (hours, rows) = rebuild_all(store, &workspace, Grain::Hour, first_hour).await?;
         rebuilt.hours += hours;
         rebuilt.rows_corrected += rows;
-        let (days, rows) = rebuild_all(store, &workspace, Grain::Day).await?;
+        let (days, rows) = rebuild_all(store, &workspace, Grain::Day, Timestamp::default()).await?;
         rebuilt.days += days;
         rebuilt.rows_corrected += rows;
         last = Some(workspace);
@@ -142,9 +158,13 @@ pub async fn rebuild(store: &Store, author: &Author, now: Timestamp) -> Result<R
 }
 
 /// How many hours or days there were, and how many rows were corrected.
-async fn rebuild_all(store: &Store, workspace: &WorkspaceId, grain: Grain) -> Result<(u64, u64), Refusal> {
+async fn rebuild_all(
+    store: &Store,
+    workspace: &WorkspaceId,
+    grain: Grain,
+    mut from: Timestamp,
+) -> Result<(u64, u64), Refusal> {
     let (mut count, mut rows) = (0, 0);
-    let mut from = Timestamp::default();
     while let Some(start) = check::next_start(store, workspace, grain, from).await? {
         count += 1;
         rows += check::correct(store, workspace, grain, start).await?;

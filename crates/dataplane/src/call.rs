@@ -6,10 +6,14 @@ use crate::refusal::Refusal;
 use crate::usage_tap::UsageTap;
 use bytes::Bytes;
 use domain::Caller;
+use fleet::Replica;
 use fleet::replica::ReplicaId;
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use std::sync::Arc;
 use std::time::Instant;
+
+/// Which span of which trace a request belongs to.
+pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 pub struct Call {
     /// The request id, for the model server's log.
@@ -29,5 +33,13 @@ impl Call {
     /// The call as one that looks for a place, elsewhere than where it was `tried`.
     pub(crate) fn seeker<'a>(&'a self, tried: &'a [ReplicaId]) -> Seeker<'a> {
         Seeker { prefix: self.probe.prefix(), body_bytes: self.probe.body.len(), tried, until: self.hold_until }
+    }
+
+    /// A replica is about to be asked.
+    pub(crate) fn begin_attempt(&mut self, replica: &Arc<Replica>) {
+        self.tap.sent_to(replica);
+        if let Some(traceparent) = self.tap.attempt_begins(replica) {
+            self.headers.insert(TRACEPARENT, traceparent);
+        }
     }
 }

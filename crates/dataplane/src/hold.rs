@@ -4,9 +4,9 @@
 //! is suspended or on its way does not answer early: the call is held open until a replica is ready or the edge's
 //! patience ends. Nothing here decides to start replicas; it only leaves a demand that the control plane reads.
 
-use crate::Dataplane;
 use crate::refusal::Refusal;
 use crate::resolve::Target;
+use crate::{Call, Dataplane};
 use fleet::endpoints::{Condition, QueueFull, View};
 use fleet::replica::ReplicaId;
 use fleet::{Endpoint, Lease, Unavailable};
@@ -27,7 +27,8 @@ pub(crate) struct Seeker<'a> {
 
 impl Dataplane {
     /// A place at a replica, as soon as there is one.
-    pub(crate) async fn hold(&self, target: &Target, seeker: Seeker<'_>) -> Result<Lease, Refusal> {
+    pub(crate) async fn hold(&self, target: &Target, call: &mut Call) -> Result<Lease, Refusal> {
+        let seeker = call.seeker(&[]);
         match target {
             Target::Serverless(route) => route
                 .pool
@@ -38,7 +39,13 @@ impl Dataplane {
                 let place = if endpoint.held() == 0 { place(endpoint, seeker)? } else { None };
                 match place {
                     Some(lease) => Ok(lease),
-                    None => Box::pin(wait(endpoint, seeker)).await,
+                    None => {
+                        call.probe.keep_only_the_body();
+                        call.tap.hold_begins();
+                        let placed = Box::pin(wait(endpoint, call.seeker(&[]))).await;
+                        call.tap.hold_ends();
+                        placed
+                    }
                 }
             }
         }

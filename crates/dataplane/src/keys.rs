@@ -23,7 +23,7 @@ use tokio::sync::Semaphore;
 /// How often the store is asked for changes where it cannot tell of them.
 const POLL: Duration = Duration::from_millis(400);
 /// How long known keys are served while the store is away.
-const TRUST: Duration = Duration::from_secs(300);
+pub const TRUST: Duration = Duration::from_secs(300);
 const REFUSED_TIME: Duration = Duration::from_secs(1);
 const MAX_REFUSED: usize = 10_000;
 const SHARDS: usize = 16;

@@ -16,11 +16,12 @@ pub mod probe;
 mod refusal;
 mod relay;
 mod resolve;
+pub mod trace;
 pub mod upstream;
 pub mod usage_tap;
 
 pub use body::AnswerBody;
-pub use call::Call;
+pub use call::{Call, TRACEPARENT};
 pub use refusal::{Refusal, Rejection};
 
 use admission::Admission;
@@ -104,7 +105,7 @@ impl Dataplane {
         call.tap.note(|record| record.model = Some(route));
         let permit = self.admit(call, &target).await?;
         call.tap.keep(permit);
-        let replica = self.hold(&target, call.seeker(&[])).await?;
+        let replica = self.hold(&target, call).await?;
         Ok((target, replica))
     }
 }

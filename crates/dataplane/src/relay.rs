@@ -57,6 +57,17 @@ impl Failure {
         }
     }
 
+    /// In one word, for a trace.
+    fn reason(&self) -> &'static str {
+        match self {
+            Self::Unreachable(_) => "unreachable",
+            Self::Lost(_) | Self::Bad(_) => "bad_gateway",
+            Self::Ours(_) => "no_connection",
+            Self::Busy { .. } => "busy",
+            Self::Final(refusal) => refusal.code(),
+        }
+    }
+
     fn cause(&self) -> Option<String> {
         match self {
             Self::Unreachable(cause) | Self::Lost(cause) | Self::Bad(cause) | Self::Ours(cause) => Some(cause.clone()),
@@ -83,12 +94,13 @@ impl Dataplane {
         let mut retried = false;
         let mut may_resend = true;
         loop {
-            call.tap.note(|record| record.replica = Some(Arc::clone(lease.replica())));
+            call.begin_attempt(lease.replica());
             let failure = match self.attempt(lease.replica(), &call, &mut may_resend).await {
                 Ok(brought) => return Ok(self.hand_over(brought, lease, call)),
                 Err(failure) => failure,
             };
             judge(lease.replica(), &failure);
+            call.tap.attempt_failed(failure.reason());
             tried.push(lease.replica().id);
             drop(lease);
             match Box::pin(self.elsewhere(&target, &call, &failure, &tried, &mut retried)).await {

@@ -5,10 +5,12 @@
 
 use crate::admission::Permit;
 use crate::answer::Meter;
+use crate::trace::Trace;
 use domain::limits::Standings;
 use domain::usage::{Certainty, Tokens};
 use domain::{Caller, RequestId, Timestamp};
 use fleet::{Replica, Route};
+use http::HeaderValue;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -50,13 +52,19 @@ pub struct Record {
     pub replica: Option<Arc<Replica>>,
     pub streamed: bool,
     pub started_at: Timestamp,
+    /// From the request until it was first sent to a replica.
+    pub sent: Option<Duration>,
     pub first_byte: Option<Duration>,
+    /// How long it waited for a replica of a dedicated endpoint, where it had to.
+    pub held: Option<Duration>,
     pub duration: Duration,
     pub outcome: Outcome,
     pub tokens: Tokens,
     pub certainty: Certainty,
     /// What went wrong, in words that only we read.
     pub cause: Option<String>,
+    /// Where the call is traced.
+    pub trace: Option<Arc<dyn Trace>>,
 }
 
 pub struct UsageTap {
@@ -64,6 +72,8 @@ pub struct UsageTap {
     started: Instant,
     record: Option<Box<Record>>,
     permit: Option<Box<Permit>>,
+    /// Since when it waits for a replica.
+    held_since: Option<Instant>,
     /// The next number of generated tokens at which something is to be done.
     wake_at: u64,
     next_mark: u64,
@@ -80,15 +90,19 @@ impl UsageTap {
             replica: None,
             streamed: false,
             started_at: now,
+            sent: None,
             first_byte: None,
+            held: None,
             duration: Duration::ZERO,
             outcome: Outcome::ClientGone,
             tokens: Tokens::default(),
             certainty: Certainty::Void,
             cause: None,
+            trace: None,
         };
         let (permit, record) = (None, Some(Box::new(record)));
-        Self { sink, started: Instant::now(), record, permit, wake_at: 0, next_mark: MARK_EVERY }
+        let started = Instant::now();
+        Self { sink, started, record, permit, held_since: None, wake_at: 0, next_mark: MARK_EVERY }
     }
 
     /// Fills in what has become known. Nothing happens once the tap has settled.
@@ -96,6 +110,15 @@ impl UsageTap {
         if let Some(record) = &mut self.record {
             fill(record);
         }
+    }
+
+    /// It goes to a replica now, for the first time or once more.
+    pub(crate) fn sent_to(&mut self, replica: &Arc<Replica>) {
+        let elapsed = self.started.elapsed();
+        self.note(|record| {
+            record.sent.get_or_insert(elapsed);
+            record.replica = Some(Arc::clone(replica));
+        });
     }
 
     /// The first byte of the answer is about to leave.
@@ -117,6 +140,31 @@ impl UsageTap {
 
     pub(crate) fn started_at(&self) -> Timestamp {
         self.record.as_ref().expect("the call is under way").started_at
+    }
+
+    fn trace(&self) -> Option<&Arc<dyn Trace>> {
+        self.record.as_ref()?.trace.as_ref()
+    }
+
+    pub(crate) fn attempt_begins(&self, replica: &Arc<Replica>) -> Option<HeaderValue> {
+        self.trace().map(|trace| trace.attempt_begins(replica, self.started.elapsed()))
+    }
+
+    pub(crate) fn attempt_failed(&self, reason: &'static str) {
+        if let Some(trace) = self.trace() {
+            trace.attempt_failed(reason, self.started.elapsed());
+        }
+    }
+
+    /// The call waits for a replica; a client that leaves meanwhile has waited, too.
+    pub(crate) fn hold_begins(&mut self) {
+        self.held_since = Some(Instant::now());
+    }
+
+    pub(crate) fn hold_ends(&mut self) {
+        if let Some(since) = self.held_since.take() {
+            self.note(|record| record.held = Some(since.elapsed()));
+        }
     }
 
     /// What the permit took is settled when the tap is.
@@ -159,9 +207,13 @@ impl UsageTap {
     }
 
     fn close(&mut self) {
+        self.hold_ends();
         if let Some(mut record) = self.record.take() {
             record.duration = self.started.elapsed();
             self.sink.settle(&record);
+            if let Some(trace) = &record.trace {
+                trace.settled(&record);
+            }
             if let Some(permit) = self.permit.take() {
                 permit.settle(record.tokens);
             }

@@ -126,18 +126,23 @@ pub struct PriceSince {
     pub price_per_gpu_hour: NanoUsd,
 }
 
-/// What holds cost in a span: each version of the price is rounded once, over all its time.
+/// The versions of a price that are in force in a span, each with its part of it.
 ///
 /// `prices` are in the order of their moments; the first one also covers what was before it.
-pub fn cost(holds: &[Hold], prices: &[PriceSince], within: Span, now: Timestamp) -> NanoUsd {
-    let mut total = NanoUsd::ZERO;
-    for (index, version) in prices.iter().enumerate() {
+pub fn versions(prices: &[PriceSince], within: Span) -> impl Iterator<Item = (PriceSince, Span)> + '_ {
+    prices.iter().enumerate().filter_map(move |(index, version)| {
         let from = if index == 0 { within.from } else { version.valid_from.max(within.from) };
         let to = prices.get(index + 1).map_or(within.to, |next| next.valid_from.min(within.to));
-        if from < to {
-            let time: GpuMillis = billable(holds).map(|hold| hold.gpu_time(Span { from, to }, now)).sum();
-            total += time.cost(version.price_per_gpu_hour);
-        }
+        (from < to).then_some((*version, Span { from, to }))
+    })
+}
+
+/// What holds cost in a span: each version of the price is rounded once, over all its time.
+pub fn cost(holds: &[Hold], prices: &[PriceSince], within: Span, now: Timestamp) -> NanoUsd {
+    let mut total = NanoUsd::ZERO;
+    for (version, piece) in versions(prices, within) {
+        let time: GpuMillis = billable(holds).map(|hold| hold.gpu_time(piece, now)).sum();
+        total += time.cost(version.price_per_gpu_hour);
     }
     total
 }
@@ -152,6 +157,8 @@ pub struct GpuBusy(u64);
 
 /// How long a collection window is.
 pub const WINDOW_MILLIS: i64 = 300_000;
+/// How far samples of a GPU are apart.
+pub const SAMPLE_MILLIS: u64 = 5_000;
 
 impl GpuBusy {
     pub const fn from_millionths(millionths: u64) -> Self {
@@ -214,6 +221,33 @@ pub struct UsageLine {
     pub busy: GpuBusy,
 }
 
+/// What was held in a span: it can be added to that of other endpoints and other spans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Measure {
+    /// Held, billed or not.
+    pub gpu_time: GpuMillis,
+    pub cost: NanoUsd,
+    /// Windows of endpoints in which something was held, and the sum of how busy they were.
+    windows: usize,
+    busy: u64,
+}
+
+impl Measure {
+    /// Every window counts once, whatever it held, whoever held it and whether it was measured.
+    pub fn busy(&self) -> GpuBusy {
+        GpuBusy(rounded(self.busy, self.windows))
+    }
+}
+
+impl std::ops::AddAssign for Measure {
+    fn add_assign(&mut self, other: Self) {
+        self.gpu_time += other.gpu_time;
+        self.cost += other.cost;
+        self.windows += other.windows;
+        self.busy += other.busy;
+    }
+}
+
 /// What is known of an endpoint's use of GPUs.
 #[derive(Debug, Clone, Copy)]
 pub struct Known<'a> {
@@ -224,6 +258,20 @@ pub struct Known<'a> {
 }
 
 impl Known<'_> {
+    /// A piece of a span. The costs of all pieces of a span add up to the cost of the span, which is rounded once for each
+    /// version of the price.
+    pub fn measure(&self, piece: Span, of: Span, now: Timestamp) -> Measure {
+        let cost_until = |to: Timestamp| cost(self.holds, self.prices, Span { from: of.from, to }, now).nanos();
+        let windows = held_windows(self.holds, piece, now);
+        let measured = windows.iter().filter_map(|start| self.busy.get(start));
+        Measure {
+            gpu_time: self.holds.iter().map(|hold| hold.gpu_time(piece, now)).sum(),
+            cost: NanoUsd::from_nanos(cost_until(piece.to) - cost_until(piece.from)),
+            windows: windows.len(),
+            busy: measured.map(|window| window.0).sum(),
+        }
+    }
+
     /// All of a span in one line. Of the future nothing is known: give it a span that ends by `now`.
     pub fn total(&self, within: Span, now: Timestamp) -> UsageLine {
         let windows = held_windows(self.holds, within, now);

@@ -21,6 +21,13 @@ fn ulid(at: Timestamp, entropy: u128) -> [u8; ULID_LEN] {
     text
 }
 
+/// The moment in the first ten characters of a ULID.
+fn millis_of(ulid: &str) -> Timestamp {
+    let digit = |byte: u8| ALPHABET.iter().position(|letter| *letter == byte).unwrap_or(0);
+    let millis = ulid.bytes().take(10).fold(0_i64, |millis, byte| (millis << 5) | (digit(byte) as i64));
+    Timestamp::from_millis(millis)
+}
+
 /// A text that is not an identifier of the wanted kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not an id of the form {prefix}…")]
@@ -56,6 +63,11 @@ macro_rules! id {
 
             pub fn as_str(&self) -> &str {
                 &self.0
+            }
+
+            /// When it was made.
+            pub fn made_at(&self) -> Timestamp {
+                millis_of(&self.0[$prefix.len()..])
             }
         }
 
@@ -126,6 +138,7 @@ mod tests {
         let early = WorkspaceId::new(Timestamp::from_millis(1_000), u128::MAX);
         let late = WorkspaceId::new(Timestamp::from_millis(1_001), 0);
         assert!(early < late);
+        assert_eq!((early.made_at().millis(), late.made_at().millis()), (1_000, 1_001));
         assert_eq!(WorkspaceId::parse(early.as_str()).as_ref(), Ok(&early));
         assert_eq!(early.as_str().len(), "ws_".len() + ULID_LEN);
     }

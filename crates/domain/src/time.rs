@@ -60,11 +60,29 @@ impl<'de> serde::Deserialize<'de> for Timestamp {
     }
 }
 
-/// A calendar month in UTC, written as a number such as 202611.
+/// A calendar month in UTC, kept as a number such as 202611 and shown as `2026-11`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Month(i32);
 
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a month such as 2026-11")]
+pub struct BadMonth(pub String);
+
 impl Month {
+    /// Reads `2026-11`. Months before 1970 and after 9998 are none of ours.
+    pub fn parse(text: &str) -> Result<Self, BadMonth> {
+        let number = |part: &str, digits: usize| {
+            let is_good = part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit());
+            is_good.then(|| part.parse::<i32>().ok()).flatten()
+        };
+        let read = || {
+            let (year, month) = text.split_once('-')?;
+            let (year, month) = (number(year, 4)?, number(month, 2)?);
+            ((1970..9999).contains(&year) && (1..=12).contains(&month)).then_some(Self(year * 100 + month))
+        };
+        read().ok_or_else(|| BadMonth(text.chars().take(64).collect()))
+    }
+
     pub fn of(moment: Timestamp) -> Self {
         let date = jiff::Timestamp::from_millisecond(moment.0).unwrap_or_default().to_zoned(TimeZone::UTC).date();
         Self(i32::from(date.year()) * 100 + i32::from(date.month()))
@@ -98,6 +116,12 @@ impl Month {
     /// The first moment that is no longer in it.
     pub fn end(self) -> Timestamp {
         self.next().start()
+    }
+}
+
+impl fmt::Display for Month {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04}-{:02}", self.0 / 100, self.0 % 100)
     }
 }
 
@@ -135,6 +159,16 @@ impl Day {
     pub const fn of(moment: Timestamp) -> Self {
         Self(Grain::Day.start_of(moment))
     }
+
+    /// Its first moment.
+    pub const fn start(self) -> Timestamp {
+        self.0
+    }
+
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0.plus_millis(Grain::Day.millis()))
+    }
 }
 
 impl fmt::Display for Day {
@@ -170,7 +204,16 @@ mod tests {
             let found = Month::of(Timestamp::parse(moment).unwrap());
             assert_eq!(found.number(), month);
             assert_eq!(found.next().previous(), found);
+            assert_eq!(Month::parse(&found.to_string()), Ok(found));
             assert_eq!((found.start().to_string().as_str(), found.end().to_string().as_str()), (start, end));
+        }
+    }
+
+    #[test]
+    fn what_is_no_month_is_refused() {
+        for bad in ["", "2026", "2026-13", "2026-00", "2026-1", "26-01", "1969-12", "9999-01", "2026-01-01", "+026-01"]
+        {
+            assert!(Month::parse(bad).is_err(), "{bad}");
         }
     }
 

@@ -86,6 +86,10 @@ pub struct UsageEvent {
     pub started_at: Timestamp,
     pub first_byte_micros: Option<u64>,
     pub duration_micros: u64,
+    /// How long it was held until a replica was ready; nothing when one was.
+    pub held_micros: Option<u64>,
+    /// From the request until it was first sent to a replica, with the hold.
+    pub sent_micros: Option<u64>,
 }
 
 impl UsageEvent {

@@ -54,8 +54,10 @@ pub(crate) struct Sampler {
 }
 
 enum Way {
-    /// The likeliest token, without a copy of the vocabulary.
-    Likeliest,
+    /// The likeliest token, without a copy of the vocabulary as long as none of the biased ones is in play.
+    Likeliest {
+        biases: Vec<(LlamaToken, f32)>,
+    },
     Chain(LlamaSampler),
 }
 
@@ -69,19 +71,18 @@ impl Sampler {
         index: usize,
     ) -> Self {
         let greedy = asked.temperature <= 0.0;
-        let mut chain = Vec::new();
         let biases = biases(asked, model);
-        if !biases.is_empty() {
-            chain.push(LlamaSampler::logit_bias(model.n_vocab(), &biases));
-        }
-        if let Some(constraint) = constraint {
-            chain.push(constraint.sampler());
-        }
+        let mut chain = Vec::new();
+        chain.extend(constraint.map(Constraint::sampler));
         chain.extend(penalties(asked, model, prompt));
         let before_end = asked.min_tokens;
         let ends = if before_end > 0 { ends(model) } else { Vec::new() };
         if greedy && chain.is_empty() && before_end == 0 {
-            return Self { way: Way::Likeliest, before_end, ends };
+            return Self { way: Way::Likeliest { biases }, before_end, ends };
+        }
+        if !biases.is_empty() {
+            let biases: Vec<_> = biases.iter().map(|(token, bias)| LlamaLogitBias::new(*token, *bias)).collect();
+            chain.insert(0, LlamaSampler::logit_bias(model.n_vocab(), &biases));
         }
         if greedy {
             chain.push(LlamaSampler::greedy());
@@ -95,7 +96,7 @@ impl Sampler {
     /// The next token, from the logits at `row` of the last batch.
     pub(crate) fn choose(&mut self, context: &LlamaContext<'_>, row: i32) -> LlamaToken {
         match &mut self.way {
-            Way::Likeliest => likeliest(context.get_logits_ith(row)),
+            Way::Likeliest { biases } => likeliest_with(biases, context.get_logits_ith(row)),
             Way::Chain(chain) if self.before_end == 0 => chain.sample(context, row),
             Way::Chain(chain) => {
                 self.before_end -= 1;
@@ -130,10 +131,10 @@ fn ends(model: &LlamaModel) -> Vec<LlamaToken> {
     vocabulary.tokens().filter(|token| vocabulary.is_eog(*token)).collect()
 }
 
-fn biases(asked: &Sampling, model: &LlamaModel) -> Vec<LlamaLogitBias> {
-    let asked_for = asked.logit_bias.iter().map(|(token, bias)| LlamaLogitBias::new(LlamaToken(*token), *bias));
+fn biases(asked: &Sampling, model: &LlamaModel) -> Vec<(LlamaToken, f32)> {
+    let asked_for = asked.logit_bias.iter().map(|(token, bias)| (LlamaToken(*token), *bias));
     let ends = if asked.ignore_eos { ends(model) } else { Vec::new() };
-    asked_for.chain(ends.into_iter().map(|token| LlamaLogitBias::new(token, f32::NEG_INFINITY))).collect()
+    asked_for.chain(ends.into_iter().map(|token| (token, f32::NEG_INFINITY))).collect()
 }
 
 fn penalties(asked: &Sampling, model: &LlamaModel, prompt: &[LlamaToken]) -> Vec<LlamaSampler> {
@@ -172,21 +173,63 @@ fn seed_of(asked: Option<i64>, index: usize) -> u32 {
     folded.min(u32::MAX - 1)
 }
 
+/// The likeliest token after the biases are added.
+fn likeliest_with(biases: &[(LlamaToken, f32)], logits: &[f32]) -> LlamaToken {
+    let token = likeliest(logits);
+    // Lowering others changes nothing; that is the common case, such as an end that may not come.
+    if biases.iter().all(|(biased, bias)| *bias <= 0.0 && *biased != token) {
+        return token;
+    }
+    let mut changed = logits.to_vec();
+    for (biased, bias) in biases {
+        if let Some(logit) = usize::try_from(biased.0).ok().and_then(|at| changed.get_mut(at)) {
+            *logit += bias;
+        }
+    }
+    likeliest(&changed)
+}
+
+/// The first of the tokens with the highest logit. One token of every step waits for this on one core while the others
+/// have nothing to do, so it looks at many at once: a plain fold would compare one after the other.
 fn likeliest(logits: &[f32]) -> LlamaToken {
-    let highest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let at = logits.iter().position(|logit| *logit >= highest).unwrap_or(0);
+    const LANES: usize = 32;
+    let mut highest = [f32::NEG_INFINITY; LANES];
+    let (groups, rest) = logits.as_chunks::<LANES>();
+    for group in groups {
+        for (highest, logit) in highest.iter_mut().zip(group) {
+            *highest = if *logit > *highest { *logit } else { *highest };
+        }
+    }
+    let highest = highest.iter().chain(rest).copied().fold(f32::NEG_INFINITY, f32::max);
+    let group = groups.iter().position(|group| group.iter().any(|logit| *logit >= highest)).unwrap_or(groups.len());
+    let from = group * LANES;
+    let at = logits[from..].iter().position(|logit| *logit >= highest).map_or(0, |at| from + at);
     LlamaToken(i32::try_from(at).unwrap_or(0))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{likeliest, seed_of};
+    use super::{likeliest, likeliest_with, seed_of};
     use llama_cpp_2::token::LlamaToken;
 
     #[test]
     fn the_first_of_the_highest_is_the_likeliest() {
         assert_eq!(likeliest(&[0.0, 3.0, -1.0, 3.0]), LlamaToken(1));
         assert_eq!(likeliest(&[f32::NAN, -2.0]), LlamaToken(1));
+        assert_eq!(likeliest(&[f32::NEG_INFINITY; 40]), LlamaToken(0));
+        let mut long = vec![-1.0; 100];
+        for highest in [99, 95, 64, 40, 0] {
+            long[highest] = 7.0;
+            assert_eq!(likeliest(&long), LlamaToken(highest as i32));
+        }
+    }
+
+    #[test]
+    fn biases_raise_and_lower_what_is_likeliest() {
+        let logits = [0.0, 3.0, 2.0];
+        assert_eq!(likeliest_with(&[(LlamaToken(0), -5.0)], &logits), LlamaToken(1));
+        assert_eq!(likeliest_with(&[(LlamaToken(1), f32::NEG_INFINITY)], &logits), LlamaToken(2));
+        assert_eq!(likeliest_with(&[(LlamaToken(0), 100.0), (LlamaToken(77), 9.0)], &logits), LlamaToken(0));
     }
 
     #[test]

@@ -8,8 +8,9 @@ use crate::endpoints::Endpoints;
 use crate::replica::{Health, Replica, ReplicaId};
 use crate::routes::Routes;
 use bytes::Bytes;
-use http::{Request, StatusCode};
-use http_body_util::Empty;
+use http::{Request, Response, StatusCode};
+use http_body_util::{BodyExt as _, Empty, Limited};
+use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
@@ -25,10 +26,12 @@ const ROUND: Duration = Duration::from_millis(250);
 /// Bad answers in a row that put a replica down; one that refuses to connect is down at once.
 const BAD_ANSWERS: u32 = 2;
 const MAX_PROBES: usize = 256;
+/// Metrics of an engine with many histograms take some hundred KiB.
+const LARGEST_ANSWER: usize = 8 << 20;
 
 /// What one probe found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Finding {
+pub enum Finding {
     Well,
     Unwell,
     Unreachable,
@@ -105,7 +108,7 @@ fn note(replica: &Replica, state: &mut Watched, finding: Finding) {
 }
 
 /// Asks once.
-pub(crate) async fn ask(replica: &Replica, connector: &Connector) -> Finding {
+pub async fn ask(replica: &Replica, connector: &Connector) -> Finding {
     match tokio::time::timeout(PATIENCE, request(replica, connector)).await {
         Ok(finding) => finding,
         Err(_) => Finding::Unwell,
@@ -113,29 +116,56 @@ pub(crate) async fn ask(replica: &Replica, connector: &Connector) -> Finding {
 }
 
 async fn request(replica: &Replica, connector: &Connector) -> Finding {
+    let health_path = &replica.upstream.health_path;
+    match exchange(replica, health_path, connector, async |answer| answer.status()).await {
+        Ok(status) if means_well(status) => Finding::Well,
+        Ok(_) => Finding::Unwell,
+        Err(finding) => finding,
+    }
+}
+
+/// What a replica answers at a path of its host; nothing but a good answer counts.
+pub(crate) async fn get(replica: &Replica, path: &str, connector: &Connector) -> Option<String> {
+    let read = async |answer: Response<Incoming>| {
+        if answer.status() != StatusCode::OK {
+            return None;
+        }
+        let body = Limited::new(answer.into_body(), LARGEST_ANSWER).collect().await.ok()?;
+        Some(String::from_utf8_lossy(&body.to_bytes()).into_owned())
+    };
+    tokio::time::timeout(PATIENCE, exchange(replica, path, connector, read)).await.ok()?.ok()?
+}
+
+async fn exchange<T>(
+    replica: &Replica,
+    path: &str,
+    connector: &Connector,
+    read: impl AsyncFnOnce(Response<Incoming>) -> T,
+) -> Result<T, Finding> {
     let stream = match connector.connect(&replica.address).await {
         Ok(stream) => stream,
-        Err(error) if is_ours(&error) => return Finding::Unasked,
-        Err(_) => return Finding::Unreachable,
+        Err(error) if is_ours(&error) => return Err(Finding::Unasked),
+        Err(_) => return Err(Finding::Unreachable),
     };
     let Ok((mut sender, connection)) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await else {
-        return Finding::Unwell;
+        return Err(Finding::Unwell);
     };
     let mut request = Request::new(Empty::<Bytes>::new());
-    let Ok(uri) = replica.upstream.health_path.parse() else { return Finding::Unwell };
+    let Ok(uri) = path.parse() else { return Err(Finding::Unwell) };
     *request.uri_mut() = uri;
     request.headers_mut().clone_from(&replica.template.headers);
+    let answer = async {
+        let answer = sender.send_request(request).await.map_err(|_| Finding::Unwell)?;
+        Ok(read(answer).await)
+    };
     // An engine may close as soon as it has answered, so the answer is looked at also when the connection has ended.
-    let (mut answer, mut connection) = (pin!(sender.send_request(request)), pin!(connection));
+    let (mut answer, mut connection) = (pin!(answer), pin!(connection));
     let mut closed = false;
-    let status = poll_fn(|cx| {
+    let answered = poll_fn(|cx| {
         closed = closed || connection.as_mut().poll(cx).is_ready();
         answer.as_mut().poll(cx)
     });
-    match status.await {
-        Ok(answer) if means_well(answer.status()) => Finding::Well,
-        _ => Finding::Unwell,
-    }
+    answered.await
 }
 
 /// Anything but a failure of its own: 404 and 401 come from servers that have no such route.

@@ -12,6 +12,7 @@ pub mod health;
 pub mod pool;
 pub mod replica;
 pub mod routes;
+pub mod token_counters;
 
 pub use connect::{Connector, Stream};
 pub use endpoints::{Endpoint, Endpoints};
@@ -19,3 +20,4 @@ pub use engines::{Engines, Launcher};
 pub use pool::{Lease, Pool, Standing, Unavailable};
 pub use replica::{Address, Replica};
 pub use routes::{Route, Routes};
+pub use token_counters::TokenCounters;

@@ -9,6 +9,7 @@ use crate::edge::request_id::RequestIds;
 use crate::edge::workers::Workers;
 use crate::edge::{clock, listener, tls};
 use crate::first_start::Bootstrap;
+use crate::health::Health;
 use crate::node::NodeState;
 use crate::oidc::Provider;
 use crate::people::People;
@@ -20,10 +21,13 @@ use crate::surface::openapi;
 use crate::surface::operations::{self, Operations};
 use crate::telemetry::Recorder;
 use crate::telemetry::access_log::AccessLog;
-use crate::telemetry::metrics::{Metrics, Watched};
+use crate::telemetry::metrics::{Calls, Metrics, Rows, SetAside};
+use crate::telemetry::refusals::Refusals;
+use crate::telemetry::traces::Tracer;
 use crate::telemetry::usage_writer::UsageWriter;
 use crate::{data_dir, first_start};
 use anyhow::Context;
+use control::reconciliation::Watch;
 use dataplane::Dataplane;
 use dataplane::admission::{Admission, Minutes, Quota, RedisLimits};
 use dataplane::keys::KeyDirectory;
@@ -95,15 +99,22 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
     let monthly = config.workspace_defaults.monthly_tokens;
     let quota = Quota::new(store.clone(), background.clone(), journal.run().clone(), node.id(), monthly, node.alive());
     let redis = open_limits(&config, &node)?;
-    let watched = Watched { journal: journal.clone(), quota: quota.clone(), redis: redis.clone() };
-    let metrics = Arc::new(Metrics::new(routes.clone(), Arc::clone(&node), watched));
+    let health = Arc::new(Health {
+        node: Arc::clone(&node),
+        routes: routes.clone(),
+        journal: journal.clone(),
+        journal_max: config.journal.max_bytes,
+        limits: redis.clone(),
+    });
     let keys = Arc::new(KeyDirectory::new(store.clone(), tokio::runtime::Handle::current()));
     let console_url = first_start::console_url(&config, public);
     let people = Arc::new(People::new(store.clone(), background, &config, console_url));
     let log = Arc::new(AccessLog::default());
-    let recorder = Recorder { log: Arc::clone(&log), metrics: Arc::clone(&metrics), journal: journal.clone() };
-    let sink: Arc<dyn Sink> = Arc::new(recorder);
-    let writer = UsageWriter { reader, store: store.clone(), metrics: Arc::clone(&metrics) };
+    let refusals = Arc::new(Refusals::default());
+    let max_label_sets = config.telemetry.max_label_sets;
+    let calls = Arc::new(Calls::new(cores, max_label_sets));
+    let set_aside = Arc::new(SetAside::default());
+    let writer = UsageWriter { reader, store: store.clone(), set_aside: Arc::clone(&set_aside) };
 
     let connector = Connector::default();
     let launcher = launcher(data_dir)?;
@@ -117,15 +128,46 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
         control_plane_hears(change);
     }));
     control_plane.start();
+    let bill = Arc::new(Watch::default());
+    loops.spawn(control_plane.meters(connector.clone(), Arc::clone(&bill)).run());
     loops.spawn(quota.clone().keep(clock::now));
     loops.spawn(health::watch(routes.clone(), endpoints.clone(), connector.clone()));
     loops.spawn(Arc::clone(&node).beat(store.clone()));
+    if let Some(redis) = redis.clone() {
+        loops.spawn(redis.keep_asking());
+    }
     let (served, reloads) = watch::channel(Declared::now(config.catalogue.clone()));
     loops.spawn(price_keeper::keep(store.clone(), reloads));
     let log_loop = Arc::clone(&log);
     loops.spawn(async move { log_loop.run().await });
+    loops.spawn(Arc::clone(&refusals).run(store.clone()));
+    loops.spawn(control::retention::keep(store.clone(), node.id().to_owned(), config.retention, clock::now));
+    let (no_more_traces, traces_are_over) = watch::channel(false);
+    let mut telling = JoinSet::new();
+    let tracer = config.telemetry.traces.clone().map(|traces| {
+        let (tracer, tells) = Tracer::open(traces, node.id(), connector.clone(), traces_are_over);
+        telling.spawn(tells);
+        Arc::new(tracer)
+    });
+    let rows = Arc::new(Rows::new(store.clone(), config.allotment_defaults.clone(), monthly, max_label_sets));
+    let rows_loop = Arc::clone(&rows);
+    loops.spawn(async move { rows_loop.keep().await });
+    let metrics = Metrics {
+        calls: Arc::clone(&calls),
+        routes: routes.clone(),
+        endpoints: endpoints.clone(),
+        health: Arc::clone(&health),
+        quota: quota.clone(),
+        log: Arc::clone(&log),
+        control: control_plane.figures(),
+        bill,
+        rows,
+        usage_set_aside: set_aside,
+        tracer: tracer.clone(),
+        max_label_sets,
+    };
     let ops_listener = tokio::net::TcpListener::from_std(sockets.ops)?;
-    loops.spawn(operations::serve(ops_listener, Arc::new(Operations { metrics, node: Arc::clone(&node) })));
+    loops.spawn(operations::serve(ops_listener, Arc::new(Operations { metrics, health })));
     let mut writing = JoinSet::new();
     let (no_more_usage, is_over) = watch::channel(false);
     writing.spawn(writer.run(journal.run().clone(), is_over));
@@ -149,10 +191,15 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
             defaults: config.workspace_defaults,
         };
         let timeouts = CallTimeouts { first_byte: config.edge.first_byte_timeout, idle: config.edge.idle_timeout };
-        Workers::start(sockets.public, tls.as_ref(), config.server.drain_timeout, || Surface {
+        let sink = |core| -> Arc<dyn Sink> {
+            let (log, refusals) = (Arc::clone(&log), Arc::clone(&refusals));
+            Arc::new(Recorder { log, calls: calls.on_core(core), journal: journal.clone(), refusals })
+        };
+        Workers::start(sockets.public, tls.as_ref(), config.server.drain_timeout, |core| Surface {
             dataplane: Dataplane::new(routes.clone(), endpoints.clone(), connector.clone(), timeouts, admission()),
             keys: Arc::clone(&keys),
-            sink: Arc::clone(&sink),
+            sink: sink(core),
+            tracer: tracer.clone(),
             ids: Arc::clone(&ids),
             cors: Cors::new(config.server.cors_origins.clone()),
             hold_timeout: config.edge.hold_timeout,
@@ -189,18 +236,24 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
     // A lease that changed after its run has ended would stay reserved for ever.
     let leases_rest = tokio::time::timeout(FLUSH_TIME, quota.close()).await.is_ok();
     loops.shutdown().await;
+    let _ = tokio::time::timeout(LAST_MOMENT, refusals.flush(&store)).await;
     no_more_usage.send_replace(leases_rest);
     if !leases_rest || tokio::time::timeout(FLUSH_TIME, writing.join_next()).await.is_err() {
         tracing::warn!(bytes = journal.waiting_bytes(), "usage events wait in the journal for the next start");
     }
-    let _ = tokio::time::timeout(LAST_MOMENT, log.flush()).await;
+    no_more_traces.send_replace(true);
+    let _ = tokio::time::timeout(LAST_MOMENT, async {
+        log.flush().await;
+        while telling.join_next().await.is_some() {}
+    })
+    .await;
     store.close().await;
     tracing::info!("stopped");
     Ok(())
 }
 
 /// Engines are started from the binary beside this one, or the one that `FOREBAY_ENGINE` names.
-fn launcher(data_dir: &Path) -> anyhow::Result<Launcher> {
+pub(crate) fn launcher(data_dir: &Path) -> anyhow::Result<Launcher> {
     let beside = || Ok::<_, std::io::Error>(std::env::current_exe()?.with_file_name("forebay-engine"));
     let binary = std::env::var_os("FOREBAY_ENGINE").map(PathBuf::from).map_or_else(beside, Ok)?;
     let data_dir = std::path::absolute(data_dir)?;

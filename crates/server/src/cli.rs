@@ -84,6 +84,7 @@ fn run(command: Command) -> anyhow::Result<()> {
             println!("schema version {} (was {})", migrated.to, migrated.from);
             Ok(())
         }),
+        Command::Admin(arguments) if arguments.asks_for_doctor() => runtime()?.block_on(admin::examine(&arguments)),
         Command::Admin(arguments) => {
             let (config, data_dir) = (arguments.config.clone(), arguments.data_dir.clone());
             with_store(config.as_deref(), &data_dir, async |config, store| {
@@ -101,14 +102,17 @@ pub(crate) fn load(path: Option<&Path>) -> anyhow::Result<Config> {
     Config::load(path, &|name| std::env::var(name).ok()).map_err(|problems| anyhow::anyhow!("{problems}"))
 }
 
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()
+}
+
 fn with_store(
     config: Option<&Path>,
     data_dir: &Path,
     work: impl AsyncFnOnce(Config, Store) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let config = load(config)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-    runtime.block_on(async {
+    runtime()?.block_on(async {
         let store = Store::open(&config.store.url, data_dir).await?;
         work(config, store).await
     })

@@ -17,6 +17,11 @@ pub(crate) fn keep_private() {
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
 }
 
+/// Whether a process serves from the directory now.
+pub(crate) fn is_claimed(data_dir: &Path) -> bool {
+    File::open(data_dir.join(LOCK)).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
 /// Takes the directory, or tells that another process has it.
 pub(crate) fn claim(data_dir: &Path) -> anyhow::Result<Claim> {
     let shown = data_dir.display();

@@ -3,14 +3,18 @@
 pub mod admin;
 mod app;
 pub mod cli;
+mod clock_skew;
 pub mod config;
 mod control_plane;
 mod credential;
 mod data_dir;
+mod doctor;
 mod edge;
 mod first_start;
+mod health;
 mod node;
 mod oidc;
+mod outbound;
 mod people;
 mod price_keeper;
 mod surface;

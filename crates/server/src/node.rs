@@ -1,52 +1,49 @@
 //! This process among others: it tells the store that it lives and which catalogue it serves.
 
+use crate::clock_skew;
 use crate::edge::clock;
 use domain::Timestamp;
+use domain::leadership::{Lease, Move, Watch};
 use fleet::Routes;
-use serde::Serialize;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use store::nodes::Node;
-use store::{Store, StoreError, nodes};
+use store::{Store, StoreError, leader, nodes};
 
 const HEARTBEAT: Duration = Duration::from_secs(5);
 /// A node that has said nothing for so long is not compared with.
-const ALIVE_MILLIS: i64 = 30_000;
+pub(crate) const ALIVE_MILLIS: i64 = 30_000;
 
 pub(crate) struct NodeState {
     id: String,
     started_at: Timestamp,
     routes: Routes,
     draining: AtomicBool,
-    seen: Mutex<Seen>,
+    heard: Mutex<Heard>,
+    /// Of the leader's lease.
+    watch: Mutex<Option<Watch>>,
     /// How many nodes live, this one included.
     alive: Arc<AtomicU32>,
 }
 
-#[derive(Clone, Default)]
-struct Seen {
-    store_is_away: bool,
-    differing: Vec<String>,
+/// What the store has told at the last heartbeat.
+#[derive(Clone)]
+pub(crate) struct Heard {
+    pub store_away_since: Option<Instant>,
+    pub differing: Vec<String>,
+    /// How far this node's clock is ahead of the store's.
+    pub clock_skew_millis: Option<i64>,
+    pub leads: Leads,
 }
 
-/// The body of `/readyz`.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Report {
-    status: &'static str,
-    node_id: String,
-    store: &'static str,
-    catalogue_hash: String,
-    /// Nodes that serve another catalogue.
-    differing_nodes: Vec<String>,
-}
-
-impl Report {
-    pub(crate) fn is_draining(&self) -> bool {
-        self.status == "draining"
-    }
+/// Who leads the control plane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Leads {
+    ThisNode,
+    AnotherNode,
+    Nobody { since: Instant },
 }
 
 impl NodeState {
@@ -63,9 +60,11 @@ impl NodeState {
                 id
             }
         };
-        let seen = Mutex::default();
+        let leads = Leads::Nobody { since: Instant::now() };
+        let heard = Heard { store_away_since: None, differing: Vec::new(), clock_skew_millis: None, leads };
         let alive = Arc::new(AtomicU32::new(1));
-        Ok(Self { id, started_at: clock::now(), routes, draining: AtomicBool::new(false), seen, alive })
+        let (heard, watch, draining) = (Mutex::new(heard), Mutex::default(), AtomicBool::new(false));
+        Ok(Self { id, started_at: clock::now(), routes, draining, heard, watch, alive })
     }
 
     pub(crate) fn id(&self) -> &str {
@@ -81,19 +80,16 @@ impl NodeState {
         self.draining.store(true, Ordering::Relaxed);
     }
 
-    pub(crate) fn report(&self) -> Report {
-        let seen = self.seen().clone();
-        Report {
-            status: if self.draining.load(Ordering::Relaxed) { "draining" } else { "ready" },
-            node_id: self.id.clone(),
-            store: if seen.store_is_away { "unavailable" } else { "ok" },
-            catalogue_hash: self.routes.table().catalogue_hash.to_string(),
-            differing_nodes: seen.differing,
-        }
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn differing_nodes(&self) -> usize {
-        self.seen().differing.len()
+    pub(crate) fn alive_count(&self) -> u32 {
+        self.alive.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn heard(&self) -> Heard {
+        self.lock_heard().clone()
     }
 
     /// Tells the store, for ever.
@@ -101,21 +97,23 @@ impl NodeState {
         let mut ticks = tokio::time::interval(HEARTBEAT);
         loop {
             ticks.tick().await;
-            let seen = match self.tell(&store).await {
-                Ok(differing) => Seen { store_is_away: false, differing },
+            let before = self.heard();
+            let heard = match self.tell(&store, &before).await {
+                Ok(heard) => heard,
                 Err(error) => {
                     tracing::debug!(%error, "the store did not take the heartbeat");
-                    Seen { store_is_away: true, ..self.seen().clone() }
+                    let since = before.store_away_since.unwrap_or_else(Instant::now);
+                    Heard { store_away_since: Some(since), ..before.clone() }
                 }
             };
-            if seen.differing != self.seen().differing && !seen.differing.is_empty() {
-                tracing::warn!(nodes = ?seen.differing, "other nodes serve another catalogue");
+            if heard.differing != before.differing && !heard.differing.is_empty() {
+                tracing::warn!(nodes = ?heard.differing, "other nodes serve another catalogue");
             }
-            *self.seen() = seen;
+            *self.lock_heard() = heard;
         }
     }
 
-    async fn tell(&self, store: &Store) -> Result<Vec<String>, StoreError> {
+    async fn tell(&self, store: &Store, before: &Heard) -> Result<Heard, StoreError> {
         let now = clock::now();
         let hash = self.routes.table().catalogue_hash.to_string();
         let node =
@@ -127,10 +125,26 @@ impl NodeState {
         let alive = nodes::count_alive(store, since).await?;
         self.alive.store(u32::try_from(alive).unwrap_or(u32::MAX).max(1), Ordering::Relaxed);
         let differing = nodes::differing_catalogues(store, &hash, since).await?;
-        Ok(differing.into_iter().map(|node| node.id).collect())
+        Ok(Heard {
+            store_away_since: None,
+            differing: differing.into_iter().map(|node| node.id).collect(),
+            clock_skew_millis: Some(clock_skew::measure(store).await?),
+            leads: self.look_for_leader(&leader::read(store).await?, before.leads, now),
+        })
     }
 
-    fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    fn look_for_leader(&self, lease: &Lease, before: Leads, now: Timestamp) -> Leads {
+        let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
+        let watch = watch.get_or_insert_with(|| Watch::new(lease.clone(), now));
+        match (watch.look(lease, &self.id, now), before) {
+            (Move::Renew, _) => Leads::ThisNode,
+            (Move::Wait, _) => Leads::AnotherNode,
+            (Move::TakeOver, Leads::Nobody { since }) => Leads::Nobody { since },
+            (Move::TakeOver, Leads::ThisNode | Leads::AnotherNode) => Leads::Nobody { since: Instant::now() },
+        }
+    }
+
+    fn lock_heard(&self) -> std::sync::MutexGuard<'_, Heard> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

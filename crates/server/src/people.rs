@@ -3,10 +3,10 @@
 use crate::config::Config;
 use control::Refusal;
 use control::sessions::{self, Signed};
-use domain::Timestamp;
 use domain::allotment::Defaults;
 use domain::session::{Lifetimes, SessionToken};
 use domain::workspace::Limits;
+use domain::{Retention, Timestamp};
 use store::Store;
 use tokio::runtime::Handle;
 
@@ -18,6 +18,8 @@ pub(crate) struct People {
     /// Caps of organizations that have none of their own.
     pub allotment_defaults: Defaults,
     pub lifetimes: Lifetimes,
+    /// How far back series and the request log go.
+    pub retention: Retention,
     /// Where people find the console, without a slash at its end.
     pub console_url: String,
 }
@@ -31,6 +33,7 @@ impl People {
             defaults: config.workspace_defaults,
             allotment_defaults: config.allotment_defaults.clone(),
             lifetimes,
+            retention: config.retention,
             console_url,
         }
     }

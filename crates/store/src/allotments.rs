@@ -5,6 +5,7 @@ use crate::error::StoreError;
 use crate::row;
 use domain::allotment::{Change, Defaults, Ledger};
 use domain::{EndpointId, GpuType, OrganizationId, Timestamp};
+use sqlx::any::AnyRow;
 use std::collections::BTreeMap;
 
 const COMMITTED: &str = "SELECT CAST(COALESCE(SUM(committed_gpus), 0) AS BIGINT) AS committed FROM endpoints \
@@ -65,11 +66,39 @@ pub async fn list(
     let default = |gpu_type: &GpuType| Ledger { allotment: defaults.of(gpu_type), committed: 0 };
     let mut ledgers: BTreeMap<_, _> = defaults.types().map(|gpu_type| (gpu_type.clone(), default(gpu_type))).collect();
     for found in &store.rows(query.bind(organization.as_str())).await? {
-        let gpu_type = row::parsed(found, "gpu_type", |text| GpuType::parse(text).ok())?;
-        let allotment = row::optional_count(found, "allotment")?.unwrap_or_else(|| defaults.of(&gpu_type));
-        ledgers.insert(gpu_type, Ledger { allotment, committed: row::count(found, "committed")? });
+        let (gpu_type, ledger) = ledger_of(found, defaults)?;
+        ledgers.insert(gpu_type, ledger);
     }
     Ok(ledgers)
+}
+
+/// The ledgers of all organizations that have a cap of their own or a commitment, those with the most GPUs first.
+pub async fn list_all(
+    store: &Store,
+    defaults: &Defaults,
+    most: u32,
+) -> Result<Vec<(OrganizationId, GpuType, Ledger)>, StoreError> {
+    let query = sqlx::query(
+        "SELECT organization_id, gpu_type, CAST(MAX(allotment) AS BIGINT) AS allotment, \
+         CAST(SUM(committed) AS BIGINT) AS committed \
+         FROM (SELECT organization_id, gpu_type, allotment, 0 AS committed FROM gpu_allotments \
+         UNION ALL SELECT organization_id, gpu_type, NULL AS allotment, committed_gpus AS committed FROM endpoints \
+         WHERE deleted_at IS NULL) AS both_sides GROUP BY organization_id, gpu_type \
+         ORDER BY committed DESC, organization_id, gpu_type LIMIT $1",
+    );
+    let found = store.rows(query.bind(i64::from(most))).await?;
+    let ledger = |found: &AnyRow| {
+        let organization = row::parsed(found, "organization_id", |text| OrganizationId::parse(text).ok())?;
+        let (gpu_type, ledger) = ledger_of(found, defaults)?;
+        Ok((organization, gpu_type, ledger))
+    };
+    found.iter().map(ledger).collect()
+}
+
+fn ledger_of(found: &AnyRow, defaults: &Defaults) -> Result<(GpuType, Ledger), StoreError> {
+    let gpu_type = row::parsed(found, "gpu_type", |text| GpuType::parse(text).ok())?;
+    let allotment = row::optional_count(found, "allotment")?.unwrap_or_else(|| defaults.of(&gpu_type));
+    Ok((gpu_type, Ledger { allotment, committed: row::count(found, "committed")? }))
 }
 
 /// Gives an organization a cap of its own, or lets it follow the default again.

@@ -73,6 +73,11 @@ impl Store {
         Ok(store)
     }
 
+    /// The file of a store that is one; opening it would make it.
+    pub fn file(url: &str, data_dir: &Path) -> Result<Option<PathBuf>, StoreError> {
+        url.strip_prefix("sqlite:").map(|rest| sqlite_path(rest, data_dir)).transpose()
+    }
+
     fn sqlite(path: &Path) -> Result<Self, StoreError> {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(|error| StoreError::Unavailable(Box::new(error)))?;

@@ -5,10 +5,11 @@ use crate::error::StoreError;
 use crate::row;
 use domain::endpoint::State;
 use domain::endpoint::event::{Actor, Event, EventType};
-use domain::{EndpointId, EventId, ReplicaId, Timestamp};
+use domain::endpoint::state::StateReason;
+use domain::{EndpointId, EventId, ReplicaId, Span, Timestamp, WorkspaceId};
 use sqlx::any::AnyRow;
 
-const KEPT_MILLIS: i64 = 90 * 24 * 3_600_000;
+pub const KEPT_MILLIS: i64 = 90 * 24 * 3_600_000;
 const MAX_LISTED: u32 = 1_000;
 
 pub async fn append(tx: &mut Tx, event: &Event) -> Result<(), StoreError> {
@@ -60,6 +61,27 @@ pub async fn list(
     .bind(before_id)
     .bind(i64::from(limit.clamp(1, MAX_LISTED)));
     store.rows(query).await?.iter().map(event).collect()
+}
+
+/// When the endpoints of a workspace were woken, and their names. How long that took is nobody's business.
+pub async fn cold_starts(
+    store: &Store,
+    workspace: &WorkspaceId,
+    span: Span,
+    most: usize,
+) -> Result<Vec<(Timestamp, String)>, StoreError> {
+    let query = sqlx::query(
+        "SELECT e.at, p.name FROM endpoints p JOIN endpoint_events e ON e.endpoint_id = p.id \
+         WHERE p.workspace_id = $1 AND e.at >= $2 AND e.at < $3 AND e.type = $4 AND e.reason = $5 ORDER BY e.at LIMIT $6",
+    )
+    .bind(workspace.as_str())
+    .bind(span.from.millis())
+    .bind(span.to.millis())
+    .bind(EventType::StateChanged.as_str())
+    .bind(StateReason::ColdStart.as_str())
+    .bind(i64::try_from(most).unwrap_or(i64::MAX));
+    let found = store.rows(query).await?;
+    found.iter().map(|found| Ok((row::moment(found, "at")?, row::text(found, "name")?))).collect()
 }
 
 /// Forgets what is older than 90 days.

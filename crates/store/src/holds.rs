@@ -8,7 +8,9 @@ use crate::error::StoreError;
 use crate::leader::Fenced;
 use crate::row;
 use domain::gpu_time::Hold;
-use domain::{Endpoint, EndpointId, NanoUsd, ReplicaId, Span, Timestamp};
+use domain::{
+    Endpoint, EndpointId, GpuType, ModelId, NanoUsd, OrganizationId, ReplicaId, Span, Timestamp, WorkspaceId,
+};
 use sqlx::any::AnyRow;
 
 /// A hold that is to be opened.
@@ -138,6 +140,54 @@ pub async fn overlapping(store: &Store, span: Span) -> Result<Vec<Held>, StoreEr
             .bind(span.from.millis())
             .bind(span.to.millis());
     store.rows(query).await?.iter().map(held).collect()
+}
+
+/// A hold with what a bill says about it, whatever became of its owners.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Billed {
+    pub workspace: WorkspaceId,
+    pub endpoint_name: String,
+    pub model: ModelId,
+    pub flavor: String,
+    pub gpu_type: GpuType,
+    pub held: Held,
+}
+
+/// Whose holds are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner<'a> {
+    Organization(&'a OrganizationId),
+    Workspace(&'a WorkspaceId),
+}
+
+/// The holds of an organization or of a workspace that overlap a span.
+pub async fn of_owner(store: &Store, owner: Owner<'_>, span: Span) -> Result<Vec<Billed>, StoreError> {
+    macro_rules! select_of {
+        ($column:literal) => {
+            concat!(
+                "SELECT replica_id, endpoint_id, node, gpu_count, price_per_gpu_hour, started_at, last_seen_at, \
+                 ended_at, billable, workspace_id, endpoint_name, model, flavor, gpu_type FROM replica_holds WHERE ",
+                $column,
+                " = $1 AND started_at < $3 AND (ended_at IS NULL OR ended_at > $2) ORDER BY replica_id"
+            )
+        };
+    }
+    let query = match owner {
+        Owner::Organization(id) => sqlx::query(select_of!("organization_id")).bind(id.as_str()),
+        Owner::Workspace(id) => sqlx::query(select_of!("workspace_id")).bind(id.as_str()),
+    };
+    let found = store.rows(query.bind(span.from.millis()).bind(span.to.millis())).await?;
+    let billed = |found: &AnyRow| {
+        Ok(Billed {
+            workspace: row::parsed(found, "workspace_id", |text| WorkspaceId::parse(text).ok())?,
+            endpoint_name: row::text(found, "endpoint_name")?,
+            model: row::parsed(found, "model", |text| ModelId::parse(text).ok())?,
+            flavor: row::text(found, "flavor")?,
+            gpu_type: row::parsed(found, "gpu_type", |text| GpuType::parse(text).ok())?,
+            held: held(found)?,
+        })
+    };
+    found.iter().map(billed).collect()
 }
 
 fn held(found: &AnyRow) -> Result<Held, StoreError> {

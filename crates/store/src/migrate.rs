@@ -21,6 +21,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 3, script: include_str!("../migrations/0003_people.sql") },
     Migration { version: 4, script: include_str!("../migrations/0004_endpoints.sql") },
     Migration { version: 5, script: include_str!("../migrations/0005_secrets.sql") },
+    Migration { version: 6, script: include_str!("../migrations/0006_series.sql") },
     Migration { version: 7, script: include_str!("../migrations/0007_several_nodes_of_endpoints.sql") },
     Migration { version: 8, script: include_str!("../migrations/0008_drivers.sql") },
 ];
@@ -40,7 +41,30 @@ pub struct Migrated {
     pub to: i64,
 }
 
+/// How far a store is behind this program, or ahead of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Schema {
+    /// The newest version that the store has; none where it has no table of ours.
+    pub found: Option<i64>,
+    pub known: i64,
+    /// Migrations that the next start makes.
+    pub to_do: usize,
+}
+
 impl Store {
+    /// Looks at the schema and changes nothing.
+    pub async fn schema(&self) -> Result<Schema, StoreError> {
+        let known = MIGRATIONS.last().map_or(0, |migration| migration.version);
+        let done: Vec<i64> = match self.rows(sqlx::query("SELECT version FROM schema_version")).await {
+            Ok(found) => found.iter().map(|found| row::number(found, "version")).collect::<Result<_, _>>()?,
+            Err(error) if error.is_unavailable() => return Err(error),
+            // There is no such table yet.
+            Err(_) => Vec::new(),
+        };
+        let to_do = MIGRATIONS.iter().filter(|migration| !done.contains(&migration.version)).count();
+        Ok(Schema { found: done.iter().copied().max(), known, to_do })
+    }
+
     pub async fn migrate(&self) -> Result<Migrated, StoreError> {
         let known = MIGRATIONS.last().map_or(0, |migration| migration.version);
         let mut tx = self.begin().await?;

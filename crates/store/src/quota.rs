@@ -143,10 +143,36 @@ pub async fn account(
     );
     let query = query.bind(workspace.as_str()).bind(i64::from(month.number()));
     let found = store.row(query).await?.ok_or_else(|| StoreError::Corrupt { place: "quota_months".into() })?;
+    account_of(&found, default_cap)
+}
+
+/// The accounts of workspaces that have called in `month`, those with the most tokens first.
+pub async fn list(
+    store: &Store,
+    month: Month,
+    default_cap: u64,
+    most: u32,
+) -> Result<Vec<(WorkspaceId, Account)>, StoreError> {
+    let query = sqlx::query(
+        "SELECT w.id, w.monthly_tokens, w.lowered_monthly_tokens, m.used, \
+         (SELECT CAST(SUM(CASE WHEN l.granted > l.written THEN l.granted - l.written ELSE 0 END) AS BIGINT) \
+          FROM quota_leases l WHERE l.workspace_id = w.id AND l.month = $1) AS reserved \
+         FROM quota_months m JOIN workspaces w ON w.id = m.workspace_id WHERE m.month = $1 \
+         ORDER BY m.used DESC, w.id LIMIT $2",
+    );
+    let found = store.rows(query.bind(i64::from(month.number())).bind(i64::from(most))).await?;
+    let account = |found: &AnyRow| {
+        let workspace = row::parsed(found, "id", |text| WorkspaceId::parse(text).ok())?;
+        Ok((workspace, account_of(found, default_cap)?))
+    };
+    found.iter().map(account).collect()
+}
+
+fn account_of(found: &AnyRow, default_cap: u64) -> Result<Account, StoreError> {
     Ok(Account {
-        cap: cap_in_force(&found, default_cap)?,
-        used: row::optional_count(&found, "used")?.unwrap_or(0),
-        reserved: row::optional_count(&found, "reserved")?.unwrap_or(0),
+        cap: cap_in_force(found, default_cap)?,
+        used: row::optional_count(found, "used")?.unwrap_or(0),
+        reserved: row::optional_count(found, "reserved")?.unwrap_or(0),
     })
 }
 

@@ -3,7 +3,7 @@
 use crate::db::{Store, Tx};
 use crate::error::StoreError;
 use crate::values::{ROWS_AT_ONCE, insert_text};
-use crate::{row, usage_sums};
+use crate::{reconciliation, row, series, usage_sums};
 use domain::usage::{Actor, Tokens};
 use domain::{KeyId, ModelId, NanoUsd, OrganizationId, Price, RequestId, Timestamp, UsageEvent, UserId, WorkspaceId};
 use sqlx::AssertSqlSafe;
@@ -12,7 +12,7 @@ use std::collections::HashSet;
 
 const COLUMNS: &str = "request_id, organization_id, workspace_id, key_id, user_id, model, replica, streamed, status, \
      code, prompt_tokens, completion_tokens, cached_tokens, certainty, input_per_1m, cached_input_per_1m, \
-     output_per_1m, cost, started_at, first_byte_micros, duration_micros";
+     output_per_1m, cost, started_at, first_byte_micros, duration_micros, held_micros, sent_micros";
 const MAX_LISTED: u32 = 1_000;
 
 /// A usage event as it is remembered.
@@ -35,6 +35,8 @@ pub struct Recorded {
     pub started_at: Timestamp,
     pub first_byte_micros: Option<u64>,
     pub duration_micros: u64,
+    pub held_micros: Option<u64>,
+    pub sent_micros: Option<u64>,
 }
 
 /// Writes the events that are not there yet, adds them to the sums, and returns them in the order of the batch.
@@ -48,6 +50,8 @@ pub async fn insert_batch<'a>(tx: &mut Tx, events: &'a [UsageEvent]) -> Result<V
     }
     let inserted: Vec<&UsageEvent> = events.iter().filter(|event| written.remove(event.request.as_str())).collect();
     usage_sums::add(tx, &inserted).await?;
+    series::add(tx, &inserted).await?;
+    reconciliation::add(tx, &inserted).await?;
     Ok(inserted)
 }
 
@@ -83,7 +87,9 @@ async fn insert(tx: &mut Tx, events: &[&UsageEvent], written: &mut HashSet<Strin
             .bind(event.cost.nanos())
             .bind(event.started_at.millis())
             .bind(row::to_optional_number(event.first_byte_micros))
-            .bind(row::to_number(event.duration_micros));
+            .bind(row::to_number(event.duration_micros))
+            .bind(row::to_optional_number(event.held_micros))
+            .bind(row::to_optional_number(event.sent_micros));
     }
     for found in tx.rows(insert).await? {
         written.insert(row::text(&found, "request_id")?);
@@ -134,5 +140,7 @@ fn recorded(found: &AnyRow) -> Result<Recorded, StoreError> {
         started_at: row::moment(found, "started_at")?,
         first_byte_micros: row::optional_count(found, "first_byte_micros")?,
         duration_micros: row::count(found, "duration_micros")?,
+        held_micros: row::optional_count(found, "held_micros")?,
+        sent_micros: row::optional_count(found, "sent_micros")?,
     })
 }

@@ -69,7 +69,11 @@ async fn scale<D: Driver + Clone>(
         transition(&mut tx, endpoint, trigger, note, now).await?;
         parts.nudge.notify_one();
     }
-    tx.commit().await
+    tx.commit().await?;
+    if decision.to != current {
+        parts.figures.count_scaling(current, decision.to);
+    }
+    Ok(())
 }
 
 fn told(endpoint: &Endpoint, notice: Notice, decision: &Decision, now: Timestamp) -> Event {

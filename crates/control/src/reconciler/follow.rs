@@ -87,6 +87,7 @@ fn known(endpoint: &Endpoint, live: &[Replica], route: impl Fn(&Replica) -> Opti
     let serves = |replica: &&Replica| {
         replica.endpoint == endpoint.id && replica.state == ReplicaState::Ready && replica.wish == Wish::Run
     };
+    let drains = |replica: &&Replica| replica.endpoint == endpoint.id && replica.state == ReplicaState::Draining;
     let replicas = live.iter().filter(serves).filter_map(|replica| {
         let address = route(replica)?;
         Some((replica.id.to_string(), upstream(endpoint, &id, &address)))
@@ -109,6 +110,7 @@ fn known(endpoint: &Endpoint, live: &[Replica], route: impl Fn(&Replica) -> Opti
         }),
         condition: condition(endpoint),
         replicas: replicas.collect(),
+        draining: live.iter().filter(drains).map(|replica| replica.id.to_string()).collect(),
     }
 }
 

@@ -5,6 +5,7 @@
 //! rounds that the rows and the driver could not tell again. Every write goes through the leader's fence.
 
 mod autoscale;
+mod figures;
 mod follow;
 mod leader;
 mod lost;
@@ -18,6 +19,7 @@ mod report;
 mod step;
 mod upkeep;
 
+pub use figures::Figures;
 pub use follow::Follower;
 pub use leader::resign;
 pub use reach::Reach;
@@ -34,7 +36,7 @@ use picture::Picture;
 use probe::Probes;
 use serde_json::Value;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use store::{Fenced, Store, StoreError, endpoints, replicas};
 use tokio::sync::Notify;
 use upkeep::Upkeep;
@@ -55,6 +57,7 @@ pub struct Parts<D> {
     pub now: fn() -> Timestamp,
     /// Somebody knows that there is something to do.
     pub nudge: Arc<Notify>,
+    pub figures: Arc<Figures>,
 }
 
 pub struct Reconciler<D> {
@@ -84,7 +87,10 @@ impl<D: Driver + Clone> Reconciler<D> {
         loop {
             let _ = tokio::time::timeout(ROUND, self.parts.nudge.notified()).await;
             let Some(epoch) = leadership.epoch((self.parts.now)()) else { continue };
-            match self.round(epoch).await {
+            let started = Instant::now();
+            let done = self.round(epoch).await;
+            self.parts.figures.count_round(done.is_ok(), started.elapsed());
+            match done {
                 Ok(()) => is_troubled = false,
                 Err(error) if is_troubled => tracing::debug!(%error, "another round was not finished"),
                 Err(error) => {

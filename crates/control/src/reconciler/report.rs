@@ -6,7 +6,7 @@ use domain::autoscaler::TICK_MILLIS;
 use domain::endpoint::load::{LoadReport, ReplicaCalls};
 use domain::{ReplicaId, Timestamp};
 use fleet::Endpoint;
-use fleet::endpoints::{Condition, Load, ReplicaLoad};
+use fleet::endpoints::{Load, ReplicaLoad};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,7 +21,6 @@ const AT_MOST: Duration = Duration::from_secs(1);
 struct Told {
     at: Instant,
     stirs: u64,
-    open_calls: u32,
 }
 
 #[derive(Default)]
@@ -49,7 +48,7 @@ impl Reporter {
             if let Some(quiet) = load.quiet_for {
                 endpoints::called(&mut tx, &id, before(now, quiet)).await?;
             }
-            told.push((endpoint.id.clone(), Told { at: Instant::now(), stirs, open_calls: load.open_calls }));
+            told.push((endpoint.id.clone(), Told { at: Instant::now(), stirs }));
         }
         tx.commit().await?;
         self.told.extend(told);
@@ -59,13 +58,7 @@ impl Reporter {
     fn is_due(&self, endpoint: &Endpoint) -> bool {
         let Some(told) = self.told.get(&endpoint.id) else { return true };
         let has_news = told.stirs != endpoint.stirs();
-        let is_idle = told.open_calls == 0 && !has_news;
-        match endpoint.view().condition {
-            // Nobody decides anything about these, as long as nobody calls them.
-            Condition::Failed { .. } | Condition::Deleting if is_idle => false,
-            _ if has_news => told.at.elapsed() >= AT_MOST,
-            _ => told.at.elapsed() >= AT_LEAST,
-        }
+        told.at.elapsed() >= if has_news { AT_MOST } else { AT_LEAST }
     }
 }
 

@@ -57,8 +57,9 @@ impl Upkeep {
 
 async fn tidy<D>(parts: &Parts<D>, epoch: u64, now: Timestamp) -> Result<(), StoreError> {
     // A difference is told by an error in the log and mended by a person: it is a bug, and hiding it would not help.
-    if let Err(error) = find_differences(&parts.store).await {
-        tracing::warn!(%error, "the ledger could not be looked at");
+    match find_differences(&parts.store).await {
+        Ok(differences) => parts.figures.found_differences(differences.len()),
+        Err(error) => tracing::warn!(%error, "the ledger could not be looked at"),
     }
     let this_hour = Grain::Hour.start_of(now);
     for hour in hours(this_hour.plus_millis(-LOOK_BACK_HOURS * Grain::Hour.millis()), this_hour) {

@@ -35,6 +35,8 @@ fn event(first: &FirstStart, actor: Actor, model: &str, started_at: &str, certai
         started_at: at(started_at),
         first_byte_micros: None,
         duration_micros: 1,
+        held_micros: None,
+        sent_micros: Some(700),
     }
 }
 

@@ -6,6 +6,7 @@ mod lease;
 mod memory;
 mod minute;
 mod permit;
+mod probe;
 mod quota;
 mod settling;
 mod shared;
@@ -13,6 +14,7 @@ mod shared;
 pub use memory::Memory;
 pub use minute::Minutes;
 pub use permit::Permit;
+pub use probe::clock_of_redis;
 pub use quota::Quota;
 pub use shared::RedisLimits;
 

@@ -1,9 +1,9 @@
 //! Settles and raises reservations in Redis, off the path of calls and many at a time.
 
 use super::minute::{Charge, Settlement};
-use super::shared::{RESERVATION_SECS, charge_keys, limits_of, reservation_key};
+use super::shared::{RESERVATION_SECS, bounded_by, charge_keys, limits_of, reservation_key};
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, Cmd, Pipeline, RedisError, Script};
+use redis::{Client, Cmd, Pipeline, RedisError, Script};
 use std::sync::LazyLock;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -73,8 +73,7 @@ async fn settle(
     let connection = match connection {
         Some(connection) => connection,
         None => {
-            let config =
-                AsyncConnectionConfig::new().set_connection_timeout(Some(TIMEOUT)).set_response_timeout(Some(TIMEOUT));
+            let config = bounded_by(TIMEOUT);
             let mut fresh = client.get_multiplexed_async_connection_with_config(&config).await?;
             SETTLE.prepare_invoke().load_async(&mut fresh).await?;
             connection.insert(fresh)

@@ -25,12 +25,17 @@ pub(super) const RESERVATION_SECS: u64 = 900;
 
 static TAKE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("take.lua")));
 
+/// A connection that is neither opened nor waited on for longer.
+pub(super) fn bounded_by(patience: Duration) -> AsyncConnectionConfig {
+    AsyncConnectionConfig::new().set_connection_timeout(Some(patience)).set_response_timeout(Some(patience))
+}
+
 /// What all cores share.
 #[derive(Clone)]
 pub struct RedisLimits {
-    client: Client,
+    pub(super) client: Client,
     /// How long a call waits for Redis.
-    patience: Duration,
+    pub(super) patience: Duration,
     local: Arc<Memory>,
     settler: Settler,
     nodes: Arc<AtomicU32>,
@@ -48,6 +53,20 @@ impl RedisLimits {
     /// Whether the nodes count apart, each its share.
     pub fn is_degraded(&self) -> bool {
         self.degraded.load(Ordering::Relaxed)
+    }
+
+    /// Redis did what it was asked.
+    pub(super) fn note_answer(&self) {
+        if self.degraded.swap(false, Ordering::Relaxed) {
+            tracing::info!("Redis answers again: limits are shared by all nodes");
+        }
+    }
+
+    pub(super) fn note_degraded(&self, cause: impl std::fmt::Display) {
+        if !self.degraded.swap(true, Ordering::Relaxed) {
+            let nodes = self.nodes.load(Ordering::Relaxed);
+            tracing::error!(%cause, nodes, "Redis is away: each node enforces its share of the limits by the minute");
+        }
     }
 
     /// The limits with a connection of one core's own.
@@ -147,9 +166,7 @@ impl Shared {
         let answer = tokio::time::timeout(self.limits.patience, call.invoke_async::<Vec<i64>>(&mut connection)).await;
         match answer {
             Ok(Ok(answer)) if answer.len() >= 4 => {
-                if self.limits.degraded.swap(false, Ordering::Relaxed) {
-                    tracing::info!("Redis answers again: limits are shared by all nodes");
-                }
+                self.limits.note_answer();
                 Some(Levels(answer))
             }
             Ok(Ok(_)) => self.give_up("an answer that makes no sense"),
@@ -164,15 +181,8 @@ impl Shared {
         state.connection = None;
         state.retry_at = Some(Instant::now() + BREAK);
         drop(state);
-        self.note_degraded(cause);
+        self.limits.note_degraded(cause);
         None
-    }
-
-    fn note_degraded(&self, cause: impl std::fmt::Display) {
-        if !self.limits.degraded.swap(true, Ordering::Relaxed) {
-            let nodes = self.limits.nodes.load(Ordering::Relaxed);
-            tracing::error!(%cause, nodes, "Redis is away: each node enforces its share of the limits by the minute");
-        }
     }
 
     /// The connection of this core. Only the first is waited for: while Redis is away, others are opened behind the calls.
@@ -200,9 +210,7 @@ impl Shared {
     }
 
     async fn connect(self: Arc<Self>) {
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(CONNECT_TIMEOUT))
-            .set_response_timeout(Some(CONNECT_TIMEOUT));
+        let config = bounded_by(CONNECT_TIMEOUT);
         let connected = self.limits.client.get_multiplexed_async_connection_with_config(&config).await;
         let failed = {
             let mut state = self.link.state();
@@ -217,7 +225,7 @@ impl Shared {
             }
         };
         if let Some(error) = failed {
-            self.note_degraded(error);
+            self.limits.note_degraded(error);
         }
         self.link.changed.notify_waiters();
     }

@@ -76,6 +76,11 @@ impl Probe {
         &prompt[..prompt.len().min(PREFIX)]
     }
 
+    /// The body is a part of some larger buffer as a rule. Who keeps it for long copies it and lets the buffer go.
+    pub fn keep_only_the_body(&mut self) {
+        self.body = Bytes::copy_from_slice(&self.body);
+    }
+
     pub fn is_stream(&self) -> bool {
         matches!(self.ask, Ask::Chat { streaming: Some(_) })
     }

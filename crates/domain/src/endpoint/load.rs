@@ -21,7 +21,7 @@ pub struct LoadReport {
     pub replicas: Vec<ReplicaCalls>,
 }
 
-/// A replica that gets calls from a node, or still has some.
+/// A replica that gets calls from a node, or still has some, or of which the node has heard that it gets none any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplicaCalls {
     pub replica: ReplicaId,
@@ -63,9 +63,11 @@ impl<'a> Loads<'a> {
         self.calls_of(replica).map(|calls| calls.in_flight).sum()
     }
 
-    /// Whether every node has heard that the replica gets no new calls, and has none left there.
+    /// Whether every node has said that the replica gets no new calls and has none left. Somebody must have said so.
     pub fn is_let_go(&self, replica: &ReplicaId) -> bool {
-        self.calls_of(replica).all(|calls| !calls.routed && calls.in_flight == 0)
+        let is_done = |calls: &ReplicaCalls| calls.replica == *replica && !calls.routed && calls.in_flight == 0;
+        let mut nodes = self.fresh().peekable();
+        nodes.peek().is_some() && nodes.all(|report| report.replicas.iter().any(is_done))
     }
 
     fn calls_of(&self, replica: &ReplicaId) -> impl Iterator<Item = &'a ReplicaCalls> {
@@ -121,14 +123,19 @@ mod tests {
 
     #[test]
     fn a_replica_is_let_go_when_every_node_that_lives_says_so() {
-        let draining = |routed, in_flight| [report("a", 100, 0, &[(2, true, 9)]), report("b", 100, 0, &[(1, routed, in_flight)])];
-        for (routed, in_flight, gone) in [(true, 0, false), (false, 1, false), (true, 1, false), (false, 0, true)] {
-            let reports = draining(routed, in_flight);
-            assert_eq!(Loads::new(&reports, at(101)).is_let_go(&replica(1)), gone, "{routed} {in_flight}");
+        let heard = report("a", 100, 0, &[(1, false, 0), (2, true, 9)]);
+        for (other, gone) in [
+            (report("b", 100, 0, &[(1, true, 0)]), false),
+            (report("b", 100, 1, &[(1, false, 1)]), false),
+            (report("b", 100, 0, &[(2, true, 0)]), false),
+            (report("b", 100, 0, &[(1, false, 0)]), true),
+            (report("dead", 70, 5, &[(1, true, 5)]), true),
+        ] {
+            let reports = [heard.clone(), other];
+            assert_eq!(Loads::new(&reports, at(101)).is_let_go(&replica(1)), gone, "{reports:?}");
         }
-        let silent = [report("dead", 10, 5, &[(1, true, 5)])];
-        assert!(!Loads::new(&silent, at(40)).is_let_go(&replica(1)));
-        assert!(Loads::new(&silent, at(41)).is_let_go(&replica(1)), "who is silent for half a minute is not waited for");
-        assert_eq!(Loads::new(&silent, at(41)).open_calls(), 0);
+        assert!(!Loads::new(&[], at(101)).is_let_go(&replica(1)), "nobody has said anything");
+        let silent = [report("dead", 70, 5, &[(1, true, 5)])];
+        assert_eq!(Loads::new(&silent, at(101)).open_calls(), 0, "who is silent for half a minute is not waited for");
     }
 }

@@ -1,5 +1,6 @@
 //! Calls a real engine with several streams at once.
 
+use crate::cpu::CpuTime;
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
@@ -15,7 +16,7 @@ const CHAT: &str = "/v1/chat/completions";
 
 /// The engine under test; dropping it kills it.
 pub(crate) struct Engine {
-    _child: Child,
+    child: Child,
     client: Client,
     _folder: TempDir,
 }
@@ -33,7 +34,11 @@ impl Engine {
         let address: SocketAddr = address.trim().parse()?;
         let client = Client::from(address);
         child.wait_for("the model", START, |child| child.stderr().contains("ready").then_some(())).await?;
-        Ok(Self { _child: child, client, _folder: folder })
+        Ok(Self { child, client, _folder: folder })
+    }
+
+    pub(crate) fn cpu_time(&self) -> anyhow::Result<CpuTime> {
+        CpuTime::of(self.child.pid())
     }
 
     /// Prompt tokens per second, over all streams; every prompt is new to the cache.

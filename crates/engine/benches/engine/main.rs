@@ -1,8 +1,10 @@
 //! `make bench-engine`: tokens per second of prefill and of decode for 1, 4 and 8 streams, with the starter model.
 //!
-//! The engine runs as it runs for anyone, as a process behind HTTP. What HTTP costs is seen beside a bare loop over
-//! llama.cpp in this process, with the same weights, threads and cache.
+//! The engine runs as it runs for anyone, as a process behind HTTP. What HTTP adds to a decode step is seen in
+//! the processor time of its threads; a bare loop over llama.cpp in this process, with the same weights, threads and
+//! cache, shows what the step itself could reach.
 
+mod cpu;
 mod load;
 mod table;
 
@@ -48,7 +50,9 @@ fn main() -> anyhow::Result<()> {
             let engine = Engine::start(&arguments.model, threads).await?;
             for row in &mut rows {
                 row.prefill.push(engine.prefill(row.streams, arguments.prompt).await?);
+                let before = engine.cpu_time()?;
                 row.decode.push(engine.decode(row.streams, arguments.answer).await?);
+                row.added_by_http.push((engine.cpu_time()? - before).added_by_http());
             }
             anyhow::Ok(())
         })?;

@@ -5,27 +5,26 @@ pub(crate) struct Row {
     pub streams: usize,
     pub prefill: Vec<f64>,
     pub decode: Vec<f64>,
+    /// Processor time of the HTTP threads while answers are written, in percent of the computing ones'.
+    pub added_by_http: Vec<f64>,
 }
 
 impl Row {
     pub(crate) fn new(streams: usize) -> Self {
-        Self { streams, prefill: Vec::new(), decode: Vec::new() }
+        Self { streams, prefill: Vec::new(), decode: Vec::new(), added_by_http: Vec::new() }
     }
 }
 
 pub(crate) fn print(rows: &[Row], bare: &[f64], threads: usize) {
     println!("forebay-engine, {threads} threads, tokens per second over all streams, medians of {} rounds", bare.len());
-    println!("{:>8} {:>10} {:>10} {:>12}", "streams", "prefill", "decode", "× one stream");
+    println!("{:>8} {:>10} {:>10} {:>12} {:>10}", "streams", "prefill", "decode", "× one stream", "HTTP adds");
     let one = rows.first().map_or(f64::NAN, |row| median(&row.decode));
     for row in rows {
         let decode = median(&row.decode);
-        println!("{:>8} {:>10.0} {:>10.1} {:>12.2}", row.streams, median(&row.prefill), decode, decode / one);
+        let (prefill, http) = (median(&row.prefill), median(&row.added_by_http));
+        println!("{:>8} {prefill:>10.0} {decode:>10.1} {:>12.2} {http:>8.2} %", row.streams, decode / one);
     }
-    let bare = median(bare);
-    println!(
-        "a bare loop over llama.cpp decodes {bare:.1}: HTTP and scheduling add {:.1} % to a step",
-        (bare / one - 1.0) * 100.0
-    );
+    println!("a bare loop over llama.cpp, without HTTP or scheduling, decodes {:.1}", median(bare));
 }
 
 fn median(values: &[f64]) -> f64 {

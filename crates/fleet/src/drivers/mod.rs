@@ -10,6 +10,7 @@ mod several;
 pub use several::Drivers;
 
 use crate::routes::Routes;
+use crate::token_counters::TokenCounters;
 use domain::model::{DriverKind, EngineKind, Flavor, Launch, Modality};
 use domain::{ModelId, Timestamp};
 use std::collections::BTreeSet;
@@ -395,6 +396,14 @@ impl EngineLoad {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of calls, never negative")]
         self.running.zip(self.waiting).map(|(running, waiting)| (running + waiting).ceil() as u64)
     }
+}
+
+/// What one look at an engine's metrics tells.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct EngineFigures {
+    pub load: EngineLoad,
+    /// Absent where the engine does not count tokens.
+    pub tokens: Option<TokenCounters>,
 }
 
 /// Why an engine's load is not known.

@@ -3,7 +3,7 @@
 use super::kubernetes::KubernetesDriver;
 use super::process::ProcessDriver;
 use super::{
-    Binding, Draining, Driver, EngineLoad, NoLoad, NoRoom, Observed, Probe, ReplicaName, ReplicaSpec, StartError, Taken,
+    Binding, Draining, Driver, EngineFigures, EngineLoad, NoLoad, NoRoom, Observed, Probe, ReplicaName, ReplicaSpec, StartError, Taken,
 };
 use crate::routes::Routes;
 use domain::model::DriverKind;
@@ -129,5 +129,12 @@ impl Driver for Drivers {
         if let Some(cluster) = &self.kubernetes {
             cluster.keep_pools(routes).await;
         }
+    }
+}
+
+impl Drivers {
+    /// What a replica's engine says of itself, read at once.
+    pub async fn figures(&self, replica: &ReplicaName) -> Result<EngineFigures, NoLoad> {
+        with_its_driver!(self, replica, driver => driver.figures(replica).await)
     }
 }

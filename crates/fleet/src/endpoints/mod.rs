@@ -56,6 +56,8 @@ pub struct Known {
     pub condition: Condition,
     /// Ready replicas, by their ids.
     pub replicas: Vec<(String, Upstream)>,
+    /// Replicas that finish their calls and get no new ones.
+    pub draining: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -72,7 +74,9 @@ pub struct Endpoint {
     calls: Calls,
     /// Replicas that get no new calls and still have some.
     leaving: Mutex<Vec<Arc<Replica>>>,
-    /// How often other replicas were routed to.
+    /// Replicas of which this node knows that they get no new calls.
+    draining: Mutex<Vec<Arc<str>>>,
+    /// How often other replicas were routed to, or let go.
     reroutes: AtomicU64,
     demand: Arc<Notify>,
 }
@@ -89,7 +93,7 @@ pub struct Load {
     pub replicas: Vec<ReplicaLoad>,
 }
 
-/// A replica that gets calls from here, or still has some.
+/// A replica that gets calls from here, or still has some, or gets none any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplicaLoad {
     pub name: Arc<str>,
@@ -174,17 +178,27 @@ impl Endpoint {
         leaving.retain(|replica| replica.in_flight() > 0);
         let view = self.view();
         let routed = view.route.pool.replicas().iter().map(told(true));
+        let mut replicas: Vec<ReplicaLoad> = routed.chain(leaving.iter().map(told(false))).collect();
+        for name in lock(&self.draining).iter() {
+            if replicas.iter().all(|told| told.name != *name) {
+                replicas.push(ReplicaLoad { name: Arc::clone(name), routed: false, in_flight: 0 });
+            }
+        }
         Load {
             mean_milli: self.calls.mean_milli(now),
             open_calls: self.calls.open(),
             quiet_for: self.calls.quiet_for(now),
-            replicas: routed.chain(leaving.iter().map(told(false))).collect(),
+            replicas,
         }
     }
 
     fn leaving(&self) -> MutexGuard<'_, Vec<Arc<Replica>>> {
-        self.leaving.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.leaving)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for Held {
@@ -261,6 +275,7 @@ impl Endpoints {
             held_bytes: AtomicU64::new(0),
             calls: Calls::since(Instant::now()),
             leaving: Mutex::default(),
+            draining: Mutex::default(),
             reroutes: AtomicU64::new(0),
             demand: Arc::clone(&self.demand),
         }
@@ -269,6 +284,15 @@ impl Endpoints {
 
 impl Endpoint {
     fn change(&self, known: &Known) {
+        self.change_view(known);
+        let mut draining = lock(&self.draining);
+        if !draining.iter().map(|name| &**name).eq(known.draining.iter().map(String::as_str)) {
+            *draining = known.draining.iter().map(|name| name.as_str().into()).collect();
+            self.reroutes.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn change_view(&self, known: &Known) {
         let before = self.view();
         let same_replicas = {
             let present = before.route.pool.replicas();
@@ -346,6 +370,7 @@ mod tests {
             }),
             condition,
             replicas: replicas.iter().map(|id| ((*id).to_owned(), upstream(id))).collect(),
+            draining: Vec::new(),
         }
     }
 
@@ -403,6 +428,9 @@ mod tests {
         let stirs = endpoint.stirs();
         apply(&endpoints, Condition::Serving, &["b"]);
         assert_eq!(told(&endpoint), "b+0 a-1");
+        let idle = Known { draining: vec!["a".into(), "b".into()], ..known(Condition::Waiting, &[]) };
+        endpoints.apply(vec![idle]);
+        assert_eq!(told(&endpoint), "a-1 b-0", "that it heard of it is told, too");
         assert_ne!(endpoint.stirs(), stirs, "there is something to tell");
         apply(&endpoints, Condition::Serving, &["a", "b"]);
         assert_eq!(told(&endpoint), "a+1 b+0", "it came back with its call");

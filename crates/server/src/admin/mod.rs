@@ -17,6 +17,7 @@ mod users;
 mod workspaces;
 
 use crate::config::Config;
+use crate::doctor;
 use desk::Desk;
 use std::io::Write;
 use std::path::PathBuf;
@@ -64,6 +65,24 @@ enum Noun {
     /// Processes that serve from this store.
     #[command(subcommand)]
     Nodes(nodes::Verb),
+    /// Look at everything that a node needs, and say what is wrong and what to do.
+    Doctor,
+}
+
+impl AdminArgs {
+    /// Whether the doctor is asked for, who does not take a store for granted.
+    pub fn asks_for_doctor(&self) -> bool {
+        matches!(self.noun, Noun::Doctor)
+    }
+}
+
+/// Prints what the doctor found; an error where there is a problem.
+pub async fn examine(args: &AdminArgs) -> anyhow::Result<()> {
+    let report = doctor::examine(args.config.as_deref(), &args.data_dir).await;
+    let text = if args.json { output::record_as_json(&report)? } else { report.to_text() };
+    std::io::stdout().write_all(text.as_bytes())?;
+    anyhow::ensure!(report.status < doctor::Level::Problem, "something must be mended before this node can serve");
+    Ok(())
 }
 
 /// Does what is asked and prints the result; an error has changed nothing.
@@ -84,5 +103,6 @@ async fn answer(args: AdminArgs, config: &Config, store: &Store) -> anyhow::Resu
         Noun::Prices(verb) => prices::run(&desk, verb).await,
         Noun::Usage(verb) => usage::run(&desk, verb).await,
         Noun::Nodes(verb) => nodes::run(&desk, verb).await,
+        Noun::Doctor => anyhow::bail!("the doctor is asked without a store"),
     }
 }

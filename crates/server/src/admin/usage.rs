@@ -2,13 +2,24 @@
 
 use super::desk::Desk;
 use super::output::{self, Shown};
+use crate::view::{CostsView, GpuCostsView, InvoiceView, csv};
 use control::usage::{self, Rebuilt};
-use domain::{Grouping, Timestamp, WorkspaceId};
+use control::{costs, gpu_costs, invoices, organizations, workspaces};
+use domain::gpu_costs::Dimension;
+use domain::{Grouping, Month, OrganizationId, Span, Timestamp, WorkspaceId};
+use serde::Serialize;
+use store::holds::Owner;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Verb {
     /// Show what a workspace used and what it costs.
     Show(Question),
+    /// Show what a workspace costs in a month, by day, and what the month will cost if it goes on so.
+    Costs(OfMonth),
+    /// Show what an invoice for a workspace and a month is made from.
+    Invoice(OfMonth),
+    /// Show GPU-hours of dedicated endpoints, their cost, and how busy the GPUs were.
+    GpuCosts(GpuQuestion),
     /// Add up all usage events again and correct sums that differ.
     Rebuild,
 }
@@ -31,6 +42,36 @@ pub(super) struct Question {
     csv: bool,
 }
 
+#[derive(Debug, clap::Args)]
+pub(super) struct OfMonth {
+    #[arg(long, value_name = "ID", value_parser = WorkspaceId::parse)]
+    workspace: WorkspaceId,
+    /// Such as 2026-11; default: the current month.
+    #[arg(long, value_name = "MONTH", value_parser = Month::parse)]
+    month: Option<Month>,
+    /// Print comma-separated values.
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct GpuQuestion {
+    #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
+    organization: OrganizationId,
+    /// From this moment on, such as 2026-01-01T00:00:00Z; default: the start of the month.
+    #[arg(long, value_name = "TIME", value_parser = Timestamp::parse)]
+    from: Option<Timestamp>,
+    /// Up to and without this moment; default: now.
+    #[arg(long, value_name = "TIME", value_parser = Timestamp::parse)]
+    to: Option<Timestamp>,
+    /// None or more of endpoint, gpuType, workspace and day, with commas between.
+    #[arg(long, value_name = "GROUPS", default_value = "")]
+    group_by: String,
+    /// Print comma-separated values.
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+}
+
 impl Shown for Rebuilt {
     const COLUMNS: &'static [&'static str] = &["workspaces", "hours", "days", "rowsCorrected"];
 }
@@ -38,8 +79,45 @@ impl Shown for Rebuilt {
 pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> anyhow::Result<String> {
     match verb {
         Verb::Show(question) => show(desk, &question).await,
+        Verb::Costs(asked) => {
+            let month = asked.month.unwrap_or_else(|| Month::of(desk.now));
+            workspaces::show(desk.store, &asked.workspace).await?;
+            let view = CostsView::from(costs::month(desk.store, &asked.workspace, month, desk.now).await?);
+            print(desk, asked.csv, &view, view.table(), view.total_rows())
+        }
+        Verb::Invoice(asked) => {
+            let month = asked.month.unwrap_or_else(|| Month::of(desk.now));
+            let workspace = workspaces::show(desk.store, &asked.workspace).await?;
+            let view = InvoiceView::from(invoices::invoice(desk.store, workspace, month, desk.now).await?);
+            print(desk, asked.csv, &view, view.table(), Vec::new())
+        }
+        Verb::GpuCosts(asked) => {
+            organizations::show(desk.store, &asked.organization).await?;
+            let span = Span::or_month_of(desk.now, asked.from, asked.to)?;
+            let (owner, by) = (Owner::Organization(&asked.organization), Dimension::parse_all(&asked.group_by)?);
+            let view = GpuCostsView::from(gpu_costs::report(desk.store, owner, None, span, &by, desk.now).await?);
+            print(desk, asked.csv, &view, view.table(), Vec::new())
+        }
         Verb::Rebuild => desk.show(&usage::rebuild(desk.store, &desk.author, desk.now).await?),
     }
+}
+
+/// A table for people, with what stands below it; or one of the two for programs.
+fn print(
+    desk: &Desk<'_>,
+    as_csv: bool,
+    view: &impl Serialize,
+    mut table: Vec<Vec<String>>,
+    below: Vec<Vec<String>>,
+) -> anyhow::Result<String> {
+    if desk.json {
+        return output::record_as_json(view);
+    }
+    if as_csv {
+        return Ok(csv::text(table));
+    }
+    table.extend(below);
+    Ok(output::table(table))
 }
 
 async fn show(desk: &Desk<'_>, question: &Question) -> anyhow::Result<String> {

@@ -11,6 +11,7 @@ mod oidc;
 mod problems;
 mod reader;
 mod sections;
+mod telemetry;
 #[cfg(test)]
 mod tests;
 mod units;
@@ -21,6 +22,8 @@ pub use sections::{
     DriversConfig, EdgeConfig, JournalConfig, LimitsConfig, ServerConfig, SessionsConfig, StoreConfig, TlsFiles,
     WORKSPACE_DEFAULTS,
 };
+pub use telemetry::{TelemetryConfig, TracesConfig};
+pub(crate) use units::show_size;
 
 use reader::{Reader, Section};
 use std::cell::RefCell;
@@ -41,6 +44,8 @@ pub struct Config {
     /// GPUs an organization may commit, by type, until the operator sets its own cap.
     pub allotment_defaults: domain::allotment::Defaults,
     pub drivers: DriversConfig,
+    pub retention: domain::Retention,
+    pub telemetry: TelemetryConfig,
     pub catalogue: domain::Catalogue,
 }
 
@@ -84,6 +89,8 @@ impl Config {
                 .into_iter()
                 .collect(),
             drivers: DriversConfig::read(&root.section("drivers")),
+            retention: sections::read_retention(&root.section("retention")),
+            telemetry: TelemetryConfig::read(&root.section("telemetry")),
             server,
             catalogue,
         }

@@ -183,6 +183,14 @@ impl<'a> Section<'a> {
         self.value(key, &wanted, |item| in_range(item, &range))
     }
 
+    /// A part of a whole.
+    pub(super) fn ratio(&self, key: &str) -> Option<f64> {
+        self.value(key, "a number from 0 to 1", |item| {
+            let number = item.as_float().or_else(|| in_range(item, &(0..=1)).map(|whole| whole as f64))?;
+            (0.0..=1.0).contains(&number).then_some(number)
+        })
+    }
+
     pub(super) fn duration(&self, key: &str, range: RangeInclusive<Duration>) -> Option<Duration> {
         let entry = self.entry(key)?;
         let duration = entry.item.as_str().and_then(units::parse_duration);

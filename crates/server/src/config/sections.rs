@@ -2,8 +2,8 @@
 
 use super::reader::{Section, in_range};
 use crate::edge::client_address::Network;
-use domain::GpuType;
 use domain::workspace::Limits;
+use domain::{GpuType, Retention};
 use fleet::drivers::process::{PORTS_OF_A_REPLICA, USUAL_PORTS};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,6 +25,10 @@ const LIMITS_TIMEOUT_RANGE: RangeInclusive<Duration> = MILLISECOND..=Duration::f
 const BODY_LIMIT_RANGE: RangeInclusive<u64> = 1..=(1 << 30);
 const JOURNAL_RANGE: RangeInclusive<u64> = (1 << 10)..=(1 << 40);
 const COUNT_RANGE: RangeInclusive<u64> = 0..=1_000_000_000_000_000;
+const KEPT_RANGE: RangeInclusive<Duration> = HOUR..=Duration::from_secs(3_650 * 86_400);
+/// A node that was away for a while must still find the events that it may have written before.
+const REQUESTS_KEPT_RANGE: RangeInclusive<Duration> =
+    Duration::from_secs(7 * 86_400)..=Duration::from_secs(3_650 * 86_400);
 const GPU_COUNT_RANGE: RangeInclusive<u64> = 0..=1_000_000;
 
 const STORE_URL_VARIABLE: &str = "FOREBAY_STORE_URL";
@@ -255,6 +259,25 @@ pub(super) fn read_workspace_defaults(section: &Section<'_>) -> Limits {
         monthly_tokens: count("monthly_tokens", WORKSPACE_DEFAULTS.monthly_tokens),
         max_api_keys: count("max_api_keys", WORKSPACE_DEFAULTS.max_api_keys),
     }
+}
+
+/// `[retention]`: how long what is not needed for a bill is kept.
+pub(super) fn read_retention(section: &Section<'_>) -> Retention {
+    let kept =
+        |key: &str, range: RangeInclusive<Duration>, default: Duration| section.duration(key, range).unwrap_or(default);
+    let retention = Retention {
+        minutes: kept("minutes", KEPT_RANGE, 2 * DAY),
+        hours: kept("hours", KEPT_RANGE, 90 * DAY),
+        days: kept("days", KEPT_RANGE, 800 * DAY),
+        requests: kept("requests", REQUESTS_KEPT_RANGE, 90 * DAY),
+    };
+    if retention.minutes > retention.hours {
+        section.report(section.line("minutes"), "minutes", "is longer than hours");
+    }
+    if retention.hours > retention.days {
+        section.report(section.line("hours"), "hours", "is longer than days");
+    }
+    retention
 }
 
 /// `[drivers]`: what runs replicas, and on what.

@@ -1,12 +1,12 @@
-//! Durations and sizes as people write them: `300s`, `5m`, `250ms`; `16MiB`, `64KiB`, `1048576`.
+//! Durations and sizes as people write them: `300s`, `5m`, `250ms`, `90d`; `16MiB`, `64KiB`, `1048576`.
 
 use std::time::Duration;
 
-const DURATION_UNITS: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
+const DURATION_UNITS: [(&str, u64); 5] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 const SIZE_UNITS: [(&str, u64); 6] =
     [("", 1), ("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40)];
 
-/// A whole number and one unit: `ms`, `s`, `m` or `h`.
+/// A whole number and one unit: `ms`, `s`, `m`, `h` or `d`.
 pub(super) fn parse_duration(text: &str) -> Option<Duration> {
     parse_with_unit(text, &DURATION_UNITS).map(Duration::from_millis)
 }
@@ -30,7 +30,7 @@ pub(super) fn show_duration(duration: Duration) -> String {
 }
 
 /// With the largest unit that is exact.
-pub(super) fn show_size(bytes: u64) -> String {
+pub(crate) fn show_size(bytes: u64) -> String {
     let fitting = SIZE_UNITS.iter().rev().find(|(_, factor)| bytes >= *factor && bytes.is_multiple_of(*factor));
     let (name, factor) = fitting.copied().unwrap_or(("B", 1));
     format!("{}{name}", bytes / factor)
@@ -42,10 +42,12 @@ mod tests {
 
     #[test]
     fn durations_need_a_unit() {
-        for (text, millis) in [("300s", 300_000), ("5m", 300_000), ("1h", 3_600_000), ("250ms", 250), ("0s", 0)] {
+        for (text, millis) in
+            [("300s", 300_000), ("5m", 300_000), ("1h", 3_600_000), ("2d", 172_800_000), ("250ms", 250)]
+        {
             assert_eq!(parse_duration(text), Some(Duration::from_millis(millis)), "{text}");
         }
-        for bad in ["", "s", "300", "-1s", "1.5s", "1d", "1m30s", "99999999999999999999s", "18446744073709551615h"] {
+        for bad in ["", "s", "300", "-1s", "1.5s", "1w", "1m30s", "99999999999999999999s", "18446744073709551615h"] {
             assert_eq!(parse_duration(bad), None, "{bad}");
         }
         assert_eq!(show_duration(Duration::from_secs(900)), "900s");

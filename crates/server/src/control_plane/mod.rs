@@ -6,11 +6,13 @@ use crate::config::Config;
 use crate::edge::clock;
 use crate::node::NodeState;
 use anyhow::Context;
-use control::reconciler::{self, Follower, Parts, Reach, Reconciler};
+use control::meters::{self, Meters};
+use control::reconciler::{self, Figures, Follower, Parts, Reach, Reconciler};
+use control::reconciliation::Watch;
 use fleet::drivers::Drivers;
 use fleet::drivers::kubernetes::{self, KubernetesDriver, Pools};
 use fleet::drivers::process::{BuiltInEngine, Care, ProcessDriver, Settings, ShimProgram};
-use fleet::{Endpoints, Launcher, Routes};
+use fleet::{Connector, Endpoints, Launcher, Routes};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,8 +61,8 @@ impl ControlPlane {
         };
         let driver = Drivers { process, kubernetes };
         let nudge = Arc::new(Notify::new());
-        let (reach, node) = (Reach::of_node(node.id()), node.id().to_owned());
-        let parts = Parts { store, driver, routes, endpoints, node, reach, now: clock::now, nudge };
+        let (reach, node, figures) = (Reach::of_node(node.id()), node.id().to_owned(), Arc::default());
+        let parts = Parts { store, driver, routes, endpoints, node, reach, now: clock::now, nudge, figures };
         Ok(Self { parts, changed: Arc::default(), loops: JoinSet::new() })
     }
 
@@ -82,9 +84,29 @@ impl ControlPlane {
         }
     }
 
+    /// What reads this node's replicas and engines.
+    pub(crate) fn meters(&self, connector: Connector, watch: Arc<Watch>) -> Meters<Drivers> {
+        let parts = self.parts.clone();
+        Meters::new(meters::Parts {
+            store: parts.store,
+            instruments: parts.driver,
+            routes: parts.routes,
+            endpoints: parts.endpoints,
+            connector,
+            node: parts.node,
+            now: parts.now,
+            watch,
+        })
+    }
+
     /// What a surface that changes endpoints tells so.
     pub(crate) fn follower(&self) -> Follower<Drivers> {
         Follower::new(self.parts.clone(), Arc::clone(&self.changed))
+    }
+
+    /// What its loops have done.
+    pub(crate) fn figures(&self) -> Arc<Figures> {
+        Arc::clone(&self.parts.figures)
     }
 
     /// What hears of changes to endpoints.

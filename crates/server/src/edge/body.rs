@@ -1,8 +1,10 @@
 //! The body of any answer.
 
+use crate::telemetry::traces::TracedBody;
 use bytes::Bytes;
 use dataplane::AnswerBody;
 use http_body::{Frame, SizeHint};
+use std::convert::Infallible;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -13,6 +15,8 @@ pub(crate) enum Body {
     Whole(Option<Bytes>),
     /// From a model.
     Answer(AnswerBody),
+    /// The same, of a call that is traced.
+    Traced(Box<TracedBody>),
     /// Piece by piece, from a task in the background.
     Pieces(Pieces),
 }
@@ -39,9 +43,8 @@ impl http_body::Body for Body {
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         match self.get_mut() {
             Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-            Self::Answer(answer) => {
-                Pin::new(answer).poll_frame(cx).map(|frame| frame.map(|frame| frame.map_err(|never| match never {})))
-            }
+            Self::Answer(answer) => Pin::new(answer).poll_frame(cx).map(unfailing),
+            Self::Traced(answer) => Pin::new(&mut **answer).poll_frame(cx).map(unfailing),
             Self::Pieces(pieces) => pieces.poll_recv(cx).map(|piece| piece.map(|bytes| bytes.map(Frame::data))),
         }
     }
@@ -50,6 +53,7 @@ impl http_body::Body for Body {
         match self {
             Self::Whole(bytes) => bytes.is_none(),
             Self::Answer(answer) => answer.is_end_stream(),
+            Self::Traced(answer) => answer.is_end_stream(),
             Self::Pieces(_) => false,
         }
     }
@@ -58,7 +62,12 @@ impl http_body::Body for Body {
         match self {
             Self::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
             Self::Answer(answer) => answer.size_hint(),
+            Self::Traced(answer) => answer.size_hint(),
             Self::Pieces(_) => SizeHint::default(),
         }
     }
+}
+
+fn unfailing(frame: Option<Result<Frame<Bytes>, Infallible>>) -> Option<io::Result<Frame<Bytes>>> {
+    frame.map(|frame| frame.map_err(|never| match never {}))
 }

@@ -36,9 +36,14 @@ pub(crate) struct Visitor {
 
 /// Serves a connection until it ends, or until `stop` says so and its last answer is out.
 pub(crate) async fn serve(stream: TcpStream, tls: Option<TlsAcceptor>, visitor: Visitor, stop: watch::Receiver<bool>) {
-    let Some(tls) = tls else {
-        return serve_http1(stream, visitor, stop).await;
-    };
+    match tls {
+        None => serve_http1(stream, visitor, stop).await,
+        // In a box of its own: connections without it are many, and should not have to be large enough for it.
+        Some(tls) => Box::pin(serve_tls(stream, tls, visitor, stop)).await,
+    }
+}
+
+async fn serve_tls(stream: TcpStream, tls: TlsAcceptor, visitor: Visitor, stop: watch::Receiver<bool>) {
     let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE, tls.accept(stream)).await else { return };
     if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
         return serve_http2(stream, visitor, stop).await;

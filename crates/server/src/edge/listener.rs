@@ -39,9 +39,12 @@ pub(crate) fn prepare(stream: &TcpStream) -> std::io::Result<()> {
 
 /// Whether somebody listens there already: with shared ports a second server would get half of its connections.
 pub(crate) fn is_taken(address: SocketAddr) -> bool {
-    address.port() != 0 && {
-        let plain = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))
-            .and_then(|socket| socket.set_reuse_address(true).and_then(|()| socket.bind(&address.into())));
-        plain.is_err_and(|error| error.kind() == std::io::ErrorKind::AddrInUse)
-    }
+    address.port() != 0 && check(address).is_err_and(|error| error.kind() == std::io::ErrorKind::AddrInUse)
+}
+
+/// Whether one could listen there alone.
+pub(crate) fn check(address: SocketAddr) -> std::io::Result<()> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())
 }

@@ -26,12 +26,12 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    /// Starts a thread for each socket with a surface of its own.
+    /// Starts a thread for each socket with a surface of its own, which is told its core's number.
     pub(crate) fn start(
         listeners: Vec<TcpListener>,
         tls: Option<&TlsAcceptor>,
         drain_timeout: Duration,
-        surface: impl Fn() -> Surface,
+        surface: impl Fn(usize) -> Surface,
     ) -> anyhow::Result<Self> {
         let (stop, stopping) = watch::channel(false);
         let threads = listeners
@@ -42,7 +42,7 @@ impl Workers {
                     .enable_all()
                     .build()
                     .context("cannot start a runtime")?;
-                let (surface, tls, stopping) = (Arc::new(surface()), tls.cloned(), stopping.clone());
+                let (surface, tls, stopping) = (Arc::new(surface(index)), tls.cloned(), stopping.clone());
                 std::thread::Builder::new()
                     .name(format!("edge-{index}"))
                     .spawn(move || runtime.block_on(serve(listener, tls, surface, stopping, drain_timeout)))

@@ -3,9 +3,8 @@
 //! The protocol is `openidconnect`'s; here is what is asked of it. The provider's description and keys are fetched when
 //! they are first needed and again when they are old, or when a token is signed with a key that is not among them.
 
-mod http;
-
 use crate::config::OidcConfig;
+use crate::outbound;
 use control::single_sign_on::Identity;
 use fleet::Connector;
 use openidconnect::core::{
@@ -137,7 +136,7 @@ impl Provider {
     /// Turns the code that the browser brought back into somebody the provider vouches for.
     pub(crate) async fn identify(&self, code: String, departure: Departure) -> Result<Identity, Failure> {
         let client = self.client(FRESH).await?;
-        let call = |request| http::call(self.connector.clone(), request);
+        let call = |request| outbound::call(self.connector.clone(), request);
         let tokens = client
             .exchange_code(AuthorizationCode::new(code))?
             .set_pkce_verifier(PkceCodeVerifier::new(departure.verifier))
@@ -189,7 +188,7 @@ impl Provider {
         let metadata = match &*known {
             Some((metadata, at)) if at.elapsed() < max_age => metadata.clone(),
             _ => {
-                let call = |request| http::call(self.connector.clone(), request);
+                let call = |request| outbound::call(self.connector.clone(), request);
                 let issuer = IssuerUrl::new(self.config.issuer.clone())?;
                 let metadata = CoreProviderMetadata::discover_async(issuer, &call).await?;
                 *known = Some((metadata.clone(), Instant::now()));

@@ -5,6 +5,7 @@ pub(crate) mod endpoints;
 pub(crate) mod openai;
 pub(crate) mod openapi;
 pub(crate) mod operations;
+mod site;
 
 use crate::edge::Body;
 use crate::edge::client_address::{self, Network};
@@ -12,6 +13,7 @@ use crate::edge::cors::Cors;
 use crate::edge::request_id::RequestIds;
 use crate::edge::{clock, request_body::BodyBounds};
 use crate::people::People;
+use crate::telemetry::traces::Tracer;
 use bytes::Bytes;
 use console::ConsoleSurface;
 use dataplane::Dataplane;
@@ -33,6 +35,8 @@ pub(crate) struct Surface {
     pub dataplane: Dataplane,
     pub keys: Arc<KeyDirectory>,
     pub sink: Arc<dyn Sink>,
+    /// Where calls are traced.
+    pub tracer: Option<Arc<Tracer>>,
     pub ids: Arc<RequestIds>,
     pub cors: Cors,
     pub body_bounds: BodyBounds,
@@ -72,6 +76,7 @@ impl Surface {
                     Box::pin(self.endpoints.answer(request, client, &id_value, tap, now)).await
                 }
                 path if let Some(page) = endpoints::pages::at(path) => page.answer(request.method()),
+                path if let Some(answer) = site::answer(request.method(), path, request.headers()) => answer,
                 path => {
                     let mut tap = UsageTap::open(Arc::clone(&self.sink), id, openai::route_name(path), now);
                     tap.note(|record| record.client_request = client_id(&request));

@@ -2,8 +2,8 @@
 
 use super::health;
 use crate::edge::Body;
-use crate::node::NodeState;
-use crate::telemetry::metrics::Metrics;
+use crate::health::{Health, PARTS};
+use crate::telemetry::metrics::{self, Metrics};
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -17,8 +17,8 @@ use tokio::sync::Semaphore;
 const MAX_CONNECTIONS: usize = 256;
 
 pub(crate) struct Operations {
-    pub metrics: Arc<Metrics>,
-    pub node: Arc<NodeState>,
+    pub metrics: Metrics,
+    pub health: Arc<Health>,
 }
 
 /// Serves until the task is ended.
@@ -46,12 +46,11 @@ fn answer(operations: &Operations, request: &Request<Incoming>) -> Response<Body
     match request.uri().path() {
         "/metrics" => {
             let mut response = Response::new(Body::from(operations.metrics.encode()));
-            let kind = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
-            response.headers_mut().insert(header::CONTENT_TYPE, kind);
+            response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(metrics::MEDIA_TYPE));
             response
         }
         "/healthz" => health(),
-        "/readyz" => ready(operations),
+        "/readyz" => ready(operations, request.uri().query().unwrap_or_default()),
         _ => {
             let mut response = Response::new(Body::from("not found\n"));
             *response.status_mut() = StatusCode::NOT_FOUND;
@@ -60,15 +59,43 @@ fn answer(operations: &Operations, request: &Request<Incoming>) -> Response<Body
     }
 }
 
-/// 503 while draining. A store that is away is told, and does not stop serving.
-fn ready(operations: &Operations) -> Response<Body> {
-    let report = operations.node.report();
-    let mut response = Response::new(Body::from(serde_json::to_vec(&report).expect("a report has only text keys")));
+/// 503 while no call should be sent here. `?require=engines,leader` asks for parts that must be well, too.
+fn ready(operations: &Operations, query: &str) -> Response<Body> {
+    let required = match required(query) {
+        Ok(required) => required,
+        Err(message) => {
+            let body = serde_json::json!({ "error": message });
+            return json(StatusCode::BAD_REQUEST, body.to_string());
+        }
+    };
+    let (_, report) = operations.health.look();
+    let is_ready = report.is_ready() && required.iter().all(|part| report.is_well(part));
+    let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    json(status, serde_json::to_string(&report).expect("a report has only text keys"))
+}
+
+fn json(status: StatusCode, body: String) -> Response<Body> {
+    let mut response = Response::new(Body::from(body));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    if report.is_draining() {
-        *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
-    }
+    *response.status_mut() = status;
     response
+}
+
+/// The parts that the query names.
+fn required(query: &str) -> Result<Vec<&str>, String> {
+    let mut parts = Vec::new();
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let Some(list) = pair.strip_prefix("require=") else {
+            return Err(format!("`{pair}`: only `require` may be asked for, such as ?require=engines,leader"));
+        };
+        for part in list.split(',') {
+            if !PARTS.contains(&part) {
+                return Err(format!("require: no part is called `{part}`; there are {}", PARTS.join(", ")));
+            }
+            parts.push(part);
+        }
+    }
+    Ok(parts)
 }
 
 #[derive(utoipa::OpenApi)]
@@ -95,14 +122,16 @@ pub(crate) fn description() -> utoipa::openapi::OpenApi {
 #[expect(dead_code, reason = "it only describes")]
 fn describe_health() {}
 
-/// Whether to send calls here.
+/// Whether to send calls here, and how each part is.
 #[utoipa::path(get, path = "/readyz", operation_id = "ready", tag = "operations", security(()),
-    responses((status = 200, body = Object), (status = 503, description = "it is stopping", body = Object)))]
+    params(("require" = Option<String>, Query, description = "parts that must be well, such as `engines,leader`")),
+    responses((status = 200, body = Object), (status = 400, description = "no part has this name", body = Object),
+        (status = 503, description = "send no calls here; the body says which part is why", body = Object)))]
 #[expect(dead_code, reason = "it only describes")]
 fn describe_ready() {}
 
 /// Numbers for Prometheus.
 #[utoipa::path(get, path = "/metrics", operation_id = "metrics", tag = "operations", security(()),
-    responses((status = 200, body = String, content_type = "application/openmetrics-text")))]
+    responses((status = 200, body = String, content_type = "text/plain")))]
 #[expect(dead_code, reason = "it only describes")]
 fn describe_metrics() {}

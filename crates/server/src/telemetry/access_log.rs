@@ -29,9 +29,16 @@ struct Waiting {
 pub(crate) struct AccessLog {
     waiting: Mutex<Waiting>,
     lost: AtomicU64,
+    /// Of the lost lines, those that the log has told of.
+    told: AtomicU64,
 }
 
 impl AccessLog {
+    /// Lines that were never written.
+    pub(crate) fn lost_lines(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn write(&self, record: &Record) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if waiting.lines.len() > MAX_WAITING {
@@ -54,12 +61,14 @@ impl AccessLog {
     pub(crate) async fn flush(&self) {
         let lines = std::mem::take(&mut self.waiting.lock().unwrap_or_else(PoisonError::into_inner).lines);
         if !lines.is_empty() {
+            let count = lines.bytes().filter(|byte| *byte == b'\n').count();
             let written = tokio::task::spawn_blocking(move || std::io::stdout().write_all(lines.as_bytes())).await;
             if !matches!(written, Ok(Ok(()))) {
-                self.lost.fetch_add(1, Ordering::Relaxed);
+                self.lost.fetch_add(count as u64, Ordering::Relaxed);
             }
         }
-        match self.lost.swap(0, Ordering::Relaxed) {
+        let lost = self.lost_lines();
+        match lost - self.told.swap(lost, Ordering::Relaxed) {
             0 => {}
             lost => tracing::warn!(lost, "lines of the request log were lost"),
         }

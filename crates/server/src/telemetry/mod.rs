@@ -3,6 +3,8 @@
 pub(crate) mod access_log;
 pub(crate) mod metrics;
 mod recorder;
+pub(crate) mod refusals;
+pub(crate) mod traces;
 pub(crate) mod usage_writer;
 
 pub(crate) use recorder::Recorder;

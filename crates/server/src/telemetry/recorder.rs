@@ -1,7 +1,8 @@
 //! Takes the record of every request: a line, a count, and an event where a model was asked.
 
 use super::access_log::{AccessLog, status_of};
-use super::metrics::Metrics;
+use super::metrics::CoreCalls;
+use super::refusals::Refusals;
 use dataplane::usage_tap::{Record, Sink};
 use domain::UsageEvent;
 use std::sync::Arc;
@@ -10,16 +11,18 @@ use store::Journal;
 
 pub(crate) struct Recorder {
     pub log: Arc<AccessLog>,
-    pub metrics: Arc<Metrics>,
+    pub calls: CoreCalls,
     pub journal: Journal,
+    pub refusals: Arc<Refusals>,
 }
 
 impl Sink for Recorder {
     fn settle(&self, record: &Record) {
         self.log.write(record);
-        self.metrics.count(record);
-        if let Some(event) = event_of(record) {
-            self.journal.append(&event);
+        self.calls.count(record);
+        match event_of(record) {
+            Some(event) => self.journal.append(event),
+            None => self.refusals.note(record),
         }
     }
 
@@ -50,5 +53,7 @@ fn event_of(record: &Record) -> Option<UsageEvent> {
         started_at: record.started_at,
         first_byte_micros: record.first_byte.map(micros),
         duration_micros: micros(record.duration),
+        held_micros: record.held.map(micros),
+        sent_micros: record.sent.map(micros),
     })
 }

@@ -1,6 +1,6 @@
 //! Moves usage events from the journal to the store, in batches, each exactly once.
 
-use super::metrics::Metrics;
+use super::metrics::SetAside;
 use domain::usage::Actor;
 use domain::{KeyId, RunId, Timestamp, UsageEvent};
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ const RETRY: Duration = Duration::from_millis(500);
 pub(crate) struct UsageWriter {
     pub reader: JournalReader,
     pub store: Store,
-    pub metrics: Arc<Metrics>,
+    pub set_aside: Arc<SetAside>,
 }
 
 impl UsageWriter {
@@ -79,7 +79,7 @@ impl UsageWriter {
             while let Err(error) = self.write(batch, std::slice::from_ref(event)).await {
                 if !error.is_unavailable() {
                     tracing::error!(request = %event.request, ?error, "the store refuses a usage event; it is set aside");
-                    self.metrics.usage_set_aside.inc();
+                    self.set_aside.inc();
                     self.reader.set_aside(event);
                     break;
                 }

@@ -131,7 +131,7 @@ async fn every_route_answers_every_bad_credential_alike() {
     .assert_eq(&shown(&app.stranger().get("/models").await));
 }
 
-fn read(path: &str) -> String {
+pub(crate) fn read(path: &str) -> String {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }

@@ -11,17 +11,17 @@ use testkit::process::{Forebay, ForebayLaunch};
 use crate::app::{BINARY, PATIENCE, wait_until};
 use crate::engines::{children_of, is_running};
 
-const CHAT: &str = "forebay/smollm2-135m-instruct";
+pub(crate) const CHAT: &str = "forebay/smollm2-135m-instruct";
 const EMBEDDING: &str = "sentence-transformers/all-minilm-l6-v2";
 /// Weights are loaded by a busy machine.
-const LOADED_WITHIN: Duration = Duration::from_secs(90);
+pub(crate) const LOADED_WITHIN: Duration = Duration::from_secs(90);
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
 /// The quickstart's models, with their weights where the script puts them.
-async fn quickstart() -> (Forebay, Client) {
+pub(crate) async fn quickstart() -> (Forebay, Client) {
     let fetched = Command::new(root().join("scripts/fetch-models")).current_dir(root()).status().unwrap();
     assert!(fetched.success(), "the starter models could not be fetched");
     let config = std::fs::read_to_string(root().join("config/quickstart.toml")).unwrap();
@@ -33,7 +33,7 @@ async fn quickstart() -> (Forebay, Client) {
     (forebay, client)
 }
 
-async fn wait_for_model(client: &Client, model: &str, status: &str) {
+pub(crate) async fn wait_for_model(client: &Client, model: &str, status: &str) {
     wait_until(&format!("{model} is {status}"), LOADED_WITHIN, async || {
         client.get(&format!("/v1/models/{model}")).await.json()["status"] == status
     })

@@ -39,6 +39,10 @@ struct Line<'a> {
     started_at: i64,
     first_byte_micros: Option<u64>,
     duration_micros: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    held_micros: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sent_micros: Option<u64>,
 }
 
 const CHECKSUM_LEN: usize = 8;
@@ -69,6 +73,8 @@ pub(super) fn write(event: &UsageEvent, stage: Stage) -> Vec<u8> {
         started_at: event.started_at.millis(),
         first_byte_micros: event.first_byte_micros,
         duration_micros: event.duration_micros,
+        held_micros: event.held_micros,
+        sent_micros: event.sent_micros,
     };
     let mut text = Vec::with_capacity(512);
     text.resize(CHECKSUM_LEN, b'0');
@@ -115,6 +121,8 @@ pub(super) fn read(text: &[u8]) -> Option<(UsageEvent, Stage)> {
         started_at: Timestamp::from_millis(line.started_at),
         first_byte_micros: line.first_byte_micros,
         duration_micros: line.duration_micros,
+        held_micros: line.held_micros,
+        sent_micros: line.sent_micros,
     };
     Some((event, line.stage))
 }

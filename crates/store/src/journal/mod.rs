@@ -1,18 +1,23 @@
 //! The journal: usage events on disk before the answer they belong to has ended.
 //!
 //! An event is appended by one write(2), so the end of the process loses nothing; a thread asks the disk to keep it
-//! within a tenth of a second, so a power cut loses at most that. A reader moves events to the store and removes files
-//! that are done. Files of earlier runs are read first; a torn end of theirs is cut, never guessed.
+//! within a tenth of a second, so a power cut loses at most that. A reader moves events to the store, out of memory as long
+//! as it keeps up, and removes files that are done. Files of earlier runs are read first; a torn end of theirs is cut,
+//! never guessed.
 //!
 //! Long calls leave marks on their way. A run that died has marks without an end: those calls are charged at their last
 //! mark.
 
+mod fresh;
+mod inspect;
 mod line;
 mod reader;
 
+pub use inspect::{Inspection, inspect};
 pub use reader::{Batch, JournalReader};
 
 use domain::{RequestId, RunId, UsageEvent};
+use fresh::Fresh;
 use line::Stage;
 use std::collections::{HashMap, VecDeque};
 use std::fs::{File, OpenOptions};
@@ -55,6 +60,7 @@ struct State {
     running: HashMap<RequestId, Vec<u8>>,
     /// Lines that the disk did not take. They belong to calls that were let in before that was known.
     unwritten: VecDeque<Vec<u8>>,
+    fresh: Fresh,
 }
 
 impl Journal {
@@ -70,6 +76,7 @@ impl Journal {
             unsynced: false,
             running: HashMap::new(),
             unwritten: VecDeque::new(),
+            fresh: Fresh::default(),
         };
         let shared = Arc::new(Shared {
             folder: folder.to_owned(),
@@ -102,13 +109,13 @@ impl Journal {
     }
 
     /// A call has ended.
-    pub fn append(&self, event: &UsageEvent) {
-        let line = line::write(event, Stage::Ended);
+    pub fn append(&self, event: UsageEvent) {
+        let line = line::write(&event, Stage::Ended);
         let mut state = self.shared.state();
         if !state.running.is_empty() {
             state.running.remove(&event.request);
         }
-        self.shared.put(&mut state, line);
+        self.shared.put(&mut state, line, Some(event));
     }
 
     /// A call is under way and has used so much.
@@ -116,7 +123,7 @@ impl Journal {
         let line = line::write(event, Stage::Running);
         let mut state = self.shared.state();
         state.running.insert(event.request.clone(), line.clone());
-        self.shared.put(&mut state, line);
+        self.shared.put(&mut state, line, None);
     }
 }
 
@@ -129,15 +136,18 @@ impl Shared {
         self.appended.load(Ordering::Relaxed).saturating_sub(self.moved.load(Ordering::Relaxed))
     }
 
-    fn put(&self, state: &mut State, line: Vec<u8>) {
+    fn put(&self, state: &mut State, line: Vec<u8>, event: Option<UsageEvent>) {
         self.appended.fetch_add(line.len() as u64, Ordering::Relaxed);
         if !state.unwritten.is_empty() {
             return state.unwritten.push_back(line);
         }
-        if let Err(error) = self.write(state, &line) {
-            state.unwritten.push_back(line);
-            self.failing.store(true, Ordering::Relaxed);
-            tracing::error!(%error, "the journal cannot be written: new calls are refused until it can");
+        match self.write(state, &line) {
+            Ok(()) => state.fresh.push(state.number, state.length - line.len() as u64, state.length, event),
+            Err(error) => {
+                state.unwritten.push_back(line);
+                self.failing.store(true, Ordering::Relaxed);
+                tracing::error!(%error, "the journal cannot be written: new calls are refused until it can");
+            }
         }
     }
 

@@ -17,11 +17,32 @@ const PIECE: usize = 256 << 10;
 /// The code of a call whose gateway died.
 const INTERRUPTED: &str = "interrupted";
 
+/// Where events are kept that the store refuses.
+pub(super) const REFUSED: &str = "refused.jsonl";
+
 /// A file of an earlier run.
 pub(super) struct Earlier {
     run: RunId,
     path: PathBuf,
     pub(super) bytes: u64,
+}
+
+/// The files of all runs, in the order in which they were begun.
+pub(super) fn find_all_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let is_ours = path.file_name().and_then(|name| run_of(name.to_str()?)).is_some();
+        found.extend(is_ours.then_some(path));
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The run that a file of this name belongs to.
+fn run_of(name: &str) -> Option<RunId> {
+    let (run, _) = name.strip_suffix(".jsonl")?.split_once('-')?;
+    RunId::parse(run).ok()
 }
 
 /// The files of other runs than this one, in the order in which they were begun.
@@ -30,8 +51,7 @@ pub(super) fn find_files(folder: &Path, this: &RunId) -> io::Result<VecDeque<Ear
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name();
-        let run = name.to_str().and_then(|name| name.strip_suffix(".jsonl")?.split_once('-'));
-        let Some(run) = run.and_then(|(run, _)| RunId::parse(run).ok()).filter(|run| run != this) else { continue };
+        let Some(run) = name.to_str().and_then(run_of).filter(|run| run != this) else { continue };
         found.push(Earlier { run, path: entry.path(), bytes: entry.metadata()?.len() });
     }
     found.sort_by(|one, other| one.path.cmp(&other.path));
@@ -88,7 +108,7 @@ impl JournalReader {
 
     /// Keeps an event that the store refuses where nobody reads it but a person.
     pub fn set_aside(&self, event: &UsageEvent) {
-        let path = self.shared.folder.join("refused.jsonl");
+        let path = self.shared.folder.join(REFUSED);
         let file = File::options().create(true).append(true).open(&path);
         let written = file.and_then(|mut file| file.write_all(&line::write(event, Stage::Ended)));
         if let Err(error) = written {
@@ -131,27 +151,32 @@ impl JournalReader {
     }
 
     fn next_of_this_run(&mut self, most: usize) -> io::Result<Option<Batch>> {
-        let (newest, length) = {
-            let state = self.shared.state();
-            (state.number, state.length)
+        let before = self.position;
+        let (newest, length, fresh, fresh_from) = {
+            let mut state = self.shared.state();
+            let fresh = state.fresh.take(self.number, &mut self.position, most);
+            (state.number, state.length, fresh, state.fresh.start_in(self.number))
         };
         let path = self.shared.folder.join(file_name(&self.shared.run, self.number));
         let is_newest = newest == self.number;
         let length = if is_newest { length } else { std::fs::metadata(&path)?.len() };
-        if is_newest && self.position == length {
+        if is_newest && before == length {
             return Ok(None);
         }
         let run = self.shared.run.clone();
-        let mut batch = Batch { run, events: Vec::new(), ends_run: false, bytes: 0, done: Vec::new() };
-        let before = self.position;
-        let ended = read_lines(&mut self.file, &path, &mut self.position, length, most, |event, stage| {
-            // A mark means something only when its run is over.
-            if stage == Stage::Ended {
-                batch.events.push(event);
-            }
-        })?;
+        let mut batch = Batch { run, events: fresh, ends_run: false, bytes: 0, done: Vec::new() };
+        if self.position == before {
+            // The reader is behind what memory holds, or the lines had to wait for the disk.
+            let until = fresh_from.unwrap_or(length);
+            read_lines(&mut self.file, &path, &mut self.position, until, most, |event, stage| {
+                // A mark means something only when its run is over.
+                if stage == Stage::Ended {
+                    batch.events.push(event);
+                }
+            })?;
+        }
         batch.bytes = self.position - before;
-        if ended && !is_newest {
+        if self.position == length && !is_newest {
             self.leave_file();
             self.number += 1;
             batch.done.push(path);

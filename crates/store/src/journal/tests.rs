@@ -30,6 +30,8 @@ fn event(number: u128, completion: u64) -> UsageEvent {
         started_at: NOW,
         first_byte_micros: Some(12),
         duration_micros: 34,
+        held_micros: None,
+        sent_micros: Some(700),
     }
 }
 
@@ -54,7 +56,7 @@ fn an_event_is_read_as_it_was_written() {
     let folder = tempfile::tempdir().unwrap();
     let (journal, mut reader) = Journal::open(folder.path(), run(1), 1 << 20).unwrap();
     let written = event(1, 5);
-    journal.append(&written);
+    journal.append(written.clone());
     assert!(journal.waiting_bytes() > 100);
     let (events, ended) = drain(&mut reader);
     assert_eq!(format!("{:?}", events[0]), format!("{written:?}"));
@@ -67,12 +69,38 @@ fn an_event_is_read_as_it_was_written() {
 }
 
 #[test]
+fn a_reader_that_fell_behind_finds_in_the_file_what_memory_has_no_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let (journal, mut reader) = Journal::open(folder.path(), run(1), 64 << 20).unwrap();
+    let written: Vec<UsageEvent> = (0..20_000).map(|number| event(number, 5)).collect();
+    for (number, event) in written.iter().enumerate() {
+        if number % 1_000 == 7 {
+            journal.mark(event);
+        }
+        journal.append(event.clone());
+    }
+    let mut events = Vec::new();
+    for _ in 0..15 {
+        let batch = reader.next(1_000).unwrap().unwrap();
+        reader.stored(&batch);
+        events.extend(batch.events);
+    }
+    // It keeps up from here on.
+    journal.append(event(20_000, 5));
+    events.extend(drain(&mut reader).0);
+    assert_eq!(journal.waiting_bytes(), 0);
+    let found: Vec<String> = events.iter().map(|event| format!("{event:?}")).collect();
+    let wanted: Vec<String> = written.iter().chain([&event(20_000, 5)]).map(|event| format!("{event:?}")).collect();
+    assert!(found == wanted, "each of them once, in order, as it was written: {} of {}", found.len(), wanted.len());
+}
+
+#[test]
 fn files_that_are_done_go_and_marks_of_calls_under_way_do_not_go_with_them() {
     let folder = tempfile::tempdir().unwrap();
     let (journal, mut reader) = Journal::open(folder.path(), run(1), 16 << 10).unwrap();
     journal.mark(&event(999, 512));
     for number in 0..200 {
-        journal.append(&event(number, 1));
+        journal.append(event(number, 1));
         if number % 50 == 0 {
             drain(&mut reader);
         }
@@ -94,16 +122,16 @@ fn a_run_that_died_is_replayed_and_its_torn_end_is_cut() {
     let (journal, _) = Journal::open(folder.path(), run(1), 1 << 20).unwrap();
     journal.mark(&event(1, 512));
     journal.mark(&event(1, 1_024));
-    journal.append(&event(2, 5));
+    journal.append(event(2, 5));
     journal.mark(&event(3, 512));
-    journal.append(&event(3, 600));
+    journal.append(event(3, 600));
     let path = folder.path().join(file_name(&run(1), 1));
     let torn = line::write(&event(4, 5), Stage::Ended);
     std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(&torn[..torn.len() - 9]).unwrap();
     drop(journal);
 
     let (journal, mut reader) = Journal::open(folder.path(), run(2), 1 << 20).unwrap();
-    journal.append(&event(5, 5));
+    journal.append(event(5, 5));
     let (events, ended) = drain(&mut reader);
     let found: Vec<u64> = events.iter().map(|event| event.tokens.completion).collect();
     assert_eq!(found, [1_024, 5, 600, 5]);
@@ -116,7 +144,7 @@ fn a_run_that_died_is_replayed_and_its_torn_end_is_cut() {
 fn a_damaged_line_is_left_out_and_those_around_it_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let (journal, _) = Journal::open(folder.path(), run(1), 1 << 20).unwrap();
-    (0..3).for_each(|number| journal.append(&event(number, 5)));
+    (0..3).for_each(|number| journal.append(event(number, 5)));
     drop(journal);
     let path = folder.path().join(file_name(&run(1), 1));
     let mut bytes = std::fs::read(&path).unwrap();
@@ -133,7 +161,7 @@ fn a_journal_at_its_bound_has_no_room_until_events_have_moved() {
     let (journal, mut reader) = Journal::open(folder.path(), run(1), 2_000).unwrap();
     assert!(journal.has_room());
     for number in 0..20 {
-        journal.append(&event(number, 5));
+        journal.append(event(number, 5));
     }
     assert!(!journal.has_room());
     assert_eq!(drain(&mut reader).0.len(), 20, "what was let in before is kept all the same");
@@ -145,8 +173,8 @@ async fn a_full_disk_loses_nothing_and_lets_nothing_new_in() {
     let folder = tempfile::tempdir().unwrap();
     symlink("/dev/full", folder.path().join(file_name(&run(1), 1))).unwrap();
     let (journal, mut reader) = Journal::open(folder.path(), run(1), 1 << 20).unwrap();
-    journal.append(&event(1, 5));
-    journal.append(&event(2, 5));
+    journal.append(event(1, 5));
+    journal.append(event(2, 5));
     let deadline = Instant::now() + Duration::from_secs(20);
     while !journal.has_room() {
         assert!(Instant::now() < deadline, "the journal did not recover");
@@ -165,7 +193,7 @@ fn a_disk_that_stays_full_is_not_littered_and_counts_no_byte_twice() {
     }
     let (journal, mut reader) = Journal::open(folder.path(), run(1), 1 << 20).unwrap();
     journal.mark(&event(9, 512));
-    journal.append(&event(1, 5));
+    journal.append(event(1, 5));
     let waiting = journal.waiting_bytes();
     for _ in 0..20 {
         let mut state = journal.shared.state();
@@ -190,7 +218,7 @@ fn a_disk_that_stays_full_is_not_littered_and_counts_no_byte_twice() {
 fn a_torn_line_is_cut_before_the_next_one_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let (journal, mut reader) = Journal::open(folder.path(), run(1), 1 << 20).unwrap();
-    journal.append(&event(1, 5));
+    journal.append(event(1, 5));
     {
         // The disk took half of a line and no more.
         let line = line::write(&event(2, 5), Stage::Ended);
@@ -200,6 +228,6 @@ fn a_torn_line_is_cut_before_the_next_one_is_written() {
         journal.shared.recover(&mut state).unwrap();
         assert_eq!(state.number, 1);
     }
-    journal.append(&event(3, 5));
+    journal.append(event(3, 5));
     assert_eq!(drain(&mut reader).0.len(), 3);
 }

@@ -30,6 +30,8 @@ pub(crate) fn event(workspace: &Workspace, number: i64) -> UsageEvent {
         started_at: later(number),
         first_byte_micros: by_key.then_some(1_500),
         duration_micros: 20_000,
+        held_micros: None,
+        sent_micros: Some(700),
     }
 }
 

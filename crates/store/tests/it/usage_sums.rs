@@ -61,6 +61,8 @@ fn event(rng: &mut Rng, workspace: &Workspace) -> UsageEvent {
         started_at,
         first_byte_micros: None,
         duration_micros: 20_000,
+        held_micros: None,
+        sent_micros: Some(700),
     }
 }
 

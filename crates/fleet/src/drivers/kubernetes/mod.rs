@@ -16,7 +16,7 @@ mod sight;
 use crate::drivers::process::health::{self, Engine};
 use crate::drivers::process::{clock, metrics};
 use crate::drivers::{
-    Binding, DeviceId, Draining, Driver, EngineLoad, Family, NoLoad, NoRoom, Observed, Probe, ReplicaName, ReplicaSpec,
+    Binding, DeviceId, Draining, Driver, EngineFigures, EngineLoad, Family, NoLoad, NoRoom, Observed, Probe, ReplicaName, ReplicaSpec,
     Sighting, StartError, Taken,
 };
 pub use client::NoAccess;
@@ -138,6 +138,12 @@ impl KubernetesDriver {
         gone_is_fine(self.shared.pods.delete(&name, &params)).await
     }
 
+    /// What a replica's engine says of itself, read at once.
+    pub async fn figures(&self, replica: &ReplicaName) -> Result<EngineFigures, NoLoad> {
+        let engine = self.engine(replica).ok_or(NoLoad::UnknownReplica)?;
+        metrics::ask(&engine).await
+    }
+
     fn engine(&self, replica: &ReplicaName) -> Option<Engine> {
         engine_of(&*self.pod(replica)?, self.shared.settings.port)
     }
@@ -238,8 +244,7 @@ impl Driver for KubernetesDriver {
     }
 
     async fn load(&self, replica: &ReplicaName) -> Result<EngineLoad, NoLoad> {
-        let engine = self.engine(replica).ok_or(NoLoad::UnknownReplica)?;
-        metrics::ask(&engine).await
+        self.figures(replica).await.map(|figures| figures.load)
     }
 
     async fn drain(&self, replica: &ReplicaName) -> io::Result<Draining> {

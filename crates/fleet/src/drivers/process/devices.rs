@@ -19,6 +19,24 @@ pub(super) struct Devices {
     nvml: Option<Nvml>,
 }
 
+/// What NVIDIA's driver says on this machine.
+#[derive(Debug)]
+pub enum Cards {
+    NoDriver,
+    /// It is there, and does not answer.
+    Silent(String),
+    Found(Vec<Device>),
+}
+
+/// Looks once, for a person.
+pub fn look_for_cards() -> Cards {
+    match Nvml::init() {
+        Ok(nvml) => Cards::Found(Devices { slots: BTreeMap::new(), nvml: Some(nvml) }.all()),
+        Err(NvmlError::LibloadingError(_)) => Cards::NoDriver,
+        Err(error) => Cards::Silent(error.to_string()),
+    }
+}
+
 impl Devices {
     pub(super) fn find(slots: BTreeMap<String, u32>) -> Self {
         let nvml = match Nvml::init() {
@@ -33,6 +51,10 @@ impl Devices {
             }
         };
         Self { slots, nvml }
+    }
+
+    pub(super) const fn nvml(&self) -> Option<&Nvml> {
+        self.nvml.as_ref()
     }
 
     /// Everything there is now, slots first.

@@ -2,7 +2,8 @@
 
 use super::ask;
 use super::health::Engine;
-use crate::drivers::{EngineLoad, Family, NoLoad};
+use crate::drivers::{EngineFigures, EngineLoad, Family, NoLoad};
+use crate::token_counters;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -49,13 +50,15 @@ const LLAMA_SERVER: Names = Names {
 
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The load that the engine itself tells.
-pub(in crate::drivers) async fn ask(engine: &Engine) -> Result<EngineLoad, NoLoad> {
+/// What an engine says of itself, read at once.
+pub(in crate::drivers) async fn ask(engine: &Engine) -> Result<EngineFigures, NoLoad> {
     let answer = ask::get(engine.address, "/metrics", PATIENCE).await.map_err(NoLoad::Unreadable)?;
     if !answer.status.is_success() {
         return Err(NoLoad::Unreadable(format!("/metrics answers {}", answer.status.as_u16())));
     }
-    Ok(read(engine.family, &String::from_utf8_lossy(&answer.body)))
+    let text = String::from_utf8_lossy(&answer.body);
+    let tokens = token_counters::read(engine.family, &engine.model, &text);
+    Ok(EngineFigures { load: read(engine.family, &text), tokens })
 }
 
 /// The load that the text tells. Several schedulers in one engine share its cache and add their calls.
@@ -102,15 +105,15 @@ fn by_scheduler(names: &Names, name: &str, text: &str) -> Vec<f64> {
 }
 
 /// `name{label="value",…} 1.5 [timestamp]`
-struct Sample<'a> {
-    name: &'a str,
+pub(crate) struct Sample<'a> {
+    pub(crate) name: &'a str,
     labels: &'a str,
-    value: f64,
+    pub(crate) value: f64,
 }
 
 impl<'a> Sample<'a> {
     /// Nothing for comments, and for figures that are none: NaN is no load.
-    fn parse(line: &'a str) -> Option<Self> {
+    pub(crate) fn parse(line: &'a str) -> Option<Self> {
         let line = line.trim();
         if line.starts_with('#') {
             return None;
@@ -125,7 +128,7 @@ impl<'a> Sample<'a> {
         (value.is_finite() && value >= 0.0).then_some(Self { name, labels, value })
     }
 
-    fn label(&self, wanted: &str) -> Option<&'a str> {
+    pub(crate) fn label(&self, wanted: &str) -> Option<&'a str> {
         let mut rest = self.labels;
         while let Some((name, behind)) = rest.split_once("=\"") {
             let end = closing_quote(behind)?;

@@ -4,6 +4,7 @@
 //! starts on the same data finds what an earlier one has left, and goes on.
 
 mod ask;
+mod busy;
 pub(super) mod clock;
 pub(super) mod command;
 mod devices;
@@ -14,7 +15,7 @@ mod gpu_type;
 pub(super) mod health;
 mod log;
 mod machine;
-pub(super) mod metrics;
+pub(crate) mod metrics;
 mod observe;
 mod place;
 mod ports;
@@ -22,11 +23,13 @@ mod process_table;
 pub mod shim;
 
 use crate::drivers::{
-    Binding, Device, DeviceId, Draining, Driver, EngineLoad, Family, NoLoad, NoRoom, Observed, Probe, ReplicaName,
-    ReplicaSpec, Sighting, StartError, Taken,
+    Binding, Device, DeviceId, Draining, Driver, EngineFigures, EngineLoad, Family, NoLoad, NoRoom, Observed, Probe,
+    ReplicaName, ReplicaSpec, Sighting, StartError, Taken,
 };
+use crate::token_counters;
 pub use command::{BuiltInEngine, CommandError, check as check_command};
 use devices::Devices;
+pub use devices::{Cards, look_for_cards};
 pub use directory::Care;
 use directory::{Directory, Order};
 use domain::model::Modality;
@@ -145,6 +148,12 @@ impl ProcessDriver {
             }
             tokio::time::sleep(ROUND).await;
         }
+    }
+
+    /// What a replica's engine says of itself, read at once.
+    pub async fn figures(&self, replica: &ReplicaName) -> Result<EngineFigures, NoLoad> {
+        let order = self.order(replica).ok_or(NoLoad::UnknownReplica)?;
+        metrics::ask(&order.engine()).await
     }
 
     fn directory(&self, replica: &ReplicaName) -> Directory {
@@ -374,8 +383,7 @@ impl Driver for ProcessDriver {
     }
 
     async fn load(&self, replica: &ReplicaName) -> Result<EngineLoad, NoLoad> {
-        let order = self.order(replica).ok_or(NoLoad::UnknownReplica)?;
-        metrics::ask(&order.engine()).await
+        self.figures(replica).await.map(|figures| figures.load)
     }
 
     async fn drain(&self, replica: &ReplicaName) -> io::Result<Draining> {

@@ -3,27 +3,20 @@
 use super::Console;
 use super::caller::{Admin, Operator};
 use super::error::Refused;
+use super::export::{self, Reader};
 use super::list::{List, PageAsked, Params};
-use crate::edge::body::Pieces;
+use super::query::{compared, moment, said};
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use bytes::Bytes;
 use control::audit;
 use domain::{OrganizationId, Timestamp};
-use http::{HeaderValue, header};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::io;
-use std::sync::{Arc, Mutex};
 use store::Store;
 use store::audit::{Filter, Recorded};
-use tokio::sync::mpsc;
 use utoipa::{IntoParams, ToSchema};
-
-/// Entries of one piece of an export, and pieces that may wait for a slow reader.
-const EXPORT_PAGE: u32 = 1_000;
-const EXPORT_AHEAD: usize = 2;
 
 /// One change: who, what, when, from where, and the record before and after.
 #[derive(Serialize, ToSchema)]
@@ -114,24 +107,14 @@ struct Wanted {
 
 impl Wanted {
     fn new(organization: Option<OrganizationId>, query: AuditQuery) -> Result<Self, Refused> {
-        let moment = |field: &str, text: &Option<String>| {
-            let parse = |text: &String| {
-                Timestamp::parse(text).map_err(|_| Refused::invalid(field, "a time is like 2026-01-31T12:00:00Z"))
-            };
-            text.as_ref().filter(|text| !text.is_empty()).map(parse).transpose()
-        };
-        // No record has it, and PostgreSQL does not even want to compare it.
         for (field, text) in [("actor", &query.actor), ("action", &query.action), ("subject", &query.subject)] {
-            if text.as_ref().is_some_and(|text| text.contains('\0')) {
-                return Err(Refused::invalid(field, "this has a zero byte in it"));
-            }
+            compared(field, text)?;
         }
         let (from, to) = (moment("from", &query.from)?, moment("to", &query.to)?);
         Ok(Self { organization, from, to, query })
     }
 
     fn filter<'a>(&'a self, before_id: Option<&'a str>) -> Filter<'a> {
-        let said = |text: &'a Option<String>| text.as_deref().filter(|text| !text.is_empty());
         Filter {
             organization: self.organization.as_ref(),
             actor: said(&self.query.actor),
@@ -188,33 +171,20 @@ async fn answer(
     }
 }
 
-/// Everything that was asked for, read page by page as the reader takes it.
+/// Everything that was asked for, one entry to a line.
 fn export(console: &Console, wanted: Wanted) -> Response {
-    let (sender, pieces) = mpsc::channel(EXPORT_AHEAD);
     let store = console.people.store.clone();
-    console.people.background.spawn(async move {
-        if let Err(broken) = send_all(&store, &wanted, &sender).await {
-            let _ = sender.send(Err(broken)).await;
-        }
-    });
-    let mut response = Response::default();
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
-    headers.insert(header::CONTENT_DISPOSITION, HeaderValue::from_static("attachment; filename=\"audit.jsonl\""));
-    response.extensions_mut().insert(Export(Arc::new(Mutex::new(Some(pieces)))));
-    response
+    export::answer(&console.people.background, "application/x-ndjson", "audit.jsonl", |reader| async move {
+        send_all(&store, &wanted, &reader).await
+    })
 }
 
-/// The body of an export, on its way to the edge.
-#[derive(Clone)]
-pub(super) struct Export(pub(super) Arc<Mutex<Option<Pieces>>>);
-
-async fn send_all(store: &Store, wanted: &Wanted, sender: &mpsc::Sender<io::Result<Bytes>>) -> io::Result<()> {
+async fn send_all(store: &Store, wanted: &Wanted, reader: &Reader) -> io::Result<()> {
     let mut before: Option<String> = None;
     loop {
-        let found = audit::list(store, &wanted.filter(before.as_deref()), EXPORT_PAGE).await;
+        let found = audit::list(store, &wanted.filter(before.as_deref()), export::PAGE).await;
         let found = found.map_err(io::Error::other)?;
-        let is_last = found.len() < EXPORT_PAGE as usize;
+        let is_last = found.len() < export::PAGE as usize;
         before = found.last().map(|last| last.id.clone());
         let mut lines = Vec::new();
         for entry in found {
@@ -222,7 +192,7 @@ async fn send_all(store: &Store, wanted: &Wanted, sender: &mpsc::Sender<io::Resu
             lines.push(b'\n');
         }
         // A reader who has left needs no more.
-        if sender.send(Ok(lines.into())).await.is_err() || is_last {
+        if !reader.take(lines).await || is_last {
             return Ok(());
         }
     }

@@ -8,16 +8,23 @@ mod allotments;
 mod audit;
 mod bounds;
 mod caller;
+mod costs;
 pub(crate) mod error;
+mod export;
+mod gpu_costs;
 mod invitations;
 mod keys;
 mod list;
 mod members;
+mod metrics;
 mod nodes;
 mod oidc;
 mod organizations;
 mod path;
 mod payload;
+mod query;
+mod reconciliation;
+mod requests;
 mod session;
 mod sessions;
 mod usage;
@@ -28,7 +35,6 @@ use crate::edge::Body;
 use crate::edge::request_body::{self, BodyBounds};
 use crate::oidc::Provider;
 use crate::people::People;
-use audit::Export;
 use axum::Router;
 use axum::body::to_bytes;
 use axum::response::IntoResponse;
@@ -38,6 +44,7 @@ use dataplane::admission::Minutes;
 use dataplane::usage_tap::{Outcome, UsageTap};
 use domain::Timestamp;
 use error::{Code, Refused};
+use export::Export;
 use http::{HeaderValue, Request, Response, header};
 use hyper::body::Incoming;
 use std::net::IpAddr;
@@ -85,6 +92,8 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(invitations::accept))
         .routes(routes!(allotments::list))
         .routes(routes!(allotments::set))
+        .routes(routes!(gpu_costs::show))
+        .routes(routes!(reconciliation::of_organization))
         .routes(routes!(audit::of_organization))
         .routes(routes!(workspaces::list, workspaces::create))
         .routes(routes!(workspaces::show, workspaces::edit, workspaces::delete))
@@ -92,6 +101,10 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(members::add_to_workspace, members::remove_from_workspace))
         .routes(routes!(usage::show))
         .routes(routes!(usage::quota))
+        .routes(routes!(metrics::show))
+        .routes(routes!(requests::list))
+        .routes(routes!(costs::show))
+        .routes(routes!(costs::invoice))
         .routes(routes!(keys::list, keys::create))
         .routes(routes!(keys::revoke))
         .routes(routes!(keys::rotate))
@@ -102,6 +115,7 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(users::reset_password))
         .routes(routes!(nodes::list))
         .routes(routes!(nodes::forget))
+        .routes(routes!(reconciliation::of_platform))
         .routes(routes!(audit::of_platform))
 }
 

@@ -3,13 +3,14 @@
 use super::Console;
 use super::caller::InWorkspace;
 use super::error::Refused;
+use super::list::Params;
+use super::query::{ReportFormat, csv, moment};
 use axum::Json;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use control::usage;
 use domain::limits::{PerMinute, Standing};
 use domain::{Grouping, Month, Timestamp};
-use http::header;
 use serde::{Deserialize, Serialize};
 use store::quota;
 use utoipa::{IntoParams, ToSchema};
@@ -28,16 +29,8 @@ pub(super) struct UsageQuery {
     #[param(required = false, nullable = false, example = "model,day")]
     group_by: Option<String>,
     /// `csv`: comma-separated values with a header, without the total.
-    #[param(required = false, nullable = false, inline, value_type = Option<UsageFormat>)]
+    #[param(required = false, nullable = false, inline, value_type = Option<ReportFormat>)]
     format: Option<String>,
-}
-
-#[derive(ToSchema)]
-#[schema(rename_all = "lowercase")]
-#[expect(dead_code, reason = "it only describes the words of the query")]
-enum UsageFormat {
-    Json,
-    Csv,
 }
 
 /// One line for each group that used something, and their sum.
@@ -84,30 +77,22 @@ struct UsageTotals {
     cost_usd: String,
 }
 
-fn moment(field: &str, text: Option<&str>) -> Result<Option<Timestamp>, Refused> {
-    let parsed = text.filter(|text| !text.is_empty()).map(Timestamp::parse).transpose();
-    parsed.map_err(|error| Refused::invalid(field, &error.to_string()))
-}
-
 /// What a workspace used in a span of time and what it costs.
 #[utoipa::path(get, path = "/api/workspaces/{workspaceId}/usage", tag = "usage", params(UsageQuery),
     responses((status = 200, content((UsageReport = "application/json"), (String = "text/csv")))))]
 pub(super) async fn show(
     State(console): State<Console>,
     place: InWorkspace,
-    query: Result<Query<UsageQuery>, axum::extract::rejection::QueryRejection>,
+    Params(asked): Params<UsageQuery>,
 ) -> Result<Response, Refused> {
-    let unreadable = |_| Refused::InvalidPayload { field: None, why: "the query cannot be read".into() };
-    let Query(asked) = query.map_err(unreadable)?;
-    let (from, to) = (moment("from", asked.from.as_deref())?, moment("to", asked.to.as_deref())?);
+    let (from, to) = (moment("from", &asked.from)?, moment("to", &asked.to)?);
     let grouping = Grouping::parse(asked.group_by.as_deref().unwrap_or(""))
         .map_err(|error| Refused::invalid("groupBy", &error.to_string()))?;
     let report = usage::report(&console.people.store, &place.workspace.id, from, to, &grouping, place.now()).await?;
-    match asked.format.as_deref().unwrap_or("json") {
-        "" | "json" => Ok(Json(report).into_response()),
-        "csv" => Ok(([(header::CONTENT_TYPE, "text/csv; charset=utf-8")], report.to_csv()).into_response()),
-        _ => Err(Refused::invalid("format", "a format is json or csv")),
-    }
+    Ok(match ReportFormat::parse(&asked.format)? {
+        ReportFormat::Json => Json(report).into_response(),
+        ReportFormat::Csv => csv("usage.csv", report.to_csv()),
+    })
 }
 
 /// What is left of a workspace's month and of its minute.

@@ -4,17 +4,17 @@ use super::error::{self, Refused};
 use super::{Call, rate_limit_headers, refuse};
 use crate::edge::{Body, request_body};
 use crate::surface::Surface;
+use crate::telemetry::traces::{CallTrace, TRACESTATE, TracedBody};
 use bytes::Bytes;
 use dataplane::probe::{Fault, Probe};
-use dataplane::{Answer, Form, Refusal};
+use dataplane::trace::Trace;
+use dataplane::{Answer, Form, Refusal, TRACEPARENT};
 use domain::usage::Actor;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, header};
 use hyper::body::Incoming;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// The only headers of a client that reach a model server.
-const PASSED: [HeaderName; 2] = [HeaderName::from_static("traceparent"), HeaderName::from_static("tracestate")];
 
 const X_HOLD_TIMEOUT: HeaderName = HeaderName::from_static("x-hold-timeout");
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
@@ -22,11 +22,15 @@ const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering
 /// Answers `POST /v1/chat/completions` and `POST /v1/embeddings`, which differ in how their bodies are read.
 pub(super) async fn infer(
     surface: &Surface,
-    head: &Parts,
+    head: Parts,
     mut body: Incoming,
-    call: Call,
+    mut call: Call,
     probe: fn(Bytes) -> Result<Probe, Fault>,
 ) -> Response<Body> {
+    let trace = surface.tracer.as_ref().and_then(|tracer| tracer.begin(&head.headers));
+    if let Some(trace) = trace.clone() {
+        call.tap.note(|record| record.trace = Some(trace as Arc<dyn Trace>));
+    }
     let bytes = match surface.body_bounds.read(&head.headers, &mut body).await {
         Ok(bytes) => bytes,
         Err(unread) => {
@@ -38,17 +42,22 @@ pub(super) async fn infer(
         Ok(probe) => probe,
         Err(fault) => return refuse(&Refused::Call(Refusal::from(fault)), call.tap),
     };
+    if let Some(trace) = &trace {
+        trace.asked(&probe.body);
+    }
     let call = dataplane::Call {
         request_header: call.id,
         caller: call.caller,
         probe,
-        headers: passed(&head.headers),
+        headers: passed(&head.headers, trace.as_deref()),
         tap: call.tap,
         hold_until: Instant::now() + hold_timeout(&head.headers, surface.hold_timeout),
         dress: error::event,
     };
+    // A call may wait for minutes. The headers are parts of the connection's buffer, which is free without them.
+    drop((head, body));
     match surface.dataplane.infer(call).await {
-        Ok(answer) => respond(answer),
+        Ok(answer) => respond(answer, trace),
         Err((Refusal::WrongWorkspace, call)) => refuse(&wrong_workspace(&call.caller.actor), call.tap),
         Err((refusal, call)) => refuse(&Refused::Call(refusal), call.tap),
     }
@@ -68,8 +77,11 @@ fn hold_timeout(headers: &HeaderMap, limit: Duration) -> Duration {
     asked.filter(|seconds| *seconds >= 1).map_or(limit, |seconds| Duration::from_secs(seconds).min(limit))
 }
 
-fn respond(answer: Answer) -> Response<Body> {
-    let mut response = Response::new(Body::Answer(answer.body));
+fn respond(answer: Answer, trace: Option<Arc<CallTrace>>) -> Response<Body> {
+    let mut response = Response::new(match trace {
+        Some(trace) => Body::Traced(Box::new(TracedBody::new(answer.body, answer.form, trace))),
+        None => Body::Answer(answer.body),
+    });
     let headers = response.headers_mut();
     if let Some(standings) = &answer.standings {
         rate_limit_headers::put(headers, standings);
@@ -87,11 +99,18 @@ fn respond(answer: Answer) -> Response<Body> {
     response
 }
 
-fn passed(headers: &HeaderMap) -> HeaderMap {
+/// The only headers of a client that reach a model server. A call that is traced has a `traceparent` of its own.
+fn passed(headers: &HeaderMap, trace: Option<&CallTrace>) -> HeaderMap {
+    let names = match trace {
+        None => &[TRACEPARENT, TRACESTATE][..],
+        Some(trace) if trace.has_parent() => &[TRACESTATE][..],
+        Some(_) => &[],
+    };
     let mut kept = HeaderMap::new();
-    for name in PASSED {
-        if let Some(value) = headers.get(&name) {
-            kept.insert(name, value.clone());
+    for name in names {
+        // A copy: a clone would keep the whole buffer of the connection.
+        if let Some(Ok(value)) = headers.get(name).map(|value| HeaderValue::from_bytes(value.as_bytes())) {
+            kept.insert(name, value);
         }
     }
     kept

@@ -89,9 +89,9 @@ pub(crate) async fn answer(
         }
     };
     match route {
-        Route::Chat => chat::infer(surface, &head, body, Call { id, caller, tap }, dataplane::probe::chat::probe).await,
+        Route::Chat => chat::infer(surface, head, body, Call { id, caller, tap }, dataplane::probe::chat::probe).await,
         Route::Embeddings => {
-            chat::infer(surface, &head, body, Call { id, caller, tap }, dataplane::probe::embeddings::probe).await
+            chat::infer(surface, head, body, Call { id, caller, tap }, dataplane::probe::embeddings::probe).await
         }
         Route::Models => serve(Ok(models::list(surface.dataplane.routes(), head.uri.query())), tap),
         Route::Model(model) => serve(models::show(&surface.dataplane, &caller, model), tap),

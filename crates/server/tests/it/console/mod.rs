@@ -2,10 +2,14 @@
 
 mod audit;
 mod bad_input;
+mod costs;
 mod keys;
+mod metrics;
 mod people;
 pub(crate) mod person;
 mod playground;
+mod reconciliation;
+mod requests;
 mod session;
 mod usage;
 mod workspaces;

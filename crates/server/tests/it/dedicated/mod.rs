@@ -9,3 +9,5 @@ mod nodes;
 mod plant;
 mod routing;
 mod story;
+
+pub(crate) use plant::Plant;

@@ -121,13 +121,13 @@ pub(super) fn fake_engine() -> PathBuf {
     Path::new(BINARY).with_file_name("fake-engine")
 }
 
-pub(super) struct Plant {
-    pub(super) app: TestApp,
+pub(crate) struct Plant {
+    pub(crate) app: TestApp,
     pub(super) store: Store,
 }
 
 impl Plant {
-    pub(super) async fn start(slots: u32, edge: &str) -> Self {
+    pub(crate) async fn start(slots: u32, edge: &str) -> Self {
         Blueprint::new(slots).edge(edge).start().await
     }
 
@@ -140,7 +140,7 @@ impl Plant {
         self.app.client()
     }
 
-    pub(super) async fn create(&self, name: &str, scaling: Value) {
+    pub(crate) async fn create(&self, name: &str, scaling: Value) {
         let answer = self.client().post_json("/endpoints", wish(name, scaling)).await;
         assert_eq!(answer.status, 201, "{}", answer.text());
     }
@@ -180,7 +180,7 @@ impl Plant {
         self.endpoint(name).await.unwrap().id
     }
 
-    pub(super) async fn wait_for(&self, name: &str, state: &str, ready: u32) {
+    pub(crate) async fn wait_for(&self, name: &str, state: &str, ready: u32) {
         wait_until(&format!("{name} {state} with {ready}"), PATIENCE, async || {
             self.endpoint(name).await.is_some_and(|one| one.state.as_str() == state && one.status.ready == ready)
         })

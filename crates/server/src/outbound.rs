@@ -1,4 +1,4 @@
-//! Calls to the provider, with the machine's own certificates, bounds on time and size, and no redirects.
+//! Calls to other services, with the machine's own certificates, bounds on time and size, and no redirects.
 
 use bytes::Bytes;
 use fleet::{Address, Connector};
@@ -12,18 +12,18 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_ANSWER: usize = 1 << 20;
 
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Failed {
-    #[error("the provider's address cannot be used")]
+pub(crate) enum Failed {
+    #[error("the address cannot be used")]
     Address,
-    #[error("the provider did not answer in time")]
+    #[error("no answer came in time")]
     Time,
-    #[error("the provider cannot be reached")]
+    #[error("it cannot be reached")]
     Connect(#[source] std::io::Error),
-    #[error("the exchange with the provider broke")]
+    #[error("the exchange broke")]
     Broken(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-pub(super) async fn call(connector: Connector, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, Failed> {
+pub(crate) async fn call(connector: Connector, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, Failed> {
     tokio::time::timeout(TIMEOUT, exchange(connector, request)).await.unwrap_or(Err(Failed::Time))
 }
 

@@ -1,0 +1,100 @@
+//! What a workspace costs in a month: serverless calls by their tokens, dedicated endpoints by their GPU-hours.
+
+use crate::gpu_costs::{days, tenures, until};
+use crate::refusal::Refusal;
+use domain::gpu_time::GpuMillis;
+use domain::grouping::{Dimension, Group};
+use domain::span::plan;
+use domain::{Day, Grouping, Month, NanoUsd, Span, Timestamp, WorkspaceId, forecast};
+use std::collections::BTreeMap;
+use store::holds::Owner;
+use store::{Store, usage_sums};
+
+/// An amount so far, and what it will be if the month goes on as it went; nothing in its first hour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Amount {
+    pub cost: NanoUsd,
+    pub forecast: Option<NanoUsd>,
+}
+
+/// One day of the month up to today.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DayCosts {
+    pub day: Day,
+    pub serverless: NanoUsd,
+    pub dedicated: NanoUsd,
+    pub gpu_time: GpuMillis,
+}
+
+/// The body of `/api/workspaces/{id}/costs`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Costs {
+    pub month: Month,
+    /// The part of the month that has passed.
+    pub span: Span,
+    pub serverless: Amount,
+    pub dedicated: Amount,
+    pub total: Amount,
+    pub gpu_time: GpuMillis,
+    /// Every day that has begun, whether it cost something or not; their sum is the total.
+    pub days: Vec<DayCosts>,
+}
+
+/// The costs of a month that has begun.
+pub async fn month(store: &Store, workspace: &WorkspaceId, month: Month, now: Timestamp) -> Result<Costs, Refusal> {
+    if month.start() > now {
+        return Err(Refusal::BadValue { field: "month", why: "this month has not begun" });
+    }
+    let whole = Span { from: month.start(), to: month.end() };
+    let serverless = serverless_by_day(store, workspace, whole, now).await?;
+    let span = until(whole, now);
+    let tenures = tenures(store, Owner::Workspace(workspace), span).await?;
+    let mut found = Vec::new();
+    for (day, piece) in days(span) {
+        let Some(day) = day else { continue };
+        let (mut dedicated, mut gpu_time) = (NanoUsd::ZERO, GpuMillis::default());
+        for tenure in &tenures {
+            let measure = tenure.known().measure(piece, span, now);
+            dedicated += measure.cost;
+            gpu_time += measure.gpu_time;
+        }
+        let serverless = serverless.get(&day).copied().unwrap_or(NanoUsd::ZERO);
+        found.push(DayCosts { day, serverless, dedicated, gpu_time });
+    }
+    let sum = |part: fn(&DayCosts) -> NanoUsd| {
+        found.iter().map(part).fold(NanoUsd::ZERO, |mut sum, cost| {
+            sum += cost;
+            sum
+        })
+    };
+    let amount = |cost| Amount { cost, forecast: forecast::linear(cost, month, now) };
+    let (serverless, dedicated) = (sum(|day| day.serverless), sum(|day| day.dedicated));
+    let mut both = serverless;
+    both += dedicated;
+    Ok(Costs {
+        month,
+        span,
+        serverless: amount(serverless),
+        dedicated: amount(dedicated),
+        total: amount(both),
+        gpu_time: found.iter().map(|day| day.gpu_time).sum(),
+        days: found,
+    })
+}
+
+async fn serverless_by_day(
+    store: &Store,
+    workspace: &WorkspaceId,
+    span: Span,
+    now: Timestamp,
+) -> Result<BTreeMap<Day, NanoUsd>, Refusal> {
+    let grouping = Grouping::from(&[Dimension::Day][..]);
+    let sums = usage_sums::read(store, workspace, &plan(span, now), &grouping).await?;
+    let mut days: BTreeMap<Day, NanoUsd> = BTreeMap::new();
+    for sum in sums {
+        if let Some(Group::Day(day)) = sum.groups.first() {
+            *days.entry(*day).or_default() += sum.totals.cost;
+        }
+    }
+    Ok(days)
+}

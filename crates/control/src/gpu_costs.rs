@@ -1,0 +1,144 @@
+//! What dedicated endpoints held, what that costs, and how busy it was.
+
+use crate::gpu_prices;
+use crate::refusal::Refusal;
+use domain::gpu_costs::{Dimension, Group};
+use domain::gpu_time::{GpuBusy, Hold, Known, Measure, PriceSince};
+use domain::{Day, EndpointId, GpuType, ModelId, Span, Timestamp, WorkspaceId};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use store::holds::{self, Owner};
+use store::{Store, gpu_busy};
+
+/// All that is known of one endpoint in a span.
+#[derive(Debug, Clone)]
+pub struct Tenure {
+    pub endpoint: EndpointId,
+    pub name: String,
+    pub workspace: WorkspaceId,
+    pub model: ModelId,
+    pub flavor: String,
+    pub gpu_type: GpuType,
+    pub holds: Vec<Hold>,
+    pub prices: Vec<PriceSince>,
+    pub busy: BTreeMap<Timestamp, GpuBusy>,
+}
+
+impl Tenure {
+    pub fn known(&self) -> Known<'_> {
+        Known { holds: &self.holds, prices: &self.prices, busy: &self.busy }
+    }
+}
+
+/// The body of `/api/organizations/{id}/gpu-costs`: one line for each group that held something, and their sum.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    pub span: Span,
+    pub dimensions: Vec<Dimension>,
+    pub lines: Vec<(Group, Measure)>,
+    pub total: Measure,
+}
+
+/// The costs of an organization or of a workspace; `visible` names the workspaces that the reader may see, if not all.
+pub async fn report(
+    store: &Store,
+    owner: Owner<'_>,
+    visible: Option<&BTreeSet<WorkspaceId>>,
+    span: Span,
+    dimensions: &[Dimension],
+    now: Timestamp,
+) -> Result<Report, Refusal> {
+    let span = until(span, now);
+    let mut tenures = tenures(store, owner, span).await?;
+    tenures.retain(|tenure| visible.is_none_or(|visible| visible.contains(&tenure.workspace)));
+    let (lines, total) = divide(&tenures, span, dimensions, now);
+    Ok(Report { span, dimensions: dimensions.to_vec(), lines, total })
+}
+
+/// Of the future nothing is known.
+pub(crate) fn until(span: Span, now: Timestamp) -> Span {
+    Span { from: span.from, to: span.to.min(now).max(span.from) }
+}
+
+/// The endpoints that held something in a span.
+pub(crate) async fn tenures(store: &Store, owner: Owner<'_>, span: Span) -> Result<Vec<Tenure>, Refusal> {
+    let mut tenures: BTreeMap<EndpointId, Tenure> = BTreeMap::new();
+    let mut prices: HashMap<(ModelId, String), Vec<PriceSince>> = HashMap::new();
+    for billed in holds::of_owner(store, owner, span).await? {
+        let endpoint = billed.held.endpoint.clone();
+        if let Some(tenure) = tenures.get_mut(&endpoint) {
+            tenure.holds.push(billed.held.hold);
+            continue;
+        }
+        let flavor = (billed.model.clone(), billed.flavor.clone());
+        let versions = match prices.get(&flavor) {
+            Some(versions) => versions.clone(),
+            None => {
+                let held = PriceSince {
+                    valid_from: billed.held.hold.started_at,
+                    price_per_gpu_hour: billed.held.price_per_gpu_hour,
+                };
+                let versions = gpu_prices::of_flavor(store, &flavor.0, &flavor.1, held).await?;
+                prices.insert(flavor, versions.clone());
+                versions
+            }
+        };
+        let tenure = Tenure {
+            name: billed.endpoint_name,
+            workspace: billed.workspace,
+            model: billed.model,
+            flavor: billed.flavor,
+            gpu_type: billed.gpu_type,
+            holds: vec![billed.held.hold],
+            prices: versions,
+            busy: gpu_busy::list(store, &endpoint, span).await?,
+            endpoint: endpoint.clone(),
+        };
+        tenures.insert(endpoint, tenure);
+    }
+    Ok(tenures.into_values().collect())
+}
+
+/// Lines in the order of their groups. However they are divided, they add up to the total.
+fn divide(
+    tenures: &[Tenure],
+    span: Span,
+    dimensions: &[Dimension],
+    now: Timestamp,
+) -> (Vec<(Group, Measure)>, Measure) {
+    let by = |dimension| dimensions.contains(&dimension);
+    let mut lines: BTreeMap<Group, Measure> = BTreeMap::new();
+    let mut total = Measure::default();
+    if dimensions.is_empty() {
+        lines.insert(Group::default(), Measure::default());
+    }
+    for tenure in tenures {
+        let pieces = if by(Dimension::Day) { days(span) } else { vec![(None, span)] };
+        for (day, piece) in pieces {
+            let measure = tenure.known().measure(piece, span, now);
+            if measure == Measure::default() {
+                continue;
+            }
+            let group = Group {
+                day,
+                workspace: by(Dimension::Workspace).then(|| tenure.workspace.clone()),
+                endpoint: by(Dimension::Endpoint).then(|| (tenure.endpoint.clone(), tenure.name.clone())),
+                gpu_type: by(Dimension::GpuType).then(|| tenure.gpu_type.clone()),
+            };
+            *lines.entry(group).or_default() += measure;
+            total += measure;
+        }
+    }
+    (lines.into_iter().collect(), total)
+}
+
+/// The days of a span, of which the first and the last may be cut.
+pub(crate) fn days(span: Span) -> Vec<(Option<Day>, Span)> {
+    let mut days = Vec::new();
+    let mut day = Day::of(span.from);
+    while day.start() < span.to {
+        let piece = Span { from: day.start().max(span.from), to: day.next().start().min(span.to) };
+        days.push((Some(day), piece));
+        day = day.next();
+    }
+    days
+}

@@ -1,0 +1,107 @@
+//! Samples how busy the GPUs of this node's replicas are.
+
+use super::{Instruments, Parts};
+use domain::gpu_busy::{Samples, of_cpu_time};
+use domain::gpu_time::GpuBusy;
+use domain::{EndpointId, ReplicaId};
+use fleet::drivers::ReplicaName;
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+use store::{StoreError, gpu_busy, replicas};
+
+/// Slots of this machine's processors; others without a card are not measured.
+const PROCESSORS: &str = "local/";
+/// How long it is believed which replica has which GPUs.
+const LOOK_EVERY: Duration = Duration::from_secs(15);
+
+#[derive(Default)]
+pub(super) struct BusyMeter {
+    held: Vec<Held>,
+    looked_at: Option<Instant>,
+    /// What the processes of replicas had taken, and when.
+    cpu: HashMap<ReplicaId, (Instant, Duration)>,
+    samples: Samples,
+}
+
+/// A replica of this node and what it holds.
+struct Held {
+    replica: ReplicaId,
+    endpoint: EndpointId,
+    gpus: Vec<String>,
+}
+
+impl BusyMeter {
+    pub(super) async fn sample<I: Instruments>(&mut self, parts: &Parts<I>) {
+        if let Err(error) = self.look(parts).await {
+            tracing::debug!(%error, "which replica has which GPUs is not known; what was known is believed");
+        }
+        if self.held.is_empty() {
+            self.cpu.clear();
+            return;
+        }
+        let now = (parts.now)();
+        let cards: HashMap<String, u32> =
+            parts.instruments.cards_busy().await.into_iter().map(|(card, busy)| (card.to_string(), busy)).collect();
+        let mut cpu = HashMap::new();
+        for held in &self.held {
+            let on_processors = held.gpus.iter().any(|gpu| gpu.starts_with(PROCESSORS));
+            let of_slots = if on_processors { self.slots_busy(parts, held, &mut cpu).await } else { None };
+            for gpu in &held.gpus {
+                let of_card = cards.get(gpu).map(|percent| GpuBusy::from_millionths(u64::from(*percent) * 10_000));
+                let busy = if gpu.starts_with(PROCESSORS) { of_slots } else { of_card };
+                if let Some(busy) = busy {
+                    self.samples.add(now, &held.endpoint, &held.replica, gpu, busy);
+                }
+            }
+        }
+        self.cpu = cpu;
+    }
+
+    /// Nothing at the first look, and nothing when the engine has been started anew meanwhile.
+    async fn slots_busy<I: Instruments>(
+        &self,
+        parts: &Parts<I>,
+        held: &Held,
+        cpu: &mut HashMap<ReplicaId, (Instant, Duration)>,
+    ) -> Option<GpuBusy> {
+        let name = ReplicaName::parse(held.replica.as_str()).ok()?;
+        let taken = parts.instruments.cpu_time(&name).await?;
+        let at = Instant::now();
+        cpu.insert(held.replica.clone(), (at, taken));
+        let (before_at, before) = self.cpu.get(&held.replica)?;
+        let grown = taken.checked_sub(*before)?;
+        let slots = u32::try_from(held.gpus.len()).unwrap_or(u32::MAX);
+        Some(of_cpu_time(grown, at.duration_since(*before_at), slots))
+    }
+
+    async fn look<I: Instruments>(&mut self, parts: &Parts<I>) -> Result<(), StoreError> {
+        if self.looked_at.is_some_and(|at| at.elapsed() < LOOK_EVERY) {
+            return Ok(());
+        }
+        let live = replicas::list_live(&parts.store).await?;
+        let here = live.into_iter().filter(|replica| replica.node.as_deref() == Some(parts.node.as_str()));
+        self.held = here
+            .filter(|replica| !replica.gpu_ids.is_empty())
+            .map(|replica| Held { replica: replica.id, endpoint: replica.endpoint, gpus: replica.gpu_ids })
+            .collect();
+        self.looked_at = Some(Instant::now());
+        Ok(())
+    }
+
+    pub(super) async fn write<I: Instruments>(&mut self, parts: &Parts<I>) -> Result<(), StoreError> {
+        let taken = self.samples.take();
+        if taken.is_empty() {
+            return Ok(());
+        }
+        let written = async {
+            let mut tx = parts.store.begin().await?;
+            gpu_busy::add_samples(&mut tx, &taken).await?;
+            tx.commit().await
+        };
+        let written = written.await;
+        if written.is_err() {
+            self.samples.put_back(taken);
+        }
+        written
+    }
+}

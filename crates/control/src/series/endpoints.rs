@@ -1,0 +1,178 @@
+//! Metrics that are measured at dedicated endpoints.
+
+use super::figures::{Line, Name, Number, Sheet, Sum};
+use super::{Frame, Question};
+use crate::refusal::Refusal;
+use domain::gpu_time::{SAMPLE_MILLIS, WINDOW_MILLIS};
+use domain::model::DEDICATED;
+use domain::series::Metric;
+use domain::{Span, WorkspaceId};
+use store::gauges::{self, Gauge};
+use store::holds::{self, Owner};
+use store::series::MAX_ROWS;
+use store::{Store, endpoint_events, gpu_busy};
+
+impl Sum for u64 {
+    fn add(&mut self, other: &Self) {
+        *self += other;
+    }
+
+    fn weight(&self) -> u64 {
+        *self
+    }
+}
+
+/// The line of an endpoint; none where another one is asked for.
+fn name(question: &Question, endpoint: &str) -> Option<Name> {
+    let is_meant = question.endpoint.as_ref().is_none_or(|asked| asked == endpoint);
+    let name = if question.division.is_some() { Name::Endpoint(endpoint.to_owned()) } else { Name::All };
+    is_meant.then_some(name)
+}
+
+/// How often endpoints were woken.
+pub(super) async fn cold_starts(
+    store: &Store,
+    workspace: &WorkspaceId,
+    question: &Question,
+    frame: &Frame,
+) -> Result<Vec<Line>, Refusal> {
+    let mut sheet: Sheet<u64> = Sheet::new(frame.points.count(), question.division);
+    for (at, endpoint) in endpoint_events::cold_starts(store, workspace, frame.points.span(), MAX_ROWS).await? {
+        if let (Some(name), Some(index)) = (name(question, &endpoint), frame.points.index(at)) {
+            sheet.add(name, index, &1);
+        }
+    }
+    let line = |(name, counts, total): (Name, Vec<u64>, u64)| Line {
+        name,
+        values: vec![("count", frame.each(|index| Some(Number::Whole(counts[index]))))],
+        total: vec![("count", Some(Number::Whole(total)))],
+    };
+    Ok(sheet.finish().into_iter().map(line).collect())
+}
+
+/// What was read off engines, and how often.
+#[derive(Debug, Clone, Copy, Default)]
+struct Readings {
+    total: u64,
+    highest: u64,
+    samples: u64,
+}
+
+impl Sum for Readings {
+    fn add(&mut self, other: &Self) {
+        self.total += other.total;
+        self.highest = self.highest.max(other.highest);
+        self.samples += other.samples;
+    }
+
+    fn weight(&self) -> u64 {
+        self.samples
+    }
+}
+
+pub(super) async fn gauge(
+    store: &Store,
+    workspace: &WorkspaceId,
+    question: &Question,
+    frame: &Frame,
+) -> Result<Vec<Line>, Refusal> {
+    let gauge = if question.metric == Metric::KvCache { Gauge::KvCache } else { Gauge::Waiting };
+    let (resolution, span) = (frame.points.step.resolution(), frame.points.span());
+    let mut sheet: Sheet<Readings> = Sheet::new(frame.points.count(), question.division);
+    for found in gauges::read(store, workspace, resolution, gauge, span).await? {
+        let endpoint = found.model.strip_prefix(DEDICATED).and_then(|rest| rest.strip_prefix('/')).unwrap_or_default();
+        if let (Some(name), Some(index)) = (name(question, endpoint), frame.points.index(found.starts_at)) {
+            let readings = Readings { total: found.total, highest: found.highest, samples: found.samples };
+            sheet.add(name, index, &readings);
+        }
+    }
+    let mean = |readings: &Readings| ratio(readings.total, readings.samples * 1_000);
+    let highest = |readings: &Readings| (readings.samples > 0).then(|| ratio(readings.highest, 1_000)).flatten();
+    let line = |(name, readings, total): (Name, Vec<Readings>, Readings)| Line {
+        name,
+        values: vec![
+            ("mean", frame.each(|index| mean(&readings[index]))),
+            ("max", frame.each(|index| highest(&readings[index]))),
+        ],
+        total: vec![("mean", mean(&total)), ("max", highest(&total))],
+    };
+    Ok(sheet.finish().into_iter().map(line).collect())
+}
+
+/// How busy GPUs were while they were measured, and how much of the time they were held was measured.
+#[derive(Debug, Clone, Copy, Default)]
+struct Measured {
+    /// Of windows with a measurement.
+    busy_millionths: u64,
+    windows: u64,
+    sampled_millis: u64,
+    held_millis: u64,
+}
+
+impl Sum for Measured {
+    fn add(&mut self, other: &Self) {
+        self.busy_millionths += other.busy_millionths;
+        self.windows += other.windows;
+        self.sampled_millis += other.sampled_millis;
+        self.held_millis += other.held_millis;
+    }
+
+    fn weight(&self) -> u64 {
+        self.held_millis
+    }
+}
+
+pub(super) async fn gpu_busy(
+    store: &Store,
+    workspace: &WorkspaceId,
+    question: &Question,
+    frame: &Frame,
+) -> Result<Vec<Line>, Refusal> {
+    if frame.points.step.millis() % WINDOW_MILLIS != 0 {
+        return Err(Refusal::BadValue { field: "step", why: "how busy GPUs are is kept in windows of 300 seconds" });
+    }
+    let span = frame.points.span();
+    let mut sheet: Sheet<Measured> = Sheet::new(frame.points.count(), question.division);
+    for window in gpu_busy::of_workspace(store, workspace, span).await? {
+        let place = name(question, &window.endpoint_name).zip(frame.points.index(window.starts_at));
+        if let (Some((name, index)), true) = (place, window.samples > 0) {
+            let measured = Measured {
+                busy_millionths: window.busy.millionths(),
+                windows: 1,
+                sampled_millis: window.samples * SAMPLE_MILLIS,
+                held_millis: 0,
+            };
+            sheet.add(name, index, &measured);
+        }
+    }
+    for billed in holds::of_owner(store, Owner::Workspace(workspace), span).await? {
+        let Some(name) = name(question, &billed.endpoint_name) else { continue };
+        let held = billed.held.hold.span(frame.now);
+        let first = frame.points.index(held.from.max(span.from)).unwrap_or(0);
+        for (index, start) in frame.points.starts().enumerate().skip(first) {
+            let point = Span { from: start, to: start.plus_millis(frame.points.step.millis()) };
+            if point.from >= held.to {
+                break;
+            }
+            let millis = u64::try_from(billed.held.hold.gpu_time(point, frame.now).get()).unwrap_or(0);
+            sheet.add(name.clone(), index, &Measured { held_millis: millis, ..Measured::default() });
+        }
+    }
+    let mean = |measured: &Measured| ratio(measured.busy_millionths, measured.windows * 1_000_000);
+    let part = |measured: &Measured| ratio(measured.sampled_millis.min(measured.held_millis), measured.held_millis);
+    let line = |(name, points, total): (Name, Vec<Measured>, Measured)| Line {
+        name,
+        values: vec![
+            ("mean", frame.each(|index| mean(&points[index]))),
+            ("measured", frame.each(|index| part(&points[index]))),
+        ],
+        total: vec![("mean", mean(&total)), ("measured", part(&total))],
+    };
+    Ok(sheet.finish().into_iter().map(line).collect())
+}
+
+fn ratio(part: u64, whole: u64) -> Option<Number> {
+    #[expect(clippy::cast_precision_loss, reason = "a fraction needs no more digits")]
+    let (part, total) = (part as f64, whole as f64);
+    (whole > 0).then(|| Number::part(part / total))
+}

@@ -1,0 +1,169 @@
+//! What the meters write down, with instruments that say what a story wants.
+
+use super::office::Platform;
+use crate::NOW;
+use crate::databases::on_both;
+use control::meters::{Instruments, Meters, Parts};
+use control::reconciliation::{self, Watch};
+use control::series::{self, Number, Question};
+use domain::endpoint::replica::{Replica, ReplicaState, Wish};
+use domain::model::{Modality, Model, Serving};
+use domain::series::{Metric, Step};
+use domain::{Endpoint, Grain, ModelId, NanoUsd, Price, ReplicaId, Retention, Span, Timestamp};
+use fleet::drivers::{DeviceId, EngineFigures, EngineLoad, NoLoad, ReplicaName};
+use fleet::endpoints::{Condition, Known};
+use fleet::{Connector, Endpoints, Routes, TokenCounters};
+use serde_json::json;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use store::holds::{self, NewHold};
+use store::{gpu_busy, replicas};
+
+/// What the machine says, as long as nothing else is set.
+#[derive(Clone)]
+struct Panel {
+    busy: Arc<Mutex<Vec<(DeviceId, u32)>>>,
+    prompt: Arc<AtomicU64>,
+}
+
+impl Instruments for Panel {
+    async fn cards_busy(&self) -> Vec<(DeviceId, u32)> {
+        self.busy.lock().unwrap().clone()
+    }
+
+    async fn cpu_time(&self, _: &ReplicaName) -> Option<Duration> {
+        None
+    }
+
+    async fn figures(&self, _: &ReplicaName) -> Result<EngineFigures, NoLoad> {
+        let load = EngineLoad { kv_cache_usage: Some(0.25), running: Some(1.0), waiting: Some(3.0) };
+        let prompt = self.prompt.fetch_add(10, Ordering::Relaxed) + 10;
+        Ok(EngineFigures { load, tokens: Some(TokenCounters { prompt, completion: prompt / 2, counts_cached: true }) })
+    }
+}
+
+fn known(endpoint: &Endpoint) -> Known {
+    Known {
+        id: endpoint.id.to_string(),
+        organization: endpoint.organization.clone(),
+        workspace: endpoint.workspace.clone(),
+        name: endpoint.name.to_string(),
+        model: Arc::new(Model {
+            id: ModelId::parse(&endpoint.name.model_id()).unwrap(),
+            name: endpoint.name.to_string(),
+            modality: Modality::Chat,
+            context_length: 100,
+            price: Price::default(),
+            optimized: false,
+            serving: Serving::Upstreams(Vec::new()),
+            flavors: Vec::new(),
+        }),
+        condition: Condition::Serving,
+        replicas: Vec::new(),
+    }
+}
+
+/// An endpoint with one ready replica on two cards of this node.
+async fn running(platform: &Platform) -> (Endpoint, ReplicaId) {
+    platform.create("chat", "2x", json!({})).await.unwrap();
+    let endpoint = platform.show("chat").await;
+    let replica = Replica {
+        id: ReplicaId::new(NOW, 1),
+        endpoint: endpoint.id.clone(),
+        wish: Wish::Run,
+        drain_until: None,
+        state: ReplicaState::Ready,
+        node: Some("here".into()),
+        address: None,
+        gpu_ids: Vec::new(),
+        created_at: NOW,
+        started_at: Some(NOW),
+        ready_at: Some(NOW),
+        ended_at: None,
+        last_error: None,
+        ending: None,
+        log_tail: String::new(),
+    };
+    let mut tx = platform.fenced().await;
+    let hold = NewHold {
+        replica: &replica.id,
+        endpoint: &endpoint,
+        node: "here",
+        gpus: &["GPU-a".to_owned(), "GPU-b".to_owned()],
+        price_per_gpu_hour: NanoUsd::ZERO,
+        started_at: NOW,
+    };
+    replicas::insert(&mut tx, &replica).await.unwrap();
+    holds::open(&mut tx, hold).await.unwrap();
+    tx.commit().await.unwrap();
+    (endpoint, replica.id)
+}
+
+#[tokio::test]
+async fn gpus_and_engines_of_this_node_are_read_and_shown() {
+    on_both(async |_, store| {
+        let platform = Platform::new(store, 8).await;
+        let (endpoint, replica) = running(&platform).await;
+        let endpoints = Endpoints::default();
+        endpoints.apply(vec![known(&endpoint)]);
+        let card = |name: &str, busy| (DeviceId::new(name), busy);
+        let panel = Panel {
+            busy: Arc::new(Mutex::new(vec![card("GPU-a", 60), card("GPU-b", 20), card("GPU-of-others", 100)])),
+            prompt: Arc::default(),
+        };
+        let mut meters = Meters::new(Parts {
+            store: platform.store.clone(),
+            instruments: panel.clone(),
+            routes: Routes::default(),
+            endpoints,
+            connector: Connector::default(),
+            node: "here".into(),
+            now: || NOW,
+            watch: Arc::new(Watch::default()),
+        });
+        for round in 1..=4 {
+            meters.round(round).await.unwrap();
+        }
+        let span = Span { from: NOW.plus_millis(-3_600_000), to: NOW.plus_millis(3_600_000) };
+        let windows = gpu_busy::of_workspace(&platform.store, &endpoint.workspace, span).await.unwrap();
+        let window = &windows[0];
+        assert_eq!((windows.len(), window.busy.millionths(), window.samples), (1, 400_000, 8));
+
+        // The cards say nothing any more: what is missing is not taken for idle here, and is on the cost view.
+        panel.busy.lock().unwrap().clear();
+        for round in 5..=6 {
+            meters.round(round).await.unwrap();
+        }
+        let question = |metric, step| Question {
+            metric,
+            span: Span { from: NOW, to: NOW.plus_millis(300_000) },
+            step: Some(Step::parse(step).unwrap()),
+            division: None,
+            model: None,
+            actor: None,
+            endpoint: Some("chat".into()),
+            code: None,
+        };
+        let day = Duration::from_secs(86_400);
+        let kept = Retention { minutes: day, hours: day, days: day, requests: day };
+        let report = async |metric, step, now: Timestamp| {
+            let found = series::report(&platform.store, &endpoint.workspace, &question(metric, step), &kept, now).await;
+            found.unwrap().lines.remove(0).total
+        };
+        let later = NOW.plus_millis(80_000);
+        let part = |value| Some(Number::Part(value));
+        assert_eq!(report(Metric::KvCache, "minute", NOW).await, [("mean", part(0.25)), ("max", part(0.25))]);
+        assert_eq!(report(Metric::Waiting, "minute", NOW).await, [("mean", part(3.0)), ("max", part(3.0))]);
+        let busy = report(Metric::GpuBusy, "300", later).await;
+        assert_eq!(busy, [("mean", part(0.4)), ("measured", part(0.25))], "40 of 160 GPU-seconds");
+
+        let hours = reconciliation::report(&platform.store, Some(&endpoint.organization), span).await.unwrap();
+        let line = &hours.lines[0];
+        assert_eq!((line.replica.as_str(), line.hour), (replica.as_str(), Grain::Hour.start_of(NOW)));
+        // All readings bear the same moment, so only the first of them counts.
+        assert_eq!(line.counted.map(|side| (side.prompt, side.completion)), Some((10, 5)));
+        assert_eq!(hours.replicas[0].difference().total(), -15);
+    })
+    .await;
+}

@@ -1,0 +1,244 @@
+use crate::databases::on_both;
+use crate::{DEFAULTS, NOW};
+use control::bootstrap::{self, FirstStart};
+use control::series::{Line, Name, Number, Question, Report, report};
+use control::{Refusal, retention, usage};
+use domain::series::{Division, Metric, Step};
+use domain::usage::{Actor, Certainty, Tokens};
+use domain::{Caller, Grouping, ModelId, NanoUsd, Price, RequestId, Retention, Span, Timestamp, UsageEvent};
+use std::sync::Arc;
+use std::time::Duration;
+use store::series::{Refusals, add_refusals};
+use store::{Store, usage_events};
+
+const HOUR: i64 = 3_600_000;
+const KEPT: Retention = Retention {
+    minutes: Duration::from_secs(86_400),
+    hours: Duration::from_secs(10 * 86_400),
+    days: Duration::from_secs(100 * 86_400),
+    requests: Duration::from_secs(7 * 86_400),
+};
+
+fn event(first: &FirstStart, model: &str, started_at: Timestamp, code: &'static str) -> UsageEvent {
+    let actor = Actor::Key(first.key.id.clone());
+    UsageEvent {
+        request: RequestId::new(started_at, u128::from(getrandom::u64().unwrap())),
+        caller: Arc::new(Caller::new(first.organization.id.clone(), first.workspace.id.clone(), actor)),
+        model: ModelId::parse(model).unwrap(),
+        replica: "acme/tiny#1".into(),
+        streamed: true,
+        status: 200,
+        code: code.into(),
+        tokens: Tokens { prompt: 100, completion: 11, cached: 40 },
+        certainty: Certainty::Exact,
+        price: Price::default(),
+        cost: NanoUsd::from_nanos(7),
+        started_at,
+        first_byte_micros: Some(1_000_000),
+        duration_micros: 6_000_000,
+        held_micros: None,
+        sent_micros: Some(2_000),
+    }
+}
+
+/// Two calls three hours ago, one of them broken; one to an endpoint an hour ago; and three that were refused then.
+async fn used(store: &Store) -> FirstStart {
+    let first = bootstrap::first_start(store, &DEFAULTS, NOW).await.unwrap().unwrap();
+    let events = [
+        event(&first, "acme/tiny", NOW.plus_millis(-3 * HOUR), ""),
+        event(&first, "acme/tiny", NOW.plus_millis(-3 * HOUR + 1), "bad_gateway"),
+        event(&first, "dedicated/mine", NOW.plus_millis(-HOUR), ""),
+    ];
+    let refusals = Refusals {
+        workspace: first.workspace.id.clone(),
+        actor: Actor::User(first.user.id.clone()),
+        model: String::new(),
+        at: NOW.plus_millis(-HOUR),
+        code: "rate_limit_exceeded".into(),
+        calls: 3,
+    };
+    let mut tx = store.begin().await.unwrap();
+    usage_events::insert_batch(&mut tx, &events).await.unwrap();
+    add_refusals(&mut tx, &[refusals]).await.unwrap();
+    tx.commit().await.unwrap();
+    first
+}
+
+fn question(metric: Metric) -> Question {
+    Question {
+        metric,
+        span: Span { from: NOW.plus_millis(-4 * HOUR), to: NOW.plus_millis(HOUR) },
+        step: Some(Step::parse("hour").unwrap()),
+        division: None,
+        model: None,
+        actor: None,
+        endpoint: None,
+        code: None,
+    }
+}
+
+async fn ask(store: &Store, first: &FirstStart, question: Question) -> Result<Report, Refusal> {
+    report(store, &first.workspace.id, &question, &KEPT, NOW).await
+}
+
+/// `count 0 2 - 4 = 6`
+fn shown(line: &Line) -> Vec<String> {
+    let number = |number: &Option<Number>| match number {
+        None => "-".to_owned(),
+        Some(Number::Whole(count)) => count.to_string(),
+        Some(Number::Part(value)) => format!("{value:.2}"),
+    };
+    let values = line.values.iter().zip(&line.total);
+    values
+        .map(|((name, points), (_, total))| {
+            let points: Vec<String> = points.iter().map(number).collect();
+            format!("{name} {} = {}", points.join(" "), number(total))
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn a_chart_has_a_value_for_every_point_that_can_be_known() {
+    on_both(async |_, store| {
+        let first = used(&store).await;
+        let one = async |metric| {
+            let report = ask(&store, &first, question(metric)).await.unwrap();
+            assert_eq!(report.lines.len(), 1);
+            shown(&report.lines[0])
+        };
+        // NOW is on the hour: the last point has just begun.
+        assert_eq!(one(Metric::Requests).await, ["count 0 2 0 4 0 = 6"]);
+        assert_eq!(one(Metric::Errors).await, ["count 0 1 0 3 0 = 4"]);
+        assert_eq!(one(Metric::RateLimitHits).await, ["count 0 0 0 3 0 = 3"]);
+        let tokens = ["prompt 0 200 0 100 0 = 300", "completion 0 22 0 11 0 = 33", "cached 0 80 0 40 0 = 120"];
+        assert_eq!(one(Metric::Tokens).await, tokens);
+        assert_eq!(one(Metric::Latency).await[3..], ["mean - 6.00 - 6.00 - = 6.00", "count 0 1 0 1 0 = 2"]);
+        assert_eq!(one(Metric::Ttft).await[4], "count 0 2 0 1 0 = 3");
+        assert_eq!(one(Metric::TimePerOutputToken).await[3], "mean - 0.50 - 0.50 - = 0.50");
+        assert_eq!(one(Metric::Hold).await[3..], ["mean - - - - - = -", "count 0 0 0 0 0 = 0"]);
+        assert_eq!(one(Metric::ColdStarts).await, ["count 0 0 0 0 0 = 0"]);
+        assert_eq!(one(Metric::InFlight).await, ["mean 0.00 0.00 0.00 0.00 - = 0.00"]);
+        let mut busy = question(Metric::InFlight);
+        busy.step = Some(Step::parse("minute").unwrap());
+        busy.span = Span { from: NOW.plus_millis(-HOUR), to: NOW.plus_millis(-HOUR + 120_000) };
+        let report = ask(&store, &first, busy).await.unwrap();
+        assert_eq!(shown(&report.lines[0]), ["mean 0.10 0.00 = 0.05"], "six seconds of a minute");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn charts_are_divided_and_filtered() {
+    on_both(async |_, store| {
+        let first = used(&store).await;
+        let divided = async |metric, division, narrow: &dyn Fn(&mut Question)| {
+            let mut asked = question(metric);
+            asked.division = Some(division);
+            narrow(&mut asked);
+            let lines = ask(&store, &first, asked).await.unwrap().lines;
+            lines.into_iter().map(|line| (line.name.clone(), shown(&line)[0].clone())).collect::<Vec<_>>()
+        };
+        let all = |_: &mut Question| {};
+        let text = |text: &str| text.to_owned();
+        assert_eq!(
+            divided(Metric::Requests, Division::Model, &all).await,
+            [
+                (Name::Model(None), text("count 0 0 0 3 0 = 3")),
+                (Name::Model(Some(text("acme/tiny"))), text("count 0 2 0 0 0 = 2")),
+                (Name::Model(Some(text("dedicated/mine"))), text("count 0 0 0 1 0 = 1")),
+            ]
+        );
+        assert_eq!(
+            divided(Metric::Requests, Division::Endpoint, &all).await,
+            [(Name::Endpoint(text("mine")), text("count 0 0 0 1 0 = 1"))]
+        );
+        let (key, user) = (Actor::Key(first.key.id.clone()), Actor::User(first.user.id.clone()));
+        let by_key = divided(Metric::Requests, Division::Key, &all).await;
+        assert_eq!(
+            by_key.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>(),
+            [Name::Actor(key.clone()), Name::Actor(user.clone())]
+        );
+        assert_eq!(
+            divided(Metric::Errors, Division::Code, &all).await,
+            [
+                (Name::Code(text("rate_limit_exceeded")), text("count 0 0 0 3 0 = 3")),
+                (Name::Code(text("bad_gateway")), text("count 0 1 0 0 0 = 1")),
+            ]
+        );
+        let of_user = |asked: &mut Question| asked.actor = Some(user.clone());
+        assert_eq!(divided(Metric::Errors, Division::Code, &of_user).await.len(), 1);
+        let of_model = |asked: &mut Question| asked.model = Some(text("acme/tiny"));
+        assert_eq!(
+            divided(Metric::Requests, Division::Key, &of_model).await,
+            [(Name::Actor(key), text("count 0 2 0 0 0 = 2"))]
+        );
+        let of_code = |asked: &mut Question| asked.code = Some(text("bad_gateway"));
+        assert_eq!(
+            divided(Metric::Errors, Division::Model, &of_code).await,
+            [(Name::Model(Some(text("acme/tiny"))), text("count 0 1 0 0 0 = 1"))]
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_makes_no_sense_is_refused_with_the_word_that_does_not() {
+    on_both(async |_, store| {
+        let first = used(&store).await;
+        let refused = async |metric, change: &dyn Fn(&mut Question)| {
+            let mut asked = question(metric);
+            change(&mut asked);
+            ask(&store, &first, asked).await.unwrap_err().field()
+        };
+        let by = |division| move |asked: &mut Question| asked.division = Some(division);
+        assert_eq!(refused(Metric::Latency, &by(Division::Code)).await, Some("groupBy"));
+        assert_eq!(refused(Metric::GpuBusy, &by(Division::Key)).await, Some("groupBy"));
+        assert_eq!(refused(Metric::KvCache, &|asked| asked.model = Some("acme/tiny".into())).await, Some("model"));
+        assert_eq!(refused(Metric::Requests, &|asked| asked.code = Some("x".into())).await, Some("code"));
+        let both = |asked: &mut Question| {
+            (asked.model, asked.endpoint) = (Some("acme/tiny".into()), Some("mine".into()));
+        };
+        assert_eq!(refused(Metric::Requests, &both).await, Some("endpoint"));
+        let fine = |asked: &mut Question| {
+            asked.step = Some(Step::parse("minute").unwrap());
+            asked.span.from = NOW.plus_millis(-48 * HOUR);
+        };
+        assert_eq!(refused(Metric::Requests, &fine).await, Some("step"));
+        assert_eq!(
+            refused(Metric::GpuBusy, &|asked| asked.step = Some(Step::parse("60").unwrap())).await,
+            Some("step")
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn points_whose_rows_are_gone_are_unknown_and_the_bill_stays() {
+    on_both(async |_, store| {
+        let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
+        let old = NOW.plus_millis(-30 * 24 * HOUR);
+        let events = [event(&first, "acme/tiny", old, ""), event(&first, "acme/tiny", NOW.plus_millis(-60_000), "")];
+        let mut tx = store.begin().await.unwrap();
+        usage_events::insert_batch(&mut tx, &events).await.unwrap();
+        tx.commit().await.unwrap();
+        let span = Span { from: old, to: old.plus_millis(2 * HOUR) };
+        let hourly = Question { span, ..question(Metric::Requests) };
+        assert_eq!(shown(&ask(&store, &first, hourly.clone()).await.unwrap().lines[0]), ["count - - = 1"]);
+
+        // The events and the rows of minutes and hours from a month ago: the days stay.
+        let cleared = retention::clear_all(&store, &KEPT, NOW).await.unwrap();
+        assert_eq!(cleared, 1 + 2 * 4, "an event, and its rows of two resolutions on four levels");
+        assert_eq!(shown(&ask(&store, &first, hourly).await.unwrap().lines[0]), ["count - - = 0"]);
+        let daily = Question { span, step: Some(Step::parse("day").unwrap()), ..question(Metric::Requests) };
+        assert_eq!(shown(&ask(&store, &first, daily).await.unwrap().lines[0]), ["count 1 = 1"]);
+
+        let (workspace, all) = (&first.workspace.id, Grouping::default());
+        let whole = usage::report(&store, workspace, Some(old.plus_millis(-5)), Some(NOW), &all, NOW).await.unwrap();
+        assert_eq!((whole.total().requests, whole.total().cost.nanos()), (2, 14), "edges of the past are whole hours");
+        let rebuilt = usage::rebuild(&store, &control::Author::CommandLine, NOW).await.unwrap();
+        assert_eq!(rebuilt.rows_corrected, 0, "sums of events that are gone are not taken for wrong");
+        let again = usage::report(&store, workspace, Some(old), Some(NOW), &all, NOW).await.unwrap();
+        assert_eq!(again.total().requests, 2);
+    })
+    .await;
+}

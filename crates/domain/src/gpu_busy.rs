@@ -1,0 +1,132 @@
+//! Samples of how busy GPUs are, on their way into windows of five minutes.
+
+use crate::gpu_time::{GpuBusy, WINDOW_MILLIS};
+use crate::ids::{EndpointId, ReplicaId};
+use crate::time::Timestamp;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Sums that may wait for the store; the oldest go first.
+const MAX_WAITING: usize = 10_000;
+
+/// One GPU of a replica in one window.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    pub window: Timestamp,
+    pub endpoint: EndpointId,
+    pub replica: ReplicaId,
+    pub gpu: String,
+}
+
+/// Samples, added up in millionths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sum {
+    pub busy: u64,
+    pub samples: u64,
+}
+
+impl Sum {
+    /// Nothing without a sample.
+    pub fn mean(self) -> GpuBusy {
+        GpuBusy::from_millionths((self.busy + self.samples / 2).checked_div(self.samples).unwrap_or(0))
+    }
+}
+
+/// Samples that the store does not have yet.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Samples(BTreeMap<Place, Sum>);
+
+impl Samples {
+    pub fn add(&mut self, at: Timestamp, endpoint: &EndpointId, replica: &ReplicaId, gpu: &str, busy: GpuBusy) {
+        let place =
+            Place { window: window_of(at), endpoint: endpoint.clone(), replica: replica.clone(), gpu: gpu.to_owned() };
+        self.put_back(vec![(place, Sum { busy: busy.millionths(), samples: 1 })]);
+    }
+
+    /// What is there, to be written down.
+    pub fn take(&mut self) -> Vec<(Place, Sum)> {
+        std::mem::take(&mut self.0).into_iter().collect()
+    }
+
+    /// What could not be written waits for the next time.
+    pub fn put_back(&mut self, taken: Vec<(Place, Sum)>) {
+        for (place, sum) in taken {
+            let waiting = self.0.entry(place).or_default();
+            waiting.busy += sum.busy;
+            waiting.samples += sum.samples;
+        }
+        while self.0.len() > MAX_WAITING {
+            self.0.pop_first();
+        }
+    }
+}
+
+/// The first moment of the window that has `at` in it.
+pub const fn window_of(at: Timestamp) -> Timestamp {
+    Timestamp::from_millis(at.millis() - at.millis().rem_euclid(WINDOW_MILLIS))
+}
+
+/// How busy the slots of a replica on this machine's processors were: one slot is the time of one processor, and more than
+/// all of it is not more than busy.
+pub fn of_cpu_time(taken: Duration, elapsed: Duration, slots: u32) -> GpuBusy {
+    let available = elapsed.as_micros().saturating_mul(u128::from(slots));
+    let millionths = (taken.as_micros() * 1_000_000).checked_div(available).unwrap_or(0).min(1_000_000);
+    GpuBusy::from_millionths(u64::try_from(millionths).unwrap_or(1_000_000))
+}
+
+/// One window of an endpoint: the mean over the GPUs that were held in it, of which those without a sample count as idle.
+pub fn of_window(measured: impl IntoIterator<Item = Sum>, held_gpus: usize) -> GpuBusy {
+    let means: Vec<GpuBusy> = measured.into_iter().map(Sum::mean).collect();
+    let held_gpus = held_gpus.max(means.len());
+    GpuBusy::mean(held_gpus, means)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sum(samples: &[u64]) -> Sum {
+        Sum { busy: samples.iter().map(|percent| percent * 10_000).sum(), samples: samples.len() as u64 }
+    }
+
+    #[test]
+    fn the_worked_windows_of_the_contract() {
+        let percent = |busy: GpuBusy| busy.fraction() * 100.0;
+        let w1 = of_window([sum(&[80])], 1);
+        let w2 = of_window([sum(&[40]), sum(&[0]), sum(&[20]), sum(&[20])], 4);
+        let w3 = of_window([], 4);
+        let w4 = of_window([sum(&[0]), sum(&[0]), sum(&[0]), sum(&[0])], 4);
+        assert_eq!([w1, w2, w3, w4].map(percent), [80.0, 20.0, 0.0, 0.0]);
+        assert!((percent(GpuBusy::mean(4, [w1, w2, w3, w4])) - 25.0).abs() < 1e-9);
+        assert_eq!(percent(of_window([sum(&[100, 50])], 2)), 37.5, "a GPU without a sample is idle");
+    }
+
+    #[test]
+    fn processors_are_busy_up_to_their_slots() {
+        let second = Duration::from_secs(1);
+        for (taken_millis, slots, percent) in [(500, 1, 50), (500, 2, 25), (0, 4, 0), (3_000, 2, 100), (10, 0, 0)] {
+            let busy = of_cpu_time(Duration::from_millis(taken_millis), second, slots);
+            assert_eq!(busy, GpuBusy::from_millionths(percent * 10_000), "{taken_millis} ms over {slots}");
+        }
+        assert_eq!(of_cpu_time(second, Duration::ZERO, 1), GpuBusy::default());
+    }
+
+    #[test]
+    fn samples_gather_by_window_and_wait_within_a_bound() {
+        let (endpoint, replica) = (EndpointId::new(Timestamp::default(), 1), ReplicaId::new(Timestamp::default(), 1));
+        let mut samples = Samples::default();
+        for second in [0, 5, 299, 300] {
+            let at = Timestamp::from_millis(second * 1_000);
+            samples.add(at, &endpoint, &replica, "GPU-1", GpuBusy::from_millionths(500_000));
+        }
+        let taken = samples.take();
+        let counts: Vec<_> = taken.iter().map(|(place, sum)| (place.window.millis(), sum.samples)).collect();
+        assert_eq!(counts, [(0, 3), (300_000, 1)]);
+        samples.put_back(taken);
+        for window in 0..20_000 {
+            samples.add(Timestamp::from_millis(window * 300_000), &endpoint, &replica, "GPU-1", GpuBusy::default());
+        }
+        let left = samples.take();
+        assert_eq!((left.len(), left[0].0.window.millis()), (10_000, 10_000 * 300_000));
+    }
+}

@@ -1,0 +1,58 @@
+//! How the costs of GPUs are divided when they are shown.
+
+use crate::gpu_type::GpuType;
+use crate::ids::{EndpointId, WorkspaceId};
+use crate::time::Day;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dimension {
+    Endpoint,
+    GpuType,
+    Workspace,
+    /// Days in UTC.
+    Day,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadDimensions {
+    #[error("`{0}` is not one of endpoint, gpuType, workspace and day")]
+    Unknown(String),
+    #[error("`{0}` is named twice")]
+    Twice(&'static str),
+}
+
+impl Dimension {
+    const ALL: [Self; 4] = [Self::Endpoint, Self::GpuType, Self::Workspace, Self::Day];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Endpoint => "endpoint",
+            Self::GpuType => "gpuType",
+            Self::Workspace => "workspace",
+            Self::Day => "day",
+        }
+    }
+
+    /// Reads names with commas between, each at most once.
+    pub fn parse_all(text: &str) -> Result<Vec<Self>, BadDimensions> {
+        let mut dimensions = Vec::new();
+        for word in text.split(',').map(str::trim).filter(|_| !text.trim().is_empty()) {
+            let known = Self::ALL.into_iter().find(|dimension| dimension.as_str() == word);
+            let dimension = known.ok_or_else(|| BadDimensions::Unknown(word.chars().take(64).collect()))?;
+            if dimensions.contains(&dimension) {
+                return Err(BadDimensions::Twice(dimension.as_str()));
+            }
+            dimensions.push(dimension);
+        }
+        Ok(dimensions)
+    }
+}
+
+/// What a line is about; what it is not divided by is absent.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Group {
+    pub day: Option<Day>,
+    pub workspace: Option<WorkspaceId>,
+    pub endpoint: Option<(EndpointId, String)>,
+    pub gpu_type: Option<GpuType>,
+}

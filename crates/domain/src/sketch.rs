@@ -1,0 +1,127 @@
+//! Percentiles that can be added up: a count of values by size, so that the sketch of a day is the sum of its hours'.
+//!
+//! Averages of percentiles are nobody's percentile. Values are seconds, and a percentile is within two hundredths of the
+//! true one.
+
+use sketches_ddsketch::{Config, DDSketch};
+use std::time::Duration;
+
+/// How far a percentile may be from the true one, relative to it.
+pub const ACCURACY: f64 = 0.02;
+/// What the crate assumes when it reads a sketch back; sketches of another kind could not be added to it.
+const MAX_BINS: u32 = 2048;
+const SMALLEST_VALUE: f64 = 1e-9;
+
+/// What is kept of the values of one span.
+#[derive(Clone, Default)]
+pub struct Sketch(Option<Box<DDSketch>>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("this is no sketch")]
+pub struct BadSketch;
+
+impl Sketch {
+    pub fn add(&mut self, value: Duration) {
+        self.0.get_or_insert_with(|| Box::new(DDSketch::new(config()))).add(value.as_secs_f64());
+    }
+
+    pub fn merge(&mut self, other: &Self) {
+        match (&mut self.0, &other.0) {
+            (_, None) => {}
+            (empty @ None, Some(_)) => empty.clone_from(&other.0),
+            (Some(sketch), Some(other)) => sketch.merge(other).expect("all sketches have one configuration"),
+        }
+    }
+
+    pub fn count(&self) -> u64 {
+        self.0.as_ref().map_or(0, |sketch| sketch.count() as u64)
+    }
+
+    /// In seconds; nothing when there are no values. `quantile` is from 0 to 1.
+    pub fn quantile(&self, quantile: f64) -> Option<f64> {
+        self.0.as_ref()?.quantile(quantile).ok().flatten()
+    }
+
+    /// In seconds, exact; nothing when there are no values.
+    pub fn mean(&self) -> Option<f64> {
+        let sketch = self.0.as_ref()?;
+        #[expect(clippy::cast_precision_loss, reason = "a count of calls")]
+        let count = sketch.count() as f64;
+        Some(sketch.sum()? / count)
+    }
+
+    /// Nothing for no values.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.0.as_ref().map_or_else(Vec::new, |sketch| sketch.to_java_bytes())
+    }
+
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, BadSketch> {
+        if bytes.is_empty() {
+            return Ok(Self::default());
+        }
+        let sketch = DDSketch::from_java_bytes(bytes).map_err(|_| BadSketch)?;
+        // A sketch of another accuracy cannot be added to ours.
+        DDSketch::new(config()).merge(&sketch).map_err(|_| BadSketch)?;
+        Ok(Self(Some(Box::new(sketch))))
+    }
+}
+
+impl std::fmt::Debug for Sketch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Sketch({} values, median {:?})", self.count(), self.quantile(0.5))
+    }
+}
+
+fn config() -> Config {
+    Config::new(ACCURACY, MAX_BINS, SMALLEST_VALUE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sketch(micros: &[u64]) -> Sketch {
+        let mut sketch = Sketch::default();
+        micros.iter().for_each(|value| sketch.add(Duration::from_micros(*value)));
+        sketch
+    }
+
+    /// The value at the rank that the sketch answers for.
+    fn true_quantile(micros: &[u64], quantile: f64) -> f64 {
+        let mut sorted = micros.to_vec();
+        sorted.sort_unstable();
+        let rank = (quantile * (sorted.len() - 1) as f64) as usize;
+        Duration::from_micros(sorted[rank]).as_secs_f64()
+    }
+
+    #[test]
+    fn nothing_has_no_percentile_and_no_bytes() {
+        let empty = Sketch::default();
+        assert_eq!((empty.count(), empty.quantile(0.5), empty.mean()), (0, None, None));
+        assert!(empty.to_bytes().is_empty());
+        assert_eq!(Sketch::from_bytes(&[]).unwrap().count(), 0);
+        assert!(Sketch::from_bytes(b"nonsense").is_err());
+        let coarse = DDSketch::new(Config::new(0.3, MAX_BINS, SMALLEST_VALUE));
+        assert!(Sketch::from_bytes(&coarse.to_java_bytes()).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn the_sketch_of_all_is_the_sum_of_the_sketches_and_within_its_accuracy(
+            one in prop::collection::vec(1_u64..600_000_000, 1..200),
+            other in prop::collection::vec(1_u64..600_000_000, 0..200),
+        ) {
+            let mut merged = Sketch::from_bytes(&sketch(&one).to_bytes()).unwrap();
+            merged.merge(&Sketch::from_bytes(&sketch(&other).to_bytes()).unwrap());
+            let all = [one, other].concat();
+            prop_assert_eq!(merged.count(), all.len() as u64);
+            for quantile in [0.5, 0.95, 0.99] {
+                let (found, wanted) = (merged.quantile(quantile).unwrap(), true_quantile(&all, quantile));
+                prop_assert!((found - wanted).abs() <= wanted * ACCURACY * 1.001, "{} instead of {}", found, wanted);
+            }
+            let mean = all.iter().sum::<u64>() as f64 / all.len() as f64 / 1e6;
+            prop_assert!((merged.mean().unwrap() - mean).abs() <= mean * 1e-9);
+        }
+    }
+}

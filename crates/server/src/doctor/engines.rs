@@ -1,0 +1,164 @@
+//! What serves models: our own engine and its weights, the engines of flavors, and model servers of others.
+
+use super::finding::Finding;
+use domain::Catalogue;
+use domain::model::{EngineKind, Launch, Model, Serving};
+use fleet::health::{self, Finding as Answer};
+use fleet::{Connector, Launcher, Replica};
+use rustix::fs::{Access, access};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+const CHECK: &str = "engines";
+/// Weights that are fetched at the first start.
+const HUB: &str = "hf://";
+
+pub(super) async fn check(
+    catalogue: &Catalogue,
+    launcher: &anyhow::Result<Launcher>,
+    connector: &Connector,
+) -> Vec<Finding> {
+    let models: Vec<&Model> = catalogue.iter().map(|model| &**model).collect();
+    let mut findings = Vec::new();
+    findings.extend(binary(&models, launcher));
+    findings.extend(models.iter().flat_map(|model| weights(model)));
+    findings.extend(programs(&models, &|name| find_program(name)));
+    for model in &models {
+        findings.extend(upstreams(model, connector).await);
+    }
+    if findings.is_empty() {
+        findings.push(Finding::ok(CHECK, format!("what {} models need is there", models.len())));
+    }
+    findings
+}
+
+/// Our own engine, where a model or a flavor runs on it.
+fn binary(models: &[&Model], launcher: &anyhow::Result<Launcher>) -> Option<Finding> {
+    let runs = |launch: &Launch| *launch == Launch::Engine(EngineKind::ForebayEngine);
+    let needs = |model: &&&Model| {
+        matches!(model.serving, Serving::Engine(_)) || model.flavors.iter().any(|flavor| runs(&flavor.launch))
+    };
+    let needy = models.iter().find(needs)?;
+    let place = match launcher {
+        Ok(launcher) if access(&launcher.binary, Access::EXEC_OK).is_ok() => return None,
+        Ok(launcher) => launcher.binary.display().to_string(),
+        Err(error) => error.to_string(),
+    };
+    Some(Finding::problem(
+        CHECK,
+        format!("{} needs forebay-engine, which is not at {place} or cannot be run", needy.id),
+        "put forebay-engine beside forebay, or name it in the environment variable FOREBAY_ENGINE",
+    ))
+}
+
+/// Weights that are named and are not there.
+fn weights(model: &Model) -> Vec<Finding> {
+    let own = match &model.serving {
+        Serving::Engine(pool) => Some(pool.weights.as_str()),
+        Serving::Upstreams(_) => None,
+    };
+    let of_flavors = model.flavors.iter().filter_map(|flavor| flavor.weights.as_deref());
+    let named: BTreeSet<&str> = own.into_iter().chain(of_flavors).filter(|place| !place.starts_with(HUB)).collect();
+    let missing = named.into_iter().filter(|place| !Path::new(place).exists());
+    let finding = |place: &str| {
+        let remedy = "fetch them (`make models` fetches the starter models), or correct `weights` in the configuration";
+        Finding::problem(CHECK, format!("the weights of {} are not at {place}", model.id), remedy)
+    };
+    missing.map(finding).collect()
+}
+
+/// Programs that flavors start and that are not installed here.
+fn programs(models: &[&Model], find: &dyn Fn(&str) -> Option<PathBuf>) -> Vec<Finding> {
+    let flavors = models.iter().flat_map(|model| &model.flavors);
+    let names = flavors.filter_map(|flavor| match &flavor.launch {
+        Launch::Engine(EngineKind::ForebayEngine) => None,
+        Launch::Engine(EngineKind::Vllm) => Some("vllm"),
+        Launch::Engine(EngineKind::Sglang) => Some("python"),
+        Launch::Engine(EngineKind::LlamaServer) => Some("llama-server"),
+        Launch::Argv(argv) => argv.first().map(String::as_str),
+    });
+    let missing = names.collect::<BTreeSet<_>>().into_iter().filter(|name| find(name).is_none());
+    let finding = |name: &str| {
+        let remedy = "install it, unless other nodes run these flavors: replicas cannot start here";
+        Finding::warning(CHECK, format!("a flavor is started with `{name}`, which is not on the PATH"), remedy)
+    };
+    missing.map(finding).collect()
+}
+
+fn find_program(name: &str) -> Option<PathBuf> {
+    let runs = |path: &PathBuf| path.is_file() && access(path, Access::EXEC_OK).is_ok();
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(runs);
+    }
+    std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| folder.join(name)).find(runs)
+}
+
+/// Model servers that do not answer their health route.
+async fn upstreams(model: &Model, connector: &Connector) -> Vec<Finding> {
+    let Serving::Upstreams(upstreams) = &model.serving else { return Vec::new() };
+    let mut findings = Vec::new();
+    for upstream in upstreams {
+        let answer = match Replica::new(model.id.as_str(), upstream.clone()) {
+            Ok(replica) => health::ask(&replica, connector).await,
+            Err(_) => Answer::Unreachable,
+        };
+        findings.extend(judge_upstream(model, &upstream.url, answer));
+    }
+    findings
+}
+
+fn judge_upstream(model: &Model, url: &str, answer: Answer) -> Option<Finding> {
+    let how = match answer {
+        Answer::Well | Answer::Unasked => return None,
+        Answer::Unwell => "is not well",
+        Answer::Unreachable => "cannot be reached",
+    };
+    let remedy =
+        "look whether it runs and answers its health_path; calls go to the model's other servers, if it has any";
+    Some(Finding::warning(CHECK, format!("the server of {} at {url} {how}", model.id), remedy))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Level;
+    use super::*;
+    use crate::config::Config;
+
+    fn catalogue(text: &str) -> Catalogue {
+        Config::parse(text, Path::new("/nowhere"), &|_| None).unwrap().catalogue
+    }
+
+    fn launcher(binary: &str) -> anyhow::Result<Launcher> {
+        Ok(Launcher { binary: binary.into(), run_dir: "/nowhere".into(), cache_dir: "/nowhere".into() })
+    }
+
+    #[tokio::test]
+    async fn what_is_missing_is_told() {
+        let text = "[[models]]\nid = 'acme/own'\nengine = { weights = 'w.gguf' }\n\
+            [[models]]\nid = 'acme/hub'\nengine = { weights = 'hf://acme/tiny/t.gguf' }\n\
+            [[models]]\nid = 'acme/theirs'\nupstreams = [{ url = 'http://127.0.0.1:9/v1' }]\n\
+            [[models.flavors]]\nname = 'a'\ngpu_type = 'local/cpu'\nargv = ['no-such-program', '{port}']\n";
+        let found = check(&catalogue(text), &launcher("/nowhere/forebay-engine"), &Connector::default()).await;
+        let told: Vec<(Level, &str)> = found.iter().map(|finding| (finding.level, finding.what.as_str())).collect();
+        assert_eq!(
+            told,
+            [
+                (
+                    Level::Problem,
+                    "acme/own needs forebay-engine, which is not at /nowhere/forebay-engine or cannot be run"
+                ),
+                (Level::Problem, "the weights of acme/own are not at /nowhere/w.gguf"),
+                (Level::Warning, "a flavor is started with `no-such-program`, which is not on the PATH"),
+                (Level::Warning, "the server of acme/theirs at http://127.0.0.1:9/v1 cannot be reached"),
+            ]
+        );
+    }
+
+    #[tokio::test]
+    async fn what_is_there_is_not() {
+        let text = "[[models]]\nid = 'acme/own'\nengine = { weights = '/bin/sh' }\n\
+            [[models.flavors]]\nname = 'a'\ngpu_type = 'local/cpu'\nargv = ['sh', '{port}']\n";
+        let found = check(&catalogue(text), &launcher("/bin/sh"), &Connector::default()).await;
+        assert_eq!(found.iter().map(|finding| finding.level).collect::<Vec<_>>(), [Level::Ok], "{found:?}");
+    }
+}

@@ -1,0 +1,79 @@
+//! The cards of this machine, and whether flavors ask for others.
+
+use super::finding::Finding;
+use crate::config::Config;
+use fleet::drivers::process::{Cards, look_for_cards};
+use std::collections::{BTreeMap, BTreeSet};
+
+const CHECK: &str = "gpus";
+const NVIDIA: &str = "nvidia/";
+
+pub(super) fn check(config: &Config) -> Finding {
+    let flavors = config.catalogue.iter().flat_map(|model| &model.flavors);
+    let wanted: BTreeSet<String> = flavors.map(|flavor| flavor.gpu_type.to_string()).collect();
+    let offered: BTreeMap<String, u32> =
+        config.drivers.process_slots.iter().map(|(gpu_type, count)| (gpu_type.to_string(), *count)).collect();
+    judge(look_for_cards(), &wanted, &offered)
+}
+
+/// What the machine has, the types that flavors want, and the slots that the configuration offers.
+fn judge(cards: Cards, wanted: &BTreeSet<String>, slots: &BTreeMap<String, u32>) -> Finding {
+    let mut found: BTreeMap<String, u32> = BTreeMap::new();
+    let what = match cards {
+        Cards::Silent(error) => {
+            let remedy =
+                "look at `nvidia-smi`: the driver and its library must be of one version, and the devices readable";
+            return Finding::problem(CHECK, format!("NVIDIA's driver is here and does not answer: {error}"), remedy);
+        }
+        Cards::NoDriver => "no NVIDIA driver here".to_owned(),
+        Cards::Found(devices) => {
+            for device in devices {
+                *found.entry(device.gpu_type).or_default() += 1;
+            }
+            let each: Vec<String> = found.iter().map(|(gpu_type, count)| format!("{count} × {gpu_type}")).collect();
+            if each.is_empty() { "NVIDIA's driver finds no card".to_owned() } else { each.join(", ") }
+        }
+    };
+    let has = |gpu_type: &String| found.contains_key(gpu_type) || slots.get(gpu_type).is_some_and(|count| *count > 0);
+    let missing: Vec<&str> = wanted.iter().filter(|gpu_type| !has(gpu_type)).map(String::as_str).collect();
+    if missing.is_empty() {
+        return Finding::ok(CHECK, what);
+    }
+    let remedy = if missing.iter().all(|gpu_type| gpu_type.starts_with(NVIDIA)) {
+        "nothing, where other nodes have them; else endpoints of these flavors wait for ever"
+    } else {
+        "offer them with drivers.process.slots, unless other nodes do; else endpoints of these flavors wait for ever"
+    };
+    Finding::warning(CHECK, format!("{what}; flavors ask for {}, which is not here", missing.join(", ")), remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Level;
+    use super::*;
+    use fleet::drivers::{Device, DeviceId};
+
+    fn card(gpu_type: &str) -> Device {
+        Device { id: DeviceId::new("GPU-1"), gpu_type: gpu_type.into(), index: Some(0), island: 0, busy: false }
+    }
+
+    #[test]
+    fn flavors_that_nothing_here_can_run_are_told() {
+        let wanted = |types: &[&str]| types.iter().map(|&gpu_type| gpu_type.to_owned()).collect::<BTreeSet<_>>();
+        let slots = BTreeMap::from([("local/cpu".to_owned(), 4)]);
+        let none = BTreeMap::new();
+        let h100 = || Cards::Found(vec![card("nvidia/h100"), card("nvidia/h100")]);
+        for (cards, wanted, slots, level, what) in [
+            (Cards::NoDriver, wanted(&[]), &none, Level::Ok, "no NVIDIA driver here"),
+            (Cards::NoDriver, wanted(&["local/cpu"]), &slots, Level::Ok, "no NVIDIA driver here"),
+            (h100(), wanted(&["nvidia/h100"]), &none, Level::Ok, "2 × nvidia/h100"),
+            (h100(), wanted(&["nvidia/b200"]), &none, Level::Warning, "flavors ask for nvidia/b200"),
+            (Cards::NoDriver, wanted(&["local/cpu"]), &none, Level::Warning, "flavors ask for local/cpu"),
+            (Cards::Silent("mismatch".into()), wanted(&[]), &none, Level::Problem, "does not answer: mismatch"),
+        ] {
+            let found = judge(cards, &wanted, slots);
+            assert_eq!(found.level, level, "{}", found.what);
+            assert!(found.what.contains(what), "{} has no {what}", found.what);
+        }
+    }
+}

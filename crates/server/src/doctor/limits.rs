@@ -1,0 +1,64 @@
+//! Where limits by the minute are counted.
+
+use super::finding::Finding;
+use crate::clock_skew;
+use crate::config::Config;
+use crate::edge::clock;
+use crate::node::ALIVE_MILLIS;
+use dataplane::admission::clock_of_redis;
+use store::{Store, nodes};
+
+const CHECK: &str = "limits";
+
+/// How far this machine's clock is ahead of Redis'.
+pub(super) struct RedisClock {
+    pub(super) ahead_millis: i64,
+}
+
+pub(super) async fn check(config: &Config, store: Option<&Store>) -> (Option<RedisClock>, Finding) {
+    if config.limits.url == "memory:" {
+        let alive = match store {
+            Some(store) => nodes::count_alive(store, clock::now().plus_millis(-ALIVE_MILLIS)).await.unwrap_or(0),
+            None => 0,
+        };
+        return (None, judge_memory(alive));
+    }
+    let asked = clock::now();
+    match clock_of_redis(&config.limits.url).await {
+        Ok(there) => {
+            let ahead_millis = clock_skew::ahead_of(there, asked, clock::now());
+            (Some(RedisClock { ahead_millis }), Finding::ok(CHECK, "Redis answers"))
+        }
+        // The address may hold a password, and an error may repeat it.
+        Err(error) => {
+            let what = format!("Redis does not answer ({})", error.category());
+            let remedy = "look whether it runs, and whether limits.url (or FOREBAY_LIMITS_URL) has its right address and \
+                          password; until then each node enforces its share of the limits";
+            (None, Finding::problem(CHECK, what, remedy))
+        }
+    }
+}
+
+fn judge_memory(alive_nodes: u64) -> Finding {
+    match alive_nodes {
+        0 | 1 => Finding::ok(CHECK, "counted in memory, by this node alone"),
+        several => Finding::warning(
+            CHECK,
+            format!("counted in memory, and {several} nodes serve: each grants every limit in full"),
+            "give all nodes one Redis: limits.url = \"redis://host:6379/0\"",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Level;
+    use super::*;
+
+    #[test]
+    fn several_nodes_that_count_apart_are_told() {
+        assert_eq!(judge_memory(0).level, Level::Ok);
+        assert_eq!(judge_memory(1).level, Level::Ok);
+        assert_eq!(judge_memory(3).level, Level::Warning);
+    }
+}

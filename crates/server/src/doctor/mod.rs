@@ -1,0 +1,49 @@
+//! `forebay admin doctor`: looks at everything that a node needs, changes nothing, and says what is wrong and what to do.
+//!
+//! Each check is a file: it looks, and a plain function judges what it saw. `docs/operations.md` lists what is looked at.
+
+mod clock;
+mod configuration;
+mod data_directory;
+mod descriptors;
+mod disk;
+mod engines;
+mod finding;
+mod gpus;
+mod journal;
+mod limits;
+mod ports;
+mod store;
+mod telemetry;
+
+pub(crate) use finding::{Level, Report};
+
+use crate::app::launcher;
+use crate::data_dir;
+use fleet::Connector;
+use std::path::Path;
+
+/// Makes all checks that can be made.
+pub(crate) async fn examine(config_file: Option<&Path>, data_dir: &Path) -> Report {
+    let (config, mut findings) = configuration::check(config_file);
+    findings.push(data_directory::check(data_dir));
+    findings.push(descriptors::check());
+    let Some(config) = config else { return Report::new(findings) };
+    let is_served = data_dir::is_claimed(data_dir);
+    let connector = Connector::default();
+    let (store, found) = store::check(&config, data_dir).await;
+    findings.push(found);
+    let (redis_clock, found) = limits::check(&config, store.as_ref()).await;
+    findings.push(found);
+    findings.push(journal::check(&config, data_dir, is_served));
+    findings.extend(engines::check(&config.catalogue, &launcher(data_dir), &connector).await);
+    findings.push(gpus::check(&config));
+    findings.push(clock::check(store.as_ref(), redis_clock).await);
+    findings.push(disk::check(data_dir, config.journal.max_bytes));
+    findings.extend(ports::check(&config, is_served));
+    findings.extend(telemetry::check(&config, &connector).await);
+    if let Some(store) = store {
+        store.close().await;
+    }
+    Report::new(findings)
+}

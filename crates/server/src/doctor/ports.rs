@@ -1,0 +1,50 @@
+//! The addresses to listen on.
+
+use super::finding::Finding;
+use crate::config::Config;
+use crate::edge::listener;
+use std::net::SocketAddr;
+
+const CHECK: &str = "ports";
+
+pub(super) fn check(config: &Config, is_served: bool) -> Vec<Finding> {
+    let listeners = [("server.listen", config.server.listen), ("server.ops_listen", config.server.ops_listen)];
+    let look = |(key, address): (&str, SocketAddr)| judge(key, address, listener::check(address), is_served);
+    listeners.into_iter().map(look).collect()
+}
+
+fn judge(key: &str, address: SocketAddr, bound: std::io::Result<()>, is_served: bool) -> Finding {
+    match bound {
+        Ok(()) => Finding::ok(CHECK, format!("{key}: {address} is free")),
+        Err(error) if error.kind() == std::io::ErrorKind::AddrInUse && is_served => {
+            Finding::ok(CHECK, format!("{key}: {address} is taken, and a forebay serves from this data directory"))
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => Finding::problem(
+            CHECK,
+            format!("{key}: another program has {address}"),
+            format!("stop it (`ss -ltnp` tells which it is), or set {key} to another port"),
+        ),
+        Err(error) => Finding::problem(
+            CHECK,
+            format!("{key}: {address} cannot be listened on: {error}"),
+            format!("set {key} to an address of this machine, and to a port from 1024 on"),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Level;
+    use super::*;
+    use std::io::{Error, ErrorKind};
+
+    #[test]
+    fn a_port_that_others_have_is_told() {
+        let address = SocketAddr::from(([127, 0, 0, 1], 80));
+        let level = |bound, is_served| judge("server.listen", address, bound, is_served).level;
+        assert_eq!(level(Ok(()), false), Level::Ok);
+        assert_eq!(level(Err(Error::from(ErrorKind::AddrInUse)), false), Level::Problem);
+        assert_eq!(level(Err(Error::from(ErrorKind::AddrInUse)), true), Level::Ok);
+        assert_eq!(level(Err(Error::from(ErrorKind::PermissionDenied)), true), Level::Problem);
+    }
+}

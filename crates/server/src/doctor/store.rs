@@ -1,0 +1,79 @@
+//! What is remembered: reachable, and of a schema that this program knows.
+
+use super::finding::Finding;
+use crate::config::Config;
+use std::path::Path;
+use store::{Engine, Schema, Store, StoreError};
+
+const CHECK: &str = "store";
+
+/// The store, if it can be used. A file that is not there is not made.
+pub(super) async fn check(config: &Config, data_dir: &Path) -> (Option<Store>, Finding) {
+    let url = &config.store.url;
+    match Store::file(url, data_dir) {
+        Ok(Some(file)) if !file.exists() => {
+            let what = format!("{} is not there yet", file.display());
+            return (None, Finding::warning(CHECK, what, "the first start makes it"));
+        }
+        Ok(_) => {}
+        Err(error) => return (None, unusable(&error)),
+    }
+    let store = match Store::open(url, data_dir).await {
+        Ok(store) => store,
+        Err(error) => return (None, unusable(&error)),
+    };
+    let name = match store.engine() {
+        Engine::Sqlite => "SQLite",
+        Engine::Postgres => "PostgreSQL",
+    };
+    match store.schema().await {
+        Ok(schema) => (Some(store), judge(name, &schema)),
+        Err(error) => (None, unusable(&error)),
+    }
+}
+
+fn unusable(error: &StoreError) -> Finding {
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
+    Finding::problem(
+        CHECK,
+        format!("{error}{cause}"),
+        "look whether the database runs, and whether store.url (or FOREBAY_STORE_URL) has its right address, name and password",
+    )
+}
+
+fn judge(name: &str, schema: &Schema) -> Finding {
+    let Schema { found, known, to_do } = *schema;
+    match found {
+        None => Finding::warning(CHECK, format!("{name} answers, and is empty"), "the first start fills it"),
+        Some(found) if found > known => Finding::problem(
+            CHECK,
+            format!("{name} has schema version {found}, this program knows versions up to {known}"),
+            "run a newer forebay: this one cannot keep the promises of that schema",
+        ),
+        Some(found) if to_do > 0 => Finding::warning(
+            CHECK,
+            format!("{name} answers; schema version {found}, {to_do} migrations to be made"),
+            "the next start makes them, or `forebay migrate` does; back the database up before",
+        ),
+        Some(found) => Finding::ok(CHECK, format!("{name} answers; schema version {found}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Level;
+    use super::*;
+
+    #[test]
+    fn a_schema_that_is_not_ours_is_told() {
+        for (found, to_do, level) in [
+            (Some(5), 0, Level::Ok),
+            (Some(5), 1, Level::Warning),
+            (None, 5, Level::Warning),
+            (Some(6), 0, Level::Problem),
+        ] {
+            let found = judge("SQLite", &Schema { found, known: 5, to_do });
+            assert_eq!(found.level, level, "{}", found.what);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! `/api/workspaces/{id}/metrics`: the charts of dashboards.
+
+use super::Console;
+use super::caller::InWorkspace;
+use super::error::Refused;
+use super::list::Params;
+use super::query::{compared, said, span};
+use crate::view::SeriesView;
+use axum::Json;
+use axum::extract::State;
+use control::series::{self, Question};
+use domain::series::{Division, Metric, Step};
+use domain::usage::Actor;
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+
+const DAY_MILLIS: i64 = 86_400_000;
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct MetricsQuery {
+    /// What to show.
+    #[param(required = true, nullable = false, inline, value_type = MetricName)]
+    metric: Option<String>,
+    /// From this moment on; by default a day before `to`.
+    #[param(required = false, nullable = false, format = DateTime)]
+    from: Option<String>,
+    /// Before this moment; by default now.
+    #[param(required = false, nullable = false, format = DateTime)]
+    to: Option<String>,
+    /// `minute`, `hour`, `day`, or a number of seconds that are whole minutes; by default one that suits the span. There
+    /// are at most 1500 points.
+    #[param(required = false, nullable = false, example = "hour")]
+    step: Option<String>,
+    /// One line for each of these. `code` is for errors; what is measured at endpoints knows no model and no key.
+    #[param(required = false, nullable = false, inline, value_type = Option<DivisionName>)]
+    group_by: Option<String>,
+    /// Only calls to this model.
+    #[param(required = false, nullable = false)]
+    model: Option<String>,
+    /// Only calls with this key, or of this user.
+    #[param(required = false, nullable = false)]
+    key: Option<String>,
+    /// Only calls to the dedicated endpoint of this name.
+    #[param(required = false, nullable = false)]
+    endpoint: Option<String>,
+    /// Only errors with this code.
+    #[param(required = false, nullable = false)]
+    code: Option<String>,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+#[expect(dead_code, reason = "it only describes the words of the query")]
+enum MetricName {
+    Requests,
+    Errors,
+    Tokens,
+    Ttft,
+    TimePerOutputToken,
+    Latency,
+    InFlight,
+    Hold,
+    Queue,
+    ColdStarts,
+    RateLimitHits,
+    GpuBusy,
+    KvCache,
+    Waiting,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[expect(dead_code, reason = "it only describes the words of the query")]
+enum DivisionName {
+    Model,
+    Key,
+    Endpoint,
+    Code,
+}
+
+/// One metric of a workspace over a span of time.
+#[utoipa::path(get, path = "/api/workspaces/{workspaceId}/metrics", tag = "observability", params(MetricsQuery),
+    responses((status = 200, body = SeriesView)))]
+pub(super) async fn show(
+    State(console): State<Console>,
+    place: InWorkspace,
+    Params(asked): Params<MetricsQuery>,
+) -> Result<Json<SeriesView>, Refused> {
+    let now = place.now();
+    let metric = Metric::parse(said(&asked.metric).unwrap_or_default());
+    let owned = |field: &str, text: &Option<String>| compared(field, text).map(|said| said.map(str::to_owned));
+    let question = Question {
+        metric: metric.map_err(|error| Refused::invalid("metric", &error.to_string()))?,
+        span: span(&asked.from, &asked.to, now, DAY_MILLIS)?,
+        step: said(&asked.step)
+            .map(Step::parse)
+            .transpose()
+            .map_err(|error| Refused::invalid("step", &error.to_string()))?,
+        division: said(&asked.group_by)
+            .map(Division::parse)
+            .transpose()
+            .map_err(|error| Refused::invalid("groupBy", &error.to_string()))?,
+        model: owned("model", &asked.model)?,
+        actor: actor(&asked.key)?,
+        endpoint: owned("endpoint", &asked.endpoint)?,
+        code: owned("code", &asked.code)?,
+    };
+    let people = &console.people;
+    let report = series::report(&people.store, &place.workspace.id, &question, &people.retention, now).await?;
+    Ok(Json(report.into()))
+}
+
+/// Who called: a key's id, or a user's.
+pub(super) fn actor(text: &Option<String>) -> Result<Option<Actor>, Refused> {
+    let Some(text) = said(text) else { return Ok(None) };
+    let actor = Actor::parse(text).ok_or_else(|| Refused::invalid("key", "this is not the id of a key or a user"));
+    actor.map(Some)
+}

@@ -1,0 +1,51 @@
+//! `/api/organizations/{id}/reconciliation` and, for the operator, `/api/reconciliation`: whether the bill is right.
+
+use super::Console;
+use super::caller::{Admin, Operator};
+use super::error::Refused;
+use super::list::Params;
+use super::query::span;
+use crate::view::ReconciliationView;
+use axum::Json;
+use axum::extract::State;
+use control::reconciliation;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+const DAY_MILLIS: i64 = 86_400_000;
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ReconciliationQuery {
+    /// From the hour that has this moment in it; by default a day before `to`.
+    #[param(required = false, nullable = false, format = DateTime)]
+    from: Option<String>,
+    /// Before this moment; by default now.
+    #[param(required = false, nullable = false, format = DateTime)]
+    to: Option<String>,
+}
+
+/// Tokens billed against tokens counted by the engines of an organization's endpoints.
+#[utoipa::path(get, path = "/api/organizations/{organizationId}/reconciliation", tag = "costs",
+    params(ReconciliationQuery), responses((status = 200, body = ReconciliationView)))]
+pub(super) async fn of_organization(
+    State(console): State<Console>,
+    Admin(member): Admin,
+    Params(asked): Params<ReconciliationQuery>,
+) -> Result<Json<ReconciliationView>, Refused> {
+    let span = span(&asked.from, &asked.to, member.caller.now(), DAY_MILLIS)?;
+    let report = reconciliation::report(&console.people.store, Some(&member.organization), span).await?;
+    Ok(Json(report.into()))
+}
+
+/// The same for every engine there is, shared ones included.
+#[utoipa::path(get, path = "/api/reconciliation", tag = "operator", params(ReconciliationQuery),
+    responses((status = 200, body = ReconciliationView)))]
+pub(super) async fn of_platform(
+    State(console): State<Console>,
+    Operator(caller): Operator,
+    Params(asked): Params<ReconciliationQuery>,
+) -> Result<Json<ReconciliationView>, Refused> {
+    let span = span(&asked.from, &asked.to, caller.now(), DAY_MILLIS)?;
+    Ok(Json(reconciliation::report(&console.people.store, None, span).await?.into()))
+}

@@ -1,0 +1,156 @@
+//! Stories about what is counted under which labels.
+
+use super::*;
+use dataplane::usage_tap::Outcome;
+use domain::model::{Modality, Model, Serving, Upstream};
+use domain::usage::{Actor, Certainty, Tokens};
+use domain::{Caller, KeyId, ModelId, OrganizationId, Price, RequestId, Timestamp, WorkspaceId};
+use expect_test::expect;
+use fleet::{Pool, Replica, Route};
+use std::time::Duration;
+
+const NOW: Timestamp = Timestamp::from_millis(0);
+
+/// A stream of 11 tokens that was served within a second.
+fn record(workspace: u128, model: &str) -> Record {
+    let actor = Actor::Key(KeyId::new(NOW, 1));
+    let caller = Caller::new(OrganizationId::new(NOW, 1), WorkspaceId::new(NOW, workspace), actor);
+    let model = Model {
+        id: ModelId::parse(model).unwrap(),
+        name: String::new(),
+        modality: Modality::Chat,
+        context_length: 100,
+        price: Price::default(),
+        optimized: false,
+        serving: Serving::Upstreams(Vec::new()),
+        flavors: Vec::new(),
+    };
+    let upstream = Upstream {
+        url: "http://127.0.0.1:9/v1".into(),
+        model: "m".into(),
+        api_key: None,
+        max_in_flight: None,
+        health_path: "/health".into(),
+        continuous_usage: false,
+    };
+    Record {
+        request: RequestId::new(NOW, 1),
+        client_request: None,
+        route: "chat",
+        caller: Some(Arc::new(caller)),
+        model: Some(Arc::new(Route { model: Arc::new(model), pool: Pool::default() })),
+        replica: Some(Arc::new(Replica::new("r", upstream).unwrap())),
+        streamed: true,
+        started_at: NOW,
+        first_byte: Some(Duration::from_millis(100)),
+        held: None,
+        duration: Duration::from_millis(1_100),
+        outcome: Outcome::Served,
+        tokens: Tokens { prompt: 5, completion: 11, cached: 0 },
+        certainty: Certainty::Exact,
+        cause: None,
+        trace: None,
+    }
+}
+
+/// The samples whose names start so, with workspaces as numbers.
+fn told(calls: &Calls, start: &str) -> String {
+    let mut page = Page::default();
+    calls.write(&mut page);
+    let text = page.finish();
+    let lines = text.lines().filter(|line| line.starts_with(start));
+    lines.map(|line| line.replace("ws_0000000000000000000000000", "")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn calls_count_by_workspace_model_and_what_became_of_them_on_every_core() {
+    let calls = Arc::new(Calls::new(2, 10));
+    for core in [0, 1, 1, 7] {
+        calls.on_core(core).count(&record(1, "acme/tiny"));
+    }
+    let refused =
+        |status, code| Record { outcome: Outcome::Refused { status, code }, replica: None, ..record(1, "acme/tiny") };
+    calls.on_core(0).count(&refused(429, "rate_limit_exceeded"));
+    calls.on_core(1).count(&refused(429, "rate_limit_exceeded"));
+    calls.on_core(0).count(&Record { caller: None, model: None, ..refused(401, "invalid_api_key") });
+    calls.on_core(0).count(&record(2, "acme/tiny"));
+    expect![[r#"
+        forebay_requests_total{route="chat",workspace="",model="",status="401",code="invalid_api_key"} 1
+        forebay_requests_total{route="chat",workspace="1",model="acme/tiny",status="200",code=""} 4
+        forebay_requests_total{route="chat",workspace="1",model="acme/tiny",status="429",code="rate_limit_exceeded"} 2
+        forebay_requests_total{route="chat",workspace="2",model="acme/tiny",status="200",code=""} 1"#]]
+    .assert_eq(&told(&calls, "forebay_requests"));
+    expect![[r#"
+        forebay_tokens_total{workspace="1",model="acme/tiny",kind="prompt"} 20
+        forebay_tokens_total{workspace="1",model="acme/tiny",kind="completion"} 44
+        forebay_tokens_total{workspace="1",model="acme/tiny",kind="cached"} 0
+        forebay_tokens_total{workspace="2",model="acme/tiny",kind="prompt"} 5
+        forebay_tokens_total{workspace="2",model="acme/tiny",kind="completion"} 11
+        forebay_tokens_total{workspace="2",model="acme/tiny",kind="cached"} 0"#]]
+    .assert_eq(&told(&calls, "forebay_tokens"));
+    assert_eq!(told(&calls, "forebay_metrics_label_sets"), "forebay_metrics_label_sets 3");
+}
+
+#[test]
+fn times_are_told_by_model_and_only_where_they_mean_something() {
+    let calls = Arc::new(Calls::new(1, 10));
+    let core = calls.on_core(0);
+    core.count(&record(1, "acme/tiny"));
+    core.count(&Record { streamed: false, ..record(1, "acme/tiny") });
+    core.count(&Record { tokens: Tokens { completion: 1, ..Tokens::default() }, ..record(2, "acme/tiny") });
+    core.count(&Record { replica: None, held: Some(Duration::from_secs(3)), ..record(2, "dedicated/mine") });
+    expect![[r#"
+        forebay_request_duration_seconds_sum{model="acme/tiny"} 3.3
+        forebay_request_duration_seconds_count{model="acme/tiny"} 3
+        forebay_time_to_first_token_seconds_sum{model="acme/tiny"} 0.2
+        forebay_time_to_first_token_seconds_count{model="acme/tiny"} 2
+        forebay_time_per_output_token_seconds_sum{model="acme/tiny"} 0.1
+        forebay_time_per_output_token_seconds_count{model="acme/tiny"} 1
+        forebay_hold_duration_seconds_sum{model="dedicated/mine"} 3
+        forebay_hold_duration_seconds_count{model="dedicated/mine"} 1"#]]
+    .assert_eq(
+        &told(&calls, "")
+            .lines()
+            .filter(|line| line.contains("seconds_sum") || line.contains("seconds_count"))
+            .collect::<Vec<_>>()
+            .join("\n"),
+    );
+}
+
+#[test]
+fn pairs_past_the_bound_count_as_other_and_sums_by_model_stay_right() {
+    let calls = Arc::new(Calls::new(1, 2));
+    let core = calls.on_core(0);
+    for workspace in 1..=5 {
+        core.count(&record(workspace, "acme/tiny"));
+        core.count(&record(workspace, "dedicated/mine"));
+    }
+    core.count(&record(1, "acme/tiny"));
+    core.count(&Record { caller: None, model: None, replica: None, ..record(9, "acme/tiny") });
+    expect![[r#"
+        forebay_requests_total{route="chat",workspace="",model="",status="200",code=""} 1
+        forebay_requests_total{route="chat",workspace="other",model="acme/tiny",status="200",code=""} 4
+        forebay_requests_total{route="chat",workspace="other",model="other",status="200",code=""} 4
+        forebay_requests_total{route="chat",workspace="1",model="acme/tiny",status="200",code=""} 2
+        forebay_requests_total{route="chat",workspace="1",model="dedicated/mine",status="200",code=""} 1"#]]
+    .assert_eq(&told(&calls, "forebay_requests"));
+    assert_eq!(told(&calls, "forebay_metrics_label_sets"), "forebay_metrics_label_sets 3");
+}
+
+#[test]
+fn cores_that_meet_a_pair_at_once_count_it_in_one_place() {
+    let calls = Arc::new(Calls::new(4, 100));
+    std::thread::scope(|threads| {
+        for core in 0..4 {
+            let calls = calls.on_core(core);
+            threads.spawn(move || {
+                for workspace in 0..50 {
+                    calls.count(&record(workspace, "acme/tiny"));
+                }
+            });
+        }
+    });
+    let counted = told(&calls, "forebay_requests");
+    assert_eq!(counted.lines().count(), 50);
+    assert!(counted.lines().all(|line| line.ends_with(" 4")), "{counted}");
+}

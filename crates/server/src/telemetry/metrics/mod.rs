@@ -1,0 +1,152 @@
+//! Numbers for Prometheus. Labels are bounded: workspaces, models, statuses and codes, never keys or users.
+//!
+//! Calls are counted as they end, by every core for itself ([`calls`]); everything else is read off when Prometheus
+//! asks. `docs/metrics.md` says what each name means.
+
+mod calls;
+mod families;
+mod histogram;
+mod page;
+mod pair;
+mod process;
+mod rows;
+mod sharded;
+
+pub(crate) use calls::{Calls, CoreCalls};
+pub(crate) use page::MEDIA_TYPE;
+pub(crate) use rows::Rows;
+
+use super::access_log::AccessLog;
+use super::traces::{SpanFigures, Tracer};
+use crate::health::Health;
+use control::reconciler::Figures;
+use control::reconciliation::Watch;
+use dataplane::admission::Quota;
+use fleet::replica::Health as ReplicaHealth;
+use fleet::{Endpoints, Routes, Standing};
+use page::Page;
+use rows::bounded;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The usage events that the store refused.
+#[derive(Default)]
+pub(crate) struct SetAside(AtomicU64);
+
+impl SetAside {
+    pub(crate) fn inc(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Everything that has a number.
+pub(crate) struct Metrics {
+    pub calls: Arc<Calls>,
+    pub routes: Routes,
+    pub endpoints: Endpoints,
+    pub health: Arc<Health>,
+    pub quota: Quota,
+    pub log: Arc<AccessLog>,
+    pub control: Arc<Figures>,
+    pub bill: Arc<Watch>,
+    pub rows: Arc<Rows>,
+    pub usage_set_aside: Arc<SetAside>,
+    pub tracer: Option<Arc<Tracer>>,
+    /// The most of each kind that is told apart.
+    pub max_label_sets: usize,
+}
+
+impl Metrics {
+    /// All numbers as text.
+    pub(crate) fn encode(&self) -> String {
+        let mut page = Page::default();
+        self.calls.write(&mut page);
+        self.write_models(&mut page);
+        self.write_endpoints(&mut page);
+        self.rows.write(&mut page);
+        self.write_control(&mut page);
+        self.write_parts(&mut page);
+        self.write_telemetry(&mut page);
+        page.family(&families::BUILD).whole(&[env!("CARGO_PKG_VERSION")], 1);
+        process::write(&mut page);
+        page.finish()
+    }
+
+    fn write_models(&self, page: &mut Page) {
+        let table = self.routes.table();
+        let mut samples = page.family(&families::MODEL_UP);
+        for route in table.iter() {
+            let is_up = route.pool.standing() != Standing::Unavailable;
+            samples.whole(&[route.model.id.as_str()], u64::from(is_up));
+        }
+        let mut samples = page.family(&families::REPLICA_UP);
+        for (model, replica) in table.replicas() {
+            samples.whole(&[model.as_str(), &replica.name], u64::from(replica.health() != ReplicaHealth::Down));
+        }
+        let mut samples = page.family(&families::REPLICA_IN_FLIGHT);
+        for (model, replica) in table.replicas() {
+            samples.whole(&[model.as_str(), &replica.name], replica.in_flight().into());
+        }
+    }
+
+    fn write_endpoints(&self, page: &mut Page) {
+        let all = self.endpoints.all();
+        let each = all.iter().map(|endpoint| {
+            let model = endpoint.view().route.model.id.to_string();
+            ((endpoint.workspace.to_string(), model), [endpoint.in_flight(), endpoint.held()].map(u64::from))
+        });
+        let sums = bounded(each, self.max_label_sets);
+        for (family, number) in [(&families::ENDPOINT_IN_FLIGHT, 0), (&families::ENDPOINT_HELD, 1)] {
+            let mut samples = page.family(family);
+            for ((workspace, model), numbers) in &sums {
+                samples.whole(&[workspace, model], numbers[number]);
+            }
+        }
+    }
+
+    fn write_control(&self, page: &mut Page) {
+        let mut samples = page.family(&families::AUTOSCALER_DECISIONS);
+        self.control.scalings().iter().for_each(|(direction, count)| samples.whole(&[direction], *count));
+        let mut samples = page.family(&families::RECONCILE_ROUNDS);
+        self.control.rounds().iter().for_each(|(outcome, count)| samples.whole(&[outcome], *count));
+        page.real(&families::RECONCILE_SECONDS, self.control.round_time().as_secs_f64());
+        page.whole(&families::LEDGER_DIFFERENCES, self.control.ledger_differences());
+        // Nothing was compared before the first look, which is not the same as no difference.
+        let standing = self.bill.standing();
+        let mut tell = |family, value: Option<u64>| {
+            let mut samples = page.family(family);
+            value.into_iter().for_each(|value| samples.whole(&[], value));
+        };
+        tell(&families::BILL_BILLED, standing.map(|bill| bill.billed.total()));
+        tell(&families::BILL_COUNTED, standing.map(|bill| bill.counted.total()));
+        tell(&families::BILL_OVERBILLED, standing.map(|bill| bill.overbilled_replicas));
+    }
+
+    fn write_parts(&self, page: &mut Page) {
+        let (seen, report) = self.health.look();
+        page.flag(&families::LEADER, seen.leads());
+        page.flag(&families::RATE_LIMIT_DEGRADED, seen.limits_are_degraded);
+        page.whole(&families::ALIVE_NODES, seen.alive_nodes.into());
+        page.whole(&families::QUOTA_OVERRUN, self.quota.overrun_tokens());
+        page.whole(&families::JOURNAL_WAITING, seen.journal.waiting);
+        page.whole(&families::JOURNAL_MAX, seen.journal.max);
+        page.flag(&families::JOURNAL_FULL, !seen.journal.has_room);
+        page.whole(&families::USAGE_SET_ASIDE, self.usage_set_aside.0.load(Ordering::Relaxed));
+        page.flag(&families::STORE_UP, seen.store_away_for.is_none());
+        let mut samples = page.family(&families::CLOCK_SKEW);
+        seen.clock_skew_millis.into_iter().for_each(|skew| samples.real(&[], skew as f64 / 1_000.0));
+        page.whole(&families::CATALOGUE_DIFFERING, seen.differing_nodes.len() as u64);
+        page.flag(&families::READY, report.is_ready());
+        let mut samples = page.family(&families::PART_STATUS);
+        report.parts().for_each(|(name, part)| samples.whole(&[name], u64::from(part.is_ok())));
+    }
+
+    fn write_telemetry(&self, page: &mut Page) {
+        let figures = self.tracer.as_ref().map(|tracer| tracer.figures());
+        page.whole(&families::SPANS_EXPORTED, figures.map_or(0, SpanFigures::exported));
+        let mut samples = page.family(&families::SPANS_DROPPED);
+        let dropped = figures.map(SpanFigures::dropped).unwrap_or_default();
+        dropped.iter().for_each(|(reason, count)| samples.whole(&[reason], *count));
+        page.whole(&families::LOG_LINES_LOST, self.log.lost_lines());
+    }
+}

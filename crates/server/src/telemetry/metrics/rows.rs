@@ -1,0 +1,137 @@
+//! What is read of the store now and then for `/metrics`: endpoints, the ledger and the monthly quota.
+//!
+//! Every node tells the same of these; when the store is away it tells what it last knew.
+
+use super::calls::OTHER;
+use super::families;
+use super::page::Page;
+use crate::edge::clock;
+use domain::allotment::{Defaults, Ledger};
+use domain::endpoint::replica::Status;
+use domain::endpoint::state::State;
+use domain::model::DEDICATED;
+use domain::quota::Account;
+use domain::{Endpoint, GpuType, Month, OrganizationId, WorkspaceId};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use store::{Store, StoreError, allotments, endpoints, quota};
+
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+
+#[derive(Default)]
+struct Found {
+    endpoints: Vec<Endpoint>,
+    ledgers: Vec<(OrganizationId, GpuType, Ledger)>,
+    accounts: Vec<(WorkspaceId, Account)>,
+}
+
+/// What is known of the rows, and what is needed to read them.
+pub(crate) struct Rows {
+    store: Store,
+    allotment_defaults: Defaults,
+    monthly_tokens: u64,
+    /// The most of each kind that is told apart.
+    most: usize,
+    found: Mutex<Found>,
+}
+
+impl Rows {
+    pub(crate) fn new(store: Store, allotment_defaults: Defaults, monthly_tokens: u64, most: usize) -> Self {
+        Self { store, allotment_defaults, monthly_tokens, most, found: Mutex::default() }
+    }
+
+    /// Looks again and again, for ever.
+    pub(crate) async fn keep(&self) {
+        let mut ticks = tokio::time::interval(LOOK_EVERY);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            match self.look().await {
+                Ok(found) => *self.found.lock().unwrap_or_else(PoisonError::into_inner) = found,
+                Err(error) => tracing::debug!(%error, "the figures of the store are those of the last look"),
+            }
+        }
+    }
+
+    async fn look(&self) -> Result<Found, StoreError> {
+        let most = u32::try_from(self.most).unwrap_or(u32::MAX);
+        Ok(Found {
+            endpoints: endpoints::list_all(&self.store).await?,
+            ledgers: allotments::list_all(&self.store, &self.allotment_defaults, most).await?,
+            accounts: quota::list(&self.store, Month::of(clock::now()), self.monthly_tokens, most).await?,
+        })
+    }
+
+    pub(super) fn write(&self, page: &mut Page) {
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        found.write_endpoints(page, self.most);
+        let mut samples = page.family(&families::LEDGER_ALLOTMENT);
+        for (organization, gpu_type, ledger) in &found.ledgers {
+            samples.whole(&[organization.as_str(), gpu_type.as_str()], ledger.allotment);
+        }
+        let mut samples = page.family(&families::LEDGER_COMMITTED);
+        for (organization, gpu_type, ledger) in &found.ledgers {
+            samples.whole(&[organization.as_str(), gpu_type.as_str()], ledger.committed);
+        }
+        let mut samples = page.family(&families::QUOTA_USED);
+        for (workspace, account) in &found.accounts {
+            samples.whole(&[workspace.as_str()], account.used + account.reserved);
+        }
+        let mut samples = page.family(&families::QUOTA_CAP);
+        for (workspace, account) in &found.accounts {
+            samples.whole(&[workspace.as_str()], account.cap);
+        }
+    }
+}
+
+impl Found {
+    fn write_endpoints(&self, page: &mut Page, most: usize) {
+        let replicas = self.endpoints.iter().map(|endpoint| {
+            let Status { desired, pending, starting, ready, draining } = endpoint.status;
+            let model = format!("{DEDICATED}/{}", endpoint.name);
+            ((endpoint.workspace.to_string(), model), [desired, pending, starting, ready, draining].map(u64::from))
+        });
+        let mut samples = page.family(&families::ENDPOINT_REPLICAS);
+        for ((workspace, model), counts) in bounded(replicas, most) {
+            for (state, count) in ["desired", "pending", "starting", "ready", "draining"].iter().zip(counts) {
+                samples.whole(&[&workspace, &model, state], count);
+            }
+        }
+        let mut samples = page.family(&families::ENDPOINTS);
+        for state in State::ALL {
+            let count = self.endpoints.iter().filter(|endpoint| endpoint.state == state).count();
+            samples.whole(&[state.as_str()], count as u64);
+        }
+    }
+}
+
+/// Numbers by workspace and model: the first `most` apart, and the sum of the others.
+pub(super) fn bounded<const N: usize>(
+    each: impl Iterator<Item = ((String, String), [u64; N])>,
+    most: usize,
+) -> BTreeMap<(String, String), [u64; N]> {
+    let mut sums: BTreeMap<(String, String), [u64; N]> = BTreeMap::new();
+    for (labels, numbers) in each {
+        let is_apart = sums.len() < most || sums.contains_key(&labels);
+        let labels = if is_apart { labels } else { (OTHER.to_owned(), OTHER.to_owned()) };
+        let sum = sums.entry(labels).or_insert([0; N]);
+        for (sum, number) in sum.iter_mut().zip(numbers) {
+            *sum += number;
+        }
+    }
+    sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_much_is_added_up_as_other() {
+        let each = ["a", "b", "c", "a", "d"].map(|name| ((name.to_owned(), "m".to_owned()), [1, 10]));
+        let told = bounded(each.into_iter(), 2).into_iter().map(|((workspace, model), sums)| (workspace, model, sums));
+        let told: Vec<String> = told.map(|(workspace, model, sums)| format!("{workspace} {model} {sums:?}")).collect();
+        assert_eq!(told, ["a m [2, 20]", "b m [1, 10]", "other other [2, 20]"]);
+    }
+}

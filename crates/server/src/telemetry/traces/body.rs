@@ -1,0 +1,57 @@
+//! The answer of a traced call: read in passing, byte for byte what it was.
+
+use super::answered::Answered;
+use super::call_trace::CallTrace;
+use bytes::Bytes;
+use dataplane::{AnswerBody, Form};
+use http_body::{Body, Frame, SizeHint};
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+pub(crate) struct TracedBody {
+    body: AnswerBody,
+    form: Form,
+    answered: Answered,
+    trace: Arc<CallTrace>,
+}
+
+impl TracedBody {
+    pub(crate) fn new(body: AnswerBody, form: Form, trace: Arc<CallTrace>) -> Self {
+        Self { body, form, answered: Answered::new(trace.with_content()), trace }
+    }
+}
+
+impl Body for TracedBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let traced = self.get_mut();
+        let polled = Pin::new(&mut traced.body).poll_frame(cx);
+        if let Poll::Ready(Some(Ok(frame))) = &polled
+            && let Some(bytes) = frame.data_ref()
+        {
+            match traced.form {
+                Form::Json => traced.answered.read_whole(bytes),
+                Form::EventStream => traced.answered.read_stream(bytes),
+            }
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for TracedBody {
+    fn drop(&mut self) {
+        self.trace.answered(std::mem::take(&mut self.answered));
+    }
+}

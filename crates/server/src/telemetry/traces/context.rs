@@ -1,0 +1,145 @@
+//! Which trace a call belongs to: W3C Trace Context, and the choice of calls that are traced.
+
+use dataplane::TRACEPARENT;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use std::fmt::Write as _;
+
+pub(crate) const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
+const SAMPLED: u8 = 1;
+/// The longest `tracestate` that is kept with a span.
+const MAX_TRACESTATE: usize = 512;
+
+/// What a caller says about its own span.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Parent {
+    pub(super) trace_id: u128,
+    pub(super) span_id: u64,
+    pub(super) sampled: bool,
+}
+
+impl Parent {
+    /// Nothing where there is no header, or more than one, or one that makes no sense.
+    pub(super) fn of(headers: &HeaderMap) -> Option<Self> {
+        let mut all = headers.get_all(TRACEPARENT).iter();
+        let (Some(value), None) = (all.next(), all.next()) else { return None };
+        Self::parse(value.to_str().ok()?)
+    }
+
+    /// `00-<32 hex>-<16 hex>-<2 hex>`; later versions may say more behind that.
+    fn parse(text: &str) -> Option<Self> {
+        let mut fields = text.split('-');
+        let version = hex(fields.next()?, 2)?;
+        let (trace_id, span_id) = (hex(fields.next()?, 32)?, hex(fields.next()?, 16)?);
+        let flags = hex(fields.next()?, 2)?;
+        let is_known = version != 0xff && (version != 0 || fields.next().is_none());
+        let span_id = u64::try_from(span_id).ok()?;
+        let is_good = is_known && trace_id != 0 && span_id != 0;
+        is_good.then_some(Self { trace_id, span_id, sampled: flags & u128::from(SAMPLED) != 0 })
+    }
+}
+
+/// Lower-case digits, exactly so many.
+fn hex(text: &str, length: usize) -> Option<u128> {
+    let is_good = text.len() == length && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    is_good.then(|| u128::from_str_radix(text, 16).ok()).flatten()
+}
+
+/// What a model server is told: its parent is the span of our asking it.
+pub(super) fn traceparent(trace_id: u128, span_id: u64) -> HeaderValue {
+    let mut text = String::with_capacity(55);
+    let _ = write!(text, "00-{trace_id:032x}-{span_id:016x}-{SAMPLED:02x}");
+    HeaderValue::from_str(&text).expect("it is made of digits and dashes")
+}
+
+/// The caller's `tracestate`, for our spans.
+pub(super) fn tracestate(headers: &HeaderMap) -> String {
+    let values = headers.get_all(TRACESTATE).iter().filter_map(|value| value.to_str().ok());
+    let joined = values.collect::<Vec<_>>().join(",");
+    if joined.len() > MAX_TRACESTATE { String::new() } else { joined }
+}
+
+/// Which calls are traced.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sampling {
+    /// From 0 to 1.
+    pub(super) ratio: f64,
+    pub(super) follow_parent: bool,
+}
+
+impl Sampling {
+    /// `chance` is any number, and the same for every node that sees the trace where there is a parent.
+    pub(super) fn takes(self, parent: Option<&Parent>, chance: u64) -> bool {
+        match parent {
+            Some(parent) if self.follow_parent => parent.sampled,
+            Some(parent) => self.is_below(parent.trace_id as u64),
+            None => self.is_below(chance),
+        }
+    }
+
+    fn is_below(self, chance: u64) -> bool {
+        // The part of all numbers that lies below: 0 takes none and 1 takes all.
+        (chance as f64) < self.ratio * (u64::MAX as f64) || self.ratio >= 1.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+    #[test]
+    fn a_parent_is_read_and_written_as_the_standard_says() {
+        let parent = Parent::parse(GOOD).unwrap();
+        assert_eq!(
+            parent,
+            Parent {
+                trace_id: 0x0af7_6519_16cd_43dd_8448_eb21_1c80_319c,
+                span_id: 0xb7ad_6b71_6920_3331,
+                sampled: true
+            }
+        );
+        assert_eq!(traceparent(parent.trace_id, parent.span_id), GOOD);
+        assert!(!Parent::parse(&GOOD.replace("-01", "-00")).unwrap().sampled);
+        assert!(Parent::parse(&GOOD.replacen("00-", "01-", 1)).is_some(), "a later version");
+        assert!(Parent::parse(&format!("{}-more", GOOD.replacen("00-", "01-", 1))).is_some(), "and what it adds");
+        for bad in [
+            "",
+            "garbage",
+            &format!("{GOOD}-more"),
+            &GOOD.replacen("00-", "ff-", 1),
+            &GOOD.to_uppercase(),
+            &GOOD.replace("0af7651916cd43dd8448eb211c80319c", "00000000000000000000000000000000"),
+            &GOOD.replace("b7ad6b7169203331", "0000000000000000"),
+            &GOOD.replace("b7ad6b7169203331", "b7ad6b716920333"),
+        ] {
+            assert_eq!(Parent::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn two_parents_are_none() {
+        let mut headers = HeaderMap::new();
+        headers.append(TRACEPARENT, HeaderValue::from_static(GOOD));
+        assert!(Parent::of(&headers).is_some());
+        headers.append(TRACEPARENT, HeaderValue::from_static(GOOD));
+        assert_eq!(Parent::of(&headers), None);
+    }
+
+    #[test]
+    fn a_ratio_takes_its_part_and_a_parent_decides_where_it_may() {
+        let taken = |ratio| {
+            let sampling = Sampling { ratio, follow_parent: true };
+            (0..1_000_u64).filter(|step| sampling.takes(None, step * (u64::MAX / 1_000))).count()
+        };
+        assert_eq!((taken(0.0), taken(1.0)), (0, 1_000));
+        assert!((249..=251).contains(&taken(0.25)), "{}", taken(0.25));
+        assert!(Sampling { ratio: 1.0, follow_parent: true }.takes(None, u64::MAX));
+
+        let parent = |sampled, trace_id| Parent { trace_id, span_id: 1, sampled };
+        let following = Sampling { ratio: 0.5, follow_parent: true };
+        assert!(following.takes(Some(&parent(true, u128::MAX)), 0) && !following.takes(Some(&parent(false, 0)), 0));
+        let own = Sampling { ratio: 0.5, follow_parent: false };
+        assert!(!own.takes(Some(&parent(true, u128::MAX)), 0) && own.takes(Some(&parent(false, 0)), u64::MAX));
+    }
+}

@@ -1,0 +1,81 @@
+//! Traces of calls to models, told to an OpenTelemetry receiver over OTLP (HTTP, protobuf).
+//!
+//! Off unless the operator names a receiver. Calls are traced once it is known who asks, so nobody else can make spans;
+//! no prompt and no answer is told unless the operator turned that on. `docs/tracing.md` says what is told.
+
+mod answered;
+mod asked;
+mod body;
+mod call_trace;
+mod content;
+mod context;
+mod export;
+mod names;
+mod otlp;
+mod queue;
+mod spans;
+
+pub(crate) use body::TracedBody;
+pub(crate) use call_trace::CallTrace;
+pub(crate) use context::TRACESTATE;
+pub(crate) use queue::SpanFigures;
+
+use crate::config::TracesConfig;
+use call_trace::Context;
+use context::{Parent, Sampling};
+use export::Teller;
+use fleet::Connector;
+use http::HeaderMap;
+use queue::Queue;
+use std::future::Future;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// Begins traces.
+pub(crate) struct Tracer {
+    sampling: Sampling,
+    with_content: bool,
+    queue: Arc<Queue>,
+}
+
+impl Tracer {
+    /// Together with what tells the receiver, until nothing more comes.
+    pub(crate) fn open(
+        config: TracesConfig,
+        node: &str,
+        connector: Connector,
+        no_more: watch::Receiver<bool>,
+    ) -> (Self, impl Future<Output = ()> + Send + 'static) {
+        let (queue, waiting) = Queue::new();
+        let queue = Arc::new(queue);
+        let sampling = Sampling { ratio: config.sample_ratio, follow_parent: config.follow_parent };
+        let tracer = Self { sampling, with_content: config.record_content, queue: Arc::clone(&queue) };
+        let teller = Teller { config, node: node.to_owned(), connector, queue };
+        (tracer, teller.run(waiting, no_more))
+    }
+
+    /// What a call is traced with, if it is.
+    pub(crate) fn begin(&self, headers: &HeaderMap) -> Option<Arc<CallTrace>> {
+        let parent = Parent::of(headers);
+        if !self.sampling.takes(parent.as_ref(), fastrand::u64(..)) {
+            return None;
+        }
+        let mut random = [0; 24];
+        getrandom::fill(&mut random).ok()?;
+        let (trace_id, span_id) = random.split_at(16);
+        let context = Context {
+            trace_id: parent.map_or_else(
+                || u128::from_le_bytes(trace_id.try_into().expect("16 bytes")).max(1),
+                |parent| parent.trace_id,
+            ),
+            span_id: u64::from_le_bytes(span_id.try_into().expect("8 bytes")).max(1),
+            tracestate: parent.map(|_| context::tracestate(headers)).unwrap_or_default(),
+            parent,
+        };
+        Some(Arc::new(CallTrace::new(context, self.with_content, Arc::clone(&self.queue))))
+    }
+
+    pub(crate) fn figures(&self) -> &SpanFigures {
+        self.queue.figures()
+    }
+}

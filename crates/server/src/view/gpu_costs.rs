@@ -1,0 +1,121 @@
+use control::gpu_costs::Report;
+use domain::gpu_costs::{Dimension, Group};
+use domain::gpu_time::{GpuMillis, Measure};
+use domain::{NanoUsd, Timestamp};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// GPU-hours, their cost and how busy the GPUs were, and the sum of it all.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = GpuCosts)]
+pub(crate) struct GpuCostsView {
+    #[schema(value_type = String, format = DateTime)]
+    from: Timestamp,
+    /// Never after now: of the future nothing is known.
+    #[schema(value_type = String, format = DateTime)]
+    to: Timestamp,
+    data: Vec<GpuCostsLine>,
+    total: GpuCostsTotal,
+    #[serde(skip)]
+    dimensions: Vec<Dimension>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct GpuCostsLine {
+    /// Where grouped by day, in UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = Date)]
+    day: Option<String>,
+    /// Where grouped by workspace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    workspace_id: Option<String>,
+    /// Where grouped by endpoint. The endpoint may be gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    endpoint_id: Option<String>,
+    /// Its name, where grouped by endpoint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    endpoint: Option<String>,
+    /// Where grouped by GPU type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    gpu_type: Option<String>,
+    #[serde(flatten)]
+    amounts: GpuCostsTotal,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct GpuCostsTotal {
+    /// GPUs held times hours, decimal text. Starts that failed are in it and cost nothing.
+    #[schema(value_type = String)]
+    gpu_hours: GpuMillis,
+    /// Decimal text in USD.
+    #[schema(value_type = String)]
+    cost_usd: NanoUsd,
+    /// How busy the GPUs were, a fraction: the plain mean over windows of five minutes in which an endpoint held GPUs. A
+    /// window that was not measured counts as 0.
+    utilization: f64,
+}
+
+impl From<Measure> for GpuCostsTotal {
+    fn from(measure: Measure) -> Self {
+        Self { gpu_hours: measure.gpu_time, cost_usd: measure.cost, utilization: measure.busy().fraction() }
+    }
+}
+
+impl From<Report> for GpuCostsView {
+    fn from(report: Report) -> Self {
+        let line = |(group, measure): (Group, Measure)| {
+            let (endpoint_id, endpoint) = group.endpoint.map(|(id, name)| (id.to_string(), name)).unzip();
+            GpuCostsLine {
+                day: group.day.map(|day| day.to_string()),
+                workspace_id: group.workspace.map(|id| id.to_string()),
+                endpoint_id,
+                endpoint,
+                gpu_type: group.gpu_type.map(|gpu_type| gpu_type.to_string()),
+                amounts: measure.into(),
+            }
+        };
+        Self {
+            from: report.span.from,
+            to: report.span.to,
+            data: report.lines.into_iter().map(line).collect(),
+            total: report.total.into(),
+            dimensions: report.dimensions,
+        }
+    }
+}
+
+impl GpuCostsView {
+    /// The lines below the names of the columns, without the total.
+    pub(crate) fn table(&self) -> Vec<Vec<String>> {
+        let header = self.dimensions.iter().flat_map(|dimension| match dimension {
+            Dimension::Day => &["day"][..],
+            Dimension::Workspace => &["workspaceId"],
+            Dimension::Endpoint => &["endpointId", "endpoint"],
+            Dimension::GpuType => &["gpuType"],
+        });
+        let header = header.copied().chain(["gpuHours", "costUsd", "utilization"]).map(str::to_owned).collect();
+        [header].into_iter().chain(self.data.iter().map(|line| self.row(line))).collect()
+    }
+
+    fn row(&self, line: &GpuCostsLine) -> Vec<String> {
+        let mut cells = Vec::new();
+        for dimension in &self.dimensions {
+            let members = match dimension {
+                Dimension::Day => vec![&line.day],
+                Dimension::Workspace => vec![&line.workspace_id],
+                Dimension::Endpoint => vec![&line.endpoint_id, &line.endpoint],
+                Dimension::GpuType => vec![&line.gpu_type],
+            };
+            cells.extend(members.into_iter().map(|member| member.clone().unwrap_or_default()));
+        }
+        let GpuCostsTotal { gpu_hours, cost_usd, utilization } = line.amounts;
+        cells.extend([gpu_hours.to_string(), cost_usd.to_string(), utilization.to_string()]);
+        cells
+    }
+}

@@ -1,0 +1,163 @@
+use control::invoices::{DedicatedLine, Invoice, ServerlessLine};
+use domain::gpu_time::GpuMillis;
+use domain::{NanoUsd, Timestamp};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// What an invoice for a workspace and a month is made from. Amounts are decimal text in USD; lines add up to the total.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Invoice)]
+pub(crate) struct InvoiceView {
+    organization_id: String,
+    organization: String,
+    workspace_id: String,
+    workspace: String,
+    #[schema(example = "2026-11")]
+    month: String,
+    #[schema(value_type = String, format = DateTime)]
+    from: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    to: Timestamp,
+    #[schema(example = "USD")]
+    currency: &'static str,
+    /// False until a quarter of an hour after the end of the month.
+    #[serde(rename = "final")]
+    is_final: bool,
+    serverless: Vec<ServerlessLineView>,
+    dedicated: Vec<DedicatedLineView>,
+    #[schema(value_type = String)]
+    serverless_usd: NanoUsd,
+    #[schema(value_type = String)]
+    dedicated_usd: NanoUsd,
+    #[schema(value_type = String)]
+    total_usd: NanoUsd,
+}
+
+/// All calls to one model.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = ServerlessInvoiceLine)]
+struct ServerlessLineView {
+    model: String,
+    requests: u64,
+    prompt_tokens: u64,
+    cached_tokens: u64,
+    completion_tokens: u64,
+    #[schema(value_type = String)]
+    cost_usd: NanoUsd,
+}
+
+/// The GPU-hours of one endpoint at one price.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = DedicatedInvoiceLine)]
+struct DedicatedLineView {
+    endpoint_id: String,
+    endpoint: String,
+    model: String,
+    flavor: String,
+    gpu_type: String,
+    #[schema(value_type = String)]
+    price_per_gpu_hour: NanoUsd,
+    /// GPU-hours that are billed.
+    #[schema(value_type = String)]
+    gpu_hours: GpuMillis,
+    /// GPU-hours of starts that failed, which are not.
+    #[schema(value_type = String)]
+    unbilled_gpu_hours: GpuMillis,
+    #[schema(value_type = String)]
+    cost_usd: NanoUsd,
+}
+
+impl From<ServerlessLine> for ServerlessLineView {
+    fn from(line: ServerlessLine) -> Self {
+        Self {
+            model: line.model.to_string(),
+            requests: line.totals.requests,
+            prompt_tokens: line.totals.prompt_tokens,
+            cached_tokens: line.totals.cached_tokens,
+            completion_tokens: line.totals.completion_tokens,
+            cost_usd: line.totals.cost,
+        }
+    }
+}
+
+impl From<DedicatedLine> for DedicatedLineView {
+    fn from(line: DedicatedLine) -> Self {
+        Self {
+            endpoint_id: line.endpoint.to_string(),
+            endpoint: line.name,
+            model: line.model.to_string(),
+            flavor: line.flavor,
+            gpu_type: line.gpu_type.to_string(),
+            price_per_gpu_hour: line.price_per_gpu_hour,
+            gpu_hours: line.gpu_time,
+            unbilled_gpu_hours: line.unbilled,
+            cost_usd: line.cost,
+        }
+    }
+}
+
+impl From<Invoice> for InvoiceView {
+    fn from(invoice: Invoice) -> Self {
+        Self {
+            organization_id: invoice.organization.id.to_string(),
+            organization: invoice.organization.name,
+            workspace_id: invoice.workspace.id.to_string(),
+            workspace: invoice.workspace.name,
+            month: invoice.month.to_string(),
+            from: invoice.span.from,
+            to: invoice.span.to,
+            currency: "USD",
+            is_final: invoice.is_final,
+            serverless: invoice.serverless.into_iter().map(ServerlessLineView::from).collect(),
+            dedicated: invoice.dedicated.into_iter().map(DedicatedLineView::from).collect(),
+            serverless_usd: invoice.serverless_cost,
+            dedicated_usd: invoice.dedicated_cost,
+            total_usd: invoice.total,
+        }
+    }
+}
+
+/// The columns of a table: those of both kinds of lines, and one that tells them apart.
+const HEADER: [&str; 15] = [
+    "month",
+    "workspaceId",
+    "workspace",
+    "kind",
+    "model",
+    "endpoint",
+    "flavor",
+    "gpuType",
+    "requests",
+    "promptTokens",
+    "cachedTokens",
+    "completionTokens",
+    "gpuHours",
+    "pricePerGpuHour",
+    "costUsd",
+];
+
+impl InvoiceView {
+    /// One row for each line below the names of the columns. The sum of `costUsd` is the total.
+    pub(crate) fn table(&self) -> Vec<Vec<String>> {
+        let serverless = self.serverless.iter().map(|line| {
+            let counts = [line.requests, line.prompt_tokens, line.cached_tokens, line.completion_tokens];
+            let rest = counts.map(|count| count.to_string()).into_iter();
+            let rest = rest.chain([String::new(), String::new(), line.cost_usd.to_string()]);
+            self.row(["serverless", &line.model, "", "", ""], rest)
+        });
+        let dedicated = self.dedicated.iter().map(|line| {
+            let amounts = [line.gpu_hours.to_string(), line.price_per_gpu_hour.to_string(), line.cost_usd.to_string()];
+            let rest = std::iter::repeat_n(String::new(), 4).chain(amounts);
+            self.row(["dedicated", &line.model, &line.endpoint, &line.flavor, &line.gpu_type], rest)
+        });
+        [HEADER.map(str::to_owned).to_vec()].into_iter().chain(serverless).chain(dedicated).collect()
+    }
+
+    fn row(&self, what: [&str; 5], rest: impl Iterator<Item = String>) -> Vec<String> {
+        let start = [&self.month, &self.workspace_id, &self.workspace].map(String::clone);
+        start.into_iter().chain(what.map(str::to_owned)).chain(rest).collect()
+    }
+}

@@ -1,0 +1,57 @@
+//! Whether the bill is right, asked of a real engine.
+
+use super::person::{Person, refusal};
+use crate::app::{TestApp, text, wait_until};
+use crate::quickstart::{CHAT, LOADED_WITHIN, quickstart, wait_for_model};
+use serde_json::{Value, json};
+use testkit::http::Client;
+
+fn tokens(side: &Value) -> (u64, u64) {
+    (side["promptTokens"].as_u64().unwrap_or_default(), side["completionTokens"].as_u64().unwrap_or_default())
+}
+
+#[tokio::test]
+async fn what_is_billed_is_what_the_engine_has_counted() {
+    let (forebay, client) = quickstart().await;
+    wait_for_model(&client, CHAT, "available").await;
+    let mut billed = (0, 0);
+    for text in ["Name the capital city of Japan.", "Name the capital city of France.", "Say hello."] {
+        let body = json!({"model": CHAT, "max_tokens": 8, "messages": [{"role": "user", "content": text}]});
+        let answer = client.post_json("/v1/chat/completions", body).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        let usage = &answer.json()["usage"];
+        billed.0 += usage["prompt_tokens"].as_u64().unwrap();
+        billed.1 += usage["completion_tokens"].as_u64().unwrap();
+    }
+    let bootstrap = forebay.bootstrap();
+    let signed = Client::new(forebay.public)
+        .post_json("/api/session", json!({"email": bootstrap["email"], "password": bootstrap["password"]}))
+        .await;
+    let cookie = signed.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    let operator = Client::new(forebay.public).header("cookie", &cookie);
+    let replica = format!("{CHAT}#1");
+    let sum = async || {
+        let report = operator.get("/api/reconciliation").await.json();
+        report["replicas"].as_array().unwrap().iter().find(|line| line["replica"] == replica.as_str()).cloned()
+    };
+    wait_until("both sides are told", LOADED_WITHIN, async || {
+        sum().await.is_some_and(|line| tokens(&line["billed"]) == billed && tokens(&line["counted"]) == billed)
+    })
+    .await;
+    let line = sum().await.unwrap();
+    assert_eq!(line["difference"], json!({"promptTokens": 0, "completionTokens": 0}), "{line}");
+}
+
+#[tokio::test]
+async fn only_administrators_and_the_operator_may_look() {
+    let app = TestApp::start().await;
+    let organization = text(&app.forebay.bootstrap()["organizationId"]).to_owned();
+    let own = format!("/api/organizations/{organization}/reconciliation");
+    let (admin, member) = (Person::new(&app, "ada", "admin").await, Person::new(&app, "mia", "member").await);
+    assert_eq!(admin.read(&own).await["data"], json!([]));
+    assert_eq!(refusal(&member.get(&own).await), "403 admin_only");
+    assert_eq!(refusal(&admin.get("/api/reconciliation").await), "403 operator_only");
+    let operator = Person::operator(&app).await;
+    assert_eq!(refusal(&operator.get("/api/reconciliation?from=soon").await), "422 invalid_value from");
+    assert_eq!(refusal(&operator.get(&format!("{own}?to=soon")).await), "422 invalid_value to");
+}

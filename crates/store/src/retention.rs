@@ -1,0 +1,97 @@
+//! Clears away what nobody needs any more, a batch at a time, so that nothing else has to wait for long.
+
+use crate::db::{Store, Tx};
+use crate::error::StoreError;
+use crate::row;
+use domain::series::Resolution;
+use domain::{RequestId, Timestamp};
+use sqlx::AssertSqlSafe;
+
+/// Rows that one transaction removes.
+pub const BATCH: u64 = 1_000;
+const EVENTS: &str = "usage_events";
+
+/// A kind of rows that is kept for a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Series(Resolution),
+    Codes(Resolution),
+    Gauges(Resolution),
+    UsageEvents,
+    RefusedCalls,
+    GpuBusySamples,
+    GpuBusyWindows,
+    ReplicaHours,
+    EngineHours,
+    EngineCounters,
+}
+
+/// What tells the rows of a kind apart, and which of them are old. `$1` is the moment, `$2` the resolution if it has one.
+struct Table {
+    name: &'static str,
+    key: &'static str,
+    is_old: &'static str,
+    resolution: Option<Resolution>,
+}
+
+impl Kind {
+    const fn table(self) -> Table {
+        const SERIES_KEY: &str = "workspace_id, resolution, level, starts_at, model, actor";
+        const CODES_KEY: &str = "workspace_id, resolution, level, starts_at, model, actor, code";
+        const GAUGES_KEY: &str = "workspace_id, resolution, name, starts_at, model";
+        const BY_RESOLUTION: &str = "starts_at < $1 AND resolution = $2";
+        let (name, key, is_old, resolution) = match self {
+            Self::Series(resolution) => ("series", SERIES_KEY, BY_RESOLUTION, Some(resolution)),
+            Self::Codes(resolution) => ("series_codes", CODES_KEY, BY_RESOLUTION, Some(resolution)),
+            Self::Gauges(resolution) => ("gauges", GAUGES_KEY, BY_RESOLUTION, Some(resolution)),
+            // Their ids sort by the moment at which they were received.
+            Self::UsageEvents => (EVENTS, "request_id", "request_id < $1", None),
+            Self::RefusedCalls => ("refused_calls", "request_id", "request_id < $1", None),
+            Self::GpuBusySamples => {
+                ("gpu_busy_samples", "endpoint_id, starts_at, replica_id, gpu_uuid", "starts_at < $1", None)
+            }
+            Self::GpuBusyWindows => ("gpu_busy_windows", "endpoint_id, starts_at", "starts_at < $1", None),
+            Self::ReplicaHours => ("replica_hours", "replica, hour", "hour < $1", None),
+            Self::EngineHours => ("engine_hours", "replica, hour", "hour < $1", None),
+            Self::EngineCounters => ("engine_counters", "replica, source", "read_at < $1", None),
+        };
+        Table { name, key, is_old, resolution }
+    }
+}
+
+/// Removes some of the rows from before `before`, and returns how many; fewer than [`BATCH`] when there are no more.
+pub async fn clear(store: &Store, kind: Kind, before: Timestamp) -> Result<u64, StoreError> {
+    let Table { name, key, is_old, resolution } = kind.table();
+    let mut tx = store.begin().await?;
+    if kind == Kind::UsageEvents {
+        mark(&mut tx, before).await?;
+    }
+    let text = format!("DELETE FROM {name} WHERE ({key}) IN (SELECT {key} FROM {name} WHERE {is_old} LIMIT {BATCH})");
+    let mut delete = sqlx::query(AssertSqlSafe(text));
+    delete = match kind {
+        Kind::UsageEvents | Kind::RefusedCalls => delete.bind(RequestId::new(before, 0).to_string()),
+        _ => delete.bind(before.millis()),
+    };
+    if let Some(resolution) = resolution {
+        delete = delete.bind(resolution.millis());
+    }
+    let cleared = tx.execute(delete).await?;
+    tx.commit().await?;
+    Ok(cleared)
+}
+
+/// Events from before this moment may be gone: a sum of them is no longer the sum that was kept.
+pub async fn events_cleared_before(store: &Store) -> Result<Option<Timestamp>, StoreError> {
+    let query = sqlx::query("SELECT cleared_before FROM retention_marks WHERE name = $1").bind(EVENTS);
+    store.row(query).await?.map(|found| row::moment(&found, "cleared_before")).transpose()
+}
+
+/// It only ever grows.
+async fn mark(tx: &mut Tx, before: Timestamp) -> Result<(), StoreError> {
+    let upsert = sqlx::query(
+        "INSERT INTO retention_marks (name, cleared_before) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET \
+         cleared_before = CASE WHEN excluded.cleared_before > retention_marks.cleared_before \
+         THEN excluded.cleared_before ELSE retention_marks.cleared_before END",
+    );
+    tx.execute(upsert.bind(EVENTS).bind(before.millis())).await.map(drop)
+}

@@ -1,0 +1,152 @@
+//! Adds to the series.
+//!
+//! A sketch cannot be added to by SQL. So a transaction first makes sure of its rows and locks them, in one order
+//! everywhere, then reads, adds and writes them back: whoever comes at the same time waits and sees the sum.
+
+use super::gather::{self, Gathered, Place, Refusals};
+use super::{COUNTS, KEY, SKETCHES};
+use crate::db::{Query, Tx};
+use crate::error::StoreError;
+use crate::row;
+use crate::values::{ROWS_AT_ONCE, insert_text};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD_NO_PAD;
+use domain::UsageEvent;
+use domain::series::Tally;
+use domain::sketch::Sketch;
+use sqlx::AssertSqlSafe;
+use sqlx::any::AnyRow;
+use std::collections::HashMap;
+
+/// Adds events that were not there before.
+pub(crate) async fn add(tx: &mut Tx, events: &[&UsageEvent]) -> Result<(), StoreError> {
+    write(tx, gather::of_events(events)).await
+}
+
+/// Adds calls that left no event.
+pub async fn add_refusals(tx: &mut Tx, refusals: &[Refusals]) -> Result<(), StoreError> {
+    write(tx, gather::of_refusals(refusals)).await
+}
+
+async fn write(tx: &mut Tx, gathered: Gathered<'_>) -> Result<(), StoreError> {
+    let mut tallies: Vec<(Place<'_>, Tally)> = gathered.tallies.into_iter().collect();
+    for piece in tallies.chunks_mut(ROWS_AT_ONCE) {
+        add_what_is_there(tx, piece).await?;
+        overwrite(tx, piece).await?;
+    }
+    let codes: Vec<(Place<'_>, &str, u64)> =
+        gathered.codes.into_iter().map(|((place, code), calls)| (place, code, calls)).collect();
+    for piece in codes.chunks(ROWS_AT_ONCE) {
+        add_codes(tx, piece).await?;
+    }
+    Ok(())
+}
+
+/// Locks the rows, made empty where there are none, and adds what they hold to what is to be written.
+async fn add_what_is_there(tx: &mut Tx, rows: &mut [(Place<'_>, Tally)]) -> Result<(), StoreError> {
+    let text = insert_text(tx.engine(), "series", &KEY.join(", "), rows.len());
+    let columns = [&KEY[..], &COUNTS, &SKETCHES].concat().join(", ");
+    let text =
+        format!("{text} ON CONFLICT ({}) DO UPDATE SET requests = series.requests RETURNING {columns}", KEY.join(", "));
+    let mut lock = sqlx::query(AssertSqlSafe(text)).persistent(rows.len() == ROWS_AT_ONCE);
+    for (place, _) in rows.iter() {
+        lock = bound(lock, place);
+    }
+    let mut present: HashMap<OwnedKey, Tally> = HashMap::with_capacity(rows.len());
+    for found in tx.rows(lock).await? {
+        present.insert(key(&found)?, tally(&found)?);
+    }
+    for (place, tally) in rows {
+        let before = present.get(&OwnedKey::from(&*place)).ok_or_else(|| row::corrupt("series"))?;
+        tally.merge(before);
+    }
+    Ok(())
+}
+
+async fn overwrite(tx: &mut Tx, rows: &[(Place<'_>, Tally)]) -> Result<(), StoreError> {
+    let written = [&COUNTS[..], &SKETCHES].concat();
+    let columns = [&KEY[..], &written].concat().join(", ");
+    let text = insert_text(tx.engine(), "series", &columns, rows.len());
+    let sets: Vec<String> = written.iter().map(|column| format!("{column} = excluded.{column}")).collect();
+    let text = format!("{text} ON CONFLICT ({}) DO UPDATE SET {}", KEY.join(", "), sets.join(", "));
+    let mut upsert = sqlx::query(AssertSqlSafe(text)).persistent(rows.len() == ROWS_AT_ONCE);
+    for (place, tally) in rows {
+        upsert = bound(upsert, place);
+        for count in counts(tally) {
+            upsert = upsert.bind(row::to_number(count));
+        }
+        for sketch in sketches(tally) {
+            upsert = upsert.bind(BASE64_STANDARD_NO_PAD.encode(sketch.to_bytes()));
+        }
+    }
+    tx.execute(upsert).await.map(drop)
+}
+
+async fn add_codes(tx: &mut Tx, rows: &[(Place<'_>, &str, u64)]) -> Result<(), StoreError> {
+    let key = [&KEY[..], &["code"]].concat().join(", ");
+    let text = insert_text(tx.engine(), "series_codes", &format!("{key}, calls"), rows.len());
+    let text = format!("{text} ON CONFLICT ({key}) DO UPDATE SET calls = series_codes.calls + excluded.calls");
+    let mut upsert = sqlx::query(AssertSqlSafe(text)).persistent(rows.len() == ROWS_AT_ONCE);
+    for (place, code, calls) in rows {
+        upsert = bound(upsert, place).bind(*code).bind(row::to_number(*calls));
+    }
+    tx.execute(upsert).await.map(drop)
+}
+
+fn bound<'q>(query: Query<'q>, place: &Place<'q>) -> Query<'q> {
+    let Place { workspace, resolution, level, starts_at, model, actor } = *place;
+    query.bind(workspace).bind(resolution).bind(level).bind(starts_at).bind(model).bind(actor)
+}
+
+/// A place as it comes back from the database.
+#[derive(PartialEq, Eq, Hash)]
+struct OwnedKey(i64, i64, i64, String, String, String);
+
+impl From<&Place<'_>> for OwnedKey {
+    fn from(place: &Place<'_>) -> Self {
+        let texts = [place.workspace, place.model, place.actor].map(str::to_owned);
+        let [workspace, model, actor] = texts;
+        Self(place.resolution, place.level, place.starts_at, workspace, model, actor)
+    }
+}
+
+fn key(found: &AnyRow) -> Result<OwnedKey, StoreError> {
+    Ok(OwnedKey(
+        row::number(found, "resolution")?,
+        row::number(found, "level")?,
+        row::number(found, "starts_at")?,
+        row::text(found, "workspace_id")?,
+        row::text(found, "model")?,
+        row::text(found, "actor")?,
+    ))
+}
+
+fn tally(found: &AnyRow) -> Result<Tally, StoreError> {
+    Ok(Tally {
+        requests: row::count(found, "requests")?,
+        errors: row::count(found, "errors")?,
+        prompt_tokens: row::count(found, "prompt_tokens")?,
+        completion_tokens: row::count(found, "completion_tokens")?,
+        cached_tokens: row::count(found, "cached_tokens")?,
+        busy_micros: row::count(found, "busy_micros")?,
+        ttft: sketch(found, "ttft")?,
+        time_per_output_token: sketch(found, "time_per_output_token")?,
+        latency: sketch(found, "latency")?,
+        hold: sketch(found, "hold")?,
+        queue: sketch(found, "queue")?,
+    })
+}
+
+pub(super) fn sketch(found: &AnyRow, column: &str) -> Result<Sketch, StoreError> {
+    let bytes = BASE64_STANDARD_NO_PAD.decode(row::text(found, column)?).map_err(|_| row::corrupt(column))?;
+    Sketch::from_bytes(&bytes).map_err(|_| row::corrupt(column))
+}
+
+fn counts(tally: &Tally) -> [u64; COUNTS.len()] {
+    let Tally { requests, errors, prompt_tokens, completion_tokens, cached_tokens, busy_micros, .. } = tally;
+    [*requests, *errors, *prompt_tokens, *completion_tokens, *cached_tokens, *busy_micros]
+}
+
+fn sketches(tally: &Tally) -> [&Sketch; SKETCHES.len()] {
+    [&tally.ttft, &tally.time_per_output_token, &tally.latency, &tally.hold, &tally.queue]
+}

@@ -1,0 +1,94 @@
+//! What is measured at endpoints: how busy their GPUs are, and what their engines say.
+
+use crate::databases::on_both;
+use crate::fleets;
+use crate::people::{NOW, later};
+use domain::gpu_busy::{Place, Sum, window_of};
+use domain::gpu_time::WINDOW_MILLIS;
+use domain::series::Resolution;
+use domain::{Endpoint, NanoUsd, ReplicaId, Span};
+use store::gauges::{self, Gauge, Reading};
+use store::holds::{self, NewHold};
+use store::{Store, gpu_busy};
+use tokio::task::JoinSet;
+
+async fn hold(store: &Store, endpoint: &Endpoint, number: u128, gpus: &[&str]) -> ReplicaId {
+    let replica = ReplicaId::new(NOW, number);
+    let gpus: Vec<String> = gpus.iter().map(|gpu| (*gpu).to_owned()).collect();
+    let mut tx = fleets::fenced(store).await;
+    let price_per_gpu_hour = NanoUsd::from_nanos(5);
+    let new = NewHold { replica: &replica, endpoint, node: "n", gpus: &gpus, price_per_gpu_hour, started_at: NOW };
+    holds::open(&mut tx, new).await.unwrap();
+    tx.commit().await.unwrap();
+    replica
+}
+
+fn sampled(endpoint: &Endpoint, replica: &ReplicaId, gpu: &str, percents: &[u64]) -> (Place, Sum) {
+    let place =
+        Place { window: window_of(NOW), endpoint: endpoint.id.clone(), replica: replica.clone(), gpu: gpu.to_owned() };
+    (place, Sum { busy: percents.iter().map(|percent| percent * 10_000).sum(), samples: percents.len() as u64 })
+}
+
+async fn write(store: &Store, samples: &[(Place, Sum)]) {
+    let mut tx = store.begin().await.unwrap();
+    gpu_busy::add_samples(&mut tx, samples).await.unwrap();
+    tx.commit().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_window_is_the_mean_over_held_gpus_whichever_nodes_measure_them() {
+    on_both(async |database, store| {
+        let endpoint = fleets::any_endpoint(&store).await;
+        let one = hold(&store, &endpoint, 1, &["a", "b", "c"]).await;
+        let other = hold(&store, &endpoint, 2, &["d"]).await;
+        let mut nodes = JoinSet::new();
+        for samples in [
+            vec![sampled(&endpoint, &one, "a", &[40, 60]), sampled(&endpoint, &one, "b", &[0])],
+            vec![sampled(&endpoint, &other, "d", &[30])],
+            vec![sampled(&endpoint, &other, "d", &[10])],
+        ] {
+            let store = database.open().await;
+            nodes.spawn(async move { write(&store, &samples).await });
+        }
+        nodes.join_all().await;
+        let span = Span { from: window_of(NOW), to: later(WINDOW_MILLIS) };
+        // Each replica of this endpoint is held to be of the flavor's size: one GPU. Measured: 50, 0 and 20.
+        let windows = gpu_busy::of_workspace(&store, &endpoint.workspace, span).await.unwrap();
+        assert_eq!(windows.len(), 1);
+        let held = u64::from(endpoint.gpu_count()) * 2;
+        let wanted = 700_000 / held.max(3);
+        assert!(windows[0].busy.millionths().abs_diff(wanted) <= 1, "{:?}", windows[0]);
+        assert_eq!((windows[0].samples, windows[0].endpoint_name.as_str()), (5, endpoint.name.as_str()));
+        let listed = gpu_busy::list(&store, &endpoint.id, span).await.unwrap();
+        assert_eq!(listed.get(&window_of(NOW)), Some(&windows[0].busy), "the cost view sees the same");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn readings_are_added_up_by_minute_hour_and_day() {
+    on_both(async |_, store| {
+        let endpoint = fleets::any_endpoint(&store).await;
+        let reading = |seconds: i64, value| Reading {
+            workspace: endpoint.workspace.clone(),
+            model: "dedicated/x".into(),
+            gauge: Gauge::KvCache,
+            at: later(seconds * 1_000),
+            value,
+        };
+        for batch in [vec![reading(0, 100), reading(10, 500)], vec![reading(70, 300)]] {
+            let mut tx = store.begin().await.unwrap();
+            gauges::add(&mut tx, &batch).await.unwrap();
+            tx.commit().await.unwrap();
+        }
+        let span = Span { from: later(-100_000_000), to: later(100_000_000) };
+        let read = async |resolution, gauge| {
+            let found = gauges::read(&store, &endpoint.workspace, resolution, gauge, span).await.unwrap();
+            found.into_iter().map(|one| (one.total, one.highest, one.samples)).collect::<Vec<_>>()
+        };
+        assert_eq!(read(Resolution::Minute, Gauge::KvCache).await, [(600, 500, 2), (300, 300, 1)]);
+        assert_eq!(read(Resolution::Day, Gauge::KvCache).await, [(900, 500, 3)]);
+        assert!(read(Resolution::Day, Gauge::Waiting).await.is_empty());
+    })
+    .await;
+}

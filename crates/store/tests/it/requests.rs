@@ -1,0 +1,119 @@
+use crate::databases::on_both;
+use crate::people::{self, NOW, entropy, later};
+use domain::usage::Actor;
+use domain::{KeyId, RequestId, Span, Timestamp, UserId, Workspace};
+use store::requests::{self, Filter, Logged, Refused, Statuses, insert_refused};
+use store::{Store, usage_events};
+
+/// Ten calls, one each millisecond: even ones were served, the third broke, the ninth was refused, and so on.
+async fn fill(store: &Store, workspace: &Workspace) {
+    let mut events = Vec::new();
+    let mut refused = Vec::new();
+    for number in 0..10 {
+        let mut event = crate::usage_events::event(workspace, number);
+        match number {
+            3 => event.code = "bad_gateway".into(),
+            5 => (event.status, event.code) = (502, "bad_gateway".into()),
+            7 | 9 => {
+                refused.push(Refused {
+                    request: event.request.clone(),
+                    workspace: workspace.id.clone(),
+                    actor: Actor::Key(KeyId::new(NOW, 1)),
+                    model: if number == 7 { String::new() } else { "acme/tiny-chat".into() },
+                    status: if number == 7 { 404 } else { 429 },
+                    code: if number == 7 { "model_not_found".into() } else { "rate_limit_exceeded".into() },
+                    started_at: event.started_at,
+                    duration_micros: 5,
+                    held_micros: None,
+                });
+                continue;
+            }
+            _ => {}
+        }
+        events.push(event);
+    }
+    let mut tx = store.begin().await.unwrap();
+    usage_events::insert_batch(&mut tx, &events).await.unwrap();
+    insert_refused(&mut tx, &refused).await.unwrap();
+    insert_refused(&mut tx, &refused).await.unwrap();
+    tx.commit().await.unwrap();
+}
+
+fn all(workspace: &Workspace) -> Filter<'_> {
+    Filter {
+        workspace: &workspace.id,
+        span: Span { from: Timestamp::default(), to: later(1_000_000) },
+        model: None,
+        actor: None,
+        statuses: None,
+        code: None,
+        before: None,
+    }
+}
+
+/// The numbers of the calls, newest first.
+async fn numbers(store: &Store, filter: Filter<'_>) -> Vec<i64> {
+    let found = requests::list(store, &filter, 100).await.unwrap();
+    assert_eq!(requests::count(store, &filter, 100).await.unwrap(), found.len() as u64);
+    found.iter().map(|call| call.started_at.millis() - NOW.millis()).collect()
+}
+
+#[tokio::test]
+async fn calls_are_listed_newest_first_and_filtered() {
+    on_both(async |_, store| {
+        let workspace = people::workspace(&store).await;
+        let other = people::workspace(&store).await;
+        fill(&store, &workspace).await;
+        fill(&store, &other).await;
+        let all = all(&workspace);
+        assert_eq!(numbers(&store, all).await, [9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
+        let by_key = Actor::Key(KeyId::new(NOW, 1));
+        let by_user = Actor::User(UserId::new(NOW, 1));
+        for (filter, wanted) in [
+            (Filter { statuses: Some(Statuses::Exactly(429)), ..all }, vec![9]),
+            (Filter { statuses: Some(Statuses::Hundred(4)), ..all }, vec![9, 7]),
+            (Filter { statuses: Some(Statuses::Hundred(5)), ..all }, vec![5]),
+            (Filter { statuses: Some(Statuses::Exactly(200)), ..all }, vec![8, 6, 4, 3, 2, 1, 0]),
+            (Filter { code: Some("bad_gateway"), ..all }, vec![5, 3]),
+            (Filter { code: Some("bad_gateway"), statuses: Some(Statuses::Hundred(2)), ..all }, vec![3]),
+            (Filter { actor: Some(&by_key), ..all }, vec![9, 8, 7, 6, 4, 2, 0]),
+            (Filter { actor: Some(&by_user), ..all }, vec![5, 3, 1]),
+            (Filter { model: Some("acme/tiny-chat"), ..all }, vec![9, 8, 6, 5, 4, 3, 2, 1, 0]),
+            (Filter { model: Some("acme/none"), ..all }, vec![]),
+            (Filter { span: Span { from: later(2), to: later(5) }, ..all }, vec![4, 3, 2]),
+        ] {
+            assert_eq!(numbers(&store, filter).await, wanted, "{filter:?}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn pages_follow_each_other_without_gap_or_repetition() {
+    on_both(async |_, store| {
+        let workspace = people::workspace(&store).await;
+        fill(&store, &workspace).await;
+        let mut seen: Vec<Logged> = Vec::new();
+        loop {
+            let last: Option<RequestId> = seen.last().map(|call| call.request.clone());
+            let page = requests::list(&store, &Filter { before: last.as_ref(), ..all(&workspace) }, 3).await.unwrap();
+            if page.is_empty() {
+                break;
+            }
+            seen.extend(page);
+        }
+        let numbers: Vec<_> = seen.iter().map(|call| call.started_at.millis() - NOW.millis()).collect();
+        assert_eq!(numbers, [9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
+        let refused = &seen[0];
+        assert_eq!(
+            (refused.served.is_none(), refused.status, refused.code.as_str()),
+            (true, 429, "rate_limit_exceeded")
+        );
+        let served = seen[1].served.as_ref().unwrap();
+        assert_eq!((served.tokens.total(), served.sent_micros, served.streamed), (15, Some(700), true));
+        let absent = RequestId::new(later(4), entropy());
+        let rest = requests::list(&store, &Filter { before: Some(&absent), ..all(&workspace) }, 100).await.unwrap();
+        assert!((4..=5).contains(&rest.len()), "a cursor need not exist any more");
+    })
+    .await;
+}

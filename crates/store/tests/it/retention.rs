@@ -1,0 +1,71 @@
+use crate::databases::on_both;
+use crate::people::{self, NOW, later};
+use domain::series::{Level, Resolution};
+use domain::{RequestId, Span, Timestamp, UsageEvent};
+use store::retention::{BATCH, Kind, clear, events_cleared_before};
+use store::series::{self, Question, Wanted};
+use store::usage_events;
+
+const HOUR: i64 = 3_600_000;
+
+#[tokio::test]
+async fn what_is_old_goes_in_batches_and_the_rest_stays() {
+    on_both(async |_, store| {
+        let workspace = people::workspace(&store).await;
+        let event = |number: i64| {
+            let at = later(number);
+            UsageEvent {
+                request: RequestId::new(at, number.unsigned_abs().into()),
+                started_at: at,
+                ..crate::usage_events::event(&workspace, 0)
+            }
+        };
+        let old: Vec<_> = (0..1_200).map(|number| event(number - HOUR)).collect();
+        let new: Vec<_> = (0..5).map(event).collect();
+        let mut tx = store.begin().await.unwrap();
+        for batch in old.chunks(400).chain([&new[..]]) {
+            usage_events::insert_batch(&mut tx, batch).await.unwrap();
+        }
+        tx.commit().await.unwrap();
+        assert_eq!(events_cleared_before(&store).await.unwrap(), None);
+
+        assert_eq!(clear(&store, Kind::UsageEvents, NOW).await.unwrap(), BATCH);
+        assert_eq!(clear(&store, Kind::UsageEvents, NOW).await.unwrap(), 200);
+        assert_eq!(clear(&store, Kind::UsageEvents, NOW).await.unwrap(), 0);
+        assert_eq!(clear(&store, Kind::UsageEvents, later(-HOUR)).await.unwrap(), 0, "it goes no further back");
+        assert_eq!(events_cleared_before(&store).await.unwrap(), Some(NOW));
+        assert_eq!(usage_events::list(&store, &workspace.id, 1_000).await.unwrap().len(), 5);
+
+        let minutes = async || {
+            let span = Span { from: Timestamp::default(), to: later(24 * HOUR) };
+            let (resolution, level) = (Resolution::Minute, Level::Workspace);
+            let question = Question { workspace: &workspace.id, resolution, level, span, model: None, actor: None };
+            series::read(&store, question, Wanted::Counts).await.unwrap().len()
+        };
+        assert_eq!(minutes().await, 2);
+        assert_eq!(clear(&store, Kind::Series(Resolution::Minute), NOW).await.unwrap(), 4, "one for each level");
+        assert_eq!(minutes().await, 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn every_kind_of_rows_can_be_cleared() {
+    on_both(async |_, store| {
+        let by_resolution = Resolution::ALL
+            .into_iter()
+            .flat_map(|resolution| [Kind::Series(resolution), Kind::Codes(resolution), Kind::Gauges(resolution)]);
+        let others = [
+            Kind::RefusedCalls,
+            Kind::GpuBusySamples,
+            Kind::GpuBusyWindows,
+            Kind::ReplicaHours,
+            Kind::EngineHours,
+            Kind::EngineCounters,
+        ];
+        for kind in by_resolution.chain(others) {
+            assert_eq!(clear(&store, kind, NOW).await.unwrap(), 0, "{kind:?}");
+        }
+    })
+    .await;
+}

@@ -1,0 +1,105 @@
+/**
+ * What tests of the console share. `page` is signed in as the administrator; `stranger` is not. Whatever a test does,
+ * it fails when the browser reports an error, or asks another host for anything.
+ */
+
+import AxeBuilder from '@axe-core/playwright'
+import { type Browser, test as base, expect, type Page, request } from '@playwright/test'
+import type { Bootstrap } from './forebay'
+
+export type UnderTest = Bootstrap & { url: string }
+type Watched = { problems: string[]; expected: RegExp[] }
+
+/** The forebay that `global-setup.ts` started. */
+export const forebay = (): UnderTest => JSON.parse(process.env.FOREBAY_UNDER_TEST ?? 'null')
+
+type Fixtures = {
+  forebay: UnderTest
+  stranger: Page
+  /** Errors of the browser's console that the test brings about itself. */
+  expectProblem: (pattern: RegExp) => void
+  watched: Watched
+}
+
+export const test = base.extend<Fixtures, { session: Awaited<ReturnType<typeof signIn>> }>({
+  // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of what a fixture uses from here.
+  forebay: async ({}, use) => use(forebay()),
+  baseURL: async ({ forebay }, use) => use(forebay.url),
+  // biome-ignore lint/correctness/noEmptyPattern: as above.
+  session: [async ({}, use) => use(await signIn(forebay())), { scope: 'worker' }],
+  storageState: async ({ session }, use) => use(session),
+  // biome-ignore lint/correctness/noEmptyPattern: as above.
+  watched: async ({}, use) => {
+    const watched: Watched = { problems: [], expected: [] }
+    await use(watched)
+    const unexpected = watched.problems.filter((problem) => !watched.expected.some((pattern) => pattern.test(problem)))
+    expect(unexpected, 'what the browser complained about').toEqual([])
+  },
+  expectProblem: async ({ watched }, use) => use((pattern) => watched.expected.push(pattern)),
+  page: async ({ page, watched, forebay }, use) => {
+    watch(page, watched, forebay.url)
+    await use(page)
+  },
+  stranger: async ({ browser, watched, forebay }, use) => {
+    const context = await openContext(browser, forebay.url)
+    const page = await context.newPage()
+    watch(page, watched, forebay.url)
+    await use(page)
+    await context.close()
+  },
+})
+
+const openContext = (browser: Browser, baseURL: string) => browser.newContext({ baseURL, storageState: undefined })
+
+/** Signs in through the API and hands back the cookie. */
+async function signIn({ url, email, password }: UnderTest) {
+  const api = await request.newContext({ baseURL: url })
+  const answer = await api.post('/api/session', { data: { email, password } })
+  expect(answer.status()).toBe(200)
+  const state = await api.storageState()
+  await api.dispose()
+  return state
+}
+
+function watch(page: Page, { problems }: Watched, url: string) {
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning')
+      problems.push(`${message.text()} ${message.location().url}`)
+  })
+  page.on('pageerror', (error) => problems.push(`thrown: ${error.message}`))
+  page.on('request', (request) => {
+    const asked = new URL(request.url())
+    if (asked.protocol !== 'data:' && asked.protocol !== 'blob:' && asked.origin !== url)
+      problems.push(`asked ${request.url()}`)
+  })
+}
+
+/** Fails on every finding of axe that is serious or critical. */
+export async function expectAccessible(page: Page) {
+  const { violations } = await new AxeBuilder({ page }).analyze()
+  const serious = violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, help, nodes }) => ({
+      id,
+      help,
+      where: nodes.map((node) => `${node.target.join(' ')}: ${node.failureSummary}`),
+    }))
+  expect(serious).toEqual([])
+}
+
+/** Signs in as people do. */
+export async function enter(page: Page, { email, password }: Pick<Bootstrap, 'email' | 'password'>) {
+  await page.goto('/sign-in')
+  await page.getByLabel('Email').fill(email)
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await expect(page).not.toHaveURL(/\/sign-in/)
+}
+
+/** The page has been loaded: its h1 is there and nothing is pending. */
+export async function settled(page: Page) {
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
+  await expect(page.getByRole('status', { name: 'Loading' })).toHaveCount(0)
+}
+
+export { expect }

@@ -1,0 +1,83 @@
+/** A real forebay with the real engine, on free ports, with a data folder of its own. */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const START_MS = 60_000
+const STOP_MS = 20_000
+const LOOK_AGAIN_MS = 100
+
+/** What a start writes into `bootstrap.json`. */
+export type Bootstrap = { email: string; password: string; apiKey: string; organizationId: string; workspaceId: string }
+export type Forebay = Bootstrap & { url: string; stop: () => Promise<void> }
+
+/** The binary under test: FOREBAY, or what `cargo build` left. */
+export const binary = () =>
+  resolve(ROOT, process.env.FOREBAY ?? join(process.env.CARGO_TARGET_DIR ?? 'target', 'debug', 'forebay'))
+
+/** `extra` is TOML after the quickstart's: further sections and models. */
+export async function startForebay(extra = ''): Promise<Forebay> {
+  const folder = mkdtempSync(join(tmpdir(), 'forebay-console.'))
+  const config = join(folder, 'forebay.toml')
+  const quickstart = readFileSync(join(ROOT, 'config/quickstart.toml'), 'utf8')
+  const server = '[server]\nlisten = "127.0.0.1:0"\nops_listen = "127.0.0.1:0"\ndrain_timeout = "1s"\n\n'
+  writeFileSync(config, server + quickstart.replaceAll('"../data/', `"${ROOT}data/`) + extra)
+  const log = join(folder, 'forebay.log')
+  const out = openSync(log, 'w')
+  const data = join(folder, 'data')
+  const child = spawn(binary(), ['serve', '--config', config, '--data-dir', data], { stdio: ['ignore', out, out] })
+  const stop = async () => {
+    await ended(child)
+    rmSync(folder, { recursive: true, force: true })
+  }
+  try {
+    const read = (name: string) => {
+      const path = join(data, name)
+      return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : undefined
+    }
+    const listen = await until('forebay listens', () => alive(child, log) && read('listen.json'))
+    const bootstrap: Bootstrap = await until('bootstrap.json is there', () => read('bootstrap.json'))
+    const url = `http://${listen.public}`
+    await until('every model is available', () => alive(child, log) && allAvailable(url, bootstrap.apiKey))
+    return { ...bootstrap, url, stop }
+  } catch (error) {
+    const told = readFileSync(log, 'utf8').slice(-3_000)
+    await stop()
+    throw new Error(`${error}\n${told}`)
+  }
+}
+
+function alive(child: ChildProcess, log: string): true {
+  if (child.exitCode !== null) throw new Error(`forebay ended with ${child.exitCode}; its log: ${log}`)
+  return true
+}
+
+async function allAvailable(url: string, key: string): Promise<boolean> {
+  const answer = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })
+  const { data } = (await answer.json()) as { data: { status: string }[] }
+  return data.every((model) => model.status === 'available')
+}
+
+async function until<T>(what: string, look: () => T | Promise<T>): Promise<NonNullable<T>> {
+  const deadline = Date.now() + START_MS
+  while (Date.now() < deadline) {
+    const found = await look()
+    if (found) return found as NonNullable<T>
+    await new Promise((wake) => setTimeout(wake, LOOK_AGAIN_MS))
+  }
+  throw new Error(`waited in vain until ${what}`)
+}
+
+/** SIGINT also stops replicas of dedicated endpoints. */
+async function ended(child: ChildProcess) {
+  if (child.exitCode !== null) return
+  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  child.kill('SIGINT')
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
+  await gone
+  clearTimeout(timer)
+}

@@ -1,0 +1,83 @@
+import type { Page } from '@playwright/test'
+import { expect, expectAccessible, settled, test } from './fixtures'
+
+const CHAT = 'forebay/smollm2-135m-instruct'
+
+async function call(url: string, key: string): Promise<number> {
+  const answer = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: CHAT, max_tokens: 2, messages: [{ role: 'user', content: 'Hello' }] }),
+  })
+  await answer.arrayBuffer()
+  return answer.status
+}
+
+const row = (page: Page, name: string) =>
+  page.getByRole('row').filter({ has: page.getByRole('rowheader', { name, exact: true }) })
+
+async function act(page: Page, name: string, action: string) {
+  await page.getByRole('button', { name: `Actions for ${name}` }).click()
+  await page.getByRole('menuitem', { name: action }).click()
+}
+
+/** The secret that is shown, after saying that it is stored. */
+async function store(page: Page): Promise<string> {
+  const secret = (await page.getByLabel('The new key').textContent()) ?? ''
+  await page.getByRole('checkbox', { name: 'I have stored it' }).check()
+  await page.getByRole('button', { name: 'Done' }).click()
+  return secret
+}
+
+test('a key is created, used, rotated, disabled, enabled and revoked', async ({ page, forebay }) => {
+  await page.goto('/keys')
+  await settled(page)
+  await expect(page.getByText(/\d+ of [\d,]+ keys/)).toBeVisible()
+  await page.getByRole('button', { name: 'Create key' }).click()
+  await page.getByRole('textbox', { name: 'Name' }).fill('chat-backend')
+  await page.getByRole('textbox', { name: 'Requests per minute' }).fill('60')
+  await page.getByRole('button', { name: 'Create key' }).last().click()
+
+  const dialog = page.getByRole('dialog', { name: 'Key created' })
+  await expect(dialog.getByRole('button', { name: 'Done' })).toBeDisabled()
+  await page.keyboard.press('Escape')
+  await expect(dialog).toBeVisible()
+  await expectAccessible(page)
+  await dialog.getByRole('button', { name: 'Copy key' }).click()
+  const copied = await page.evaluate(() => navigator.clipboard.readText())
+  const first = await store(page)
+  expect(first).toBe(copied)
+  expect(await call(forebay.url, first)).toBe(200)
+  await expect(row(page, 'chat-backend')).toContainText('Active')
+  await expect(row(page, 'chat-backend')).toContainText('60 requests/min')
+  await expect(row(page, 'chat-backend')).toContainText(`${first.slice(0, 6)}`)
+  await expect(page.getByText(first)).toHaveCount(0)
+
+  await act(page, 'chat-backend', 'Rotate')
+  await page.getByRole('button', { name: 'Rotate key' }).click()
+  await expect(page.getByText('The old key works for another day.')).toBeVisible()
+  const second = await store(page)
+  expect(second).not.toBe(first)
+  expect(await call(forebay.url, first)).toBe(200)
+  expect(await call(forebay.url, second)).toBe(200)
+
+  await act(page, 'chat-backend', 'Disable')
+  await expect(row(page, 'chat-backend')).toContainText('Disabled')
+  expect(await call(forebay.url, second)).toBe(401)
+  await page.getByRole('button', { name: 'Actions for chat-backend' }).click()
+  await expect(page.getByRole('menuitem', { name: 'Revoke' })).toContainText('Enable the key first')
+  await page.getByRole('menuitem', { name: 'Enable' }).click()
+  await expect(row(page, 'chat-backend')).toContainText('Active')
+
+  await act(page, 'chat-backend', 'Revoke')
+  const confirm = page.getByRole('dialog', { name: 'Revoke key' })
+  await expect(confirm.getByRole('button', { name: 'Revoke key' })).toBeDisabled()
+  await confirm.getByRole('textbox').fill('chat-backend')
+  await confirm.getByRole('button', { name: 'Revoke key' }).click()
+  await expect(confirm).toHaveCount(0)
+  await expect(row(page, 'chat-backend')).toHaveCount(0)
+  expect(await call(forebay.url, second)).toBe(401)
+  await page.getByText(/^All \d+$/).click()
+  await expect(page).toHaveURL(/\?show=all$/)
+  await expect(row(page, 'chat-backend')).toContainText('Revoked')
+})

@@ -1,0 +1,70 @@
+import { expect, settled, test } from './fixtures'
+
+const CHAT = 'forebay/smollm2-135m-instruct'
+
+test('the library shows the set of GET /v1/models, and filters by address', async ({ page, forebay }) => {
+  const answer = await page.request.get(`${forebay.url}/v1/models`)
+  const ids: string[] = (await answer.json()).data.map((model: { id: string }) => model.id)
+  await page.goto('/models')
+  await settled(page)
+  const list = page.getByRole('list', { name: 'Models' })
+  await expect(list.getByRole('listitem')).toHaveCount(ids.length)
+  for (const id of ids) await expect(list.getByText(id, { exact: true })).toBeVisible()
+
+  await page.getByRole('searchbox', { name: 'Search models' }).fill('smollm')
+  await expect(page).toHaveURL(/\?q=smollm$/)
+  await expect(list.getByRole('listitem')).toHaveCount(1)
+  await page.reload()
+  await expect(page.getByRole('searchbox', { name: 'Search models' })).toHaveValue('smollm')
+  await expect(list.getByRole('listitem')).toHaveCount(1)
+
+  await page.getByRole('searchbox', { name: 'Search models' }).fill('no such model')
+  await expect(page.getByText('No model matches')).toBeVisible()
+  await page.getByRole('button', { name: 'Clear filters' }).click()
+  await expect(list.getByRole('listitem')).toHaveCount(ids.length)
+  await expect(page).toHaveURL(/\/models$/)
+})
+
+test('filters are chosen by name and stay in the address', async ({ page }) => {
+  await page.goto('/models')
+  await settled(page)
+  await page.getByRole('combobox', { name: 'Modality' }).click()
+  await page.getByRole('option', { name: 'Embedding' }).click()
+  await expect(page).toHaveURL(/\?modality=embedding$/)
+  await expect(page.getByRole('list', { name: 'Models' }).getByRole('listitem')).toHaveCount(1)
+})
+
+test('the table sorts by its heads', async ({ page }) => {
+  await page.goto('/models?view=table')
+  await settled(page)
+  const names = page.getByRole('rowheader')
+  await page.getByRole('button', { name: 'Context' }).click()
+  await expect(page).toHaveURL(/sort=context/)
+  await expect(page.getByRole('columnheader', { name: 'Context' })).toHaveAttribute('aria-sort', 'ascending')
+  await expect(names.first()).toContainText('all-MiniLM-L6-v2')
+  await page.getByRole('button', { name: 'Context' }).click()
+  await expect(names.first()).toContainText('SmolLM2 135M Instruct')
+})
+
+test('a model has a page with its id to copy, prices, limits and code for this address', async ({ page, forebay }) => {
+  await page.goto('/models')
+  await page.getByRole('link', { name: 'SmolLM2 135M Instruct' }).click()
+  await expect(page).toHaveURL(`${forebay.url}/models/${CHAT}`)
+  await expect(page.getByRole('heading', { level: 1, name: 'SmolLM2 135M Instruct' })).toBeVisible()
+  await expect(page.getByText('Available')).toBeVisible()
+  await page.getByRole('button', { name: 'Copy Model ID' }).click()
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(CHAT)
+
+  await expect(page.getByRole('region', { name: 'Prices' })).toContainText('$0.04')
+  await expect(page.getByRole('region', { name: 'Limits' })).toContainText('8,192')
+  await expect(page.getByRole('region', { name: 'Dedicated endpoints' })).toContainText('cpu-1x-q4')
+  await page.getByRole('tab', { name: 'Python' }).click()
+  await expect(page).toHaveURL(/\?code=python$/)
+  await expect(page.getByRole('region', { name: 'Code for Python' })).toContainText(`base_url="${forebay.url}/v1"`)
+})
+
+test('a model that is not there is told in the words of the API', async ({ page, expectProblem }) => {
+  expectProblem(/404.*\/v1\//)
+  await page.goto('/models/acme/nothing')
+  await expect(page.getByRole('alert').first()).toContainText('model_not_found')
+})

@@ -1,0 +1,72 @@
+import { expect, expectAccessible, settled, test } from './fixtures'
+
+const CHAT = 'forebay/smollm2-135m-instruct'
+/** Series and the log are written in batches, some moments after a call. */
+const BOOKED = { timeout: 60_000 }
+
+test('calls show up in charts and in the log, each with its details', async ({ page, request, forebay }) => {
+  const call = (model: string) =>
+    request.post(`${forebay.url}/v1/chat/completions`, {
+      headers: { authorization: `Bearer ${forebay.apiKey}` },
+      data: { model, messages: [{ role: 'user', content: 'Hello' }], max_tokens: 4 },
+    })
+  const served = await call(CHAT)
+  expect(served.status()).toBe(200)
+  expect((await call('acme/none')).status()).toBe(404)
+  const id = served.headers()['x-request-id'] ?? ''
+
+  await page.goto('/observability')
+  await settled(page)
+  await expect(page.getByRole('region', { name: 'Requests' }).getByRole('img')).toBeVisible(BOOKED)
+  await expect(page.getByRole('region', { name: 'Errors by code' }).getByRole('img')).toBeVisible(BOOKED)
+  await expect(page.getByRole('region', { name: 'Errors by code' })).toContainText('model_not_found')
+  await expectAccessible(page)
+
+  await page.getByRole('tab', { name: 'Requests' }).click()
+  await expect(page).toHaveURL(/tab=requests/)
+  await page.getByRole('button', { name: `Details of ${id}` }).click(BOOKED)
+  const drawer = page.getByRole('dialog')
+  await expect(drawer).toContainText(CHAT)
+  await expect(drawer).toContainText('as the engine counted them')
+  await expect(page).toHaveURL(new RegExp(`request=${id}`))
+  await expectAccessible(page)
+  await page.keyboard.press('Escape')
+  await expect(drawer).toBeHidden()
+
+  await page.getByRole('combobox', { name: 'Status' }).click()
+  await page.getByRole('option', { name: '4xx: refused' }).click()
+  await expect(page).toHaveURL(/status=4xx/)
+  await expect(page.getByRole('table', { name: 'Requests' })).toContainText('404 model_not_found')
+  await expect(page.getByRole('button', { name: `Details of ${id}` })).toHaveCount(0)
+  const csv = await page.getByRole('link', { name: 'Download CSV' }).getAttribute('href')
+  const file = await page.request.get(new URL(csv ?? '', page.url()).href)
+  expect(await file.text()).toContain('model_not_found')
+})
+
+test('dragging over a chart zooms, and the span is in the address', async ({ page }) => {
+  await page.goto('/observability?span=6h')
+  await settled(page)
+  const chart = page.getByRole('region', { name: 'Requests' }).getByRole('img')
+  await expect(chart).toBeVisible(BOOKED)
+  const box = await chart.boundingBox()
+  if (!box) throw new Error('the chart has no place')
+  const y = box.y + box.height / 2
+  await page.mouse.move(box.x + box.width * 0.4, y)
+  await page.mouse.down()
+  await page.mouse.move(box.x + box.width * 0.6, y, { steps: 5 })
+  await page.mouse.move(box.x + box.width * 0.8, y, { steps: 5 })
+  await page.mouse.up()
+  await expect(page).toHaveURL(/from=.*&to=/)
+  await expect(page.getByLabel('From')).not.toHaveValue('')
+  await page.getByRole('button', { name: 'Back to now' }).click()
+  await expect(page).toHaveURL(/\/observability\?span=6h$/)
+})
+
+test('what is measured at endpoints is not asked of a key', async ({ page }) => {
+  const asked: string[] = []
+  page.on('request', (request) => asked.push(request.url()))
+  await page.goto('/observability?model=forebay%2Fsmollm2-135m-instruct')
+  await settled(page)
+  await expect(page.getByText('measured at dedicated endpoints')).toBeVisible()
+  expect(asked.filter((url) => url.includes('metric=gpu_busy'))).toEqual([])
+})

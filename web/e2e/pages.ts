@@ -1,0 +1,19 @@
+/** Every page, for what is true of all of them. A new page is added here. */
+
+export const PAGES = [
+  { name: 'model-library', path: '/models', title: 'Model Library' },
+  { name: 'model-library-table', path: '/models?view=table&sort=-context', title: 'Model Library' },
+  { name: 'model', path: '/models/forebay/smollm2-135m-instruct?code=python', title: 'SmolLM2 135M Instruct' },
+  { name: 'playground', path: '/playground', title: 'Playground' },
+  { name: 'keys', path: '/keys', title: 'API keys' },
+  { name: 'endpoints', path: '/endpoints', title: 'Endpoints' },
+  { name: 'new-endpoint', path: '/endpoints/new', title: 'New endpoint' },
+  { name: 'costs', path: '/costs', title: 'Costs' },
+  { name: 'observability', path: '/observability', title: 'Observability' },
+  { name: 'members', path: '/members', title: 'Members' },
+  { name: 'audit', path: '/audit', title: 'Audit log' },
+  { name: 'settings', path: '/settings', title: 'Settings' },
+] as const
+
+/** Those for people who are not signed in. */
+export const OUTSIDE = [{ name: 'sign-in', path: '/sign-in', title: 'Sign in' }] as const

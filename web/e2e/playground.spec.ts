@@ -1,0 +1,174 @@
+import type { Page } from '@playwright/test'
+import { expect, expectAccessible, settled, test } from './fixtures'
+
+const CHAT = 'forebay/smollm2-135m-instruct'
+
+const box = (page: Page) => page.getByRole('textbox').last()
+const answers = (page: Page) => page.getByRole('region', { name: `Answer of ${CHAT}` })
+
+async function open(page: Page, path = '/playground') {
+  await page.goto(path)
+  await settled(page)
+}
+
+/** Fills a number of the settings. */
+const set = (page: Page, label: string, value: string) => page.getByRole('textbox', { name: label }).fill(value)
+
+test('a message is answered as a stream, with what it took', async ({ page }) => {
+  await open(page)
+  await expect(box(page)).toHaveAccessibleName('Message')
+  await set(page, 'Max tokens', '40')
+  await box(page).fill('Name three rivers.')
+  const called = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
+  await box(page).press('Enter')
+  const request = await called
+  expect(request.headers()['x-csrf-token']).toBeTruthy()
+  expect(request.headers().authorization).toBeUndefined()
+  expect(request.postDataJSON()).toMatchObject({ model: CHAT, stream: true, max_tokens: 40 })
+
+  const answer = answers(page)
+  await expect(answer).toHaveAttribute('data-state', 'done')
+  await expect(answer).toContainText(/Tokens\s*\d+.* in, \d+ out/)
+  await expect(answer).toContainText(/Cost\s*\$0\.0000/)
+  await expect(answer).toContainText(/First token/)
+  await expect(answer).toContainText(/tokens\/s/)
+  await expect(box(page)).toHaveValue('')
+  await expect(page).toHaveURL(/\?chat=[0-9a-f]{16}$/)
+  await expectAccessible(page)
+
+  await page.reload()
+  await expect(answers(page)).toContainText(/tokens\/s/)
+  await expect(page.getByText('Name three rivers.')).toBeVisible()
+})
+
+test('Shift+Enter breaks the line', async ({ page }) => {
+  await open(page)
+  await box(page).pressSequentially('one')
+  await box(page).press('Shift+Enter')
+  await box(page).pressSequentially('two')
+  await expect(box(page)).toHaveValue('one\ntwo')
+  await expect(answers(page)).toHaveCount(0)
+})
+
+test('stop cancels the call, and what came stays', async ({ page }) => {
+  await open(page)
+  await box(page).fill('Write a very long story about a river, with many chapters.')
+  const ended = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/v1/chat/completions'))
+  await box(page).press('Enter')
+  await expect(answers(page)).toContainText(/\w{3,}.*\w{3,}/)
+  await page.getByRole('button', { name: 'Stop' }).click()
+  expect((await ended).failure()?.errorText).toBe('net::ERR_ABORTED')
+  await expect(answers(page)).toHaveAttribute('data-state', 'stopped')
+  await expect(answers(page).getByText('Stopped')).toBeVisible()
+  await expect(page.getByRole('button', { name: 'Send' })).toBeVisible()
+  await expect(box(page)).toBeFocused()
+})
+
+test('an answer is made again, and the last message is edited', async ({ page }) => {
+  await open(page)
+  await set(page, 'Max tokens', '8')
+  await box(page).fill('Say hello')
+  await box(page).press('Enter')
+  await expect(answers(page)).toHaveAttribute('data-state', 'done')
+  await page.getByRole('button', { name: 'Regenerate' }).click()
+  await expect(answers(page)).toHaveAttribute('data-state', 'done')
+  await expect(page.getByRole('article')).toHaveCount(1)
+  await page.getByRole('button', { name: 'Edit message' }).click()
+  await page.getByRole('textbox', { name: 'Edit message' }).fill('Say goodbye')
+  const called = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
+  await page.getByRole('button', { name: 'Send again' }).click()
+  expect((await called).postDataJSON().messages).toEqual([{ role: 'user', content: 'Say goodbye' }])
+  await expect(page.getByRole('article')).toHaveCount(1)
+  await expect(page.getByText('Say goodbye')).toBeVisible()
+})
+
+test('two models answer side by side', async ({ page }) => {
+  await open(page)
+  await page.getByRole('button', { name: 'Compare with another model' }).click()
+  await expect(page).toHaveURL(/compare=/)
+  await set(page, 'Max tokens', '12')
+  await box(page).fill('Hello')
+  await box(page).press('Enter')
+  await expect(answers(page)).toHaveCount(2)
+  for (const lane of [0, 1]) await expect(answers(page).nth(lane)).toHaveAttribute('data-state', 'done')
+  await page.getByRole('button', { name: 'End comparison' }).click()
+  await expect(page).not.toHaveURL(/compare=/)
+})
+
+test('the code is that of the very request', async ({ page, forebay }) => {
+  await open(page)
+  await set(page, 'Max tokens', '6')
+  await set(page, 'Seed', '7')
+  await page.getByRole('textbox', { name: 'System prompt' }).fill("It's a test")
+  await box(page).fill('Hello there')
+  await box(page).press('Enter')
+  await expect(answers(page)).toHaveAttribute('data-state', 'done')
+  await page.getByRole('button', { name: 'Show code of this request' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Code for this request' })
+  await dialog.getByRole('tab', { name: 'Python' }).click()
+  const code = dialog.getByRole('region', { name: 'Code for Python' })
+  for (const part of [forebay.url, CHAT, 'seed=7', 'max_tokens=6', "It's a test", 'Hello there'])
+    await expect(code).toContainText(part)
+  await expectAccessible(page)
+})
+
+test('text that a model was made to say runs nothing and loads nothing', async ({ page }) => {
+  await open(page)
+  const text =
+    '# Title\n\n<script>window.pwned = 1</script>\n\n![x](https://evil.example/p.png)\n\n[link](javascript:window.pwned=1)\n\n```js\nconst a = 1\n```'
+  const chunk = (delta: object) => `data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`
+  // A real model cannot be made to say exactly this; what shows it is what is tried here.
+  await page.route('**/v1/chat/completions', (route) =>
+    route.fulfill({ contentType: 'text/event-stream', body: `${chunk({ content: text })}data: [DONE]\n\n` }),
+  )
+  await box(page).fill('Attack')
+  await box(page).press('Enter')
+  await expect(answers(page).getByRole('heading', { level: 3, name: 'Title' })).toBeVisible()
+  await expect(answers(page).getByText('<script>')).toBeVisible()
+  await expect(answers(page).getByRole('link')).toHaveText(['Image: x'])
+  await expect(answers(page).locator('img, script')).toHaveCount(0)
+  expect(await page.evaluate(() => 'pwned' in window)).toBe(false)
+  await expect(page.getByRole('heading', { level: 1 })).toHaveCount(1)
+  await expectAccessible(page)
+})
+
+test('a refusal is told in the words of the API, with the request id', async ({ page, expectProblem }) => {
+  expectProblem(/400.*chat\/completions/)
+  await open(page)
+  await box(page).fill('river '.repeat(12_000))
+  await box(page).press('Enter')
+  const alert = answers(page).getByRole('alert')
+  await expect(alert).toContainText('context_length_exceeded')
+  await expect(alert).toContainText(/req_\w+/)
+})
+
+test('conversations are kept in this browser, opened again and deleted', async ({ page }) => {
+  await open(page)
+  await set(page, 'Max tokens', '4')
+  await box(page).fill('The first conversation')
+  await box(page).press('Enter')
+  await expect(answers(page)).toHaveAttribute('data-state', 'done')
+  await page.getByRole('button', { name: 'New chat' }).click()
+  await expect(page.getByText('Ask something')).toBeVisible()
+  await page.getByRole('button', { name: 'Conversations' }).click()
+  await page.getByRole('menuitem', { name: /The first conversation/ }).click()
+  await expect(answers(page)).toHaveAttribute('data-state', 'done')
+  await page.getByRole('button', { name: 'Conversations' }).click()
+  await page.getByRole('menuitem', { name: 'Delete all' }).click()
+  await expect(page.getByText('Ask something')).toBeVisible()
+})
+
+test('texts become vectors, and a matrix shows how near they are', async ({ page }) => {
+  await open(page, '/playground?tab=embeddings')
+  await page.getByRole('textbox', { name: 'Texts, one to a line' }).fill('a river\na stream\ntax law')
+  await page.getByRole('button', { name: 'Compute embeddings' }).click()
+  const matrix = page.getByRole('region', { name: 'Similarity matrix' })
+  const value = async (row: number, column: number) =>
+    Number(await matrix.getByRole('row').nth(row).getByRole('cell').nth(column).textContent())
+  await expect(matrix.getByRole('row')).toHaveCount(4)
+  expect(await value(1, 0)).toBe(1)
+  expect(await value(1, 1)).toBeGreaterThan(await value(1, 2))
+  expect(await value(2, 0)).toBe(await value(1, 1))
+  await expect(page.getByRole('region', { name: 'This call' })).toContainText('of 384 numbers')
+  await expectAccessible(page)
+})

@@ -1,0 +1,71 @@
+import { request } from '@playwright/test'
+import { expect, expectAccessible, settled, test } from './fixtures'
+
+test('of two edits at once none is lost: the second is shown both sides and chooses', async ({
+  page,
+  context,
+  forebay,
+  expectProblem,
+}) => {
+  expectProblem(/409.*\/api\/workspaces\//)
+  const api = `/api/workspaces/${forebay.workspaceId}`
+  const { csrfToken } = await (await context.request.get('/api/session')).json()
+  const before = await (await context.request.get(api)).json()
+  const edit = (data: object) => context.request.patch(api, { data, headers: { 'X-CSRF-Token': csrfToken } })
+
+  await page.goto('/settings')
+  await settled(page)
+  await expect(page.getByRole('region', { name: 'Quota' })).toContainText(/tokens used this month/)
+  await page.getByRole('textbox', { name: 'Requests per minute' }).fill('500')
+  await page.getByRole('textbox', { name: 'API keys' }).fill('41')
+  // Somebody else is faster.
+  const theirs = await edit({ requestsPerMinute: 700, tokensPerMinute: 900_000, version: before.version })
+  expect(theirs.status()).toBe(200)
+
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await expect(page.getByRole('alert')).toContainText('Somebody else saved these settings meanwhile')
+  const line = page.getByRole('row', { name: /Requests per minute/ })
+  for (const value of [before.requestsPerMinute.toLocaleString('en-GB'), '700', '500'])
+    await expect(line).toContainText(value)
+  await expect(page.getByRole('row', { name: /API keys/ })).toContainText('Yours; they left it')
+  await expect(page.getByRole('row', { name: /Tokens per minute/ })).toContainText('Theirs; you left it')
+  await expect(page.getByRole('button', { name: 'Save with these choices' })).toBeDisabled()
+  await expectAccessible(page)
+  await line.getByText('Mine').click()
+  await page.getByRole('button', { name: 'Save with these choices' }).click()
+  await expect(page.getByText('Settings saved')).toBeVisible()
+
+  const after = await (await context.request.get(api)).json()
+  expect(after).toMatchObject({ requestsPerMinute: 500, maxApiKeys: 41, tokensPerMinute: 900_000 })
+  const limits = { requestsPerMinute: null, maxApiKeys: null, tokensPerMinute: null }
+  expect((await edit({ ...limits, version: after.version })).status()).toBe(200)
+})
+
+test('a value that is refused is told at its field', async ({ page, expectProblem }) => {
+  expectProblem(/4\d\d.*\/api\/workspaces\//)
+  await page.goto('/settings')
+  await settled(page)
+  const field = page.getByRole('textbox', { name: 'Tokens per month' })
+  await field.fill('99999999999999999')
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await expect(field).toHaveAttribute('aria-invalid', 'true')
+})
+
+test('sessions are listed, and another one is ended', async ({ page, forebay }) => {
+  // A session of its own to end: those of tests that run beside this one are left alone.
+  const storageState = { cookies: [], origins: [] }
+  const elsewhere = await request.newContext({ baseURL: forebay.url, userAgent: 'curl/8.5.0', storageState })
+  const { email, password } = forebay
+  expect((await elsewhere.post('/api/session', { data: { email, password } })).status()).toBe(200)
+
+  await page.goto('/settings?tab=account')
+  await settled(page)
+  const rows = page.getByRole('table', { name: 'Sessions' }).getByRole('row')
+  await expect(rows.filter({ hasText: 'This one' })).toHaveCount(1)
+  await expectAccessible(page)
+  const other = rows.filter({ hasText: 'curl 8' })
+  await other.getByRole('button', { name: 'End session' }).click()
+  await expect(other).toHaveCount(0)
+  expect((await elsewhere.get('/api/sessions')).status()).toBe(401)
+  await elsewhere.dispose()
+})

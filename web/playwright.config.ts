@@ -1,0 +1,30 @@
+import { existsSync } from 'node:fs'
+import { defineConfig, devices } from '@playwright/test'
+
+/** Debian's own browser: nothing is downloaded. */
+const chromium = process.env.CHROMIUM ?? '/usr/bin/chromium'
+if (!existsSync(chromium))
+  throw new Error(`there is no browser at ${chromium}: apt-get install chromium, or set CHROMIUM`)
+
+export default defineConfig({
+  testDir: 'e2e',
+  outputDir: 'test-results',
+  globalSetup: './e2e/global-setup.ts',
+  forbidOnly: !!process.env.CI,
+  fullyParallel: true,
+  workers: 2,
+  timeout: 60_000,
+  expect: { timeout: 15_000 },
+  reporter: [['list']],
+  use: {
+    ...devices['Desktop Chrome'],
+    viewport: { width: 1280, height: 900 },
+    launchOptions: { executablePath: chromium },
+    trace: 'retain-on-failure',
+    permissions: ['clipboard-read', 'clipboard-write'],
+  },
+  projects: [
+    { name: 'tests', testMatch: '**/*.spec.ts' },
+    { name: 'screenshots', testMatch: '**/screenshots.ts' },
+  ],
+})

@@ -1,0 +1,112 @@
+/** Dedicated endpoints, what runs for them, and the GPU allotment they commit. */
+
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { ask, client, type Schemas } from './client'
+import { polled } from './polling'
+
+export type Endpoint = Schemas['Endpoint']
+export type EndpointEvent = Schemas['EndpointEvent']
+export type Replica = Schemas['EndpointReplica']
+export type Allotment = Schemas['Allotment']
+export type NewEndpoint = Schemas['NewEndpoint']
+export type EndpointChange = Schemas['EndpointChange']
+
+const LIVE_POLL_MS = 3_000
+const LEDGER_POLL_MS = 5_000
+const COST_POLL_MS = 30_000
+const PAGE = 100
+/** A list is read to its end, but not for ever. */
+const MAX_PAGES = 10
+const EVENTS_PAGE = 30
+
+export const endpointsQuery = (workspaceId: string) =>
+  queryOptions({
+    queryKey: ['endpoints', workspaceId],
+    queryFn: ({ signal }) => allEndpoints(signal),
+    ...polled(LIVE_POLL_MS),
+  })
+
+async function allEndpoints(signal: AbortSignal): Promise<Endpoint[]> {
+  const found: Endpoint[] = []
+  let cursor: string | undefined
+  for (let page = 0; page < MAX_PAGES; page += 1) {
+    const query = { limit: PAGE, cursor }
+    const { data, nextCursor } = await ask(client.GET('/v1/endpoints', { params: { query }, signal }))
+    found.push(...data)
+    if (!nextCursor) break
+    cursor = nextCursor
+  }
+  return found
+}
+
+export const endpointQuery = (workspaceId: string, name: string) =>
+  queryOptions({
+    queryKey: ['endpoints', workspaceId, name],
+    queryFn: ({ signal }) =>
+      ask(client.GET('/v1/endpoints/{endpoint}', { params: { path: { endpoint: name } }, signal })),
+    ...polled(LIVE_POLL_MS),
+  })
+
+export const replicasQuery = (workspaceId: string, name: string) =>
+  queryOptions({
+    queryKey: ['endpoints', workspaceId, name, 'replicas'],
+    queryFn: async ({ signal }) =>
+      (await ask(client.GET('/v1/endpoints/{endpoint}/replicas', { params: { path: { endpoint: name } }, signal })))
+        .data,
+    ...polled(LIVE_POLL_MS),
+  })
+
+export const eventsQuery = (workspaceId: string, name: string) =>
+  infiniteQueryOptions({
+    queryKey: ['endpoints', workspaceId, name, 'events'],
+    queryFn: ({ signal, pageParam }) => {
+      const query = { limit: EVENTS_PAGE, cursor: pageParam }
+      const params = { path: { endpoint: name }, query }
+      return ask(client.GET('/v1/endpoints/{endpoint}/events', { params, signal }))
+    },
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.nextCursor ?? undefined,
+    ...polled(LEDGER_POLL_MS),
+  })
+
+/** GPU-hours and their cost in the month so far. */
+export const endpointUsageQuery = (workspaceId: string, name: string) =>
+  queryOptions({
+    queryKey: ['endpoints', workspaceId, name, 'usage'],
+    queryFn: ({ signal }) => {
+      const params = { path: { endpoint: name }, query: { granularity: 'day' } }
+      return ask(client.GET('/v1/endpoints/{endpoint}/usage', { params, signal }))
+    },
+    ...polled(COST_POLL_MS),
+  })
+
+export const allotmentsQuery = (workspaceId: string) =>
+  queryOptions({
+    queryKey: ['allotments', workspaceId],
+    queryFn: async ({ signal }) => (await ask(client.GET('/v1/endpoints/allotments', { signal }))).data,
+    ...polled(LEDGER_POLL_MS),
+  })
+
+/** What would be created; nothing is changed. */
+export const tryEndpoint = (body: NewEndpoint) =>
+  ask(client.POST('/v1/endpoints', { body, params: { query: { dryRun: true } } }))
+
+/** The same key again gets the same endpoint, not a second one. */
+export const createEndpoint = (body: NewEndpoint, idempotencyKey: string) =>
+  ask(client.POST('/v1/endpoints', { body, params: { header: { 'Idempotency-Key': idempotencyKey } } }))
+
+/** Refused with `ENDPOINT_MODIFIED` when somebody changed the record after it was read. */
+export const changeEndpoint = ({ name, generation }: Endpoint, body: EndpointChange) => {
+  const params = { path: { endpoint: name }, header: { 'If-Match': `"${generation}"` } }
+  return ask(client.PATCH('/v1/endpoints/{endpoint}', { body, params }))
+}
+
+export const suspendEndpoint = (name: string) =>
+  ask(client.POST('/v1/endpoints/{endpoint}/suspend', { params: { path: { endpoint: name } } }))
+
+/** With scaling fields, they are applied in the same step: a resume may have to come down to fit. */
+export const resumeEndpoint = (name: string, body: EndpointChange = {}) =>
+  ask(client.POST('/v1/endpoints/{endpoint}/resume', { body, params: { path: { endpoint: name } } }))
+
+export const deleteEndpoint = (name: string) =>
+  ask(client.DELETE('/v1/endpoints/{endpoint}', { params: { path: { endpoint: name } } }))

@@ -1,0 +1,31 @@
+/** The catalogue, and what a model may run on. */
+
+import { queryOptions } from '@tanstack/react-query'
+import { ask, client, type Schemas } from './client'
+import { polled } from './polling'
+
+export type Model = Schemas['Model']
+export type Flavor = Schemas['FlavorLine']
+
+const STATUS_POLL_MS = 10_000
+
+export const modelsQuery = (workspaceId: string) =>
+  queryOptions({
+    queryKey: ['models', workspaceId],
+    queryFn: async ({ signal }) => (await ask(client.GET('/v1/models', { signal }))).data,
+    ...polled(STATUS_POLL_MS),
+  })
+
+export const modelQuery = (workspaceId: string, id: string) =>
+  queryOptions({
+    queryKey: ['models', workspaceId, id],
+    queryFn: ({ signal }) => ask(client.GET('/v1/models/{id}', { params: { path: { id } }, signal })),
+    ...polled(STATUS_POLL_MS),
+  })
+
+export const flavorsQuery = (workspaceId: string, model: string) =>
+  queryOptions({
+    queryKey: ['flavors', workspaceId, model],
+    queryFn: async ({ signal }) =>
+      (await ask(client.GET('/v1/endpoints/flavors', { params: { query: { model } }, signal }))).data,
+  })

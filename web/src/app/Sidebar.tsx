@@ -1,0 +1,57 @@
+import { AppShell, ScrollArea } from '@mantine/core'
+import { useId } from 'react'
+import { paths } from '../paths'
+import { Link } from '../ui/Link'
+import { Brand } from './Brand'
+import { ContextSwitcher } from './ContextSwitcher'
+import { isCurrent, NAVIGATION } from './navigation'
+import classes from './Shell.module.css'
+import { UserMenu } from './UserMenu'
+
+const ICON = 18
+
+export function Sidebar({ pathname }: { pathname: string }) {
+  return (
+    <AppShell.Navbar className={classes.navbar} p="sm" aria-label="Console">
+      <AppShell.Section visibleFrom="md" px={10} py="xs" mb="xs">
+        <Link href={paths.home()} className={classes.brand}>
+          <Brand />
+        </Link>
+      </AppShell.Section>
+      <AppShell.Section>
+        <ContextSwitcher />
+      </AppShell.Section>
+      <AppShell.Section grow component={ScrollArea} type="auto" scrollbarSize={6}>
+        {NAVIGATION.map((group) => (
+          <Group key={group.group} name={group.group} items={group.items} pathname={pathname} />
+        ))}
+      </AppShell.Section>
+      <AppShell.Section pt="sm">
+        <UserMenu />
+      </AppShell.Section>
+    </AppShell.Navbar>
+  )
+}
+
+type GroupProps = { name: string; items: (typeof NAVIGATION)[number]['items']; pathname: string }
+
+function Group({ name, items, pathname }: GroupProps) {
+  const id = useId()
+  return (
+    <>
+      <p className={classes.groupName} id={id}>
+        {name}
+      </p>
+      <ul className={classes.group} aria-labelledby={id}>
+        {items.map(({ name, href, icon: Icon }) => (
+          <li key={href}>
+            <Link className={classes.item} href={href} aria-current={isCurrent(pathname, href) ? 'page' : undefined}>
+              <Icon size={ICON} stroke={1.75} aria-hidden />
+              {name}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}

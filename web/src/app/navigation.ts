@@ -1,0 +1,44 @@
+/** What the navigation lists, in its order. */
+
+import {
+  IconAdjustments,
+  IconBooks,
+  IconChartLine,
+  IconHistory,
+  IconKey,
+  IconMessages,
+  IconReceipt,
+  IconServer2,
+  IconUsers,
+} from '@tabler/icons-react'
+import { paths } from '../paths'
+
+export const NAVIGATION = [
+  {
+    group: 'Build',
+    items: [
+      { name: 'Model Library', href: paths.models(), icon: IconBooks },
+      { name: 'Playground', href: paths.playground(), icon: IconMessages },
+      { name: 'API keys', href: paths.keys(), icon: IconKey },
+      { name: 'Endpoints', href: paths.endpoints(), icon: IconServer2 },
+    ],
+  },
+  {
+    group: 'Watch',
+    items: [
+      { name: 'Costs', href: paths.costs(), icon: IconReceipt },
+      { name: 'Observability', href: paths.observability(), icon: IconChartLine },
+    ],
+  },
+  {
+    group: 'Manage',
+    items: [
+      { name: 'Members', href: paths.members(), icon: IconUsers },
+      { name: 'Audit log', href: paths.audit(), icon: IconHistory },
+      { name: 'Settings', href: paths.settings(), icon: IconAdjustments },
+    ],
+  },
+]
+
+/** Whether a page belongs to an item: `/models/acme/tiny` to `/models`. */
+export const isCurrent = (pathname: string, href: string) => pathname === href || pathname.startsWith(`${href}/`)

@@ -1,0 +1,138 @@
+/** Every page: its address, what it needs, and the file that is loaded when it is first opened. */
+
+import {
+  createRootRoute,
+  createRoute,
+  lazyRouteComponent,
+  Outlet,
+  type RouteComponent,
+  redirect,
+  type StaticDataRouteOption,
+} from '@tanstack/react-router'
+import { queryClient } from '../api/query-client'
+import { isSignedIn, sessionQuery } from '../api/session'
+import { paths } from '../paths'
+import { takeReturn } from './coming-back'
+import { RouteError } from './RouteError'
+import { Shell } from './Shell'
+
+declare module '@tanstack/react-router' {
+  interface StaticDataRouteOption {
+    /** What has to be chosen before the page is shown. Pages ask for nothing that they know will be refused. */
+    needs?: 'workspace' | 'organization'
+    /** The page's name while something is missing: its h1. */
+    title?: string
+  }
+}
+
+const root = createRootRoute({ component: Outlet, errorComponent: RouteError })
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-in',
+  component: lazyRouteComponent(() => import('../pages/sign-in/SignInPage'), 'SignInPage'),
+})
+
+const invitation = createRoute({
+  getParentRoute: () => root,
+  path: '/invitation',
+  component: lazyRouteComponent(() => import('../pages/invitation/InvitationPage'), 'InvitationPage'),
+})
+
+const shell = createRoute({
+  getParentRoute: () => root,
+  id: 'shell',
+  component: Shell,
+  errorComponent: RouteError,
+  beforeLoad: async ({ location }) => {
+    const session = await queryClient.ensureQueryData(sessionQuery)
+    if (!isSignedIn(session)) throw redirect({ href: paths.signIn(location.href) })
+  },
+})
+
+const home = createRoute({
+  getParentRoute: () => shell,
+  path: '/',
+  beforeLoad: () => {
+    throw redirect({ href: takeReturn() ?? paths.models() })
+  },
+})
+
+/** A page inside the shell. */
+const page = <const Path extends string>(
+  path: Path,
+  component: RouteComponent,
+  staticData: StaticDataRouteOption = {},
+) => createRoute({ getParentRoute: () => shell, path, component, staticData })
+
+const inWorkspace = (title: string) => ({ needs: 'workspace', title }) as const
+const inOrganization = (title: string) => ({ needs: 'organization', title }) as const
+
+const pages = [
+  page(
+    '/models',
+    lazyRouteComponent(() => import('../pages/models/ModelsPage'), 'ModelsPage'),
+    inWorkspace('Model Library'),
+  ),
+  page(
+    '/models/$provider/$',
+    lazyRouteComponent(() => import('../pages/models/ModelPage'), 'ModelPage'),
+    inWorkspace('Model'),
+  ),
+  page(
+    '/playground',
+    lazyRouteComponent(() => import('../pages/playground/PlaygroundPage'), 'PlaygroundPage'),
+    inWorkspace('Playground'),
+  ),
+  page(
+    '/keys',
+    lazyRouteComponent(() => import('../pages/keys/KeysPage'), 'KeysPage'),
+    inWorkspace('API keys'),
+  ),
+  page(
+    '/endpoints',
+    lazyRouteComponent(() => import('../pages/endpoints/EndpointsPage'), 'EndpointsPage'),
+    inWorkspace('Endpoints'),
+  ),
+  page(
+    '/endpoints/new',
+    lazyRouteComponent(() => import('../pages/endpoints/NewEndpointPage'), 'NewEndpointPage'),
+    inWorkspace('New endpoint'),
+  ),
+  page(
+    '/endpoints/$name',
+    lazyRouteComponent(() => import('../pages/endpoints/EndpointPage'), 'EndpointPage'),
+    inWorkspace('Endpoint'),
+  ),
+  page(
+    '/costs',
+    lazyRouteComponent(() => import('../pages/costs/CostsPage'), 'CostsPage'),
+    inWorkspace('Costs'),
+  ),
+  page(
+    '/observability',
+    lazyRouteComponent(() => import('../pages/observability/ObservabilityPage'), 'ObservabilityPage'),
+    inWorkspace('Observability'),
+  ),
+  page(
+    '/members',
+    lazyRouteComponent(() => import('../pages/members/MembersPage'), 'MembersPage'),
+    inOrganization('Members'),
+  ),
+  page(
+    '/audit',
+    lazyRouteComponent(() => import('../pages/audit/AuditPage'), 'AuditPage'),
+    inOrganization('Audit log'),
+  ),
+  // One's own account is everybody's; what it says of the workspace asks for one itself.
+  page(
+    '/settings',
+    lazyRouteComponent(() => import('../pages/settings/SettingsPage'), 'SettingsPage'),
+  ),
+  page(
+    '$',
+    lazyRouteComponent(() => import('../pages/not-found/NotFoundPage'), 'NotFoundPage'),
+  ),
+]
+
+export const routeTree = root.addChildren([signIn, invitation, shell.addChildren([home, ...pages])])

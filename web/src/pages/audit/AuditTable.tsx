@@ -1,0 +1,27 @@
+import { Code, UnstyledButton } from '@mantine/core'
+import type { AuditEntry } from '../../api/audit'
+import { type Column, DataTable } from '../../ui/DataTable'
+import { Time } from '../../ui/Time'
+import classes from './Audit.module.css'
+
+type Props = { entries: AuditEntry[]; onOpen: (id: string) => void }
+
+export function AuditTable({ entries, onOpen }: Props) {
+  const columns: Column<AuditEntry>[] = [
+    {
+      id: 'action',
+      header: 'Action',
+      cell: (entry) => (
+        <UnstyledButton className={classes.open} onClick={() => onOpen(entry.id)}>
+          {entry.action}
+        </UnstyledButton>
+      ),
+    },
+    { id: 'detail', header: 'What', cell: (entry) => <span className={classes.detail}>{entry.detail}</span> },
+    { id: 'subject', header: 'Subject', cell: (entry) => <Code className={classes.id}>{entry.subject}</Code> },
+    { id: 'actor', header: 'Actor', cell: (entry) => entry.actorEmail ?? entry.actor },
+    { id: 'address', header: 'From', cell: (entry) => entry.address ?? '–' },
+    { id: 'at', header: 'When', cell: (entry) => <Time value={entry.at} /> },
+  ]
+  return <DataTable caption="Audit log" columns={columns} rows={entries} rowKey={(entry) => entry.id} minWidth={860} />
+}

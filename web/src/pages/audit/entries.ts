@@ -1,0 +1,88 @@
+/** How an entry is asked for and read. */
+
+import type { AuditEntry, AuditFilter } from '../../api/audit'
+import { day, oneOf, text, type Values } from '../../ui/filters'
+
+export const FILTERS = {
+  actor: text(),
+  action: text(),
+  subject: text(),
+  from: day(),
+  to: day(),
+  scope: oneOf(['organization', 'platform']),
+  entry: text(),
+}
+export type Chosen = Values<typeof FILTERS>
+
+const DAY_MS = 86_400_000
+
+/** Days are whole days in UTC; the last one is in it. */
+export function filterOf({ actor, action, subject, from, to }: Omit<Chosen, 'scope' | 'entry'>): AuditFilter {
+  const orNothing = (value: string) => value.trim() || undefined
+  return {
+    actor: orNothing(actor),
+    action: orNothing(action),
+    subject: orNothing(subject),
+    from: from ? `${from}T00:00:00Z` : undefined,
+    to: to ? new Date(Date.parse(to) + DAY_MS).toISOString() : undefined,
+  }
+}
+
+export const isFiltered = (chosen: Chosen) => Object.values(filterOf(chosen)).some((value) => value !== undefined)
+
+export type Change = { member: string; before: string | undefined; after: string | undefined }
+type Members = Record<string, unknown>
+
+/** What an entry changed, member by member; what stayed is left out. */
+export function changesOf({ before, after }: Pick<AuditEntry, 'before' | 'after'>): Change[] {
+  const [was, is] = [(before ?? {}) as Members, (after ?? {}) as Members]
+  const members = [...new Set([...Object.keys(was), ...Object.keys(is)])]
+  return members
+    .map((member) => ({ member, before: shown(was[member]), after: shown(is[member]) }))
+    .filter((change) => change.before !== change.after)
+}
+
+function shown(value: unknown): string | undefined {
+  if (value === undefined) return undefined
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** Actions that there are, for a choice; others can come from newer servers. */
+export const ACTIONS = [
+  'allotment.set',
+  'endpoint.created',
+  'endpoint.deleted',
+  'endpoint.resumed',
+  'endpoint.scaled',
+  'endpoint.suspended',
+  'endpoint.updated',
+  'invitation.accept',
+  'invitation.create',
+  'invitation.delete',
+  'key.create',
+  'key.disable',
+  'key.enable',
+  'key.expire',
+  'key.revoke',
+  'key.rotate',
+  'member.remove',
+  'member.set-role',
+  'organization.create',
+  'organization.delete',
+  'organization.rename',
+  'session.create',
+  'session.end',
+  'session.set-context',
+  'user.change-password',
+  'user.create',
+  'user.delete',
+  'user.leave',
+  'user.reset-password',
+  'user.set-operator',
+  'user.set-role',
+  'workspace.add-member',
+  'workspace.create',
+  'workspace.delete',
+  'workspace.remove-member',
+  'workspace.set',
+]

@@ -1,0 +1,51 @@
+import { Stack, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { callerName, callersQuery } from '../../api/callers'
+import { usageQuery } from '../../api/costs'
+import { DataTable } from '../../ui/DataTable'
+import { Loaded } from '../../ui/Loaded'
+import { Panel } from '../../ui/Panel'
+import { TableSkeleton } from '../../ui/Skeletons'
+import { AMOUNTS, dearestFirst } from './ByModel'
+
+type Props = { workspaceId: string; organizationId: string; span: { from: string; to: string } }
+
+/** Who spent it: keys, and people in the Playground. */
+export function ByKey({ workspaceId, organizationId, span }: Props) {
+  const usage = useQuery(usageQuery(workspaceId, span, 'key'))
+  const callers = useQuery(callersQuery(workspaceId, organizationId))
+  const columns = [
+    {
+      id: 'key',
+      header: 'Caller',
+      cell: (line: { key?: string | null; user?: string | null }) => (
+        <Stack gap={0}>
+          <span>{callerName(callers.data, line.key ?? line.user)}</span>
+          <Text size="sm" c="dimmed" fw={400}>
+            {line.key ? 'API key' : 'Playground'}
+          </Text>
+        </Stack>
+      ),
+    },
+    ...AMOUNTS,
+  ]
+  return (
+    <Panel title="By key" description="API keys, and members who used the Playground">
+      <Loaded query={usage} skeleton={<TableSkeleton rows={3} />} errorTitle="The usage could not be loaded">
+        {({ data }) =>
+          data.length === 0 ? (
+            <Text c="dimmed">No key was used in this month.</Text>
+          ) : (
+            <DataTable
+              caption="Cost by key"
+              columns={columns}
+              rows={dearestFirst(data)}
+              rowKey={(line) => line.key ?? line.user ?? ''}
+              minWidth={480}
+            />
+          )
+        }
+      </Loaded>
+    </Panel>
+  )
+}

@@ -1,0 +1,62 @@
+import { Anchor, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { type UsageLine, usageQuery } from '../../api/costs'
+import { paths } from '../../paths'
+import type { Column } from '../../ui/DataTable'
+import { DataTable } from '../../ui/DataTable'
+import { formatCompact, formatCount, formatMoney, nanoUsd } from '../../ui/format'
+import { Link } from '../../ui/Link'
+import { Loaded } from '../../ui/Loaded'
+import { Panel } from '../../ui/Panel'
+import { TableSkeleton } from '../../ui/Skeletons'
+import { sortRows } from '../../ui/sorting'
+
+/** Columns that models and keys share. */
+export const AMOUNTS: Column<UsageLine>[] = [
+  { id: 'requests', header: 'Calls', align: 'right', cell: (line) => formatCount(line.requests) },
+  { id: 'prompt', header: 'Prompt tokens', align: 'right', cell: (line) => formatCompact(line.promptTokens) },
+  { id: 'completion', header: 'Completion', align: 'right', cell: (line) => formatCompact(line.completionTokens) },
+  { id: 'cost', header: 'Cost', align: 'right', cell: (line) => formatMoney(line.costUsd) },
+]
+
+export const dearestFirst = (lines: readonly UsageLine[]) => sortRows(lines, (line) => nanoUsd(line.costUsd), true)
+
+const COLUMNS: Column<UsageLine>[] = [
+  {
+    id: 'model',
+    header: 'Model',
+    cell: ({ model = '' }) => (
+      <Anchor component={Link} href={hrefOf(model)} style={{ overflowWrap: 'anywhere' }}>
+        {model}
+      </Anchor>
+    ),
+  },
+  ...AMOUNTS,
+]
+
+const DEDICATED = 'dedicated/'
+const hrefOf = (model: string) =>
+  model.startsWith(DEDICATED) ? paths.endpoint(model.slice(DEDICATED.length)) : paths.model(model)
+
+export function ByModel({ workspaceId, span }: { workspaceId: string; span: { from: string; to: string } }) {
+  const usage = useQuery(usageQuery(workspaceId, span, 'model'))
+  return (
+    <Panel title="By model" description="Calls to dedicated endpoints cost nothing by themselves; their GPUs do">
+      <Loaded query={usage} skeleton={<TableSkeleton rows={3} />} errorTitle="The usage could not be loaded">
+        {({ data }) =>
+          data.length === 0 ? (
+            <Text c="dimmed">No model was called in this month.</Text>
+          ) : (
+            <DataTable
+              caption="Cost by model"
+              columns={COLUMNS}
+              rows={dearestFirst(data)}
+              rowKey={(line) => line.model ?? ''}
+              minWidth={480}
+            />
+          )
+        }
+      </Loaded>
+    </Panel>
+  )
+}

@@ -1,0 +1,49 @@
+import { Anchor, Stack } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { allotmentsQuery } from '../../api/endpoints'
+import { paths } from '../../paths'
+import { formatShare } from '../../ui/format'
+import { Link } from '../../ui/Link'
+import { Panel } from '../../ui/Panel'
+import { Stat, Stats } from '../../ui/Stat'
+import { UTILIZATIONS } from '../observability/metrics'
+import classes from './Costs.module.css'
+
+/** Three figures that are easily taken for each other, each with its name and what it means. */
+export function Utilizations({ workspaceId }: { workspaceId: string }) {
+  const allotments = useQuery(allotmentsQuery(workspaceId))
+  const { gpuBusy, kvCache, committedShare } = UTILIZATIONS
+  return (
+    <Panel
+      title="Three figures, not to be confused"
+      actions={
+        <Anchor component={Link} href={paths.observability({ by: 'endpoint' })} size="sm">
+          Over time
+        </Anchor>
+      }
+    >
+      <Stack gap="md">
+        <dl className={classes.words}>
+          {[gpuBusy, kvCache, committedShare].map(({ name, meaning }) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{meaning}.</dd>
+            </div>
+          ))}
+        </dl>
+        {allotments.data?.length ? (
+          <Stats>
+            {allotments.data.map((line) => (
+              <Stat
+                key={line.gpuType}
+                label={`${committedShare.name} of ${line.gpuType}`}
+                value={formatShare(line.utilization)}
+                note={`${line.committed} of ${line.allotment} GPUs, now`}
+              />
+            ))}
+          </Stats>
+        ) : null}
+      </Stack>
+    </Panel>
+  )
+}

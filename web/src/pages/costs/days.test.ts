@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest'
+import type { Costs, UsageLine } from '../../api/costs'
+import { byKind, byModel } from './days'
+import { monthOf, monthsUpTo, spanOf } from './months'
+
+const amount = { costUsd: '0', forecastUsd: null }
+const costs: Costs = {
+  month: '2026-11',
+  from: '2026-11-01T00:00:00Z',
+  to: '2026-11-02T12:00:00Z',
+  serverless: amount,
+  dedicated: amount,
+  total: amount,
+  gpuHours: '0',
+  days: [
+    { day: '2026-11-01', serverlessUsd: '0.25', dedicatedUsd: '1.5', totalUsd: '1.75', gpuHours: '3' },
+    { day: '2026-11-02', serverlessUsd: '0', dedicatedUsd: '0', totalUsd: '0', gpuHours: '0' },
+  ],
+}
+const line = (model: string, day: string, costUsd: string): UsageLine => ({
+  model,
+  day,
+  costUsd,
+  requests: 1,
+  promptTokens: 0,
+  completionTokens: 0,
+  cachedTokens: 0,
+})
+
+describe('costs by day', () => {
+  it('has a bar for each kind', () => {
+    expect(byKind(costs).points[0]).toEqual({ at: Date.UTC(2026, 10, 1), serverless: 0.25, dedicated: 1.5 })
+  })
+  it('has a bar for each model, the dearest first, on the day it was used', () => {
+    const bars = byModel(costs, [line('a/small', '2026-11-01', '0.05'), line('a/big', '2026-11-02', '0.2')])
+    expect(bars.lines.map((one) => one.label)).toEqual(['a/big', 'a/small', 'Dedicated endpoints'])
+    expect(bars.points.map((point) => [point.model0, point.model1])).toEqual([
+      [0, 0.05],
+      [0.2, 0],
+    ])
+  })
+  it('takes together what would be too many', () => {
+    const usage = Array.from({ length: 6 }, (_, index) => line(`a/${index}`, '2026-11-01', `0.${9 - index}`))
+    const bars = byModel(costs, usage)
+    expect(bars.lines).toHaveLength(6)
+    expect(bars.points[0]?.others).toBeCloseTo(0.9)
+  })
+})
+
+describe('months', () => {
+  it('are those of UTC, newest first', () => {
+    const now = Date.parse('2026-01-31T23:59:59Z')
+    expect(monthOf(now)).toBe('2026-01')
+    expect(monthsUpTo(now, 2)).toEqual([
+      { value: '2026-01', label: 'January 2026' },
+      { value: '2025-12', label: 'December 2025' },
+    ])
+  })
+  it('end where the next begins', () => {
+    expect(spanOf('2025-12')).toEqual({ from: '2025-12-01T00:00:00.000Z', to: '2026-01-01T00:00:00.000Z' })
+  })
+})

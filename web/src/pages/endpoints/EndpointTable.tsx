@@ -1,0 +1,105 @@
+import { Anchor, Stack, Text } from '@mantine/core'
+import type { Endpoint } from '../../api/endpoints'
+import { paths } from '../../paths'
+import { type Column, DataTable } from '../../ui/DataTable'
+import { Link } from '../../ui/Link'
+import { Time } from '../../ui/Time'
+import { EndpointState } from './EndpointState'
+import { describeReplicas } from './scaling'
+
+const NOWRAP = { whiteSpace: 'nowrap' } as const
+
+const COLUMNS: Column<Endpoint>[] = [
+  {
+    id: 'name',
+    header: 'Endpoint',
+    sortBy: (endpoint) => endpoint.name,
+    cell: (endpoint) => (
+      <Stack gap={0}>
+        <Anchor component={Link} href={paths.endpoint(endpoint.name)} fw={550}>
+          {endpoint.name}
+        </Anchor>
+        <Text component="code" size="sm" c="dimmed" ff="monospace" fw={400} style={NOWRAP}>
+          {endpoint.modelId}
+        </Text>
+      </Stack>
+    ),
+  },
+  {
+    id: 'state',
+    header: 'State',
+    sortBy: (endpoint) => endpoint.state,
+    cell: (endpoint) => <EndpointState endpoint={endpoint} />,
+  },
+  { id: 'model', header: 'Model', sortBy: (endpoint) => endpoint.model, cell: (endpoint) => endpoint.model },
+  {
+    id: 'replicas',
+    header: 'Replicas',
+    sortBy: (endpoint) => endpoint.status.ready,
+    cell: (endpoint) => (
+      <Stack gap={0}>
+        <span>{replicasNow(endpoint)}</span>
+        <Text size="sm" c="dimmed" style={NOWRAP}>
+          {describeReplicas(endpoint)}
+        </Text>
+      </Stack>
+    ),
+  },
+  {
+    id: 'hardware',
+    header: 'Hardware',
+    cell: ({ hardware, flavor }) => (
+      <Stack gap={0}>
+        <Text span style={NOWRAP}>
+          {hardware.gpuCount} × {hardware.gpuType}
+        </Text>
+        <Text size="sm" c="dimmed">
+          {flavor}
+        </Text>
+      </Stack>
+    ),
+  },
+  {
+    id: 'committed',
+    header: 'Committed GPUs',
+    align: 'right',
+    sortBy: (endpoint) => endpoint.committedGpus,
+    cell: (endpoint) => endpoint.committedGpus,
+  },
+  {
+    id: 'used',
+    header: 'Last call',
+    sortBy: (endpoint) => endpoint.lastRequestAt,
+    cell: (endpoint) => (
+      <span style={NOWRAP}>
+        <Time value={endpoint.lastRequestAt} />
+      </span>
+    ),
+  },
+]
+
+/** `1 ready`, `1 ready of 2, 1 starting`. */
+function replicasNow({ status }: Endpoint): string {
+  const { desired, pending, starting, ready, draining } = status
+  const parts = [ready === desired ? `${ready} ready` : `${ready} ready of ${desired}`]
+  if (starting) parts.push(`${starting} starting`)
+  if (pending) parts.push(`${pending} pending`)
+  if (draining) parts.push(`${draining} draining`)
+  return parts.join(', ')
+}
+
+type Props = { endpoints: Endpoint[]; sort: string; onSort: (sort: string) => void }
+
+export function EndpointTable({ endpoints, sort, onSort }: Props) {
+  return (
+    <DataTable
+      caption="Endpoints of this workspace"
+      columns={COLUMNS}
+      rows={endpoints}
+      rowKey={(endpoint) => endpoint.id}
+      sort={sort}
+      onSort={onSort}
+      minWidth={1040}
+    />
+  )
+}

@@ -1,0 +1,26 @@
+/** What may be done to an endpoint in which state, and why not elsewhere. */
+
+import type { Endpoint } from '../../api/endpoints'
+
+export const STATES = ['provisioning', 'serving', 'scaled-to-zero', 'suspended', 'failed', 'deleting'] as const
+export type State = (typeof STATES)[number]
+
+const DELETING = 'The endpoint is being deleted'
+
+/** Why it may not be done now; nothing when it may. */
+type Check = (endpoint: Pick<Endpoint, 'state'>) => string | undefined
+
+const allowed =
+  (states: readonly State[], reason: string): Check =>
+  ({ state }) => {
+    if ((states as readonly string[]).includes(state)) return undefined
+    return state === 'deleting' ? DELETING : reason
+  }
+
+export const endpointCan = {
+  call: allowed(['provisioning', 'serving', 'scaled-to-zero'], 'Calls are not answered in this state: resume it first'),
+  scale: allowed(['provisioning', 'serving', 'scaled-to-zero', 'suspended', 'failed'], DELETING),
+  suspend: allowed(['provisioning', 'serving', 'scaled-to-zero', 'failed'], 'The endpoint is already suspended'),
+  resume: allowed(['suspended', 'failed'], 'Only a suspended or failed endpoint can be resumed'),
+  delete: allowed(['provisioning', 'serving', 'scaled-to-zero', 'suspended', 'failed'], DELETING),
+} as const satisfies Record<string, Check>

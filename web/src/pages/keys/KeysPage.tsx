@@ -1,0 +1,106 @@
+import { Button, SegmentedControl, Tooltip } from '@mantine/core'
+import { IconFilterOff, IconKey, IconPlus } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { type Key, keysQuery } from '../../api/keys'
+import { useWorkspace } from '../../api/session'
+import { workspaceQuery } from '../../api/workspaces'
+import { EmptyState } from '../../ui/EmptyState'
+import { oneOf } from '../../ui/filters'
+import { formatCount } from '../../ui/format'
+import { Loaded } from '../../ui/Loaded'
+import { PageHeader } from '../../ui/PageHeader'
+import { TableSkeleton } from '../../ui/Skeletons'
+import { useFilters } from '../../ui/useFilters'
+import { CreateKey } from './CreateKey'
+import { KeyLimit } from './KeyLimit'
+import { KeysTable } from './KeysTable'
+import { countedKeys } from './key-can'
+import { RevokeKey } from './RevokeKey'
+import { RotateKey } from './RotateKey'
+
+const FILTERS = { show: oneOf(['usable', 'all']) }
+
+export type Doing = { what: 'create' } | { what: 'rotate' | 'revoke'; key: Key } | undefined
+
+export function KeysPage() {
+  const workspace = useWorkspace()
+  const keys = useQuery(keysQuery(workspace.id))
+  const limits = useQuery(workspaceQuery(workspace.id))
+  const [{ show }, change] = useFilters(FILTERS)
+  const [doing, start] = useState<Doing>()
+  const done = () => start(undefined)
+
+  const limit = limits.data?.maxApiKeys
+  const counted = countedKeys(keys.data ?? [])
+  const isFull = limit !== undefined && keys.data !== undefined && counted >= limit
+  const create = (
+    <Tooltip
+      label={`All ${formatCount(limit ?? 0)} keys of this workspace are in use: revoke one first`}
+      disabled={!isFull}
+    >
+      <Button
+        leftSection={<IconPlus size={16} />}
+        data-disabled={isFull || undefined}
+        onClick={() => isFull || start({ what: 'create' })}
+      >
+        Create key
+      </Button>
+    </Tooltip>
+  )
+  return (
+    <>
+      <PageHeader title="API keys" description={`Programs call ${workspace.name} with a key`} actions={create} />
+      <Loaded query={keys} skeleton={<TableSkeleton />} errorTitle="The keys could not be loaded">
+        {(all) => {
+          if (all.length === 0) return <NoKeys create={create} />
+          const shown = show === 'all' ? all : all.filter(({ state }) => state === 'active' || state === 'disabled')
+          return (
+            <>
+              <KeyLimit counted={counted} limit={limit}>
+                <SegmentedControl
+                  aria-label="Which keys"
+                  data={[
+                    { value: 'usable', label: 'In use' },
+                    { value: 'all', label: `All ${formatCount(all.length)}` },
+                  ]}
+                  value={show}
+                  onChange={(value) => change({ show: value === 'all' ? 'all' : 'usable' })}
+                />
+              </KeyLimit>
+              {shown.length === 0 ? (
+                <NoneInUse onAll={() => change({ show: 'all' })} />
+              ) : (
+                <KeysTable keys={shown} workspaceId={workspace.id} onStart={start} />
+              )}
+            </>
+          )
+        }}
+      </Loaded>
+      <CreateKey opened={doing?.what === 'create'} workspaceId={workspace.id} onClose={done} />
+      <RotateKey apiKey={doing?.what === 'rotate' ? doing.key : undefined} workspaceId={workspace.id} onClose={done} />
+      <RevokeKey apiKey={doing?.what === 'revoke' ? doing.key : undefined} workspaceId={workspace.id} onClose={done} />
+    </>
+  )
+}
+
+function NoKeys({ create }: { create: React.ReactNode }) {
+  return (
+    <EmptyState title="No keys yet" icon={<IconKey size={32} />} actions={create}>
+      Create a key for each program, so that it can be limited, watched and revoked on its own.
+    </EmptyState>
+  )
+}
+
+function NoneInUse({ onAll }: { onAll: () => void }) {
+  const actions = (
+    <Button variant="default" onClick={onAll}>
+      Show all keys
+    </Button>
+  )
+  return (
+    <EmptyState title="No key is in use" icon={<IconFilterOff size={32} />} actions={actions}>
+      Every key has been revoked or has expired. Create another, or look at the old ones.
+    </EmptyState>
+  )
+}

@@ -1,0 +1,94 @@
+import { ActionIcon, Code, Menu, Text } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
+import { IconDots, IconPlayerPause, IconPlayerPlay, IconRefresh, IconTrash } from '@tabler/icons-react'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { asFailure } from '../../api/errors'
+import { disableKey, enableKey, type Key, keysQuery } from '../../api/keys'
+import { usePlace } from '../../api/session'
+import { type Column, DataTable } from '../../ui/DataTable'
+import { StatusBadge } from '../../ui/StatusBadge'
+import { Time } from '../../ui/Time'
+import type { Doing } from './KeysPage'
+import { type KeyAction, STATES, whyNot } from './key-can'
+import { limitsOf } from './limits'
+
+type Props = { keys: Key[]; workspaceId: string; onStart: (doing: Doing) => void }
+
+export function KeysTable({ keys, workspaceId, onStart }: Props) {
+  const columns: Column<Key>[] = [
+    { id: 'name', header: 'Name', cell: (key) => key.name },
+    { id: 'prefix', header: 'Key', cell: (key) => <Code>{key.prefix}</Code> },
+    {
+      id: 'state',
+      header: 'State',
+      cell: (key) => <StatusBadge tone={STATES[key.state].tone}>{STATES[key.state].label}</StatusBadge>,
+    },
+    { id: 'used', header: 'Last used', cell: (key) => <Time value={key.lastUsedAt} /> },
+    { id: 'limits', header: 'Limits', cell: (key) => <Limits apiKey={key} /> },
+    { id: 'expires', header: 'Expires', cell: (key) => <Time value={key.expiresAt} /> },
+    { id: 'created', header: 'Created', cell: (key) => <Time value={key.createdAt} /> },
+    {
+      id: 'actions',
+      header: 'Actions',
+      isActions: true,
+      cell: (key) => <Actions apiKey={key} workspaceId={workspaceId} onStart={onStart} />,
+    },
+  ]
+  return <DataTable caption="API keys" columns={columns} rows={keys} rowKey={(key) => key.id} minWidth={860} />
+}
+
+function Limits({ apiKey }: { apiKey: Key }) {
+  const limits = limitsOf(apiKey)
+  return (
+    <Text span size="sm" c={limits ? undefined : 'dimmed'}>
+      {limits ?? "The workspace's"}
+    </Text>
+  )
+}
+
+function Actions({ apiKey, workspaceId, onStart }: { apiKey: Key; workspaceId: string; onStart: Props['onStart'] }) {
+  const { session, isAdmin } = usePlace()
+  const queries = useQueryClient()
+  const turn = useMutation({
+    mutationFn: (action: 'disable' | 'enable') =>
+      action === 'disable' ? disableKey(workspaceId, apiKey.id) : enableKey(workspaceId, apiKey.id),
+    onSettled: () => queries.invalidateQueries(keysQuery(workspaceId)),
+    onError: (error) => notifications.show({ color: 'red', title: 'Not changed', message: asFailure(error).message }),
+  })
+  const item = (action: KeyAction, label: string, icon: React.ReactNode, onClick: () => void) => {
+    const reason = whyNot(action, apiKey, { userId: session.user.id, isAdmin })
+    return (
+      <Menu.Item leftSection={icon} disabled={!!reason} onClick={onClick}>
+        {label}
+        {reason ? (
+          <Text size="xs" c="dimmed">
+            {reason}
+          </Text>
+        ) : null}
+      </Menu.Item>
+    )
+  }
+  const isDisabled = apiKey.state === 'disabled'
+  return (
+    <Menu position="bottom-end" width={240} shadow="md">
+      <Menu.Target>
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          c="dimmed"
+          aria-label={`Actions for ${apiKey.name}`}
+          loading={turn.isPending}
+        >
+          <IconDots size={16} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {item('rotate', 'Rotate', <IconRefresh size={16} />, () => onStart({ what: 'rotate', key: apiKey }))}
+        {isDisabled
+          ? item('enable', 'Enable', <IconPlayerPlay size={16} />, () => turn.mutate('enable'))
+          : item('disable', 'Disable', <IconPlayerPause size={16} />, () => turn.mutate('disable'))}
+        {item('revoke', 'Revoke', <IconTrash size={16} />, () => onStart({ what: 'revoke', key: apiKey }))}
+      </Menu.Dropdown>
+    </Menu>
+  )
+}

@@ -1,0 +1,38 @@
+import { Alert, Button, Checkbox, Code, Group, Stack, Text } from '@mantine/core'
+import { IconAlertTriangle } from '@tabler/icons-react'
+import { useState } from 'react'
+import { CopyTextButton } from '../../ui/CopyButton'
+
+/** A secret that is shown once: it can be left only after one has said that it is stored. */
+export function NewSecret({ secret, note, onClose }: { secret: string; note?: string; onClose: () => void }) {
+  const [isStored, setStored] = useState(false)
+  return (
+    <Stack gap="sm">
+      <Alert
+        color="var(--fb-warn)"
+        variant="outline"
+        icon={<IconAlertTriangle aria-hidden />}
+        title="Store this key now"
+      >
+        It is shown this once; nobody can read it again, not even whoever runs Forebay.
+      </Alert>
+      <Code block aria-label="The new key" style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>
+        {secret}
+      </Code>
+      <Group>
+        <CopyTextButton value={secret} label="Copy key" />
+      </Group>
+      {note ? <Text size="sm">{note}</Text> : null}
+      <Group justify="space-between" mt="xs">
+        <Checkbox
+          label="I have stored it"
+          checked={isStored}
+          onChange={(event) => setStored(event.currentTarget.checked)}
+        />
+        <Button disabled={!isStored} onClick={onClose}>
+          Done
+        </Button>
+      </Group>
+    </Stack>
+  )
+}

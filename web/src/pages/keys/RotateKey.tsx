@@ -1,0 +1,78 @@
+import { Button, Group, Modal, Select, Stack, Text } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { type Key, keysQuery, rotateKey } from '../../api/keys'
+import { ErrorPanel } from '../../ui/ErrorPanel'
+import { NewSecret } from './NewSecret'
+
+type Props = { apiKey: Key | undefined; workspaceId: string; onClose: () => void }
+
+const OVERLAPS = [
+  { value: '0', label: 'Stops at once' },
+  { value: '3600', label: 'Works for another hour' },
+  { value: '86400', label: 'Works for another day' },
+  { value: '604800', label: 'Works for another 7 days' },
+]
+const USUAL = '86400'
+
+/** Another secret for the same key; the old one may go on for a while, so that programs can change over. */
+export function RotateKey({ apiKey, workspaceId, onClose }: Props) {
+  const [isHeld, hold] = useState(false)
+  return (
+    <Modal
+      opened={!!apiKey}
+      onClose={() => isHeld || onClose()}
+      title={isHeld ? 'Key rotated' : `Rotate ${apiKey?.name ?? 'key'}`}
+      withCloseButton={!isHeld}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      {apiKey ? (
+        <Rotation
+          apiKey={apiKey}
+          workspaceId={workspaceId}
+          onSecret={() => hold(true)}
+          onClose={() => {
+            hold(false)
+            onClose()
+          }}
+        />
+      ) : null}
+    </Modal>
+  )
+}
+
+function Rotation({ apiKey, workspaceId, onSecret, onClose }: Props & { apiKey: Key; onSecret: () => void }) {
+  const queries = useQueryClient()
+  const [overlap, setOverlap] = useState(USUAL)
+  const rotate = useMutation({
+    mutationFn: () => rotateKey(workspaceId, apiKey.id, Number(overlap)),
+    onSuccess: onSecret,
+    onSettled: () => queries.invalidateQueries(keysQuery(workspaceId)),
+  })
+  if (rotate.data?.key) {
+    const after = OVERLAPS.find((one) => one.value === overlap)?.label.toLowerCase()
+    return <NewSecret secret={rotate.data.key} note={`The old key ${after}.`} onClose={onClose} />
+  }
+  return (
+    <Stack gap="sm">
+      <Text>The key keeps its name, limits and history, and gets another text.</Text>
+      <Select
+        label="The old key"
+        data={OVERLAPS}
+        value={overlap}
+        allowDeselect={false}
+        data-autofocus
+        onChange={(value) => setOverlap(value ?? USUAL)}
+      />
+      {rotate.error ? <ErrorPanel error={rotate.error} title="Not rotated" /> : null}
+      <Group justify="flex-end" gap="xs">
+        <Button variant="default" onClick={onClose}>
+          Cancel
+        </Button>
+        <Button loading={rotate.isPending} onClick={() => rotate.mutate()}>
+          Rotate key
+        </Button>
+      </Group>
+    </Stack>
+  )
+}

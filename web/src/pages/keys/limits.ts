@@ -1,0 +1,11 @@
+import type { Key } from '../../api/keys'
+import { formatCompact } from '../../ui/format'
+
+/** A key's own limits in words; undefined when it has none beside the workspace's. */
+export function limitsOf({ requestsPerMinute, tokensPerMinute }: Pick<Key, 'requestsPerMinute' | 'tokensPerMinute'>) {
+  const parts = [
+    requestsPerMinute == null ? undefined : `${formatCompact(requestsPerMinute)} requests/min`,
+    tokensPerMinute == null ? undefined : `${formatCompact(tokensPerMinute)} tokens/min`,
+  ].filter((part) => part !== undefined)
+  return parts.length ? parts.join(', ') : undefined
+}

@@ -1,0 +1,100 @@
+import { Alert, Button, Code, Group, Modal, MultiSelect, Radio, Stack, TextInput } from '@mantine/core'
+import { IconMailForward } from '@tabler/icons-react'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { type Invitation, invitationsQuery, invite, type Role } from '../../api/members'
+import { usePlace } from '../../api/session'
+import { CopyTextButton } from '../../ui/CopyButton'
+import { ErrorPanel } from '../../ui/ErrorPanel'
+import { formatTime } from '../../ui/format'
+import { ROLES } from './roles'
+
+type Props = { opened: boolean; organizationId: string; onClose: () => void }
+
+export function Invite({ opened, organizationId, onClose }: Props) {
+  return (
+    <Modal opened={opened} onClose={onClose} title="Invite somebody" closeButtonProps={{ 'aria-label': 'Close' }}>
+      <Fields organizationId={organizationId} onClose={onClose} />
+    </Modal>
+  )
+}
+
+/** Apart, so that a dialog that is opened again starts empty. */
+function Fields({ organizationId, onClose }: Omit<Props, 'opened'>) {
+  const { session } = usePlace()
+  const queries = useQueryClient()
+  const [email, setEmail] = useState('')
+  const [role, setRole] = useState<Role>('member')
+  const [workspaceIds, setWorkspaceIds] = useState<string[]>(
+    session.currentWorkspaceId ? [session.currentWorkspaceId] : [],
+  )
+  const send = useMutation({
+    mutationFn: () =>
+      invite(organizationId, { email: email.trim(), role, workspaceIds: role === 'admin' ? [] : workspaceIds }),
+    onSettled: () => queries.invalidateQueries(invitationsQuery(organizationId)),
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    send.mutate()
+  }
+  if (send.data?.url) return <PassOn invitation={send.data} url={send.data.url} onClose={onClose} />
+  const workspaces = session.workspaces.filter((one) => one.organizationId === organizationId)
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="sm">
+        <TextInput
+          type="email"
+          label="Email"
+          placeholder="ada@example.com"
+          required
+          data-autofocus
+          value={email}
+          onChange={(event) => setEmail(event.currentTarget.value)}
+        />
+        <Radio.Group label="Role" value={role} onChange={(value) => setRole(value as Role)}>
+          <Stack gap="xs" mt={4}>
+            {ROLES.map(({ value, label, meaning }) => (
+              <Radio key={value} value={value} label={label} description={meaning} />
+            ))}
+          </Stack>
+        </Radio.Group>
+        {role === 'member' ? (
+          <MultiSelect
+            label="Workspaces"
+            placeholder={workspaceIds.length ? undefined : 'None yet'}
+            data={workspaces.map(({ id, name }) => ({ value: id, label: name }))}
+            value={workspaceIds}
+            onChange={setWorkspaceIds}
+          />
+        ) : null}
+        {send.error ? <ErrorPanel error={send.error} title="Not invited" /> : null}
+        <Group justify="flex-end" gap="xs">
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={send.isPending} disabled={!email.trim()}>
+            Create invitation
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}
+
+/** Forebay sends no mail: the link is handed over once. */
+function PassOn({ invitation, url, onClose }: { invitation: Invitation; url: string; onClose: () => void }) {
+  return (
+    <Stack gap="sm">
+      <Alert color="var(--fb-busy)" variant="outline" icon={<IconMailForward aria-hidden />} title="Pass this link on">
+        Forebay sends no mail. The link is shown this once, works once, and until {formatTime(invitation.expiresAt)}.
+      </Alert>
+      <Code block aria-label="Invitation link" style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>
+        {url}
+      </Code>
+      <Group justify="space-between">
+        <CopyTextButton value={url} label="Copy link" />
+        <Button onClick={onClose}>Done</Button>
+      </Group>
+    </Stack>
+  )
+}

@@ -1,0 +1,158 @@
+import { ActionIcon, Group, Menu, Select, Text } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
+import { IconDots, IconLayoutGrid, IconUserMinus } from '@tabler/icons-react'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { SESSION_KEY } from '../../api/client'
+import { asFailure } from '../../api/errors'
+import { type Member, membersQuery, type Role, removeMember, setRole } from '../../api/members'
+import { useOrganization, usePlace } from '../../api/session'
+import { ConfirmByTyping } from '../../ui/ConfirmByTyping'
+import { type Column, DataTable } from '../../ui/DataTable'
+import { StatusBadge } from '../../ui/StatusBadge'
+import { placesOf, ROLES, roleName, whyStays } from './roles'
+import { WorkspacesOf } from './WorkspacesOf'
+
+type Doing = { what: 'remove' | 'workspaces'; member: Member } | undefined
+
+export function MembersTable({ members }: { members: Member[] }) {
+  const organization = useOrganization()
+  const { session, isAdmin } = usePlace()
+  const [doing, start] = useState<Doing>()
+  const workspaces = session.workspaces.filter((one) => one.organizationId === organization.id)
+  const columns: Column<Member>[] = [
+    {
+      id: 'email',
+      header: 'Email',
+      cell: (member) => (
+        <Group gap="xs">
+          {member.email}
+          {member.userId === session.user.id ? <StatusBadge tone="idle">You</StatusBadge> : null}
+        </Group>
+      ),
+    },
+    {
+      id: 'role',
+      header: 'Role',
+      cell: (member) => (isAdmin ? <RoleChoice member={member} members={members} /> : roleName(member.role)),
+    },
+    { id: 'workspaces', header: 'Workspaces', cell: (member) => placesOf(member, workspaces) },
+  ]
+  if (isAdmin) {
+    columns.push({
+      id: 'actions',
+      header: 'Actions',
+      isActions: true,
+      cell: (member) => <Actions member={member} members={members} onStart={start} />,
+    })
+  }
+  const close = () => start(undefined)
+  return (
+    <>
+      <DataTable caption="Members" columns={columns} rows={members} rowKey={(member) => member.userId} minWidth={600} />
+      <Remove member={doing?.what === 'remove' ? doing.member : undefined} onClose={close} />
+      <WorkspacesOf
+        member={doing?.what === 'workspaces' ? doing.member : undefined}
+        workspaces={workspaces}
+        onClose={close}
+      />
+    </>
+  )
+}
+
+function RoleChoice({ member, members }: { member: Member; members: Member[] }) {
+  const { id } = useOrganization()
+  const { session } = usePlace()
+  const queries = useQueryClient()
+  const change = useMutation({
+    mutationFn: (role: Role) => setRole(id, member.userId, role),
+    onSettled: () => {
+      void queries.invalidateQueries(membersQuery(id))
+      if (member.userId === session.user.id) void queries.invalidateQueries({ queryKey: SESSION_KEY })
+    },
+    onError: (error) => notifications.show({ color: 'red', title: 'Not changed', message: asFailure(error).message }),
+  })
+  const reason = whyStays(member, members)
+  return (
+    <Select
+      aria-label={`Role of ${member.email}`}
+      size="xs"
+      w={150}
+      data={ROLES}
+      value={change.isPending ? change.variables : member.role}
+      allowDeselect={false}
+      disabled={!!reason || change.isPending}
+      title={reason}
+      onChange={(role) => role && role !== member.role && change.mutate(role as Role)}
+    />
+  )
+}
+
+type ActionsProps = { member: Member; members: Member[]; onStart: (doing: Doing) => void }
+
+function Actions({ member, members, onStart }: ActionsProps) {
+  const reason = whyStays(member, members)
+  const isAdministrator = member.role === 'admin'
+  return (
+    <Menu position="bottom-end" width={260} shadow="md">
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" c="dimmed" aria-label={`Actions for ${member.email}`}>
+          <IconDots size={16} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item
+          leftSection={<IconLayoutGrid size={16} />}
+          disabled={isAdministrator}
+          onClick={() => onStart({ what: 'workspaces', member })}
+        >
+          Workspaces
+          {isAdministrator ? <Why>Administrators belong to all</Why> : null}
+        </Menu.Item>
+        <Menu.Item
+          leftSection={<IconUserMinus size={16} />}
+          disabled={!!reason}
+          onClick={() => onStart({ what: 'remove', member })}
+        >
+          Remove from the organization
+          {reason ? <Why>{reason}</Why> : null}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  )
+}
+
+function Why({ children }: { children: string }) {
+  return (
+    <Text size="xs" c="dimmed">
+      {children}
+    </Text>
+  )
+}
+
+function Remove({ member, onClose }: { member: Member | undefined; onClose: () => void }) {
+  const organization = useOrganization()
+  const queries = useQueryClient()
+  const remove = useMutation({
+    mutationFn: (one: Member) => removeMember(organization.id, one.userId),
+    onSuccess: onClose,
+    onSettled: () => queries.invalidateQueries(membersQuery(organization.id)),
+  })
+  return (
+    <ConfirmByTyping
+      opened={!!member}
+      onClose={() => {
+        remove.reset()
+        onClose()
+      }}
+      title="Remove member"
+      expected={member?.email ?? ''}
+      action="Remove member"
+      onConfirm={() => member && remove.mutate(member)}
+      isPending={remove.isPending}
+      error={remove.error}
+    >
+      They lose {organization.name} and all its workspaces at once. Keys that they created go on working.
+    </ConfirmByTyping>
+  )
+}

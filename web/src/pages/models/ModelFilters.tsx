@@ -1,0 +1,77 @@
+import { SegmentedControl, Select } from '@mantine/core'
+import { useCallback } from 'react'
+import type { Model } from '../../api/models'
+import type { Values } from '../../ui/filters'
+import { SearchField } from '../../ui/SearchField'
+import { type FILTERS, SORTS, valuesOf } from './choose'
+import classes from './Models.module.css'
+import { statusOf } from './status'
+
+type Chosen = Values<typeof FILTERS>
+type Props = { models: Model[]; filters: Chosen; change: (wish: Partial<Chosen>) => void }
+
+const MODALITIES: Record<string, string> = { chat: 'Chat', embedding: 'Embedding' }
+const STATUSES = ['available', 'degraded', 'unavailable'].map((value) => ({ value, label: statusOf(value).label }))
+
+export function ModelFilters({ models, filters, change }: Props) {
+  const search = useCallback((q: string) => change({ q }), [change])
+  const providers = valuesOf(models, 'provider')
+  const modalities = valuesOf(models, 'modality').map((value) => ({ value, label: MODALITIES[value] ?? value }))
+  return (
+    <search className={classes.filters} aria-label="Models">
+      <div className={classes.searchField}>
+        <SearchField
+          label="Search models"
+          placeholder="Search by name or Model ID"
+          value={filters.q}
+          onChange={search}
+        />
+      </div>
+      <Select
+        aria-label="Provider"
+        placeholder="Any provider"
+        clearable
+        data={withChosen(providers, filters.provider)}
+        value={filters.provider || null}
+        onChange={(provider) => change({ provider: provider ?? '' })}
+      />
+      <Select
+        aria-label="Modality"
+        placeholder="Any modality"
+        clearable
+        data={modalities}
+        value={filters.modality || null}
+        onChange={(modality) => change({ modality: modality ?? '' })}
+      />
+      <Select
+        aria-label="Status"
+        placeholder="Any status"
+        clearable
+        data={STATUSES}
+        value={filters.status || null}
+        onChange={(status) => change({ status: (status ?? '') as Chosen['status'] })}
+      />
+      <Select
+        aria-label="Sort by"
+        allowDeselect={false}
+        data={[...SORTS]}
+        value={SORTS.some((sort) => sort.value === filters.sort) ? filters.sort : null}
+        placeholder="As in the table"
+        onChange={(sort) => change({ sort: (sort ?? 'name') as Chosen['sort'] })}
+      />
+      <SegmentedControl
+        aria-label="View"
+        data={[
+          { value: 'cards', label: 'Cards' },
+          { value: 'table', label: 'Table' },
+        ]}
+        value={filters.view}
+        onChange={(view) => change({ view: view as Chosen['view'] })}
+      />
+    </search>
+  )
+}
+
+/** A provider that an address names is shown as chosen, also when no model is of it. */
+const withChosen = (values: string[], chosen: string) =>
+  chosen && !values.includes(chosen) ? [...values, chosen] : values

@@ -1,0 +1,36 @@
+import { Skeleton } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import type { Model } from '../../api/models'
+import { quotaQuery } from '../../api/workspaces'
+import { formatCompact, formatCount, formatDay } from '../../ui/format'
+import { Loaded } from '../../ui/Loaded'
+import { Panel } from '../../ui/Panel'
+import { Stat, Stats } from '../../ui/Stat'
+
+type Props = { model: Model; workspace: { id: string; name: string } }
+
+/** What the model takes at once, and what the workspace may ask of all models. */
+export function ModelLimits({ model, workspace }: Props) {
+  const quota = useQuery(quotaQuery(workspace.id))
+  return (
+    <Panel
+      title="Limits"
+      description={`The context is the model's; the rest is shared by all calls of ${workspace.name}`}
+    >
+      <Loaded query={quota} skeleton={<Skeleton h={48} />} errorTitle="The limits could not be loaded">
+        {({ perMinute, cap, used, resetsAt }) => (
+          <Stats>
+            <Stat label="Context" value={formatCount(model.context_length)} note="tokens" />
+            <Stat label="Requests" value={formatCount(perMinute.requests.limit)} note="per minute" />
+            <Stat label="Tokens" value={formatCompact(perMinute.tokens.limit)} note="per minute" />
+            <Stat
+              label="Monthly quota"
+              value={formatCompact(cap)}
+              note={`${formatCompact(used)} used, resets ${formatDay(resetsAt)}`}
+            />
+          </Stats>
+        )}
+      </Loaded>
+    </Panel>
+  )
+}

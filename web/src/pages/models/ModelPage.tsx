@@ -1,0 +1,93 @@
+import { Anchor, Breadcrumbs, Button, Code, Group } from '@mantine/core'
+import { IconMessages, IconServer2 } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { useParams } from '@tanstack/react-router'
+import { type Model, modelQuery } from '../../api/models'
+import { useWorkspace } from '../../api/session'
+import { paths } from '../../paths'
+import { CopyButton } from '../../ui/CopyButton'
+import { Link } from '../../ui/Link'
+import { Loaded } from '../../ui/Loaded'
+import { PageHeader } from '../../ui/PageHeader'
+import { PanelSkeleton } from '../../ui/Skeletons'
+import { ModelCode } from './ModelCode'
+import { ModelFlavors } from './ModelFlavors'
+import { ModelLimits } from './ModelLimits'
+import { ModelPrices } from './ModelPrices'
+import { ModelStatus } from './ModelStatus'
+import classes from './Models.module.css'
+import { ModelTags } from './ModelTags'
+
+export function ModelPage() {
+  const { provider = '', _splat: name = '' } = useParams({ strict: false })
+  const id = `${provider}/${name}`
+  const workspace = useWorkspace()
+  const model = useQuery(modelQuery(workspace.id, id))
+  return (
+    <>
+      <Breadcrumbs mb="xs">
+        <Anchor component={Link} href={paths.models()}>
+          Model Library
+        </Anchor>
+        <span>{id}</span>
+      </Breadcrumbs>
+      <PageHeader
+        title={model.data?.name ?? id}
+        description={<ModelId id={id} model={model.data} />}
+        actions={model.data ? <Actions model={model.data} /> : null}
+      />
+      <Loaded query={model} skeleton={<PanelSkeleton height={320} />} errorTitle="This model cannot be shown">
+        {(model) => (
+          <div className={classes.columns}>
+            <ModelCode model={model} />
+            <div className={classes.stack}>
+              <ModelPrices model={model} />
+              <ModelLimits model={model} workspace={workspace} />
+              <ModelFlavors model={model} workspaceId={workspace.id} />
+            </div>
+          </div>
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+function ModelId({ id, model }: { id: string; model: Model | undefined }) {
+  return (
+    <Group gap="xs" mt={4}>
+      <Group gap={4} wrap="nowrap">
+        <Code fz="sm">{id}</Code>
+        <CopyButton value={id} label="Copy Model ID" />
+      </Group>
+      {model ? (
+        <>
+          <ModelStatus status={model.status} />
+          <ModelTags model={model} />
+        </>
+      ) : null}
+    </Group>
+  )
+}
+
+function Actions({ model }: { model: Model }) {
+  const tab = model.modality === 'embedding' ? 'embeddings' : undefined
+  return (
+    <>
+      <Button
+        component={Link}
+        href={paths.newEndpoint({ model: model.id })}
+        variant="default"
+        leftSection={<IconServer2 size={16} />}
+      >
+        Create endpoint
+      </Button>
+      <Button
+        component={Link}
+        href={paths.playground({ model: model.id, tab })}
+        leftSection={<IconMessages size={16} />}
+      >
+        Open in Playground
+      </Button>
+    </>
+  )
+}

@@ -1,0 +1,75 @@
+import { Anchor, Group, Stack, Text } from '@mantine/core'
+import type { Model } from '../../api/models'
+import { paths } from '../../paths'
+import { CopyButton } from '../../ui/CopyButton'
+import { type Column, DataTable } from '../../ui/DataTable'
+import { formatCount, formatPrice } from '../../ui/format'
+import { Link } from '../../ui/Link'
+import { SORT_BY } from './choose'
+import { ModelStatus } from './ModelStatus'
+
+const COLUMNS: Column<Model>[] = [
+  {
+    id: 'name',
+    header: 'Model',
+    sortBy: SORT_BY.name,
+    cell: (model) => (
+      <Stack gap={0}>
+        <Anchor component={Link} href={paths.model(model.id)} fw={550}>
+          {model.name}
+        </Anchor>
+        <Group gap={4} wrap="nowrap">
+          <Text component="code" size="sm" c="dimmed" ff="monospace">
+            {model.id}
+          </Text>
+          <CopyButton value={model.id} label="Copy Model ID" />
+        </Group>
+      </Stack>
+    ),
+  },
+  { id: 'provider', header: 'Provider', sortBy: SORT_BY.provider, cell: (model) => model.provider },
+  { id: 'modality', header: 'Modality', cell: (model) => (model.modality === 'embedding' ? 'Embedding' : 'Chat') },
+  { id: 'status', header: 'Status', sortBy: SORT_BY.status, cell: (model) => <ModelStatus status={model.status} /> },
+  {
+    id: 'input',
+    header: 'Input / 1M',
+    align: 'right',
+    sortBy: SORT_BY.input,
+    cell: (model) => formatPrice(model.pricing.input_per_1m),
+  },
+  {
+    id: 'cached',
+    header: 'Cached input / 1M',
+    align: 'right',
+    cell: (model) => formatPrice(model.pricing.cached_input_per_1m),
+  },
+  {
+    id: 'output',
+    header: 'Output / 1M',
+    align: 'right',
+    sortBy: SORT_BY.output,
+    cell: (model) => (model.modality === 'embedding' ? '–' : formatPrice(model.pricing.output_per_1m)),
+  },
+  {
+    id: 'context',
+    header: 'Context',
+    align: 'right',
+    sortBy: SORT_BY.context,
+    cell: (model) => formatCount(model.context_length),
+  },
+]
+
+type Props = { models: Model[]; sort: string; onSort: (sort: string) => void }
+
+export function ModelTable({ models, sort, onSort }: Props) {
+  return (
+    <DataTable
+      caption="Models"
+      columns={COLUMNS}
+      rows={models}
+      rowKey={(model) => model.id}
+      sort={sort}
+      onSort={onSort}
+    />
+  )
+}

@@ -1,0 +1,70 @@
+import { Button } from '@mantine/core'
+import { IconBooks, IconFilterOff } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { modelsQuery } from '../../api/models'
+import { useWorkspace } from '../../api/session'
+import { EmptyState } from '../../ui/EmptyState'
+import { Loaded } from '../../ui/Loaded'
+import { PageHeader } from '../../ui/PageHeader'
+import { CardSkeletons, TableSkeleton } from '../../ui/Skeletons'
+import { useFilters } from '../../ui/useFilters'
+import { choose, FILTERS } from './choose'
+import { ModelCards } from './ModelCards'
+import { ModelFilters } from './ModelFilters'
+import { ModelTable } from './ModelTable'
+
+export function ModelsPage() {
+  const workspace = useWorkspace()
+  const models = useQuery(modelsQuery(workspace.id))
+  const [filters, change] = useFilters(FILTERS)
+  const skeleton = filters.view === 'cards' ? <CardSkeletons /> : <TableSkeleton />
+  const clear = () => change({ q: '', provider: '', modality: '', status: '' })
+  return (
+    <>
+      <PageHeader
+        title="Model Library"
+        description="Every model you can call, with its price and how it is right now"
+      />
+      <ModelFilters models={models.data ?? []} filters={filters} change={change} />
+      <Loaded query={models} skeleton={skeleton} errorTitle="The models could not be loaded">
+        {(all) => {
+          const shown = choose(all, filters)
+          if (all.length === 0) return <NoModels />
+          if (shown.length === 0) return <NothingFound onClear={clear} />
+          return filters.view === 'cards' ? (
+            <ModelCards models={shown} />
+          ) : (
+            <ModelTable models={shown} sort={filters.sort} onSort={(sort) => change({ sort: sort as Sort })} />
+          )
+        }}
+      </Loaded>
+    </>
+  )
+}
+
+type Sort = (typeof FILTERS)['sort']['fallback']
+
+function NoModels() {
+  return (
+    <EmptyState title="The catalogue is empty" icon={<IconBooks size={32} />}>
+      Models are listed in the configuration file of Forebay, under <code>[[models]]</code>. Whoever runs it adds them
+      there and reloads.
+    </EmptyState>
+  )
+}
+
+function NothingFound({ onClear }: { onClear: () => void }) {
+  return (
+    <EmptyState
+      title="No model matches"
+      icon={<IconFilterOff size={32} />}
+      actions={
+        <Button variant="default" onClick={onClear}>
+          Clear filters
+        </Button>
+      }
+    >
+      Try fewer words, or take a filter away.
+    </EmptyState>
+  )
+}

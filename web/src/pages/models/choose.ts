@@ -1,0 +1,70 @@
+/** Which models are shown, and in which order. */
+
+import type { Model } from '../../api/models'
+import { oneOf, text, type Values } from '../../ui/filters'
+import { nanoUsd } from '../../ui/format'
+import { parseSort, sortRows } from '../../ui/sorting'
+
+export const SORTS = [
+  { value: 'name', label: 'Name' },
+  { value: 'input', label: 'Input price, low to high' },
+  { value: '-input', label: 'Input price, high to low' },
+  { value: 'output', label: 'Output price, low to high' },
+  { value: '-output', label: 'Output price, high to low' },
+  { value: '-context', label: 'Context, long to short' },
+  { value: 'context', label: 'Context, short to long' },
+] as const
+
+export const FILTERS = {
+  q: text(),
+  provider: text(),
+  modality: text(),
+  status: oneOf(['', 'available', 'degraded', 'unavailable']),
+  sort: oneOf([
+    'name',
+    '-name',
+    'provider',
+    '-provider',
+    'status',
+    '-status',
+    'input',
+    '-input',
+    'output',
+    '-output',
+    'context',
+    '-context',
+  ]),
+  view: oneOf(['cards', 'table']),
+}
+
+type Wanted = Omit<Values<typeof FILTERS>, 'view'>
+
+export const SORT_BY: Record<string, (model: Model) => string | number | bigint | undefined> = {
+  name: (model) => model.name,
+  provider: (model) => model.provider,
+  status: (model) => model.status,
+  input: (model) => nanoUsd(model.pricing.input_per_1m),
+  // Embeddings have no output, so its price says nothing.
+  output: (model) => (model.modality === 'embedding' ? undefined : nanoUsd(model.pricing.output_per_1m)),
+  context: (model) => model.context_length,
+}
+
+export function choose(models: readonly Model[], wanted: Wanted): Model[] {
+  const words = wanted.q.toLowerCase().split(/\s+/).filter(Boolean)
+  const matches = (model: Model) => {
+    const said = `${model.id} ${model.name}`.toLowerCase()
+    return (
+      words.every((word) => said.includes(word)) &&
+      (!wanted.provider || model.provider === wanted.provider) &&
+      (!wanted.modality || model.modality === wanted.modality) &&
+      (!wanted.status || model.status === wanted.status)
+    )
+  }
+  const { column, descending } = parseSort(wanted.sort)
+  const byName = sortRows(models.filter(matches), SORT_BY.name, false)
+  return sortRows(byName, SORT_BY[column], descending)
+}
+
+/** The values that there are, for the choices of a filter. */
+export const valuesOf = (models: readonly Model[], member: 'provider' | 'modality') =>
+  [...new Set(models.map((model) => model[member]))].sort()

@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest'
+import { snippetsFor } from './snippets'
+
+const baseUrl = 'https://ai.example.com/v1'
+
+describe.each(['chat', 'embedding'])('code for %s', (modality) => {
+  const snippets = snippetsFor({ baseUrl, model: 'acme/tiny', modality })
+  it('has the address filled in everywhere', () => {
+    for (const { label, code } of snippets) expect(code, label).toContain(baseUrl)
+  })
+  it('shows no key, only where it comes from', () => {
+    for (const { label, code } of snippets) {
+      expect(code, label).toContain('FOREBAY_API_KEY')
+      expect(code, label).not.toContain('sk-')
+    }
+  })
+  it('offers curl, Python and Node first', () => {
+    expect(snippets.slice(0, 3).map((snippet) => snippet.id)).toEqual(['curl', 'python', 'node'])
+  })
+  it('has bodies that are JSON', () => {
+    const body = /-d '([\s\S]*)'$/.exec(snippets[0]?.code ?? '')?.[1] ?? ''
+    expect(JSON.parse(body)).toMatchObject({ model: 'acme/tiny' })
+  })
+})

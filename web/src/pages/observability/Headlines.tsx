@@ -1,0 +1,47 @@
+import { Skeleton } from '@mantine/core'
+import { useQueries } from '@tanstack/react-query'
+import { type Metric, metricQuery, type Window } from '../../api/series'
+import { formatCompact, formatShare } from '../../ui/format'
+import { Panel } from '../../ui/Panel'
+import { Stat, Stats } from '../../ui/Stat'
+import { seconds } from './metrics'
+import { totalOf } from './shape'
+
+type Props = { workspaceId: string; window: Window; only: { model?: string; endpoint?: string; key?: string } }
+
+const METRICS = ['requests', 'errors', 'tokens', 'ttft', 'latency', 'rate_limit_hits'] as const satisfies Metric[]
+
+/** The whole span in figures. */
+export function Headlines({ workspaceId, window, only }: Props) {
+  const asked = useQueries({ queries: METRICS.map((metric) => metricQuery(workspaceId, { metric, ...only }, window)) })
+  const [requests, errors, tokens, ttft, latency, hits] = asked.map((query) => query.data)
+  const count = totalOf(requests, 'count') ?? 0
+  const failed = totalOf(errors, 'count') ?? 0
+  const [p95, latencyP95] = [totalOf(ttft, 'p95'), totalOf(latency, 'p95')]
+  const prompt = totalOf(tokens, 'prompt') ?? 0
+  const completion = totalOf(tokens, 'completion') ?? 0
+  return (
+    <Panel title="In this span">
+      {asked.some((query) => query.isPending) ? (
+        <Skeleton h={56} />
+      ) : (
+        <Stats>
+          <Stat label="Requests" value={formatCompact(count)} />
+          <Stat
+            label="Errors"
+            value={formatCompact(failed)}
+            note={count ? `${formatShare(failed / count)} of all` : undefined}
+          />
+          <Stat
+            label="Tokens"
+            value={formatCompact(prompt + completion)}
+            note={`${formatCompact(prompt)} in, ${formatCompact(completion)} out`}
+          />
+          <Stat label="Time to first token, p95" value={p95 === undefined ? '–' : seconds(p95)} />
+          <Stat label="Latency, p95" value={latencyP95 === undefined ? '–' : seconds(latencyP95)} />
+          <Stat label="Rate-limit hits" value={formatCompact(totalOf(hits, 'count') ?? 0)} />
+        </Stats>
+      )}
+    </Panel>
+  )
+}

@@ -1,0 +1,116 @@
+import { Select, Tabs } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { callerName, callersQuery } from '../../api/callers'
+import { endpointsQuery } from '../../api/endpoints'
+import { modelsQuery } from '../../api/models'
+import type { SeriesLine } from '../../api/series'
+import { useOrganization, useWorkspace } from '../../api/session'
+import { oneOf, text } from '../../ui/filters'
+import { PageHeader } from '../../ui/PageHeader'
+import { useFilters } from '../../ui/useFilters'
+import { Dashboard } from './Dashboard'
+import classes from './Observability.module.css'
+import { RequestLog } from './RequestLog'
+import { SpanChoice } from './SpanChoice'
+import { SPAN_FILTERS, windowOf, zoomTo } from './spans'
+import { choiceOf, lineName, targetOf } from './targets'
+
+const FILTERS = {
+  ...SPAN_FILTERS,
+  tab: oneOf(['charts', 'requests']),
+  by: oneOf(['', 'model', 'key', 'endpoint']),
+  model: text(),
+  endpoint: text(),
+  key: text(),
+}
+type Tab = (typeof FILTERS)['tab']['fallback']
+type By = '' | 'model' | 'key' | 'endpoint'
+const DIVISIONS = [
+  { value: 'model', label: 'A line per model' },
+  { value: 'key', label: 'A line per key' },
+  { value: 'endpoint', label: 'A line per endpoint' },
+]
+
+export function ObservabilityPage() {
+  const workspace = useWorkspace()
+  const organization = useOrganization()
+  const [filters, change] = useFilters(FILTERS)
+  const models = useQuery(modelsQuery(workspace.id))
+  const endpoints = useQuery(endpointsQuery(workspace.id))
+  const callers = useQuery(callersQuery(workspace.id, organization.id))
+  const window = windowOf(filters)
+  const named = (id: string | null | undefined) => callerName(callers.data, id)
+  const nameOf = (line: SeriesLine) => lineName(line, named)
+  const targets = [
+    { group: 'Models', items: (models.data ?? []).map(({ id, name }) => ({ value: `model:${id}`, label: name })) },
+    {
+      group: 'Endpoints',
+      items: (endpoints.data ?? []).map(({ name }) => ({ value: `endpoint:${name}`, label: name })),
+    },
+  ]
+  const only = {
+    model: filters.model || undefined,
+    endpoint: filters.endpoint || undefined,
+    key: filters.key || undefined,
+  }
+  return (
+    <>
+      <PageHeader
+        title="Observability"
+        description={`What calls of ${workspace.name} did. Prompts and answers are not kept anywhere.`}
+      />
+      <search className={classes.filters} aria-label="Calls">
+        <Select
+          aria-label="Model or endpoint"
+          placeholder="All models and endpoints"
+          clearable
+          searchable
+          data={targets}
+          value={choiceOf(filters)}
+          onChange={(value) => change(targetOf(value))}
+        />
+        <Select
+          aria-label="Caller"
+          placeholder="All keys and members"
+          clearable
+          searchable
+          data={(callers.data ?? []).map(({ id, name }) => ({ value: id, label: name }))}
+          value={filters.key || null}
+          onChange={(key) => change({ key: key ?? '' })}
+        />
+        {filters.tab === 'charts' ? (
+          <Select
+            aria-label="Divide by"
+            placeholder="One line for all"
+            clearable
+            data={DIVISIONS}
+            value={filters.by || null}
+            onChange={(by) => change({ by: (by ?? '') as By })}
+          />
+        ) : null}
+      </search>
+      <Tabs value={filters.tab} onChange={(tab) => change({ tab: (tab ?? 'charts') as Tab })} keepMounted={false}>
+        <Tabs.List mb="md">
+          <Tabs.Tab value="charts">Charts</Tabs.Tab>
+          <Tabs.Tab value="requests">Requests</Tabs.Tab>
+        </Tabs.List>
+        <div className={classes.stack}>
+          <SpanChoice values={filters} change={change} withMoments />
+          <Tabs.Panel value="charts">
+            <Dashboard
+              workspaceId={workspace.id}
+              window={window}
+              only={only}
+              by={filters.by}
+              nameOf={nameOf}
+              onZoom={(from, to) => change(zoomTo(from, to))}
+            />
+          </Tabs.Panel>
+          <Tabs.Panel value="requests">
+            <RequestLog workspaceId={workspace.id} window={window} only={only} named={named} />
+          </Tabs.Panel>
+        </div>
+      </Tabs>
+    </>
+  )
+}

@@ -1,0 +1,106 @@
+import { Anchor, Code, Drawer, Group, Stack, Text } from '@mantine/core'
+import type { ReactNode } from 'react'
+import type { LoggedRequest } from '../../api/series'
+import { paths } from '../../paths'
+import { CopyButton } from '../../ui/CopyButton'
+import { formatCount, formatDuration, formatMoney, formatTime } from '../../ui/format'
+import { Link } from '../../ui/Link'
+import { StatusBadge } from '../../ui/StatusBadge'
+import classes from './Observability.module.css'
+import { toneOfStatus } from './status'
+
+type Props = {
+  id: string
+  request: LoggedRequest | undefined
+  isLoading: boolean
+  named: (id: string | null | undefined) => string
+  onClose: () => void
+}
+
+/** All that is known of one call. */
+export function RequestDrawer({ id, request, isLoading, named, onClose }: Props) {
+  return (
+    <Drawer
+      opened={!!id}
+      onClose={onClose}
+      position="right"
+      size="md"
+      title={<Text fw={600}>Request</Text>}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      <Stack gap="md">
+        <Group gap={4} wrap="nowrap">
+          <Code style={{ overflowWrap: 'anywhere' }}>{id}</Code>
+          <CopyButton value={id} label="Copy request id" />
+        </Group>
+        {request ? (
+          <Facts request={request} named={named} />
+        ) : (
+          <Text c="dimmed">
+            {isLoading ? 'Loading…' : 'It is not among the requests listed: choose another span, or load earlier ones.'}
+          </Text>
+        )}
+      </Stack>
+    </Drawer>
+  )
+}
+
+const CERTAINTY: Record<string, string> = {
+  exact: 'as the engine counted them',
+  estimated: 'estimated: the engine told no figure',
+  void: 'none were counted',
+}
+const DEDICATED = 'dedicated/'
+
+function Facts({ request, named }: { request: LoggedRequest; named: Props['named'] }) {
+  const millis = (value: number | null | undefined) => (value == null ? '–' : formatDuration(value))
+  const rows: [string, ReactNode][] = [
+    ['Received', formatTime(request.at)],
+    [
+      'Status',
+      <StatusBadge key="status" tone={toneOfStatus(request.status, request.code)}>
+        {String(request.status)}
+      </StatusBadge>,
+    ],
+    ['Error code', request.code ? <Code key="code">{request.code}</Code> : 'none'],
+    ['Model', request.model ? <ModelLink key="model" model={request.model} /> : 'none of ours'],
+    ['Caller', `${named(request.key ?? request.user)} (${request.key ? 'API key' : 'Playground'})`],
+    ['Answer', request.streamed ? 'streamed' : 'in one piece'],
+    ['Prompt tokens', `${formatCount(request.promptTokens)}, ${formatCount(request.cachedTokens)} of them cached`],
+    ['Completion tokens', formatCount(request.completionTokens)],
+    ['Tokens are', CERTAINTY[request.certainty] ?? request.certainty],
+    ['Cost', request.model?.startsWith(DEDICATED) ? 'in the endpoint’s GPU-hours' : formatMoney(request.costUsd)],
+    ['Held', request.holdMillis == null ? 'not held' : `${millis(request.holdMillis)}, until a replica was ready`],
+    ['Queued', millis(request.queueMillis)],
+    ['First byte after', millis(request.firstByteMillis)],
+    ['Duration', formatDuration(request.durationMillis)],
+    ['Replica', request.replica ?? 'none'],
+  ]
+  return (
+    <dl className={classes.facts}>
+      {rows.map(([name, value]) => (
+        <Fact key={name} name={name}>
+          {value}
+        </Fact>
+      ))}
+    </dl>
+  )
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
+  )
+}
+
+function ModelLink({ model }: { model: string }) {
+  const href = model.startsWith(DEDICATED) ? paths.endpoint(model.slice(DEDICATED.length)) : paths.model(model)
+  return (
+    <Anchor component={Link} href={href}>
+      {model}
+    </Anchor>
+  )
+}

@@ -1,0 +1,146 @@
+import { Anchor, Button, Code, Group, Select, Text } from '@mantine/core'
+import { IconListSearch } from '@tabler/icons-react'
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { useCallback } from 'react'
+import { type LoggedRequest, requestsCsv, requestsQuery, type Window } from '../../api/series'
+import { type Column, DataTable } from '../../ui/DataTable'
+import { DownloadLink } from '../../ui/DownloadLink'
+import { EmptyState } from '../../ui/EmptyState'
+import { oneOf, text } from '../../ui/filters'
+import { formatCount, formatDuration } from '../../ui/format'
+import { Loaded } from '../../ui/Loaded'
+import { SearchField } from '../../ui/SearchField'
+import { TableSkeleton } from '../../ui/Skeletons'
+import { StatusBadge } from '../../ui/StatusBadge'
+import { Time } from '../../ui/Time'
+import { useFilters } from '../../ui/useFilters'
+import classes from './Observability.module.css'
+import { RequestDrawer } from './RequestDrawer'
+import { toneOfStatus } from './status'
+
+const STATUSES = ['', '2xx', '4xx', '429', '499', '5xx'] as const
+const CHOICES = [
+  { value: '2xx', label: '2xx: answered' },
+  { value: '4xx', label: '4xx: refused' },
+  { value: '429', label: '429: over a limit' },
+  { value: '499', label: '499: the client left' },
+  { value: '5xx', label: '5xx: failed' },
+]
+const FILTERS = { status: oneOf(STATUSES), code: text(), request: text() }
+
+type Props = {
+  workspaceId: string
+  window: Window
+  only: { model?: string; endpoint?: string; key?: string }
+  named: (id: string | null | undefined) => string
+}
+
+/** Single calls, newest first. */
+export function RequestLog({ workspaceId, window, only, named }: Props) {
+  const [filters, change] = useFilters(FILTERS)
+  const asked = { ...only, status: filters.status || undefined, code: filters.code || undefined }
+  const log = useInfiniteQuery(requestsQuery(workspaceId, asked, window))
+  const search = useCallback((code: string) => change({ code: code.trim() }), [change])
+  const opened = log.data?.pages.flatMap((page) => page.data).find((one) => one.id === filters.request)
+  return (
+    <div className={classes.stack}>
+      <search className={classes.filters} aria-label="Requests" style={{ marginBlockEnd: 0 }}>
+        <Select
+          aria-label="Status"
+          placeholder="Any status"
+          clearable
+          data={CHOICES}
+          value={filters.status || null}
+          onChange={(status) => change({ status: (status ?? '') as (typeof STATUSES)[number] })}
+        />
+        <SearchField label="Error code" placeholder="Error code, exactly" value={filters.code} onChange={search} />
+        <Group justify="flex-end" style={{ flex: '1 1 10rem', maxWidth: 'none' }}>
+          <DownloadLink href={requestsCsv(workspaceId, asked, window)}>Download CSV</DownloadLink>
+        </Group>
+      </search>
+      <Loaded query={log} skeleton={<TableSkeleton />} errorTitle="The requests could not be loaded">
+        {({ pages }) => {
+          const rows = pages.flatMap((page) => page.data)
+          if (rows.length === 0) {
+            return (
+              <EmptyState title="No calls here" icon={<IconListSearch size={32} />}>
+                Choose a longer span or fewer filters. A call is listed some seconds after it has ended.
+              </EmptyState>
+            )
+          }
+          return (
+            <DataTable
+              caption="Requests"
+              columns={columns(named, (request) => change({ request }))}
+              rows={rows}
+              rowKey={(one) => one.id}
+              minWidth={1000}
+            />
+          )
+        }}
+      </Loaded>
+      {log.hasNextPage ? (
+        <Group justify="center">
+          <Button variant="default" loading={log.isFetchingNextPage} onClick={() => log.fetchNextPage()}>
+            Earlier requests
+          </Button>
+        </Group>
+      ) : null}
+      <RequestDrawer
+        id={filters.request}
+        request={opened}
+        isLoading={log.isPending}
+        named={named}
+        onClose={() => change({ request: '' })}
+      />
+    </div>
+  )
+}
+
+function columns(
+  named: (id: string | null | undefined) => string,
+  onOpen: (id: string) => void,
+): Column<LoggedRequest>[] {
+  const millis = (value: number | null | undefined) => (value == null ? '–' : formatDuration(value))
+  return [
+    {
+      id: 'id',
+      header: 'Request',
+      cell: (one) => (
+        <Anchor component="button" type="button" onClick={() => onOpen(one.id)} aria-label={`Details of ${one.id}`}>
+          <Code bg="transparent" p={0} c="inherit">
+            {one.id}
+          </Code>
+        </Anchor>
+      ),
+    },
+    {
+      id: 'at',
+      header: 'When',
+      cell: (one) => (
+        <span style={{ whiteSpace: 'nowrap' }}>
+          <Time value={one.at} />
+        </span>
+      ),
+    },
+    {
+      id: 'status',
+      header: 'Status',
+      cell: (one) => (
+        <StatusBadge tone={toneOfStatus(one.status, one.code)}>
+          {one.code ? `${one.status} ${one.code}` : String(one.status)}
+        </StatusBadge>
+      ),
+    },
+    { id: 'model', header: 'Model', cell: (one) => one.model ?? <Text c="dimmed">none of ours</Text> },
+    { id: 'caller', header: 'Caller', cell: (one) => named(one.key ?? one.user) },
+    {
+      id: 'tokens',
+      header: 'Tokens in / out',
+      align: 'right',
+      cell: (one) => `${formatCount(one.promptTokens)} / ${formatCount(one.completionTokens)}`,
+    },
+    { id: 'first', header: 'First byte', align: 'right', cell: (one) => millis(one.firstByteMillis) },
+    { id: 'took', header: 'Duration', align: 'right', cell: (one) => formatDuration(one.durationMillis) },
+  ]
+}

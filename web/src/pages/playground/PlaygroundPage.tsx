@@ -1,0 +1,53 @@
+import { Tabs } from '@mantine/core'
+import { IconMessages, IconVector } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { servingEndpointsQuery } from '../../api/inference'
+import { modelsQuery } from '../../api/models'
+import { useWorkspace } from '../../api/session'
+import { Loaded } from '../../ui/Loaded'
+import { PageHeader } from '../../ui/PageHeader'
+import { PanelSkeleton } from '../../ui/Skeletons'
+import { useFilters } from '../../ui/useFilters'
+import { ChatTab } from './ChatTab'
+import { choicesOf } from './choices'
+import { EmbeddingsTab } from './EmbeddingsTab'
+import { FILTERS } from './filters'
+
+export function PlaygroundPage() {
+  const workspace = useWorkspace()
+  const models = useQuery(modelsQuery(workspace.id))
+  const endpoints = useQuery(servingEndpointsQuery(workspace.id))
+  const [{ tab }, change] = useFilters(FILTERS)
+  return (
+    <>
+      <PageHeader title="Playground" description={`Try models and endpoints; calls count towards ${workspace.name}`} />
+      <Tabs
+        value={tab}
+        keepMounted={false}
+        onChange={(value) => change({ tab: value === 'embeddings' ? value : 'chat', model: '' })}
+      >
+        <Tabs.List mb="md" aria-label="What to try">
+          <Tabs.Tab value="chat" leftSection={<IconMessages size={16} />}>
+            Chat
+          </Tabs.Tab>
+          <Tabs.Tab value="embeddings" leftSection={<IconVector size={16} />}>
+            Embeddings
+          </Tabs.Tab>
+        </Tabs.List>
+        <Loaded query={models} skeleton={<PanelSkeleton height={360} />} errorTitle="The models could not be loaded">
+          {(all) => (
+            <>
+              <Tabs.Panel value="chat">
+                {/* Endpoints come later, or not at all: the models of the catalogue do not wait for them. */}
+                <ChatTab choices={choicesOf(all, endpoints.data ?? [], 'chat')} />
+              </Tabs.Panel>
+              <Tabs.Panel value="embeddings">
+                <EmbeddingsTab choices={choicesOf(all, endpoints.data ?? [], 'embedding')} />
+              </Tabs.Panel>
+            </>
+          )}
+        </Loaded>
+      </Tabs>
+    </>
+  )
+}

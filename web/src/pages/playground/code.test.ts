@@ -1,0 +1,41 @@
+import { spawnSync } from 'node:child_process'
+import { describe, expect, it } from 'vitest'
+import { codeFor } from './code'
+
+const request = {
+  model: 'acme/one',
+  messages: [{ role: 'user', content: `It's "quoted" \\ and\nbroken, $HOME \`x\` Grüße` }],
+  stop: ['\n'],
+  stream: true,
+  seed: null,
+}
+const URL = 'https://forebay.example/v1'
+const shown = (id: string) => codeFor('chat', request, URL).find((one) => one.id === id)?.code ?? ''
+
+describe('the code of a request', () => {
+  it('sends the very body with curl, whatever the text has in it', () => {
+    const script = shown('curl').replace(/^curl/, 'say') // a shell that prints its last argument instead
+    const said = spawnSync('sh', ['-c', `say() { for last; do :; done; printf %s "$last"; }\n${script}`])
+    expect(JSON.parse(said.stdout.toString())).toEqual(request)
+    expect(script).toContain(`${URL}/chat/completions`)
+  })
+
+  it('is Python that means the same', () => {
+    const python = shown('python')
+    expect(python).toContain('stream=True,')
+    expect(python).toContain('seed=None,')
+    expect(python).toContain('stop=["\\n"],')
+    expect(python).toContain(JSON.stringify(request.messages[0]?.content))
+  })
+
+  it('is an object literal in Node', () => {
+    expect(shown('node')).toContain(JSON.stringify(request, null, 2))
+  })
+
+  it('asks for embeddings in their own words', () => {
+    const [curl, python, node] = codeFor('embeddings', { model: 'm', input: ['a'] }, URL).map((one) => one.code)
+    expect(curl).toContain(`${URL}/embeddings`)
+    expect(python).toContain('client.embeddings.create(\n    model="m",\n    input=["a"],\n)')
+    expect(node).toContain('client.embeddings.create(')
+  })
+})

@@ -1,0 +1,78 @@
+/** A request as code: what is pasted asks the very same. */
+
+export type Shown = { id: string; label: string; code: string }
+type Request = { model: string } & Record<string, unknown>
+type Kind = 'chat' | 'embeddings'
+
+const ROUTES: Record<Kind, string> = { chat: 'chat/completions', embeddings: 'embeddings' }
+
+export function codeFor(kind: Kind, request: Request, baseUrl: string): Shown[] {
+  return [
+    { id: 'curl', label: 'curl', code: curl(kind, request, baseUrl) },
+    { id: 'python', label: 'Python', code: python(kind, request, baseUrl) },
+    { id: 'node', label: 'Node', code: node(kind, request, baseUrl) },
+  ]
+}
+
+function curl(kind: Kind, request: Request, baseUrl: string): string {
+  // The shell ends a quoted text at an apostrophe.
+  const body = JSON.stringify(request, null, 2).replaceAll("'", `'\\''`)
+  return `curl ${kind === 'chat' ? '-N ' : ''}${baseUrl}/${ROUTES[kind]} \\
+  -H "Authorization: Bearer $FOREBAY_API_KEY" \\
+  -H "Content-Type: application/json" \\
+  -d '${body}'`
+}
+
+function python(kind: Kind, request: Request, baseUrl: string): string {
+  const call = kind === 'chat' ? 'stream = client.chat.completions.create' : 'answer = client.embeddings.create'
+  const members = Object.entries(request).map(([name, value]) => `    ${name}=${indented(pythonOf(value))},`)
+  const use =
+    kind === 'chat'
+      ? `for chunk in stream:
+    if chunk.choices:
+        print(chunk.choices[0].delta.content or "", end="", flush=True)`
+      : 'print([len(item.embedding) for item in answer.data])'
+  return `import os
+from openai import OpenAI
+
+client = OpenAI(base_url=${JSON.stringify(baseUrl)}, api_key=os.environ["FOREBAY_API_KEY"])
+
+${call}(
+${members.join('\n')}
+)
+${use}`
+}
+
+function node(kind: Kind, request: Request, baseUrl: string): string {
+  const use =
+    kind === 'chat'
+      ? `for await (const chunk of answer) {
+  process.stdout.write(chunk.choices[0]?.delta?.content ?? '')
+}`
+      : 'console.log(answer.data.map((item) => item.embedding.length))'
+  const call = kind === 'chat' ? 'chat.completions' : 'embeddings'
+  return `import OpenAI from 'openai'
+
+const client = new OpenAI({ baseURL: ${JSON.stringify(baseUrl)}, apiKey: process.env.FOREBAY_API_KEY })
+
+const answer = await client.${call}.create(${JSON.stringify(request, null, 2)})
+${use}`
+}
+
+const indented = (text: string) => text.replaceAll('\n', '\n    ')
+
+/** JSON as Python writes it: texts and numbers are the same, three words are not. */
+function pythonOf(value: unknown, indent = ''): string {
+  if (value === true) return 'True'
+  if (value === false) return 'False'
+  if (value === null || value === undefined) return 'None'
+  if (typeof value !== 'object') return JSON.stringify(value)
+  const inner = `${indent}    `
+  const items = Array.isArray(value)
+    ? value.map((one) => pythonOf(one, inner))
+    : Object.entries(value).map(([name, one]) => `${JSON.stringify(name)}: ${pythonOf(one, inner)}`)
+  const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}']
+  const isShort = items.every((item) => !item.includes('\n')) && items.join(', ').length < 80
+  if (isShort) return `${open}${items.join(', ')}${close}`
+  return `${open}\n${items.map((item) => `${inner}${item},`).join('\n')}\n${indent}${close}`
+}

@@ -1,0 +1,18 @@
+import type { Workspace } from '../../api/workspaces'
+import { formatCount } from '../../ui/format'
+import { Stat, Stats } from '../../ui/Stat'
+import { FIELDS } from './limits'
+
+/** The limits, for those who may not change them. */
+export function LimitsView({ workspace }: { workspace: Workspace }) {
+  return (
+    <Stats>
+      {FIELDS.map(({ name, label, unit }) => {
+        const value = workspace[name]
+        return (
+          <Stat key={name} label={label} value={typeof value === 'number' ? formatCount(value) : value} note={unit} />
+        )
+      })}
+    </Stats>
+  )
+}

@@ -1,0 +1,55 @@
+import { Button, Group, PasswordInput, SimpleGrid, Stack } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useRef } from 'react'
+import { changePassword, sessionsQuery } from '../../api/sessions'
+import { ErrorPanel } from '../../ui/ErrorPanel'
+
+/** The fields are left to the browser, so that password managers fill them as they like. */
+export function PasswordForm() {
+  const form = useRef<HTMLFormElement>(null)
+  const queries = useQueryClient()
+  const change = useMutation({
+    mutationFn: changePassword,
+    onSuccess: () => {
+      form.current?.reset()
+      notifications.show({ title: 'Password changed', message: 'Your other sessions have ended.' })
+    },
+    onSettled: () => queries.invalidateQueries(sessionsQuery),
+  })
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const fields = new FormData(event.currentTarget)
+    const text = (name: string) => String(fields.get(name) ?? '')
+    change.mutate({ currentPassword: text('current'), newPassword: text('new') })
+  }
+  const visibility = { 'aria-label': 'Show or hide what is typed' }
+  return (
+    <form ref={form} onSubmit={submit}>
+      <Stack gap="sm">
+        <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md" maw={640}>
+          <PasswordInput
+            name="current"
+            label="Current password"
+            autoComplete="current-password"
+            required
+            visibilityToggleButtonProps={visibility}
+          />
+          <PasswordInput
+            name="new"
+            label="New password"
+            autoComplete="new-password"
+            required
+            visibilityToggleButtonProps={visibility}
+          />
+        </SimpleGrid>
+        {change.error ? <ErrorPanel error={change.error} title="Not changed" /> : null}
+        <Group>
+          <Button type="submit" variant="default" loading={change.isPending}>
+            Change password
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}

@@ -1,0 +1,38 @@
+import { Tabs } from '@mantine/core'
+import { IconGauge, IconUserCircle } from '@tabler/icons-react'
+import { oneOf } from '../../ui/filters'
+import { PageHeader } from '../../ui/PageHeader'
+import { useFilters } from '../../ui/useFilters'
+import { AccountTab } from './AccountTab'
+import { WorkspaceTab } from './WorkspaceTab'
+
+const FILTERS = { tab: oneOf(['workspace', 'account']) }
+
+export function SettingsPage() {
+  const [{ tab }, change] = useFilters(FILTERS)
+  return (
+    <>
+      <PageHeader title="Settings" description="What the workspace may use, and where you are signed in" />
+      <Tabs
+        value={tab}
+        keepMounted={false}
+        onChange={(value) => change({ tab: value === 'account' ? value : 'workspace' })}
+      >
+        <Tabs.List mb="md" aria-label="Settings">
+          <Tabs.Tab value="workspace" leftSection={<IconGauge size={16} />}>
+            Limits and quota
+          </Tabs.Tab>
+          <Tabs.Tab value="account" leftSection={<IconUserCircle size={16} />}>
+            Sessions
+          </Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="workspace">
+          <WorkspaceTab />
+        </Tabs.Panel>
+        <Tabs.Panel value="account">
+          <AccountTab />
+        </Tabs.Panel>
+      </Tabs>
+    </>
+  )
+}

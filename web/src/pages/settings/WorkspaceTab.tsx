@@ -1,0 +1,52 @@
+import { Stack } from '@mantine/core'
+import { IconLayoutGrid } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { polled } from '../../api/polling'
+import { usePlace } from '../../api/session'
+import { quotaQuery, workspaceQuery } from '../../api/workspaces'
+import { EmptyState } from '../../ui/EmptyState'
+import { Loaded } from '../../ui/Loaded'
+import { Panel } from '../../ui/Panel'
+import { PanelSkeleton } from '../../ui/Skeletons'
+import { LimitsForm } from './LimitsForm'
+import { LimitsView } from './LimitsView'
+import { QuotaPanel } from './QuotaPanel'
+
+const QUOTA_POLL_MS = 10_000
+
+export function WorkspaceTab() {
+  const { workspace } = usePlace()
+  if (workspace) return <Of workspaceId={workspace.id} />
+  return (
+    <EmptyState title="No workspace is chosen" icon={<IconLayoutGrid size={32} />}>
+      Limits belong to a workspace. Choose one at the top of the navigation.
+    </EmptyState>
+  )
+}
+
+function Of({ workspaceId }: { workspaceId: string }) {
+  const { isAdmin } = usePlace()
+  const workspace = useQuery(workspaceQuery(workspaceId))
+  const quota = useQuery({ ...quotaQuery(workspaceId), ...polled(QUOTA_POLL_MS) })
+  return (
+    <Stack gap="md">
+      <Loaded query={quota} skeleton={<PanelSkeleton height={60} />} errorTitle="The quota could not be loaded">
+        {(data) => <QuotaPanel quota={data} />}
+      </Loaded>
+      <Loaded query={workspace} skeleton={<PanelSkeleton height={240} />} errorTitle="The limits could not be loaded">
+        {(data) => (
+          <Panel
+            title="Limits"
+            description={
+              isAdmin
+                ? 'Lower them as you like; only the operator raises them above the platform’s value'
+                : 'Administrators of the organization change them'
+            }
+          >
+            {isAdmin ? <LimitsForm key={data.id} workspace={data} /> : <LimitsView workspace={data} />}
+          </Panel>
+        )}
+      </Loaded>
+    </Stack>
+  )
+}

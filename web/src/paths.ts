@@ -1,0 +1,38 @@
+/** Every address of the console. Links are made here and nowhere else. */
+
+type Query = Record<string, string | undefined>
+
+/** The path with a query; what is undefined or empty is left out. */
+export function withQuery(path: string, query: Query): string {
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) if (value) search.set(name, value)
+  const text = search.toString()
+  return text ? `${path}?${text}` : path
+}
+
+/** An id with slashes keeps them: `/models/acme/tiny-chat`. */
+const withSlashes = (id: string) => id.split('/').map(encodeURIComponent).join('/')
+
+export const paths = {
+  home: () => '/',
+  signIn: (next?: string) => withQuery('/sign-in', { next: safeNext(next).replace(/^\/$/, '') }),
+  invitation: () => '/invitation',
+  models: (query: Query = {}) => withQuery('/models', query),
+  model: (id: string, query: Query = {}) => withQuery(`/models/${withSlashes(id)}`, query),
+  playground: (query: Query = {}) => withQuery('/playground', query),
+  keys: (query: Query = {}) => withQuery('/keys', query),
+  endpoints: (query: Query = {}) => withQuery('/endpoints', query),
+  newEndpoint: (query: Query = {}) => withQuery('/endpoints/new', query),
+  endpoint: (name: string, query: Query = {}) => withQuery(`/endpoints/${encodeURIComponent(name)}`, query),
+  costs: (query: Query = {}) => withQuery('/costs', query),
+  observability: (query: Query = {}) => withQuery('/observability', query),
+  members: (query: Query = {}) => withQuery('/members', query),
+  audit: (query: Query = {}) => withQuery('/audit', query),
+  settings: (query: Query = {}) => withQuery('/settings', query),
+} as const
+
+/** Where to go after sign-in: a path of this console, whatever the address says. */
+export function safeNext(next: string | null | undefined): string {
+  if (!next?.startsWith('/') || next.startsWith('//') || next.includes('\\')) return paths.home()
+  return next.startsWith('/sign-in') ? paths.home() : next
+}

@@ -1,0 +1,15 @@
+// What Mantine asks of a browser and jsdom has not. Tests of components begin with `// @vitest-environment jsdom`.
+if (typeof window !== 'undefined') {
+  const { cleanup } = await import('@testing-library/react')
+  const { afterEach } = await import('vitest')
+  window.matchMedia ??= (query: string) =>
+    ({ matches: false, media: query, addEventListener: () => {}, removeEventListener: () => {} }) as never
+  window.ResizeObserver ??= class {
+    observe() {}
+    unobserve() {}
+    disconnect() {}
+  }
+  afterEach(cleanup)
+}
+
+export {}

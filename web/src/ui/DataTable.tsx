@@ -1,0 +1,138 @@
+import { Paper, Table, UnstyledButton, VisuallyHidden } from '@mantine/core'
+import { useMediaQuery } from '@mantine/hooks'
+import { IconArrowDown, IconArrowsSort, IconArrowUp } from '@tabler/icons-react'
+import type { ReactNode } from 'react'
+import classes from './DataTable.module.css'
+import { nextSort, parseSort, sortRows } from './sorting'
+
+export type Column<Row> = {
+  id: string
+  header: string
+  cell: (row: Row) => ReactNode
+  /** Makes the column sortable, by this. */
+  sortBy?: (row: Row) => string | number | bigint | null | undefined
+  align?: 'right'
+  /** Buttons and menus: the header is read, not shown. */
+  isActions?: boolean
+}
+
+type Props<Row> = {
+  /** What the table lists; screen readers hear it. */
+  caption: string
+  columns: Column<Row>[]
+  rows: readonly Row[]
+  rowKey: (row: Row) => string
+  /** `price` or `-price`. Without `onSort` the order of the rows stays. */
+  sort?: string
+  onSort?: (sort: string) => void
+  /** Narrower than this, the table scrolls sideways. */
+  minWidth?: number
+}
+
+const NARROW = '(max-width: 40em)'
+
+/** A dense table; on a narrow screen every row is a card. The first column names the row. */
+export function DataTable<Row>(props: Props<Row>) {
+  const isNarrow = useMediaQuery(NARROW, undefined, { getInitialValueInEffect: false })
+  const { columns, rows, sort = '' } = props
+  const { column, descending } = parseSort(sort)
+  const sorted = sortRows(rows, columns.find((one) => one.id === column)?.sortBy, descending)
+  return isNarrow ? <Cards {...props} rows={sorted} /> : <Grid {...props} rows={sorted} />
+}
+
+function Grid<Row>({ caption, columns, rows, rowKey, sort = '', onSort, minWidth = 560 }: Props<Row>) {
+  return (
+    <Paper className={classes.frame}>
+      <Table.ScrollContainer minWidth={minWidth} type="native" tabIndex={0} role="region" aria-label={caption}>
+        <Table verticalSpacing={8} horizontalSpacing="md" highlightOnHover>
+          <Table.Caption className={classes.caption}>{caption}</Table.Caption>
+          <Table.Thead>
+            <Table.Tr>
+              {columns.map((column) => (
+                <Header key={column.id} column={column} sort={sort} onSort={onSort} />
+              ))}
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {rows.map((row) => (
+              <Table.Tr key={rowKey(row)}>
+                {columns.map((column, index) =>
+                  index === 0 ? (
+                    <Table.Th key={column.id} scope="row" className={classes.name}>
+                      {column.cell(row)}
+                    </Table.Th>
+                  ) : (
+                    <Table.Td key={column.id} data-align={column.align} className={classes.cell}>
+                      {column.cell(row)}
+                    </Table.Td>
+                  ),
+                )}
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
+    </Paper>
+  )
+}
+
+type HeaderProps<Row> = { column: Column<Row>; sort: string; onSort?: (sort: string) => void }
+
+function Header<Row>({ column, sort, onSort }: HeaderProps<Row>) {
+  if (column.isActions) {
+    return (
+      <Table.Th>
+        <VisuallyHidden>{column.header}</VisuallyHidden>
+      </Table.Th>
+    )
+  }
+  const { column: sorted, descending } = parseSort(sort)
+  const isSorted = sorted === column.id
+  const direction = isSorted ? (descending ? 'descending' : 'ascending') : 'none'
+  if (!column.sortBy || !onSort) {
+    return (
+      <Table.Th className={classes.head} data-align={column.align}>
+        {column.header}
+      </Table.Th>
+    )
+  }
+  const Icon = isSorted ? (descending ? IconArrowDown : IconArrowUp) : IconArrowsSort
+  return (
+    <Table.Th className={classes.head} data-align={column.align} aria-sort={direction}>
+      <UnstyledButton className={classes.sort} onClick={() => onSort(nextSort(sort, column.id))}>
+        {column.header}
+        <Icon size={14} aria-hidden opacity={isSorted ? 1 : 0.45} />
+      </UnstyledButton>
+    </Table.Th>
+  )
+}
+
+function Cards<Row>({ caption, columns, rows, rowKey }: Props<Row>) {
+  const [name, ...rest] = columns
+  return (
+    <ul className={classes.cards} aria-label={caption}>
+      {rows.map((row) => (
+        <Paper component="li" key={rowKey(row)} p="sm">
+          <div className={classes.cardName}>{name?.cell(row)}</div>
+          <dl className={classes.facts}>
+            {rest
+              .filter((column) => !column.isActions)
+              .map((column) => (
+                <div key={column.id} className={classes.fact}>
+                  <dt>{column.header}</dt>
+                  <dd>{column.cell(row)}</dd>
+                </div>
+              ))}
+          </dl>
+          {rest
+            .filter((column) => column.isActions)
+            .map((column) => (
+              <div key={column.id} className={classes.cardActions}>
+                {column.cell(row)}
+              </div>
+            ))}
+        </Paper>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,48 @@
+import { Alert, Button, Code, Group, Stack, Text } from '@mantine/core'
+import { IconAlertTriangle, IconRefresh } from '@tabler/icons-react'
+import type { ReactNode } from 'react'
+import { CopyButton } from './CopyButton'
+
+type Shown = { message: string; code?: string; requestId?: string }
+
+/** What an error says, whatever was thrown: its words, and its code and request id where it has them. */
+export function shownOf(error: unknown): Shown {
+  if (!(error instanceof Error)) return { message: String(error) }
+  const { code, requestId } = error as { code?: unknown; requestId?: unknown }
+  const text = (value: unknown) => (typeof value === 'string' && value ? value : undefined)
+  return { message: error.message, code: text(code), requestId: text(requestId) }
+}
+
+type Props = { error: unknown; title?: string; onRetry?: () => void; children?: ReactNode }
+
+/** An error in the words of the API, with the request id to copy. */
+export function ErrorPanel({ error, title = 'That did not work', onRetry, children }: Props) {
+  const { message, code, requestId } = shownOf(error)
+  return (
+    <Alert role="alert" color="red" variant="outline" title={title} icon={<IconAlertTriangle aria-hidden />}>
+      <Stack gap="xs">
+        <Text>{message}</Text>
+        {children}
+        {code || requestId || onRetry ? (
+          <Group gap="md">
+            {code ? <Code>{code}</Code> : null}
+            {requestId ? (
+              <Group gap={4} wrap="nowrap">
+                <Text size="sm" c="dimmed">
+                  Request
+                </Text>
+                <Code>{requestId}</Code>
+                <CopyButton value={requestId} label="Copy request id" />
+              </Group>
+            ) : null}
+            {onRetry ? (
+              <Button variant="default" size="xs" leftSection={<IconRefresh size={14} />} onClick={onRetry}>
+                Try again
+              </Button>
+            ) : null}
+          </Group>
+        ) : null}
+      </Stack>
+    </Alert>
+  )
+}

@@ -1,0 +1,26 @@
+import { Text } from '@mantine/core'
+import type { ReactNode } from 'react'
+import classes from './Stat.module.css'
+
+/** Figures side by side, each with its name: a `dl`. */
+export function Stats({ children }: { children: ReactNode }) {
+  return <dl className={classes.stats}>{children}</dl>
+}
+
+export function Stat({ label, value, note }: { label: string; value: ReactNode; note?: ReactNode }) {
+  return (
+    <div className={classes.stat}>
+      <Text component="dt" size="sm" c="dimmed">
+        {label}
+      </Text>
+      <dd className={classes.value}>
+        {value}
+        {note ? (
+          <Text span size="sm" c="dimmed" className={classes.note}>
+            {note}
+          </Text>
+        ) : null}
+      </dd>
+    </div>
+  )
+}

@@ -1,0 +1,16 @@
+import { formatAgo, formatTime } from './format'
+import { useNow } from './useNow'
+
+const TICK_MS = 30_000
+
+/** A moment, as how long ago it was; the exact time is its title. */
+export function Time({ value, fallback = 'never' }: { value: string | null | undefined; fallback?: string }) {
+  const now = useNow(TICK_MS)
+  if (!value) return <>{fallback}</>
+  const exact = formatTime(value)
+  return (
+    <time dateTime={value} title={exact}>
+      {formatAgo(value, now) ?? exact}
+    </time>
+  )
+}

@@ -1,0 +1,126 @@
+import '@mantine/charts/styles.layer.css'
+import { AreaChart, BarChart, LineChart } from '@mantine/charts'
+import { Table, Text } from '@mantine/core'
+import { useState } from 'react'
+import { ReferenceArea } from 'recharts'
+import { formatCompact, formatTime } from '../format'
+import classes from './DrawnChart.module.css'
+import { type ChartProps, colorOf, isSparse, summary, zoomOf } from './series'
+
+const defaultAt = (at: number) => formatTime(new Date(at).toISOString())
+const AXIS_TIME = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
+const AXIS_DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
+const DAY_MS = 86_400_000
+
+export default function DrawnChart(props: ChartProps) {
+  const {
+    title,
+    kind = 'line',
+    points,
+    series,
+    formatValue = formatCompact,
+    formatAt = defaultAt,
+    height = 220,
+  } = props
+  const zoom = useZoom(props.onZoom)
+  const span = (points.at(-1)?.at ?? 0) - (points[0]?.at ?? 0)
+  const axis = span > DAY_MS ? AXIS_DAY : AXIS_TIME
+  const drawn = {
+    h: height,
+    data: points,
+    dataKey: 'at',
+    series: series.map((one, index) => ({ name: one.key, label: one.label, color: colorOf(one, index) })),
+    valueFormatter: formatValue,
+    withLegend: series.length > 1,
+    legendProps: { verticalAlign: 'bottom' as const },
+    xAxisProps: { tickFormatter: (at: number) => axis.format(at), minTickGap: 40 },
+    yAxisProps: { width: 56 },
+    tooltipProps: { labelFormatter: (at: unknown) => (Number.isFinite(at) ? formatAt(Number(at)) : '') },
+    children: zoom.area ? <ReferenceArea x1={zoom.area[0]} x2={zoom.area[1]} fillOpacity={0.15} /> : null,
+  }
+  return (
+    <figure className={classes.figure} data-zooms={props.onZoom ? true : undefined}>
+      <div role="img" aria-label={`${title}. ${summary(points, series, formatValue)}`}>
+        {kind === 'area' ? (
+          <AreaChart {...drawn} curveType="monotone" withDots={false} areaChartProps={zoom.events} />
+        ) : null}
+        {kind === 'line' ? (
+          <LineChart
+            {...drawn}
+            curveType="linear"
+            connectNulls={false}
+            withDots={isSparse(points, series)}
+            lineChartProps={zoom.events}
+          />
+        ) : null}
+        {kind === 'bar' ? <BarChart {...drawn} type="stacked" barChartProps={zoom.events} /> : null}
+      </div>
+      <details className={classes.details}>
+        <summary>
+          <Text span size="sm" c="dimmed">
+            Show as a table
+          </Text>
+        </summary>
+        <Numbers {...props} formatValue={formatValue} formatAt={formatAt} />
+      </details>
+    </figure>
+  )
+}
+
+/** The same numbers for those who do not see the chart, or want to copy them. */
+function Numbers({
+  title,
+  points,
+  series,
+  formatValue,
+  formatAt,
+}: ChartProps & Required<Pick<ChartProps, 'formatValue' | 'formatAt'>>) {
+  return (
+    <section className={classes.numbers} aria-label={`${title}, as a table`} tabIndex={0}>
+      <Table verticalSpacing={4}>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Time</Table.Th>
+            {series.map((one) => (
+              <Table.Th key={one.key}>{one.label}</Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {points.map((point) => (
+            <Table.Tr key={point.at}>
+              <Table.Th scope="row">{formatAt(point.at)}</Table.Th>
+              {series.map((one) => {
+                const value = point[one.key]
+                return <Table.Td key={one.key}>{typeof value === 'number' ? formatValue(value) : '–'}</Table.Td>
+              })}
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </section>
+  )
+}
+
+type Pointed = { activeLabel?: string | number }
+
+/** Dragging over the chart selects a piece of its time. */
+function useZoom(onZoom: ChartProps['onZoom']) {
+  const [start, setStart] = useState<number>()
+  const [end, setEnd] = useState<number>()
+  const at = (pointed: Pointed) => (pointed.activeLabel === undefined ? undefined : Number(pointed.activeLabel))
+  if (!onZoom) return { area: undefined, events: {} }
+  const finish = () => {
+    const zoomed = zoomOf(start, end)
+    setStart(undefined)
+    setEnd(undefined)
+    if (zoomed) onZoom(...zoomed)
+  }
+  const events = {
+    onMouseDown: (pointed: Pointed) => setStart(at(pointed)),
+    onMouseMove: (pointed: Pointed) => (start === undefined ? undefined : setEnd(at(pointed))),
+    onMouseUp: finish,
+    onMouseLeave: () => (start === undefined ? undefined : finish()),
+  }
+  return { area: zoomOf(start, end), events }
+}

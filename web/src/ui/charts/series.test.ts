@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest'
+import { isSparse, summary, zoomOf } from './series'
+
+describe('charts', () => {
+  it('tells the range of each series', () => {
+    const points = [
+      { at: 1, p50: 10, p99: null },
+      { at: 2, p50: 30, p99: null },
+    ]
+    const series = [
+      { key: 'p50', label: 'Median' },
+      { key: 'p99', label: '99th' },
+    ]
+    expect(summary(points, series, (value) => `${value} ms`)).toBe('Median: from 10 ms to 30 ms; 99th: nothing')
+  })
+  it('zooms whichever way it was dragged, and not at a click', () => {
+    expect([zoomOf(2, 1), zoomOf(1, 2), zoomOf(1, 1), zoomOf(1, undefined)]).toEqual([
+      [1, 2],
+      [1, 2],
+      undefined,
+      undefined,
+    ])
+  })
+  it('marks values that stand alone', () => {
+    const points = (count: number) => Array.from({ length: 100 }, (_, at) => ({ at, p50: at < count ? 1 : null }))
+    const series = [{ key: 'p50', label: 'Median' }]
+    expect([isSparse(points(1), series), isSparse(points(100), series)]).toEqual([true, false])
+  })
+})

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest'
+import {
+  formatAgo,
+  formatCompact,
+  formatCount,
+  formatDuration,
+  formatMoney,
+  formatPrice,
+  formatShare,
+  formatTime,
+  nanoUsd,
+} from './format'
+
+describe('money', () => {
+  it.each([
+    ['0', '$0.00'],
+    ['0.000000001', '$0.000000001'],
+    ['0.0012', '$0.0012'],
+    ['0.05', '$0.05'],
+    ['0.12345', '$0.1235'],
+    ['1234.5', '$1,234.50'],
+    ['9007199254740993.005', '$9,007,199,254,740,993.01'],
+    ['-3.456', '−$3.46'],
+    ['n/a', 'n/a'],
+  ])('%s is shown as %s', (text, shown) => expect(formatMoney(text)).toBe(shown))
+
+  it.each([
+    ['0.02', '$0.02'],
+    ['0.1', '$0.10'],
+    ['0.0375', '$0.0375'],
+    ['15', '$15.00'],
+  ])('the price %s is shown exactly: %s', (text, shown) => expect(formatPrice(text)).toBe(shown))
+
+  it('rounds past nano-dollars half up', () => {
+    expect(nanoUsd('0.0000000015')).toBe(2n)
+    expect(nanoUsd('0.0000000014')).toBe(1n)
+  })
+})
+
+describe('numbers', () => {
+  it('separates thousands', () => expect(formatCount(1_234_567)).toBe('1,234,567'))
+  it('shortens', () =>
+    expect([formatCompact(50_000_000), formatCompact(200_000), formatCompact(1_250)]).toEqual(['50M', '200K', '1.3K']))
+  it('shares', () => expect([formatShare(0), formatShare(0.023), formatShare(0.42)]).toEqual(['0%', '2.3%', '42%']))
+})
+
+describe('durations', () => {
+  it.each([
+    [0.42, '0.4 ms'],
+    [820.4, '820 ms'],
+    [999.6, '1 s'],
+    [1_240, '1.24 s'],
+    [59_990, '1 min'],
+    [125_000, '2 min 5 s'],
+    [11_520_000, '3 h 12 min'],
+    [356_400_000, '4 d 3 h'],
+  ])('%d ms is %s', (ms, shown) => expect(formatDuration(ms)).toBe(shown))
+})
+
+describe('time', () => {
+  const now = Date.parse('2026-11-15T12:00:00Z')
+  it('shows the date in a zone', () => expect(formatTime('2026-11-15T08:52:10Z', 'UTC')).toBe('15 Nov 2026, 08:52:10'))
+  it.each([
+    ['2026-11-15T11:59:55Z', 'just now'],
+    ['2026-11-15T11:57:00Z', '3 min ago'],
+    ['2026-11-13T11:00:00Z', '2 d ago'],
+    ['2026-11-16T12:00:00Z', 'in 1 d'],
+    ['2025-11-16T12:00:00Z', undefined],
+  ])('%s is %s', (iso, shown) => expect(formatAgo(iso, now)).toBe(shown))
+})

@@ -1,0 +1,100 @@
+/** Numbers, money and time as people read them. Money stays text: it never passes through a float. */
+
+const LOCALE = 'en-GB'
+const NANO_DIGITS = 9
+const NANO = 10n ** BigInt(NANO_DIGITS)
+
+/** Decimal text in whole nano-dollars; undefined for what is no number. Further digits are rounded half up. */
+export function nanoUsd(text: string): bigint | undefined {
+  const match = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text.trim())
+  if (!match) return undefined
+  const [, sign, whole = '0', fraction = ''] = match
+  const kept = BigInt(whole) * NANO + BigInt(fraction.slice(0, NANO_DIGITS).padEnd(NANO_DIGITS, '0'))
+  const rounded = (fraction[NANO_DIGITS] ?? '0') >= '5' ? kept + 1n : kept
+  return sign ? -rounded : rounded
+}
+
+/** An amount: two digits from a dollar on, four from a cent on, and as many as it takes below. */
+export function formatMoney(usd: string): string {
+  const nano = nanoUsd(usd)
+  if (nano === undefined) return usd
+  const size = nano < 0n ? -nano : nano
+  const digits = size >= NANO || size === 0n ? 2 : size >= NANO / 100n ? 4 : NANO_DIGITS
+  return dollars(nano, digits)
+}
+
+/** A price: exact, with at least two digits. */
+export function formatPrice(usd: string): string {
+  const nano = nanoUsd(usd)
+  return nano === undefined ? usd : dollars(nano, NANO_DIGITS)
+}
+
+function dollars(nano: bigint, digits: number): string {
+  const unit = 10n ** BigInt(NANO_DIGITS - digits)
+  const size = nano < 0n ? -nano : nano
+  const rounded = ((size + unit / 2n) / unit) * unit
+  const whole = (rounded / NANO).toLocaleString(LOCALE)
+  const fraction = (rounded % NANO).toString().padStart(NANO_DIGITS, '0').slice(0, digits)
+  return `${nano < 0n ? '−' : ''}$${whole}.${fraction.slice(0, 2)}${fraction.slice(2).replace(/0+$/, '')}`
+}
+
+/** `1,234,567`. */
+export const formatCount = (count: number) => count.toLocaleString(LOCALE)
+
+/** `1.2M`: for tiles and axes, where the exact number is elsewhere. */
+export const formatCompact = (count: number) =>
+  new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 }).format(count)
+
+/** A share between 0 and 1 as `42%`. */
+export const formatShare = (share: number) =>
+  new Intl.NumberFormat(LOCALE, {
+    style: 'percent',
+    maximumFractionDigits: share !== 0 && Math.abs(share) < 0.1 ? 1 : 0,
+  }).format(share)
+
+/** `820 ms`, `1.24 s`, `2 min 5 s`, `3 h 12 min`, `4 d 3 h`. */
+export function formatDuration(ms: number): string {
+  if (ms < 999.5) return `${ms < 10 ? Number(ms.toFixed(1)) : Math.round(ms)} ms`
+  if (ms < 59_950) return `${Number((ms / 1_000).toPrecision(3))} s`
+  const seconds = Math.round(ms / 1_000)
+  const steps: [number, string, number, string][] = [
+    [86_400, 'd', 3_600, 'h'],
+    [3_600, 'h', 60, 'min'],
+    [60, 'min', 1, 's'],
+  ]
+  const [large, largeName, small, smallName] = steps.find(([size]) => seconds >= size) ?? [60, 'min', 1, 's']
+  const rest = Math.floor((seconds % large) / small)
+  return `${Math.floor(seconds / large)} ${largeName}${rest ? ` ${rest} ${smallName}` : ''}`
+}
+
+/** `15 Nov 2026, 08:52:10`, in the reader's own time zone. */
+export function formatTime(iso: string, timeZone?: string): string {
+  const date = new Date(iso)
+  if (Number.isNaN(date.getTime())) return iso
+  return new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeStyle: 'medium', timeZone }).format(date)
+}
+
+/** `15 Nov 2026`. */
+export function formatDay(iso: string, timeZone = 'UTC'): string {
+  const date = new Date(iso)
+  if (Number.isNaN(date.getTime())) return iso
+  return new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeZone }).format(date)
+}
+
+/** `just now`, `3 min ago`, `in 2 d`; undefined when the date itself says more. */
+export function formatAgo(iso: string, now: number): string | undefined {
+  const ms = new Date(iso).getTime() - now
+  const size = Math.abs(ms)
+  if (Number.isNaN(ms) || size > 30 * 86_400_000) return undefined
+  if (size < 10_000) return 'just now'
+  const [unit, name] =
+    (
+      [
+        [86_400_000, 'd'],
+        [3_600_000, 'h'],
+        [60_000, 'min'],
+      ] as const
+    ).find(([unit]) => size >= unit) ?? ([1_000, 's'] as const)
+  const text = `${Math.floor(size / unit)} ${name}`
+  return ms < 0 ? `${text} ago` : `in ${text}`
+}

@@ -1,0 +1,33 @@
+import react from '@vitejs/plugin-react'
+import { defineConfig } from 'vitest/config'
+
+/** Where `npm run dev` finds a running forebay. */
+const forebay = process.env.FOREBAY_URL ?? 'http://127.0.0.1:8080'
+
+export default defineConfig({
+  plugins: [react()],
+  build: {
+    target: 'es2022',
+    // `dist/.gitignore` is in the repository, so that cargo has a folder to watch; scripts/clean.mjs leaves it there.
+    emptyOutDir: false,
+    // A data: address would need an exception in the Content-Security-Policy.
+    assetsInlineLimit: 0,
+    manifest: true,
+    chunkSizeWarningLimit: 700,
+  },
+  server: {
+    port: 5173,
+    proxy: {
+      '/api': forebay,
+      '/v1': forebay,
+      '/docs': forebay,
+      '/problems': forebay,
+      '/openapi.json': forebay,
+    },
+  },
+  test: {
+    environment: 'node',
+    include: ['src/**/*.test.{ts,tsx}'],
+    setupFiles: ['src/test-setup.ts'],
+  },
+})

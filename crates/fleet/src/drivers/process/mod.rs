@@ -26,7 +26,6 @@ use crate::drivers::{
     Binding, Device, DeviceId, Draining, Driver, EngineFigures, EngineLoad, Family, NoLoad, NoRoom, Observed, Probe,
     ReplicaName, ReplicaSpec, Sighting, StartError, Taken,
 };
-use crate::token_counters;
 pub use command::{BuiltInEngine, CommandError, check as check_command};
 use devices::Devices;
 pub use devices::{Cards, look_for_cards};

@@ -18,7 +18,7 @@ const row = (page: Page, name: string) =>
 
 async function act(page: Page, name: string, action: string) {
   await page.getByRole('button', { name: `Actions for ${name}` }).click()
-  await page.getByRole('menuitem', { name: action }).click()
+  await page.getByRole('menuitem', { name: action, exact: true }).click()
 }
 
 /** The secret that is shown, after saying that it is stored. */
@@ -30,6 +30,7 @@ async function store(page: Page): Promise<string> {
 }
 
 test('a key is created, used, rotated, disabled, enabled and revoked', async ({ page, forebay }) => {
+  test.slow() // many steps in one story
   await page.goto('/keys')
   await settled(page)
   await expect(page.getByText(/\d+ of [\d,]+ keys/)).toBeVisible()
@@ -66,7 +67,7 @@ test('a key is created, used, rotated, disabled, enabled and revoked', async ({ 
   expect(await call(forebay.url, second)).toBe(401)
   await page.getByRole('button', { name: 'Actions for chat-backend' }).click()
   await expect(page.getByRole('menuitem', { name: 'Revoke' })).toContainText('Enable the key first')
-  await page.getByRole('menuitem', { name: 'Enable' }).click()
+  await page.getByRole('menuitem', { name: 'Enable', exact: true }).click()
   await expect(row(page, 'chat-backend')).toContainText('Active')
 
   await act(page, 'chat-backend', 'Revoke')

@@ -1,6 +1,7 @@
 import { expect, expectAccessible, settled, test } from './fixtures'
 
 test('somebody is invited, accepts, is given a workspace and a role, and leaves', async ({ page, stranger }) => {
+  test.slow() // many steps in one story
   const email = `ada-${Date.now()}@example.com`
   await page.goto('/members')
   await settled(page)
@@ -55,6 +56,7 @@ test('somebody is invited, accepts, is given a workspace and a role, and leaves'
 })
 
 test('an invitation is withdrawn, and its link says so', async ({ page, stranger, expectProblem }) => {
+  test.slow() // two browsers
   expectProblem(/404.*\/api\/invitations/)
   const email = `bob-${Date.now()}@example.com`
   await page.goto('/members?tab=invitations')

@@ -5,14 +5,18 @@ export const PAGES = [
   { name: 'model-library-table', path: '/models?view=table&sort=-context', title: 'Model Library' },
   { name: 'model', path: '/models/forebay/smollm2-135m-instruct?code=python', title: 'SmolLM2 135M Instruct' },
   { name: 'playground', path: '/playground', title: 'Playground' },
+  { name: 'playground-embeddings', path: '/playground?tab=embeddings', title: 'Playground' },
   { name: 'keys', path: '/keys', title: 'API keys' },
   { name: 'endpoints', path: '/endpoints', title: 'Endpoints' },
   { name: 'new-endpoint', path: '/endpoints/new', title: 'New endpoint' },
   { name: 'costs', path: '/costs', title: 'Costs' },
   { name: 'observability', path: '/observability', title: 'Observability' },
+  { name: 'requests', path: '/observability?tab=requests', title: 'Observability' },
   { name: 'members', path: '/members', title: 'Members' },
+  { name: 'invitations', path: '/members?tab=invitations', title: 'Members' },
   { name: 'audit', path: '/audit', title: 'Audit log' },
   { name: 'settings', path: '/settings', title: 'Settings' },
+  { name: 'sessions', path: '/settings?tab=account', title: 'Settings' },
 ] as const
 
 /** Those for people who are not signed in. */

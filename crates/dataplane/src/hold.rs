@@ -111,3 +111,110 @@ async fn wait(endpoint: &Arc<Endpoint>, seeker: Seeker<'_>) -> Result<Lease, Ref
     };
     tokio::time::timeout_at(seeker.until.into(), served).await.unwrap_or(Err(Refusal::HoldTimeout))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::model::{Modality, Model, ModelId, Serving, Upstream};
+    use domain::{OrganizationId, Price, Timestamp, WorkspaceId};
+    use fleet::Endpoints;
+    use fleet::endpoints::Known;
+    use std::sync::Mutex;
+    use tokio::task::{JoinSet, yield_now};
+
+    fn known(condition: Condition, replicas: &[&str]) -> Known {
+        let upstream = |name: &str| Upstream {
+            url: format!("http://127.0.0.1:9/{name}"),
+            model: "m".into(),
+            api_key: None,
+            max_in_flight: None,
+            health_path: "/health".into(),
+            continuous_usage: false,
+        };
+        let id = ModelId::parse("dedicated/chat").unwrap();
+        let now = Timestamp::from_millis(1);
+        Known {
+            id: "ep_1".into(),
+            organization: OrganizationId::new(now, 1),
+            workspace: WorkspaceId::new(now, 1),
+            name: "chat".into(),
+            model: Arc::new(Model {
+                name: "chat".into(),
+                modality: Modality::Chat,
+                context_length: 100,
+                price: Price::default(),
+                optimized: false,
+                serving: Serving::Upstreams(Vec::new()),
+                flavors: Vec::new(),
+                id,
+            }),
+            condition,
+            replicas: replicas.iter().map(|name| ((*name).to_owned(), upstream(name))).collect(),
+            draining: Vec::new(),
+        }
+    }
+
+    fn waiting() -> (Endpoints, Arc<Endpoint>) {
+        let endpoints = Endpoints::default();
+        endpoints.apply(vec![known(Condition::Waiting, &[])]);
+        let endpoint = endpoints.all().remove(0);
+        (endpoints, endpoint)
+    }
+
+    fn seeker(tried: &[ReplicaId]) -> Seeker<'_> {
+        Seeker { prefix: b"hi", body_bytes: 1, tried, until: Instant::now() + Duration::from_secs(60) }
+    }
+
+    #[tokio::test]
+    async fn who_came_first_is_served_first() {
+        let (endpoints, endpoint) = waiting();
+        let served = Arc::new(Mutex::new(Vec::new()));
+        let mut calls = JoinSet::new();
+        for number in 0..100 {
+            let (endpoint, served) = (Arc::clone(&endpoint), Arc::clone(&served));
+            calls.spawn(async move {
+                let lease = wait(&endpoint, seeker(&[])).await.unwrap();
+                served.lock().unwrap().push(number);
+                drop(lease);
+            });
+            yield_now().await;
+        }
+        assert_eq!(endpoint.held(), 100);
+        endpoints.apply(vec![known(Condition::Serving, &["a", "b"])]);
+        calls.join_all().await;
+        assert_eq!(*served.lock().unwrap(), (0..100).collect::<Vec<_>>());
+        assert_eq!(endpoint.held(), 0);
+    }
+
+    #[tokio::test]
+    async fn who_cannot_go_where_others_can_does_not_hold_them_up() {
+        let (endpoints, endpoint) = waiting();
+        endpoints.apply(vec![known(Condition::Serving, &["a"])]);
+        let tried = [endpoint.view().route.pool.replicas()[0].id];
+        let mut picky = JoinSet::new();
+        let lost = Arc::clone(&endpoint);
+        picky.spawn(async move { wait(&lost, seeker(&tried)).await.map(|lease| lease.replica().name.to_string()) });
+        yield_now().await;
+        assert_eq!(&*wait(&endpoint, seeker(&[])).await.unwrap().replica().name, "a");
+        endpoints.apply(vec![known(Condition::Serving, &["a", "b"])]);
+        assert_eq!(picky.join_next().await.unwrap().unwrap().unwrap(), "b");
+    }
+
+    #[tokio::test]
+    async fn all_who_wait_are_told_when_waiting_cannot_help_any_more() {
+        for (condition, code) in [
+            (Condition::Failed { reason: "no weights".into() }, "model_not_serving"),
+            (Condition::Deleting, "model_not_found"),
+        ] {
+            let (endpoints, endpoint) = waiting();
+            let mut calls = JoinSet::new();
+            for _ in 0..20 {
+                let endpoint = Arc::clone(&endpoint);
+                calls.spawn(async move { wait(&endpoint, seeker(&[])).await.unwrap_err().code() });
+                yield_now().await;
+            }
+            endpoints.apply(vec![known(condition, &[])]);
+            assert!(calls.join_all().await.iter().all(|told| *told == code));
+        }
+    }
+}

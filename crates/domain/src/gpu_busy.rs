@@ -91,14 +91,14 @@ mod tests {
 
     #[test]
     fn the_worked_windows_of_the_contract() {
-        let percent = |busy: GpuBusy| busy.fraction() * 100.0;
+        let percents = |tenths: u64| GpuBusy::from_millionths(tenths * 1_000);
         let w1 = of_window([sum(&[80])], 1);
         let w2 = of_window([sum(&[40]), sum(&[0]), sum(&[20]), sum(&[20])], 4);
         let w3 = of_window([], 4);
         let w4 = of_window([sum(&[0]), sum(&[0]), sum(&[0]), sum(&[0])], 4);
-        assert_eq!([w1, w2, w3, w4].map(percent), [80.0, 20.0, 0.0, 0.0]);
-        assert!((percent(GpuBusy::mean(4, [w1, w2, w3, w4])) - 25.0).abs() < 1e-9);
-        assert_eq!(percent(of_window([sum(&[100, 50])], 2)), 37.5, "a GPU without a sample is idle");
+        assert_eq!([w1, w2, w3, w4], [800, 200, 0, 0].map(percents));
+        assert_eq!(GpuBusy::mean(4, [w1, w2, w3, w4]), percents(250));
+        assert_eq!(of_window([sum(&[100, 50])], 2), percents(375), "a GPU without a sample is idle");
     }
 
     #[test]

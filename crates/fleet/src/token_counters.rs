@@ -22,36 +22,33 @@ struct Names {
     counts_cached: bool,
 }
 
-const FOREBAY_ENGINE: Names = Names {
-    prefix: "forebay",
-    prompt: "prompt_tokens_total",
-    completion: "generation_tokens_total",
-    counts_cached: true,
-};
-const VLLM: Names = Names { prefix: "vllm", ..FOREBAY_ENGINE };
-const SGLANG: Names = Names { prefix: "sglang", ..FOREBAY_ENGINE };
-const LLAMA_SERVER: Names = Names {
-    prefix: "llamacpp",
-    prompt: "prompt_tokens_total",
-    completion: "tokens_predicted_total",
-    // It counts what it processed, and that is not what its cache had.
-    counts_cached: false,
-};
-
 /// The counters of a model in the text of an engine; nothing where it does not tell them.
 pub fn read(family: Family, model: &str, text: &str) -> Option<TokenCounters> {
-    let names = match family {
-        Family::ForebayEngine => &[FOREBAY_ENGINE][..],
-        Family::Vllm => &[VLLM],
-        Family::Sglang => &[SGLANG],
-        Family::LlamaServer => &[LLAMA_SERVER],
-        Family::Unknown => &[FOREBAY_ENGINE, VLLM, SGLANG, LLAMA_SERVER],
-    };
-    names.iter().find_map(|names| {
+    family.candidates().iter().find_map(|family| {
+        let names = names(*family);
         let prompt = sum(names.prefix, names.prompt, model, text)?;
         let completion = sum(names.prefix, names.completion, model, text)?;
         Some(TokenCounters { prompt, completion, counts_cached: names.counts_cached })
     })
+}
+
+/// Of an engine that is known.
+const fn names(family: Family) -> Names {
+    let usual = Names {
+        prefix: "forebay",
+        prompt: "prompt_tokens_total",
+        completion: "generation_tokens_total",
+        counts_cached: true,
+    };
+    match family {
+        Family::ForebayEngine | Family::Unknown => usual,
+        Family::Vllm => Names { prefix: "vllm", ..usual },
+        Family::Sglang => Names { prefix: "sglang", ..usual },
+        // It counts what it processed, and that is not what its cache had.
+        Family::LlamaServer => {
+            Names { prefix: "llamacpp", completion: "tokens_predicted_total", counts_cached: false, ..usual }
+        }
+    }
 }
 
 /// Schedulers and kinds of answers are added up. Where the engine tells models apart, only this one counts.

@@ -59,7 +59,8 @@ impl<D: Driver + Clone> Reconciler<D> {
         let now = (self.parts.now)();
         let newest = replicas::newest_of(&self.parts.store, &endpoint.id, REMEMBERED_PORTS).await?;
         let is_recent = |ended: Timestamp| now.millis_since(ended) < AVOID_PORTS_MILLIS;
-        let met = newest.iter().filter(|one| one.ending == Some(Ending::PortTaken) && one.ended_at.is_some_and(is_recent));
+        let met =
+            newest.iter().filter(|one| one.ending == Some(Ending::PortTaken) && one.ended_at.is_some_and(is_recent));
         Ok(met.filter_map(port_of).collect())
     }
 

@@ -187,5 +187,9 @@ pub(super) fn name_of(replica: &Replica) -> ReplicaName {
 
 pub(super) fn event(endpoint: &Endpoint, replica: &Replica, kind: EventType, message: &str, now: Timestamp) -> Event {
     let actor = Actor::system("reconciler");
-    Event { replica: Some(replica.id.clone()), message: message.to_owned(), ..new_event(&endpoint.id, kind, actor, now) }
+    Event {
+        replica: Some(replica.id.clone()),
+        message: message.to_owned(),
+        ..new_event(&endpoint.id, kind, actor, now)
+    }
 }

@@ -162,7 +162,10 @@ mod tests {
     fn what_left_no_word_was_lost_when_it_was_last_seen() {
         let seen = Sighting::Lost { last_seen: Some(Timestamp::from_millis(5)) };
         let step = decide(&replica(Wish::Run, ReplicaState::Ready), Some(&seen), NOW);
-        assert!(matches!(step, Step::Over { at, ending: Some((Ending::NodeLost, _)) } if at == Some(Timestamp::from_millis(5))), "{step:?}");
+        assert!(
+            matches!(step, Step::Over { at, ending: Some((Ending::NodeLost, _)) } if at == Some(Timestamp::from_millis(5))),
+            "{step:?}"
+        );
         let step = decide(&replica(Wish::Run, ReplicaState::Ready), None, NOW);
         assert!(matches!(step, Step::Over { at: None, ending: Some((Ending::NodeLost, _)) }), "{step:?}");
     }

@@ -5,5 +5,5 @@ mod gpu_costs;
 mod ledger;
 mod life;
 mod meters;
-mod office;
+pub(crate) mod office;
 mod reading;

@@ -12,6 +12,7 @@ mod keys;
 mod members;
 mod organizations;
 mod prices;
+mod reconciler;
 mod series;
 mod sessions;
 mod usage;

@@ -5,7 +5,6 @@
 //! ten per cent off its target is inside the tolerance on every machine.
 
 mod decision;
-pub mod engine_metrics;
 mod memory;
 pub mod signal;
 

@@ -247,7 +247,8 @@ mod tests {
         let at = |seconds: i64| Timestamp::from_millis(seconds * 1_000);
         let crashed = |seconds, ready: Option<i64>| {
             let ready_at = ready.map(at);
-            let lived = Replica { ready_at, ..Replica::new(ReplicaId::new(at(0), 1), EndpointId::new(at(0), 1), at(0)) };
+            let lived =
+                Replica { ready_at, ..Replica::new(ReplicaId::new(at(0), 1), EndpointId::new(at(0), 1), at(0)) };
             Replica { ended_at: Some(at(seconds)), ending: Some(Ending::Crash), ..lived }
         };
         let serves_since = |seconds| Replica { ended_at: None, ending: None, ..crashed(0, Some(seconds)) };

@@ -154,6 +154,17 @@ impl Family {
         Self::ALL.into_iter().find(|family| family.as_str() == text)
     }
 
+    /// Whose words to look for in what it says: those of any engine, where it is not known.
+    pub(crate) const fn candidates(self) -> &'static [Self] {
+        match self {
+            Self::ForebayEngine => &[Self::ForebayEngine],
+            Self::Vllm => &[Self::Vllm],
+            Self::Sglang => &[Self::Sglang],
+            Self::LlamaServer => &[Self::LlamaServer],
+            Self::Unknown => &[Self::ForebayEngine, Self::Vllm, Self::Sglang, Self::LlamaServer],
+        }
+    }
+
     /// Whether it can tell how full its KV cache is; llama-server cannot any more, of an unknown one we cannot say.
     pub const fn tells_kv_cache_usage(self) -> Option<bool> {
         match self {

@@ -169,10 +169,12 @@ impl Endpoint {
 
     pub fn load(&self) -> Load {
         let now = Instant::now();
-        let told = |routed| move |replica: &Arc<Replica>| ReplicaLoad {
-            name: Arc::clone(&replica.name),
-            routed,
-            in_flight: replica.in_flight(),
+        let told = |routed| {
+            move |replica: &Arc<Replica>| ReplicaLoad {
+                name: Arc::clone(&replica.name),
+                routed,
+                in_flight: replica.in_flight(),
+            }
         };
         let mut leaving = self.leaving();
         leaving.retain(|replica| replica.in_flight() > 0);
@@ -308,7 +310,8 @@ impl Endpoint {
         let mut leaving = self.leaving();
         let present: Vec<Arc<Replica>> = before.route.pool.replicas().iter().chain(&*leaving).cloned().collect();
         let after = view(known, &present);
-        let stays = |replica: &Arc<Replica>| after.route.pool.replicas().iter().any(|other| Arc::ptr_eq(other, replica));
+        let stays =
+            |replica: &Arc<Replica>| after.route.pool.replicas().iter().any(|other| Arc::ptr_eq(other, replica));
         *leaving = present.into_iter().filter(|replica| !stays(replica) && replica.in_flight() > 0).collect();
         if !same_replicas {
             self.reroutes.fetch_add(1, Ordering::Relaxed);

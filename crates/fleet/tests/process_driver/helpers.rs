@@ -111,7 +111,7 @@ impl Drop for Machine {
     }
 }
 
-fn driver(root: &Path, care: Care) -> ProcessDriver {
+pub(crate) fn driver(root: &Path, care: Care) -> ProcessDriver {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let process_part = u16::try_from(std::process::id() % 64).unwrap() * 150;
     let first = 10_000 + process_part + NEXT.fetch_add(1, Ordering::Relaxed) * 50 % 10_000;

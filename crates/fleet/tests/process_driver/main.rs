@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a story that cannot go on stops there")]
 
 mod built_in;
+mod engines;
 mod helpers;
 mod life;
 mod strangers;

@@ -299,7 +299,8 @@ fn sessions_and_proxies_are_checked() {
 
 #[test]
 fn ports_of_replicas_are_a_range_with_room_for_one() {
-    let ports = |text: &str| parse(&format!("[drivers.process]\nports = \"{text}\"")).map(|it| it.drivers.process_ports);
+    let ports =
+        |text: &str| parse(&format!("[drivers.process]\nports = \"{text}\"")).map(|it| it.drivers.process_ports);
     assert_eq!(ports("30000-30009").unwrap(), 30_000..=30_009);
     assert_eq!(ports(" 1 - 65535 ").unwrap(), 1..=65_535);
     for bad in ["", "30000", "30000-30008", "30009-30000", "0-100", "70000-70100", "a-b"] {

@@ -4,6 +4,7 @@
 //! everywhere, then reads, adds and writes them back: whoever comes at the same time waits and sees the sum.
 
 use super::gather::{self, Gathered, Place, Refusals};
+use super::read::counts_of;
 use super::{COUNTS, KEY, SKETCHES};
 use crate::db::{Query, Tx};
 use crate::error::StoreError;
@@ -123,17 +124,12 @@ fn key(found: &AnyRow) -> Result<OwnedKey, StoreError> {
 
 fn tally(found: &AnyRow) -> Result<Tally, StoreError> {
     Ok(Tally {
-        requests: row::count(found, "requests")?,
-        errors: row::count(found, "errors")?,
-        prompt_tokens: row::count(found, "prompt_tokens")?,
-        completion_tokens: row::count(found, "completion_tokens")?,
-        cached_tokens: row::count(found, "cached_tokens")?,
-        busy_micros: row::count(found, "busy_micros")?,
         ttft: sketch(found, "ttft")?,
         time_per_output_token: sketch(found, "time_per_output_token")?,
         latency: sketch(found, "latency")?,
         hold: sketch(found, "hold")?,
         queue: sketch(found, "queue")?,
+        ..counts_of(found)?
     })
 }
 

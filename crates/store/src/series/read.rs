@@ -57,7 +57,7 @@ pub async fn read(store: &Store, question: Question<'_>, wanted: Wanted) -> Resu
     let found = store.rows(bound(sqlx::query(AssertSqlSafe(text)), &question)).await?;
     let point = |found: &AnyRow| {
         let tally = match wanted {
-            Wanted::Counts => counts(found)?,
+            Wanted::Counts => counts_of(found)?,
             Wanted::Timing(timing) => timed(timing, found)?,
         };
         let (model, actor) = (row::text(found, "model")?, row::text(found, "actor")?);
@@ -119,7 +119,8 @@ const fn column(timing: Timing) -> &'static str {
     }
 }
 
-fn counts(found: &AnyRow) -> Result<Tally, StoreError> {
+/// Without the sketches.
+pub(super) fn counts_of(found: &AnyRow) -> Result<Tally, StoreError> {
     Ok(Tally {
         requests: row::count(found, "requests")?,
         errors: row::count(found, "errors")?,

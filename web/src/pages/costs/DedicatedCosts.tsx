@@ -54,7 +54,7 @@ export function DedicatedCosts({ workspace, organizationId, span, scope, onScope
             return (
               <Text c="dimmed">
                 No endpoint held GPUs in this month.{' '}
-                <Anchor component={Link} href={paths.newEndpoint()}>
+                <Anchor component={Link} href={paths.newEndpoint()} underline="always">
                   Create one
                 </Anchor>{' '}
                 to see its GPU-hours here.

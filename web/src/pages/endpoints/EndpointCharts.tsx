@@ -89,7 +89,7 @@ export function EndpointCharts({ endpoint }: { endpoint: Endpoint }) {
           title="Calls under way"
           description="In flight and held, against which the autoscaler may work"
           asked={{ metric: 'in_flight', ...of }}
-          members={MEAN_AND_MAX}
+          members={MEAN}
           formatValue={calls}
           total={meanInAll(calls)}
           empty="No calls in this span"

@@ -46,7 +46,7 @@ export function EndpointPage() {
               <Tabs.Tab value="overview">Overview</Tabs.Tab>
               <Tabs.Tab value="metrics">Metrics</Tabs.Tab>
               <Tabs.Tab value="events">Events</Tabs.Tab>
-              <Tabs.Tab value="replicas">Replicas and logs</Tabs.Tab>
+              <Tabs.Tab value="replicas">Replicas</Tabs.Tab>
             </Tabs.List>
             <Tabs.Panel value="overview">
               <EndpointOverview endpoint={endpoint} />

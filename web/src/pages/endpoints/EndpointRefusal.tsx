@@ -57,7 +57,7 @@ function Explanation({ exceeded, gpuCount, except }: Explained) {
               {holders.map((one, index) => (
                 <span key={one.id}>
                   {index ? ', ' : ''}
-                  <Anchor component={Link} href={paths.endpoint(one.name)} size="sm">
+                  <Anchor component={Link} href={paths.endpoint(one.name)} size="sm" underline="always">
                     {one.name}
                   </Anchor>{' '}
                   ({one.committedGpus})

@@ -73,6 +73,7 @@ function RoleChoice({ member, members }: { member: Member; members: Member[] }) 
     onError: (error) => notifications.show({ color: 'red', title: 'Not changed', message: asFailure(error).message }),
   })
   const reason = whyStays(member, members)
+  if (reason) return <span title={reason}>{roleName(member.role)}</span>
   return (
     <Select
       aria-label={`Role of ${member.email}`}
@@ -81,8 +82,7 @@ function RoleChoice({ member, members }: { member: Member; members: Member[] }) 
       data={ROLES}
       value={change.isPending ? change.variables : member.role}
       allowDeselect={false}
-      disabled={!!reason || change.isPending}
-      title={reason}
+      disabled={change.isPending}
       onChange={(role) => role && role !== member.role && change.mutate(role as Role)}
     />
   )

@@ -6,7 +6,7 @@ import { Chart } from '../../ui/charts/Chart'
 import type { ChartProps } from '../../ui/charts/series'
 import { Loaded } from '../../ui/Loaded'
 import { Panel } from '../../ui/Panel'
-import { byGroup, byMember, isEmpty, type Member, type MemberLine } from './shape'
+import { byGroup, byMember, isEmpty, type Member, type MemberLine, withoutCached } from './shape'
 
 const HEIGHT = 200
 
@@ -65,7 +65,7 @@ function Drawn({
   asked,
 }: Props & { series: Series }) {
   const isGrouped = !!asked.groupBy && !!groupMember && !!nameOf
-  const shaped = isGrouped ? byGroup(series, groupMember, nameOf) : byMember(series, members)
+  const shaped = isGrouped ? byGroup(series, groupMember, nameOf) : withoutCached(byMember(series, members))
   if (isEmpty(shaped)) {
     return (
       <Text c="dimmed" ta="center" py={HEIGHT / 2 - 10}>
@@ -81,6 +81,7 @@ function Drawn({
       series={shaped.lines}
       formatValue={formatValue}
       height={HEIGHT}
+      isWhole={kind === 'bar'}
       onZoom={onZoom}
     />
   )

@@ -9,8 +9,8 @@ export const COUNT: readonly MemberLine[] = [{ member: 'count', label: 'Calls' }
 export const ERRORS: readonly MemberLine[] = [{ member: 'count', label: 'Errors', tone: 'red' }]
 export const TOKENS: readonly MemberLine[] = [
   { member: 'prompt', label: 'Prompt', tone: 'blue' },
+  { member: 'cached', label: 'Prompt, cached', tone: 'gray' },
   { member: 'completion', label: 'Completion', tone: 'orange' },
-  { member: 'cached', label: 'Cached, part of the prompt', tone: 'gray' },
 ]
 export const PERCENTILES: readonly MemberLine[] = [
   { member: 'p50', label: 'p50', tone: 'blue' },
@@ -40,7 +40,7 @@ export const UTILIZATIONS = {
 
 export const seconds = (value: number) => formatDuration(value * 1_000)
 export const share = (value: number) => formatShare(value)
-export const calls = (value: number) => (Number.isInteger(value) ? formatCompact(value) : value.toFixed(1))
+export const calls = (value: number) => (value < 1 ? String(Number(value.toFixed(2))) : formatCompact(value))
 
 const said = (series: Series, member: Member, format: (value: number) => string) => {
   const value = totalOf(series, member)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Series, SeriesLine } from '../../api/series'
-import { byGroup, byMember, isEmpty, totalOf } from './shape'
+import { byGroup, byMember, isEmpty, totalOf, withoutCached } from './shape'
 
 const series = (data: SeriesLine[]): Series => ({
   metric: 'ttft',
@@ -36,6 +36,10 @@ describe('series as charts', () => {
     )
     expect(shaped.points[1]).toMatchObject({ line0: 0, line1: 2 })
     expect(shaped.lines[1]).toMatchObject({ label: 'others', tone: 'gray' })
+  })
+  it('counts cached tokens once', () => {
+    const shaped = { points: [{ at: 1, prompt: 10, cached: 4, completion: 3 }], lines: [] }
+    expect(withoutCached(shaped).points).toEqual([{ at: 1, prompt: 6, cached: 4, completion: 3 }])
   })
   it('knows when there is nothing to see', () => {
     const count = (values: (number | null)[]) =>

@@ -35,6 +35,15 @@ export function byGroup(series: Series, member: Member, nameOf: (line: SeriesLin
   return { points, lines }
 }
 
+/** Cached tokens are a part of the prompt: bars on top of each other must not count them twice. */
+export function withoutCached({ points, lines }: Shaped): Shaped {
+  const apart = points.map((point) => {
+    const { prompt, cached } = point
+    return typeof prompt === 'number' && typeof cached === 'number' ? { ...point, prompt: prompt - cached } : point
+  })
+  return { points: apart, lines }
+}
+
 /** Whether there is anything to see: a chart of zeros is no chart. */
 export const isEmpty = ({ points, lines }: Shaped) =>
   !points.some((point) => lines.some(({ key }) => typeof point[key] === 'number' && point[key] !== 0))

@@ -24,11 +24,14 @@ export function costOf(usage: ChatUsage, pricing: Pricing): string | undefined {
 
 type Timed = { usage?: ChatUsage; firstTokenMs?: number; totalMs?: number }
 
+/** What arrives within less has been held back on its way, and tells nothing of the model. */
+const LEAST_MS = 20
+
 /** How fast the text came once it came: the first token is the wait's, not the speed's. */
 export function tokensPerSecond({ usage, firstTokenMs, totalMs }: Timed): number | undefined {
   if (!usage || firstTokenMs === undefined || totalMs === undefined) return undefined
   const [tokens, ms] = [usage.completionTokens - 1, totalMs - firstTokenMs]
-  return tokens > 0 && ms > 0 ? (tokens * 1_000) / ms : undefined
+  return tokens > 0 && ms >= LEAST_MS ? (tokens * 1_000) / ms : undefined
 }
 
 /** Cosine similarity; 0 where a vector has no direction. */

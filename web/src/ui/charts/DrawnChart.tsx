@@ -34,7 +34,7 @@ export default function DrawnChart(props: ChartProps) {
     withLegend: series.length > 1,
     legendProps: { verticalAlign: 'bottom' as const },
     xAxisProps: { tickFormatter: (at: number) => axis.format(at), minTickGap: 40 },
-    yAxisProps: { width: 56 },
+    yAxisProps: { width: 56, allowDecimals: !props.isWhole },
     tooltipProps: { labelFormatter: (at: unknown) => (Number.isFinite(at) ? formatAt(Number(at)) : '') },
     children: zoom.area ? <ReferenceArea x1={zoom.area[0]} x2={zoom.area[1]} fillOpacity={0.15} /> : null,
   }

@@ -13,6 +13,8 @@ export type ChartProps = {
   formatValue?: (value: number) => string
   formatAt?: (at: number) => string
   height?: number
+  /** Counts: the axis has no fractions. */
+  isWhole?: boolean
   /** Makes a piece of the time selectable by dragging. Offer the same by fields, for the keyboard. */
   onZoom?: (from: number, to: number) => void
 }
@@ -52,4 +54,7 @@ const FEW = 40
 
 /** Whether single values stand so far apart that a line alone would not show them. */
 export const isSparse = (points: Point[], series: Series[]): boolean =>
-  series.some(({ key }) => points.filter((point) => typeof point[key] === 'number').length <= FEW)
+  series.some(({ key }) => {
+    const known = points.filter((point) => typeof point[key] === 'number').length
+    return known > 0 && known <= FEW
+  })

@@ -13,23 +13,23 @@ use domain::{Catalogue, Endpoint, GpuType, KeyId, ModelId, NanoUsd, Price, Times
 use serde_json::{Value, json};
 use store::{Fenced, Store, leader};
 
-pub(super) struct Platform {
-    pub(super) store: Store,
-    pub(super) catalogue: Catalogue,
-    pub(super) defaults: Defaults,
-    pub(super) author: Author,
-    pub(super) workspace: Workspace,
+pub(crate) struct Platform {
+    pub(crate) store: Store,
+    pub(crate) catalogue: Catalogue,
+    pub(crate) defaults: Defaults,
+    pub(crate) author: Author,
+    pub(crate) workspace: Workspace,
     /// Another workspace of the same organization.
-    pub(super) neighbour: Workspace,
-    pub(super) now: Timestamp,
+    pub(crate) neighbour: Workspace,
+    pub(crate) now: Timestamp,
 }
 
-pub(super) fn gpu_type() -> GpuType {
+pub(crate) fn gpu_type() -> GpuType {
     GpuType::parse("nvidia/h100").unwrap()
 }
 
 /// One model in flavors of 1, 2, 3 and 4 GPUs, and one that llama-server runs.
-pub(super) fn catalogue() -> Catalogue {
+pub(crate) fn catalogue() -> Catalogue {
     let flavor = |gpu_count: u32, engine| Flavor {
         name: format!("{gpu_count}x"),
         gpu_type: gpu_type(),
@@ -58,12 +58,12 @@ pub(super) fn catalogue() -> Catalogue {
     Catalogue::new(vec![model], "hash")
 }
 
-pub(super) fn choice(name: &str) -> Choice {
+pub(crate) fn choice(name: &str) -> Choice {
     Choice::parse(name).unwrap()
 }
 
 impl Platform {
-    pub(super) async fn new(store: Store, allotment: u32) -> Self {
+    pub(crate) async fn new(store: Store, allotment: u32) -> Self {
         let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
         let author = Author::Key { id: KeyId::new(NOW, 7), address: "10.0.0.1".into() };
         let own = OwnLimits::default();
@@ -80,73 +80,73 @@ impl Platform {
         }
     }
 
-    pub(super) fn office(&self) -> Office<'_> {
+    pub(crate) fn office(&self) -> Office<'_> {
         Office { store: &self.store, catalogue: &self.catalogue, defaults: &self.defaults }
     }
 
-    pub(super) fn scope(&self) -> Scope<'_> {
+    pub(crate) fn scope(&self) -> Scope<'_> {
         Scope { organization: &self.workspace.organization, workspace: &self.workspace.id }
     }
 
-    pub(super) fn call(&self) -> Call<'_> {
+    pub(crate) fn call(&self) -> Call<'_> {
         Call { author: &self.author, scope: self.scope(), idempotency: None, now: self.now }
     }
 
-    pub(super) fn keyed<'a>(&'a self, key: &'a str, fingerprint: &'a str) -> Call<'a> {
+    pub(crate) fn keyed<'a>(&'a self, key: &'a str, fingerprint: &'a str) -> Call<'a> {
         Call { idempotency: Some(IdempotencyKey { key, fingerprint }), ..self.call() }
     }
 
-    pub(super) async fn create(&self, name: &str, flavor: &str, scaling: Value) -> Result<Answer, Refusal> {
+    pub(crate) async fn create(&self, name: &str, flavor: &str, scaling: Value) -> Result<Answer, Refusal> {
         endpoints::create(self.office(), self.call(), &new(name, flavor, scaling), Run::Real).await
     }
 
-    pub(super) async fn patch(&self, name: &str, body: Value) -> Result<Answer, Refusal> {
+    pub(crate) async fn patch(&self, name: &str, body: Value) -> Result<Answer, Refusal> {
         self.patch_if(name, body, None).await
     }
 
-    pub(super) async fn patch_if(&self, name: &str, body: Value, if_match: Option<&str>) -> Result<Answer, Refusal> {
+    pub(crate) async fn patch_if(&self, name: &str, body: Value, if_match: Option<&str>) -> Result<Answer, Refusal> {
         let change = Change::read(&body).unwrap();
         let if_match = if_match.map(IfMatch::parse);
         endpoints::rescale(self.office(), self.call(), &choice(name), &change, if_match.as_ref()).await
     }
 
-    pub(super) async fn resume(&self, name: &str, body: Value) -> Result<Answer, Refusal> {
+    pub(crate) async fn resume(&self, name: &str, body: Value) -> Result<Answer, Refusal> {
         let scaling = read_resume(&body).unwrap();
         endpoints::resume(self.office(), self.call(), &choice(name), &scaling).await
     }
 
-    pub(super) async fn suspend(&self, name: &str) -> Result<Answer, Refusal> {
+    pub(crate) async fn suspend(&self, name: &str) -> Result<Answer, Refusal> {
         endpoints::suspend(self.office(), self.call(), &choice(name)).await
     }
 
-    pub(super) async fn delete(&self, name: &str) -> Result<Answer, Refusal> {
+    pub(crate) async fn delete(&self, name: &str) -> Result<Answer, Refusal> {
         endpoints::delete(self.office(), self.call(), &choice(name)).await
     }
 
-    pub(super) async fn show(&self, name: &str) -> Endpoint {
+    pub(crate) async fn show(&self, name: &str) -> Endpoint {
         endpoints::show(&self.store, self.scope(), &choice(name)).await.unwrap()
     }
 
-    pub(super) async fn committed(&self) -> u64 {
+    pub(crate) async fn committed(&self) -> u64 {
         let lines = control::allotments::list(&self.store, &self.workspace.organization, &self.defaults).await.unwrap();
         lines[0].committed
     }
 
     /// The types of an endpoint's events, oldest first, without their common beginning.
-    pub(super) async fn events(&self, name: &str) -> Vec<String> {
+    pub(crate) async fn events(&self, name: &str) -> Vec<String> {
         let filter = store::endpoint_events::Filter::default();
         let events = endpoints::events(&self.store, self.scope(), &choice(name), filter, 100).await.unwrap();
         events.iter().rev().map(|event| event.kind.as_str().trim_start_matches("endpoint.").to_owned()).collect()
     }
 
-    pub(super) async fn fenced(&self) -> Fenced {
+    pub(crate) async fn fenced(&self) -> Fenced {
         let seen = leader::read(&self.store).await.unwrap();
         let Lease { epoch, .. } = leader::take_over(&self.store, &seen, "me", NOW).await.unwrap().unwrap();
         Fenced::begin(&self.store, epoch).await.unwrap()
     }
 }
 
-pub(super) fn new(name: &str, flavor: &str, scaling: Value) -> NewEndpoint {
+pub(crate) fn new(name: &str, flavor: &str, scaling: Value) -> NewEndpoint {
     let mut body = json!({"name": name, "model": "acme/tiny", "flavor": flavor});
     let Value::Object(members) = scaling else { panic!("{scaling} is no object") };
     for (field, value) in members {
@@ -156,7 +156,7 @@ pub(super) fn new(name: &str, flavor: &str, scaling: Value) -> NewEndpoint {
 }
 
 /// `committed 8` or `16/12/18/2`, or the code of another refusal.
-pub(super) async fn told(platform: &Platform, outcome: Result<Answer, Refusal>) -> String {
+pub(crate) async fn told(platform: &Platform, outcome: Result<Answer, Refusal>) -> String {
     match outcome {
         Ok(_) => format!("committed {}", platform.committed().await),
         Err(Refusal::AllotmentExceeded(why)) => {

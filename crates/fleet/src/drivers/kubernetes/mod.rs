@@ -5,6 +5,7 @@
 //! cluster could not tell again.
 
 mod client;
+mod logs;
 mod mirror;
 mod nodes;
 mod pod;
@@ -23,7 +24,8 @@ pub use client::NoAccess;
 use domain::model::{DriverKind, Modality};
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::Api;
-use kube::api::{DeleteParams, LogParams, Patch, PatchParams, Preconditions};
+use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
+use logs::Logs;
 use mirror::{Mirror, tell, within};
 use nodes::Nodes;
 use pod::Life;
@@ -32,21 +34,15 @@ use policies::Policies;
 pub use pools::Pools;
 use serde_json::json;
 pub use settings::Settings;
-use std::collections::HashMap;
 use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 const ASK_TIME: Duration = Duration::from_secs(10);
-/// A round of the reconciler waits for logs, so they may not take long.
-const LOG_TIME: Duration = Duration::from_secs(3);
-const LOG_LINES: i64 = 200;
-/// The end of a log that is shown.
-const LOG_TAIL: usize = 4 << 10;
 const NOT_FOUND: u16 = 404;
 
 /// Replicas as Pods. Clones are the same driver.
@@ -62,8 +58,7 @@ struct Shared {
     nodes: Nodes,
     policies: Policies,
     changed: Arc<Notify>,
-    /// Logs of Pods that have ended, by the Pods' own ids: they do not change any more.
-    logs: Mutex<HashMap<String, String>>,
+    logs: Logs,
     /// The loops that keep the copies true; they end with the driver.
     _loops: JoinSet<()>,
 }
@@ -85,7 +80,7 @@ impl KubernetesDriver {
         loops.spawn(Arc::clone(&node_mirror).follow(Api::all(client.clone()), None));
         let nodes = Nodes::new(node_mirror, settings.node_lost_after);
         let policies = Policies::new(client, &namespace, &settings);
-        let logs = Mutex::default();
+        let logs = Logs::default();
         let shared = Shared { settings, pods, mirror, nodes, policies, changed, logs, _loops: loops };
         Ok(Self { shared: Arc::new(shared) })
     }
@@ -161,7 +156,7 @@ impl KubernetesDriver {
         if let Sighting::Exited(exit) = &mut sighting
             && exit.failure.is_some()
         {
-            let log = self.last_log(pod).await;
+            let log = self.shared.logs.last(&self.shared.pods, pod).await;
             exit.failure = sight::with_log(pod, exit, &log);
         }
         let binding = sight::node_of(pod).map(|node| self.binding(&replica, pod, node));
@@ -177,28 +172,6 @@ impl KubernetesDriver {
             node: Some(node.to_owned()),
             since: sight::scheduled_at(pod),
         }
-    }
-
-    /// The log of a Pod that has ended, asked for once.
-    async fn last_log(&self, pod: &Pod) -> String {
-        let uid = pod.metadata.uid.clone().unwrap_or_default();
-        let known = || self.shared.logs.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(log) = known().get(&uid) {
-            return log.clone();
-        }
-        let log = self.log(pod).await.unwrap_or_default();
-        let mut logs = known();
-        let there: Vec<String> = self.shared.mirror.all().iter().filter_map(|pod| pod.metadata.uid.clone()).collect();
-        logs.retain(|uid, _| there.contains(uid));
-        logs.insert(uid, log.clone());
-        log
-    }
-
-    async fn log(&self, pod: &Pod) -> Result<String, String> {
-        let container = Some(sight::telling_container(pod).to_owned());
-        let params = LogParams { container, tail_lines: Some(LOG_LINES), ..LogParams::default() };
-        let name = pod.metadata.name.clone().unwrap_or_default();
-        within(LOG_TIME, self.shared.pods.logs(&name, &params)).await
     }
 }
 
@@ -296,9 +269,10 @@ impl Driver for KubernetesDriver {
     }
 
     async fn log_tail(&self, replica: &ReplicaName) -> String {
-        let Some(pod) = self.pod(replica) else { return String::new() };
-        let log = self.log(&pod).await.unwrap_or_default();
-        log[log.ceil_char_boundary(log.len().saturating_sub(LOG_TAIL))..].to_owned()
+        match self.pod(replica) {
+            Some(pod) => self.shared.logs.tail(&self.shared.pods, &pod).await,
+            None => String::new(),
+        }
     }
 
     /// Nothing runs any more, or nobody can say so: the object goes.

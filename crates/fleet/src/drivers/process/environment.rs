@@ -1,5 +1,7 @@
 //! What an engine sees of our environment: what engines read, and none of the gateway's secrets.
 
+use crate::drivers::Device;
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
@@ -69,9 +71,44 @@ pub(super) fn for_replica(
     ours.filter(|(name, _)| passes(name)).chain(marks).collect()
 }
 
+/// Which cards an engine sees. They are remembered by UUID and passed by index: engines stumble over UUIDs.
+pub(super) fn of_cards(bound: &[&Device]) -> BTreeMap<String, String> {
+    let indices: Vec<String> = bound.iter().filter_map(|device| device.index).map(|index| index.to_string()).collect();
+    // Slots of this machine's processors see no card; other slots are the operator's to tell apart.
+    let on_processors = bound.iter().all(|device| device.gpu_type.starts_with("local/"));
+    if indices.is_empty() && !on_processors {
+        return BTreeMap::new();
+    }
+    BTreeMap::from([
+        ("CUDA_DEVICE_ORDER".to_owned(), "PCI_BUS_ID".to_owned()),
+        ("CUDA_VISIBLE_DEVICES".to_owned(), indices.join(",")),
+    ])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drivers::DeviceId;
+
+    #[test]
+    fn cards_are_passed_by_their_index_and_processors_see_none() {
+        let device = |id: &str, gpu_type: &str, index| Device {
+            id: DeviceId::new(id),
+            gpu_type: gpu_type.into(),
+            index,
+            island: 0,
+            busy: false,
+        };
+        let h100 = "nvidia/h100-sxm-80gb";
+        let cards = [device("GPU-8f1c", h100, Some(2)), device("GPU-02ab", h100, Some(3))];
+        let slots = [device("local/cpu#0", "local/cpu", None), device("amd/mi300x#1", "amd/mi300x", None)];
+        let shown = |bound: &[&Device]| {
+            of_cards(bound).iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(shown(&[&cards[0], &cards[1]]), "CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=2,3");
+        assert_eq!(shown(&[&slots[0]]), "CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=");
+        assert_eq!(shown(&[&slots[1]]), "", "what the operator counts the operator tells apart");
+    }
 
     #[test]
     fn secrets_of_the_gateway_do_not_pass() {

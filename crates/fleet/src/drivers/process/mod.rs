@@ -196,25 +196,14 @@ impl ProcessDriver {
         })
     }
 
-    /// Cards are remembered by UUID and passed by index: engines stumble over UUIDs.
+    /// What engines must know of the cards that a replica is bound to.
     async fn cuda_environment(&self, binding: &Binding) -> Result<BTreeMap<String, String>, StartError> {
         let devices = self.devices().await;
         let found = binding.devices.iter().map(|id| {
             let device = devices.iter().find(|device| device.id == *id);
             device.ok_or_else(|| StartError::DeviceGone(id.clone()))
         });
-        let bound = found.collect::<Result<Vec<&Device>, StartError>>()?;
-        let indices: Vec<String> =
-            bound.iter().filter_map(|device| device.index).map(|index| index.to_string()).collect();
-        // Slots of this machine's processors see no card; other slots are the operator's to tell apart.
-        let on_processors = bound.iter().all(|device| device.gpu_type.starts_with("local/"));
-        if indices.is_empty() && !on_processors {
-            return Ok(BTreeMap::new());
-        }
-        Ok(BTreeMap::from([
-            ("CUDA_DEVICE_ORDER".to_owned(), "PCI_BUS_ID".to_owned()),
-            ("CUDA_VISIBLE_DEVICES".to_owned(), indices.join(",")),
-        ]))
+        Ok(environment::of_cards(&found.collect::<Result<Vec<&Device>, StartError>>()?))
     }
 
     /// Starts the shim and waits until it has something to show.

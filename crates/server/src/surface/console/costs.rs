@@ -10,6 +10,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use control::{costs, invoices};
+use domain::{Month, Timestamp};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -24,6 +25,13 @@ pub(super) struct MonthQuery {
     format: Option<String>,
 }
 
+impl MonthQuery {
+    fn read(&self, place: &InWorkspace) -> Result<(Timestamp, Month, ReportFormat), Refused> {
+        let now = place.now();
+        Ok((now, month(&self.month, now)?, ReportFormat::parse(&self.format)?))
+    }
+}
+
 /// What a workspace costs in a month: so far, by day, and what it will be if it goes on so.
 #[utoipa::path(get, path = "/api/workspaces/{workspaceId}/costs", tag = "costs", params(MonthQuery),
     responses((status = 200, content((CostsView = "application/json"), (String = "text/csv")))))]
@@ -32,8 +40,7 @@ pub(super) async fn show(
     place: InWorkspace,
     Params(asked): Params<MonthQuery>,
 ) -> Result<Response, Refused> {
-    let (now, format) = (place.now(), ReportFormat::parse(&asked.format)?);
-    let month = month(&asked.month, now)?;
+    let (now, month, format) = asked.read(&place)?;
     let view = CostsView::from(costs::month(&console.people.store, &place.workspace.id, month, now).await?);
     Ok(match format {
         ReportFormat::Json => Json(view).into_response(),
@@ -49,8 +56,7 @@ pub(super) async fn invoice(
     place: InWorkspace,
     Params(asked): Params<MonthQuery>,
 ) -> Result<Response, Refused> {
-    let (now, format) = (place.now(), ReportFormat::parse(&asked.format)?);
-    let month = month(&asked.month, now)?;
+    let (now, month, format) = asked.read(&place)?;
     let view = InvoiceView::from(invoices::invoice(&console.people.store, place.workspace, month, now).await?);
     Ok(match format {
         ReportFormat::Json => Json(view).into_response(),

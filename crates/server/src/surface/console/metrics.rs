@@ -118,3 +118,15 @@ pub(super) fn actor(text: &Option<String>) -> Result<Option<Actor>, Refused> {
     let actor = Actor::parse(text).ok_or_else(|| Refused::invalid("key", "this is not the id of a key or a user"));
     actor.map(Some)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use utoipa::PartialSchema;
+
+    #[test]
+    fn the_described_names_are_the_metrics_that_there_are() {
+        let described = serde_json::to_value(MetricName::schema()).unwrap()["enum"].clone();
+        assert_eq!(described, serde_json::json!(Metric::ALL.map(Metric::as_str)));
+    }
+}

@@ -93,7 +93,7 @@ impl Metrics {
         let all = self.endpoints.all();
         let each = all.iter().map(|endpoint| {
             let model = endpoint.view().route.model.id.to_string();
-            ((endpoint.workspace.to_string(), model), [endpoint.in_flight(), endpoint.held()].map(u64::from))
+            ((endpoint.workspace.to_string(), model), [endpoint.open_calls(), endpoint.held()].map(u64::from))
         });
         let sums = bounded(each, self.max_label_sets);
         for (family, number) in [(&families::ENDPOINT_IN_FLIGHT, 0), (&families::ENDPOINT_HELD, 1)] {

@@ -7,8 +7,8 @@ use store::allotments;
 use testkit::http::Answer;
 use tokio::task::JoinSet;
 
-use super::plant::{Blueprint, Plant, chat, kill, wish};
-use crate::app::{PATIENCE, wait_until};
+use super::plant::{Blueprint, PATIENCE, Plant, chat, kill, wish};
+use crate::app::wait_until;
 use crate::endpoints::{committed, exceeded, problem};
 use crate::postgres::{Cable, Database};
 
@@ -43,10 +43,6 @@ async fn leader(node: &Plant) -> String {
     store::leader::read(&node.store).await.unwrap().holder
 }
 
-fn id(node: &Plant) -> String {
-    std::fs::read_to_string(node.app.forebay.data_dir.join("node-id")).unwrap()
-}
-
 /// Streams through one node, each of which lasts until it is dropped.
 async fn open_streams(node: &Plant, count: usize) -> Vec<testkit::http::Stream> {
     let mut streams = Vec::new();
@@ -70,7 +66,7 @@ async fn every_node_serves_and_a_call_at_any_of_them_wakes_a_sleeping_endpoint()
     }
     first.fall_asleep("chat").await;
     wait_until("released", PATIENCE, async || first.open_holds().await == 0).await;
-    assert_eq!(leader(first).await, id(first));
+    assert_eq!(leader(first).await, first.node());
     assert_eq!(last.chat("chat").await.status, 200, "the leader heard of a call elsewhere");
     let events = first.events(&first.id("chat").await).await;
     let woken: Vec<_> = events.iter().filter(|event| event.reason == "cold-start").map(|one| &one.message).collect();
@@ -109,7 +105,7 @@ async fn another_node_takes_over_and_looks_after_the_replicas_of_the_dead_one() 
     cluster.nodes[0].app.forebay.child.kill();
     let other = &cluster.nodes[1];
     assert_eq!(other.chat("chat").await.status, 200, "replicas outlive their gateway");
-    let name = id(other);
+    let name = other.node();
     wait_until("another leader", TAKE_OVER, async || leader(other).await == name).await;
     other.patch("chat", json!({"replicas": 2})).await;
     other.wait_for("chat", "serving", 2).await;
@@ -133,7 +129,7 @@ async fn a_leader_that_slept_finds_that_another_leads_and_doubles_nothing() {
     old.wait_for("chat", "serving", 1).await;
     let gateway = old.app.forebay.child.pid();
     kill(gateway, "STOP");
-    let name = id(new);
+    let name = new.node();
     wait_until("another leader", TAKE_OVER, async || leader(new).await == name).await;
     let epoch = store::leader::read(&new.store).await.unwrap().epoch;
     new.patch("chat", json!({"replicas": 2})).await;
@@ -163,8 +159,8 @@ async fn a_leader_that_stops_in_order_is_followed_at_once_and_its_replicas_serve
     assert!(child.wait_for_end(PATIENCE).await.unwrap().success());
     let other = &cluster.nodes[1];
     let left = store::endpoint_loads::list(&other.store).await.unwrap();
-    assert!(left.iter().all(|report| report.node == id(other)), "{left:?}");
-    let name = id(other);
+    assert!(left.iter().all(|report| report.node == other.node()), "{left:?}");
+    let name = other.node();
     wait_until("another leader", PATIENCE, async || leader(other).await == name).await;
     assert_eq!(other.chat("chat").await.status, 200);
     other.delete("chat").await;
@@ -188,8 +184,13 @@ async fn fifty_creates_at_once_on_three_nodes_commit_exactly_the_cap() {
                 if answer.status != 503 {
                     return answer;
                 }
-                // The lock is waited for two seconds, and fifty stand in line on a busy machine.
-                assert_eq!(problem(&answer), "503 GPU_ALLOTMENT_UNAVAILABLE");
+                // The lock is waited for two seconds, and fifty stand in line on a busy machine; so do those who ask
+                // the store for a key.
+                let told = problem(&answer);
+                assert!(
+                    ["503 GPU_ALLOTMENT_UNAVAILABLE", "503 DATABASE_UNAVAILABLE"].contains(&told.as_str()),
+                    "{told}"
+                );
             }
         });
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use control::endpoints::{Note, Transition, transition};
 use domain::endpoint::event::Event;
@@ -14,7 +15,10 @@ use store::holds::Held;
 use store::{Fenced, Store};
 use testkit::http::{Answer, Client};
 
-use crate::app::{BINARY, PATIENCE, Setup, TestApp, wait_until};
+use crate::app::{BINARY, Setup, TestApp, wait_until};
+
+/// Far more than anything here takes: a replica is a process, and its way there is a dozen of transactions.
+pub(super) const PATIENCE: Duration = Duration::from_secs(90);
 
 /// What a plant is built with.
 pub(super) struct Blueprint {
@@ -180,11 +184,23 @@ impl Plant {
         self.endpoint(name).await.unwrap().id
     }
 
+    /// Waits until the record says so and this node's calls see it, too.
     pub(crate) async fn wait_for(&self, name: &str, state: &str, ready: u32) {
         wait_until(&format!("{name} {state} with {ready}"), PATIENCE, async || {
-            self.endpoint(name).await.is_some_and(|one| one.state.as_str() == state && one.status.ready == ready)
+            let endpoint = self.endpoint(name).await;
+            let Some(endpoint) = endpoint.filter(|one| one.state.as_str() == state && one.status.ready == ready) else {
+                return false;
+            };
+            let told = store::endpoint_loads::list(&self.store).await.unwrap();
+            let here = told.iter().find(|report| report.endpoint == endpoint.id && report.node == self.node());
+            here.is_some_and(|report| report.replicas.iter().filter(|calls| calls.routed).count() == ready as usize)
         })
         .await;
+    }
+
+    /// The name of this node among others.
+    pub(super) fn node(&self) -> String {
+        std::fs::read_to_string(self.app.forebay.data_dir.join("node-id")).unwrap()
     }
 
     pub(super) async fn chat(&self, name: &str) -> Answer {
@@ -279,7 +295,8 @@ pub(super) fn kill(pid: u32, signal: &str) {
 /// The body of a create.
 pub(super) fn wish(name: &str, scaling: Value) -> Value {
     let mut body = json!({"name": name, "model": "acme/own", "flavor": "one"});
-    body.as_object_mut().unwrap().extend(scaling.as_object().unwrap().clone());
+    let Value::Object(scaling) = scaling else { panic!("scaling is an object") };
+    body.as_object_mut().unwrap().extend(scaling);
     body
 }
 

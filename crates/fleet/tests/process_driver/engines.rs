@@ -1,0 +1,77 @@
+//! How engines that are not ours are started: stand-ins on the path write down what they were given.
+
+use crate::helpers::{self, Machine, spec, wait_for};
+use domain::model::{EngineKind, Launch};
+use fleet::drivers::Driver;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const ROOT: &str = "TEST_ENGINES_ROOT";
+/// One argument to a line, then what it sees of cards; then it runs on, as an engine would.
+const STAND_IN: &str = r#"#!/bin/sh
+{ for argument in "$0" "$@"; do echo "$argument"; done; env | grep ^CUDA_ | sort; echo end; } > "$GW_REPLICA_DIR/given"
+exec sleep 100000
+"#;
+const ENGINES: [(&str, EngineKind, &str); 3] = [
+    ("rep_vllm", EngineKind::Vllm, "vllm"),
+    ("rep_sglang", EngineKind::Sglang, "python"),
+    ("rep_llama", EngineKind::LlamaServer, "llama-server"),
+];
+
+/// Only a process can have a path of its own, so this one is started by the story below.
+#[tokio::test]
+#[ignore = "a program that another test starts"]
+async fn a_control_plane_of_three_engines() {
+    let Ok(root) = std::env::var(ROOT) else { return };
+    let driver = helpers::driver(Path::new(&root), fleet::drivers::process::Care::default());
+    for (name, kind, _) in ENGINES {
+        let spec = spec(name, Launch::Engine(kind));
+        let binding = driver.bind(&spec, &fleet::drivers::Taken::default()).await.unwrap();
+        driver.start(&spec, &binding).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn every_engine_is_given_its_own_flags_and_sees_its_cards_only() {
+    let machine = Machine::new();
+    let bin = machine.root.with_file_name("bin");
+    std::fs::create_dir(&bin).unwrap();
+    for (_, _, program) in ENGINES {
+        std::fs::write(bin.join(program), STAND_IN).unwrap();
+        std::fs::set_permissions(bin.join(program), std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let started = Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "engines::a_control_plane_of_three_engines"])
+        .env("PATH", path)
+        .env(ROOT, &machine.root)
+        .stdout(Stdio::null())
+        .status()
+        .unwrap();
+    assert!(started.success());
+    let found = machine.driver.list().await.unwrap();
+    for (name, _, program) in ENGINES {
+        let file = machine.file(name, "given");
+        let read = || std::fs::read_to_string(&file).ok().filter(|text| text.ends_with("end\n"));
+        let given = wait_for("what it was given", async || read()).await;
+        let binding = found.iter().find(|one| one.replica.as_str() == name).unwrap().binding.as_ref().unwrap();
+        let expected = match program {
+            "vllm" => {
+                "serve /nowhere/weights.gguf --served-model-name dedicated/tiny --host 127.0.0.1 --port PORT \
+                 --tensor-parallel-size 1 --max-model-len 2048 --gpu-memory-utilization 0.90 --shutdown-timeout 25"
+            }
+            "python" => {
+                "-m sglang.launch_server --model-path /nowhere/weights.gguf --served-model-name dedicated/tiny \
+                 --host 127.0.0.1 --port PORT --tp-size 1 --context-length 2048 --enable-metrics"
+            }
+            _ => {
+                "-m /nowhere/weights.gguf --alias dedicated/tiny --host 127.0.0.1 --port PORT -ngl all -c 8192 \
+                 --parallel 4 --metrics"
+            }
+        };
+        let arguments = expected.replace("PORT", &binding.port.to_string()).replace(' ', "\n");
+        let cards = "CUDA_DEVICE_ORDER=PCI_BUS_ID\nCUDA_VISIBLE_DEVICES=";
+        assert_eq!(given, format!("{}\n{arguments}\n{cards}\nend\n", bin.join(program).display()));
+    }
+}

@@ -13,6 +13,8 @@ export default defineConfig({
   forbidOnly: !!process.env.CI,
   fullyParallel: true,
   workers: 2,
+  // A browser on a busy machine is sometimes too slow for a step; what passes only later is reported as flaky.
+  retries: 2,
   timeout: 60_000,
   expect: { timeout: 15_000 },
   reporter: [['list']],

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use domain::Caller;
 use fleet::Replica;
 use fleet::replica::ReplicaId;
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -16,8 +16,6 @@ use std::time::Instant;
 pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 pub struct Call {
-    /// The request id, for the model server's log.
-    pub request_header: HeaderValue,
     pub caller: Arc<Caller>,
     pub probe: Probe,
     /// What of the client's headers may reach a model server.

@@ -5,6 +5,9 @@
 //!
 //! The reader does not check UTF-8, but it notices whether there is anything beyond ASCII to check.
 
+mod block;
+
+use block::Block;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -177,20 +180,25 @@ impl<'a> Reader<'a> {
         self.white();
         self.byte(b'"', "a string should start here")?;
         let start = self.at;
+        let mut block_at = start;
         loop {
-            let plain = plain_prefix(&self.bytes[self.at..]);
-            self.is_ascii &= plain.is_ascii;
-            self.at += plain.length;
-            match self.bytes.get(self.at) {
-                Some(b'"') => {
-                    let text = Text(&self.bytes[start..self.at]);
-                    self.at += 1;
-                    return Ok(text);
+            let block = Block::read(&self.bytes[block_at..]);
+            while let Some(found) = block.special_from(self.at - block_at) {
+                self.at = block_at + found;
+                match self.bytes.get(self.at) {
+                    Some(b'"') => {
+                        self.is_ascii &= block.is_ascii_before(found);
+                        self.at += 1;
+                        return Ok(Text(&self.bytes[start..self.at - 1]));
+                    }
+                    Some(b'\\') => self.escape()?,
+                    Some(_) => return self.fail("a control character in a string"),
+                    None => return self.fail("the text ends inside a string"),
                 }
-                Some(b'\\') => self.escape()?,
-                Some(_) => return self.fail("a control character in a string"),
-                None => return self.fail("the text ends inside a string"),
             }
+            self.is_ascii &= block.is_ascii_before(Block::LEN);
+            block_at += Block::LEN;
+            self.at = self.at.max(block_at);
         }
     }
 
@@ -323,60 +331,6 @@ impl<'a> Reader<'a> {
     fn fail<T>(&self, why: &'static str) -> Read<T> {
         Err(Malformed { why, at: self.at })
     }
-}
-
-/// The start of a string.
-struct Plain {
-    /// How many bytes need no second look: no quote, no backslash, no control character.
-    length: usize,
-    is_ascii: bool,
-}
-
-/// Finds the end of the plain start of a string.
-///
-/// Names, words and lines end soon, so the start is searched eight bytes at a time. What goes on longer is searched by
-/// larger blocks, first for the end, then for control characters.
-fn plain_prefix(bytes: &[u8]) -> Plain {
-    const SOON: usize = 96;
-    const HIGHS: u64 = 0x8080_8080_8080_8080;
-    let (words, rest) = bytes[..bytes.len().min(SOON)].as_chunks::<8>();
-    let mut seen = 0;
-    for (index, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let found = special_bytes(word);
-        if found != 0 {
-            let plain_bits = found.trailing_zeros() & !7;
-            seen |= word & ((1 << plain_bits) - 1);
-            return Plain { length: index * 8 + plain_bits as usize / 8, is_ascii: seen & HIGHS == 0 };
-        }
-        seen |= word;
-    }
-    let done = words.len() * 8;
-    let first_is_ascii = seen & HIGHS == 0;
-    let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
-    if bytes.len() <= SOON {
-        let end = rest.iter().position(is_special).unwrap_or(rest.len());
-        return Plain { length: done + end, is_ascii: first_is_ascii && rest[..end].is_ascii() };
-    }
-    let long = &bytes[done..];
-    let end = memchr::memchr2(b'"', b'\\', long).unwrap_or(long.len());
-    let (least, most) =
-        long[..end].iter().fold((u8::MAX, 0), |(least, most), byte| (least.min(*byte), most.max(*byte)));
-    let end = if least < 0x20 { long.iter().position(is_special).unwrap_or(end) } else { end };
-    Plain { length: done + end, is_ascii: first_is_ascii && most < 0x80 }
-}
-
-/// A word whose lowest set bit is in the first byte that ends the plain part of a string; 0 when none does.
-const fn special_bytes(word: u64) -> u64 {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGHS: u64 = 0x8080_8080_8080_8080;
-    let quotes = word ^ (ONES * b'"' as u64);
-    let slashes = word ^ (ONES * b'\\' as u64);
-    // A subtraction borrows from the byte above a hit, so only the first hit counts.
-    let is_quote = quotes.wrapping_sub(ONES) & !quotes;
-    let is_slash = slashes.wrapping_sub(ONES) & !slashes;
-    let is_control = word.wrapping_sub(ONES * 0x20) & !word;
-    (is_quote | is_slash | is_control) & HIGHS
 }
 
 fn hex4(digits: &[u8]) -> Option<u32> {

@@ -95,13 +95,23 @@ proptest! {
     }
 
     #[test]
-    fn the_plain_part_of_a_string_ends_where_it_should(bytes in prop::collection::vec(
-        prop_oneof![9 => 0x20..=0xFF_u8, 1 => any::<u8>()], 0..300))
-    {
-        let slow = bytes.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)).unwrap_or(bytes.len());
-        let plain = plain_prefix(&bytes);
-        prop_assert_eq!(plain.length, slow);
-        prop_assert!(!plain.is_ascii || bytes[..slow].is_ascii());
+    fn a_string_ends_where_it_should(
+        pieces in prop::collection::vec(
+            prop_oneof![20 => "[ -!#-Z^-~]", 1 => "é", 2 => Just("\\\"".into()), 1 => Just("\\ud83d\\ude00".into())],
+            0..200),
+        rest in "[ -~]{0,70}",
+    ) {
+        let text = pieces.concat();
+        let quoted = format!("\"{text}\"{rest}");
+        let mut reader = Reader::new(quoted.as_bytes());
+        prop_assert_eq!(reader.string().unwrap().raw(), text.as_bytes());
+        prop_assert_eq!((reader.position(), reader.is_ascii()), (text.len() + 2, text.is_ascii()));
+        let cut = format!("\"{text}");
+        let malformed = Malformed { why: "the text ends inside a string", at: cut.len() };
+        prop_assert_eq!(Reader::new(cut.as_bytes()).string(), Err(malformed));
+        let malformed = Malformed { why: "a control character in a string", at: cut.len() };
+        let text = format!("{cut}\n{rest}");
+        prop_assert_eq!(Reader::new(text.as_bytes()).string(), Err(malformed));
     }
 
     #[test]

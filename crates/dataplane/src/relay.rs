@@ -9,9 +9,10 @@ use crate::probe::{Ask, Streaming};
 use crate::refusal::{Refusal, Rejection};
 use crate::resolve::Target;
 use crate::upstream::exchange::{Broken, CollectError};
-use crate::upstream::{Exchange, Head};
+use crate::upstream::{Exchange, Head, Request};
 use crate::{Answer, Call, Dataplane, Form, hold};
 use bytes::{Bytes, BytesMut};
+use domain::model::Upstream;
 use fleet::connect::is_ours;
 use fleet::replica::ReplicaId;
 use fleet::{Lease, Replica};
@@ -28,6 +29,8 @@ const MAX_ERROR_BYTES: usize = 64 << 10;
 const MAX_RETRY_AFTER_SECS: u64 = 3600;
 /// Small requests are copied into one piece, which is cheaper than writing several.
 const COPY_BELOW: usize = 16 << 10;
+/// More than the head of a request has, as a rule.
+const ROOM_FOR_HEAD: usize = 512;
 
 /// What a replica did wrong.
 #[derive(Debug)]
@@ -145,7 +148,7 @@ impl Dataplane {
     /// One replica, one try.
     async fn attempt(&self, replica: &Arc<Replica>, call: &Call, may_resend: &mut bool) -> Result<Brought, Failure> {
         let limit = self.timeouts.first_byte;
-        tokio::time::timeout(limit, Box::pin(self.exchange(replica, call, may_resend)))
+        tokio::time::timeout(limit, self.exchange(replica, call, may_resend))
             .await
             .unwrap_or(Err(Failure::Final(Refusal::UpstreamTimeout { limit })))
     }
@@ -160,14 +163,15 @@ impl Dataplane {
 
     /// Sends the request and waits for a good head.
     async fn send(&self, replica: &Arc<Replica>, call: &Call, may_resend: &mut bool) -> Result<Exchange, Failure> {
-        let pieces = pieces(replica, call);
+        let request = self.request(replica, call);
         let mut link = self.links.take(replica).await.map_err(|error| unlinked(&error))?;
-        let mut sent = link.send(&pieces).await;
+        let mut sent = link.send(&request).await;
         if sent.is_err() && link.used && std::mem::take(may_resend) {
             // As a rule the replica closed an idle connection just as it was taken, which says nothing about it.
             link = self.links.open(replica).await.map_err(|error| unlinked(&error))?;
-            sent = link.send(&pieces).await;
+            sent = link.send(&request).await;
         }
+        self.links.give_back_buffer(request.start);
         let head = sent.map_err(|error| Failure::Lost(format!("no answer: {error}")))?;
         let mut exchange = Exchange::new(link, Arc::clone(&self.links), Arc::clone(replica));
         if head.status != StatusCode::OK {
@@ -178,6 +182,22 @@ impl Dataplane {
             return Err(Failure::Bad(format!("an answer of type {}", head.media_type)));
         }
         Ok(exchange)
+    }
+
+    /// The request as it is written: the head, and the client's body with what was changed in it.
+    fn request(&self, replica: &Replica, call: &Call) -> Request {
+        let Upstream { model, continuous_usage, .. } = &replica.upstream;
+        let edits = call.probe.upstream_edits(model, *continuous_usage, call.tap.clamp());
+        let body = &call.probe.body;
+        let length = edits.length(body.len());
+        let is_small = body.len() < COPY_BELOW;
+        let mut start = self.links.buffer(ROOM_FOR_HEAD + if is_small { length } else { 0 });
+        write_head(replica, call, length, &mut start);
+        if is_small {
+            edits.write_to(body, &mut start);
+            return Request { start, rest: Vec::new() };
+        }
+        Request { start, rest: edits.pieces(body) }
     }
 
     fn hand_over(&self, brought: Brought, lease: Lease, mut call: Call) -> Answer {
@@ -203,7 +223,7 @@ async fn bring_whole(mut exchange: Exchange, call: &Call, silence: Duration) -> 
     let whole = exchange.collect(MAX_ANSWER_BYTES, silence).await.map_err(|error| match error {
         CollectError::Broken(Broken::Stalled(limit)) => Failure::Final(Refusal::UpstreamTimeout { limit }),
         CollectError::Broken(error) => broken(&error),
-        other => Failure::Bad(other.to_string()),
+        other @ CollectError::TooLarge(_) => Failure::Bad(other.to_string()),
     })?;
     let mut meter = Meter::new(call.probe.prompt_bytes());
     let model = &call.probe.model;
@@ -304,29 +324,12 @@ fn refused(head: &Head, body: &[u8]) -> Failure {
     })
 }
 
-/// The request as it is written: the head, and the client's body with what was changed in it.
-fn pieces(replica: &Replica, call: &Call) -> Vec<Bytes> {
-    let edits = call.probe.upstream_edits(&replica.upstream.model, replica.upstream.continuous_usage, call.tap.clamp());
-    let body = &call.probe.body;
-    let length = edits.length(body.len());
-    let mut head = head(replica, call, length);
-    if body.len() < COPY_BELOW {
-        edits.write_to(body, &mut head);
-        return vec![head.freeze()];
-    }
-    let mut pieces = vec![head.freeze()];
-    pieces.extend(edits.pieces(body));
-    pieces
-}
-
 /// What is the same for every call, then what is this call's own.
-fn head(replica: &Replica, call: &Call, length: usize) -> BytesMut {
-    let head = match call.probe.ask {
+fn write_head(replica: &Replica, call: &Call, length: usize, text: &mut BytesMut) {
+    text.extend_from_slice(match call.probe.ask {
         Ask::Chat { .. } => &replica.template.chat,
         Ask::Embeddings(_) => &replica.template.embeddings,
-    };
-    let mut text = BytesMut::with_capacity(head.len() + 256 + if length < COPY_BELOW { length } else { 0 });
-    text.extend_from_slice(head);
+    });
     for (name, value) in &call.headers {
         text.extend_from_slice(name.as_str().as_bytes());
         text.extend_from_slice(b": ");
@@ -334,9 +337,8 @@ fn head(replica: &Replica, call: &Call, length: usize) -> BytesMut {
         text.extend_from_slice(b"\r\n");
     }
     text.extend_from_slice(b"x-request-id: ");
-    text.extend_from_slice(call.request_header.as_bytes());
+    text.extend_from_slice(call.tap.request().as_str().as_bytes());
     text.extend_from_slice(b"\r\ncontent-length: ");
     text.extend_from_slice(itoa::Buffer::new().format(length).as_bytes());
     text.extend_from_slice(b"\r\n\r\n");
-    text
 }

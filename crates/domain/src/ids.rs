@@ -36,50 +36,65 @@ pub struct BadId {
     pub prefix: &'static str,
 }
 
+fn is_ulid(text: &[u8; ULID_LEN]) -> bool {
+    text.iter().all(|byte| ALPHABET.contains(byte))
+}
+
+/// An identifier is kept in place, not on the heap: every call makes one, and copies those of its caller.
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
         $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
-        #[serde(transparent)]
-        pub struct $name(Box<str>);
+        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name([u8; $prefix.len() + ULID_LEN]);
 
         impl $name {
             pub const PREFIX: &'static str = $prefix;
 
             pub fn new(at: Timestamp, entropy: u128) -> Self {
-                let mut text = String::with_capacity($prefix.len() + ULID_LEN);
-                text.push_str($prefix);
-                text.extend(ulid(at, entropy).map(char::from));
-                Self(text.into_boxed_str())
+                Self::with_tail(&ulid(at, entropy))
             }
 
             pub fn parse(text: &str) -> Result<Self, BadId> {
-                let tail = text.strip_prefix($prefix).unwrap_or("");
-                if tail.len() == ULID_LEN && tail.bytes().all(|byte| ALPHABET.contains(&byte)) {
-                    return Ok(Self(text.into()));
+                let tail = text.strip_prefix($prefix).and_then(|tail| tail.as_bytes().try_into().ok());
+                match tail {
+                    Some(tail) if is_ulid(tail) => Ok(Self::with_tail(tail)),
+                    _ => Err(BadId { text: text.chars().take(64).collect(), prefix: $prefix }),
                 }
-                Err(BadId { text: text.chars().take(64).collect(), prefix: $prefix })
+            }
+
+            fn with_tail(tail: &[u8; ULID_LEN]) -> Self {
+                let mut text = [0; $prefix.len() + ULID_LEN];
+                let (start, rest) = text.split_at_mut($prefix.len());
+                start.copy_from_slice($prefix.as_bytes());
+                rest.copy_from_slice(tail);
+                Self(text)
             }
 
             pub fn as_str(&self) -> &str {
-                &self.0
+                std::str::from_utf8(&self.0).expect("letters and digits")
             }
 
             /// When it was made.
             pub fn made_at(&self) -> Timestamp {
-                millis_of(&self.0[$prefix.len()..])
+                millis_of(&self.as_str()[$prefix.len()..])
             }
         }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
+                f.write_str(self.as_str())
             }
         }
 
         impl fmt::Debug for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
             }
         }
     };

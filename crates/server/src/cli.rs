@@ -26,7 +26,7 @@ enum Command {
     /// Bring the store's schema up to date.
     Migrate(Place),
     /// Work on the store directly, beside a running server.
-    Admin(admin::AdminArgs),
+    Admin(Box<admin::AdminArgs>),
     /// The parent of one replica's engine; the server starts it.
     #[command(hide = true)]
     ReplicaShim(ReplicaShim),
@@ -89,7 +89,7 @@ fn run(command: Command) -> anyhow::Result<()> {
             let (config, data_dir) = (arguments.config.clone(), arguments.data_dir.clone());
             with_store(config.as_deref(), &data_dir, async |config, store| {
                 store.migrate().await?;
-                admin::run(arguments, &config, &store).await
+                admin::run(*arguments, &config, &store).await
             })
         }
         Command::ReplicaShim(shim) if shim.detached => Ok(shim::run(&shim.dir)?),

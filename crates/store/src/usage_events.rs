@@ -1,6 +1,6 @@
 //! Rows of usage: one per request id, whoever writes it and how often.
 
-use crate::db::{Store, Tx};
+use crate::db::{Engine, Query, Store, Tx};
 use crate::error::StoreError;
 use crate::values::{ROWS_AT_ONCE, insert_text};
 use crate::{reconciliation, row, series, usage_sums};
@@ -44,21 +44,46 @@ pub async fn insert_batch<'a>(tx: &mut Tx, events: &'a [UsageEvent]) -> Result<V
     // In one order everywhere, so that two nodes that replay the same events never wait for each other.
     let mut ordered: Vec<&UsageEvent> = events.iter().collect();
     ordered.sort_unstable_by_key(|event| &event.request);
-    let mut written = HashSet::with_capacity(events.len());
-    for piece in ordered.chunks(ROWS_AT_ONCE) {
-        insert(tx, piece, &mut written).await?;
-    }
-    let inserted: Vec<&UsageEvent> = events.iter().filter(|event| written.remove(event.request.as_str())).collect();
+    let inserted: Vec<&UsageEvent> = if insert_all(tx, &ordered).await? {
+        events.iter().collect()
+    } else {
+        let mut written = insert_some(tx, &ordered).await?;
+        events.iter().filter(|event| written.remove(event.request.as_str())).collect()
+    };
     usage_sums::add(tx, &inserted).await?;
     series::add(tx, &inserted).await?;
     reconciliation::add(tx, &inserted).await?;
     Ok(inserted)
 }
 
-/// Leaves the ids of the rows that were not there in `written`.
-async fn insert(tx: &mut Tx, events: &[&UsageEvent], written: &mut HashSet<String>) -> Result<(), StoreError> {
-    let text = insert_text(tx.engine(), "usage_events", COLUMNS, events.len());
-    let text = AssertSqlSafe(text + " ON CONFLICT (request_id) DO NOTHING RETURNING request_id");
+/// Writes events none of which is there yet, which is the rule. If one is, it writes nothing and returns false: to be
+/// told which rows are new costs more than to write them.
+async fn insert_all(tx: &mut Tx, events: &[&UsageEvent]) -> Result<bool, StoreError> {
+    tx.execute(sqlx::query("SAVEPOINT before_events")).await?;
+    let mut written = 0;
+    for piece in events.chunks(ROWS_AT_ONCE) {
+        written += tx.execute(insert(tx.engine(), piece, "")).await?;
+    }
+    let all_new = written == events.len() as u64;
+    let end = if all_new { "RELEASE SAVEPOINT before_events" } else { "ROLLBACK TO SAVEPOINT before_events" };
+    tx.execute(sqlx::query(end)).await?;
+    Ok(all_new)
+}
+
+/// Returns the ids of the rows that were not there.
+async fn insert_some(tx: &mut Tx, events: &[&UsageEvent]) -> Result<HashSet<String>, StoreError> {
+    let mut written = HashSet::with_capacity(events.len());
+    for piece in events.chunks(ROWS_AT_ONCE) {
+        for found in tx.rows(insert(tx.engine(), piece, " RETURNING request_id")).await? {
+            written.insert(row::text(&found, "request_id")?);
+        }
+    }
+    Ok(written)
+}
+
+fn insert(engine: Engine, events: &[&UsageEvent], returning: &str) -> Query<'static> {
+    let text = insert_text(engine, "usage_events", COLUMNS, events.len());
+    let text = AssertSqlSafe(text + " ON CONFLICT (request_id) DO NOTHING" + returning);
     // Only the full piece has a text that comes again, and is worth preparing.
     let mut insert = sqlx::query(text).persistent(events.len() == ROWS_AT_ONCE);
     for event in events {
@@ -91,10 +116,7 @@ async fn insert(tx: &mut Tx, events: &[&UsageEvent], written: &mut HashSet<Strin
             .bind(row::to_optional_number(event.held_micros))
             .bind(row::to_optional_number(event.sent_micros));
     }
-    for found in tx.rows(insert).await? {
-        written.insert(row::text(&found, "request_id")?);
-    }
-    Ok(())
+    insert
 }
 
 /// The newest events of a workspace first.

@@ -788,7 +788,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether to send calls here. */
+        /** Whether to send calls here, and how each part is. */
         get: operations["ready"];
         put?: never;
         post?: never;
@@ -9670,14 +9670,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/openmetrics-text": string;
+                    "text/plain": string;
                 };
             };
         };
     };
     ready: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description parts that must be well, such as `engines,leader` */
+                require?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -9692,7 +9695,16 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
-            /** @description it is stopping */
+            /** @description no part has this name */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+            /** @description send no calls here; the body says which part is why */
             503: {
                 headers: {
                     [name: string]: unknown;

@@ -19,7 +19,14 @@ type Props = { error: unknown; title?: string; onRetry?: () => void; children?: 
 export function ErrorPanel({ error, title = 'That did not work', onRetry, children }: Props) {
   const { message, code, requestId } = shownOf(error)
   return (
-    <Alert role="alert" color="red" variant="outline" title={title} icon={<IconAlertTriangle aria-hidden />}>
+    <Alert
+      role="alert"
+      color="red"
+      variant="outline"
+      title={title}
+      icon={<IconAlertTriangle aria-hidden />}
+      styles={{ title: { color: 'var(--fb-bad)' } }}
+    >
       <Stack gap="xs">
         <Text>{message}</Text>
         {children}

@@ -34,7 +34,7 @@ use fleet::{Endpoints, Routes};
 use leader::{Keeper, Leadership};
 use picture::Picture;
 use probe::Probes;
-use serde_json::Value;
+use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::{Fenced, Store, StoreError, endpoints, replicas};
@@ -101,20 +101,23 @@ impl<D: Driver + Clone> Reconciler<D> {
         }
     }
 
-    /// Closes the holds of this machine's replicas that have ended because all of them were to end.
+    /// Closes the holds of this machine's replicas that have ended because all of them were to end, or never began.
     pub async fn release_ended(&mut self) -> Result<(), StoreError> {
         let leadership = Leadership::default();
         Keeper::new(&self.parts, leadership.clone()).look().await?;
-        let Some(epoch) = leadership.epoch((self.parts.now)()) else { return Ok(()) };
+        let now = (self.parts.now)();
+        let Some(epoch) = leadership.epoch(now) else { return Ok(()) };
         let all = endpoints::list_all(&self.parts.store).await?;
         let Some(picture) = self.look().await? else { return Ok(()) };
         for mut replica in picture.live.clone() {
-            let exit = picture.sighting(&replica).and_then(|observed| match &observed.sighting {
-                Sighting::Exited(exit) => Some(exit.at),
-                _ => None,
-            });
+            let is_here = replica.node.as_deref().is_some_and(|node| self.parts.reach.covers(node));
+            let ended_at = match picture.sighting(&replica).map(|observed| &observed.sighting) {
+                Some(Sighting::Exited(exit)) => Some(exit.at),
+                Some(_) => None,
+                None => is_here.then_some(now),
+            };
             let endpoint = all.iter().find(|endpoint| endpoint.id == replica.endpoint);
-            if let (Some(at), Some(endpoint)) = (exit, endpoint) {
+            if let (Some(at), Some(endpoint)) = (ended_at, endpoint) {
                 self.end(epoch, endpoint, &mut replica, at, None).await?;
             }
         }
@@ -208,7 +211,7 @@ impl<D: Driver + Clone> Reconciler<D> {
         message: String,
     ) -> Result<Option<Endpoint>, StoreError> {
         let mut tx = Fenced::begin(&self.parts.store, epoch).await?;
-        let note = Note { part: "reconciler", message, data: Value::Null };
+        let note = Note { part: "reconciler", message, data: json!({}) };
         let written = transition(&mut tx, &endpoint, trigger, note, (self.parts.now)()).await?;
         match written {
             Transition::Same | Transition::OutOfPlace(_) => Ok(Some(endpoint)),

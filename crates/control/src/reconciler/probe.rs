@@ -15,8 +15,9 @@ use tokio::task::JoinSet;
 
 /// How often a replica that starts is asked whether it is ready.
 const ASK_STARTING: Duration = Duration::from_millis(500);
-/// How often the store is told that a replica is still there.
+/// How often the store is told that a replica is still there, and what it said last.
 const TELL_SEEN: Duration = Duration::from_secs(15);
+const TELL_STARTING: Duration = Duration::from_secs(5);
 
 /// Questions that are under way, and what was last heard.
 #[derive(Default)]
@@ -45,8 +46,8 @@ impl Known {
     }
 
     /// Whether it is time to tell that it is there; then it counts as told.
-    fn is_to_be_told(&mut self, now: Timestamp) -> bool {
-        let due = is_over(self.told_at, TELL_SEEN, now);
+    fn is_to_be_told(&mut self, period: Duration, now: Timestamp) -> bool {
+        let due = is_over(self.told_at, period, now);
         if due {
             self.told_at = Some(now);
         }
@@ -95,10 +96,8 @@ impl<D: Driver + Clone> Reconciler<D> {
             });
         }
         let verdict = heard.as_ref().map(|probe| known.streak.note(probe));
-        if known.is_to_be_told(now) {
-            let mut tx = self.parts.store.begin().await?;
-            holds::seen(&mut tx, &replica.id, now).await?;
-            tx.commit().await?;
+        if known.is_to_be_told(if was_ready { TELL_SEEN } else { TELL_STARTING }, now) {
+            self.tell_of(epoch, replica, now).await?;
         }
         match (verdict, heard) {
             (_, Some(Probe::Well)) if replica.state != ReplicaState::Ready => {
@@ -117,6 +116,18 @@ impl<D: Driver + Clone> Reconciler<D> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Tells the store that it is there, and the end of its log if there is something new in it.
+    async fn tell_of(&self, epoch: u64, replica: &mut Replica, now: Timestamp) -> Result<(), StoreError> {
+        let log_tail = self.parts.driver.log_tail(&name_of(replica)).await;
+        let mut tx = Fenced::begin(&self.parts.store, epoch).await?;
+        holds::seen(&mut tx, &replica.id, now).await?;
+        if replica.log_tail != log_tail {
+            replica.log_tail = log_tail;
+            replicas::update(&mut tx, replica).await?;
+        }
+        tx.commit().await
     }
 
     async fn ready(&mut self, epoch: u64, endpoint: &Endpoint, replica: &mut Replica) -> Result<(), StoreError> {

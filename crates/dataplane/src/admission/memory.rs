@@ -93,15 +93,12 @@ impl Memory {
 
 impl Shard {
     fn counters(&mut self, workspace: &WorkspaceId, limits: PerMinute, now: u64) -> &mut Counters {
-        if !self.workspaces.contains_key(workspace) {
-            if self.workspaces.len() >= self.crowded_at.max(CROWDED) {
-                self.workspaces.retain(|_, counters| !counters.buckets.is_full(counters.limits, now));
-                self.crowded_at = self.workspaces.len() * 2;
-            }
-            let new = Counters { buckets: Buckets::full(limits, now), limits, keys: HashMap::new() };
-            self.workspaces.insert(workspace.clone(), new);
+        if self.workspaces.len() >= self.crowded_at.max(CROWDED) && !self.workspaces.contains_key(workspace) {
+            self.workspaces.retain(|_, counters| !counters.buckets.is_full(counters.limits, now));
+            self.crowded_at = self.workspaces.len() * 2;
         }
-        let counters = self.workspaces.get_mut(workspace).expect("it is there by now");
+        let new = || Counters { buckets: Buckets::full(limits, now), limits, keys: HashMap::new() };
+        let counters = self.workspaces.entry(workspace.clone()).or_insert_with(new);
         counters.limits = limits;
         counters
     }

@@ -4,6 +4,8 @@ use super::framing::Framing;
 use bytes::{Buf, BytesMut};
 use http::StatusCode;
 use httparse::Status;
+use std::borrow::Cow;
+use std::mem::MaybeUninit;
 
 /// The longest head, and the most headers in it.
 const MAX_HEAD: usize = 64 << 10;
@@ -13,7 +15,7 @@ const MAX_HEADERS: usize = 128;
 pub struct Head {
     pub status: StatusCode,
     /// The media type without its parameters.
-    pub media_type: String,
+    pub media_type: Cow<'static, str>,
     /// The body is packed in a way that nobody asked for.
     pub is_encoded: bool,
     pub retry_after_secs: Option<u64>,
@@ -47,9 +49,10 @@ impl Head {
     }
 
     fn read(input: &[u8]) -> Result<Option<(Self, usize)>, BadHead> {
-        let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
-        let mut answer = httparse::Response::new(&mut headers);
-        let length = match answer.parse(input) {
+        let mut headers = [const { MaybeUninit::uninit() }; MAX_HEADERS];
+        let mut answer = httparse::Response::new(&mut []);
+        let parser = httparse::ParserConfig::default();
+        let length = match parser.parse_response_with_uninit_headers(&mut answer, input, &mut headers) {
             Ok(Status::Complete(length)) => length,
             Ok(Status::Partial) if input.len() > MAX_HEAD => return Err(BadHead("its head has no end")),
             Ok(Status::Partial) => return Ok(None),
@@ -58,7 +61,7 @@ impl Head {
         let status = answer.code.and_then(|code| StatusCode::from_u16(code).ok()).ok_or(BadHead("no status"))?;
         let mut head = Self {
             status,
-            media_type: String::new(),
+            media_type: Cow::Borrowed(""),
             is_encoded: false,
             retry_after_secs: None,
             framing: Framing::UntilClose,
@@ -100,7 +103,11 @@ impl Head {
             }
             11 if is("retry-after") => self.retry_after_secs = text().parse().ok(),
             12 if is("content-type") => {
-                text().split(';').next().unwrap_or("").trim().clone_into(&mut self.media_type);
+                self.media_type = match text().split(';').next().unwrap_or("").trim() {
+                    "application/json" => Cow::Borrowed("application/json"),
+                    "text/event-stream" => Cow::Borrowed("text/event-stream"),
+                    other => Cow::Owned(other.to_owned()),
+                };
             }
             14 if is("content-length") => {
                 let length = text().parse().map_err(|_| BadHead("its length is no number"))?;
@@ -136,7 +143,7 @@ mod tests {
              Retry-After: 7\r\nContent-Length: 12\r\nConnection: close\r\n\r\n",
         );
         let head = head.unwrap().unwrap();
-        assert_eq!((head.status.as_u16(), head.media_type.as_str()), (503, "Application/JSON"));
+        assert_eq!((head.status.as_u16(), &*head.media_type), (503, "Application/JSON"));
         assert_eq!((head.retry_after_secs, head.framing, head.keep_alive), (Some(7), Framing::Length(12), false));
         let head = read("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n");
         let head = head.unwrap().unwrap();

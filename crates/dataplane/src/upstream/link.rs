@@ -5,6 +5,7 @@
 
 use super::framing::{Framing, Step};
 use super::head::Head;
+use super::request::{MAX_SLICES, Request, Unsent};
 use bytes::{Bytes, BytesMut};
 use fleet::{Connector, Replica, Stream};
 use std::future::{Future, poll_fn};
@@ -17,8 +18,6 @@ use tokio::io::{AsyncReadExt, AsyncWrite};
 /// What is read at a time; more where an answer comes faster than that.
 const SMALL_READ: usize = 4 << 10;
 const LARGE_READ: usize = 64 << 10;
-/// Pieces of one request that are written together.
-const MAX_SLICES: usize = 16;
 
 pub struct Link {
     stream: Stream,
@@ -48,8 +47,8 @@ impl Link {
     }
 
     /// Sends a request and waits for the head of the answer, which may come before all is sent.
-    pub async fn send(&mut self, pieces: &[Bytes]) -> io::Result<Head> {
-        let mut unsent = Unsent { pieces, piece: 0, offset: 0 };
+    pub async fn send(&mut self, request: &Request) -> io::Result<Head> {
+        let mut unsent = Unsent::all(request);
         let mut cannot_write = None;
         let head = poll_fn(|cx| {
             while cannot_write.is_none() && !unsent.is_empty() {
@@ -107,7 +106,7 @@ impl Link {
 
     fn poll_write(&mut self, cx: &mut Context<'_>, unsent: &mut Unsent<'_>) -> Poll<io::Result<()>> {
         let stream = Pin::new(&mut self.stream);
-        let written = if unsent.piece + 1 == unsent.pieces.len() {
+        let written = if unsent.is_one_piece() {
             ready!(stream.poll_write(cx, unsent.first()))?
         } else {
             let mut slices = [IoSlice::new(&[]); MAX_SLICES];
@@ -130,40 +129,5 @@ impl Link {
         let count = ready!(pin!(self.stream.read_buf(&mut self.input)).poll(cx))?;
         self.next_read = if count == room { (self.next_read * 2).min(LARGE_READ) } else { self.next_read };
         Poll::Ready(Ok(count))
-    }
-}
-
-/// What of a request was not written yet.
-struct Unsent<'a> {
-    pieces: &'a [Bytes],
-    piece: usize,
-    offset: usize,
-}
-
-impl<'a> Unsent<'a> {
-    fn is_empty(&self) -> bool {
-        self.piece == self.pieces.len()
-    }
-
-    fn first(&self) -> &'a [u8] {
-        &self.pieces[self.piece][self.offset..]
-    }
-
-    fn fill(&self, slices: &mut [IoSlice<'a>; MAX_SLICES]) -> usize {
-        let rest = self.pieces[self.piece + 1..].iter().map(|piece| &piece[..]);
-        let unsent = std::iter::once(self.first()).chain(rest);
-        slices.iter_mut().zip(unsent).map(|(slice, piece)| *slice = IoSlice::new(piece)).count()
-    }
-
-    fn advance(&mut self, mut written: usize) {
-        while self.piece < self.pieces.len() {
-            let left = self.pieces[self.piece].len() - self.offset;
-            if written < left {
-                self.offset += written;
-                return;
-            }
-            written -= left;
-            (self.piece, self.offset) = (self.piece + 1, 0);
-        }
     }
 }

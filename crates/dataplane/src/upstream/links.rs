@@ -1,6 +1,7 @@
 //! Idle connections, kept for the next call. Each runtime has its own: nothing is shared between cores.
 
 use super::link::Link;
+use bytes::BytesMut;
 use fleet::Connector;
 use fleet::replica::{Replica, ReplicaId};
 use std::collections::HashMap;
@@ -15,15 +16,20 @@ const MAX_IDLE: usize = 512;
 /// Model servers close idle connections after 5 s or more; a closed one is noticed when it is taken.
 const MAX_IDLE_TIME: Duration = Duration::from_secs(60);
 
+/// Buffers of requests that were sent, kept for the next ones, and the largest of them.
+const MAX_BUFFERS: usize = 64;
+const LARGEST_BUFFER: usize = 32 << 10;
+
 #[derive(Default)]
 pub struct Links {
     connector: Connector,
     idle: Mutex<HashMap<ReplicaId, Vec<Link>>>,
+    buffers: Mutex<Vec<BytesMut>>,
 }
 
 impl Links {
     pub fn new(connector: Connector) -> Self {
-        Self { connector, idle: Mutex::default() }
+        Self { connector, ..Self::default() }
     }
 
     /// A connection that was used before and is still good, else a new one.
@@ -57,6 +63,26 @@ impl Links {
             links.retain(|link| now.duration_since(link.idle_since) < MAX_IDLE_TIME);
             !links.is_empty()
         });
+    }
+
+    /// An empty buffer for a request with room for so much.
+    pub fn buffer(&self, bytes: usize) -> BytesMut {
+        let mut buffer = self.buffers().pop().unwrap_or_default();
+        buffer.reserve(bytes);
+        buffer
+    }
+
+    /// Takes the buffer of a request back that was sent.
+    pub fn give_back_buffer(&self, mut buffer: BytesMut) {
+        let mut buffers = self.buffers();
+        if buffers.len() < MAX_BUFFERS && buffer.capacity() <= LARGEST_BUFFER {
+            buffer.clear();
+            buffers.push(buffer);
+        }
+    }
+
+    fn buffers(&self) -> MutexGuard<'_, Vec<BytesMut>> {
+        self.buffers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn pop(&self, replica: &Arc<Replica>) -> Option<Link> {

@@ -8,7 +8,9 @@ mod framing;
 mod head;
 pub mod link;
 pub mod links;
+mod request;
 
 pub use exchange::Exchange;
 pub use head::Head;
 pub use links::Links;
+pub use request::Request;

@@ -123,6 +123,9 @@ async fn next_piece(body: &mut Incoming) -> Result<Option<Bytes>, Unread> {
 /// Types are compared without case and without parameters; what curl sends by default is read as JSON.
 fn check_type(headers: &HeaderMap) -> Result<(), Unread> {
     let Some(value) = headers.get(header::CONTENT_TYPE) else { return Ok(()) };
+    if value == "application/json" {
+        return Ok(());
+    }
     let whole = String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase();
     let media = whole.split(';').next().unwrap_or("").trim();
     let readable = media.is_empty()

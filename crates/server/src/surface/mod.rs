@@ -80,7 +80,7 @@ impl Surface {
                 path => {
                     let mut tap = UsageTap::open(Arc::clone(&self.sink), id, openai::route_name(path), now);
                     tap.note(|record| record.client_request = client_id(&request));
-                    openai::answer(&self, request, id_value.clone(), tap, now).await
+                    openai::answer(&self, request, tap, now).await
                 }
             }
         };

@@ -161,8 +161,7 @@ fn micros(span: Duration) -> u64 {
 }
 
 fn number(line: &mut String, name: &str, value: u64) {
-    for piece in [",\"", name, "\":"] {
+    for piece in [",\"", name, "\":", itoa::Buffer::new().format(value)] {
         line.push_str(piece);
     }
-    let _ = write!(line, "{value}");
 }

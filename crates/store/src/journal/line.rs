@@ -48,7 +48,14 @@ struct Line<'a> {
 const CHECKSUM_LEN: usize = 8;
 
 /// The line of an event, with its end.
-pub(super) fn write(event: &UsageEvent, stage: Stage) -> Vec<u8> {
+pub(super) fn written(event: &UsageEvent, stage: Stage) -> Vec<u8> {
+    let mut text = Vec::with_capacity(512);
+    write(event, stage, &mut text);
+    text
+}
+
+/// Replaces `text` by the line of an event, with its end.
+pub(super) fn write(event: &UsageEvent, stage: Stage, text: &mut Vec<u8>) {
     let (key, user) = match &event.caller.actor {
         Actor::Key(key) => (Some(key.as_str().into()), None),
         Actor::User(user) => (None, Some(user.as_str().into())),
@@ -76,14 +83,13 @@ pub(super) fn write(event: &UsageEvent, stage: Stage) -> Vec<u8> {
         held_micros: event.held_micros,
         sent_micros: event.sent_micros,
     };
-    let mut text = Vec::with_capacity(512);
+    text.clear();
     text.resize(CHECKSUM_LEN, b'0');
     text.push(b' ');
-    serde_json::to_writer(&mut text, &line).expect("a line has nothing that JSON cannot say");
+    serde_json::to_writer(&mut *text, &line).expect("a line has nothing that JSON cannot say");
     let checksum = crc32fast::hash(&text[CHECKSUM_LEN + 1..]);
     write!(&mut text[..CHECKSUM_LEN], "{checksum:08x}").expect("eight digits fit");
     text.push(b'\n');
-    text
 }
 
 /// Reads a line without its end; `None` when it is not as it was written.

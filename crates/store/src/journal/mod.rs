@@ -19,6 +19,7 @@ pub use reader::{Batch, JournalReader};
 use domain::{RequestId, RunId, UsageEvent};
 use fresh::Fresh;
 use line::Stage;
+use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -31,6 +32,11 @@ use std::time::Duration;
 const LARGEST_FILE: u64 = 8 << 20;
 const FILES_AT_BOUND: u64 = 8;
 const SYNC_EVERY: Duration = Duration::from_millis(50);
+
+thread_local! {
+    /// The last line that this thread has written: its memory serves for the next one.
+    static LINE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
 
 /// Where events are appended; clones write to the same files.
 #[derive(Clone)]
@@ -110,20 +116,23 @@ impl Journal {
 
     /// A call has ended.
     pub fn append(&self, event: UsageEvent) {
-        let line = line::write(&event, Stage::Ended);
+        let mut line = LINE.take();
+        line::write(&event, Stage::Ended, &mut line);
         let mut state = self.shared.state();
         if !state.running.is_empty() {
             state.running.remove(&event.request);
         }
-        self.shared.put(&mut state, line, Some(event));
+        self.shared.put(&mut state, &line, Some(event));
+        drop(state);
+        LINE.set(line);
     }
 
     /// A call is under way and has used so much.
     pub fn mark(&self, event: &UsageEvent) {
-        let line = line::write(event, Stage::Running);
+        let line = line::written(event, Stage::Running);
         let mut state = self.shared.state();
-        state.running.insert(event.request.clone(), line.clone());
-        self.shared.put(&mut state, line, None);
+        self.shared.put(&mut state, &line, None);
+        state.running.insert(event.request.clone(), line);
     }
 }
 
@@ -136,15 +145,15 @@ impl Shared {
         self.appended.load(Ordering::Relaxed).saturating_sub(self.moved.load(Ordering::Relaxed))
     }
 
-    fn put(&self, state: &mut State, line: Vec<u8>, event: Option<UsageEvent>) {
+    fn put(&self, state: &mut State, line: &[u8], event: Option<UsageEvent>) {
         self.appended.fetch_add(line.len() as u64, Ordering::Relaxed);
         if !state.unwritten.is_empty() {
-            return state.unwritten.push_back(line);
+            return state.unwritten.push_back(line.to_vec());
         }
-        match self.write(state, &line) {
+        match self.write(state, line) {
             Ok(()) => state.fresh.push(state.number, state.length - line.len() as u64, state.length, event),
             Err(error) => {
-                state.unwritten.push_back(line);
+                state.unwritten.push_back(line.to_vec());
                 self.failing.store(true, Ordering::Relaxed);
                 tracing::error!(%error, "the journal cannot be written: new calls are refused until it can");
             }

@@ -110,7 +110,7 @@ impl JournalReader {
     pub fn set_aside(&self, event: &UsageEvent) {
         let path = self.shared.folder.join(REFUSED);
         let file = File::options().create(true).append(true).open(&path);
-        let written = file.and_then(|mut file| file.write_all(&line::write(event, Stage::Ended)));
+        let written = file.and_then(|mut file| file.write_all(&line::written(event, Stage::Ended)));
         if let Err(error) = written {
             tracing::error!(%error, file = %path.display(), "a refused usage event cannot be kept");
         }

@@ -126,7 +126,7 @@ fn a_run_that_died_is_replayed_and_its_torn_end_is_cut() {
     journal.mark(&event(3, 512));
     journal.append(event(3, 600));
     let path = folder.path().join(file_name(&run(1), 1));
-    let torn = line::write(&event(4, 5), Stage::Ended);
+    let torn = line::written(&event(4, 5), Stage::Ended);
     std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(&torn[..torn.len() - 9]).unwrap();
     drop(journal);
 
@@ -221,7 +221,7 @@ fn a_torn_line_is_cut_before_the_next_one_is_written() {
     journal.append(event(1, 5));
     {
         // The disk took half of a line and no more.
-        let line = line::write(&event(2, 5), Stage::Ended);
+        let line = line::written(&event(2, 5), Stage::Ended);
         let mut state = journal.shared.state();
         state.file.as_ref().write_all(&line[..50]).unwrap();
         state.unwritten.push_back(line);

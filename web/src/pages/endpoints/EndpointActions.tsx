@@ -76,13 +76,14 @@ export function EndpointActions({ endpoint }: { endpoint: Endpoint }) {
 type DialogProps = { endpoint: Endpoint; opened: boolean; onClose: () => void }
 
 /** Does it, tells so, and looks again at everything that it may have changed. */
-export function useEndpointChange(change: () => Promise<Endpoint>, told: string, onDone: () => void) {
+export function useEndpointChange(change: () => Promise<Endpoint>, told: string, onDone: () => void, isGone = false) {
   const queries = useQueryClient()
   return useMutation({
     mutationFn: change,
     onSuccess: (endpoint) => {
       queries.setQueryData(['endpoints', endpoint.workspaceId, endpoint.name], endpoint)
-      void queries.invalidateQueries({ queryKey: ['endpoints'] })
+      // What is on the page is asked for again, unless it is gone.
+      void queries.invalidateQueries({ queryKey: ['endpoints'], refetchType: isGone ? 'none' : 'active' })
       void queries.invalidateQueries({ queryKey: ['allotments'] })
       notifications.show({ message: told, color: 'teal' })
       onDone()
@@ -144,6 +145,7 @@ function DeleteDialog({ endpoint, opened, onClose }: DialogProps) {
       onClose()
       router.history.push(paths.endpoints())
     },
+    true,
   )
   return (
     <ConfirmByTyping

@@ -115,7 +115,7 @@ function Log({ replica, all, onChoose }: LogProps) {
           {replica.logTail}
         </pre>
       ) : (
-        <Text c="dimmed">Nothing to show: the end of a log is kept when its replica ends.</Text>
+        <Text c="dimmed">Nothing to show: the replica has written nothing so far.</Text>
       )}
     </Panel>
   )

@@ -60,6 +60,7 @@ fn known(endpoint: &Endpoint) -> Known {
             flavors: Vec::new(),
         }),
         condition: Condition::Serving,
+        draining: Vec::new(),
         replicas: Vec::new(),
     }
 }

@@ -9,11 +9,14 @@ use crate::drivers::ReplicaName;
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, pidfd_send_signal, waitpid};
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+
+/// More than most environments have.
+const ENVIRONMENT_AT_ONCE: usize = 16 << 10;
 
 /// What tells a process from every other one on this machine, before and after.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -110,11 +113,28 @@ pub(super) async fn readable_unless(descriptor: OwnedFd, runs: impl Fn() -> bool
 /// Every process that is marked as belonging to a replica below `root`.
 pub(super) fn marked_below(root: &Path) -> io::Result<Vec<(ReplicaName, Process)>> {
     let numbers = fs::read_dir("/proc")?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let marked = |pid| {
-        let process = Process::open(pid)?;
-        Some((process.replica_below(root)?, process))
-    };
-    Ok(numbers.filter_map(marked).collect())
+    let mut environment = Vec::new();
+    let mut marked = Vec::new();
+    for pid in numbers {
+        // Nearly every process is somebody else's, and one look tells that.
+        if names_a_replica(pid, &mut environment)
+            && let Some(process) = Process::open(pid)
+            && let Some(replica) = process.replica_below(root)
+        {
+            marked.push((replica, process));
+        }
+    }
+    Ok(marked)
+}
+
+/// Whether the process that has this number now is marked with any replica.
+fn names_a_replica(pid: u32, environment: &mut Vec<u8>) -> bool {
+    environment.clear();
+    environment.reserve(ENVIRONMENT_AT_ONCE);
+    let file = fs::File::open(format!("/proc/{pid}/environ"));
+    // A length that is said spares the question for one, which the kernel answers with nothing here.
+    let read = file.and_then(|file| file.take(u64::MAX).read_to_end(environment));
+    read.is_ok() && environment.split(|byte| *byte == 0).any(|variable| variable.starts_with(REPLICA_MARK.as_bytes()))
 }
 
 /// The processes whose parent this process is, also those that it inherited.

@@ -1,16 +1,17 @@
 //! Calls to models: who asks is known, what is asked is read here, and the data plane does the rest.
 
 use super::error::{self, Refused};
-use super::{Call, rate_limit_headers, refuse};
+use super::{rate_limit_headers, refuse};
 use crate::edge::{Body, request_body};
 use crate::surface::Surface;
 use crate::telemetry::traces::{CallTrace, TRACESTATE, TracedBody};
 use bytes::Bytes;
 use dataplane::probe::{Fault, Probe};
 use dataplane::trace::Trace;
-use dataplane::{Answer, Form, Refusal, TRACEPARENT};
+use dataplane::usage_tap::UsageTap;
+use dataplane::{Answer, Call, Form, Refusal, TRACEPARENT};
+use domain::Caller;
 use domain::usage::Actor;
-use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, header};
 use hyper::body::Incoming;
 use std::sync::Arc;
@@ -22,42 +23,43 @@ const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering
 /// Answers `POST /v1/chat/completions` and `POST /v1/embeddings`, which differ in how their bodies are read.
 pub(super) async fn infer(
     surface: &Surface,
-    head: Parts,
+    mut headers: HeaderMap,
     mut body: Incoming,
-    mut call: Call,
+    caller: Arc<Caller>,
+    mut tap: UsageTap,
     probe: fn(Bytes) -> Result<Probe, Fault>,
 ) -> Response<Body> {
-    let trace = surface.tracer.as_ref().and_then(|tracer| tracer.begin(&head.headers));
+    let trace = surface.tracer.as_ref().and_then(|tracer| tracer.begin(&headers));
     if let Some(trace) = trace.clone() {
-        call.tap.note(|record| record.trace = Some(trace as Arc<dyn Trace>));
+        tap.note(|record| record.trace = Some(trace as Arc<dyn Trace>));
     }
-    let bytes = match surface.body_bounds.read(&head.headers, &mut body).await {
+    let bytes = match surface.body_bounds.read(&headers, &mut body).await {
         Ok(bytes) => bytes,
         Err(unread) => {
-            request_body::discard(&head.headers, body).await;
-            return refuse(&unread.into(), call.tap);
+            request_body::discard(&headers, body).await;
+            return refuse(&unread.into(), tap);
         }
     };
     let probe = match probe(bytes) {
         Ok(probe) => probe,
-        Err(fault) => return refuse(&Refused::Call(Refusal::from(fault)), call.tap),
+        Err(fault) => return refuse(&Refused::Call(Refusal::from(fault)), tap),
     };
     if let Some(trace) = &trace {
         trace.asked(&probe.body);
     }
-    let call = dataplane::Call {
-        request_header: call.id,
-        caller: call.caller,
+    let call = Call {
+        caller,
         probe,
-        headers: passed(&head.headers, trace.as_deref()),
-        tap: call.tap,
-        hold_until: Instant::now() + hold_timeout(&head.headers, surface.hold_timeout),
+        headers: passed(&headers, trace.as_deref()),
+        tap,
+        hold_until: Instant::now() + hold_timeout(&headers, surface.hold_timeout),
         dress: error::event,
     };
     // A call may wait for minutes. The headers are parts of the connection's buffer, which is free without them.
-    drop((head, body));
+    headers.clear();
+    drop(body);
     match surface.dataplane.infer(call).await {
-        Ok(answer) => respond(answer, trace),
+        Ok(answer) => respond(answer, headers, trace),
         Err((Refusal::WrongWorkspace, call)) => refuse(&wrong_workspace(&call.caller.actor), call.tap),
         Err((refusal, call)) => refuse(&Refused::Call(refusal), call.tap),
     }
@@ -77,11 +79,13 @@ fn hold_timeout(headers: &HeaderMap, limit: Duration) -> Duration {
     asked.filter(|seconds| *seconds >= 1).map_or(limit, |seconds| Duration::from_secs(seconds).min(limit))
 }
 
-fn respond(answer: Answer, trace: Option<Arc<CallTrace>>) -> Response<Body> {
+/// `headers` are empty: their memory was that of the request's.
+fn respond(answer: Answer, headers: HeaderMap, trace: Option<Arc<CallTrace>>) -> Response<Body> {
     let mut response = Response::new(match trace {
         Some(trace) => Body::Traced(Box::new(TracedBody::new(answer.body, answer.form, trace))),
         None => Body::Answer(answer.body),
     });
+    *response.headers_mut() = headers;
     let headers = response.headers_mut();
     if let Some(standings) = &answer.standings {
         rate_limit_headers::put(headers, standings);

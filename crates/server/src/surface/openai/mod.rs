@@ -15,7 +15,7 @@ use dataplane::Refusal;
 use dataplane::usage_tap::{Outcome, UsageTap};
 use domain::{Caller, Timestamp};
 use error::Refused;
-use http::{HeaderValue, Method, Request, Response, request::Parts};
+use http::{HeaderMap, Method, Request, Response, request::Parts};
 use hyper::body::Incoming;
 use std::sync::Arc;
 
@@ -75,7 +75,6 @@ impl Route<'_> {
 pub(crate) async fn answer(
     surface: &Surface,
     request: Request<Incoming>,
-    id: HeaderValue,
     mut tap: UsageTap,
     now: Timestamp,
 ) -> Response<Body> {
@@ -89,9 +88,9 @@ pub(crate) async fn answer(
         }
     };
     match route {
-        Route::Chat => chat::infer(surface, head, body, Call { id, caller, tap }, dataplane::probe::chat::probe).await,
+        Route::Chat => chat::infer(surface, headers_of(head), body, caller, tap, dataplane::probe::chat::probe).await,
         Route::Embeddings => {
-            chat::infer(surface, head, body, Call { id, caller, tap }, dataplane::probe::embeddings::probe).await
+            chat::infer(surface, headers_of(head), body, caller, tap, dataplane::probe::embeddings::probe).await
         }
         Route::Models => serve(Ok(models::list(surface.dataplane.routes(), head.uri.query())), tap),
         Route::Model(model) => serve(models::show(&surface.dataplane, &caller, model), tap),
@@ -99,11 +98,9 @@ pub(crate) async fn answer(
     }
 }
 
-/// A call as far as the surface knows it.
-struct Call {
-    id: HeaderValue,
-    caller: Arc<Caller>,
-    tap: UsageTap,
+/// Lets go of the rest: the address is a part of the connection's buffer, and a call may wait for minutes.
+fn headers_of(head: Parts) -> HeaderMap {
+    head.headers
 }
 
 async fn check(

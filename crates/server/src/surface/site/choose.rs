@@ -3,8 +3,7 @@
 use http::{Method, StatusCode};
 
 /// The first piece of every address that the console has a page for: those of `web/src/app/routes.tsx`.
-const PAGES: [&str; 12] = [
-    "",
+const PAGES: [&str; 11] = [
     "models",
     "playground",
     "keys",
@@ -41,7 +40,7 @@ pub(super) fn choose<'a>(
     }
     let is_browser = accept.is_some_and(|accept| accept.contains("text/html"));
     let takes_html = is_browser || accept.is_none_or(|accept| accept.contains("*/*"));
-    if PAGES.contains(&first) && takes_html {
+    if (name.is_empty() || PAGES.contains(&first)) && takes_html {
         return Choice::Page(StatusCode::OK);
     }
     if name != "index.html" && is_file(name) {

@@ -42,6 +42,7 @@ fn record(workspace: u128, model: &str) -> Record {
         replica: Some(Arc::new(Replica::new("r", upstream).unwrap())),
         streamed: true,
         started_at: NOW,
+        sent: None,
         first_byte: Some(Duration::from_millis(100)),
         held: None,
         duration: Duration::from_millis(1_100),

@@ -5,8 +5,8 @@ use bytes::Bytes;
 use http::Method;
 use serde_json::{Value, json};
 
-use super::plant::{Blueprint, KILL_AT, Plant, wish};
-use crate::app::{PATIENCE, wait_until};
+use super::plant::{Blueprint, KILL_AT, PATIENCE, Plant, kill, wish};
+use crate::app::wait_until;
 use crate::endpoints::committed;
 
 /// One story for each place at which the process is killed.
@@ -114,6 +114,44 @@ async fn a_stop(place: &str) {
     plant.resume("chat").await;
     plant.wait_for("chat", "serving", 1).await;
     assert_eq!(plant.replicas(&plant.id("chat").await).await.len(), 2, "the first one and its successor");
+    everything_ends(&plant).await;
+}
+
+#[tokio::test]
+async fn what_happened_while_nobody_looked_is_known_to_the_millisecond() {
+    let mut plant = Plant::start(3, "").await;
+    plant.create("chat", json!({"replicas": 2})).await;
+    plant.wait_for("chat", "serving", 2).await;
+    let live = plant.live().await;
+    let pids = [plant.pid_of(&live[0]), plant.pid_of(&live[1])];
+    plant.app.forebay.child.kill();
+    kill(pids[0], "KILL");
+    let exit = plant.app.forebay.data_dir.join("replicas").join(live[0].id.as_str()).join("exit.json");
+    wait_until("its end is written down", PATIENCE, async || exit.exists()).await;
+    let exit: Value = serde_json::from_slice(&std::fs::read(&exit).unwrap()).unwrap();
+
+    plant.app.forebay.restart().await.unwrap();
+    let ended = async || plant.holds(&live[0].endpoint).await[0].hold.ended_at;
+    wait_until("its hold is closed", PATIENCE, async || ended().await.is_some()).await;
+    let exited = domain::Timestamp::parse(exit["time"].as_str().unwrap()).unwrap();
+    assert_eq!(ended().await, Some(exited));
+    assert_eq!(plant.pid_of(&live[1]), pids[1], "the other one was adopted");
+    let holds = plant.holds(&live[0].endpoint).await;
+    assert_eq!((holds[1].hold.started_at, holds[1].hold.ended_at), (live[1].started_at.unwrap(), None), "unbroken");
+    plant.wait_for("chat", "serving", 2).await;
+    everything_ends(&plant).await;
+}
+
+#[tokio::test]
+async fn sigint_ends_the_replicas_and_closes_their_holds() {
+    let mut plant = Plant::start(2, "").await;
+    plant.create("chat", json!({"replicas": 2})).await;
+    plant.wait_for("chat", "serving", 2).await;
+    plant.app.forebay.child.signal("INT").unwrap();
+    assert!(plant.app.forebay.child.wait_for_end(PATIENCE).await.unwrap().success());
+    assert_eq!((plant.running().len(), plant.open_holds().await), (0, 0));
+    plant.app.forebay.restart().await.unwrap();
+    plant.wait_for("chat", "serving", 2).await;
     everything_ends(&plant).await;
 }
 

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 
-use super::plant::{Blueprint, chat, kill};
-use crate::app::{PATIENCE, refusal, text, wait_until};
+use super::plant::{Blueprint, PATIENCE, chat, kill};
+use crate::app::{refusal, text, wait_until};
 use crate::postgres::{Cable, Database};
 
 /// Longer than the pauses between three starts, ten and twenty seconds, on a busy machine.
@@ -13,9 +14,15 @@ const THREE_STARTS: Duration = Duration::from_secs(100);
 
 #[tokio::test]
 async fn a_replica_that_never_becomes_ready_serves_nobody_and_can_be_stopped() {
-    let plant = Blueprint::new(1).script("exec sleep 100000").edge("hold_timeout = \"1s\"").start().await;
+    let script = "echo 'loading weights'; exec sleep 100000";
+    let plant = Blueprint::new(1).script(script).edge("hold_timeout = \"1s\"").start().await;
     plant.create("chat", json!({"replicas": 1})).await;
     wait_until("starting", PATIENCE, async || plant.endpoint("chat").await.unwrap().status.starting == 1).await;
+    wait_until("its log is shown", PATIENCE, async || {
+        let replicas = plant.client().get("/endpoints/chat/replicas").await.json();
+        replicas["data"][0]["logTail"] == "loading weights\n"
+    })
+    .await;
     assert_eq!(plant.chat("chat").await.status, 504);
     assert_eq!(plant.endpoint("chat").await.unwrap().state.as_str(), "provisioning");
     plant.suspend("chat").await;
@@ -29,15 +36,14 @@ async fn missing_weights_fail_the_endpoint_after_three_starts_that_cost_nothing(
     plant.create("chat", json!({"replicas": 1})).await;
     let id = plant.id("chat").await;
     // Whoever waits is told as soon as waiting cannot help.
-    let waiting = tokio::spawn({
-        let client = plant.client();
-        async move { client.post_json("/chat/completions", chat("chat", "hi")).await }
-    });
+    let mut waiting = JoinSet::new();
+    let client = plant.client();
+    waiting.spawn(async move { client.post_json("/chat/completions", chat("chat", "hi")).await });
     wait_until("failed", THREE_STARTS, async || plant.endpoint("chat").await.unwrap().state.as_str() == "failed").await;
     let record = plant.client().get("/endpoints/chat").await.json();
     assert_eq!((&record["stateReason"], &record["committedGpus"]), (&json!("weights-missing"), &json!(1)));
     assert!(text(&record["stateMessage"]).contains("nowhere.gguf"), "{record}");
-    for answer in [waiting.await.unwrap(), plant.chat("chat").await] {
+    for answer in [waiting.join_next().await.unwrap().unwrap(), plant.chat("chat").await] {
         assert_eq!(refusal(&answer), "503 model_not_serving");
         assert!(text(&answer.json()["error"]["message"]).contains("nowhere.gguf"), "{}", answer.text());
     }

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use testkit::http::Answer;
 use tokio::task::JoinSet;
 
-use super::plant::{Plant, chat, wish};
-use crate::app::{PATIENCE, refusal, wait_until};
+use super::plant::{PATIENCE, Plant, chat, wish};
+use crate::app::{refusal, wait_until};
 use crate::endpoints::problem;
 
 /// Calls that a node has open at an endpoint, as it tells the leader.

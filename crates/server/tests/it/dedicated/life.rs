@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::plant::{Plant, chat, kill};
-use crate::app::{PATIENCE, refusal, wait_until};
+use super::plant::{PATIENCE, Plant, chat, kill};
+use crate::app::{refusal, wait_until};
 
 #[tokio::test]
 async fn an_endpoint_is_created_serves_is_suspended_resumed_and_deleted() {

@@ -7,8 +7,8 @@ use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-use super::plant::{Plant, chat};
-use crate::app::{PATIENCE, wait_until};
+use super::plant::{PATIENCE, Plant, chat};
+use crate::app::wait_until;
 
 const CALLS: u64 = 5_000;
 /// The bound of the contract.

@@ -7,8 +7,8 @@ use store::allotments;
 use testkit::http::Answer;
 use tokio::task::JoinSet;
 
-use super::plant::{Blueprint, Plant, chat, kill, wish};
-use crate::app::{PATIENCE, wait_until};
+use super::plant::{Blueprint, PATIENCE, Plant, chat, kill, wish};
+use crate::app::wait_until;
 use crate::endpoints::{committed, exceeded, problem};
 use crate::postgres::{Cable, Database};
 
@@ -184,8 +184,13 @@ async fn fifty_creates_at_once_on_three_nodes_commit_exactly_the_cap() {
                 if answer.status != 503 {
                     return answer;
                 }
-                // The lock is waited for two seconds, and fifty stand in line on a busy machine.
-                assert_eq!(problem(&answer), "503 GPU_ALLOTMENT_UNAVAILABLE");
+                // The lock is waited for two seconds, and fifty stand in line on a busy machine; so do those who ask
+                // the store for a key.
+                let told = problem(&answer);
+                assert!(
+                    ["503 GPU_ALLOTMENT_UNAVAILABLE", "503 DATABASE_UNAVAILABLE"].contains(&told.as_str()),
+                    "{told}"
+                );
             }
         });
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use control::endpoints::{Note, Transition, transition};
 use domain::endpoint::event::Event;
@@ -14,7 +15,10 @@ use store::holds::Held;
 use store::{Fenced, Store};
 use testkit::http::{Answer, Client};
 
-use crate::app::{BINARY, PATIENCE, Setup, TestApp, wait_until};
+use crate::app::{BINARY, Setup, TestApp, wait_until};
+
+/// Far more than anything here takes: a replica is a process, and its way there is a dozen of transactions.
+pub(super) const PATIENCE: Duration = Duration::from_secs(90);
 
 /// What a plant is built with.
 pub(super) struct Blueprint {
@@ -291,7 +295,8 @@ pub(super) fn kill(pid: u32, signal: &str) {
 /// The body of a create.
 pub(super) fn wish(name: &str, scaling: Value) -> Value {
     let mut body = json!({"name": name, "model": "acme/own", "flavor": "one"});
-    body.as_object_mut().unwrap().extend(scaling.as_object().unwrap().clone());
+    let Value::Object(scaling) = scaling else { panic!("scaling is an object") };
+    body.as_object_mut().unwrap().extend(scaling);
     body
 }
 

@@ -6,8 +6,8 @@ use domain::endpoint::replica::Replica;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::plant::{Blueprint, Plant, chat, kill};
-use crate::app::{PATIENCE, refusal, wait_until};
+use super::plant::{Blueprint, PATIENCE, Plant, chat, kill};
+use crate::app::{refusal, wait_until};
 
 async fn tell(plant: &Plant, replica: &Replica, script: Value) {
     let told = plant.engine_of(replica).post_json("/script", script).await;
@@ -83,10 +83,11 @@ async fn a_call_that_its_only_replica_did_not_answer_waits_for_the_next_one() {
     let first = plant.live().await.remove(0);
     tell(&plant, &first, json!({"stall_after": 0})).await;
     let client = plant.client();
-    let unanswered = tokio::spawn(async move { client.post_json("/chat/completions", chat("chat", "hi")).await });
+    let mut unanswered = JoinSet::new();
+    unanswered.spawn(async move { client.post_json("/chat/completions", chat("chat", "hi")).await });
     wait_until("it is asked", PATIENCE, async || count(&plant, &first, "in_flight").await == 1).await;
     kill(plant.pid_of(&first), "KILL");
-    let answer = unanswered.await.unwrap();
+    let answer = unanswered.join_next().await.unwrap().unwrap();
     assert_eq!(answer.status, 200, "{}", answer.text());
     let replicas = plant.replicas(&first.endpoint).await;
     assert_eq!(replicas.len(), 2, "its successor answered");

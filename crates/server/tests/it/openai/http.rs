@@ -353,7 +353,7 @@ async fn odd_requests_are_answered_and_not_followed() {
         ("GET /v1/models/../models HTTP/1.1", 404),
         ("GET //v1/models HTTP/1.1", 404),
         ("GET /V1/models HTTP/1.1", 404),
-        ("GET / HTTP/1.1", 404),
+        ("GET / HTTP/1.1", 200),
         ("OPTIONS * HTTP/1.1", 404),
         ("TRACE /v1/models HTTP/1.1", 405),
         ("BREW /v1/models HTTP/1.1", 405),

@@ -1,0 +1,87 @@
+//! A request as it is written to a connection.
+
+use bytes::{Bytes, BytesMut};
+use std::io::IoSlice;
+
+/// Pieces of one request that are written together.
+pub(super) const MAX_SLICES: usize = 16;
+
+/// The head, and behind it the body or its beginning; of a large body the rest in pieces that share the client's bytes.
+#[derive(Debug)]
+pub struct Request {
+    pub start: BytesMut,
+    pub rest: Vec<Bytes>,
+}
+
+/// What of a request was not written yet.
+pub(super) struct Unsent<'a> {
+    request: &'a Request,
+    piece: usize,
+    offset: usize,
+}
+
+impl<'a> Unsent<'a> {
+    pub(super) fn all(request: &'a Request) -> Self {
+        Self { request, piece: 0, offset: 0 }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.piece > self.request.rest.len()
+    }
+
+    pub(super) fn is_one_piece(&self) -> bool {
+        self.piece == self.request.rest.len()
+    }
+
+    pub(super) fn first(&self) -> &'a [u8] {
+        &self.piece(self.piece)[self.offset..]
+    }
+
+    pub(super) fn fill(&self, slices: &mut [IoSlice<'a>; MAX_SLICES]) -> usize {
+        let rest = self.request.rest[self.piece..].iter().map(|piece| &piece[..]);
+        let unsent = std::iter::once(self.first()).chain(rest);
+        slices.iter_mut().zip(unsent).map(|(slice, piece)| *slice = IoSlice::new(piece)).count()
+    }
+
+    pub(super) fn advance(&mut self, mut written: usize) {
+        while !self.is_empty() {
+            let left = self.first().len();
+            if written < left {
+                self.offset += written;
+                return;
+            }
+            written -= left;
+            (self.piece, self.offset) = (self.piece + 1, 0);
+        }
+    }
+
+    fn piece(&self, index: usize) -> &'a [u8] {
+        match index.checked_sub(1) {
+            None => &self.request.start,
+            Some(index) => &self.request.rest[index],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_piece_by_piece_is_the_whole_request() {
+        let request = Request { start: "head".into(), rest: vec!["one".into(), "two".into(), "three".into()] };
+        for step in 1..20 {
+            let (mut unsent, mut written) = (Unsent::all(&request), Vec::new());
+            while !unsent.is_empty() {
+                let mut slices = [IoSlice::new(&[]); MAX_SLICES];
+                let count = unsent.fill(&mut slices);
+                let all = slices[..count].iter().flat_map(|slice| slice.iter().copied());
+                let taken: Vec<u8> = all.take(step).collect();
+                assert!(unsent.first().starts_with(&taken) || !unsent.is_one_piece());
+                unsent.advance(taken.len());
+                written.extend(taken);
+            }
+            assert_eq!(written, b"headonetwothree", "by {step}");
+        }
+    }
+}

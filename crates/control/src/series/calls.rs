@@ -20,8 +20,10 @@ impl Sum for Tally {
     }
 
     fn weight(&self) -> u64 {
+        let counts = [self.requests, self.errors, self.prompt_tokens, self.completion_tokens, self.busy_micros];
         let timings = [Timing::Ttft, Timing::TimePerOutputToken, Timing::Latency, Timing::Hold, Timing::Queue];
-        self.requests + timings.map(|timing| self.timing(timing).count()).into_iter().sum::<u64>()
+        let timed = timings.map(|timing| self.timing(timing).count());
+        counts.into_iter().chain(timed).fold(0, u64::saturating_add)
     }
 }
 
@@ -86,9 +88,12 @@ fn bounded(rows: usize) -> Result<(), Refusal> {
 }
 
 const fn wanted(metric: Metric) -> Wanted {
-    match timing(metric) {
-        Some(timing) => Wanted::Timing(timing),
-        None => Wanted::Counts,
+    match (timing(metric), metric) {
+        (Some(timing), _) => Wanted::Timing(timing),
+        (None, Metric::Errors) => Wanted::Errors,
+        (None, Metric::Tokens) => Wanted::Tokens,
+        (None, Metric::InFlight) => Wanted::Busy,
+        (None, _) => Wanted::Requests,
     }
 }
 

@@ -1,13 +1,18 @@
 //! Fills the store with calls as they come: in the order of time, in the writer's batches.
 
+use domain::series::Resolution;
 use domain::usage::{Actor, Certainty, Tokens};
 use domain::{Caller, KeyId, ModelId, NanoUsd, OrganizationId, Price, RequestId, Timestamp, UsageEvent, WorkspaceId};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
+use store::retention::{BATCH as CLEARED_AT_ONCE, Kind, clear};
 use store::{Store, usage_events};
 
 const BATCH: u64 = 1_000;
 const DAY_MILLIS: u64 = 86_400_000;
+/// The default of `[retention] minutes`.
+const MINUTES_KEPT: u64 = 2 * DAY_MILLIS;
+const CLEAR_EVERY: u64 = 20_000;
 
 pub(crate) struct Plan {
     pub(crate) organization: OrganizationId,
@@ -46,11 +51,24 @@ pub(crate) async fn fill(store: &Store, plan: &Plan) -> anyhow::Result<Duration>
         usage_events::insert_batch(&mut tx, &events).await?;
         tx.commit().await?;
         first = last;
+        if first.is_multiple_of(CLEAR_EVERY) {
+            let at = now - span + span * first / plan.requests;
+            forget_minutes(store, Timestamp::from_millis(i64::try_from(at.saturating_sub(MINUTES_KEPT)).unwrap_or(0)))
+                .await?;
+        }
         if first.is_multiple_of(100_000) {
             eprintln!("  {first} of {} after {:.0} s", plan.requests, started.elapsed().as_secs_f64());
         }
     }
     Ok(started.elapsed())
+}
+
+/// As the node that leads does all the time.
+async fn forget_minutes(store: &Store, before: Timestamp) -> anyhow::Result<()> {
+    for kind in [Kind::Series(Resolution::Minute), Kind::Codes(Resolution::Minute)] {
+        while clear(store, kind, before).await? == CLEARED_AT_ONCE {}
+    }
+    Ok(())
 }
 
 /// Some models and keys are asked far more often than others; one call in fifty fails.

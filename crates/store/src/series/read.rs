@@ -23,11 +23,47 @@ pub struct Question<'a> {
     pub actor: Option<&'a str>,
 }
 
-/// What is read of the rows; the rest of their tallies stays empty.
+/// What is read of the rows; the rest of their tallies stays empty. A row is read faster the less of it is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
-    Counts,
+    Requests,
+    Errors,
+    Tokens,
+    Busy,
     Timing(Timing),
+}
+
+impl Wanted {
+    const fn columns(self) -> &'static [&'static str] {
+        match self {
+            Self::Requests => &["requests"],
+            Self::Errors => &["errors"],
+            Self::Tokens => &["prompt_tokens", "completion_tokens", "cached_tokens"],
+            Self::Busy => &["busy_micros"],
+            Self::Timing(Timing::Ttft) => &["ttft"],
+            Self::Timing(Timing::TimePerOutputToken) => &["time_per_output_token"],
+            Self::Timing(Timing::Latency) => &["latency"],
+            Self::Timing(Timing::Hold) => &["hold"],
+            Self::Timing(Timing::Queue) => &["queue"],
+        }
+    }
+
+    fn tally(self, found: &AnyRow) -> Result<Tally, StoreError> {
+        let count = |column| row::count(found, column);
+        let mut tally = Tally::default();
+        match self {
+            Self::Requests => tally.requests = count("requests")?,
+            Self::Errors => tally.errors = count("errors")?,
+            Self::Tokens => {
+                tally.prompt_tokens = count("prompt_tokens")?;
+                tally.completion_tokens = count("completion_tokens")?;
+                tally.cached_tokens = count("cached_tokens")?;
+            }
+            Self::Busy => tally.busy_micros = count("busy_micros")?,
+            Self::Timing(timing) => *tally.timing_mut(timing) = sketch(found, self.columns()[0])?,
+        }
+        Ok(tally)
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -49,31 +85,30 @@ pub struct Coded {
 }
 
 pub async fn read(store: &Store, question: Question<'_>, wanted: Wanted) -> Result<Vec<Point>, StoreError> {
-    let columns = match wanted {
-        Wanted::Counts => super::COUNTS.join(", "),
-        Wanted::Timing(timing) => column(timing).to_owned(),
-    };
-    let text = text("series", &columns, &question);
+    let text = text("series", wanted.columns(), &question);
     let found = store.rows(bound(sqlx::query(AssertSqlSafe(text)), &question)).await?;
     let point = |found: &AnyRow| {
-        let tally = match wanted {
-            Wanted::Counts => counts_of(found)?,
-            Wanted::Timing(timing) => timed(timing, found)?,
-        };
-        let (model, actor) = (row::text(found, "model")?, row::text(found, "actor")?);
-        Ok(Point { starts_at: row::moment(found, "starts_at")?, model, actor, tally })
+        let (model, actor) = told(found, question.level)?;
+        Ok(Point { starts_at: row::moment(found, "starts_at")?, model, actor, tally: wanted.tally(found)? })
     };
     found.iter().map(point).collect()
 }
 
+/// The model and the caller of a row; empty where the level does not tell them.
+fn told(found: &AnyRow, level: Level) -> Result<(String, String), StoreError> {
+    let text = |is_told: bool, column| if is_told { row::text(found, column) } else { Ok(String::new()) };
+    Ok((text(level.tells_models(), "model")?, text(level.tells_callers(), "actor")?))
+}
+
 pub async fn read_codes(store: &Store, question: Question<'_>) -> Result<Vec<Coded>, StoreError> {
-    let text = text("series_codes", "code, calls", &question);
+    let text = text("series_codes", &["code", "calls"], &question);
     let found = store.rows(bound(sqlx::query(AssertSqlSafe(text)), &question)).await?;
     let coded = |found: &AnyRow| {
+        let (model, actor) = told(found, question.level)?;
         Ok(Coded {
             starts_at: row::moment(found, "starts_at")?,
-            model: row::text(found, "model")?,
-            actor: row::text(found, "actor")?,
+            model,
+            actor,
             code: row::text(found, "code")?,
             calls: row::count(found, "calls")?,
         })
@@ -81,10 +116,14 @@ pub async fn read_codes(store: &Store, question: Question<'_>) -> Result<Vec<Cod
     found.iter().map(coded).collect()
 }
 
-fn text(table: &str, columns: &str, question: &Question<'_>) -> String {
+fn text(table: &str, columns: &[&str], question: &Question<'_>) -> String {
+    let told = [("model", question.level.tells_models()), ("actor", question.level.tells_callers())];
+    let told = told.iter().filter(|(_, is_told)| *is_told).map(|(column, _)| column);
+    let columns: Vec<&str> = ["starts_at"].iter().chain(told).chain(columns).copied().collect();
     let mut text = format!(
-        "SELECT starts_at, model, actor, {columns} FROM {table} WHERE workspace_id = $1 AND resolution = $2 \
-         AND level = $3 AND starts_at >= $4 AND starts_at < $5"
+        "SELECT {} FROM {table} WHERE workspace_id = $1 AND resolution = $2 AND level = $3 AND starts_at >= $4 \
+         AND starts_at < $5",
+        columns.join(", ")
     );
     let mut next = 6;
     for (column, value) in [("model", question.model), ("actor", question.actor)] {
@@ -109,16 +148,6 @@ fn bound<'q>(query: Query<'q>, question: &Question<'q>) -> Query<'q> {
     query.bind(i64::try_from(MAX_ROWS + 1).unwrap_or(i64::MAX))
 }
 
-const fn column(timing: Timing) -> &'static str {
-    match timing {
-        Timing::Ttft => "ttft",
-        Timing::TimePerOutputToken => "time_per_output_token",
-        Timing::Latency => "latency",
-        Timing::Hold => "hold",
-        Timing::Queue => "queue",
-    }
-}
-
 /// Without the sketches.
 pub(super) fn counts_of(found: &AnyRow) -> Result<Tally, StoreError> {
     Ok(Tally {
@@ -130,11 +159,4 @@ pub(super) fn counts_of(found: &AnyRow) -> Result<Tally, StoreError> {
         busy_micros: row::count(found, "busy_micros")?,
         ..Tally::default()
     })
-}
-
-fn timed(timing: Timing, found: &AnyRow) -> Result<Tally, StoreError> {
-    let sketch = sketch(found, column(timing))?;
-    let mut tally = Tally::default();
-    *tally.timing_mut(timing) = sketch;
-    Ok(tally)
 }

@@ -40,7 +40,7 @@ async fn what_is_old_goes_in_batches_and_the_rest_stays() {
             let span = Span { from: Timestamp::default(), to: later(24 * HOUR) };
             let (resolution, level) = (Resolution::Minute, Level::Workspace);
             let question = Question { workspace: &workspace.id, resolution, level, span, model: None, actor: None };
-            series::read(&store, question, Wanted::Counts).await.unwrap().len()
+            series::read(&store, question, Wanted::Requests).await.unwrap().len()
         };
         assert_eq!(minutes().await, 2);
         assert_eq!(clear(&store, Kind::Series(Resolution::Minute), NOW).await.unwrap(), 4, "one for each level");

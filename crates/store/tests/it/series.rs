@@ -72,7 +72,8 @@ fn question(workspace: &Workspace, resolution: Resolution, level: Level) -> Ques
 async fn found(store: &Store, asked: Question<'_>) -> BTreeMap<(i64, String, String), String> {
     let mut whole: BTreeMap<(i64, String, String), Tally> = BTreeMap::new();
     let timings = [Timing::Ttft, Timing::TimePerOutputToken, Timing::Latency, Timing::Hold, Timing::Queue];
-    let all = [Wanted::Counts].into_iter().chain(timings.map(Wanted::Timing));
+    let counts = [Wanted::Requests, Wanted::Errors, Wanted::Tokens, Wanted::Busy];
+    let all = counts.into_iter().chain(timings.map(Wanted::Timing));
     for wanted in all {
         for Point { starts_at, model, actor, tally } in series::read(store, asked, wanted).await.unwrap() {
             whole.entry((starts_at.millis(), model, actor)).or_default().merge(&tally);
@@ -181,10 +182,11 @@ async fn refused_calls_are_counted_by_code_beside_those_that_broke() {
             ["acme/tiny-chat bad_gateway 1", " model_not_found 4", "acme/tiny-chat rate_limit_exceeded 14"]
         );
         let whole = question(&workspace, Resolution::Day, Level::Workspace);
-        let rows = series::read(&store, whole, Wanted::Counts).await.unwrap();
-        assert_eq!(rows.iter().map(|row| (row.tally.requests, row.tally.errors)).collect::<Vec<_>>(), [(19, 19)]);
+        let requests = series::read(&store, whole, Wanted::Requests).await.unwrap();
+        let errors = series::read(&store, whole, Wanted::Errors).await.unwrap();
+        assert_eq!((requests.len(), requests[0].tally.requests, errors[0].tally.errors), (1, 19, 19));
         let of_one = Question { model: Some("acme/tiny-chat"), ..asked };
-        assert_eq!(series::read(&store, of_one, Wanted::Counts).await.unwrap()[0].tally.requests, 15);
+        assert_eq!(series::read(&store, of_one, Wanted::Requests).await.unwrap()[0].tally.requests, 15);
     })
     .await;
 }

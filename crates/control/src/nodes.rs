@@ -4,17 +4,18 @@ use crate::author::Author;
 use crate::refusal::Refusal;
 use domain::Timestamp;
 use store::nodes::{self, Node};
-use store::{Page, Store, quota};
+use store::{Page, Store, endpoint_loads, quota};
 
 pub async fn list(store: &Store, page: Page<'_>) -> Result<Vec<Node>, Refusal> {
     Ok(nodes::list(store, page).await?)
 }
 
-/// Removes a node that will not come back; what it leased and did not report is free again.
+/// Removes a node that will not come back; what it leased and did not report is free again, and its calls are over.
 pub async fn forget(store: &Store, author: &Author, id: &str, now: Timestamp) -> Result<(), Refusal> {
     let mut tx = store.begin().await?;
     nodes::forget(&mut tx, id).await?;
     quota::forget_node(&mut tx, id).await?;
+    endpoint_loads::leave(&mut tx, id).await?;
     author.did(&mut tx, "node.forget", None, id, "", now).await?;
     Ok(tx.commit().await?)
 }

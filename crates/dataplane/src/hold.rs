@@ -123,14 +123,7 @@ mod tests {
     use tokio::task::{JoinSet, yield_now};
 
     fn known(condition: Condition, replicas: &[&str]) -> Known {
-        let upstream = |name: &str| Upstream {
-            url: format!("http://127.0.0.1:9/{name}"),
-            model: "m".into(),
-            api_key: None,
-            max_in_flight: None,
-            health_path: "/health".into(),
-            continuous_usage: false,
-        };
+        let upstream = |name: &str| Upstream::plain(format!("http://127.0.0.1:9/{name}"), "m");
         let id = ModelId::parse("dedicated/chat").unwrap();
         let now = Timestamp::from_millis(1);
         Known {

@@ -108,6 +108,20 @@ pub struct Upstream {
     pub continuous_usage: bool,
 }
 
+impl Upstream {
+    /// One of which nothing else is known than where it is and how it calls the model.
+    pub fn plain(url: impl Into<String>, model: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            model: model.into(),
+            api_key: None,
+            max_in_flight: None,
+            health_path: "/health".into(),
+            continuous_usage: false,
+        }
+    }
+}
+
 /// Without the key: an upstream may be printed.
 impl fmt::Debug for Upstream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

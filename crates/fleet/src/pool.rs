@@ -143,14 +143,8 @@ mod tests {
 
     fn pool(count: usize, max_in_flight: Option<u32>) -> Pool {
         let replica = |index: usize| {
-            let upstream = Upstream {
-                url: format!("http://127.0.0.1:{}/v1", 9000 + index),
-                model: "m".into(),
-                api_key: None,
-                max_in_flight,
-                health_path: "/health".into(),
-                continuous_usage: true,
-            };
+            let upstream =
+                Upstream { max_in_flight, ..Upstream::plain(format!("http://127.0.0.1:{}/v1", 9000 + index), "m") };
             Arc::new(Replica::new(&format!("r{index}"), upstream).unwrap())
         };
         Pool::new((0..count).map(replica).collect())

@@ -11,20 +11,23 @@ use fleet::endpoints::{Condition, Known};
 use std::sync::Arc;
 use std::time::Duration;
 use store::{StoreError, endpoints, replicas};
-use tokio::sync::Notify;
+use tokio::sync::{Mutex, Notify};
 
 const LOOK_EVERY: Duration = Duration::from_millis(300);
 
+/// Clones are the same follower.
 #[derive(Clone)]
 pub struct Follower<D> {
     parts: Parts<D>,
     /// An endpoint has changed.
     changed: Arc<Notify>,
+    /// Who looks. One after another: what was read first must not be told last.
+    looking: Arc<Mutex<()>>,
 }
 
 impl<D: Send + Sync + 'static> Follower<D> {
     pub fn new(parts: Parts<D>, changed: Arc<Notify>) -> Self {
-        Self { parts, changed }
+        Self { parts, changed, looking: Arc::default() }
     }
 
     /// Follows the rows, wakes who is waited for, and tells of this node's calls, for ever.
@@ -55,6 +58,7 @@ impl<D: Send + Sync + 'static> Follower<D> {
     }
 
     async fn look(&self) -> Result<(), StoreError> {
+        let _alone = self.looking.lock().await;
         let all = endpoints::list_all(&self.parts.store).await?;
         let live = replicas::list_live(&self.parts.store).await?;
         self.parts.endpoints.apply(all.iter().map(|endpoint| known(endpoint, &live)).collect());
@@ -124,12 +128,5 @@ fn upstream(endpoint: &Endpoint, model: &ModelId, address: &str) -> Upstream {
         Launch::Engine(EngineKind::ForebayEngine | EngineKind::Vllm | EngineKind::Sglang) => true,
         Launch::Engine(EngineKind::LlamaServer) | Launch::Argv(_) => false,
     };
-    Upstream {
-        url: format!("http://{address}/v1"),
-        model: model.to_string(),
-        api_key: None,
-        max_in_flight: None,
-        health_path: "/health".into(),
-        continuous_usage,
-    }
+    Upstream { continuous_usage, ..Upstream::plain(format!("http://{address}/v1"), model.as_str()) }
 }

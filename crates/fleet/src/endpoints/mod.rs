@@ -348,14 +348,7 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_millis(1);
 
     fn known(condition: Condition, replicas: &[&str]) -> Known {
-        let upstream = |id: &&str| Upstream {
-            url: format!("http://127.0.0.1:9/{id}"),
-            model: "m".into(),
-            api_key: None,
-            max_in_flight: None,
-            health_path: "/health".into(),
-            continuous_usage: false,
-        };
+        let upstream = |id: &&str| Upstream::plain(format!("http://127.0.0.1:9/{id}"), "m");
         Known {
             id: "ep_1".into(),
             organization: OrganizationId::new(NOW, 1),

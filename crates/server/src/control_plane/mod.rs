@@ -26,6 +26,7 @@ const RESIGN_TIME: Duration = Duration::from_secs(3);
 pub(crate) struct ControlPlane {
     parts: Parts<ProcessDriver>,
     changed: Arc<Notify>,
+    follower: Follower<ProcessDriver>,
     loops: JoinSet<()>,
 }
 
@@ -51,7 +52,9 @@ impl ControlPlane {
         let nudge = Arc::new(Notify::new());
         let (reach, node, figures) = (Reach::of_node(node.id()), node.id().to_owned(), Arc::default());
         let parts = Parts { store, driver, routes, endpoints, node, reach, now: clock::now, nudge, figures };
-        Ok(Self { parts, changed: Arc::default(), loops: JoinSet::new() })
+        let changed = Arc::default();
+        let follower = Follower::new(parts.clone(), Arc::clone(&changed));
+        Ok(Self { parts, changed, follower, loops: JoinSet::new() })
     }
 
     /// Follows and leads from now on.
@@ -78,7 +81,7 @@ impl ControlPlane {
 
     /// What a surface that changes endpoints tells so.
     pub(crate) fn follower(&self) -> Follower<ProcessDriver> {
-        Follower::new(self.parts.clone(), Arc::clone(&self.changed))
+        self.follower.clone()
     }
 
     /// What its loops have done.

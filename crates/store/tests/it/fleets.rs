@@ -3,7 +3,7 @@
 use crate::people::{self, NOW, entropy};
 use domain::allotment::Defaults;
 use domain::endpoint::labels::Labels;
-use domain::endpoint::replica::{Replica, ReplicaState, Status, Wish};
+use domain::endpoint::replica::{Replica, Status};
 use domain::endpoint::scaling::{Scaling, ScalingPatch};
 use domain::endpoint::state::{self, Next};
 use domain::endpoint::{Generation, Shape, State};
@@ -73,23 +73,7 @@ pub(crate) async fn any_endpoint(store: &Store) -> Endpoint {
 }
 
 pub(crate) fn new_replica(endpoint: &Endpoint, number: u128) -> Replica {
-    Replica {
-        id: ReplicaId::new(NOW, number),
-        endpoint: endpoint.id.clone(),
-        wish: Wish::Run,
-        drain_until: None,
-        state: ReplicaState::Pending,
-        node: None,
-        address: None,
-        gpu_ids: Vec::new(),
-        created_at: NOW,
-        started_at: None,
-        ready_at: None,
-        ended_at: None,
-        last_error: None,
-        ending: None,
-        log_tail: String::new(),
-    }
+    Replica::new(ReplicaId::new(NOW, number), endpoint.id.clone(), NOW)
 }
 
 /// Makes `holder` the leader.

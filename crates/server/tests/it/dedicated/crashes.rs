@@ -9,9 +9,10 @@ use super::plant::{Blueprint, KILL_AT, PATIENCE, Plant, kill, wish};
 use crate::app::wait_until;
 use crate::endpoints::committed;
 
-/// One story for each place at which the process is killed.
+/// Each of the stories with the process killed at each of the places.
 macro_rules! killed {
-    ($story:ident: $($name:ident at $place:literal)*) => {
+    ($($story:ident)*: $places:tt) => { $(killed!(one $story $places);)* };
+    (one $story:ident { $($name:ident at $place:literal)* }) => {
         mod $story {
             $(#[tokio::test]
             async fn $name() {
@@ -21,7 +22,7 @@ macro_rules! killed {
     };
 }
 
-killed! { a_create:
+killed! { a_create a_scale_up: {
     before_its_commit at "command-before-commit"
     before_its_answer at "command-after-commit"
     with_a_replica_wished_for at "replica-wished"
@@ -31,7 +32,7 @@ killed! { a_create:
     with_a_process_that_starts at "starting-written"
     before_it_is_noted_as_ready at "ready-before-commit"
     with_a_ready_replica_that_serves_nobody at "ready-after-commit"
-}
+} }
 
 async fn a_create(place: &str) {
     let mut plant = Blueprint::new(2).killed_at(place).start().await;
@@ -55,18 +56,6 @@ async fn a_create(place: &str) {
     everything_ends(&plant).await;
 }
 
-killed! { a_scale_up:
-    before_its_commit at "command-before-commit"
-    before_its_answer at "command-after-commit"
-    with_a_replica_wished_for at "replica-wished"
-    before_the_hold_is_written at "bound-before-commit"
-    with_a_hold_and_no_process at "bound-after-commit"
-    with_a_process_nobody_noted at "process-started"
-    with_a_process_that_starts at "starting-written"
-    before_it_is_noted_as_ready at "ready-before-commit"
-    with_a_ready_replica_that_serves_nobody at "ready-after-commit"
-}
-
 async fn a_scale_up(place: &str) {
     let mut plant = Plant::start(3, "").await;
     plant.create("chat", json!({"replicas": 1})).await;
@@ -88,7 +77,7 @@ async fn a_scale_up(place: &str) {
     everything_ends(&plant).await;
 }
 
-killed! { a_stop:
+killed! { a_stop: {
     before_its_commit at "command-before-commit"
     before_its_answer at "command-after-commit"
     with_a_replica_that_drains at "drain-begun"
@@ -96,7 +85,7 @@ killed! { a_stop:
     with_a_replica_that_was_told_to_end at "stopped"
     before_its_end_is_written at "ended-before-commit"
     with_its_end_written at "ended-after-commit"
-}
+} }
 
 async fn a_stop(place: &str) {
     let mut plant = Plant::start(2, "").await;

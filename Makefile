@@ -2,8 +2,8 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run console models test check screenshots bench bench-engine bench-dashboard fmt-check lint unit-tests all-tests client-tests \
-	openapi-tests oidc-tests tracing-tests console-checks console-tests
+.PHONY: help run console models test test-kubernetes check screenshots bench bench-engine bench-dashboard fmt-check lint unit-tests \
+	all-tests client-tests openapi-tests oidc-tests tracing-tests console-checks console-tests
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 # The console's packages and its build, each made when what it is made from is newer.
@@ -25,7 +25,7 @@ $(CONSOLE): $(CONSOLE_PACKAGES) $(CONSOLE_SOURCES)
 	cd web && npm run --silent build
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## Build the console and the release binaries, fetch the starter models, serve (CONFIG=config/quickstart.toml DATA_DIR=data)
 	@scripts/system-packages run
@@ -46,6 +46,15 @@ test: ## Everything that CI runs: format, lints, all tests with PostgreSQL, Redi
 	@scripts/system-packages test
 	@$(MAKE) --no-print-directory fmt-check lint console-checks all-tests client-tests openapi-tests oidc-tests tracing-tests console-tests
 	@echo "==> All good"
+
+test-kubernetes: ## Replicas as Pods and three nodes, with a real control plane that is built once (CI runs it after test)
+	@scripts/system-packages test-kubernetes
+	@scripts/kubernetes-control-plane build >/dev/null
+	@echo "==> Building the binaries that tests start"
+	cargo build --workspace --bins
+	@scripts/fetch-models
+	@echo "==> Tests, with a control plane, a PostgreSQL and a Redis of their own"
+	@ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; scripts/with-services scripts/with-kubernetes scripts/test-kubernetes
 
 check: ## The quick part of test: format, lints, unit tests
 	@scripts/system-packages run

@@ -133,6 +133,33 @@ impl fmt::Debug for Upstream {
 pub struct EnginePool {
     pub weights: String,
     pub replicas: u32,
+    /// What its replicas run on, where a driver runs them; else they are children of the gateway.
+    pub flavor: Option<Box<Flavor>>,
+}
+
+/// What runs replicas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum DriverKind {
+    /// Processes on the gateway's own machine.
+    #[default]
+    Process,
+    /// Pods of a cluster.
+    Kubernetes,
+}
+
+impl DriverKind {
+    pub const ALL: [Self; 2] = [Self::Process, Self::Kubernetes];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Process => "process",
+            Self::Kubernetes => "kubernetes",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+    }
 }
 
 /// A hardware shape that a dedicated endpoint of the model may run on.
@@ -142,7 +169,10 @@ pub struct Flavor {
     pub gpu_type: GpuType,
     pub gpu_count: u32,
     pub precision: String,
+    pub driver: DriverKind,
     pub launch: Launch,
+    /// What a Pod is made of, where it is not the usual image of its engine.
+    pub image: Option<String>,
     pub price_per_gpu_hour: crate::money::NanoUsd,
     pub weights: Option<String>,
     /// Calls at once that a replica should have.

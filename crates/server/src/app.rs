@@ -119,7 +119,7 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
     let connector = Connector::default();
     let launcher = launcher(data_dir)?;
     let parts = (routes.clone(), endpoints.clone());
-    let mut control_plane = ControlPlane::open(&config, data_dir, &launcher, store.clone(), &node, parts)?;
+    let mut control_plane = ControlPlane::open(&config, data_dir, &launcher, store.clone(), &node, parts).await?;
     let engines = Engines::start(&tokio::runtime::Handle::current(), launcher, routes.clone(), connector.clone());
     let mut loops = JoinSet::new();
     let (quota_hears, control_plane_hears) = (quota.clone(), control_plane.ear());

@@ -1,7 +1,10 @@
 //! Brings the schema forward, never back.
 //!
-//! Several nodes may start at once: whoever comes first does the work under a lock, the others find it done. A schema
-//! newer than this program is refused, because an old program could not keep the promises of a new one.
+//! Several nodes may start at once: whoever comes first does the work under a lock, the others find it done.
+//!
+//! Nodes are updated one after another, so the last program must live with the schema of the next: a migration adds what
+//! the new program needs, and a later release takes away what nobody uses any more (decision 14). Each says which program
+//! it still serves; one that is older than that is refused, because it could not keep the promises of a new one.
 
 use crate::db::{Engine, Store, Tx};
 use crate::error::StoreError;
@@ -20,7 +23,12 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 5, script: include_str!("../migrations/0005_secrets.sql") },
     Migration { version: 6, script: include_str!("../migrations/0006_series.sql") },
     Migration { version: 7, script: include_str!("../migrations/0007_several_nodes_of_endpoints.sql") },
+    Migration { version: 8, script: include_str!("../migrations/0008_drivers.sql") },
 ];
+
+/// Migrations that only add, each with the newest one that a program must know to live with it. All others can be lived
+/// with by those who know them.
+const ADDING: &[(i64, i64)] = &[(8, 7)];
 
 /// Held by PostgreSQL until the end of the transaction; a migration may take longer than a request may.
 const POSTGRES_LOCK: &str = "SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0; \
@@ -67,7 +75,7 @@ impl Store {
         tx.run_script("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL PRIMARY KEY)").await?;
         let done = done(&mut tx).await?;
         let found = done.iter().copied().max().unwrap_or(0);
-        if found > known {
+        if found > known && serves_since(&mut tx).await? > known {
             return Err(StoreError::SchemaTooNew { found, known });
         }
         for migration in MIGRATIONS.iter().filter(|migration| !done.contains(&migration.version)) {
@@ -75,9 +83,28 @@ impl Store {
             let record = sqlx::query("INSERT INTO schema_version (version) VALUES ($1)").bind(migration.version);
             tx.execute(record).await?;
         }
+        write_down(&mut tx).await?;
         tx.commit().await?;
-        Ok(Migrated { from: found, to: known })
+        Ok(Migrated { from: found, to: known.max(found) })
     }
+}
+
+/// Tells programs that are older than this one whether they can live with what it has made.
+async fn write_down(tx: &mut Tx) -> Result<(), StoreError> {
+    for Migration { version, .. } in MIGRATIONS {
+        let since = ADDING.iter().find(|(adding, _)| adding == version).map_or(*version, |(_, since)| *since);
+        let record =
+            sqlx::query("UPDATE schema_version SET serves_since = $2 WHERE version = $1 AND serves_since <> $2");
+        tx.execute(record.bind(*version).bind(since)).await?;
+    }
+    Ok(())
+}
+
+/// The newest migration that a program must know to live with all that were made.
+async fn serves_since(tx: &mut Tx) -> Result<i64, StoreError> {
+    let query = sqlx::query("SELECT MAX(serves_since) AS serves_since FROM schema_version");
+    let found = tx.rows(query).await?;
+    found.first().map_or(Ok(0), |found| row::number(found, "serves_since"))
 }
 
 /// The migrations that were made. One that joined the program later than its successor is still to be made.

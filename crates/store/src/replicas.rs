@@ -6,6 +6,7 @@ use crate::leader::Fenced;
 use crate::row;
 use domain::endpoint::failure::Ending;
 use domain::endpoint::replica::{Replica, ReplicaState, Wish};
+use domain::model::DriverKind;
 use domain::{EndpointId, ReplicaId, Timestamp};
 use sqlx::any::AnyRow;
 use std::collections::BTreeMap;
@@ -16,8 +17,8 @@ pub const LOG_TAIL_BYTES: usize = 4_096;
 pub async fn insert(tx: &mut Fenced, new: &Replica) -> Result<(), StoreError> {
     let insert = sqlx::query(
         "INSERT INTO replicas (id, endpoint_id, wish, drain_until, state, node, address, created_at, started_at, \
-         ready_at, ended_at, last_error, ending, log_tail, leader_epoch) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
+         ready_at, ended_at, last_error, ending, log_tail, driver, leader_epoch) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
     );
     let epoch = tx.epoch();
     tx.execute(bound(insert, new).bind(row::to_number(epoch))).await.map(drop)
@@ -28,8 +29,8 @@ pub async fn update(tx: &mut Fenced, replica: &Replica) -> Result<bool, StoreErr
     let update = sqlx::query(
         "UPDATE replicas SET endpoint_id = $2, wish = $3, drain_until = $4, state = $5, node = $6, address = $7, \
          created_at = $8, started_at = $9, ready_at = $10, ended_at = $11, last_error = $12, ending = $13, \
-         log_tail = $14, leader_epoch = $15 \
-         WHERE id = $1 AND leader_epoch <= $15 AND state NOT IN ('released', 'failed')",
+         log_tail = $14, driver = $15, leader_epoch = $16 \
+         WHERE id = $1 AND leader_epoch <= $16 AND state NOT IN ('released', 'failed')",
     );
     let epoch = tx.epoch();
     Ok(tx.execute(bound(update, replica).bind(row::to_number(epoch))).await? == 1)
@@ -39,7 +40,7 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "SELECT id, endpoint_id, wish, drain_until, state, node, address, created_at, started_at, ready_at, \
-             ended_at, last_error, ending, log_tail FROM replicas ",
+             ended_at, last_error, ending, log_tail, driver FROM replicas ",
             $rest
         )
     };
@@ -105,6 +106,7 @@ fn bound<'q>(query: crate::db::Query<'q>, replica: &'q Replica) -> crate::db::Qu
         .bind(replica.last_error.as_deref())
         .bind(replica.ending.map(Ending::as_str))
         .bind(tail(&replica.log_tail))
+        .bind(replica.driver.as_str())
 }
 
 /// The end of a log, at most so many bytes and whole characters.
@@ -129,6 +131,7 @@ fn replica(found: &AnyRow) -> Result<Replica, StoreError> {
         last_error: row::optional_text(found, "last_error")?,
         ending: row::optional_parsed(found, "ending", Ending::parse)?,
         log_tail: row::text(found, "log_tail")?,
+        driver: row::parsed(found, "driver", DriverKind::parse)?,
     })
 }
 

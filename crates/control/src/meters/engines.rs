@@ -2,7 +2,8 @@
 
 use super::{Instruments, Parts, place_of};
 use domain::Timestamp;
-use domain::model::Serving;
+use domain::endpoint::replica::Replica as EndpointReplica;
+use domain::model::{DriverKind, Serving};
 use domain::reconciliation::Side;
 use fleet::drivers::{EngineFigures, Family, ReplicaName};
 use fleet::replica::ReplicaId as PoolReplica;
@@ -29,7 +30,7 @@ pub(super) struct EngineMeter {
 impl EngineMeter {
     pub(super) async fn read<I: Instruments>(&mut self, parts: &Parts<I>, leads: bool) -> Result<(), StoreError> {
         let at = (parts.now)();
-        let (mut readings, gauged) = of_endpoints(parts, at).await?;
+        let (mut readings, gauged) = of_endpoints(parts, leads, at).await?;
         readings.extend(self.of_pools(parts, leads, at).await);
         // In one order everywhere, so that two nodes never wait for each other.
         readings.sort_unstable_by(|one, other| (&one.replica, &one.source).cmp(&(&other.replica, &other.source)));
@@ -86,14 +87,19 @@ impl EngineMeter {
     }
 }
 
-/// Replicas of dedicated endpoints on this node.
+/// Replicas of dedicated endpoints on this node, and those of a cluster where this node leads.
 async fn of_endpoints<I: Instruments>(
     parts: &Parts<I>,
+    leads: bool,
     at: Timestamp,
 ) -> Result<(Vec<Reading>, Vec<gauges::Reading>), StoreError> {
     let (mut readings, mut gauged) = (Vec::new(), Vec::new());
     let live = replicas::list_live(&parts.store).await?;
-    for replica in live.iter().filter(|replica| replica.node.as_deref() == Some(parts.node.as_str())) {
+    let is_ours = |replica: &&EndpointReplica| match replica.driver {
+        DriverKind::Process => replica.node.as_deref() == Some(parts.node.as_str()),
+        DriverKind::Kubernetes => leads,
+    };
+    for replica in live.iter().filter(is_ours) {
         let Some((workspace, model)) = place_of(&parts.endpoints, replica.endpoint.as_str()) else { continue };
         let Ok(name) = ReplicaName::parse(replica.id.as_str()) else { continue };
         // One that is still loading does not answer.

@@ -13,8 +13,7 @@ use busy::BusyMeter;
 use domain::gpu_time::SAMPLE_MILLIS;
 use domain::{ModelId, Timestamp, WorkspaceId};
 use engines::EngineMeter;
-use fleet::drivers::process::ProcessDriver;
-use fleet::drivers::{DeviceId, EngineFigures, NoLoad, ReplicaName};
+use fleet::drivers::{DeviceId, Drivers, EngineFigures, NoLoad, ReplicaName};
 use fleet::{Connector, Endpoints, Routes};
 use std::future::Future;
 use std::sync::Arc;
@@ -36,13 +35,13 @@ pub trait Instruments: Send + Sync + 'static {
     fn figures(&self, replica: &ReplicaName) -> impl Future<Output = Result<EngineFigures, NoLoad>> + Send;
 }
 
-impl Instruments for ProcessDriver {
+impl Instruments for Drivers {
     async fn cards_busy(&self) -> Vec<(DeviceId, u32)> {
-        Self::cards_busy(self).await
+        self.process.cards_busy().await
     }
 
     async fn cpu_time(&self, replica: &ReplicaName) -> Option<Duration> {
-        Self::cpu_time(self, replica).await
+        self.process.cpu_time(replica).await
     }
 
     async fn figures(&self, replica: &ReplicaName) -> Result<EngineFigures, NoLoad> {

@@ -1,12 +1,14 @@
 //! Tells this node's calls what is so: every node follows the rows, whoever leads.
 
 use super::Parts;
+use super::replica::name_of;
 use super::report::Reporter;
 use crate::endpoints::wake;
 use domain::endpoint::replica::{Replica, ReplicaState, Wish};
 use domain::endpoint::state::Admission;
 use domain::model::{EngineKind, Launch, Model, ModelId, Serving, Upstream};
 use domain::{Endpoint, EndpointId, Price};
+use fleet::drivers::Driver;
 use fleet::endpoints::{Condition, Known};
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +27,7 @@ pub struct Follower<D> {
     looking: Arc<Mutex<()>>,
 }
 
-impl<D: Send + Sync + 'static> Follower<D> {
+impl<D: Driver> Follower<D> {
     pub fn new(parts: Parts<D>, changed: Arc<Notify>) -> Self {
         Self { parts, changed, looking: Arc::default() }
     }
@@ -61,7 +63,9 @@ impl<D: Send + Sync + 'static> Follower<D> {
         let _alone = self.looking.lock().await;
         let all = endpoints::list_all(&self.parts.store).await?;
         let live = replicas::list_live(&self.parts.store).await?;
-        self.parts.endpoints.apply(all.iter().map(|endpoint| known(endpoint, &live)).collect());
+        let route =
+            |replica: &Replica| self.parts.driver.route(&name_of(replica), replica.driver, replica.address.as_deref());
+        self.parts.endpoints.apply(all.iter().map(|endpoint| known(endpoint, &live, route)).collect());
         Ok(())
     }
 
@@ -81,15 +85,15 @@ impl<D: Send + Sync + 'static> Follower<D> {
     }
 }
 
-fn known(endpoint: &Endpoint, live: &[Replica]) -> Known {
+fn known(endpoint: &Endpoint, live: &[Replica], route: impl Fn(&Replica) -> Option<String>) -> Known {
     let id = ModelId::parse(&endpoint.name.model_id()).expect("names of endpoints are parts of Model IDs");
     let serves = |replica: &&Replica| {
         replica.endpoint == endpoint.id && replica.state == ReplicaState::Ready && replica.wish == Wish::Run
     };
     let drains = |replica: &&Replica| replica.endpoint == endpoint.id && replica.state == ReplicaState::Draining;
     let replicas = live.iter().filter(serves).filter_map(|replica| {
-        let address = replica.address.as_deref()?;
-        Some((replica.id.to_string(), upstream(endpoint, &id, address)))
+        let address = route(replica)?;
+        Some((replica.id.to_string(), upstream(endpoint, &id, &address)))
     });
     Known {
         id: endpoint.id.to_string(),

@@ -4,6 +4,7 @@ use super::{Picture, Reconciler};
 use domain::Endpoint;
 use domain::endpoint::failure::Ending;
 use domain::endpoint::replica::Replica;
+use domain::model::DriverKind;
 use fleet::drivers::Driver;
 use store::{Page, StoreError, holds, nodes};
 
@@ -19,7 +20,10 @@ impl<D: Driver + Clone> Reconciler<D> {
         all: &[Endpoint],
         picture: &Picture,
     ) -> Result<(), StoreError> {
-        let elsewhere = |replica: &&Replica| replica.node.as_deref().is_some_and(|node| !self.parts.reach.covers(node));
+        let elsewhere = |replica: &&Replica| {
+            replica.driver == DriverKind::Process
+                && replica.node.as_deref().is_some_and(|node| !self.parts.reach.covers(node))
+        };
         let away: Vec<Replica> = picture.live.iter().filter(elsewhere).cloned().collect();
         if away.is_empty() {
             return Ok(());

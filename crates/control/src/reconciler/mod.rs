@@ -141,22 +141,25 @@ impl<D: Driver + Clone> Reconciler<D> {
                 Err(error) => tracing::error!(endpoint.name = %name, %error, "endpoint {name} could not be tended"),
             }
         }
+        self.parts.driver.keep_pools(&self.parts.routes).await;
         self.autoscaler.tick(&self.parts, epoch, &picture).await?;
         self.upkeep.tick(&self.parts, epoch).await
     }
 
     /// What there is; nothing where the driver cannot tell.
     async fn look(&self) -> Result<Option<Picture>, StoreError> {
+        // First what runs, then the rows: whatever runs has had its row before, whoever wrote it.
+        let seen = match self.parts.driver.list().await {
+            Ok(seen) => seen,
+            Err(error) => {
+                tracing::warn!(%error, "the replicas of this machine cannot be listed");
+                return Ok(None);
+            }
+        };
         let live = replicas::list_live(&self.parts.store).await?;
         let loads = store::endpoint_loads::list(&self.parts.store).await?;
         let told_at = self.parts.store.clock().await?;
-        match self.parts.driver.list().await {
-            Ok(seen) => Ok(Some(Picture { live, seen, loads, told_at })),
-            Err(error) => {
-                tracing::warn!(%error, "the replicas of this machine cannot be listed");
-                Ok(None)
-            }
-        }
+        Ok(Some(Picture { live, seen, loads, told_at }))
     }
 
     async fn tend(
@@ -173,6 +176,7 @@ impl<D: Driver + Clone> Reconciler<D> {
         }
         own.retain(|replica| !replica.state.is_over());
         let Some(endpoint) = self.step_endpoint(epoch, endpoint, &own).await? else { return Ok(()) };
+        self.parts.driver.protect(endpoint.id.as_str(), endpoint.status.desired).await;
         self.make_the_number_right(epoch, &endpoint, &mut own, picture).await?;
         for replica in own.iter().filter(|one| one.state == ReplicaState::Pending && one.wish == Wish::Run) {
             self.place(epoch, &endpoint, replica, taken).await?;

@@ -111,7 +111,11 @@ impl<D: Driver + Clone> Reconciler<D> {
 
     async fn add(&self, epoch: u64, endpoint: &Endpoint) -> Result<Replica, StoreError> {
         let now = (self.parts.now)();
-        let new = Replica::new(ReplicaId::new(now, entropy::for_id()), endpoint.id.clone(), now);
+        let shape = endpoint.shape.in_force(&endpoint.model, &self.parts.routes.catalogue()).into_owned();
+        let new = Replica {
+            driver: shape.flavor.driver,
+            ..Replica::new(ReplicaId::new(now, entropy::for_id()), endpoint.id.clone(), now)
+        };
         let mut tx = Fenced::begin(&self.parts.store, epoch).await?;
         replicas::insert(&mut tx, &new).await?;
         tx.commit().await?;

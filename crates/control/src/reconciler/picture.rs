@@ -3,6 +3,7 @@
 use super::Reach;
 use domain::endpoint::load::{LoadReport, Loads};
 use domain::endpoint::replica::Replica;
+use domain::model::DriverKind;
 use domain::{EndpointId, Timestamp};
 use fleet::drivers::{DeviceId, Observed, Taken};
 
@@ -34,7 +35,10 @@ impl Picture {
 
     /// What replicas have on the machines that the driver places on.
     pub(super) fn taken(&self, reach: &Reach) -> Taken {
-        let here = || self.live.iter().filter(|replica| replica.node.as_deref().is_some_and(|node| reach.covers(node)));
+        let is_here = |replica: &&Replica| {
+            replica.driver == DriverKind::Process && replica.node.as_deref().is_some_and(|node| reach.covers(node))
+        };
+        let here = || self.live.iter().filter(is_here);
         Taken {
             devices: here().flat_map(|replica| &replica.gpu_ids).map(|id| DeviceId::new(id)).collect(),
             ports: here().filter_map(port_of).collect(),

@@ -10,7 +10,7 @@ use domain::endpoint::replica::{Replica, ReplicaState};
 use domain::endpoint::state::Trigger;
 use domain::model::{Launch, ModelId, Serving};
 use domain::{Endpoint, Timestamp};
-use fleet::drivers::{Binding, DeviceId, Driver, NoRoom, ReplicaSpec, StartError, Taken};
+use fleet::drivers::{Binding, DeviceId, Driver, NoRoom, Owner, ReplicaSpec, StartError, Taken};
 use store::holds::{self, NewHold};
 use store::{Fenced, StoreError, endpoint_events, replicas};
 
@@ -36,7 +36,8 @@ impl<D: Driver + Clone> Reconciler<D> {
         avoided.ports.extend(self.ports_taken_by_others(endpoint).await?);
         let binding = match self.parts.driver.bind(&spec, &avoided).await {
             Ok(binding) => binding,
-            Err(no_room @ (NoRoom::Devices { .. } | NoRoom::Ports)) => {
+            Err(NoRoom::Undecided) => return Ok(()),
+            Err(no_room @ (NoRoom::Devices { .. } | NoRoom::Ports | NoRoom::Unplaced(_))) => {
                 self.happen(epoch, endpoint.clone(), Trigger::NoFreeGpu, no_room.to_string()).await?;
                 return Ok(());
             }
@@ -72,26 +73,30 @@ impl<D: Driver + Clone> Reconciler<D> {
         binding: &Binding,
     ) -> Result<Replica, StoreError> {
         let now = (self.parts.now)();
+        let started_at = binding.since.unwrap_or(now);
+        let node = binding.node.as_ref().unwrap_or(&self.parts.node);
+        // Elsewhere its address is known when it runs.
+        let address = binding.node.is_none().then(|| format!("127.0.0.1:{}", binding.port));
         let bound = Replica {
             state: ReplicaState::Bound,
-            node: Some(self.parts.node.clone()),
-            address: Some(format!("127.0.0.1:{}", binding.port)),
+            node: Some(node.clone()),
+            address,
             gpu_ids: binding.devices.iter().map(DeviceId::to_string).collect(),
-            started_at: Some(now),
+            started_at: Some(started_at),
             ..replica.clone()
         };
         let hold = NewHold {
             replica: &bound.id,
             endpoint,
-            node: &self.parts.node,
+            node,
             gpus: &bound.gpu_ids,
             price_per_gpu_hour: endpoint.shape.flavor.price_per_gpu_hour,
-            started_at: now,
+            started_at,
         };
         let mut tx = Fenced::begin(&self.parts.store, epoch).await?;
         holds::open(&mut tx, hold).await?;
         replicas::update(&mut tx, &bound).await?;
-        let message = format!("{} on {}", bound.gpu_ids.join(", "), self.parts.node);
+        let message = format!("{} on {node}", bound.gpu_ids.join(", "));
         endpoint_events::append(&mut tx, &event(endpoint, &bound, EventType::ReplicaBound, &message, now)).await?;
         fault::place("bound-before-commit");
         tx.commit().await?;
@@ -105,9 +110,9 @@ impl<D: Driver + Clone> Reconciler<D> {
         endpoint: &Endpoint,
         replica: &mut Replica,
     ) -> Result<(), StoreError> {
-        let (spec, Some(port)) = (self.spec(endpoint, replica), port_of(replica)) else { return Ok(()) };
+        let (spec, port) = (self.spec(endpoint, replica), port_of(replica).unwrap_or_default());
         let devices = replica.gpu_ids.iter().map(|id| DeviceId::new(id)).collect();
-        match self.parts.driver.start(&spec, &Binding { devices, port }).await {
+        match self.parts.driver.start(&spec, &Binding::here(devices, port)).await {
             Ok(()) => {
                 fault::place("process-started");
                 replica.state = ReplicaState::Starting;
@@ -119,7 +124,7 @@ impl<D: Driver + Clone> Reconciler<D> {
                 let ending = match &error {
                     StartError::Command(_) => Ending::EngineRejectedConfig,
                     StartError::PortTaken(_) => Ending::PortTaken,
-                    StartError::DeviceGone(_) => Ending::NodeLost,
+                    StartError::DeviceGone(_) | StartError::PodGone => Ending::NodeLost,
                     StartError::Files(_) | StartError::Shim(_) => Ending::Crash,
                 };
                 let now = (self.parts.now)();
@@ -137,6 +142,15 @@ impl<D: Driver + Clone> Reconciler<D> {
         });
         let model = ModelId::parse(&endpoint.name.model_id()).expect("names of endpoints are parts of Model IDs");
         let (modality, length) = (shape.modality, shape.context_length);
-        ReplicaSpec::of_flavor(name_of(replica), (model, modality), &shape.flavor, length, weights.as_deref())
+        let owner = Owner {
+            endpoint: endpoint.id.to_string(),
+            workspace: endpoint.workspace.to_string(),
+            generation: endpoint.generation.0,
+        };
+        ReplicaSpec {
+            driver: replica.driver,
+            owner: Some(owner),
+            ..ReplicaSpec::of_flavor(name_of(replica), (model, modality), &shape.flavor, length, weights.as_deref())
+        }
     }
 }

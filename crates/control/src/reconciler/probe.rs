@@ -33,6 +33,8 @@ struct Known {
     heard: Option<Probe>,
     streak: Streak,
     told_at: Option<Timestamp>,
+    /// What it last answered was not well.
+    is_unwell: bool,
 }
 
 impl Known {
@@ -46,8 +48,10 @@ impl Known {
     }
 
     /// Whether it is time to tell that it is there; then it counts as told.
-    fn is_to_be_told(&mut self, period: Duration, now: Timestamp) -> bool {
-        let due = is_over(self.told_at, period, now);
+    fn is_to_be_told(&mut self, was_ready: bool, now: Timestamp) -> bool {
+        // One that does not answer any more may be gone with its machine: then it was last there when it answered.
+        let is_there = !was_ready || !self.is_unwell;
+        let due = is_there && is_over(self.told_at, if was_ready { TELL_SEEN } else { TELL_STARTING }, now);
         if due {
             self.told_at = Some(now);
         }
@@ -96,7 +100,10 @@ impl<D: Driver + Clone> Reconciler<D> {
             });
         }
         let verdict = heard.as_ref().map(|probe| known.streak.note(probe));
-        if known.is_to_be_told(if was_ready { TELL_SEEN } else { TELL_STARTING }, now) {
+        if let Some(probe) = &heard {
+            known.is_unwell = *probe != Probe::Well;
+        }
+        if known.is_to_be_told(was_ready, now) {
             self.tell_of(epoch, replica, now).await?;
         }
         match (verdict, heard) {

@@ -7,6 +7,7 @@ use crate::fault;
 use domain::endpoint::event::{Actor, Event, EventType};
 use domain::endpoint::failure::Ending;
 use domain::endpoint::replica::{Replica, ReplicaState, Wish};
+use domain::model::DriverKind;
 use domain::{Endpoint, Timestamp};
 use fleet::drivers::{DeviceId, Driver, ReplicaName};
 use store::{Fenced, StoreError, endpoint_events, holds, replicas};
@@ -25,12 +26,15 @@ impl<D: Driver + Clone> Reconciler<D> {
         replica: &mut Replica,
         picture: &Picture,
     ) -> Result<(), StoreError> {
-        if replica.node.as_deref().is_some_and(|node| !self.parts.reach.covers(node)) {
-            return Ok(()); // another machine's processes are not seen from here
+        if !self.is_in_sight(replica) {
+            return Ok(());
         }
         let now = (self.parts.now)();
         let observed = picture.sighting(replica);
         let name = name_of(replica);
+        if observed.is_none() && replica.node.is_some() && !self.is_gone(&name, replica.driver).await {
+            return Ok(());
+        }
         match decide(replica, observed.map(|observed| &observed.sighting), now) {
             Step::Wait => Ok(()),
             Step::Start => self.start(epoch, endpoint, replica).await,
@@ -40,6 +44,10 @@ impl<D: Driver + Clone> Reconciler<D> {
                 self.stop(&name).await;
                 Ok(())
             }
+            Step::LetGo => {
+                (replica.wish, replica.state, replica.drain_until) = (Wish::Go, ReplicaState::Draining, Some(now));
+                self.write(epoch, replica).await
+            }
             Step::Over { at: Some(at), .. } if self.is_not_released(replica, at, now).await => Ok(()),
             Step::Over { at: Some(at), ending } => self.end(epoch, endpoint, replica, at, ending).await,
             Step::Over { at: None, ending } => {
@@ -47,6 +55,22 @@ impl<D: Driver + Clone> Reconciler<D> {
                 self.end(epoch, endpoint, replica, at, ending).await
             }
         }
+    }
+
+    /// Another machine's processes are not seen from here, and Pods only once the cluster was heard of.
+    fn is_in_sight(&self, replica: &Replica) -> bool {
+        match replica.driver {
+            DriverKind::Process => replica.node.as_deref().is_none_or(|node| self.parts.reach.covers(node)),
+            DriverKind::Kubernetes => self.parts.driver.sees(DriverKind::Kubernetes),
+        }
+    }
+
+    /// Whether a replica that was not listed is really not there.
+    async fn is_gone(&self, name: &ReplicaName, kind: DriverKind) -> bool {
+        self.parts.driver.is_gone(name, kind).await.unwrap_or_else(|error| {
+            tracing::debug!(replica.id = %name, %error, "nobody can say whether a replica is gone");
+            false
+        })
     }
 
     /// Whether something still computes on the cards of a replica that has just ended: they are not free yet.

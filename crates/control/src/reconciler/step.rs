@@ -15,6 +15,8 @@ pub(super) enum Step {
     /// It runs and is to go: let it finish.
     Drain,
     Stop,
+    /// Others have asked it to end: it gets no calls, and another one takes its place.
+    LetGo,
     /// There is nothing of it any more. Where nobody can say since when, it was over when it was last seen.
     Over {
         at: Option<Timestamp>,
@@ -30,7 +32,8 @@ pub(super) fn decide(replica: &Replica, sighting: Option<&Sighting>, now: Timest
         (Wish::Go, ReplicaState::Pending) => Step::Over { at: Some(now), ending: None },
         (Wish::Run, ReplicaState::Bound) if never_started(sighting) => Step::Start,
         (Wish::Run, _) => match sighting {
-            Some(Sighting::Launching) => Step::Wait,
+            Some(Sighting::Launching | Sighting::OutOfSight) => Step::Wait,
+            Some(Sighting::Running(running)) if running.leaving => Step::LetGo,
             Some(Sighting::Running(_)) if starts_too_long(replica, now) => Step::Stop,
             Some(Sighting::Running(_)) => Step::Ask,
             Some(Sighting::Stray { .. }) => Step::Stop,
@@ -39,7 +42,7 @@ pub(super) fn decide(replica: &Replica, sighting: Option<&Sighting>, now: Timest
             None => lost(None),
         },
         (Wish::Go, state) => match sighting {
-            Some(Sighting::Launching) => Step::Wait,
+            Some(Sighting::Launching | Sighting::OutOfSight) => Step::Wait,
             Some(Sighting::Running(_)) if state == ReplicaState::Draining => Step::Drain,
             Some(Sighting::Running(_) | Sighting::Stray { .. }) => Step::Stop,
             Some(Sighting::Exited(exit)) => Step::Over { at: Some(exit.at), ending: None },
@@ -84,6 +87,7 @@ const fn ending(class: FailureClass) -> Ending {
         FailureClass::EngineRejectedConfig => Ending::EngineRejectedConfig,
         FailureClass::ImageMissing => Ending::ImageMissing,
         FailureClass::PortTaken => Ending::PortTaken,
+        FailureClass::NodeLost => Ending::NodeLost,
         FailureClass::Crash => Ending::Crash,
     }
 }
@@ -108,7 +112,12 @@ mod tests {
     }
 
     fn running() -> Sighting {
-        Sighting::Running(Running { pid: 1, started_at: NOW, draining_since: None, supervised: true })
+        Sighting::Running(Running { pid: 1, started_at: NOW, draining_since: None, supervised: true, leaving: false })
+    }
+
+    fn leaving() -> Sighting {
+        let Sighting::Running(running) = running() else { unreachable!() };
+        Sighting::Running(Running { leaving: true, ..running })
     }
 
     fn exited(failure: Option<FailureClass>) -> Sighting {
@@ -131,6 +140,11 @@ mod tests {
             (Wish::Go, Bound, None, Step::Over { at: None, ending: None }),
             (Wish::Run, Bound, Some(running()), Step::Ask),
             (Wish::Run, Starting, Some(Sighting::Launching), Step::Wait),
+            (Wish::Run, Ready, Some(Sighting::OutOfSight), Step::Wait),
+            (Wish::Run, Ready, Some(leaving()), Step::LetGo),
+            (Wish::Go, Draining, Some(leaving()), Step::Drain),
+            (Wish::Go, Draining, Some(Sighting::OutOfSight), Step::Wait),
+            (Wish::Run, Ready, Some(exited(Some(FailureClass::NodeLost))), over(Some((Ending::NodeLost, "why")))),
             (Wish::Run, Starting, Some(running()), Step::Ask),
             (Wish::Run, Ready, Some(exited(Some(FailureClass::OutOfMemory))), over(Some((Ending::OutOfMemory, "why")))),
             (Wish::Run, Starting, Some(exited(Some(FailureClass::PortTaken))), over(Some((Ending::PortTaken, "why")))),

@@ -13,6 +13,8 @@ fn flavor(gpu_count: u32, weights: &str) -> Flavor {
         gpu_type: GpuType::parse("nvidia/h100-sxm-80gb").unwrap(),
         gpu_count,
         precision: "fp8".into(),
+        driver: crate::model::DriverKind::Process,
+        image: None,
         launch: Launch::Engine(EngineKind::Vllm),
         price_per_gpu_hour: NanoUsd::parse("2.50").unwrap(),
         weights: Some(weights.into()),

@@ -87,6 +87,7 @@ pub struct Replica {
     /// The last moment for what it still serves, once it is to go; in the past once it was told to end.
     pub drain_until: Option<Timestamp>,
     pub state: ReplicaState,
+    pub driver: crate::model::DriverKind,
     /// Where it runs, how it is reached and which GPUs it has, once it is bound.
     pub node: Option<String>,
     pub address: Option<String>,
@@ -110,6 +111,7 @@ impl Replica {
             wish: Wish::Run,
             drain_until: None,
             state: ReplicaState::Pending,
+            driver: crate::model::DriverKind::Process,
             node: None,
             address: None,
             gpu_ids: Vec::new(),

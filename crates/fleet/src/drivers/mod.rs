@@ -3,10 +3,15 @@
 //! A driver decides nothing: the reconciler compares what the store wants with what [`Driver::list`] finds, and calls
 //! the rest. Every call may be repeated without harm. A replica has one life: who wants it again gives it a new name.
 
+pub mod kubernetes;
 pub mod process;
+mod several;
 
+pub use several::Drivers;
+
+use crate::routes::Routes;
 use crate::token_counters::TokenCounters;
-use domain::model::{EngineKind, Flavor, Launch, Modality};
+use domain::model::{DriverKind, EngineKind, Flavor, Launch, Modality};
 use domain::{ModelId, Timestamp};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -57,7 +62,11 @@ pub struct ReplicaSpec {
     /// The name by which the engine is called: `dedicated/<name>`.
     pub model: ModelId,
     pub modality: Modality,
+    pub driver: DriverKind,
     pub launch: Launch,
+    pub image: Option<String>,
+    /// Whose replica it is; nobody's where it serves everybody.
+    pub owner: Option<Owner>,
     pub gpu_type: String,
     pub gpu_count: u32,
     /// Absent where nobody has said yet where they are; then only a command that does not ask for them starts.
@@ -66,6 +75,14 @@ pub struct ReplicaSpec {
     pub max_len: u64,
     /// Calls that the engine is to work on at once.
     pub slots: u32,
+}
+
+/// The endpoint that a replica belongs to, for those who look at a cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owner {
+    pub endpoint: String,
+    pub workspace: String,
+    pub generation: u64,
 }
 
 impl ReplicaSpec {
@@ -85,7 +102,10 @@ impl ReplicaSpec {
             replica,
             model,
             modality,
+            driver: flavor.driver,
             launch: flavor.launch.clone(),
+            image: flavor.image.clone(),
+            owner: None,
             gpu_type: flavor.gpu_type.to_string(),
             gpu_count: flavor.gpu_count,
             weights: flavor.weights.as_deref().or(weights).map(ToOwned::to_owned),
@@ -116,6 +136,22 @@ impl Family {
             Launch::Engine(EngineKind::LlamaServer) => Self::LlamaServer,
             Launch::Argv(_) => Self::Unknown,
         }
+    }
+
+    const ALL: [Self; 5] = [Self::ForebayEngine, Self::Vllm, Self::Sglang, Self::LlamaServer, Self::Unknown];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ForebayEngine => "forebay-engine",
+            Self::Vllm => "vllm",
+            Self::Sglang => "sglang",
+            Self::LlamaServer => "llama-server",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|family| family.as_str() == text)
     }
 
     /// Whose words to look for in what it says: those of any engine, where it is not known.
@@ -190,6 +226,17 @@ pub struct Binding {
     pub devices: Vec<DeviceId>,
     /// The first of its block of ports, and the one where it is called.
     pub port: u16,
+    /// The machine, where it is not this one.
+    pub node: Option<String>,
+    /// Since when the devices are held, where that is not now.
+    pub since: Option<Timestamp>,
+}
+
+impl Binding {
+    /// On this machine, from now on.
+    pub const fn here(devices: Vec<DeviceId>, port: u16) -> Self {
+        Self { devices, port, node: None, since: None }
+    }
 }
 
 /// What open holds already have on this machine.
@@ -206,6 +253,12 @@ pub enum NoRoom {
     Devices { gpu_type: String, wanted: u32, free: u32 },
     #[error("every block of ports is taken")]
     Ports,
+    /// Whoever places it has not found a place; the words are theirs.
+    #[error("{0}")]
+    Unplaced(String),
+    /// Whoever places it has not said anything yet.
+    #[error("not placed yet")]
+    Undecided,
 }
 
 /// Why a replica was not started. What the engine itself says about a start is a [`Failure`].
@@ -222,6 +275,8 @@ pub enum StartError {
     Files(#[source] io::Error),
     #[error("the replica's shim did not start: {0}")]
     Shim(String),
+    #[error("the replica's Pod is gone")]
+    PodGone,
 }
 
 /// A replica as it was found.
@@ -238,6 +293,8 @@ pub enum Sighting {
     /// Its start is under way.
     Launching,
     Running(Running),
+    /// Its machine does not answer, and may come back: nobody can say how it is.
+    OutOfSight,
     Exited(Exit),
     /// Neither a process nor a record of its end: it ended at some time after it was last seen.
     Lost {
@@ -253,7 +310,7 @@ impl Sighting {
     /// Whether there are processes.
     pub const fn lives(&self) -> bool {
         match self {
-            Self::Launching | Self::Running(_) | Self::Stray { .. } => true,
+            Self::Launching | Self::Running(_) | Self::OutOfSight | Self::Stray { .. } => true,
             Self::Exited(_) | Self::Lost { .. } => false,
         }
     }
@@ -267,6 +324,8 @@ pub struct Running {
     pub draining_since: Option<Timestamp>,
     /// Whether its shim lives; without one its end will not be recorded.
     pub supervised: bool,
+    /// Whether somebody else has asked it to end: nothing brings it back.
+    pub leaving: bool,
 }
 
 /// How a replica ended.
@@ -298,6 +357,8 @@ pub enum FailureClass {
     ImageMissing,
     /// Another program was faster: bind again, and do not count it.
     PortTaken,
+    /// The machine was taken from it: the engine did nothing wrong.
+    NodeLost,
     Crash,
 }
 
@@ -310,6 +371,7 @@ impl FailureClass {
             Self::EngineRejectedConfig => "engine-rejected-config",
             Self::ImageMissing => "image-missing",
             Self::PortTaken => "port-taken",
+            Self::NodeLost => "node-lost",
             Self::Crash => "crash",
         }
     }
@@ -337,6 +399,14 @@ pub struct EngineLoad {
     pub kv_cache_usage: Option<f64>,
     pub running: Option<f64>,
     pub waiting: Option<f64>,
+}
+
+impl EngineLoad {
+    /// Calls that it works on or has in its queue, if it says both.
+    pub fn calls(&self) -> Option<u64> {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of calls, never negative")]
+        self.running.zip(self.waiting).map(|(running, waiting)| (running + waiting).ceil() as u64)
+    }
 }
 
 /// What one look at an engine's metrics tells.
@@ -401,6 +471,31 @@ pub trait Driver: Send + Sync + 'static {
 
     /// Removes what is left of a replica that has ended and whose hold is closed.
     fn forget(&self, replica: &ReplicaName) -> impl Future<Output = io::Result<()>> + Send;
+
+    /// Whether [`Driver::list`] tells of all replicas that this kind of driver runs.
+    fn sees(&self, _kind: DriverKind) -> bool {
+        true
+    }
+
+    /// Whether a replica that is not listed is really not there: a list may be older than its start.
+    fn is_gone(&self, _replica: &ReplicaName, _kind: DriverKind) -> impl Future<Output = io::Result<bool>> + Send {
+        std::future::ready(Ok(true))
+    }
+
+    /// Where calls to a ready replica go from this node, if they may; `known` is the address in its row.
+    fn route(&self, _replica: &ReplicaName, _kind: DriverKind, known: Option<&str>) -> Option<String> {
+        known.map(ToOwned::to_owned)
+    }
+
+    /// So many replicas of an endpoint are wanted: whoever empties machines may be told to go slowly.
+    fn protect(&self, _endpoint: &str, _wanted: u32) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
+
+    /// Runs the pools of the catalogue that this driver is to run.
+    fn keep_pools(&self, _routes: &Routes) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
 }
 
 #[cfg(test)]

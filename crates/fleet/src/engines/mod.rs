@@ -134,8 +134,8 @@ impl Keeper {
             })
         };
         let engines = table.iter().filter_map(|route| match &route.model.serving {
-            Serving::Engine(pool) => Some((&*route.model, pool)),
-            Serving::Upstreams(_) => None,
+            Serving::Engine(pool) if pool.flavor.is_none() => Some((&*route.model, pool)),
+            Serving::Engine(_) | Serving::Upstreams(_) => None,
         });
         engines.flat_map(|(model, pool)| places(model, pool)).collect()
     }

@@ -3,7 +3,7 @@
 //! What must be a process of its own is this very test program, asked for one ignored test by name.
 
 use domain::ModelId;
-use domain::model::{Launch, Modality};
+use domain::model::{DriverKind, Launch, Modality};
 use fleet::drivers::process::{BuiltInEngine, Care, ProcessDriver, Settings, ShimProgram};
 use fleet::drivers::{Binding, Driver, Exit, Observed, Probe, ReplicaName, ReplicaSpec, Running, Sighting, Taken};
 use std::collections::BTreeMap;
@@ -139,7 +139,10 @@ pub(crate) fn spec(name: &str, launch: Launch) -> ReplicaSpec {
         replica: named(name),
         model: ModelId::parse("dedicated/tiny").unwrap(),
         modality: Modality::Chat,
+        driver: DriverKind::Process,
         launch,
+        image: None,
+        owner: None,
         gpu_type: "local/cpu".into(),
         gpu_count: 1,
         weights: Some("/nowhere/weights.gguf".into()),

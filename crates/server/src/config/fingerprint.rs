@@ -35,7 +35,8 @@ fn describe_model(text: &mut String, model: &Model, folder: &Path) {
             }
         }
         Serving::Engine(pool) => {
-            line(text, format_args!("engine {:?} {}", as_written(&pool.weights, folder), pool.replicas));
+            let flavor = pool.flavor.as_ref().map(|flavor| flavor.name.as_str());
+            line(text, format_args!("engine {:?} {} {flavor:?}", as_written(&pool.weights, folder), pool.replicas));
         }
     }
     for flavor in flavors {
@@ -55,6 +56,7 @@ fn describe_flavor(text: &mut String, flavor: &Flavor, folder: &Path) {
         ),
     );
     line(text, format_args!("shape {weights:?} {target:?} {max_len:?}"));
+    line(text, format_args!("run by {} {:?}", flavor.driver.as_str(), flavor.image));
 }
 
 fn as_written<'a>(path: &'a str, folder: &Path) -> &'a Path {

@@ -5,6 +5,7 @@
 //! setting means is for the part that receives it.
 
 mod fingerprint;
+mod kubernetes;
 mod models;
 mod oidc;
 mod problems;
@@ -68,6 +69,7 @@ impl Config {
         })?;
         let reader = Reader { text, folder, environment, problems: RefCell::default() };
         let config = Self::read(&Section::root(&reader, document.as_table()));
+        config.report_misfits(&reader);
         let problems = reader.problems.take();
         if problems.is_empty() { Ok(config) } else { Err(Problems::new(problems)) }
     }
@@ -91,6 +93,17 @@ impl Config {
             telemetry: TelemetryConfig::read(&root.section("telemetry")),
             server,
             catalogue,
+        }
+    }
+
+    /// What only shows when two parts of the file are looked at together.
+    fn report_misfits(&self, reader: &Reader<'_>) {
+        for model in self.catalogue.iter() {
+            for flavor in &model.flavors {
+                if let Some(what) = kubernetes::misfit(flavor, self.drivers.kubernetes.as_ref()) {
+                    reader.report(None, format!("[[models]] {} flavor {} {what}", model.id, flavor.name));
+                }
+            }
         }
     }
 }

@@ -6,7 +6,9 @@
 use super::fingerprint;
 use super::reader::Section;
 use super::sections::{http_url, is_plain_name};
-use domain::model::{DEDICATED, EngineKind, EnginePool, Flavor, Launch, Modality, Model, Serving, Upstream};
+use domain::model::{
+    DEDICATED, DriverKind, EngineKind, EnginePool, Flavor, Launch, Modality, Model, Serving, Upstream,
+};
 use domain::money::{NanoUsd, Price};
 use domain::{Catalogue, GpuType, ModelId};
 use std::collections::HashSet;
@@ -75,8 +77,10 @@ fn read_model(section: &Section<'_>, id: Option<ModelId>, operator_prefix: &str)
         section.report(section.line("optimized"), "optimized", what);
     }
     let upstreams = read_upstreams(section, id.as_ref());
-    let engine = read_engine(section);
-    let flavors = read_flavors(section, engine.as_ref());
+    let driver = read_driver(section).unwrap_or_default();
+    let engine = read_engine(section, driver);
+    let flavors = read_flavors(section, engine.as_ref(), driver);
+    let engine = engine.and_then(|engine| engine.on(section, &flavors));
     check_ways_to_serve(section);
     let serving = engine.map_or(Serving::Upstreams(upstreams), Serving::Engine);
     let id = id?;
@@ -163,24 +167,63 @@ fn read_api_key(section: &Section<'_>, variable: &str) -> Option<String> {
     Some(key)
 }
 
-fn read_engine(model: &Section<'_>) -> Option<EnginePool> {
-    model.entry("engine")?;
-    let section = model.section("engine");
-    let weights = read_weights(&section);
-    let replicas = section.integer("replicas", REPLICAS_RANGE).unwrap_or(1);
-    section.require("weights", "a GGUF file, or a folder in Hugging Face layout");
-    Some(EnginePool { weights: weights?, replicas: u32::try_from(replicas).unwrap_or(1) })
+fn read_driver(section: &Section<'_>) -> Option<DriverKind> {
+    section.parsed("driver", "\"process\" or \"kubernetes\"", DriverKind::parse)
 }
 
-fn read_weights(section: &Section<'_>) -> Option<String> {
+/// `engine = { … }` as it is written.
+struct EngineTable {
+    weights: Option<String>,
+    replicas: u32,
+    flavor: Option<String>,
+    line: Option<usize>,
+}
+
+fn read_engine(model: &Section<'_>, driver: DriverKind) -> Option<EngineTable> {
+    let line = model.entry("engine")?.line;
+    let section = model.section("engine");
+    let weights = read_weights(&section, driver);
+    let replicas = section.integer("replicas", REPLICAS_RANGE).unwrap_or(1);
+    let flavor = section.text("flavor").map(ToOwned::to_owned);
+    if flavor.is_none() {
+        section.require("weights", "a GGUF file, or a folder in Hugging Face layout");
+    }
+    Some(EngineTable { weights, replicas: u32::try_from(replicas).unwrap_or(1), flavor, line })
+}
+
+impl EngineTable {
+    /// The pool, once the model's flavors are known: where one is named, its driver runs the pool.
+    fn on(self, model: &Section<'_>, flavors: &[Flavor]) -> Option<EnginePool> {
+        let Self { weights, replicas, flavor, line } = self;
+        let Some(name) = flavor else { return Some(EnginePool { weights: weights?, replicas, flavor: None }) };
+        let Some(flavor) = flavors.iter().find(|offered| offered.name == name) else {
+            model.report(line, "engine", format_args!("flavor \"{name}\" is none of the model's flavors"));
+            return None;
+        };
+        if flavor.driver == DriverKind::Process {
+            let what = format_args!(
+                "flavor \"{name}\" is not run by a cluster; without it, the gateway runs the engine itself"
+            );
+            model.report(line, "engine", what);
+        }
+        let Some(weights) = weights.or_else(|| flavor.weights.clone()) else {
+            model.report(line, "engine", "neither it nor its flavor names weights");
+            return None;
+        };
+        Some(EnginePool { weights, replicas, flavor: Some(Box::new(flavor.clone())) })
+    }
+}
+
+/// A path of this machine lies below the file's folder; in a Pod it lies where the cluster's weights are mounted.
+fn read_weights(section: &Section<'_>, driver: DriverKind) -> Option<String> {
     let text = section.parsed("weights", "a path", |text| (!text.is_empty()).then_some(text))?;
-    if text.starts_with(HUB_REFERENCE) {
+    if text.starts_with(HUB_REFERENCE) || driver == DriverKind::Kubernetes {
         return Some(text.to_owned());
     }
     Some(section.reader.path(text).to_string_lossy().into_owned())
 }
 
-fn read_flavors(model: &Section<'_>, engine: Option<&EnginePool>) -> Vec<Flavor> {
+fn read_flavors(model: &Section<'_>, engine: Option<&EngineTable>, driver: DriverKind) -> Vec<Flavor> {
     let mut seen = HashSet::new();
     let mut flavors = Vec::new();
     for section in model.sections("flavors") {
@@ -190,12 +233,18 @@ fn read_flavors(model: &Section<'_>, engine: Option<&EnginePool>) -> Vec<Flavor>
         if name.is_some_and(|name| !seen.insert(name)) {
             section.report(section.line("name"), "name", "is the name of another flavor of the model");
         }
-        flavors.extend(read_flavor(&section, name, engine));
+        flavors.extend(read_flavor(&section, name, engine, driver));
     }
     flavors
 }
 
-fn read_flavor(section: &Section<'_>, name: Option<&str>, engine: Option<&EnginePool>) -> Option<Flavor> {
+fn read_flavor(
+    section: &Section<'_>,
+    name: Option<&str>,
+    engine: Option<&EngineTable>,
+    model_driver: DriverKind,
+) -> Option<Flavor> {
+    let driver = read_driver(section).unwrap_or(model_driver);
     let gpu_type =
         section.parsed("gpu_type", "a GPU type of the form <vendor>/<gpu-type>", |text| GpuType::parse(text).ok());
     section.require("gpu_type", "\"nvidia/h100-sxm-80gb\"");
@@ -204,7 +253,8 @@ fn read_flavor(section: &Section<'_>, name: Option<&str>, engine: Option<&Engine
         section.parsed("precision", "a name of letters, digits and -._", |text| is_plain_name(text).then_some(text));
     let launch = read_launch(section);
     let price_per_gpu_hour = read_amount(section, "price_per_gpu_hour").unwrap_or(NanoUsd::ZERO);
-    let weights = read_weights(section).or_else(|| engine.map(|engine| engine.weights.clone()));
+    let weights = read_weights(section, driver).or_else(|| engine.and_then(|engine| engine.weights.clone()));
+    let image = section.parsed("image", "an image", |text| (!text.is_empty()).then(|| text.to_owned()));
     let default_target = section.integer("default_target", TARGET_RANGE).and_then(|target| u32::try_from(target).ok());
     let max_len = section.integer("max_len", TOKENS_RANGE);
     Some(Flavor {
@@ -212,7 +262,9 @@ fn read_flavor(section: &Section<'_>, name: Option<&str>, engine: Option<&Engine
         gpu_type: gpu_type?,
         gpu_count: u32::try_from(gpu_count).unwrap_or(1),
         precision: precision.unwrap_or(DEFAULT_PRECISION).to_owned(),
+        driver,
         launch,
+        image,
         price_per_gpu_hour,
         weights,
         default_target,

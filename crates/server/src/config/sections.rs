@@ -287,6 +287,8 @@ pub struct DriversConfig {
     pub process_slots: BTreeMap<GpuType, u32>,
     /// The ports that replicas on this machine listen on.
     pub process_ports: RangeInclusive<u16>,
+    /// The cluster, where there is one.
+    pub kubernetes: Option<fleet::drivers::kubernetes::Settings>,
 }
 
 impl DriversConfig {
@@ -296,6 +298,7 @@ impl DriversConfig {
         Self {
             process_slots: read_counts_by_gpu_type(&process.section("slots")),
             process_ports: process.parsed("ports", &wanted, port_range).unwrap_or(USUAL_PORTS),
+            kubernetes: super::kubernetes::read(section),
         }
     }
 }

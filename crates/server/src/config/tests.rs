@@ -311,3 +311,79 @@ fn ports_of_replicas_are_a_range_with_room_for_one() {
         assert_eq!(problem.trim(), expected);
     }
 }
+
+/// The example's cluster, uncommented, and a model on it.
+fn with_cluster(model: &str) -> String {
+    let start = EXAMPLE.find("# [drivers.kubernetes] ").unwrap();
+    let end = EXAMPLE.find("# The catalogue: one").unwrap();
+    let lines =
+        EXAMPLE[start..end].lines().map(|line| line.strip_prefix("# ").or(line.strip_prefix('#')).unwrap_or(line));
+    format!("{}\n{model}", lines.collect::<Vec<_>>().join("\n"))
+}
+
+#[test]
+fn the_cluster_of_the_example_is_good_once_it_is_uncommented() {
+    let config = parse(&with_cluster("")).unwrap_or_else(|problems| panic!("{problems}"));
+    let cluster = config.drivers.kubernetes.unwrap();
+    assert_eq!(cluster.drain, Duration::from_secs(120));
+    assert_eq!(cluster.gpus["nvidia/h100-sxm-80gb"].resource, "nvidia.com/gpu");
+    assert_eq!(cluster.weights.fetch.unwrap().argv.len(), 3);
+    assert!(parse("[drivers.process]\n").unwrap().drivers.kubernetes.is_none());
+}
+
+#[test]
+fn a_pool_may_run_on_a_flavor_of_a_cluster() {
+    let model = r#"
+        [[models]]
+        id = "acme/big"
+        driver = "kubernetes"
+        engine = { flavor = "h100", replicas = 2 }
+        [[models.flavors]]
+        name = "h100"
+        gpu_type = "nvidia/h100-sxm-80gb"
+        engine = "vllm"
+        weights = "llama"
+    "#;
+    let config = parse(&with_cluster(model)).unwrap_or_else(|problems| panic!("{problems}"));
+    let model = config.catalogue.get("acme/big").unwrap();
+    let Serving::Engine(pool) = &model.serving else { panic!("{model:?}") };
+    assert_eq!((pool.weights.as_str(), pool.replicas), ("llama", 2), "a path in the Pod, not of this machine");
+    assert_eq!(pool.flavor.as_ref().unwrap().driver.as_str(), "kubernetes");
+}
+
+#[test]
+fn what_a_cluster_cannot_run_is_told_at_once() {
+    let text = r#"
+        [[models]]
+        id = "acme/a"
+        [[models.flavors]]
+        name = "amd"
+        gpu_type = "amd/mi300x"
+        driver = "kubernetes"
+        weights = "x"
+        [[models.flavors]]
+        name = "own"
+        gpu_type = "nvidia/h100-sxm-80gb"
+        driver = "kubernetes"
+        argv = ["serve"]
+        [[models.flavors]]
+        name = "here"
+        gpu_type = "local/cpu"
+        image = "x:1"
+        [[models]]
+        id = "acme/b"
+        engine = { flavor = "nope" }
+    "#;
+    assert!(problems(&with_cluster(text)).contains("acme/b engine: flavor \"nope\" is none of the model's flavors"));
+    let told = problems(&with_cluster(
+        &text.replace(r#"engine = { flavor = "nope" }"#, r#"upstreams = [ { url = "http://x/v1" } ]"#),
+    ));
+    for part in [
+        "acme/a flavor amd gpu_type: [drivers.kubernetes.gpus] does not say which nodes have \"amd/mi300x\"",
+        "acme/a flavor own argv: an image is needed beside it",
+        "acme/a flavor here image: only Pods have images",
+    ] {
+        assert!(told.contains(part), "{part} is not in\n{told}");
+    }
+    assert!(problems(text).contains("flavor amd driver: is \"kubernetes\", but there is no [drivers.kubernetes]"));
+}

@@ -9,6 +9,8 @@ use anyhow::Context;
 use control::meters::{self, Meters};
 use control::reconciler::{self, Figures, Follower, Parts, Reach, Reconciler};
 use control::reconciliation::Watch;
+use fleet::drivers::Drivers;
+use fleet::drivers::kubernetes::{self, KubernetesDriver, Pools};
 use fleet::drivers::process::{BuiltInEngine, Care, ProcessDriver, Settings, ShimProgram};
 use fleet::{Connector, Endpoints, Launcher, Routes};
 use std::path::Path;
@@ -24,14 +26,14 @@ const STOP_TIME: Duration = Duration::from_secs(45);
 const RESIGN_TIME: Duration = Duration::from_secs(3);
 
 pub(crate) struct ControlPlane {
-    parts: Parts<ProcessDriver>,
+    parts: Parts<Drivers>,
     changed: Arc<Notify>,
-    follower: Follower<ProcessDriver>,
+    follower: Follower<Drivers>,
     loops: JoinSet<()>,
 }
 
 impl ControlPlane {
-    pub(crate) fn open(
+    pub(crate) async fn open(
         config: &Config,
         data_dir: &Path,
         engine: &Launcher,
@@ -48,7 +50,17 @@ impl ControlPlane {
             shim: ShimProgram::own(),
             care: Care::default(),
         };
-        let driver = ProcessDriver::open(settings).context("the folder of replicas cannot be used")?;
+        let process = ProcessDriver::open(settings).context("the folder of replicas cannot be used")?;
+        let kubernetes = match config.drivers.kubernetes.clone() {
+            Some(settings) => {
+                // Pods of another store are another installation's, and none of our business.
+                let instance = format!("store-{}", neighbours::owner_of(&store).await?);
+                let settings = kubernetes::Settings { instance, ..settings };
+                Some(KubernetesDriver::open(settings).await.context("[drivers.kubernetes]")?)
+            }
+            None => None,
+        };
+        let driver = Drivers { process, kubernetes };
         let nudge = Arc::new(Notify::new());
         let (reach, node, figures) = (Reach::of_node(node.id()), node.id().to_owned(), Arc::default());
         let parts = Parts { store, driver, routes, endpoints, node, reach, now: clock::now, nudge, figures };
@@ -62,10 +74,21 @@ impl ControlPlane {
         self.loops.spawn(neighbours::keep(self.parts.clone()));
         self.loops.spawn(self.follower().run());
         self.loops.spawn(Reconciler::new(self.parts.clone()).run());
+        if let Some(cluster) = self.parts.driver.kubernetes.clone() {
+            self.loops.spawn(Pools::new(cluster.clone(), self.parts.routes.clone()).run());
+            let (changed, nudge) = (Arc::clone(&self.changed), Arc::clone(&self.parts.nudge));
+            self.loops.spawn(async move {
+                loop {
+                    cluster.changed().await;
+                    changed.notify_one();
+                    nudge.notify_one();
+                }
+            });
+        }
     }
 
     /// What reads this node's replicas and engines.
-    pub(crate) fn meters(&self, connector: Connector, watch: Arc<Watch>) -> Meters<ProcessDriver> {
+    pub(crate) fn meters(&self, connector: Connector, watch: Arc<Watch>) -> Meters<Drivers> {
         let parts = self.parts.clone();
         Meters::new(meters::Parts {
             store: parts.store,
@@ -80,7 +103,7 @@ impl ControlPlane {
     }
 
     /// What a surface that changes endpoints tells so.
-    pub(crate) fn follower(&self) -> Follower<ProcessDriver> {
+    pub(crate) fn follower(&self) -> Follower<Drivers> {
         self.follower.clone()
     }
 
@@ -121,7 +144,7 @@ impl ControlPlane {
 
     /// Ends the replicas of this machine and closes their holds.
     pub(crate) async fn stop_replicas(&self) {
-        match tokio::time::timeout(STOP_TIME, self.parts.driver.stop_all()).await {
+        match tokio::time::timeout(STOP_TIME, self.parts.driver.process.stop_all()).await {
             Ok(Ok(_)) => {}
             Ok(Err(error)) => tracing::error!(%error, "replicas of this machine could not be stopped"),
             Err(_elapsed) => tracing::error!("replicas of this machine did not stop in time"),

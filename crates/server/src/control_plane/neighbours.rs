@@ -4,7 +4,8 @@
 //! its gateway may have been given another one since.
 
 use control::reconciler::Parts;
-use fleet::drivers::process::{ProcessDriver, machine};
+use fleet::drivers::Drivers;
+use fleet::drivers::process::machine;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ const OWNER_FILE: &str = ".store";
 const OWNER_SECRET: &str = "owner-of-replicas";
 
 /// Keeps the driver's neighbours as they are, for ever.
-pub(super) async fn keep(parts: Parts<ProcessDriver>) {
+pub(super) async fn keep(parts: Parts<Drivers>) {
     let Some(machine) = machine() else { return };
     let mut owner = None;
     loop {
@@ -33,11 +34,12 @@ pub(super) async fn keep(parts: Parts<ProcessDriver>) {
 }
 
 /// Tells the others where our replicas are; what folders of this store are marked with.
-async fn introduce(parts: &Parts<ProcessDriver>, machine: &str) -> Option<String> {
+async fn introduce(parts: &Parts<Drivers>, machine: &str) -> Option<String> {
     let said = async {
         let owner = owner_of(&parts.store).await?;
-        std::fs::write(parts.driver.root().join(OWNER_FILE), &owner)?;
-        let path = parts.driver.root().to_str().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidFilename))?;
+        std::fs::write(parts.driver.process.root().join(OWNER_FILE), &owner)?;
+        let path =
+            parts.driver.process.root().to_str().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidFilename))?;
         let root = ReplicaRoot { node: parts.node.clone(), machine: machine.to_owned(), path: path.to_owned() };
         let mut tx = parts.store.begin().await?;
         replica_roots::record(&mut tx, &root).await?;
@@ -47,17 +49,19 @@ async fn introduce(parts: &Parts<ProcessDriver>, machine: &str) -> Option<String
     said.await.inspect_err(|error| tracing::debug!(%error, "neighbours were not told of this node")).ok()
 }
 
-async fn owner_of(store: &Store) -> anyhow::Result<String> {
+/// What tells this store from every other one.
+pub(super) async fn owner_of(store: &Store) -> anyhow::Result<String> {
     let fresh = getrandom::u64().map_err(|error| anyhow::anyhow!("no randomness: {error}"))?;
     Ok(secrets::share(store, OWNER_SECRET, &format!("{fresh:016x}")).await?)
 }
 
-async fn look(parts: &Parts<ProcessDriver>, machine: &str, owner: &str) {
+async fn look(parts: &Parts<Drivers>, machine: &str, owner: &str) {
     let Ok(roots) = replica_roots::on_machine(&parts.store, machine).await else { return };
     let is_ours = |root: &&ReplicaRoot| root.node == parts.node || is_owned(Path::new(&root.path), owner);
     let roots: Vec<&ReplicaRoot> = roots.iter().filter(is_ours).collect();
-    let others = roots.iter().filter(|root| root.node != parts.node && Path::new(&root.path) != parts.driver.root());
-    parts.driver.look_after(others.map(|root| PathBuf::from(&root.path)).collect());
+    let others =
+        roots.iter().filter(|root| root.node != parts.node && Path::new(&root.path) != parts.driver.process.root());
+    parts.driver.process.look_after(others.map(|root| PathBuf::from(&root.path)).collect());
     let own = std::iter::once(parts.node.clone());
     parts.reach.set(roots.iter().map(|root| root.node.clone()).chain(own).collect::<BTreeSet<_>>());
 }

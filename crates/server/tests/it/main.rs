@@ -4,6 +4,7 @@
 
 mod admin;
 mod app;
+mod backup;
 mod console;
 mod dedicated;
 mod doctor;
@@ -11,6 +12,7 @@ mod endpoints;
 mod engines;
 mod guards;
 mod journal;
+mod kubernetes;
 mod lifecycle;
 mod limits;
 mod load;

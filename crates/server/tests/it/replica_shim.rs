@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use domain::ModelId;
-use domain::model::{Launch, Modality};
+use domain::model::{DriverKind, Launch, Modality};
 use fleet::drivers::process::{BuiltInEngine, Care, ProcessDriver, Settings, ShimProgram, USUAL_PORTS};
 use fleet::drivers::{Driver as _, ReplicaName, ReplicaSpec, Sighting, Taken};
 
@@ -27,7 +27,10 @@ async fn the_binary_itself_is_the_parent_of_a_replica() {
         replica: ReplicaName::parse("rep_1").unwrap(),
         model: ModelId::parse("dedicated/tiny").unwrap(),
         modality: Modality::Chat,
+        driver: DriverKind::Process,
         launch: Launch::Argv(["sleep", "100000"].map(ToOwned::to_owned).to_vec()),
+        image: None,
+        owner: None,
         gpu_type: "local/cpu".to_owned(),
         gpu_count: 1,
         weights: None,

@@ -1,7 +1,7 @@
 //! The snapshot of an endpoint's flavor, as JSON in its row.
 
 use domain::endpoint::Shape;
-use domain::model::{EngineKind, Flavor, Launch, Modality};
+use domain::model::{DriverKind, EngineKind, Flavor, Launch, Modality};
 use domain::{GpuType, NanoUsd};
 use serde::{Deserialize, Serialize};
 
@@ -11,8 +11,13 @@ struct Text {
     gpu_type: String,
     gpu_count: u32,
     precision: String,
+    /// Absent in rows that are older than the choice.
+    #[serde(default)]
+    driver: Option<String>,
     engine: Option<String>,
     argv: Option<Vec<String>>,
+    #[serde(default)]
+    image: Option<String>,
     price_per_gpu_hour: i64,
     weights: Option<String>,
     default_target: Option<u32>,
@@ -32,8 +37,10 @@ pub(super) fn write(shape: &Shape) -> String {
         gpu_type: flavor.gpu_type.to_string(),
         gpu_count: flavor.gpu_count,
         precision: flavor.precision.clone(),
+        driver: Some(flavor.driver.as_str().to_owned()),
         engine,
         argv,
+        image: flavor.image.clone(),
         price_per_gpu_hour: flavor.price_per_gpu_hour.nanos(),
         weights: flavor.weights.clone(),
         default_target: flavor.default_target,
@@ -51,12 +58,15 @@ pub(super) fn read(text: &str) -> Option<Shape> {
         (None, Some(argv)) => Launch::Argv(argv),
         (Some(_), Some(_)) | (None, None) => return None,
     };
+    let driver = text.driver.as_deref().map_or(Some(DriverKind::Process), DriverKind::parse)?;
     let flavor = Flavor {
         name: text.name,
         gpu_type: GpuType::parse(&text.gpu_type).ok()?,
         gpu_count: text.gpu_count,
         precision: text.precision,
+        driver,
         launch,
+        image: text.image,
         price_per_gpu_hour: NanoUsd::from_nanos(text.price_per_gpu_hour),
         weights: text.weights,
         default_target: text.default_target,

@@ -8,7 +8,7 @@ use domain::endpoint::scaling::{Scaling, ScalingPatch};
 use domain::endpoint::state::{self, Next};
 use domain::endpoint::{Generation, Shape, State};
 use domain::leadership::Lease;
-use domain::model::{EngineKind, Flavor, Launch, Modality};
+use domain::model::{DriverKind, EngineKind, Flavor, Launch, Modality};
 use domain::{Endpoint, EndpointId, EndpointName, GpuType, ModelId, NanoUsd, ReplicaId, Workspace};
 use store::{Fenced, Store, endpoints, leader};
 
@@ -26,6 +26,8 @@ pub(crate) fn new_endpoint(workspace: &Workspace, name: &str, gpu_count: u32, pa
         gpu_type: cpu(),
         gpu_count,
         precision: "q4".into(),
+        driver: DriverKind::Process,
+        image: None,
         launch: Launch::Engine(EngineKind::ForebayEngine),
         price_per_gpu_hour: NanoUsd::parse("2.50").unwrap(),
         weights: Some("models/tiny.gguf".into()),

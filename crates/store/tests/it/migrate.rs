@@ -35,6 +35,13 @@ async fn a_schema_from_the_future_is_refused() {
             matches!(refused, StoreError::SchemaTooNew { found: 9999, known } if known == migrated.to),
             "{refused:?}"
         );
+        // One that only adds is no reason to refuse: nodes are updated one after another.
+        let adding = format!("UPDATE schema_version SET serves_since = {} WHERE version = 9999", migrated.to);
+        outside.execute(sqlx::AssertSqlSafe(adding)).await.unwrap();
+        assert_eq!(store.migrate().await.unwrap(), Migrated { from: 9999, to: 9999 });
+        let breaking = "UPDATE schema_version SET serves_since = 9998 WHERE version = 9999";
+        outside.execute(breaking).await.unwrap();
+        assert!(matches!(store.migrate().await.unwrap_err(), StoreError::SchemaTooNew { .. }));
     })
     .await;
 }

@@ -6,7 +6,7 @@ use crate::databases::on_both;
 use control::meters::{Instruments, Meters, Parts};
 use control::reconciliation::{self, Watch};
 use control::series::{self, Number, Question};
-use domain::endpoint::replica::{Replica, ReplicaState, Wish};
+use domain::endpoint::replica::{Replica, ReplicaState};
 use domain::model::{Modality, Model, Serving};
 use domain::series::{Metric, Step};
 use domain::{Endpoint, Grain, ModelId, NanoUsd, Price, ReplicaId, Retention, Span, Timestamp};
@@ -70,21 +70,11 @@ async fn running(platform: &Platform) -> (Endpoint, ReplicaId) {
     platform.create("chat", "2x", json!({})).await.unwrap();
     let endpoint = platform.show("chat").await;
     let replica = Replica {
-        id: ReplicaId::new(NOW, 1),
-        endpoint: endpoint.id.clone(),
-        wish: Wish::Run,
-        drain_until: None,
         state: ReplicaState::Ready,
         node: Some("here".into()),
-        address: None,
-        gpu_ids: Vec::new(),
-        created_at: NOW,
         started_at: Some(NOW),
         ready_at: Some(NOW),
-        ended_at: None,
-        last_error: None,
-        ending: None,
-        log_tail: String::new(),
+        ..Replica::new(ReplicaId::new(NOW, 1), endpoint.id.clone(), NOW)
     };
     let mut tx = platform.fenced().await;
     let hold = NewHold {

@@ -35,6 +35,8 @@ pub(crate) fn catalogue() -> Catalogue {
         gpu_type: gpu_type(),
         gpu_count,
         precision: "fp8".into(),
+        driver: domain::model::DriverKind::Process,
+        image: None,
         launch: Launch::Engine(engine),
         price_per_gpu_hour: NanoUsd::parse("2.50").unwrap(),
         weights: Some("weights".into()),

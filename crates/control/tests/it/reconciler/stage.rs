@@ -71,11 +71,11 @@ impl Driver for Puppets {
         let mut free = (0..64).map(|number| DeviceId::slot(&spec.gpu_type, number));
         let devices = free.by_ref().filter(|id| !taken.devices.contains(id)).take(spec.gpu_count as usize).collect();
         let port = (20_000..).step_by(10).find(|port| !taken.ports.contains(port)).unwrap();
-        Ok(Binding { devices, port })
+        Ok(Binding::here(devices, port))
     }
 
     async fn start(&self, spec: &ReplicaSpec, binding: &Binding) -> Result<(), StartError> {
-        let running = Running { pid: 1, started_at: now(), draining_since: None, supervised: true };
+        let running = Running { pid: 1, started_at: now(), draining_since: None, supervised: true, leaving: false };
         let puppet = Puppet {
             sighting: Sighting::Running(running),
             probe: Probe::Unwell("it starts".into()),

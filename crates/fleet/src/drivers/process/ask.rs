@@ -1,11 +1,11 @@
-//! Small calls to an engine on this machine, each on a connection of its own and bounded in time and size.
+//! Small calls to an engine, each on a connection of its own and bounded in time and size.
 
 use bytes::Bytes;
 use http::{Method, Request, StatusCode, header};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper_util::rt::TokioIo;
 use std::future::{Future as _, poll_fn};
-use std::net::Ipv4Addr;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::time::Duration;
 use tokio::net::TcpStream;
@@ -18,33 +18,39 @@ pub(super) struct Answer {
     pub(super) body: Bytes,
 }
 
-pub(super) async fn get(port: u16, path: &str, patience: Duration) -> Result<Answer, String> {
-    ask(port, Method::GET, path, Bytes::new(), patience).await
+pub(super) async fn get(engine: SocketAddr, path: &str, patience: Duration) -> Result<Answer, String> {
+    ask(engine, Method::GET, path, Bytes::new(), patience).await
 }
 
 pub(super) async fn post(
-    port: u16,
+    engine: SocketAddr,
     path: &str,
     body: &serde_json::Value,
     patience: Duration,
 ) -> Result<Answer, String> {
-    ask(port, Method::POST, path, body.to_string().into(), patience).await
+    ask(engine, Method::POST, path, body.to_string().into(), patience).await
 }
 
-async fn ask(port: u16, method: Method, path: &str, body: Bytes, patience: Duration) -> Result<Answer, String> {
+async fn ask(
+    engine: SocketAddr,
+    method: Method,
+    path: &str,
+    body: Bytes,
+    patience: Duration,
+) -> Result<Answer, String> {
     let asked = format!("{method} {path}");
-    let answer = tokio::time::timeout(patience, exchange(port, method, path, body)).await;
+    let answer = tokio::time::timeout(patience, exchange(engine, method, path, body)).await;
     answer.unwrap_or_else(|_| Err(format!("no answer within {patience:?}"))).map_err(|why| format!("{asked}: {why}"))
 }
 
-async fn exchange(port: u16, method: Method, path: &str, body: Bytes) -> Result<Answer, String> {
-    let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await.map_err(|error| error.to_string())?;
+async fn exchange(engine: SocketAddr, method: Method, path: &str, body: Bytes) -> Result<Answer, String> {
+    let stream = TcpStream::connect(engine).await.map_err(|error| error.to_string())?;
     let shake = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
     let (mut sender, connection) = shake.map_err(|error| error.to_string())?;
     let request = Request::builder()
         .method(method)
         .uri(path)
-        .header(header::HOST, format!("127.0.0.1:{port}"))
+        .header(header::HOST, engine.to_string())
         .header(header::CONTENT_TYPE, "application/json")
         .header(header::CONNECTION, "close")
         .body(Full::new(body))

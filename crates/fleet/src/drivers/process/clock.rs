@@ -3,7 +3,7 @@
 use domain::Timestamp;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-pub(super) fn now() -> Timestamp {
+pub(in crate::drivers) fn now() -> Timestamp {
     moment(SystemTime::now())
 }
 

@@ -5,16 +5,16 @@ use domain::model::{EngineKind, Launch};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-const VLLM: &str = "vllm serve {weights} --served-model-name {modelId} --host 127.0.0.1 --port {port} \
+const VLLM: &str = "vllm serve {weights} --served-model-name {modelId} --host {host} --port {port} \
     --tensor-parallel-size {gpuCount} --max-model-len {maxLen} --gpu-memory-utilization 0.90 --shutdown-timeout {drain}";
 const SGLANG: &str = "python -m sglang.launch_server --model-path {weights} --served-model-name {modelId} \
-    --host 127.0.0.1 --port {port} --tp-size {gpuCount} --context-length {maxLen} --enable-metrics";
-const LLAMA_SERVER: &str = "llama-server -m {weights} --alias {modelId} --host 127.0.0.1 --port {port} -ngl all \
+    --host {host} --port {port} --tp-size {gpuCount} --context-length {maxLen} --enable-metrics";
+const LLAMA_SERVER: &str = "llama-server -m {weights} --alias {modelId} --host {host} --port {port} -ngl all \
     -c {ctxTotal} --parallel {slots} --metrics";
 /// Behind the path of its binary, and before the folder of its cache.
-const FOREBAY_ENGINE: &str = "--model {weights} --model-name {modelId} --ctx {maxLen} --listen 127.0.0.1:{port} \
+const FOREBAY_ENGINE: &str = "--model {weights} --model-name {modelId} --ctx {maxLen} --listen {host}:{port} \
     --drain-timeout {drain} --cache-dir";
-const KNOWN: &str = "{weights} {modelId} {port} {gpuCount} {maxLen} {drain} {ctxTotal} {slots}";
+const KNOWN: &str = "{weights} {modelId} {host} {port} {gpuCount} {maxLen} {drain} {ctxTotal} {slots}";
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
@@ -42,9 +42,9 @@ pub fn check(argv: &[String]) -> Result<(), CommandError> {
 }
 
 /// The arguments with which this replica is started; `drain` is what it gets to end by itself.
-pub(super) fn argv(
+pub(in crate::drivers) fn argv(
     spec: &ReplicaSpec,
-    port: u16,
+    (host, port): (&str, u16),
     drain: Duration,
     built_in: &BuiltInEngine,
 ) -> Result<Vec<String>, CommandError> {
@@ -52,6 +52,7 @@ pub(super) fn argv(
         Ok(match variable {
             Variable::Weights => spec.weights.clone().ok_or(CommandError::NoWeights)?,
             Variable::ModelId => spec.model.as_str().to_owned(),
+            Variable::Host => host.to_owned(),
             Variable::Port => port.to_string(),
             Variable::GpuCount => spec.gpu_count.to_string(),
             Variable::MaxLen => spec.max_len.to_string(),
@@ -80,6 +81,7 @@ pub(super) fn argv(
 enum Variable {
     Weights,
     ModelId,
+    Host,
     Port,
     GpuCount,
     MaxLen,
@@ -93,6 +95,7 @@ impl Variable {
         Some(match name {
             "weights" => Self::Weights,
             "modelId" => Self::ModelId,
+            "host" => Self::Host,
             "port" => Self::Port,
             "gpuCount" => Self::GpuCount,
             "maxLen" => Self::MaxLen,
@@ -130,14 +133,17 @@ mod tests {
     use super::*;
     use crate::drivers::ReplicaName;
     use domain::ModelId;
-    use domain::model::Modality;
+    use domain::model::{DriverKind, Modality};
 
     fn spec(launch: Launch) -> ReplicaSpec {
         ReplicaSpec {
             replica: ReplicaName::parse("rep_1").unwrap(),
             model: ModelId::parse("dedicated/chat").unwrap(),
             modality: Modality::Chat,
+            driver: DriverKind::Process,
             launch,
+            image: None,
+            owner: None,
             gpu_type: "nvidia/h100-sxm-80gb".into(),
             gpu_count: 4,
             weights: Some("/models/a b; rm -rf {port}".into()),
@@ -148,7 +154,7 @@ mod tests {
 
     fn line(spec: &ReplicaSpec) -> Result<String, CommandError> {
         let built_in = BuiltInEngine { binary: "/bin/forebay-engine".into(), cache_dir: "/data/cache".into() };
-        argv(spec, 20_010, Duration::from_secs(25), &built_in).map(|argv| argv.join("|"))
+        argv(spec, ("127.0.0.1", 20_010), Duration::from_secs(25), &built_in).map(|argv| argv.join("|"))
     }
 
     #[test]
@@ -185,11 +191,14 @@ mod tests {
         let json = own(&["serve", r#"--overrides={"rope":{"factor":2}}"#, "{", "}{port}{slots}"]);
         assert_eq!(line(&spec(json)).unwrap(), r#"serve|--overrides={"rope":{"factor":2}}|{|}2001016"#);
 
-        let error = line(&spec(own(&["serve", "--at={host}:{port}"]))).unwrap_err();
-        assert_eq!(error, CommandError::UnknownVariable { name: "host".into(), argument: "--at={host}:{port}".into() });
+        let error = line(&spec(own(&["serve", "--at={where}:{port}"]))).unwrap_err();
         assert_eq!(
-            check(&["{host}".to_owned()]).unwrap_err().to_string().split(';').next().unwrap(),
-            "`{host}` in `{host}` is no variable"
+            error,
+            CommandError::UnknownVariable { name: "where".into(), argument: "--at={where}:{port}".into() }
+        );
+        assert_eq!(
+            check(&["{where}".to_owned()]).unwrap_err().to_string().split(';').next().unwrap(),
+            "`{where}` in `{where}` is no variable"
         );
         assert_eq!(check(&[]), Err(CommandError::Empty));
     }

@@ -6,6 +6,7 @@
 
 use super::clock;
 use super::failure::Reached;
+use super::health::Engine;
 use super::process_table::Identity;
 use crate::drivers::{Binding, DeviceId, Family};
 use domain::Timestamp;
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -35,11 +37,16 @@ pub(super) struct Order {
 
 impl Order {
     pub(super) fn binding(&self) -> Binding {
-        Binding { devices: self.devices.clone(), port: self.port }
+        Binding::here(self.devices.clone(), self.port)
     }
 
-    pub(super) const fn modality(&self) -> Modality {
-        if self.embeds { Modality::Embedding } else { Modality::Chat }
+    pub(super) const fn address(&self) -> SocketAddr {
+        SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), self.port)
+    }
+
+    pub(super) fn engine(&self) -> Engine {
+        let modality = if self.embeds { Modality::Embedding } else { Modality::Chat };
+        Engine { address: self.address(), family: self.family, model: self.model.clone(), modality }
     }
 }
 
@@ -73,17 +80,17 @@ pub(super) struct Pids {
 
 /// How the engine ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Ending {
-    pub(super) code: Option<i32>,
-    pub(super) signal: Option<i32>,
+pub(in crate::drivers) struct Ending {
+    pub(in crate::drivers) code: Option<i32>,
+    pub(in crate::drivers) signal: Option<i32>,
     #[serde(with = "clock::text")]
-    pub(super) time: Timestamp,
+    pub(in crate::drivers) time: Timestamp,
     /// Whether the shim had been told to end it.
     #[serde(default)]
-    pub(super) asked: bool,
+    pub(in crate::drivers) asked: bool,
     /// Why it could not even be started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) error: Option<String>,
+    pub(in crate::drivers) error: Option<String>,
 }
 
 #[derive(Debug, Clone)]

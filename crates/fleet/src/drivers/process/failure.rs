@@ -1,10 +1,10 @@
 //! Why an engine ended: from how it ended and what its log says.
 
-use super::directory::Ending;
+pub(in crate::drivers) use super::directory::Ending;
 use crate::drivers::{Failure, FailureClass};
 
 /// How much of a log is looked at: the cause often stands far above a long trace.
-pub(super) const LOOKED_AT: u64 = 256 << 10;
+pub(in crate::drivers) const LOOKED_AT: u64 = 256 << 10;
 /// Of a line that is shown as the cause.
 const LONGEST_MESSAGE: usize = 500;
 /// What argument parsers end with when they refuse an argument.
@@ -86,7 +86,7 @@ const SAYINGS: &[(FailureClass, &[&str])] = &[
 
 /// How far an engine came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reached {
+pub(in crate::drivers) enum Reached {
     Start,
     /// It has served: what is wrong is neither its weights nor its arguments, whatever calls left in its log.
     Ready,
@@ -102,7 +102,7 @@ impl Reached {
 }
 
 /// Nothing, if it ended because it was asked to.
-pub(super) fn classify(ending: &Ending, reached: Reached, log: &str) -> Option<Failure> {
+pub(in crate::drivers) fn classify(ending: &Ending, reached: Reached, log: &str) -> Option<Failure> {
     if ending.asked {
         return None;
     }

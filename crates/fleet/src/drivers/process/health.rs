@@ -1,11 +1,11 @@
 //! Whether an engine is ready, and how it stands after some probes.
 
 use super::ask::{self, Answer};
-use super::directory::Order;
 use crate::drivers::{Family, Probe};
 use domain::model::Modality;
 use http::StatusCode;
 use serde_json::json;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// The first call may compile kernels.
@@ -13,31 +13,39 @@ const FIRST_CALL: Duration = Duration::from_secs(120);
 /// Of an answer that is told.
 const SHOWN: usize = 200;
 
+/// An engine that can be asked.
+pub(in crate::drivers) struct Engine {
+    pub(in crate::drivers) address: SocketAddr,
+    pub(in crate::drivers) family: Family,
+    pub(in crate::drivers) model: String,
+    pub(in crate::drivers) modality: Modality,
+}
+
 /// It says that it is well.
-pub(super) async fn says_well(order: &Order) -> Probe {
-    match ask::get(order.port, "/health", patience(order.family)).await {
+pub(in crate::drivers) async fn says_well(engine: &Engine) -> Probe {
+    match ask::get(engine.address, "/health", patience(engine.family)).await {
         Ok(answer) if answer.status == StatusCode::OK => Probe::Well,
         // A server of the operator's own need not have that route; that it answers must do.
-        Ok(answer) if answer.status == StatusCode::NOT_FOUND && order.family == Family::Unknown => Probe::Well,
+        Ok(answer) if answer.status == StatusCode::NOT_FOUND && engine.family == Family::Unknown => Probe::Well,
         Ok(answer) => Probe::Unwell(told("/health", &answer)),
         Err(why) => Probe::Unwell(why),
     }
 }
 
 /// It says that it is well, and generates one token, or embeds one word.
-pub(super) async fn serves(order: &Order) -> Probe {
-    let said = says_well(order).await;
+pub(in crate::drivers) async fn serves(engine: &Engine) -> Probe {
+    let said = says_well(engine).await;
     if said != Probe::Well {
         return said;
     }
-    let (path, body) = match order.modality() {
+    let (path, body) = match engine.modality {
         Modality::Chat => {
             let messages = json!([{"role": "user", "content": "Hi"}]);
-            ("/v1/chat/completions", json!({"model": order.model, "messages": messages, "max_tokens": 1}))
+            ("/v1/chat/completions", json!({"model": engine.model, "messages": messages, "max_tokens": 1}))
         }
-        Modality::Embedding => ("/v1/embeddings", json!({"model": order.model, "input": "Hi"})),
+        Modality::Embedding => ("/v1/embeddings", json!({"model": engine.model, "input": "Hi"})),
     };
-    match ask::post(order.port, path, &body, FIRST_CALL).await {
+    match ask::post(engine.address, path, &body, FIRST_CALL).await {
         Ok(answer) if answer.status == StatusCode::OK => Probe::Well,
         Ok(answer) => Probe::Unwell(told(path, &answer)),
         Err(why) => Probe::Unwell(why),

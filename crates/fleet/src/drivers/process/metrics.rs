@@ -1,7 +1,11 @@
 //! What engines say in Prometheus text about their load. Names differ by engine and by version.
 
-use crate::drivers::{EngineLoad, Family};
+use super::ask;
+use super::health::Engine;
+use crate::drivers::{EngineFigures, EngineLoad, Family, NoLoad};
+use crate::token_counters;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// The names of one figure, newest first, without the engine's prefix; the first one that is there counts.
 struct Names {
@@ -44,8 +48,21 @@ const LLAMA_SERVER: Names = Names {
     scheduler: "engine",
 };
 
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What an engine says of itself, read at once.
+pub(in crate::drivers) async fn ask(engine: &Engine) -> Result<EngineFigures, NoLoad> {
+    let answer = ask::get(engine.address, "/metrics", PATIENCE).await.map_err(NoLoad::Unreadable)?;
+    if !answer.status.is_success() {
+        return Err(NoLoad::Unreadable(format!("/metrics answers {}", answer.status.as_u16())));
+    }
+    let text = String::from_utf8_lossy(&answer.body);
+    let tokens = token_counters::read(engine.family, &engine.model, &text);
+    Ok(EngineFigures { load: read(engine.family, &text), tokens })
+}
+
 /// The load that the text tells. Several schedulers in one engine share its cache and add their calls.
-pub(super) fn read(family: Family, text: &str) -> EngineLoad {
+fn read(family: Family, text: &str) -> EngineLoad {
     let names = match family {
         Family::ForebayEngine => &[FOREBAY_ENGINE][..],
         Family::Vllm => &[VLLM],

@@ -5,14 +5,14 @@
 
 mod ask;
 mod busy;
-mod clock;
-mod command;
+pub(super) mod clock;
+pub(super) mod command;
 mod devices;
 mod directory;
 mod environment;
-mod failure;
+pub(super) mod failure;
 mod gpu_type;
-mod health;
+pub(super) mod health;
 mod log;
 mod machine;
 pub(crate) mod metrics;
@@ -26,7 +26,6 @@ use crate::drivers::{
     Binding, Device, DeviceId, Draining, Driver, EngineFigures, EngineLoad, Family, NoLoad, NoRoom, Observed, Probe,
     ReplicaName, ReplicaSpec, Sighting, StartError, Taken,
 };
-use crate::token_counters;
 pub use command::{BuiltInEngine, CommandError, check as check_command};
 use devices::Devices;
 pub use devices::{Cards, look_for_cards};
@@ -42,7 +41,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -57,7 +56,6 @@ pub const PROBE_PERIOD: Duration = Duration::from_secs(5);
 const DRAIN_MARGIN: Duration = Duration::from_secs(5);
 /// How long a shim may take to start its engine.
 const SHIM_PATIENCE: Duration = Duration::from_secs(30);
-const METRICS_PATIENCE: Duration = Duration::from_secs(5);
 /// Of what a shim says when it fails.
 const SHOWN: u64 = 1000;
 
@@ -154,13 +152,7 @@ impl ProcessDriver {
     /// What a replica's engine says of itself, read at once.
     pub async fn figures(&self, replica: &ReplicaName) -> Result<EngineFigures, NoLoad> {
         let order = self.order(replica).ok_or(NoLoad::UnknownReplica)?;
-        let answer = ask::get(order.port, "/metrics", METRICS_PATIENCE).await.map_err(NoLoad::Unreadable)?;
-        if !answer.status.is_success() {
-            return Err(NoLoad::Unreadable(format!("/metrics answers {}", answer.status.as_u16())));
-        }
-        let text = String::from_utf8_lossy(&answer.body);
-        let tokens = token_counters::read(order.family, &order.model, &text);
-        Ok(EngineFigures { load: metrics::read(order.family, &text), tokens })
+        metrics::ask(&order.engine()).await
     }
 
     fn directory(&self, replica: &ReplicaName) -> Directory {
@@ -187,7 +179,7 @@ impl ProcessDriver {
     async fn order_for(&self, spec: &ReplicaSpec, binding: &Binding) -> Result<Order, StartError> {
         let settings = &self.shared.settings;
         let drain = settings.care.grace.saturating_sub(DRAIN_MARGIN).max(Duration::from_secs(1));
-        let argv = command::argv(spec, binding.port, drain, &settings.built_in)?;
+        let argv = command::argv(spec, ("127.0.0.1", binding.port), drain, &settings.built_in)?;
         let environment = self.cuda_environment(binding).await?;
         if !ports::nobody_listens(binding.port) {
             return Err(StartError::PortTaken(binding.port));
@@ -331,7 +323,7 @@ impl Driver for ProcessDriver {
             let taken = shared.taken_here(&taken)?;
             let devices = place::pick(&shared.devices.all(), &wanted, count, &taken.devices);
             let port = ports::pick(&shared.settings.ports, &taken.ports, ports::nobody_listens);
-            Ok(devices.and_then(|devices| Ok(Binding { devices, port: port.ok_or(NoRoom::Ports)? })))
+            Ok(devices.and_then(|devices| Ok(Binding::here(devices, port.ok_or(NoRoom::Ports)?))))
         });
         bound.await.unwrap_or_else(|error| {
             tracing::error!(%error, "this machine's replicas cannot be listed, so nothing is placed");
@@ -362,7 +354,7 @@ impl Driver for ProcessDriver {
 
     async fn probe_start(&self, replica: &ReplicaName) -> Probe {
         let Some(order) = self.order(replica) else { return Probe::Unwell("no such replica".to_owned()) };
-        let probe = health::serves(&order).await;
+        let probe = health::serves(&order.engine()).await;
         if probe == Probe::Well
             && let Err(error) = self.directory(replica).mark_ready()
         {
@@ -373,7 +365,7 @@ impl Driver for ProcessDriver {
 
     async fn probe(&self, replica: &ReplicaName) -> Probe {
         match self.order(replica) {
-            Some(order) => health::says_well(&order).await,
+            Some(order) => health::says_well(&order.engine()).await,
             None => Probe::Unwell("no such replica".to_owned()),
         }
     }
@@ -384,9 +376,7 @@ impl Driver for ProcessDriver {
 
     async fn drain(&self, replica: &ReplicaName) -> io::Result<Draining> {
         let since = self.directory(replica).mark_draining()?;
-        let load = self.load(replica).await.unwrap_or_default();
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of calls, never negative")]
-        let in_flight = load.running.zip(load.waiting).map(|(running, waiting)| (running + waiting).ceil() as u64);
+        let in_flight = self.load(replica).await.ok().and_then(|load| load.calls());
         Ok(Draining { since, in_flight })
     }
 
@@ -423,7 +413,7 @@ impl Driver for ProcessDriver {
     }
 
     fn address(&self, replica: &ReplicaName) -> Option<SocketAddr> {
-        self.order(replica).map(|order| SocketAddr::from((Ipv4Addr::LOCALHOST, order.port)))
+        self.order(replica).map(|order| order.address())
     }
 
     async fn log_tail(&self, replica: &ReplicaName) -> String {

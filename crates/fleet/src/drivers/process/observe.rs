@@ -69,6 +69,7 @@ fn running(directory: &Directory, pids: &Pids) -> Option<Running> {
         started_at: pids.time,
         draining_since: directory.draining_since(),
         supervised,
+        leaving: false,
     })
 }
 

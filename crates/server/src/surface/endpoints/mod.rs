@@ -35,7 +35,7 @@ use dataplane::usage_tap::{Outcome, UsageTap};
 use domain::usage::Actor;
 use domain::{Caller, Catalogue, Timestamp};
 use error::{Place, Refused};
-use fleet::drivers::process::ProcessDriver;
+use fleet::drivers::Drivers;
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, header};
 use hyper::body::Incoming;
@@ -59,7 +59,7 @@ struct Desk {
     served: watch::Receiver<Declared>,
     cursors: CursorKey,
     /// Tells this node's calls of changes before they are answered.
-    follower: Follower<ProcessDriver>,
+    follower: Follower<Drivers>,
 }
 
 impl Desk {
@@ -106,7 +106,7 @@ impl EndpointsSurface {
         keys: Arc<KeyDirectory>,
         served: watch::Receiver<Declared>,
         cursors: CursorKey,
-        follower: Follower<ProcessDriver>,
+        follower: Follower<Drivers>,
         bounds: BodyBounds,
     ) -> Self {
         let bounds = BodyBounds { limit: bounds.limit.min(BODY_LIMIT), ..bounds };

@@ -1,0 +1,226 @@
+//! A copy of the cluster's objects, kept by a list and a watch.
+//!
+//! The watch is resumed where it stopped; the server says with 410 when that is too long ago, and everything is listed
+//! again. While the server is away the copy stays what it was: that is what serving goes on by.
+
+use futures_util::{StreamExt as _, pin_mut};
+use kube::api::{ListParams, WatchEvent, WatchParams};
+use kube::{Api, Resource, ResourceExt as _};
+use serde::de::DeserializeOwned;
+use std::collections::HashMap;
+use std::fmt::Debug;
+use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// The server ends a watch after so long; bookmarks keep its place meanwhile.
+const WATCH_SECONDS: u32 = 60;
+/// A watch that says nothing for so long is dead.
+const SILENCE: Duration = Duration::from_secs(75);
+const LIST_TIME: Duration = Duration::from_secs(30);
+const PAGE: u32 = 500;
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+const GONE: u16 = 410;
+
+pub(super) struct Mirror<K> {
+    objects: RwLock<HashMap<String, Arc<K>>>,
+    synced: AtomicBool,
+    /// Told after every change.
+    changed: Arc<Notify>,
+}
+
+impl<K> Mirror<K> {
+    pub(super) fn new(changed: Arc<Notify>) -> Self {
+        Self { objects: RwLock::default(), synced: AtomicBool::new(false), changed }
+    }
+
+    /// Whether everything was listed once.
+    pub(super) fn is_synced(&self) -> bool {
+        self.synced.load(Ordering::Acquire)
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<Arc<K>> {
+        self.objects.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    pub(super) fn all(&self) -> Vec<Arc<K>> {
+        self.objects.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    /// One that was just made, before the watch tells of it.
+    pub(super) fn expect(&self, name: &str, object: K) {
+        self.change(|objects| {
+            objects.entry(name.to_owned()).or_insert_with(|| Arc::new(object));
+        });
+    }
+
+    fn change(&self, change: impl FnOnce(&mut HashMap<String, Arc<K>>)) {
+        change(&mut self.objects.write().unwrap_or_else(PoisonError::into_inner));
+        self.changed.notify_one();
+    }
+}
+
+/// Why a watch ended.
+enum Ended {
+    /// It can be resumed.
+    Resumable,
+    /// The place where it stopped is not remembered any more.
+    Forgotten,
+}
+
+impl<K> Mirror<K>
+where
+    K: Resource + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
+    K::DynamicType: Default,
+{
+    /// Keeps the copy true, for ever.
+    pub(super) async fn follow(self: Arc<Self>, api: Api<K>, labels: Option<String>) {
+        let kind = K::kind(&K::DynamicType::default()).into_owned();
+        let mut pause = Pause::default();
+        loop {
+            let version = match self.list(&api, labels.as_deref()).await {
+                Ok(version) => version,
+                Err(why) => {
+                    pause.tell(&kind, &why);
+                    pause.wait().await;
+                    continue;
+                }
+            };
+            pause.is_over(&kind);
+            self.resume(&api, labels.as_deref(), version, &kind, &mut pause).await;
+        }
+    }
+
+    async fn list(&self, api: &Api<K>, labels: Option<&str>) -> Result<String, String> {
+        let mut params = ListParams { label_selector: labels.map(ToOwned::to_owned), ..ListParams::default() };
+        params.limit = Some(PAGE);
+        let mut found = HashMap::new();
+        loop {
+            let page = within(LIST_TIME, api.list(&params)).await?;
+            found.extend(page.items.into_iter().map(|object| (object.name_any(), Arc::new(object))));
+            match page.metadata.continue_.filter(|token| !token.is_empty()) {
+                Some(token) => params.continue_token = Some(token),
+                None => {
+                    self.change(|objects| *objects = found);
+                    self.synced.store(true, Ordering::Release);
+                    return Ok(page.metadata.resource_version.unwrap_or_default());
+                }
+            }
+        }
+    }
+
+    /// Watches from a version on, again and again, until the server has forgotten it.
+    async fn resume(&self, api: &Api<K>, labels: Option<&str>, mut version: String, kind: &str, pause: &mut Pause) {
+        loop {
+            match self.watch(api, labels, &mut version).await {
+                Ok(Ended::Resumable) => pause.is_over(kind),
+                Ok(Ended::Forgotten) => return,
+                Err(why) => {
+                    pause.tell(kind, &why);
+                    pause.wait().await;
+                }
+            }
+        }
+    }
+
+    async fn watch(&self, api: &Api<K>, labels: Option<&str>, version: &mut String) -> Result<Ended, String> {
+        let mut params = WatchParams::default().timeout(WATCH_SECONDS);
+        params.label_selector = labels.map(ToOwned::to_owned);
+        let events = match tokio::time::timeout(LIST_TIME, api.watch(&params, version)).await {
+            Ok(Ok(events)) => events,
+            Ok(Err(kube::Error::Api(status))) if status.code == GONE => return Ok(Ended::Forgotten),
+            Ok(Err(error)) => return Err(tell(&error)),
+            Err(_elapsed) => return Err(format!("no answer within {LIST_TIME:?}")),
+        };
+        pin_mut!(events);
+        loop {
+            let Ok(event) = tokio::time::timeout(SILENCE, events.next()).await else {
+                return Err(format!("nothing was heard for {SILENCE:?}"));
+            };
+            let noted = |object: &K, version: &mut String| {
+                if let Some(newer) = object.resource_version() {
+                    *version = newer;
+                }
+                object.name_any()
+            };
+            match event {
+                None => return Ok(Ended::Resumable),
+                Some(Ok(WatchEvent::Added(object) | WatchEvent::Modified(object))) => {
+                    let name = noted(&object, version);
+                    self.change(|objects| drop(objects.insert(name, Arc::new(object))));
+                }
+                Some(Ok(WatchEvent::Deleted(object))) => {
+                    let name = noted(&object, version);
+                    self.change(|objects| drop(objects.remove(&name)));
+                }
+                Some(Ok(WatchEvent::Bookmark(mark))) => *version = mark.metadata.resource_version,
+                Some(Ok(WatchEvent::Error(status))) if status.code == GONE => return Ok(Ended::Forgotten),
+                Some(Ok(WatchEvent::Error(status))) => return Err(status.message),
+                Some(Err(kube::Error::Api(status))) if status.code == GONE => return Ok(Ended::Forgotten),
+                Some(Err(error)) => return Err(error.to_string()),
+            }
+        }
+    }
+}
+
+/// A question to the server that is not waited for longer than so.
+pub(super) async fn within<T>(
+    patience: Duration,
+    asked: impl Future<Output = Result<T, kube::Error>>,
+) -> Result<T, String> {
+    match tokio::time::timeout(patience, asked).await {
+        Ok(answer) => answer.map_err(|error| tell(&error)),
+        Err(_elapsed) => Err(format!("no answer within {patience:?}")),
+    }
+}
+
+/// The server's own words, where it said something.
+pub(super) fn tell(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) => status.message.clone(),
+        other => {
+            let mut text = other.to_string();
+            let mut cause = std::error::Error::source(other);
+            while let Some(deeper) = cause {
+                text = format!("{text}: {deeper}");
+                cause = deeper.source();
+            }
+            text
+        }
+    }
+}
+
+/// Grows while questions fail, and says so once.
+struct Pause {
+    next: Duration,
+    told: bool,
+}
+
+impl Default for Pause {
+    fn default() -> Self {
+        Self { next: FIRST_PAUSE, told: false }
+    }
+}
+
+impl Pause {
+    fn tell(&mut self, kind: &str, why: &str) {
+        if !std::mem::replace(&mut self.told, true) {
+            tracing::warn!(kind, why, "the cluster does not tell about {kind}s; what is known stays: {why}");
+        }
+    }
+
+    fn is_over(&mut self, kind: &str) {
+        if self.told {
+            tracing::info!(kind, "the cluster tells about {kind}s again");
+        }
+        *self = Self::default();
+    }
+
+    async fn wait(&mut self) {
+        tokio::time::sleep(self.next).await;
+        self.next = (self.next * 2).min(LONGEST_PAUSE);
+    }
+}

@@ -1,0 +1,122 @@
+use super::*;
+use crate::drivers::Owner;
+use crate::drivers::kubernetes::settings::{Access, Images, Quantity};
+use domain::ModelId;
+use domain::model::{DriverKind, Modality};
+use std::time::Duration;
+
+fn settings() -> Settings {
+    let h100 = GpuNodes {
+        resource: "nvidia.com/gpu".into(),
+        node_selector: [("nvidia.com/gpu.product".to_owned(), "NVIDIA-H100-80GB-HBM3".to_owned())].into(),
+        tolerations: vec![Toleration::parse("nvidia.com/gpu:NoSchedule").unwrap()],
+        cpu: Quantity::parse("8"),
+        memory: Quantity::parse("100Gi"),
+    };
+    Settings {
+        access: Access::ServiceAccount,
+        namespace: None,
+        instance: "forebay".into(),
+        gpus: [("nvidia/h100-sxm-80gb".to_owned(), h100)].into(),
+        images: Images { vllm: Some("vllm:1".into()), sglang: Some("sglang:1".into()), ..Images::default() },
+        weights: Weights { volume: Some(Volume::Claim("models".into())), mount: "/models".into(), fetch: None },
+        port: 8000,
+        drain: Duration::from_secs(120),
+        pre_stop: Duration::from_secs(10),
+        node_lost_after: Duration::from_secs(30),
+        image_patience: Duration::from_secs(300),
+        environment_secret: Some("hub".into()),
+        image_pull_secrets: vec!["registry".into()],
+        service_account: None,
+        callers: None,
+    }
+}
+
+fn spec(engine: EngineKind, weights: &str) -> ReplicaSpec {
+    ReplicaSpec {
+        replica: ReplicaName::parse("rep_01J9").unwrap(),
+        model: ModelId::parse("dedicated/chat").unwrap(),
+        modality: Modality::Chat,
+        driver: DriverKind::Kubernetes,
+        launch: Launch::Engine(engine),
+        image: None,
+        owner: Some(Owner { endpoint: "ep_1".into(), workspace: "ws_1".into(), generation: 7 }),
+        gpu_type: "nvidia/h100-sxm-80gb".into(),
+        gpu_count: 4,
+        weights: Some(weights.into()),
+        max_len: 8192,
+        slots: 16,
+    }
+}
+
+fn argv(pod: &Value) -> String {
+    let words = pod["spec"]["containers"][0]["command"].as_array().unwrap();
+    words.iter().map(|word| word.as_str().unwrap()).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_replica_is_a_pod_with_its_gpus_its_weights_and_its_probes() {
+    let pod = manifest(&spec(EngineKind::Vllm, "llama-70b"), Life::Once, &settings()).unwrap();
+    assert_eq!(pod["metadata"]["name"], "rep-01j9");
+    assert_eq!(pod["metadata"]["finalizers"], json!([FINALIZER]));
+    assert_eq!(pod["metadata"]["labels"][REPLICA_LABEL], "rep_01J9");
+    assert_eq!(pod["metadata"]["labels"][ENDPOINT_LABEL], "ep_1");
+    assert!(
+        argv(&pod)
+            .starts_with("vllm serve /models/llama-70b --served-model-name dedicated/chat --host 0.0.0.0 --port 8000")
+    );
+    assert!(argv(&pod).ends_with("--shutdown-timeout 120"));
+    let (inner, container) = (&pod["spec"], &pod["spec"]["containers"][0]);
+    assert_eq!(container["resources"]["limits"], json!({"nvidia.com/gpu": "4", "memory": "400Gi"}));
+    assert_eq!(container["resources"]["requests"]["cpu"], "32");
+    assert_eq!(container["envFrom"][0]["secretRef"]["name"], "hub");
+    assert_eq!(container["startupProbe"]["httpGet"], json!({"path": "/health", "port": 8000}));
+    assert_eq!(container["lifecycle"]["preStop"]["exec"]["command"], json!(["sleep", "10"]));
+    assert_eq!(inner["terminationGracePeriodSeconds"], 160);
+    assert_eq!(inner["restartPolicy"], "Never");
+    assert_eq!(inner["automountServiceAccountToken"], false);
+    let tolerated = json!([{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]);
+    assert_eq!(inner["tolerations"], tolerated);
+    assert_eq!(inner["nodeSelector"]["nvidia.com/gpu.product"], "NVIDIA-H100-80GB-HBM3");
+    let weights = json!({"name": "weights", "mountPath": "/models", "readOnly": true});
+    assert!(container["volumeMounts"].as_array().unwrap().contains(&weights));
+    assert!(inner.get("initContainers").is_none());
+}
+
+#[test]
+fn the_server_takes_what_is_written_for_a_pod() {
+    let pod = manifest(&spec(EngineKind::Sglang, "/models/x"), Life::Once, &settings()).unwrap();
+    let read: k8s_openapi::api::core::v1::Pod = serde_json::from_value(pod).unwrap();
+    let container = &read.spec.unwrap().containers[0];
+    let readiness = container.readiness_probe.as_ref().unwrap();
+    assert_eq!(readiness.timeout_seconds, Some(25), "SGLang generates for its answer");
+}
+
+#[test]
+fn weights_of_the_hub_are_fetched_by_an_init_container_or_by_the_engine_itself() {
+    let mut settings = settings();
+    let plain = manifest(&spec(EngineKind::Vllm, "hf://meta/llama"), Life::Once, &settings).unwrap();
+    assert!(argv(&plain).starts_with("vllm serve meta/llama "), "{}", argv(&plain));
+    settings.weights.volume = Some(Volume::NodeFolder("/var/lib/models".into()));
+    let words = ["hf", "download", "{source}", "--local-dir", "{weights}"];
+    settings.weights.fetch = Some(Fetch { image: "hub:1".into(), argv: words.map(str::to_owned).into() });
+    let fetched = manifest(&spec(EngineKind::Vllm, "hf://meta/llama"), Life::Once, &settings).unwrap();
+    assert!(argv(&fetched).starts_with("vllm serve /models/meta/llama "));
+    let init = &fetched["spec"]["initContainers"][0];
+    assert_eq!(init["command"], json!(["hf", "download", "meta/llama", "--local-dir", "/models/meta/llama"]));
+    assert_eq!(fetched["spec"]["volumes"][2]["hostPath"]["path"], "/var/lib/models");
+}
+
+#[test]
+fn a_server_of_ones_own_has_the_image_of_its_flavor_and_is_asked_by_its_port() {
+    let mut own = spec(EngineKind::Vllm, "x");
+    own.launch = Launch::Argv(vec!["serve".into(), "--at={host}:{port}".into()]);
+    assert_eq!(manifest(&own, Life::Once, &settings()), Err(PodError::NoImage));
+    own.image = Some("own:1".into());
+    let pod = manifest(&own, Life::ForEver, &settings()).unwrap();
+    assert_eq!(argv(&pod), "serve --at=0.0.0.0:8000");
+    assert_eq!(pod["spec"]["containers"][0]["readinessProbe"]["tcpSocket"]["port"], 8000);
+    assert_eq!((&pod["spec"]["restartPolicy"], &pod["metadata"]["finalizers"]), (&json!("Always"), &json!([])));
+    own.gpu_type = "amd/mi300x".into();
+    assert_eq!(manifest(&own, Life::Once, &settings()), Err(PodError::UnknownGpuType("amd/mi300x".into())));
+}

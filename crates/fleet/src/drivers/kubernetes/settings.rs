@@ -1,0 +1,193 @@
+//! What the operator says about the cluster.
+
+use domain::model::{EngineKind, Launch};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What the driver is built with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    pub access: Access,
+    /// Where Pods live; absent: where the account that is used lives.
+    pub namespace: Option<String>,
+    /// Tells the Pods of this installation from those of another one in the same namespace; not for the operator to say.
+    pub instance: String,
+    /// Which nodes have which GPUs, by GPU type.
+    pub gpus: BTreeMap<String, GpuNodes>,
+    pub images: Images,
+    pub weights: Weights,
+    /// Where engines listen in their Pods.
+    pub port: u16,
+    /// How long an engine may go on answering when somebody else empties its node.
+    pub drain: Duration,
+    /// How long a Pod waits with its end, so that gateways see first that it is leaving.
+    pub pre_stop: Duration,
+    /// How long a node may be silent before its replicas are given up.
+    pub node_lost_after: Duration,
+    /// How long an image may fail to come.
+    pub image_patience: Duration,
+    /// A Secret whose members are variables of the engine, such as the hub's token.
+    pub environment_secret: Option<String>,
+    pub image_pull_secrets: Vec<String>,
+    /// The service account of replicas; they get no token of it.
+    pub service_account: Option<String>,
+    /// Who may call replicas; absent: no policy is made.
+    pub callers: Option<Callers>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Access {
+    /// The gateway is itself a Pod of the cluster.
+    ServiceAccount,
+    Kubeconfig {
+        file: PathBuf,
+        context: Option<String>,
+    },
+}
+
+/// Nodes with one type of GPU, and how a Pod asks for them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct GpuNodes {
+    /// Such as `nvidia.com/gpu`.
+    pub resource: String,
+    pub node_selector: BTreeMap<String, String>,
+    pub tolerations: Vec<Toleration>,
+    /// For each GPU, beside it.
+    pub cpu: Option<Quantity>,
+    pub memory: Option<Quantity>,
+}
+
+/// `key`, `key=value`, each with `:Effect` or without.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Toleration {
+    pub key: String,
+    pub value: Option<String>,
+    pub effect: Option<String>,
+}
+
+impl Toleration {
+    pub fn parse(text: &str) -> Option<Self> {
+        let (rest, effect) = match text.rsplit_once(':') {
+            Some((rest, effect)) => (rest, Some(effect)),
+            None => (text, None),
+        };
+        let (key, value) = match rest.split_once('=') {
+            Some((key, value)) => (key, Some(value)),
+            None => (rest, None),
+        };
+        let known = effect.is_none_or(|effect| ["NoSchedule", "PreferNoSchedule", "NoExecute"].contains(&effect));
+        let plain = |text: &str| {
+            !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._/".contains(&byte))
+        };
+        let good = known && plain(key) && value.is_none_or(plain);
+        good.then(|| Self {
+            key: key.to_owned(),
+            value: value.map(ToOwned::to_owned),
+            effect: effect.map(ToOwned::to_owned),
+        })
+    }
+}
+
+/// A whole number with one of Kubernetes' suffixes: `500m`, `8`, `64Gi`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quantity {
+    number: u64,
+    suffix: String,
+}
+
+impl Quantity {
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, suffix) = text.split_at(digits);
+        let known = ["", "m", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti"].contains(&suffix);
+        let number = number.parse().ok().filter(|number| *number > 0)?;
+        known.then(|| Self { number, suffix: suffix.to_owned() })
+    }
+
+    pub fn times(&self, count: u32) -> String {
+        format!("{}{}", self.number.saturating_mul(count.into()), self.suffix)
+    }
+}
+
+/// The image of each engine.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Images {
+    pub forebay_engine: Option<String>,
+    pub vllm: Option<String>,
+    pub sglang: Option<String>,
+    pub llama_server: Option<String>,
+}
+
+impl Images {
+    /// Engines that are started by a command of the operator's own have the image of their flavor.
+    pub fn of(&self, launch: &Launch) -> Option<&str> {
+        match launch {
+            Launch::Engine(EngineKind::ForebayEngine) => self.forebay_engine.as_deref(),
+            Launch::Engine(EngineKind::Vllm) => self.vllm.as_deref(),
+            Launch::Engine(EngineKind::Sglang) => self.sglang.as_deref(),
+            Launch::Engine(EngineKind::LlamaServer) => self.llama_server.as_deref(),
+            Launch::Argv(_) => None,
+        }
+    }
+}
+
+/// Where Pods find weights.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Weights {
+    pub volume: Option<Volume>,
+    /// Where the volume is in a Pod; relative paths of weights lie below it.
+    pub mount: String,
+    /// What fills the volume before the engine starts.
+    pub fetch: Option<Fetch>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Volume {
+    /// A PersistentVolumeClaim that many nodes can mount.
+    Claim(String),
+    /// A folder of each node.
+    NodeFolder(String),
+}
+
+/// The init container: `{weights}` is where they are to be, `{source}` what was written behind `hf://`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fetch {
+    pub image: String,
+    pub argv: Vec<String>,
+}
+
+/// Pods and networks that may call replicas.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Callers {
+    pub pods: BTreeMap<String, String>,
+    /// The namespace of those Pods; absent: the one of the replicas.
+    pub namespace: Option<String>,
+    pub networks: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tolerations_are_written_like_taints() {
+        let read = |text| Toleration::parse(text).map(|one| (one.key, one.value, one.effect));
+        let text = |text: &str| Some(text.to_owned());
+        assert_eq!(read("nvidia.com/gpu:NoSchedule"), Some(("nvidia.com/gpu".into(), None, text("NoSchedule"))));
+        assert_eq!(read("team=ml"), Some(("team".into(), text("ml"), None)));
+        for bad in ["", ":NoSchedule", "a:Sometimes", "a b", "a="] {
+            assert_eq!(read(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn quantities_are_multiplied_by_the_gpus() {
+        let times = |text, count| Quantity::parse(text).map(|quantity| quantity.times(count));
+        assert_eq!(times("64Gi", 4).as_deref(), Some("256Gi"));
+        assert_eq!(times("500m", 2).as_deref(), Some("1000m"));
+        for bad in ["", "0", "Gi", "1.5", "8 Gi", "8Zi"] {
+            assert_eq!(times(bad, 1), None, "{bad}");
+        }
+    }
+}

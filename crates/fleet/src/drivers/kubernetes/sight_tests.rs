@@ -1,0 +1,132 @@
+use super::*;
+use serde_json::{Value, json};
+
+const NOW: &str = "2026-01-05T10:10:00Z";
+const PATIENCE: Duration = Duration::from_secs(300);
+
+#[expect(clippy::needless_pass_by_value, reason = "tests write what they pass")]
+fn pod(metadata: Value, status: Value) -> Pod {
+    let mut pod =
+        json!({"metadata": {"name": "rep-1"}, "spec": {"nodeName": "node-1", "containers": []}, "status": status});
+    pod["metadata"].as_object_mut().unwrap().extend(metadata.as_object().unwrap().clone());
+    serde_json::from_value(pod).unwrap()
+}
+
+fn scheduled() -> Value {
+    json!({"type": "PodScheduled", "status": "True", "lastTransitionTime": "2026-01-05T10:00:00Z"})
+}
+
+fn waiting(reason: &str) -> Value {
+    let state = json!({"waiting": {"reason": reason, "message": format!("about {reason}")}});
+    json!({"phase": "Pending", "conditions": [scheduled()], "containerStatuses": [container("engine", &state)]})
+}
+
+fn container(name: &str, state: &Value) -> Value {
+    json!({"name": name, "image": "i", "imageID": "", "ready": false, "restartCount": 0, "state": state})
+}
+
+fn ended(code: i32, reason: &str) -> Value {
+    let times = ("2026-01-05T10:00:05Z", "2026-01-05T10:07:00Z");
+    let end = json!({"terminated": {"exitCode": code, "reason": reason, "startedAt": times.0, "finishedAt": times.1}});
+    json!({"phase": "Failed", "conditions": [scheduled()], "containerStatuses": [container("engine", &end)]})
+}
+
+fn see_on(pod: &Pod, node: NodeSight) -> Sighting {
+    sight(pod, node, PATIENCE, Timestamp::parse(NOW).unwrap())
+}
+
+fn see(status: Value) -> Sighting {
+    see_on(&pod(json!({}), status), NodeSight::Well)
+}
+
+fn class(sighting: &Sighting) -> FailureClass {
+    match sighting {
+        Sighting::Exited(Exit { failure: Some(failure), .. }) => failure.class,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_pod_without_a_node_is_on_its_way_and_the_scheduler_says_why() {
+    let condition =
+        json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes"});
+    let mut unplaced = pod(json!({}), json!({"phase": "Pending", "conditions": [condition]}));
+    unplaced.spec.as_mut().unwrap().node_name = None;
+    assert_eq!(see_on(&unplaced, NodeSight::Well), Sighting::Launching);
+    assert_eq!(unschedulable(&unplaced).as_deref(), Some("0/3 nodes"));
+    unplaced.metadata.deletion_timestamp = serde_json::from_value(json!(NOW)).unwrap();
+    assert_eq!(see_on(&unplaced, NodeSight::Well), Sighting::Lost { last_seen: None }, "nobody else will end it");
+}
+
+#[test]
+fn an_image_that_does_not_come_is_missing_after_a_while() {
+    for reason in ["ImagePullBackOff", "ErrImagePull", "InvalidImageName"] {
+        assert_eq!(class(&see(waiting(reason))), FailureClass::ImageMissing);
+    }
+    assert_eq!(class(&see(waiting("CreateContainerConfigError"))), FailureClass::EngineRejectedConfig);
+    let soon = sight(
+        &pod(json!({}), waiting("ErrImagePull")),
+        NodeSight::Well,
+        Duration::from_secs(601),
+        Timestamp::parse(NOW).unwrap(),
+    );
+    assert!(matches!(soon, Sighting::Running(_)), "{soon:?}");
+    assert!(matches!(see(waiting("ContainerCreating")), Sighting::Running(_)), "a long pull is no failure");
+}
+
+#[test]
+fn ends_have_their_moment_and_their_class() {
+    let Sighting::Exited(exit) = see(ended(137, "OOMKilled")) else { panic!() };
+    assert_eq!((exit.at, exit.code, exit.signal), (Timestamp::parse("2026-01-05T10:07:00Z").unwrap(), None, Some(9)));
+    assert_eq!(exit.failure.unwrap().class, FailureClass::OutOfMemory);
+    assert_eq!(class(&see(ended(1, "Error"))), FailureClass::Crash);
+    assert_eq!(class(&see(ended(128, "StartError"))), FailureClass::ImageMissing);
+    let mut evicted = ended(137, "Error");
+    (evicted["reason"], evicted["message"]) = (json!("Evicted"), json!("The node was low on memory"));
+    assert_eq!(class(&see(evicted)), FailureClass::NodeLost);
+}
+
+#[test]
+fn the_log_names_what_a_status_cannot() {
+    let told = |status: Value, log: &str| {
+        let pod = pod(json!({}), status);
+        let Sighting::Exited(exit) = see_on(&pod, NodeSight::Well) else { panic!() };
+        with_log(&pod, &exit, log).unwrap().class
+    };
+    assert_eq!(told(ended(1, "Error"), "there are no weights at /models/x"), FailureClass::WeightsMissing);
+    assert_eq!(told(ended(1, "Error"), "torch.OutOfMemoryError: CUDA out of memory"), FailureClass::OutOfMemory);
+    let mut served = ended(1, "Error");
+    let ready = json!({"type": "Ready", "status": "False", "lastTransitionTime": "2026-01-05T10:07:01Z"});
+    served["conditions"].as_array_mut().unwrap().push(ready);
+    assert_eq!(told(served, "there are no weights at /models/x"), FailureClass::Crash, "it had them when it served");
+    let init = json!({"terminated": {"exitCode": 1, "reason": "Error", "finishedAt": "2026-01-05T10:01:00Z"}});
+    let fetching =
+        json!({"phase": "Failed", "conditions": [scheduled()], "initContainerStatuses": [container("weights", &init)]});
+    assert_eq!(told(fetching.clone(), "connection refused"), FailureClass::WeightsMissing);
+    assert_eq!(told(fetching, "403 Client Error"), FailureClass::WeightsUnauthorized);
+}
+
+#[test]
+fn a_silent_node_is_waited_for_and_a_lost_one_takes_its_replicas() {
+    let running = || pod(json!({}), json!({"phase": "Running", "conditions": [scheduled()]}));
+    assert_eq!(see_on(&running(), NodeSight::Silent), Sighting::OutOfSight);
+    assert_eq!(see_on(&running(), NodeSight::Lost), Sighting::Lost { last_seen: None });
+    let over = pod(json!({}), ended(0, "Completed"));
+    assert!(matches!(see_on(&over, NodeSight::Lost), Sighting::Exited(_)), "its end was told before the node went");
+}
+
+#[test]
+fn who_is_asked_to_end_by_others_is_leaving_and_did_nothing_wrong() {
+    let leaving = |annotations: Value| json!({"deletionTimestamp": "2026-01-05T10:09:00Z", "annotations": annotations});
+    let status = || json!({"phase": "Running", "conditions": [scheduled(), {"type": "Ready", "status": "True"}]});
+    let by_others = pod(leaving(json!({})), status());
+    assert!(!is_ready(&by_others), "no new calls");
+    assert!(matches!(see_on(&by_others, NodeSight::Well), Sighting::Running(running) if running.leaving));
+    assert_eq!(class(&see_on(&pod(leaving(json!({})), ended(137, "Error")), NodeSight::Well)), FailureClass::NodeLost);
+    let ours = json!({STOPPED_ANNOTATION: "true", DRAINING_ANNOTATION: "2026-01-05T10:08:00Z"});
+    let by_us = pod(leaving(ours.clone()), status());
+    let Sighting::Running(running) = see_on(&by_us, NodeSight::Well) else { panic!() };
+    assert_eq!((running.leaving, running.draining_since), (false, Timestamp::parse("2026-01-05T10:08:00Z").ok()));
+    let Sighting::Exited(exit) = see_on(&pod(leaving(ours), ended(0, "Completed")), NodeSight::Well) else { panic!() };
+    assert_eq!(exit.failure, None);
+}

@@ -1,0 +1,183 @@
+//! `[drivers.kubernetes]`: the cluster that runs replicas as Pods.
+
+use super::reader::{Entry, Section};
+use super::sections::is_plain_name;
+use domain::GpuType;
+use domain::model::{DriverKind, Flavor, Launch};
+use fleet::drivers::kubernetes::settings::{
+    Access, Callers, Fetch, GpuNodes, Images, Quantity, Settings, Toleration, Volume, Weights,
+};
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+const HOUR: Duration = Duration::from_secs(3_600);
+const DRAIN_RANGE: RangeInclusive<Duration> = Duration::ZERO..=HOUR;
+const PRE_STOP_RANGE: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(120);
+const PATIENCE_RANGE: RangeInclusive<Duration> = Duration::from_secs(1)..=HOUR;
+const PORT_RANGE: RangeInclusive<u64> = 1..=65_535;
+const DEFAULT_PORT: u16 = 8000;
+const DEFAULT_MOUNT: &str = "/models";
+const NAME: &str = "a name of lower-case letters, digits, - and .";
+
+/// Nothing where the file has no such table.
+pub(super) fn read(drivers: &Section<'_>) -> Option<Settings> {
+    drivers.entry("kubernetes")?;
+    let section = drivers.section("kubernetes");
+    let seconds = |key: &str, range, default| section.duration(key, range).unwrap_or(Duration::from_secs(default));
+    let name = |key: &str| section.parsed(key, NAME, object_name);
+    Some(Settings {
+        access: read_access(&section),
+        namespace: name("namespace"),
+        instance: String::new(),
+        gpus: read_gpus(&section.section("gpus")),
+        images: read_images(&section.section("images")),
+        weights: read_weights(&section.section("weights")),
+        port: section.integer("port", PORT_RANGE).and_then(|port| port.try_into().ok()).unwrap_or(DEFAULT_PORT),
+        drain: seconds("drain_timeout", DRAIN_RANGE, 120),
+        pre_stop: seconds("pre_stop", PRE_STOP_RANGE, 10),
+        node_lost_after: seconds("node_lost_after", PATIENCE_RANGE, 30),
+        image_patience: seconds("image_patience", PATIENCE_RANGE, 300),
+        environment_secret: name("environment_secret"),
+        image_pull_secrets: read_names(&section, "image_pull_secrets"),
+        service_account: name("service_account"),
+        callers: read_callers(&section),
+    })
+}
+
+fn read_access(section: &Section<'_>) -> Access {
+    let context = section.text("context").map(ToOwned::to_owned);
+    match section.text("kubeconfig") {
+        Some(file) => Access::Kubeconfig { file: section.reader.path(file), context },
+        None => {
+            if context.is_some() {
+                section.report(section.line("context"), "context", "is set without kubeconfig");
+            }
+            Access::ServiceAccount
+        }
+    }
+}
+
+fn read_gpus(section: &Section<'_>) -> BTreeMap<String, GpuNodes> {
+    let mut gpus = BTreeMap::new();
+    for (gpu_type, Entry { line, .. }) in section.free_keys() {
+        if GpuType::parse(gpu_type).is_err() {
+            section.report(line, gpu_type, "is not a GPU type of the form <vendor>/<gpu-type>");
+        }
+        gpus.insert(gpu_type.to_owned(), read_nodes(&section.section(gpu_type)));
+    }
+    gpus
+}
+
+fn read_nodes(section: &Section<'_>) -> GpuNodes {
+    section.require("resource", "\"nvidia.com/gpu\"");
+    let resource = section.parsed("resource", "a resource such as \"nvidia.com/gpu\"", |text| {
+        text.split('/').all(is_plain_name).then(|| text.to_owned())
+    });
+    let quantity =
+        |key: &str| section.parsed(key, "a whole number such as \"8\", \"500m\" or \"64Gi\"", Quantity::parse);
+    let mut tolerations = Vec::new();
+    for text in section.texts("tolerations").unwrap_or_default() {
+        match Toleration::parse(text) {
+            Some(toleration) => tolerations.push(toleration),
+            None => {
+                let what = format_args!("\"{text}\" is not written like \"nvidia.com/gpu:NoSchedule\" or \"team=ml\"");
+                section.report(section.line("tolerations"), "tolerations", what);
+            }
+        }
+    }
+    GpuNodes {
+        resource: resource.unwrap_or_default(),
+        node_selector: read_labels(section, "node_selector"),
+        tolerations,
+        cpu: quantity("cpu"),
+        memory: quantity("memory"),
+    }
+}
+
+fn read_labels(section: &Section<'_>, key: &str) -> BTreeMap<String, String> {
+    let labels = section.section(key);
+    let keys = labels.free_keys();
+    keys.into_iter().filter_map(|(name, _)| Some((name.to_owned(), labels.text(name)?.to_owned()))).collect()
+}
+
+fn read_images(section: &Section<'_>) -> Images {
+    let image = |key: &str| section.parsed(key, "an image", |text| (!text.is_empty()).then(|| text.to_owned()));
+    Images {
+        forebay_engine: image("forebay-engine"),
+        vllm: image("vllm"),
+        sglang: image("sglang"),
+        llama_server: image("llama-server"),
+    }
+}
+
+fn read_weights(section: &Section<'_>) -> Weights {
+    let path =
+        |key: &str| section.parsed(key, "a path that begins with /", |text| text.starts_with('/').then_some(text));
+    let claim = section.parsed("claim", NAME, object_name);
+    let folder = path("node_folder").map(ToOwned::to_owned);
+    if claim.is_some() && folder.is_some() {
+        section.report(section.line("node_folder"), "node_folder", "weights are in a claim or in a folder, not both");
+    }
+    let volume = claim.map(Volume::Claim).or(folder.map(Volume::NodeFolder));
+    let image = section.text("fetch_image");
+    let argv = section.texts("fetch");
+    let fetch = match (image, argv) {
+        (Some(image), Some(argv)) if !argv.is_empty() => {
+            Some(Fetch { image: image.to_owned(), argv: argv.into_iter().map(ToOwned::to_owned).collect() })
+        }
+        (None, None) => None,
+        _ => {
+            section.report(None, "fetch", "needs both fetch_image and the words of a command");
+            None
+        }
+    };
+    if fetch.is_some() && volume.is_none() {
+        section.report(section.line("fetch"), "fetch", "needs a claim or a node_folder to fetch into");
+    }
+    Weights { volume, mount: path("mount").unwrap_or(DEFAULT_MOUNT).to_owned(), fetch }
+}
+
+fn read_callers(section: &Section<'_>) -> Option<Callers> {
+    section.entry("callers")?;
+    let callers = section.section("callers");
+    let networks = callers.texts("networks").unwrap_or_default().into_iter().map(ToOwned::to_owned).collect();
+    let namespace = callers.parsed("namespace", NAME, object_name);
+    Some(Callers { pods: read_labels(&callers, "pods"), namespace, networks })
+}
+
+fn read_names(section: &Section<'_>, key: &str) -> Vec<String> {
+    let names = section.texts(key).unwrap_or_default();
+    for name in names.iter().filter(|name| object_name(name).is_none()) {
+        section.report(section.line(key), key, format_args!("\"{name}\" is not {NAME}"));
+    }
+    names.into_iter().map(ToOwned::to_owned).collect()
+}
+
+fn object_name(text: &str) -> Option<String> {
+    let good = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
+    let ends = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric());
+    let named = ends(text.bytes().next()) && ends(text.bytes().last()) && text.len() <= 253 && text.bytes().all(good);
+    named.then(|| text.to_owned())
+}
+
+/// What keeps a flavor from being run where it is to be run.
+pub(super) fn misfit(flavor: &Flavor, cluster: Option<&Settings>) -> Option<String> {
+    if flavor.driver == DriverKind::Process {
+        return flavor.image.as_ref().map(|_| "image: only Pods have images".to_owned());
+    }
+    let Some(cluster) = cluster else {
+        return Some("driver: is \"kubernetes\", but there is no [drivers.kubernetes]".to_owned());
+    };
+    if !cluster.gpus.contains_key(flavor.gpu_type.as_str()) {
+        let gpu_type = &flavor.gpu_type;
+        return Some(format!("gpu_type: [drivers.kubernetes.gpus] does not say which nodes have \"{gpu_type}\""));
+    }
+    if flavor.image.is_none() && cluster.images.of(&flavor.launch).is_none() {
+        return Some(match &flavor.launch {
+            Launch::Engine(kind) => format!("engine: [drivers.kubernetes.images] has none for \"{}\"", kind.as_str()),
+            Launch::Argv(_) => "argv: an image is needed beside it".to_owned(),
+        });
+    }
+    None
+}

@@ -1,0 +1,197 @@
+//! The life of replicas as Pods, from their scheduling to the last of their objects.
+
+use k8s_openapi::api::networking::v1::NetworkPolicy;
+use kube::Api;
+use kube::api::{DeleteParams, ListParams};
+use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+use testkit::http::Client;
+use tokio::task::JoinSet;
+
+use crate::kubernetes::cluster::{Cluster, GPU};
+use crate::kubernetes::plant::{Plant, eventually, pod_of};
+
+#[tokio::test]
+#[ignore = "needs a control plane: make test-kubernetes"]
+async fn an_endpoint_is_scheduled_serves_real_answers_and_leaves_nothing_behind() {
+    let cluster = Cluster::start(&[2]).await;
+    let plant = Plant::start(&cluster, "").await;
+    plant.create("chat", "acme/real", "h100", json!({"replicas": 1})).await;
+    let answer = plant.chat("chat").await;
+    assert_eq!(answer.status_line(), "200 OK", "held until the Pod was ready: {}", answer.text());
+    assert!(answer.text().contains("Tokyo"), "{}", answer.text());
+
+    plant.wait_for("chat", "serving", 1).await;
+    let replica = plant.live().await.remove(0);
+    assert_eq!(replica.node.as_deref(), Some(cluster.nodes[0].name()));
+    assert_eq!(replica.gpu_ids, [format!("{}#0", replica.id)]);
+    let pod = cluster.pods.get(&pod_of(&replica)).await.unwrap();
+    let spec = pod.spec.as_ref().unwrap();
+    assert_eq!(spec.containers[0].resources.as_ref().unwrap().limits.as_ref().unwrap()[GPU].0, "1");
+    assert_eq!(pod.metadata.finalizers, Some(vec!["forebay.dev/hold".to_owned()]));
+    assert_eq!(pod.metadata.labels.as_ref().unwrap()["forebay.dev/endpoint-id"], replica.endpoint.to_string());
+    let policies: Api<NetworkPolicy> = Api::namespaced(cluster.client(), &cluster.namespace);
+    assert_eq!(policies.list(&ListParams::default()).await.unwrap().items.len(), 1, "only gateways may call replicas");
+
+    let open = store::holds::list_open(&plant.store).await.unwrap();
+    let scheduled =
+        pod.status.unwrap().conditions.unwrap().into_iter().find(|one| one.type_ == "PodScheduled").unwrap();
+    let scheduled_at = scheduled.last_transition_time.unwrap().0.as_millisecond();
+    assert_eq!(open[0].hold.started_at.millis(), scheduled_at, "GPUs are held from the moment of scheduling");
+
+    plant.delete("chat").await;
+    assert!(store::holds::list_open(&plant.store).await.unwrap().is_empty());
+    cluster.remove().await;
+}
+
+#[tokio::test]
+#[ignore = "needs a control plane: make test-kubernetes"]
+async fn replicas_come_and_go_under_load_without_a_cut_stream() {
+    let cluster = Cluster::start(&[2, 1]).await;
+    let plant = Plant::start(&cluster, "").await;
+    plant.create("chat", "acme/real", "h100", json!({"replicas": 1})).await;
+    plant.wait_for("chat", "serving", 1).await;
+    let load = Load::start(&plant.app.client(), "chat", 3);
+    plant.rescale("chat", json!({"replicas": 3})).await;
+    plant.wait_for("chat", "serving", 3).await;
+    plant.rescale("chat", json!({"replicas": 1})).await;
+    eventually("two Pods have gone", async || {
+        cluster.pods.list(&ListParams::default()).await.unwrap().items.len() == 1
+    })
+    .await;
+    // Some more, so that streams end on what is left.
+    let before = load.whole();
+    eventually("streams go on", async || load.whole() >= before + 3).await;
+    let whole = load.stop().await;
+    assert!(whole >= 6, "{whole} streams are too few to tell");
+    plant.delete("chat").await;
+    cluster.remove().await;
+}
+
+#[tokio::test]
+#[ignore = "needs a control plane: make test-kubernetes"]
+async fn more_gpus_than_there_are_wait_until_another_endpoint_is_suspended() {
+    let cluster = Cluster::start(&[1]).await;
+    let plant = Plant::start(&cluster, "").await;
+    plant.create("first", "acme/scripted", "h100", json!({"replicas": 1})).await;
+    plant.wait_for("first", "serving", 1).await;
+    plant.create("second", "acme/scripted", "h100", json!({"replicas": 1})).await;
+    plant.wait_for_reason("second", "waiting-for-gpus").await;
+    let waiting = plant.endpoint("second").await.unwrap();
+    assert!(waiting.message.contains("Insufficient nvidia.com/gpu"), "the scheduler's own words: {}", waiting.message);
+    assert_eq!(store::holds::list_open(&plant.store).await.unwrap().len(), 1, "who waits holds nothing");
+    plant.suspend("first").await;
+    plant.wait_for("second", "serving", 1).await;
+    assert_eq!(plant.chat("second").await.status_line(), "200 OK");
+    plant.delete("second").await;
+    plant.delete("first").await;
+    cluster.remove().await;
+}
+
+#[tokio::test]
+#[ignore = "needs a control plane: make test-kubernetes"]
+async fn a_pod_that_others_end_finishes_its_streams_while_another_takes_its_place() {
+    let cluster = Cluster::start(&[2]).await;
+    let plant = Plant::start(&cluster, "drain_timeout = \"20s\"").await;
+    plant.create("chat", "acme/real", "h100", json!({"replicas": 1})).await;
+    plant.wait_for("chat", "serving", 1).await;
+    let first = plant.live().await.remove(0);
+    let long = json!({"model": "dedicated/chat", "messages": [{"role": "user", "content": "Count to a hundred."}],
+        "max_tokens": 120, "stream": true});
+    let stream = plant.app.open_stream(long).await;
+    cluster.pods.delete(&pod_of(&first), &DeleteParams::default()).await.unwrap();
+    eventually("another one serves", async || {
+        let live = plant.live().await;
+        live.iter().any(|one| one.id != first.id && one.ready_at.is_some())
+    })
+    .await;
+    let (events, clean) = stream.rest().await;
+    assert!(clean && events.last().is_some_and(testkit::http::Event::is_done), "{events:#?}");
+    assert_eq!(plant.chat("chat").await.status_line(), "200 OK");
+    eventually("the first is over", async || plant.live().await.iter().all(|one| one.id != first.id)).await;
+    let all = plant.replicas("chat").await;
+    assert_eq!(all.iter().find(|one| one.id == first.id).unwrap().ending, None, "it did nothing wrong");
+    plant.delete("chat").await;
+    cluster.remove().await;
+}
+
+#[tokio::test]
+#[ignore = "needs a control plane: make test-kubernetes"]
+async fn a_gateway_that_starts_anew_doubles_nothing_and_orphans_nothing() {
+    let cluster = Cluster::start(&[3]).await;
+    let mut plant = Plant::start(&cluster, "").await;
+    // Ended while it starts replicas, and again when they serve.
+    plant.create("chat", "acme/scripted", "h100", json!({"replicas": 2})).await;
+    eventually("the first Pod", async || !cluster.has_no_pods().await).await;
+    plant.app.forebay.restart().await.unwrap();
+    plant.wait_for("chat", "serving", 2).await;
+    let before = uids(&cluster).await;
+    assert_eq!(before.len(), 2);
+    plant.app.forebay.restart().await.unwrap();
+    assert_eq!(plant.chat("chat").await.status_line(), "200 OK");
+    plant.wait_for("chat", "serving", 2).await;
+    assert_eq!(uids(&cluster).await, before, "the same Pods serve on");
+
+    // Ended while it ends them: whoever comes next finds what is left.
+    let answer = plant.app.client().delete("/endpoints/chat").await;
+    assert_eq!(answer.status, 202, "{}", answer.text());
+    plant.app.forebay.restart().await.unwrap();
+    eventually("gone", async || plant.endpoint("chat").await.is_none()).await;
+    assert!(store::holds::list_open(&plant.store).await.unwrap().is_empty());
+    cluster.remove().await;
+}
+
+async fn uids(cluster: &Cluster) -> Vec<String> {
+    let pods = cluster.pods.list(&ListParams::default()).await.unwrap();
+    let mut uids: Vec<String> = pods.items.into_iter().filter_map(|pod| pod.metadata.uid).collect();
+    uids.sort();
+    uids
+}
+
+/// Streams, one after another on so many connections, until it is stopped.
+pub(crate) struct Load {
+    workers: JoinSet<()>,
+    whole: Arc<AtomicUsize>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Load {
+    pub(crate) fn start(client: &Client, name: &str, workers: usize) -> Self {
+        let load = Self { workers: JoinSet::new(), whole: Arc::default(), stop: Arc::default() };
+        (0..workers).fold(load, |mut load, _| {
+            load.add(client.clone(), name);
+            load
+        })
+    }
+
+    fn add(&mut self, client: Client, name: &str) {
+        let (whole, stop) = (Arc::clone(&self.whole), Arc::clone(&self.stop));
+        let body = json!({"model": format!("dedicated/{name}"), "stream": true, "max_tokens": 32,
+            "messages": [{"role": "user", "content": "Tell me about rivers."}]});
+        self.workers.spawn(async move {
+            while !stop.load(Ordering::Relaxed) {
+                let stream = client.open_stream("/chat/completions", body.clone()).await;
+                assert_eq!(stream.status, 200);
+                let (events, clean) = stream.rest().await;
+                assert!(clean && events.last().is_some_and(testkit::http::Event::is_done), "cut: {events:#?}");
+                whole.fetch_add(1, Ordering::Relaxed);
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        });
+    }
+
+    pub(crate) fn whole(&self) -> usize {
+        self.whole.load(Ordering::Relaxed)
+    }
+
+    /// How many streams came whole; one that did not fails the story.
+    pub(crate) async fn stop(mut self) -> usize {
+        self.stop.store(true, Ordering::Relaxed);
+        while let Some(ended) = self.workers.join_next().await {
+            ended.unwrap();
+        }
+        self.whole()
+    }
+}

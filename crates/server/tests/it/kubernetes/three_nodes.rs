@@ -1,0 +1,154 @@
+//! Three gateways on one PostgreSQL, one Redis and one cluster, behind a plain TCP balancer.
+
+use serde_json::json;
+use std::net::SocketAddr;
+use std::time::Duration;
+use testkit::balancer::Balancer;
+use testkit::http::Client;
+
+use crate::console::person::{Person, browser};
+use crate::kubernetes::cluster::Cluster;
+use crate::kubernetes::plant::{Plant, ask, eventually};
+use crate::kubernetes::replicas::Load;
+use crate::postgres::Database;
+use crate::redis::Redis;
+
+/// Longer than any stream here, so that none of them may be cut.
+const DRAIN_TIMEOUT: &str = "drain_timeout = \"60s\"";
+
+struct ThreeNodes {
+    nodes: Vec<Plant>,
+    balancer: Balancer,
+    cluster: Cluster,
+    _redis: Redis,
+    database: Database,
+}
+
+impl ThreeNodes {
+    async fn start(gpus: &[u32]) -> Self {
+        let (cluster, database, redis) = (Cluster::start(gpus).await, Database::create().await, Redis::start().await);
+        let limits = format!("[limits]\nurl = \"{}\"\ntimeout = \"10s\"", redis.url());
+        let setup = || Plant::setup(&cluster, "").store(&database.url).table(&limits).server(DRAIN_TIMEOUT);
+        let first = setup().start().await;
+        let (second, third) = tokio::join!(setup().start_beside(&first), setup().start_beside(&first));
+        let key = first.key.clone();
+        let mut nodes = Vec::new();
+        for mut app in [first, second, third] {
+            app.key.clone_from(&key);
+            nodes.push(Plant::of(app).await);
+        }
+        let balancer = Balancer::start(addresses(&nodes)).await.unwrap();
+        Self { nodes, balancer, cluster, _redis: redis, database }
+    }
+
+    /// A client that does not know which node it speaks to.
+    fn client(&self) -> Client {
+        Client::new(format!("http://{}/v1", self.balancer.address)).key(&self.nodes[0].app.key)
+    }
+
+    /// The number of the node that leads.
+    async fn leader(&self) -> Option<usize> {
+        let holder = store::leader::read(&self.nodes[0].store).await.unwrap().holder;
+        let id = |plant: &Plant| std::fs::read_to_string(plant.app.forebay.data_dir.join("node-id")).unwrap();
+        self.nodes.iter().position(|plant| id(plant).trim() == holder)
+    }
+
+    async fn remove(self) {
+        drop(self.nodes);
+        self.cluster.remove().await;
+        self.database.remove().await;
+    }
+}
+
+fn addresses(nodes: &[Plant]) -> Vec<SocketAddr> {
+    nodes.iter().map(|plant| plant.app.forebay.public).collect()
+}
+
+#[tokio::test]
+#[ignore = "needs a control plane: make test-kubernetes"]
+async fn whatever_one_node_is_told_every_node_knows() {
+    let three = ThreeNodes::start(&[2]).await;
+    let client = three.client();
+    let body = json!({"name": "chat", "model": "acme/scripted", "flavor": "h100", "replicas": 1});
+    assert_eq!(client.post_json("/endpoints", body).await.status, 201);
+    three.nodes[0].wait_for("chat", "serving", 1).await;
+    for node in &three.nodes {
+        assert_eq!(node.chat("chat").await.status_line(), "200 OK");
+        let listed = node.app.client().get("/endpoints").await.json();
+        assert_eq!(listed["data"][0]["name"], "chat");
+        let ledger = node.app.client().get("/endpoints/allotments").await.json();
+        assert_eq!(ledger["data"][0]["committed"], 1, "{ledger}");
+    }
+
+    // A key that one node makes opens all of them, and none once another has revoked it.
+    let workspace = three.nodes[0].app.workspace();
+    let made = three.nodes[1].app.admin(&format!("keys create --workspace {workspace} --name second"));
+    let key = made["key"].as_str().unwrap_or_else(|| panic!("{made}"));
+    for node in &three.nodes {
+        assert_eq!(node.app.client_with(key).get("/models").await.status, 200);
+    }
+    let id = made["id"].as_str().unwrap_or_else(|| panic!("{made}"));
+    three.nodes[2].app.admin(&format!("keys revoke --workspace {workspace} --key {id}"));
+    for node in &three.nodes {
+        eventually("revoked", async || node.app.client_with(key).get("/models").await.status == 401).await;
+    }
+
+    // Somebody who signed in at one node is known at the others, in the playground, too.
+    let person = Person::operator(&three.nodes[0].app).await;
+    for node in &three.nodes {
+        let session = browser(&node.app).header("cookie", &person.cookie).get("/api/session").await;
+        assert_eq!(session.status, 200, "{}", session.text());
+    }
+    three.nodes[1].delete("chat").await;
+    three.remove().await;
+}
+
+#[tokio::test]
+#[ignore = "needs a control plane: make test-kubernetes"]
+async fn when_the_leader_is_killed_another_goes_on_and_starts_nothing_twice() {
+    let mut three = ThreeNodes::start(&[2, 2]).await;
+    eventually("somebody leads", async || three.leader().await.is_some()).await;
+    let leader = three.leader().await.unwrap();
+    let other = (leader + 1) % 3;
+    // Killed while it starts them.
+    three.nodes[other].create("chat", "acme/scripted", "h100", json!({"replicas": 3})).await;
+    eventually("the first Pod", async || !three.cluster.has_no_pods().await).await;
+    three.nodes[leader].app.forebay.child.kill();
+    let gone = three.nodes.remove(leader);
+    three.balancer.set_backends(addresses(&three.nodes));
+    three.nodes[0].wait_for("chat", "serving", 3).await;
+    assert!(three.leader().await.is_some(), "one of those that are left leads");
+    assert_eq!(three.nodes[0].replicas("chat").await.len(), 3, "nothing was started twice");
+    assert_eq!(three.cluster.pod_names().await.len(), 3);
+    for node in &three.nodes {
+        assert_eq!(ask(&node.app.client(), "chat").await.status_line(), "200 OK");
+    }
+    three.nodes[0].delete("chat").await;
+    drop(gone);
+    three.remove().await;
+}
+
+#[tokio::test]
+#[ignore = "needs a control plane: make test-kubernetes"]
+async fn a_rolling_restart_under_load_drops_no_request_and_cuts_no_stream() {
+    let mut three = ThreeNodes::start(&[2]).await;
+    three.nodes[0].create("chat", "acme/real", "h100", json!({"replicas": 1})).await;
+    three.nodes[0].wait_for("chat", "serving", 1).await;
+    let load = Load::start(&three.client(), "chat", 4);
+    for number in 0..3 {
+        // As a Pod ends: no new connections, then the word.
+        let rest = three.nodes.iter().enumerate().filter(|(other, _)| *other != number);
+        three.balancer.set_backends(rest.map(|(_, plant)| plant.app.forebay.public).collect());
+        let forebay = &mut three.nodes[number].app.forebay;
+        forebay.child.signal("TERM").unwrap();
+        let ended = forebay.child.wait_for_end(Duration::from_secs(60)).await;
+        assert!(ended.is_some_and(|status| status.success()), "{}", forebay.child.stderr());
+        forebay.restart().await.unwrap();
+        three.balancer.set_backends(addresses(&three.nodes));
+        let before = load.whole();
+        eventually("streams go on", async || load.whole() >= before + 2).await;
+    }
+    assert!(load.stop().await >= 6);
+    three.nodes[0].delete("chat").await;
+    three.remove().await;
+}

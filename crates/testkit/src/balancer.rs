@@ -1,0 +1,127 @@
+//! A plain TCP balancer: connections go to backends in turn, and to the next one where a backend refuses.
+//!
+//! It knows nothing of HTTP. Cut, it ends every connection and takes no new ones, as if its cable were pulled.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+/// A balancer that runs until it is dropped.
+pub struct Balancer {
+    pub address: SocketAddr,
+    backends: Arc<Mutex<Vec<SocketAddr>>>,
+    whole: Arc<watch::Sender<bool>>,
+    _loop: JoinSet<()>,
+}
+
+impl Balancer {
+    /// Listens on a free port of the loopback interface.
+    pub async fn start(backends: Vec<SocketAddr>) -> anyhow::Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        let (backends, whole) = (Arc::new(Mutex::new(backends)), Arc::new(watch::Sender::new(true)));
+        let mut balancing = JoinSet::new();
+        balancing.spawn(balance(listener, Arc::clone(&backends), Arc::clone(&whole)));
+        Ok(Self { address, backends, whole, _loop: balancing })
+    }
+
+    /// Sends new connections to these from now on.
+    pub fn set_backends(&self, backends: Vec<SocketAddr>) {
+        *self.backends.lock().unwrap_or_else(PoisonError::into_inner) = backends;
+    }
+
+    /// Ends every connection and refuses new ones.
+    pub fn cut(&self) {
+        self.whole.send_replace(false);
+    }
+
+    pub fn mend(&self) {
+        self.whole.send_replace(true);
+    }
+}
+
+async fn balance(listener: TcpListener, backends: Arc<Mutex<Vec<SocketAddr>>>, whole: Arc<watch::Sender<bool>>) {
+    let turn = Arc::new(AtomicUsize::new(0));
+    let mut connections = JoinSet::new();
+    while let Ok((client, _)) = listener.accept().await {
+        let (backends, turn, mut state) = (Arc::clone(&backends), Arc::clone(&turn), whole.subscribe());
+        connections.spawn(async move {
+            if !*state.borrow_and_update() {
+                return;
+            }
+            let known = backends.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            tokio::select! {
+                () = carry(client, &known, turn.fetch_add(1, Ordering::Relaxed)) => {}
+                _ = state.wait_for(|whole| !whole) => {}
+            }
+        });
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+async fn carry(mut client: TcpStream, backends: &[SocketAddr], first: usize) {
+    for step in 0..backends.len() {
+        let backend = backends[(first + step) % backends.len()];
+        if let Ok(mut server) = TcpStream::connect(backend).await {
+            let _ = client.set_nodelay(true);
+            let _ = server.set_nodelay(true);
+            let _ = copy_bidirectional(&mut client, &mut server).await;
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    /// A server that says its name to whoever connects, and then waits for the client.
+    #[expect(clippy::disallowed_methods, reason = "it ends with the test's runtime")]
+    async fn named(name: &'static str) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                stream.write_all(name.as_bytes()).await.unwrap();
+                tokio::spawn(async move { stream.read(&mut [0]).await });
+            }
+        });
+        address
+    }
+
+    async fn ask(balancer: &Balancer) -> (String, TcpStream) {
+        let mut stream = TcpStream::connect(balancer.address).await.unwrap();
+        let mut name = [0; 1];
+        let length = stream.read(&mut name).await.unwrap_or(0);
+        (String::from_utf8(name[..length].to_vec()).unwrap(), stream)
+    }
+
+    #[tokio::test]
+    async fn connections_go_to_backends_in_turn_and_past_those_that_refuse() {
+        let refusing = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+        let balancer = Balancer::start(vec![named("a").await, refusing, named("b").await]).await.unwrap();
+        let mut names = Vec::new();
+        for _ in 0..3 {
+            names.push(ask(&balancer).await.0);
+        }
+        assert_eq!(names, ["a", "b", "b"]);
+    }
+
+    #[tokio::test]
+    async fn a_cut_ends_what_is_open_and_mending_lets_new_ones_in() {
+        let balancer = Balancer::start(vec![named("a").await]).await.unwrap();
+        let (name, mut open) = ask(&balancer).await;
+        assert_eq!(name, "a");
+        balancer.cut();
+        assert_eq!(open.read(&mut [0]).await.unwrap_or(0), 0);
+        assert_eq!(ask(&balancer).await.0, "");
+        balancer.mend();
+        assert_eq!(ask(&balancer).await.0, "a");
+    }
+}

@@ -1,0 +1,67 @@
+//! Plays kubelet for nodes that are only objects, until it is interrupted: for trying a control plane by hand.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+use testkit::kubelet::{self, Kubelet, NodeOptions};
+
+#[derive(Parser)]
+struct Arguments {
+    /// As `scripts/kubernetes-control-plane start DIR` prints it.
+    #[arg(long)]
+    kubeconfig: PathBuf,
+    /// How many nodes there are.
+    #[arg(long, default_value_t = 2)]
+    nodes: u32,
+    /// What each of them has, such as nvidia.com/gpu=4; may be repeated.
+    #[arg(long, value_parser = pair)]
+    gpu: Vec<(String, u32)>,
+    /// Labels of every node, such as nvidia.com/gpu.product=NVIDIA-H100-80GB-HBM3; may be repeated.
+    #[arg(long, value_parser = label)]
+    label: Vec<(String, String)>,
+    /// Where programs of Pods are looked for first; default: beside this one.
+    #[arg(long)]
+    programs: Vec<PathBuf>,
+    /// An image that cannot be pulled; may be repeated.
+    #[arg(long)]
+    missing_image: Vec<String>,
+}
+
+fn label(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write it as name=value")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+fn pair(text: &str) -> Result<(String, u32), String> {
+    let (name, count) = label(text)?;
+    count.parse().map(|count| (name, count)).map_err(|_| "write it as resource=count".to_owned())
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    let client = kubelet::client(&arguments.kubeconfig).await?;
+    let folder = arguments.kubeconfig.parent().map(PathBuf::from).unwrap_or_default();
+    let certificate = (folder.join("server.crt"), folder.join("server.key"));
+    let mut programs = arguments.programs;
+    programs.extend(std::env::current_exe()?.parent().map(PathBuf::from));
+    let mut nodes = Vec::new();
+    for number in 1..=arguments.nodes {
+        let options = NodeOptions {
+            name: format!("node-{number}"),
+            labels: arguments.label.iter().cloned().collect(),
+            capacity: arguments.gpu.iter().cloned().collect(),
+            programs: programs.clone(),
+            certificate: certificate.0.is_file().then(|| certificate.clone()),
+        };
+        let node = Kubelet::start(client.clone(), options).await?;
+        arguments.missing_image.iter().for_each(|image| node.lose_image(image));
+        nodes.push(node);
+    }
+    println!("{} nodes are ready; Ctrl-C ends them", nodes.len());
+    tokio::signal::ctrl_c().await?;
+    for node in nodes {
+        node.remove().await?;
+    }
+    Ok(())
+}

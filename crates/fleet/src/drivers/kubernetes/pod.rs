@@ -31,6 +31,8 @@ const STARTUP_PERIOD_SECONDS: u64 = 2;
 /// As long as a start may take.
 const STARTUP_SECONDS: u64 = 1_800;
 const CACHE_DIR: &str = "/var/cache/forebay";
+/// The usual folders, and the one in which llama.cpp's own image has it.
+const LLAMA_SERVER_PATH: &str = "/app:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const HUB_REFERENCE: &str = "hf://";
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -73,7 +75,7 @@ pub(super) fn manifest(spec: &ReplicaSpec, life: Life, settings: &Settings) -> R
         "image": image,
         "command": argv,
         "ports": [{"name": "http", "containerPort": settings.port}],
-        "env": environment(&settings.weights),
+        "env": environment(family, &settings.weights),
         "resources": resources(nodes, spec.gpu_count),
         "startupProbe": {
             "periodSeconds": STARTUP_PERIOD_SECONDS, "failureThreshold": STARTUP_SECONDS / STARTUP_PERIOD_SECONDS,
@@ -181,12 +183,17 @@ fn toleration(toleration: &Toleration) -> Value {
     written
 }
 
-/// What engines fetch themselves stays on a node's folder for the next one.
-fn environment(weights: &Weights) -> Value {
-    match weights.volume {
-        Some(Volume::NodeFolder(_)) => json!([{"name": "HF_HOME", "value": format!("{}/.hub", weights.mount)}]),
-        Some(Volume::Claim(_)) | None => json!([]),
+fn environment(family: Family, weights: &Weights) -> Value {
+    let mut variables = Vec::new();
+    // What engines fetch themselves stays on a node's folder for the next one.
+    if let Some(Volume::NodeFolder(_)) = weights.volume {
+        variables.push(json!({"name": "HF_HOME", "value": format!("{}/.hub", weights.mount)}));
     }
+    // Whoever starts the container looks for its program by this variable.
+    if family == Family::LlamaServer {
+        variables.push(json!({"name": "PATH", "value": LLAMA_SERVER_PATH}));
+    }
+    Value::Array(variables)
 }
 
 /// Where weights are for the engine in the Pod, and where they come from.

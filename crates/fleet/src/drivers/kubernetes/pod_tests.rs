@@ -108,6 +108,20 @@ fn weights_of_the_hub_are_fetched_by_an_init_container_or_by_the_engine_itself()
 }
 
 #[test]
+fn llama_server_is_found_in_its_own_image_and_in_others() {
+    let mut settings = settings();
+    settings.images.llama_server = Some("llama.cpp:server".into());
+    let pod = manifest(&spec(EngineKind::LlamaServer, "tiny.gguf"), Life::Once, &settings).unwrap();
+    assert!(argv(&pod).starts_with("llama-server -m /models/tiny.gguf "), "{}", argv(&pod));
+    let path = pod["spec"]["containers"][0]["env"][0].clone();
+    assert_eq!(path["name"], "PATH");
+    let folders: Vec<&str> = path["value"].as_str().unwrap().split(':').collect();
+    assert!(folders.contains(&"/app") && folders.contains(&"/usr/local/bin"), "{folders:?}");
+    let other = manifest(&spec(EngineKind::Vllm, "x"), Life::Once, &settings).unwrap();
+    assert_eq!(other["spec"]["containers"][0]["env"], json!([]), "their images say where their programs are");
+}
+
+#[test]
 fn a_server_of_ones_own_has_the_image_of_its_flavor_and_is_asked_by_its_port() {
     let mut own = spec(EngineKind::Vllm, "x");
     own.launch = Launch::Argv(vec!["serve".into(), "--at={host}:{port}".into()]);

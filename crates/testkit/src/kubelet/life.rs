@@ -139,20 +139,15 @@ impl Life {
     async fn run_init_containers(&mut self) -> bool {
         for (number, spec) in self.specs().0.iter().enumerate() {
             let since = Timestamp::now();
-            let code = match self.start(spec) {
-                Ok(mut child) => loop {
-                    if let Ok(Some(status)) = child.try_wait() {
-                        break container::code_of(status);
-                    }
-                    if self.is_leaving() {
-                        return false;
-                    }
-                    tokio::time::sleep(LOOK).await;
-                },
-                Err(_) => CANNOT_RUN,
+            let End { code, reason } = match self.start(spec) {
+                Ok(child) => self.wait_for_init_container(child, number, since).await,
+                Err(_) => End { code: CANNOT_RUN, reason: "Error" },
             };
-            let reason = if code == 0 { "Completed" } else { "Error" };
             self.report.init[number].state = State::Terminated { code, reason, since, at: Timestamp::now() };
+            // One that was to end is left in the phase Pending: kubelets did so until 1.27.
+            if self.is_leaving() {
+                return false;
+            }
             if code != 0 {
                 self.report.phase = "Failed";
                 return false;
@@ -160,6 +155,20 @@ impl Life {
             self.tell().await;
         }
         !self.is_leaving()
+    }
+
+    async fn wait_for_init_container(&mut self, mut child: Child, number: usize, since: Timestamp) -> End {
+        self.report.init[number].state = State::Running { since, ready: false };
+        self.tell().await;
+        loop {
+            if let Ok(Some(status)) = child.try_wait() {
+                return ended(status);
+            }
+            if self.is_leaving() {
+                return kill(child).await;
+            }
+            tokio::time::sleep(LOOK).await;
+        }
     }
 
     async fn run_engine(&mut self) {

@@ -116,6 +116,22 @@ fn a_silent_node_is_waited_for_and_a_lost_one_takes_its_replicas() {
 }
 
 #[test]
+fn a_pod_that_is_let_go_before_its_engine_ran_has_ended() {
+    let leaving = |grace: i64, annotations: Value| json!({"deletionTimestamp": NOW, "deletionGracePeriodSeconds": grace, "annotations": annotations});
+    let ours = || json!({STOPPED_ANNOTATION: "true"});
+    let waits = || waiting("ImagePullBackOff");
+    let asked = see_on(&pod(leaving(40, ours()), waiting("ContainerCreating")), NodeSight::Well);
+    assert!(matches!(asked, Sighting::Running(_)), "its kubelet has its time: {asked:?}");
+    let Sighting::Exited(exit) = see_on(&pod(leaving(0, ours()), waits()), NodeSight::Well) else { panic!() };
+    assert_eq!((exit.at, exit.failure), (Timestamp::parse(NOW).unwrap(), None));
+    assert_eq!(class(&see_on(&pod(leaving(0, json!({})), waits()), NodeSight::Well)), FailureClass::NodeLost);
+    let mut fetching = waiting("PodInitializing");
+    fetching["initContainerStatuses"] = json!([container("weights", &json!({"running": {"startedAt": NOW}}))]);
+    let forced = see_on(&pod(leaving(0, ours()), fetching), NodeSight::Well);
+    assert!(matches!(forced, Sighting::Running(_)), "something still runs: {forced:?}");
+}
+
+#[test]
 fn who_is_asked_to_end_by_others_is_leaving_and_did_nothing_wrong() {
     let leaving = |annotations: Value| json!({"deletionTimestamp": "2026-01-05T10:09:00Z", "annotations": annotations});
     let status = || json!({"phase": "Running", "conditions": [scheduled(), {"type": "Ready", "status": "True"}]});

@@ -1,10 +1,12 @@
 //! What goes wrong in a cluster, and what becomes of endpoints then.
 
+use kube::api::ListParams;
 use serde_json::json;
 use std::time::{Duration, Instant};
 
+use crate::app::TestApp;
 use crate::kubernetes::cluster::Cluster;
-use crate::kubernetes::plant::{Plant, eventually, pod_of};
+use crate::kubernetes::plant::{Plant, eventually, models, pod_of};
 
 #[tokio::test]
 #[ignore = "needs a control plane: make test-kubernetes"]
@@ -49,6 +51,33 @@ async fn what_no_attempt_can_mend_fails_the_endpoint_with_its_reason() {
     let tried = plant.replicas("weights").await;
     assert_eq!(tried.len(), 3);
     assert!(tried.iter().all(|one| one.log_tail.contains("nothing/here.gguf")), "{:?}", tried[0].log_tail);
+    plant.delete("image").await;
+    plant.delete("weights").await;
+    cluster.remove().await;
+}
+
+#[tokio::test]
+#[ignore = "needs a control plane: make test-kubernetes"]
+async fn what_is_suspended_before_its_engine_ran_leaves_nothing_behind() {
+    let cluster = Cluster::start(&[2]).await;
+    let fetch = "[drivers.kubernetes.weights]\nfetch_image = \"hub:test\"\nfetch = [\"sleep\", \"600\"]";
+    let tables = cluster.configuration("").replace("[drivers.kubernetes.weights]", fetch);
+    let plant = Plant::of(TestApp::setup().table(&tables).table(&models()).start().await).await;
+    cluster.nodes[0].lose_image("missing:test");
+    plant.create("image", "acme/scripted", "no-image", json!({"replicas": 1})).await;
+    plant.create("weights", "acme/scripted", "slow-weights", json!({"replicas": 1})).await;
+    let told = async |what: &str| {
+        let pods = cluster.pods.list(&ListParams::default()).await.unwrap();
+        pods.iter().any(|pod| serde_json::to_string(&pod.status).unwrap().contains(what))
+    };
+    eventually("an image that does not come", async || told("ErrImagePull").await || told("ImagePullBackOff").await)
+        .await;
+    eventually("weights on their way", async || told("\"running\"").await).await;
+    eventually("two holds", async || store::holds::list_open(&plant.store).await.unwrap().len() == 2).await;
+    plant.suspend("image").await;
+    plant.suspend("weights").await;
+    eventually("no Pod is left", async || cluster.has_no_pods().await).await;
+    eventually("no hold is open", async || store::holds::list_open(&plant.store).await.unwrap().is_empty()).await;
     plant.delete("image").await;
     plant.delete("weights").await;
     cluster.remove().await;

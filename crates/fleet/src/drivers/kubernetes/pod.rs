@@ -68,7 +68,7 @@ pub(super) fn manifest(spec: &ReplicaSpec, life: Life, settings: &Settings) -> R
     let built_in = BuiltInEngine { binary: "forebay-engine".into(), cache_dir: CACHE_DIR.into() };
     let argv = command::argv(&spec_in_pod, ("0.0.0.0", settings.port), settings.drain, &built_in)?;
     let volumes = Volumes::of(&settings.weights);
-    let fetch = settings.weights.fetch.as_ref().zip(place);
+    let fetch = settings.weights.fetch.as_ref().zip(place.and_then(Fetched::of));
     let family = Family::of(&spec.launch);
     let mut container = json!({
         "name": ENGINE_CONTAINER,
@@ -106,8 +106,8 @@ pub(super) fn manifest(spec: &ReplicaSpec, life: Life, settings: &Settings) -> R
         "containers": [container],
         "volumes": volumes.volumes(),
     });
-    if let Some((fetch, place)) = fetch {
-        pod["initContainers"] = json!([init_container(fetch, &place, settings, &volumes)]);
+    if let Some((fetch, fetched)) = fetch {
+        pod["initContainers"] = json!([init_container(fetch, &fetched, settings, &volumes)]);
     }
     if let Some(account) = &settings.service_account {
         pod["serviceAccountName"] = json!(account);
@@ -221,13 +221,24 @@ impl Place {
     }
 }
 
+/// Weights that do not lie on the volume already.
+struct Fetched {
+    path: String,
+    source: String,
+}
+
+impl Fetched {
+    fn of(place: Place) -> Option<Self> {
+        Some(Self { path: place.path, source: place.source? })
+    }
+}
+
 fn below(folder: &str, path: &str) -> String {
     format!("{}/{path}", folder.trim_end_matches('/'))
 }
 
-fn init_container(fetch: &Fetch, place: &Place, settings: &Settings, volumes: &Volumes<'_>) -> Value {
-    let source = place.source.as_deref().unwrap_or(&place.path);
-    let filled = |argument: &String| argument.replace("{weights}", &place.path).replace("{source}", source);
+fn init_container(fetch: &Fetch, fetched: &Fetched, settings: &Settings, volumes: &Volumes<'_>) -> Value {
+    let filled = |argument: &String| argument.replace("{weights}", &fetched.path).replace("{source}", &fetched.source);
     let mut container = json!({
         "name": WEIGHTS_CONTAINER,
         "image": fetch.image,

@@ -105,6 +105,8 @@ fn weights_of_the_hub_are_fetched_by_an_init_container_or_by_the_engine_itself()
     let init = &fetched["spec"]["initContainers"][0];
     assert_eq!(init["command"], json!(["hf", "download", "meta/llama", "--local-dir", "/models/meta/llama"]));
     assert_eq!(fetched["spec"]["volumes"][2]["hostPath"]["path"], "/var/lib/models");
+    let there = manifest(&spec(EngineKind::Vllm, "llama-70b"), Life::Once, &settings).unwrap();
+    assert!(there["spec"].get("initContainers").is_none(), "what lies on the volume is not fetched");
 }
 
 #[test]

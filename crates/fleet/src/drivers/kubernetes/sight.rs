@@ -176,7 +176,9 @@ fn failure_of(pod: &Pod, end: Option<&ContainerStateTerminated>) -> Option<Failu
 
 /// A Pod that waits for something that does not come.
 fn stuck(pod: &Pod, patience: Duration, now: Timestamp) -> Option<Failure> {
-    let since = scheduled_at(pod)?;
+    // The engine's image is asked for when the weights are there, and that may take long.
+    let fetched = init_statuses(pod).filter_map(|status| moment(terminated(status)?.finished_at.as_ref())).max();
+    let since = scheduled_at(pod)?.max(fetched.unwrap_or_default());
     if u128::from(now.millis_since(since)) < patience.as_millis() {
         return None;
     }

@@ -72,6 +72,14 @@ fn an_image_that_does_not_come_is_missing_after_a_while() {
     );
     assert!(matches!(soon, Sighting::Running(_)), "{soon:?}");
     assert!(matches!(see(waiting("ContainerCreating")), Sighting::Running(_)), "a long pull is no failure");
+    let fetched_at = |moment: &str| {
+        let end = json!({"terminated": {"exitCode": 0, "finishedAt": moment}});
+        let mut status = waiting("ErrImagePull");
+        status["initContainerStatuses"] = json!([container("weights", &end)]);
+        see(status)
+    };
+    assert!(matches!(fetched_at("2026-01-05T10:05:01Z"), Sighting::Running(_)), "the image was not asked for before");
+    assert_eq!(class(&fetched_at("2026-01-05T10:05:00Z")), FailureClass::ImageMissing);
 }
 
 #[test]

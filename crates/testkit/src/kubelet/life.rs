@@ -78,6 +78,9 @@ impl Life {
     async fn tell(&mut self) {
         let pods = self.shared.pods(&self.pod.namespace().unwrap_or_default());
         let patch = self.report.patch();
+        if self.shared.is_silent() {
+            self.told = None; // others may say something else meanwhile
+        }
         while self.told.as_ref() != Some(&patch) {
             if !self.shared.is_silent() {
                 let (name, params, status) = (self.pod.name_any(), PatchParams::default(), Patch::Strategic(&patch));
@@ -204,6 +207,7 @@ impl Life {
         let mut startup = spec.startup_probe.as_ref().map(Asking::new);
         let mut readiness = spec.readiness_probe.as_ref().map(Asking::new);
         let mut liveness = spec.liveness_probe.as_ref().map(Asking::new);
+        let mut is_frozen = false;
         loop {
             if let Ok(Some(status)) = child.try_wait() {
                 return ended(status);
@@ -211,6 +215,10 @@ impl Life {
             if self.shared.faults().out_of_memory.remove(&self.pod.name_any()) {
                 let _ = child.kill().await;
                 return End { code: 137, reason: "OOMKilled" };
+            }
+            let freezes = self.shared.faults().frozen.contains(&self.pod.name_any());
+            if freezes != std::mem::replace(&mut is_frozen, freezes) {
+                container::signal(&child, if freezes { "-STOP" } else { "-CONT" });
             }
             if self.is_leaving() {
                 return self.end(child, spec, since).await;
@@ -255,7 +263,7 @@ impl Life {
             let mut running = tokio::process::Command::new(program);
             let _ = tokio::time::timeout_at(deadline, running.args(arguments).kill_on_drop(true).status()).await;
         }
-        container::terminate(&child);
+        container::signal(&child, "-TERM");
         match tokio::time::timeout_at(deadline, child.wait()).await {
             Ok(Ok(status)) => ended(status),
             Ok(Err(_)) | Err(_) => kill(child).await,

@@ -35,6 +35,56 @@ async fn a_node_that_is_lost_is_given_up_and_its_replica_starts_elsewhere() {
 
 #[tokio::test]
 #[ignore = "needs a control plane: make test-kubernetes"]
+async fn a_node_that_comes_back_in_time_keeps_its_replica() {
+    let cluster = Cluster::start(&[1]).await;
+    let plant = Plant::start(&cluster, "node_lost_after = \"1h\"").await;
+    plant.create("chat", "acme/scripted", "h100", json!({"replicas": 1})).await;
+    plant.wait_for("chat", "serving", 1).await;
+    let before = plant.live().await.remove(0);
+    cluster.nodes[0].go_silent();
+    eventually("the cluster misses the node", async || !cluster.is_ready_pod(&pod_of(&before)).await).await;
+    cluster.nodes[0].come_back();
+    eventually("its Pod is ready again", async || cluster.is_ready_pod(&pod_of(&before)).await).await;
+    eventually("and answers", async || plant.chat("chat").await.status == 200).await;
+    let live = plant.live().await;
+    assert!(live.len() == 1 && live[0].id == before.id, "it was not given up: {live:?}");
+    let open = store::holds::list_open(&plant.store).await.unwrap();
+    assert!(open.len() == 1 && open[0].replica == before.id, "its GPUs are held throughout: {open:?}");
+    plant.delete("chat").await;
+    cluster.remove().await;
+}
+
+#[tokio::test]
+#[ignore = "needs a control plane: make test-kubernetes"]
+async fn a_pod_that_is_not_ready_gets_no_calls() {
+    const ANSWER_TIME: Duration = Duration::from_secs(10);
+    let cluster = Cluster::start(&[2]).await;
+    let plant = Plant::start(&cluster, "").await;
+    plant.create("chat", "acme/scripted", "h100", json!({"replicas": 2})).await;
+    plant.wait_for("chat", "serving", 2).await;
+    let stuck = pod_of(&plant.live().await[0]);
+    cluster.nodes[0].freeze(&stuck);
+    eventually("its probe fails", async || !cluster.is_ready_pod(&stuck).await).await;
+    // Its port still takes connections: whoever were sent there would wait.
+    eventually("all calls go elsewhere", async || {
+        for _ in 0..20 {
+            let answer = tokio::time::timeout(ANSWER_TIME, plant.chat("chat")).await;
+            if !answer.is_ok_and(|answer| answer.status == 200) {
+                return false;
+            }
+        }
+        true
+    })
+    .await;
+    cluster.nodes[0].thaw(&stuck);
+    eventually("it is ready again", async || cluster.is_ready_pod(&stuck).await).await;
+    plant.wait_for("chat", "serving", 2).await;
+    plant.delete("chat").await;
+    cluster.remove().await;
+}
+
+#[tokio::test]
+#[ignore = "needs a control plane: make test-kubernetes"]
 async fn what_no_attempt_can_mend_fails_the_endpoint_with_its_reason() {
     let cluster = Cluster::start(&[2]).await;
     let plant = Plant::start(&cluster, "image_patience = \"1s\"").await;

@@ -35,6 +35,12 @@ async fn an_endpoint_is_scheduled_serves_real_answers_and_leaves_nothing_behind(
     let policies: Api<NetworkPolicy> = Api::namespaced(cluster.client(), &cluster.namespace);
     assert_eq!(policies.list(&ListParams::default()).await.unwrap().items.len(), 1, "only gateways may call replicas");
 
+    let report = plant.app.admin("doctor");
+    let findings = report["findings"].as_array().unwrap();
+    let cluster_found: Vec<_> = findings.iter().filter(|finding| finding["check"] == "cluster").collect();
+    assert!(cluster_found.len() == 1 && cluster_found[0]["level"] == "ok", "{report}");
+    assert_ne!(report["status"], "problem", "what the cluster has is not looked for here: {report}");
+
     let open = store::holds::list_open(&plant.store).await.unwrap();
     let scheduled =
         pod.status.unwrap().conditions.unwrap().into_iter().find(|one| one.type_ == "PodScheduled").unwrap();

@@ -68,8 +68,15 @@ impl Store {
         };
         let to_do = MIGRATIONS.iter().filter(|migration| !done.contains(&migration.version)).count();
         let found = done.iter().copied().max();
-        let can_be_served = found.is_none_or(|found| found <= known)
-            || newest_needed(&self.rows(sqlx::query(SERVES_SINCE)).await?)? <= known;
+        let can_be_served = match found {
+            Some(found) if found > known => match self.rows(sqlx::query(SERVES_SINCE)).await {
+                Ok(rows) => newest_needed(&rows)? <= known,
+                Err(error) if error.is_unavailable() => return Err(error),
+                // It does not say.
+                Err(_) => false,
+            },
+            Some(_) | None => true,
+        };
         Ok(Schema { found, known, can_be_served, to_do })
     }
 

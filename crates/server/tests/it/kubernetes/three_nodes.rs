@@ -76,6 +76,8 @@ impl ThreeNodes {
     }
 
     async fn remove(self) {
+        // Whoever leads lets the last Pods go after their rows.
+        eventually("no Pod is left", async || self.cluster.has_no_pods().await).await;
         drop(self.nodes);
         self.cluster.remove().await;
         self.database.remove().await;

@@ -10,6 +10,7 @@ use std::time::Duration;
 use testkit::http::Client;
 use tokio::task::JoinSet;
 
+use crate::app::BINARY;
 use crate::kubernetes::cluster::{Cluster, GPU};
 use crate::kubernetes::plant::{Plant, eventually, pod_of};
 
@@ -35,7 +36,11 @@ async fn an_endpoint_is_scheduled_serves_real_answers_and_leaves_nothing_behind(
     let policies: Api<NetworkPolicy> = Api::namespaced(cluster.client(), &cluster.namespace);
     assert_eq!(policies.list(&ListParams::default()).await.unwrap().items.len(), 1, "only gateways may call replicas");
 
-    let report: Value = serde_json::from_slice(&plant.app.try_admin("doctor --json").stdout).unwrap();
+    // Not by a blocking call: its way to the server is carried by this thread.
+    let mut doctor = tokio::process::Command::new(BINARY);
+    doctor.args(["admin", "doctor", "--json", "--config"]).arg(&plant.app.forebay.config).arg("--data-dir");
+    let output = doctor.arg(&plant.app.forebay.data_dir).output().await.unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let findings = report["findings"].as_array().unwrap();
     let levels = |check: &str| -> Vec<&Value> {
         findings.iter().filter(|finding| finding["check"] == check).map(|finding| &finding["level"]).collect()

@@ -107,7 +107,7 @@ async fn more_gpus_than_there_are_wait_until_another_endpoint_is_suspended() {
 #[ignore = "needs a control plane: make test-kubernetes"]
 async fn a_pod_that_others_end_finishes_its_streams_while_another_takes_its_place() {
     let cluster = Cluster::start(&[2]).await;
-    let plant = Plant::start(&cluster, "drain_timeout = \"20s\"").await;
+    let plant = Plant::start(&cluster, "drain_timeout = \"120s\"").await;
     plant.create("chat", "acme/real", "h100", json!({"replicas": 1})).await;
     plant.wait_for("chat", "serving", 1).await;
     let first = plant.live().await.remove(0);

@@ -1,0 +1,104 @@
+import { Anchor, Group, SegmentedControl, Skeleton, Text } from '@mantine/core'
+import { useQueries } from '@tanstack/react-query'
+import type { Model } from '../../api/models'
+import { type Metric, metricQuery } from '../../api/series'
+import { paths } from '../../paths'
+import { ErrorPanel } from '../../ui/ErrorPanel'
+import { oneOf } from '../../ui/filters'
+import { formatCount, formatShare } from '../../ui/format'
+import { Link } from '../../ui/Link'
+import { Loading } from '../../ui/Loaded'
+import { Panel } from '../../ui/Panel'
+import { Stat, Stats } from '../../ui/Stat'
+import { useFilters } from '../../ui/useFilters'
+import { totalOf } from '../observability/shape'
+import { windowOf } from '../observability/spans'
+import { timesOf } from './latency'
+import { ModelStatus } from './ModelStatus'
+import { statusOf } from './status'
+
+const FILTERS = { span: oneOf(['1h', '24h']) }
+type Span = (typeof FILTERS)['span']['fallback']
+const SPANS = [
+  { value: '1h', label: 'Last hour' },
+  { value: '24h', label: 'Last 24 hours' },
+]
+const METRICS = ['requests', 'errors', 'ttft', 'latency'] as const satisfies Metric[]
+
+type Props = { model: Model; workspace: { id: string; name: string } }
+
+/** How the model is, and how fast it answered the workspace of late. */
+export function ModelLive({ model, workspace }: Props) {
+  const [{ span }, change] = useFilters(FILTERS)
+  return (
+    <Panel
+      title="Status and latency"
+      description={`As calls of ${workspace.name} saw them`}
+      actions={
+        <SegmentedControl
+          size="xs"
+          aria-label="Span of time"
+          data={SPANS}
+          value={span}
+          onChange={(span) => change({ span: span as Span })}
+        />
+      }
+    >
+      <Group gap="xs" mb="md">
+        <ModelStatus status={model.status} />
+        <Text size="sm" c="dimmed">
+          {statusOf(model.status).meaning}
+        </Text>
+      </Group>
+      <Measured model={model} workspaceId={workspace.id} span={span} />
+    </Panel>
+  )
+}
+
+function Measured({ model, workspaceId, span }: { model: Model; workspaceId: string; span: Span }) {
+  const window = windowOf({ span, from: '', to: '' })
+  const asked = useQueries({
+    queries: METRICS.map((metric) => metricQuery(workspaceId, { metric, model: model.id }, window)),
+  })
+  const failed = asked.find((query) => query.error && !query.data)
+  if (failed) return <ErrorPanel error={failed.error} onRetry={() => void failed.refetch()} />
+  if (asked.some((query) => query.isPending)) {
+    return (
+      <Loading>
+        <Skeleton h={56} />
+      </Loading>
+    )
+  }
+  const [requests, errors, ttft, latency] = asked.map((query) => query.data)
+  const count = totalOf(requests, 'count') ?? 0
+  if (count === 0) {
+    return (
+      <Text c="dimmed">
+        Nobody has called this model in the last {span === '1h' ? 'hour' : '24 hours'}, so there is no latency to tell.
+      </Text>
+    )
+  }
+  const [first, whole] = [timesOf(ttft), timesOf(latency)]
+  return (
+    <>
+      <Stats>
+        <Stat
+          label="Calls"
+          value={formatCount(count)}
+          note={`${formatShare((totalOf(errors, 'count') ?? 0) / count)} failed or were refused`}
+        />
+        {model.modality === 'embedding' ? null : (
+          <Stat
+            label="Time to first token, median"
+            value={first?.median ?? '–'}
+            note={first?.note ?? 'No answer was streamed'}
+          />
+        )}
+        <Stat label="Latency, median" value={whole?.median ?? '–'} note={whole?.note ?? 'No call was answered'} />
+      </Stats>
+      <Anchor component={Link} href={paths.observability({ model: model.id, span })} size="sm" mt="sm" display="block">
+        Show over time
+      </Anchor>
+    </>
+  )
+}

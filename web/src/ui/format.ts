@@ -14,12 +14,13 @@ export function nanoUsd(text: string): bigint | undefined {
   return sign ? -rounded : rounded
 }
 
-/** An amount: two digits from a dollar on, four from a cent on, and as many as it takes below. */
+/** An amount: two digits from a dollar on, four from a cent on, and the first three that matter below. */
 export function formatMoney(usd: string): string {
   const nano = nanoUsd(usd)
   if (nano === undefined) return usd
   const size = nano < 0n ? -nano : nano
-  const digits = size >= NANO || size === 0n ? 2 : size >= NANO / 100n ? 4 : NANO_DIGITS
+  const below = Math.min(NANO_DIGITS, NANO_DIGITS + 3 - String(size).length)
+  const digits = size >= NANO || size === 0n ? 2 : size >= NANO / 100n ? 4 : below
   return dollars(nano, digits)
 }
 

@@ -28,6 +28,6 @@ export default defineConfig({
   projects: [
     { name: 'tests', testMatch: '**/*.spec.ts' },
     { name: 'scenery', testMatch: '**/scenery.ts' },
-    { name: 'screenshots', testMatch: '**/screenshots.ts', dependencies: ['scenery'], timeout: 180_000 },
+    { name: 'screenshots', testMatch: '**/screenshots.ts', dependencies: ['scenery'], timeout: 300_000 },
   ],
 })

@@ -5,7 +5,7 @@ import { change } from './api'
 import { enter, expect, forebay, settled } from './fixtures'
 
 const CHAT = 'forebay/smollm2-135m-instruct'
-const ANSWERED = { timeout: 60_000 }
+const ANSWERED = { timeout: 120_000 }
 
 type Pose = { name: string; path: string; take: (page: Page) => Promise<void> }
 
@@ -15,6 +15,13 @@ async function ask(page: Page, text: string, answers: number) {
   await page.getByRole('textbox').last().fill(text)
   await page.getByRole('textbox').last().press('Enter')
   await answered(page, answers)
+}
+
+/** On a phone the navigation has to be opened first. */
+async function openInNavigation(page: Page, button: RegExp) {
+  const opener = page.getByRole('button', { name: 'Open navigation' })
+  if (await opener.isVisible()) await opener.click()
+  await page.getByRole('button', { name: button }).click()
 }
 
 async function fillInEndpoint(page: Page, most: string) {
@@ -35,28 +42,28 @@ export const POSES: Pose[] = [
   {
     name: 'navigation-switcher',
     path: '/keys',
-    take: async (page) => {
-      const opener = page.getByRole('button', { name: 'Open navigation' })
-      if (await opener.isVisible()) await opener.click()
-      await page.getByRole('button', { name: /^Switch organization/ }).click()
-    },
+    take: (page) => openInNavigation(page, /^Switch organization/),
   },
   {
     name: 'account-menu',
     path: '/keys',
-    take: (page) => page.getByRole('button', { name: /^Account of/ }).click(),
+    take: (page) => openInNavigation(page, /^Account of/),
   },
   {
     name: 'playground-chat',
     path: '/playground',
-    take: async (page) => {
-      await ask(page, 'Write a Python function that adds two numbers.', 1)
-    },
+    take: (page) => ask(page, 'Write a Python function that adds two numbers.', 1),
   },
   {
     name: 'playground-comparison',
     path: `/playground?model=${encodeURIComponent(CHAT)}&compare=dedicated%2Fchat-prod`,
-    take: (page) => ask(page, 'Name three rivers of Europe.', 2),
+    take: async (page) => {
+      const settings = page.getByRole('button', { name: 'Settings', exact: true })
+      if (await settings.isVisible()) await settings.click()
+      await page.getByRole('textbox', { name: 'Max tokens' }).fill('60')
+      if (await settings.isVisible()) await settings.click()
+      await ask(page, 'Name three rivers of Europe.', 2)
+    },
   },
   {
     name: 'playground-code',
@@ -154,8 +161,8 @@ export const POSES: Pose[] = [
       await page.getByRole('textbox', { name: 'Requests per minute' }).fill('500')
       await page.getByRole('textbox', { name: 'API keys' }).fill('15')
       const place = `/api/workspaces/${forebay().workspaceId}`
-      const { version } = await (await page.request.get(place)).json()
-      const theirs = { requestsPerMinute: 550 - (Date.now() % 40), tokensPerMinute: 90_000, version }
+      const { version, requestsPerMinute, tokensPerMinute } = await (await page.request.get(place)).json()
+      const theirs = { requestsPerMinute: requestsPerMinute - 10, tokensPerMinute: tokensPerMinute - 5_000, version }
       await change(page.request, 'PATCH', place, theirs)
       await page.getByRole('button', { name: 'Save', exact: true }).click()
       await expect(page.getByText('Somebody else saved these settings meanwhile')).toBeVisible()

@@ -46,12 +46,17 @@ export const formatCount = (count: number) => count.toLocaleString(LOCALE)
 export const formatCompact = (count: number) =>
   new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 }).format(count)
 
-/** A share between 0 and 1 as `42%`. */
-export const formatShare = (share: number) =>
-  new Intl.NumberFormat(LOCALE, {
-    style: 'percent',
-    maximumFractionDigits: share !== 0 && Math.abs(share) < 0.1 ? 1 : 0,
-  }).format(share)
+const LEAST_SHARE = 0.001
+
+/** A share between 0 and 1 as `42%`, `4.2%`, `<0.1%`. */
+export function formatShare(share: number): string {
+  if (share > 0 && share < LEAST_SHARE) return '<0.1%'
+  const maximumFractionDigits = share !== 0 && Math.abs(share) < 0.1 ? 1 : 0
+  return new Intl.NumberFormat(LOCALE, { style: 'percent', maximumFractionDigits }).format(share)
+}
+
+/** Hours that the API tells as decimal text, to at most four digits. */
+export const formatHours = (hours: string) => Number(hours).toLocaleString(LOCALE, { maximumFractionDigits: 4 })
 
 /** `820 ms`, `1.24 s`, `2 min 5 s`, `3 h 12 min`, `4 d 3 h`. */
 export function formatDuration(ms: number): string {

@@ -42,6 +42,14 @@ export function changesOf({ before, after }: Pick<AuditEntry, 'before' | 'after'
     .filter((change) => change.before !== change.after)
 }
 
+/** What an entry is about, in a word that people know: what it says, or the name in its record. */
+export function aboutOf({ detail, before, after }: Pick<AuditEntry, 'detail' | 'before' | 'after'>): string {
+  if (detail) return detail
+  const record = { ...(before as Members | null), ...(after as Members | null) }
+  const name = record.name ?? record.email
+  return typeof name === 'string' ? name : '–'
+}
+
 function shown(value: unknown): string | undefined {
   if (value === undefined) return undefined
   return typeof value === 'string' ? value : JSON.stringify(value)

@@ -53,6 +53,7 @@ export function ModelFilters({ models, filters, change }: Props) {
         onChange={(status) => change({ status: (status ?? '') as Chosen['status'] })}
       />
       <Select
+        className={classes.sort}
         aria-label="Sort by"
         allowDeselect={false}
         leftSection={<IconArrowsSort size={16} />}

@@ -13,7 +13,7 @@ import { Stat, Stats } from '../../ui/Stat'
 import { useFilters } from '../../ui/useFilters'
 import { totalOf } from '../observability/shape'
 import { windowOf } from '../observability/spans'
-import { timesOf } from './latency'
+import { type Times, timesOf } from './latency'
 import { ModelStatus } from './ModelStatus'
 import { statusOf } from './status'
 
@@ -60,8 +60,8 @@ function Measured({ model, workspaceId, span }: { model: Model; workspaceId: str
   const asked = useQueries({
     queries: METRICS.map((metric) => metricQuery(workspaceId, { metric, model: model.id }, window)),
   })
-  const failed = asked.find((query) => query.error && !query.data)
-  if (failed) return <ErrorPanel error={failed.error} onRetry={() => void failed.refetch()} />
+  const refused = asked.find((query) => query.error && !query.data)
+  if (refused) return <ErrorPanel error={refused.error} onRetry={() => void refused.refetch()} />
   if (asked.some((query) => query.isPending)) {
     return (
       <Loading>
@@ -78,27 +78,37 @@ function Measured({ model, workspaceId, span }: { model: Model; workspaceId: str
       </Text>
     )
   }
-  const [first, whole] = [timesOf(ttft), timesOf(latency)]
+  const failed = totalOf(errors, 'count') ?? 0
   return (
     <>
       <Stats>
         <Stat
           label="Calls"
           value={formatCount(count)}
-          note={`${formatShare((totalOf(errors, 'count') ?? 0) / count)} failed or were refused`}
+          note={failed === 0 ? 'none with an error' : `${formatShare(failed / count)} with an error`}
         />
         {model.modality === 'embedding' ? null : (
-          <Stat
-            label="Time to first token, median"
-            value={first?.median ?? '–'}
-            note={first?.note ?? 'No answer was streamed'}
-          />
+          <TimeStat label="Time to first token" times={timesOf(ttft)} none="no answer was streamed" />
         )}
-        <Stat label="Latency, median" value={whole?.median ?? '–'} note={whole?.note ?? 'No call was answered'} />
+        <TimeStat label="Latency" times={timesOf(latency)} none="no call was answered" />
       </Stats>
       <Anchor component={Link} href={paths.observability({ model: model.id, span })} size="sm" mt="sm" display="block">
         Show over time
       </Anchor>
     </>
   )
+}
+
+function TimeStat({ label, times, none }: { label: string; times: Times | undefined; none: string }) {
+  if (!times) return <Stat label={label} value="–" note={none} />
+  const note = (
+    <>
+      median
+      <br />
+      p95 {times.p95}
+      <br />
+      p99 {times.p99}
+    </>
+  )
+  return <Stat label={label} value={times.median} note={note} />
 }

@@ -7,7 +7,7 @@ const series = (total: object) => ({ data: [{ total, values: {} }], starts: [] }
 describe('latency of a model', () => {
   it('is said as it was measured', () => {
     const total = { count: 40, p50: 0.12, p95: 0.8, p99: 1.5 }
-    expect(timesOf(series(total))).toEqual({ median: '120 ms', note: 'p95 800 ms, p99 1.5 s' })
+    expect(timesOf(series(total))).toEqual({ median: '120 ms', p95: '800 ms', p99: '1.5 s' })
   })
 
   it('is not made up where nobody has called', () => {

@@ -2,8 +2,8 @@ import type { Browser, Page } from '@playwright/test'
 import { expect, expectAccessible, settled, test } from './fixtures'
 import { startWithProvider, type WithProvider } from './oidc'
 
-/** Two servers and their models have to start. */
-const START_MS = 180_000
+/** Two servers have to start. */
+const START_MS = 120_000
 let started: WithProvider
 
 test.describe.configure({ mode: 'serial', timeout: 120_000 })

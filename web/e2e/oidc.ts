@@ -23,7 +23,7 @@ export async function startWithProvider(): Promise<WithProvider> {
     await listening(child)
     process.env.FOREBAY_E2E_OIDC_SECRET = SECRET
     const oidc = `\n[oidc]\nissuer = "${provider}"\nclient_id = "forebay"\nclient_secret_env = "FOREBAY_E2E_OIDC_SECRET"\nname = "Acme login"\n`
-    const forebay = await startForebay(oidc, port)
+    const forebay = await startForebay({ extra: oidc, port, withModels: false })
     await giveAccount(forebay, 'bob@example.com')
     const stop = async () => {
       await forebay.stop()

@@ -1,4 +1,4 @@
-import { Anchor, Group, SegmentedControl, Skeleton, Text } from '@mantine/core'
+import { Anchor, SegmentedControl, Skeleton, Text } from '@mantine/core'
 import { useQueries } from '@tanstack/react-query'
 import type { Model } from '../../api/models'
 import { type Metric, metricQuery } from '../../api/series'
@@ -14,7 +14,6 @@ import { useFilters } from '../../ui/useFilters'
 import { totalOf } from '../observability/shape'
 import { windowOf } from '../observability/spans'
 import { type Times, timesOf } from './latency'
-import { ModelStatus } from './ModelStatus'
 import { statusOf } from './status'
 
 const FILTERS = { span: oneOf(['1h', '24h']) }
@@ -44,12 +43,7 @@ export function ModelLive({ model, workspace }: Props) {
         />
       }
     >
-      <Group gap="xs" mb="md">
-        <ModelStatus status={model.status} />
-        <Text size="sm" c="dimmed">
-          {statusOf(model.status).meaning}
-        </Text>
-      </Group>
+      <Text mb="md">{statusOf(model.status).meaning}.</Text>
       <Measured model={model} workspaceId={workspace.id} span={span} />
     </Panel>
   )

@@ -2,7 +2,7 @@
 
 import type { Page } from '@playwright/test'
 import { change } from './api'
-import { enter, expect, forebay, settled } from './fixtures'
+import { expect, forebay, settled } from './fixtures'
 
 const CHAT = 'forebay/smollm2-135m-instruct'
 const ANSWERED = { timeout: 120_000 }
@@ -15,6 +15,14 @@ async function ask(page: Page, text: string, answers: number) {
   await page.getByRole('textbox').last().fill(text)
   await page.getByRole('textbox').last().press('Enter')
   await answered(page, answers)
+}
+
+/** On a phone the settings have to be opened first. */
+async function limitAnswers(page: Page, tokens: string) {
+  const settings = page.getByRole('button', { name: 'Settings', exact: true })
+  if (await settings.isVisible()) await settings.click()
+  await page.getByRole('textbox', { name: 'Max tokens' }).fill(tokens)
+  if (await settings.isVisible()) await settings.click()
 }
 
 /** On a phone the navigation has to be opened first. */
@@ -52,16 +60,16 @@ export const POSES: Pose[] = [
   {
     name: 'playground-chat',
     path: '/playground',
-    take: (page) => ask(page, 'Write a Python function that adds two numbers.', 1),
+    take: async (page) => {
+      await limitAnswers(page, '150')
+      await ask(page, 'Write a Python function that adds two numbers.', 1)
+    },
   },
   {
     name: 'playground-comparison',
     path: `/playground?model=${encodeURIComponent(CHAT)}&compare=dedicated%2Fchat-prod`,
     take: async (page) => {
-      const settings = page.getByRole('button', { name: 'Settings', exact: true })
-      if (await settings.isVisible()) await settings.click()
-      await page.getByRole('textbox', { name: 'Max tokens' }).fill('60')
-      if (await settings.isVisible()) await settings.click()
+      await limitAnswers(page, '60')
       await ask(page, 'Name three rivers of Europe.', 2)
     },
   },
@@ -145,7 +153,7 @@ export const POSES: Pose[] = [
     name: 'audit-entry',
     path: '/audit',
     take: async (page) => {
-      await page.getByRole('rowheader').getByRole('button').first().click()
+      await page.getByRole('button', { name: 'key.create' }).first().click()
       await expect(page.getByRole('dialog')).toBeVisible()
     },
   },
@@ -186,8 +194,8 @@ export const POSES_OF_STRANGERS: Pose[] = [
     name: 'member-without-workspace',
     path: '/sign-in',
     take: async (page) => {
-      await enter(page, { email: 'ada@example.com', password: 'a password of some length' })
-      await settled(page)
+      const data = { email: 'ada@example.com', password: 'a password of some length' }
+      expect((await page.request.post('/api/session', { data })).status()).toBe(200)
       await page.goto('/keys')
       await settled(page)
     },

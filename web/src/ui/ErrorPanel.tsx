@@ -36,7 +36,7 @@ export function ErrorPanel({ error, title = 'That did not work', onRetry, childr
             {code ? <Code>{code}</Code> : null}
             {requestId ? (
               <Group gap={4} wrap="nowrap" maw="100%">
-                <Text size="sm" c="dimmed">
+                <Text size="sm" c="dimmed" className={classes.label}>
                   Request
                 </Text>
                 <Code className={classes.id}>{requestId}</Code>

@@ -39,7 +39,7 @@ export default function DrawnChart(props: ChartProps) {
     withLegend,
     legendProps: { verticalAlign: 'bottom' as const },
     xAxisProps: { tickFormatter: (at: number) => axis.format(at), minTickGap: 40, interval: EVEN },
-    yAxisProps: { width: 'auto' as const, interval: EVEN, allowDecimals: !props.isWhole },
+    yAxisProps: { width: 'auto' as const, interval: 0, allowDecimals: !props.isWhole },
     tooltipProps: { labelFormatter: (at: unknown) => (Number.isFinite(at) ? formatAt(Number(at)) : '') },
     children: zoom.area ? <ReferenceArea x1={zoom.area[0]} x2={zoom.area[1]} fillOpacity={0.15} /> : null,
   }

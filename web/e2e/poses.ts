@@ -11,7 +11,7 @@ type Pose = { name: string; path: string; take: (page: Page) => Promise<void> }
 
 const answered = (page: Page, count: number) => expect(page.locator('[data-state=done]')).toHaveCount(count, ANSWERED)
 
-async function ask(page: Page, text: string, answers: number) {
+export async function ask(page: Page, text: string, answers: number) {
   await page.getByRole('textbox').last().fill(text)
   await page.getByRole('textbox').last().press('Enter')
   await answered(page, answers)

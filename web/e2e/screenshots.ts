@@ -6,7 +6,7 @@ import { change } from './api'
 import { expect, settled, test } from './fixtures'
 import { startWithProvider } from './oidc'
 import { OUTSIDE, PAGES } from './pages'
-import { POSES, POSES_OF_STRANGERS } from './poses'
+import { ask, POSES, POSES_OF_STRANGERS } from './poses'
 
 const FOLDER = fileURLToPath(new URL('../screenshots/', import.meta.url))
 const SIZES = { phone: { width: 390, height: 844 }, wide: { width: 1920, height: 1080 } } as const
@@ -49,6 +49,23 @@ for (const page of [...PAGES, ...MORE_PAGES]) test(`picture of ${page.name}`, ({
 for (const page of OUTSIDE) test(`picture of ${page.name}`, ({ stranger }) => shoot(stranger, page))
 for (const pose of POSES) test(`picture of ${pose.name}`, ({ page }) => shoot(page, pose))
 for (const pose of POSES_OF_STRANGERS) test(`picture of ${pose.name}`, ({ stranger }) => shoot(stranger, pose))
+
+/** What docs/images has, for the README. */
+test('pictures for the README', async ({ page }) => {
+  await page.setViewportSize({ width: 1280, height: 800 })
+  const shots = [
+    ['model-library', '/models', 'light'],
+    ['endpoint', '/endpoints/chat-prod', 'dark'],
+    ['playground', '/playground', 'light'],
+  ] as const
+  for (const [name, path, colorScheme] of shots) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await page.goto(path)
+    await settled(page)
+    if (name === 'playground') await ask(page, 'Name three rivers of Europe, and one thing each is known for.', 1)
+    await page.screenshot({ path: `${FOLDER}readme-${name}.png`, animations: 'disabled' })
+  }
+})
 
 test('picture of an invitation', async ({ page, stranger, forebay }) => {
   const place = `/api/organizations/${forebay.organizationId}/invitations`

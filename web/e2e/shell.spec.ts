@@ -71,7 +71,7 @@ test('scripts and styles are kept forever, the document is asked for, and both a
 }) => {
   const document = await page.goto('/models')
   expect(document?.headers()).toMatchObject({ 'cache-control': 'no-cache', 'content-encoding': 'br' })
-  expect(document?.headers()['content-security-policy']).toMatch(/script-src 'self';/)
+  expect(document?.headers()['content-security-policy']).toMatch(/script-src 'self';.*style-src-attr 'none';/)
   const script = await page.locator('script[type=module]').getAttribute('src')
   const asset = await page.request.get(`${forebay.url}${script}`, { headers: { 'accept-encoding': 'gzip' } })
   expect(asset.headers()).toMatchObject({

@@ -44,7 +44,8 @@ describe('numbers', () => {
   it('separates thousands', () => expect(formatCount(1_234_567)).toBe('1,234,567'))
   it('shortens', () =>
     expect([formatCompact(50_000_000), formatCompact(200_000), formatCompact(1_250)]).toEqual(['50M', '200K', '1.3K']))
-  it('shares', () => expect([0, 0.00003, 0.023, 0.42].map(formatShare)).toEqual(['0%', '<0.1%', '2.3%', '42%']))
+  it('shares', () =>
+    expect([0, 0.00003, 0.0026, 0.023, 0.42].map(formatShare)).toEqual(['0%', '<0.01%', '0.26%', '2.3%', '42%']))
   it('hours', () => expect(['0', '0.03852', '1234.5'].map(formatHours)).toEqual(['0', '0.0385', '1,234.5']))
 })
 

@@ -46,12 +46,13 @@ export const formatCount = (count: number) => count.toLocaleString(LOCALE)
 export const formatCompact = (count: number) =>
   new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 }).format(count)
 
-const LEAST_SHARE = 0.001
+const LEAST_SHARE = 0.0001
 
-/** A share between 0 and 1 as `42%`, `4.2%`, `<0.1%`. */
+/** A share between 0 and 1 as `42%`, `4.2%`, `0.26%`, `<0.01%`. */
 export function formatShare(share: number): string {
-  if (share > 0 && share < LEAST_SHARE) return '<0.1%'
-  const maximumFractionDigits = share !== 0 && Math.abs(share) < 0.1 ? 1 : 0
+  const size = Math.abs(share)
+  if (share > 0 && share < LEAST_SHARE) return '<0.01%'
+  const maximumFractionDigits = size >= 0.1 ? 0 : size >= 0.01 ? 1 : 2
   return new Intl.NumberFormat(LOCALE, { style: 'percent', maximumFractionDigits }).format(share)
 }
 

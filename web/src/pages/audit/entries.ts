@@ -33,7 +33,7 @@ export const isFiltered = (chosen: Chosen) => Object.values(filterOf(chosen)).so
 export type Change = { member: string; before: string | undefined; after: string | undefined }
 type Members = Record<string, unknown>
 
-/** What an entry changed, member by member; what stayed is left out. */
+/** What an entry changed, member by member; what stayed is left out, and null is nothing. */
 export function changesOf({ before, after }: Pick<AuditEntry, 'before' | 'after'>): Change[] {
   const [was, is] = [(before ?? {}) as Members, (after ?? {}) as Members]
   const members = [...new Set([...Object.keys(was), ...Object.keys(is)])]
@@ -51,7 +51,7 @@ export function aboutOf({ detail, before, after }: Pick<AuditEntry, 'detail' | '
 }
 
 function shown(value: unknown): string | undefined {
-  if (value === undefined) return undefined
+  if (value === undefined || value === null) return undefined
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 

@@ -47,12 +47,14 @@ fn main() -> anyhow::Result<()> {
     for _ in 0..arguments.rounds {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {
-            let engine = Engine::start(&arguments.model, threads).await?;
             for row in &mut rows {
-                row.prefill.push(engine.prefill(row.streams, arguments.prompt).await?);
+                // A new engine each time, and answers first: prompts that stay in the cache are looked over at each step.
+                let engine = Engine::start(&arguments.model, threads).await?;
                 let before = engine.cpu_time()?;
                 row.decode.push(engine.decode(row.streams, arguments.answer).await?);
                 row.added_by_http.push((engine.cpu_time()? - before).added_by_http());
+                row.prefill.push(engine.prefill(row.streams, arguments.prompt).await?);
+                row.decode_beside.push(engine.decode(row.streams, arguments.answer).await?);
             }
             anyhow::Ok(())
         })?;

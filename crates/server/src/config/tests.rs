@@ -315,9 +315,8 @@ fn ports_of_replicas_are_a_range_with_room_for_one() {
 /// The example's cluster, uncommented, and a model on it.
 fn with_cluster(model: &str) -> String {
     let start = EXAMPLE.find("# [drivers.kubernetes] ").unwrap();
-    let end = EXAMPLE.find("# The catalogue: one").unwrap();
-    let lines =
-        EXAMPLE[start..end].lines().map(|line| line.strip_prefix("# ").or(line.strip_prefix('#')).unwrap_or(line));
+    let cluster = EXAMPLE[start..].split("\n\n").next().unwrap();
+    let lines = cluster.lines().map(|line| line.strip_prefix("# ").or(line.strip_prefix('#')).unwrap_or(line));
     format!("{}\n{model}", lines.collect::<Vec<_>>().join("\n"))
 }
 

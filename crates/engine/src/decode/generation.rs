@@ -79,20 +79,19 @@ impl Generation {
         }
     }
 
-    /// Takes the next token from the logits at `row`; gives whether the answer has ended.
+    /// Takes the next token from the logits at `row`; gives why the answer has ended, if it has.
     pub(super) fn advance(
         &mut self,
         context: &LlamaContext<'_>,
         row: i32,
         vocabulary: &LlamaVocab<'_>,
         metrics: &Metrics,
-    ) -> bool {
+    ) -> Option<Finish> {
         let token = self.sampler.choose(context, row);
         self.generated += 1;
         self.note_time(metrics);
         if vocabulary.is_eog(token) {
-            self.finish(Finish::Stop);
-            return true;
+            return Some(Finish::Stop);
         }
         self.tokens.push(token);
         if let Some(count) = self.top {
@@ -108,10 +107,7 @@ impl Generation {
             let logprobs = std::mem::take(&mut self.logprobs);
             self.tell(Progress::Piece { text, logprobs, tokens: self.tokens_so_far() });
         }
-        if let Some(reason) = ended {
-            self.finish(reason);
-        }
-        ended.is_some()
+        ended
     }
 
     /// Tells that it cannot be completed.
@@ -119,7 +115,8 @@ impl Generation {
         self.tell(Progress::Failed);
     }
 
-    fn finish(&mut self, reason: Finish) {
+    /// Tells that it is whole.
+    pub(super) fn finish(mut self, reason: Finish) {
         let text = self.text.finish();
         let logprobs = std::mem::take(&mut self.logprobs);
         self.tell(Progress::Finished { reason, text, logprobs, tokens: self.tokens_so_far() });

@@ -139,8 +139,11 @@ impl<'model> Worker<'model> {
         for part in parts.iter().rev() {
             let Some(row) = part.row else { continue };
             let generation = &mut self.running[part.running].generation;
-            if generation.advance(&self.context, row, &vocabulary, &self.metrics) {
-                self.remove(part.running);
+            if let Some(reason) = generation.advance(&self.context, row, &vocabulary, &self.metrics) {
+                let ended = self.remove(part.running);
+                // Whoever has the whole answer is not counted any more.
+                self.tell_load();
+                ended.finish(reason);
             }
         }
     }

@@ -27,6 +27,7 @@ export default defineConfig({
   },
   projects: [
     { name: 'tests', testMatch: '**/*.spec.ts' },
-    { name: 'screenshots', testMatch: '**/screenshots.ts' },
+    { name: 'scenery', testMatch: '**/scenery.ts' },
+    { name: 'screenshots', testMatch: '**/screenshots.ts', dependencies: ['scenery'], timeout: 300_000 },
   ],
 })

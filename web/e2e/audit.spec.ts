@@ -1,3 +1,4 @@
+import { change } from './api'
 import { expect, expectAccessible, settled, test } from './fixtures'
 
 test('a change leaves an entry, which is found by filters and tells before and after', async ({
@@ -5,11 +6,8 @@ test('a change leaves an entry, which is found by filters and tells before and a
   context,
   forebay,
 }) => {
-  const { csrfToken } = await (await context.request.get('/api/session')).json()
   const name = `audited-${Date.now()}`
-  const keys = `/api/workspaces/${forebay.workspaceId}/keys`
-  const headers = { 'X-CSRF-Token': csrfToken }
-  const key = await (await context.request.post(keys, { data: { name }, headers })).json()
+  const key = await change(context.request, 'POST', `/api/workspaces/${forebay.workspaceId}/keys`, { name })
 
   await page.goto('/audit')
   await settled(page)

@@ -1,15 +1,12 @@
+import { change } from './api'
 import { enter, expect, forebay, settled, test } from './fixtures'
+import { PAGES } from './pages'
 
 test('the switch at the top moves to another workspace and stays there', async ({ stranger }) => {
   await enter(stranger, forebay())
   await settled(stranger)
-  const { csrfToken } = await (await stranger.request.get('/api/session')).json()
   const name = `Research ${Date.now()}`
-  const created = await stranger.request.post('/api/workspaces', {
-    data: { name },
-    headers: { 'x-csrf-token': csrfToken },
-  })
-  expect(created.status()).toBe(201)
+  await change(stranger.request, 'POST', '/api/workspaces', { name })
 
   await stranger.reload()
   await stranger.getByRole('button', { name: /^Switch organization or workspace/ }).click()
@@ -28,14 +25,10 @@ test('a member without a workspace is told whom to ask, and nothing is asked tha
   page,
   stranger,
 }) => {
-  const { csrfToken } = await (await page.request.get('/api/session')).json()
   const email = `new-${Date.now()}@example.com`
   const password = 'a password of some length'
-  const created = await page.request.post('/api/users', {
-    data: { email, password, organizationId: forebay().organizationId, role: 'member' },
-    headers: { 'x-csrf-token': csrfToken },
-  })
-  expect(created.status()).toBe(201)
+  const account = { email, password, organizationId: forebay().organizationId, role: 'member' }
+  await change(page.request, 'POST', '/api/users', account)
 
   const refused: string[] = []
   stranger.on('response', (answer) => answer.status() >= 400 && refused.push(`${answer.status()} ${answer.url()}`))
@@ -48,5 +41,29 @@ test('a member without a workspace is told whom to ask, and nothing is asked tha
   await expect(stranger.getByRole('heading', { name: 'You are in no workspace yet' })).toBeVisible()
   await stranger.goto('/audit')
   await expect(stranger.getByRole('heading', { name: 'The audit log is for administrators' })).toBeVisible()
+  expect(refused).toEqual([])
+})
+
+test('a member of a workspace where nothing has happened yet opens every page, and nothing is refused', async ({
+  page,
+  stranger,
+}) => {
+  test.slow() // every page
+  const email = `member-${Date.now()}@example.com`
+  const password = 'a password of some length'
+  const account = { email, password, organizationId: forebay().organizationId, role: 'member' }
+  const { id: userId } = await change(page.request, 'POST', '/api/users', account)
+  const workspace = await change(page.request, 'POST', '/api/workspaces', { name: `Quiet ${Date.now()}` })
+  await change(page.request, 'PUT', `/api/workspaces/${workspace.id}/members/${userId}`)
+
+  const refused: string[] = []
+  stranger.on('response', (answer) => answer.status() >= 400 && refused.push(`${answer.status()} ${answer.url()}`))
+  await enter(stranger, { email, password })
+  for (const { path } of PAGES) {
+    await stranger.goto(path)
+    await settled(stranger)
+    await expect(stranger.getByRole('heading', { level: 1 })).toHaveCount(1)
+    await expect(stranger.getByText('Try again')).toHaveCount(0)
+  }
   expect(refused).toEqual([])
 })

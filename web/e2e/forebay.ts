@@ -19,12 +19,15 @@ export type Forebay = Bootstrap & { url: string; stop: () => Promise<void> }
 export const binary = () =>
   resolve(ROOT, process.env.FOREBAY ?? join(process.env.CARGO_TARGET_DIR ?? 'target', 'debug', 'forebay'))
 
-/** `extra` is TOML after the quickstart's: further sections and models. */
-export async function startForebay(extra = ''): Promise<Forebay> {
+/** `extra` is TOML after the quickstart's; without models no engine is started. Port 0 is a free one. */
+type Wish = { extra?: string; port?: number; withModels?: boolean }
+
+export async function startForebay({ extra = '', port = 0, withModels = true }: Wish = {}): Promise<Forebay> {
   const folder = mkdtempSync(join(tmpdir(), 'forebay-console.'))
   const config = join(folder, 'forebay.toml')
-  const quickstart = readFileSync(join(ROOT, 'config/quickstart.toml'), 'utf8')
-  const server = '[server]\nlisten = "127.0.0.1:0"\nops_listen = "127.0.0.1:0"\ndrain_timeout = "1s"\n\n'
+  const whole = readFileSync(join(ROOT, 'config/quickstart.toml'), 'utf8')
+  const quickstart = withModels ? whole : (whole.split('[[models]]')[0] ?? '')
+  const server = `[server]\nlisten = "127.0.0.1:${port}"\nops_listen = "127.0.0.1:0"\ndrain_timeout = "1s"\n\n`
   writeFileSync(config, server + quickstart.replaceAll('"../data/', `"${ROOT}data/`) + extra)
   const log = join(folder, 'forebay.log')
   const out = openSync(log, 'w')

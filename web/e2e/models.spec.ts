@@ -1,4 +1,5 @@
-import { expect, settled, test } from './fixtures'
+import { change } from './api'
+import { enter, expect, settled, test } from './fixtures'
 
 const CHAT = 'forebay/smollm2-135m-instruct'
 
@@ -67,4 +68,31 @@ test('a model that is not there is told in the words of the API', async ({ page,
   expectProblem(/404.*\/v1\//)
   await page.goto('/models/acme/nothing')
   await expect(page.getByRole('alert').first()).toContainText('model_not_found')
+})
+
+test('latency is what calls of the workspace took, and nothing is told before there are any', async ({
+  page,
+  stranger,
+  forebay,
+}) => {
+  await enter(stranger, forebay)
+  const workspace = await change(stranger.request, 'POST', '/api/workspaces', { name: `Quiet ${Date.now()}` })
+  const context = { organizationId: forebay.organizationId, workspaceId: workspace.id }
+  await change(stranger.request, 'PUT', '/api/session/context', context)
+  await stranger.goto(`/models/${CHAT}`)
+  const live = { name: 'Status and latency' }
+  await expect(stranger.getByRole('region', live)).toContainText('Nobody has called this model in the last hour')
+  await stranger.getByRole('radiogroup', { name: 'Span of time' }).getByText('Last 24 hours').click()
+  await expect(stranger).toHaveURL(/span=24h/)
+  await expect(stranger.getByRole('region', live)).toContainText('in the last 24 hours')
+
+  const answer = await page.request.post(`${forebay.url}/v1/chat/completions`, {
+    headers: { authorization: `Bearer ${forebay.apiKey}` },
+    data: { model: CHAT, stream: true, max_tokens: 4, messages: [{ role: 'user', content: 'Hello' }] },
+  })
+  expect(answer.status()).toBe(200)
+  await page.goto(`/models/${CHAT}`)
+  const figures = page.getByRole('region', live)
+  await expect(figures).toContainText(/Time to first token[\d.]+ m?s/, { timeout: 60_000 })
+  await expect(figures).toContainText(/Latency[\d.]+ m?s.*p95 [\d.]+ m?s.*p99 [\d.]+ m?s/)
 })

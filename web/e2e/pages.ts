@@ -20,4 +20,7 @@ export const PAGES = [
 ] as const
 
 /** Those for people who are not signed in. */
-export const OUTSIDE = [{ name: 'sign-in', path: '/sign-in', title: 'Sign in' }] as const
+export const OUTSIDE = [
+  { name: 'sign-in', path: '/sign-in', title: 'Sign in' },
+  { name: 'incomplete-invitation', path: '/invitation', title: 'Invitation' },
+] as const

@@ -54,7 +54,7 @@ export function Shell() {
           </Link>
         </Group>
       </AppShell.Header>
-      <Sidebar pathname={pathname} />
+      <Sidebar pathname={pathname} isOpen={opened} />
       <AppShell.Main className={classes.page}>
         <div id="main" ref={main} tabIndex={-1} className={classes.content}>
           <ContextGate>

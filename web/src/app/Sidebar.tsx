@@ -10,9 +10,9 @@ import { UserMenu } from './UserMenu'
 
 const ICON = 18
 
-export function Sidebar({ pathname }: { pathname: string }) {
+export function Sidebar({ pathname, isOpen }: { pathname: string; isOpen: boolean }) {
   return (
-    <AppShell.Navbar className={classes.navbar} p="sm" aria-label="Console">
+    <AppShell.Navbar data-closed={isOpen ? undefined : true} className={classes.navbar} p="sm" aria-label="Console">
       <AppShell.Section visibleFrom="md" px={10} py="xs" mb="xs">
         <Link href={paths.home()} className={classes.brand}>
           <Brand />

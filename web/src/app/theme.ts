@@ -40,6 +40,8 @@ const dark: MantineColorsTuple = [
 ]
 const MONO = "'JetBrains Mono Variable', ui-monospace, SFMono-Regular, Menlo, Consolas, monospace"
 
+const DIALOG_TITLE = { fontSize: 'var(--mantine-font-size-lg)', fontWeight: 600 }
+
 export const theme = createTheme({
   colors: { brand, gray, dark },
   primaryColor: 'brand',
@@ -66,7 +68,8 @@ export const theme = createTheme({
     TextInput: { defaultProps: { size: 'sm' } },
     Select: { defaultProps: { size: 'sm', checkIconPosition: 'right' } },
     Tooltip: { defaultProps: { withArrow: true, openDelay: 300 } },
-    Modal: { defaultProps: { centered: true } },
+    Modal: { defaultProps: { centered: true }, styles: { title: DIALOG_TITLE } },
+    Drawer: { styles: { title: DIALOG_TITLE } },
     Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
     Paper: { defaultProps: { withBorder: true } },
     Anchor: { defaultProps: { underline: 'hover' } },

@@ -62,7 +62,11 @@ function Grid<Row>({ caption, columns, rows, rowKey, sort = '', onSort, minWidth
                       {column.cell(row)}
                     </Table.Th>
                   ) : (
-                    <Table.Td key={column.id} data-align={column.align} className={classes.cell}>
+                    <Table.Td
+                      key={column.id}
+                      data-align={column.align}
+                      className={column.isActions ? classes.actions : classes.cell}
+                    >
                       {column.cell(row)}
                     </Table.Td>
                   ),
@@ -81,7 +85,7 @@ type HeaderProps<Row> = { column: Column<Row>; sort: string; onSort?: (sort: str
 function Header<Row>({ column, sort, onSort }: HeaderProps<Row>) {
   if (column.isActions) {
     return (
-      <Table.Th>
+      <Table.Th className={classes.actions}>
         <VisuallyHidden>{column.header}</VisuallyHidden>
       </Table.Th>
     )
@@ -113,7 +117,14 @@ function Cards<Row>({ caption, columns, rows, rowKey }: Props<Row>) {
     <ul className={classes.cards} aria-label={caption}>
       {rows.map((row) => (
         <Paper component="li" key={rowKey(row)} p="sm">
-          <div className={classes.cardName}>{name?.cell(row)}</div>
+          <div className={classes.cardHead}>
+            <div className={classes.cardName}>{name?.cell(row)}</div>
+            {rest
+              .filter((column) => column.isActions)
+              .map((column) => (
+                <div key={column.id}>{column.cell(row)}</div>
+              ))}
+          </div>
           <dl className={classes.facts}>
             {rest
               .filter((column) => !column.isActions)
@@ -124,13 +135,6 @@ function Cards<Row>({ caption, columns, rows, rowKey }: Props<Row>) {
                 </div>
               ))}
           </dl>
-          {rest
-            .filter((column) => column.isActions)
-            .map((column) => (
-              <div key={column.id} className={classes.cardActions}>
-                {column.cell(row)}
-              </div>
-            ))}
         </Paper>
       ))}
     </ul>

@@ -2,6 +2,7 @@ import { Alert, Button, Code, Group, Stack, Text } from '@mantine/core'
 import { IconAlertTriangle, IconRefresh } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { CopyButton } from './CopyButton'
+import classes from './ErrorPanel.module.css'
 
 type Shown = { message: string; code?: string; requestId?: string }
 
@@ -25,20 +26,20 @@ export function ErrorPanel({ error, title = 'That did not work', onRetry, childr
       variant="outline"
       title={title}
       icon={<IconAlertTriangle aria-hidden />}
-      styles={{ title: { color: 'var(--fb-bad)' } }}
+      classNames={{ body: classes.body, title: classes.title }}
     >
       <Stack gap="xs">
-        <Text>{message}</Text>
+        <Text className={classes.message}>{message}</Text>
         {children}
         {code || requestId || onRetry ? (
           <Group gap="md">
             {code ? <Code>{code}</Code> : null}
             {requestId ? (
-              <Group gap={4} wrap="nowrap">
-                <Text size="sm" c="dimmed">
+              <Group gap={4} wrap="nowrap" maw="100%">
+                <Text size="sm" c="dimmed" className={classes.label}>
                   Request
                 </Text>
-                <Code>{requestId}</Code>
+                <Code className={classes.id}>{requestId}</Code>
                 <CopyButton value={requestId} label="Copy request id" />
               </Group>
             ) : null}

@@ -9,9 +9,14 @@ type Props<T> = { query: Query<T>; skeleton: ReactNode; errorTitle?: string; chi
 export function Loaded<T>({ query, skeleton, errorTitle, children }: Props<T>) {
   if (query.data !== undefined) return children(query.data)
   if (query.error) return <ErrorPanel error={query.error} title={errorTitle} onRetry={() => void query.refetch()} />
+  return <Loading>{skeleton}</Loading>
+}
+
+/** A skeleton, told to those who do not see it. */
+export function Loading({ children }: { children: ReactNode }) {
   return (
     <div role="status" aria-busy="true" aria-label="Loading">
-      {skeleton}
+      {children}
     </div>
   )
 }

@@ -1,20 +1,33 @@
 import { Group, Paper, Text, Title } from '@mantine/core'
 import { type ReactNode, useId } from 'react'
+import classes from './Panel.module.css'
 
-type Props = { title: string; description?: ReactNode; actions?: ReactNode; children: ReactNode }
+type Props = {
+  title: string
+  description?: ReactNode
+  /** What it all comes to, beside the title. */
+  figure?: ReactNode
+  actions?: ReactNode
+  children: ReactNode
+}
 
 /** A part of a page with its h2. */
-export function Panel({ title, description, actions, children }: Props) {
+export function Panel({ title, description, figure, actions, children }: Props) {
   const id = useId()
   return (
     <Paper component="section" aria-labelledby={id} p="md">
       <Group justify="space-between" align="flex-start" mb="sm" gap="sm">
-        <div>
+        <div className={figure ? classes.withFigure : undefined}>
           <Title order={2} id={id}>
             {title}
           </Title>
+          {figure ? (
+            <Text size="sm" c="dimmed" className={classes.figure}>
+              {figure}
+            </Text>
+          ) : null}
           {description ? (
-            <Text size="sm" c="dimmed">
+            <Text size="sm" c="dimmed" className={classes.description}>
               {description}
             </Text>
           ) : null}

@@ -4,6 +4,7 @@ import {
   formatCompact,
   formatCount,
   formatDuration,
+  formatHours,
   formatMoney,
   formatPrice,
   formatShare,
@@ -15,7 +16,9 @@ describe('money', () => {
   it.each([
     ['0', '$0.00'],
     ['0.000000001', '$0.000000001'],
+    ['0.000167708', '$0.000168'],
     ['0.0012', '$0.0012'],
+    ['0.0099999', '$0.01'],
     ['0.05', '$0.05'],
     ['0.12345', '$0.1235'],
     ['1234.5', '$1,234.50'],
@@ -41,7 +44,9 @@ describe('numbers', () => {
   it('separates thousands', () => expect(formatCount(1_234_567)).toBe('1,234,567'))
   it('shortens', () =>
     expect([formatCompact(50_000_000), formatCompact(200_000), formatCompact(1_250)]).toEqual(['50M', '200K', '1.3K']))
-  it('shares', () => expect([formatShare(0), formatShare(0.023), formatShare(0.42)]).toEqual(['0%', '2.3%', '42%']))
+  it('shares', () =>
+    expect([0, 0.00003, 0.0026, 0.023, 0.42].map(formatShare)).toEqual(['0%', '<0.01%', '0.26%', '2.3%', '42%']))
+  it('hours', () => expect(['0', '0.03852', '1234.5'].map(formatHours)).toEqual(['0', '0.0385', '1,234.5']))
 })
 
 describe('durations', () => {

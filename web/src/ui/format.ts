@@ -14,12 +14,13 @@ export function nanoUsd(text: string): bigint | undefined {
   return sign ? -rounded : rounded
 }
 
-/** An amount: two digits from a dollar on, four from a cent on, and as many as it takes below. */
+/** An amount: two digits from a dollar on, four from a cent on, and the first three that matter below. */
 export function formatMoney(usd: string): string {
   const nano = nanoUsd(usd)
   if (nano === undefined) return usd
   const size = nano < 0n ? -nano : nano
-  const digits = size >= NANO || size === 0n ? 2 : size >= NANO / 100n ? 4 : NANO_DIGITS
+  const below = Math.min(NANO_DIGITS, NANO_DIGITS + 3 - String(size).length)
+  const digits = size >= NANO || size === 0n ? 2 : size >= NANO / 100n ? 4 : below
   return dollars(nano, digits)
 }
 
@@ -45,12 +46,18 @@ export const formatCount = (count: number) => count.toLocaleString(LOCALE)
 export const formatCompact = (count: number) =>
   new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 }).format(count)
 
-/** A share between 0 and 1 as `42%`. */
-export const formatShare = (share: number) =>
-  new Intl.NumberFormat(LOCALE, {
-    style: 'percent',
-    maximumFractionDigits: share !== 0 && Math.abs(share) < 0.1 ? 1 : 0,
-  }).format(share)
+const LEAST_SHARE = 0.0001
+
+/** A share between 0 and 1 as `42%`, `4.2%`, `0.26%`, `<0.01%`. */
+export function formatShare(share: number): string {
+  const size = Math.abs(share)
+  if (share > 0 && share < LEAST_SHARE) return '<0.01%'
+  const maximumFractionDigits = size >= 0.1 ? 0 : size >= 0.01 ? 1 : 2
+  return new Intl.NumberFormat(LOCALE, { style: 'percent', maximumFractionDigits }).format(share)
+}
+
+/** Hours that the API tells as decimal text, to at most four digits. */
+export const formatHours = (hours: string) => Number(hours).toLocaleString(LOCALE, { maximumFractionDigits: 4 })
 
 /** `820 ms`, `1.24 s`, `2 min 5 s`, `3 h 12 min`, `4 d 3 h`. */
 export function formatDuration(ms: number): string {

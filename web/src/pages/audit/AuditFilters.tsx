@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useCallback } from 'react'
 import { membersQuery } from '../../api/members'
 import { useOrganization, usePlace } from '../../api/session'
+import { FieldPrefix } from '../../ui/FieldPrefix'
 import { SearchField } from '../../ui/SearchField'
 import classes from './Audit.module.css'
 import { ACTIONS, type Chosen } from './entries'
@@ -26,11 +27,13 @@ export function AuditFilters({ chosen, change }: Props) {
         value={chosen.action}
         onChange={(action) => change({ action })}
       />
-      <SearchField label="Subject" placeholder="Id of what was changed" value={chosen.subject} onChange={search} />
+      <SearchField label="Subject" placeholder="Id of the subject" value={chosen.subject} onChange={search} />
       <TextInput
         type="date"
         aria-label="From, UTC"
         title="From this day on, UTC"
+        leftSection={<FieldPrefix>From</FieldPrefix>}
+        leftSectionWidth={52}
         value={chosen.from}
         max={chosen.to || undefined}
         onChange={(event) => change({ from: event.currentTarget.value })}
@@ -39,6 +42,8 @@ export function AuditFilters({ chosen, change }: Props) {
         type="date"
         aria-label="To, UTC"
         title="To this day, UTC"
+        leftSection={<FieldPrefix>To</FieldPrefix>}
+        leftSectionWidth={36}
         value={chosen.to}
         min={chosen.from || undefined}
         onChange={(event) => change({ to: event.currentTarget.value })}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Chosen, changesOf, filterOf, isFiltered } from './entries'
+import { aboutOf, type Chosen, changesOf, filterOf, isFiltered } from './entries'
 
 const none: Chosen = { actor: '', action: '', subject: '', from: '', to: '', scope: 'organization', entry: '' }
 const members = (value: object) => value as Record<string, never>
@@ -27,5 +27,13 @@ describe('entries of the audit log', () => {
     ])
     expect(changesOf({ before: null, after: members({ name: 'new' }) })).toHaveLength(1)
     expect(changesOf({})).toEqual([])
+  })
+
+  it('are about what they say, or about what their record is called', () => {
+    const entry = { detail: '', before: members({ name: 'old' }), after: members({ name: 'new', state: 'active' }) }
+    expect(aboutOf(entry)).toBe('new')
+    expect(aboutOf({ ...entry, detail: 'said' })).toBe('said')
+    expect(aboutOf({ detail: '', before: null, after: members({ email: 'ada@example.com' }) })).toBe('ada@example.com')
+    expect(aboutOf({ detail: '', before: null, after: null })).toBe('–')
   })
 })

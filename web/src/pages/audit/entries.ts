@@ -33,7 +33,7 @@ export const isFiltered = (chosen: Chosen) => Object.values(filterOf(chosen)).so
 export type Change = { member: string; before: string | undefined; after: string | undefined }
 type Members = Record<string, unknown>
 
-/** What an entry changed, member by member; what stayed is left out. */
+/** What an entry changed, member by member; what stayed is left out, and null is nothing. */
 export function changesOf({ before, after }: Pick<AuditEntry, 'before' | 'after'>): Change[] {
   const [was, is] = [(before ?? {}) as Members, (after ?? {}) as Members]
   const members = [...new Set([...Object.keys(was), ...Object.keys(is)])]
@@ -42,8 +42,16 @@ export function changesOf({ before, after }: Pick<AuditEntry, 'before' | 'after'
     .filter((change) => change.before !== change.after)
 }
 
+/** What an entry is about, in a word that people know: what it says, or the name in its record. */
+export function aboutOf({ detail, before, after }: Pick<AuditEntry, 'detail' | 'before' | 'after'>): string {
+  if (detail) return detail
+  const record = { ...(before as Members | null), ...(after as Members | null) }
+  const name = record.name ?? record.email
+  return typeof name === 'string' ? name : '–'
+}
+
 function shown(value: unknown): string | undefined {
-  if (value === undefined) return undefined
+  if (value === undefined || value === null) return undefined
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 

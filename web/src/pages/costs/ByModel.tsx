@@ -14,8 +14,8 @@ import { sortRows } from '../../ui/sorting'
 /** Columns that models and keys share. */
 export const AMOUNTS: Column<UsageLine>[] = [
   { id: 'requests', header: 'Calls', align: 'right', cell: (line) => formatCount(line.requests) },
-  { id: 'prompt', header: 'Prompt tokens', align: 'right', cell: (line) => formatCompact(line.promptTokens) },
-  { id: 'completion', header: 'Completion', align: 'right', cell: (line) => formatCompact(line.completionTokens) },
+  { id: 'prompt', header: 'Tokens in', align: 'right', cell: (line) => formatCompact(line.promptTokens) },
+  { id: 'completion', header: 'Tokens out', align: 'right', cell: (line) => formatCompact(line.completionTokens) },
   { id: 'cost', header: 'Cost', align: 'right', cell: (line) => formatMoney(line.costUsd) },
 ]
 

@@ -5,7 +5,7 @@ import { metricQuery } from '../../api/series'
 import { usePlace } from '../../api/session'
 import { paths } from '../../paths'
 import { type Column, DataTable } from '../../ui/DataTable'
-import { formatMoney, formatShare } from '../../ui/format'
+import { formatHours, formatMoney, formatShare } from '../../ui/format'
 import { Link } from '../../ui/Link'
 import { Loaded } from '../../ui/Loaded'
 import { Panel } from '../../ui/Panel'
@@ -102,7 +102,7 @@ function columns(
     },
     ...(scope === 'organization' ? [workspace] : []),
     { id: 'gpu', header: 'GPU type', cell: (line) => line.gpuType },
-    { id: 'hours', header: 'GPU-hours', align: 'right', cell: (line) => Number(Number(line.gpuHours).toFixed(4)) },
+    { id: 'hours', header: 'GPU-hours', align: 'right', cell: (line) => formatHours(line.gpuHours ?? '0') },
     {
       id: 'busy',
       header: UTILIZATIONS.gpuBusy.name,

@@ -7,6 +7,8 @@ import { Panel } from '../../ui/Panel'
 import { Time } from '../../ui/Time'
 
 const NEARLY = 0.8
+/** Of a hundred: so that a start is seen. */
+const LEAST_SHOWN = 0.5
 
 /** How much of the month's tokens is gone, and when they come back. */
 export function QuotaPanel({ workspaceId }: { workspaceId: string }) {
@@ -20,7 +22,7 @@ export function QuotaPanel({ workspaceId }: { workspaceId: string }) {
             <>
               <Progress.Root size="lg" aria-label="Monthly token quota">
                 <Progress.Section
-                  value={Math.min(100, part * 100)}
+                  value={Math.min(100, Math.max(part * 100, used ? LEAST_SHOWN : 0))}
                   color={part >= 1 ? 'red' : part >= NEARLY ? 'orange' : 'brand'}
                   aria-label={`${formatShare(part)} used`}
                 />
@@ -28,7 +30,7 @@ export function QuotaPanel({ workspaceId }: { workspaceId: string }) {
               <Group justify="space-between" mt={6} gap="xs">
                 <Text size="sm">
                   {formatCount(used)} of {formatCompact(cap)} tokens used ({formatShare(part)})
-                  {reserved ? `, ${formatCompact(reserved)} set aside for calls under way` : ''}
+                  {reserved ? `, ${formatCompact(reserved)} set aside for calls and nodes` : ''}
                 </Text>
                 <Text size="sm" c="dimmed">
                   Starts anew on {formatDay(resetsAt)}, 00:00 UTC (<Time value={resetsAt} />)

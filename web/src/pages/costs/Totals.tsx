@@ -1,5 +1,5 @@
 import type { Costs } from '../../api/costs'
-import { formatCompact, formatMoney } from '../../ui/format'
+import { formatHours, formatMoney } from '../../ui/format'
 import { Panel } from '../../ui/Panel'
 import { Stat, Stats } from '../../ui/Stat'
 
@@ -27,7 +27,7 @@ export function Totals({ costs, isCurrent }: { costs: Costs; isCurrent: boolean 
           value={formatMoney(costs.dedicated.costUsd)}
           note={forecast(costs.dedicated.forecastUsd)}
         />
-        <Stat label="GPU-hours held" value={formatCompact(Number(Number(costs.gpuHours).toFixed(3)))} />
+        <Stat label="GPU-hours held" value={formatHours(costs.gpuHours)} />
       </Stats>
     </Panel>
   )

@@ -1,11 +1,10 @@
-import { Anchor, Stack } from '@mantine/core'
+import { Anchor } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { allotmentsQuery } from '../../api/endpoints'
 import { paths } from '../../paths'
 import { formatShare } from '../../ui/format'
 import { Link } from '../../ui/Link'
 import { Panel } from '../../ui/Panel'
-import { Stat, Stats } from '../../ui/Stat'
 import { UTILIZATIONS } from '../observability/metrics'
 import classes from './Costs.module.css'
 
@@ -22,28 +21,22 @@ export function Utilizations({ workspaceId }: { workspaceId: string }) {
         </Anchor>
       }
     >
-      <Stack gap="md">
-        <dl className={classes.words}>
-          {[gpuBusy, kvCache, committedShare].map(({ name, meaning }) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{meaning}.</dd>
-            </div>
-          ))}
-        </dl>
-        {allotments.data?.length ? (
-          <Stats>
-            {allotments.data.map((line) => (
-              <Stat
-                key={line.gpuType}
-                label={`${committedShare.name} of ${line.gpuType}`}
-                value={formatShare(line.utilization)}
-                note={`${line.committed} of ${line.allotment} GPUs, now`}
-              />
-            ))}
-          </Stats>
-        ) : null}
-      </Stack>
+      <dl className={classes.words}>
+        {[gpuBusy, kvCache, committedShare].map(({ name, meaning }) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{meaning}.</dd>
+            {name === committedShare.name
+              ? allotments.data?.map((line) => (
+                  <dd key={line.gpuType} className={classes.now}>
+                    <strong>{formatShare(line.utilization)}</strong> of {line.gpuType} now: {line.committed} of{' '}
+                    {line.allotment} GPUs
+                  </dd>
+                ))
+              : null}
+          </div>
+        ))}
+      </dl>
     </Panel>
   )
 }

@@ -4,7 +4,7 @@ import { allotmentsQuery, type Endpoint, endpointUsageQuery } from '../../api/en
 import { modelsQuery } from '../../api/models'
 import { paths } from '../../paths'
 import { CodeBlock } from '../../ui/CodeBlock'
-import { formatMoney, formatShare } from '../../ui/format'
+import { formatHours, formatMoney, formatShare } from '../../ui/format'
 import { Link } from '../../ui/Link'
 import { Loaded } from '../../ui/Loaded'
 import { Panel } from '../../ui/Panel'
@@ -85,7 +85,7 @@ function CostPanel({ endpoint }: { endpoint: Endpoint }) {
         {({ costUsd, gpuHours, utilization }) => (
           <Stats>
             <Stat label="Cost so far" value={formatMoney(costUsd)} />
-            <Stat label="GPU-hours held" value={hours(gpuHours)} />
+            <Stat label="GPU-hours held" value={formatHours(gpuHours)} />
             <Stat label={UTILIZATIONS.gpuBusy.name} value={formatShare(utilization)} note="of the time held" />
           </Stats>
         )}
@@ -93,9 +93,6 @@ function CostPanel({ endpoint }: { endpoint: Endpoint }) {
     </Panel>
   )
 }
-
-/** Decimal text to at most four digits. */
-const hours = (text: string) => String(Number(Number(text).toFixed(4)))
 
 function CommitmentPanel({ endpoint }: { endpoint: Endpoint }) {
   const allotments = useQuery(allotmentsQuery(endpoint.workspaceId))

@@ -50,7 +50,7 @@ const COLUMNS: Column<Endpoint>[] = [
     header: 'Hardware',
     cell: ({ hardware, flavor }) => (
       <Stack gap={0}>
-        <Text span style={NOWRAP}>
+        <Text span size="sm" style={NOWRAP}>
           {hardware.gpuCount} × {hardware.gpuType}
         </Text>
         <Text size="sm" c="dimmed">

@@ -1,6 +1,6 @@
 import { Button, Group, Select, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { type FormEvent, useRef, useState } from 'react'
+import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { allotmentsQuery, type NewEndpoint, tryEndpoint } from '../../api/endpoints'
 import { asFailure } from '../../api/errors'
 import { flavorsQuery, type Model } from '../../api/models'
@@ -29,6 +29,12 @@ export function NewEndpointForm({ models, workspaceId }: { models: Model[]; work
   const review = useMutation({ mutationFn: tryEndpoint })
   // One key for one wish: sent twice, it is one endpoint. Another wish gets another.
   const idempotencyKey = useRef('')
+  const outcome = useRef<HTMLDivElement>(null)
+  const isReviewed = review.isSuccess || review.isError
+  // On a narrow screen the outcome stands below what is seen.
+  useEffect(() => {
+    if (isReviewed) outcome.current?.scrollIntoView({ block: 'nearest' })
+  }, [isReviewed])
   const flavor = flavors.data?.find((one) => one.flavor === chosen.flavor) ?? only(flavors.data)
   const scaling = typedScaling ?? defaultScaling(flavor?.defaultTarget)
   const faults = faultsOf(scaling)
@@ -128,21 +134,23 @@ export function NewEndpointForm({ models, workspaceId }: { models: Model[]; work
               )}
             </Group>
           </Panel>
-          {review.error ? (
-            <EndpointRefusal
-              error={review.error}
-              title={asFailure(review.error).field ? 'A field is not right' : 'This cannot be created'}
-              gpuCount={flavor?.gpuCount}
-            />
-          ) : null}
-          {review.data && review.variables ? (
-            <Review
-              record={review.data}
-              wish={review.variables}
-              idempotencyKey={idempotencyKey.current}
-              gpuCount={flavor?.gpuCount}
-            />
-          ) : null}
+          <div ref={outcome}>
+            {review.error ? (
+              <EndpointRefusal
+                error={review.error}
+                title={asFailure(review.error).field ? 'A field is not right' : 'This cannot be created'}
+                gpuCount={flavor?.gpuCount}
+              />
+            ) : null}
+            {review.data && review.variables ? (
+              <Review
+                record={review.data}
+                wish={review.variables}
+                idempotencyKey={idempotencyKey.current}
+                gpuCount={flavor?.gpuCount}
+              />
+            ) : null}
+          </div>
         </div>
       </div>
     </form>

@@ -102,10 +102,10 @@ function Log({ replica, all, onChoose }: LogProps) {
         <Select
           aria-label="Replica"
           allowDeselect={false}
-          data={all.map((one) => ({ value: one.id, label: `${one.id} (${lookOfReplica(one.state).label})` }))}
+          data={all.map((one) => ({ value: one.id, label: `${lookOfReplica(one.state).label}: ${one.id}` }))}
           value={replica.id}
           onChange={(id) => id && onChoose(id)}
-          w={320}
+          w={360}
           maw="100%"
         />
       }

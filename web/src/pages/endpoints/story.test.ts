@@ -26,7 +26,7 @@ describe('the story of an endpoint', () => {
       actor: { kind: 'system', id: 'autoscaler' },
       message: '1 → 2: concurrency 18 against 16 for 30 s',
     })
-    expect(tell(scaled)).toMatchObject({ title: 'Scaled', by: 'autoscaler', message: scaled.message })
+    expect(tell(scaled)).toMatchObject({ title: 'Scaled', by: 'the autoscaler', message: scaled.message })
   })
   it('shows an event it does not know by its type', () =>
     expect(tell(event({ type: 'moon.rose' })).title).toBe('moon.rose'))

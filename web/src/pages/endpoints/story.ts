@@ -26,6 +26,9 @@ const NAMES: Record<string, [name: string, tone: Tone, kind: Exclude<Kind, 'all'
   'autoscaler.metrics-recovered': ['Autoscaler sees the load again', 'ok', 'scaling'],
 }
 
+/** Parts of Forebay that act by themselves. */
+const SYSTEMS: Record<string, string> = { reconciler: 'Forebay', autoscaler: 'the autoscaler' }
+
 export type Told = { title: string; tone: Tone; kind: Kind; message: string; by: string }
 
 export function tell(event: EndpointEvent): Told {
@@ -36,7 +39,12 @@ export function tell(event: EndpointEvent): Told {
     tone: turned ? lookOf(event.to ?? '').tone : tone,
     kind: kind as Kind,
     message: event.message,
-    by: event.actor.kind === 'system' ? event.actor.id : event.actor.kind === 'user' ? 'a member' : 'an API key',
+    by:
+      event.actor.kind === 'system'
+        ? (SYSTEMS[event.actor.id] ?? event.actor.id)
+        : event.actor.kind === 'user'
+          ? 'a member'
+          : 'an API key',
   }
 }
 

@@ -16,7 +16,7 @@ export function NewSecret({ secret, note, onClose }: { secret: string; note?: st
       >
         It is shown this once; nobody can read it again, not even whoever runs Forebay.
       </Alert>
-      <Code block aria-label="The new key" style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>
+      <Code block aria-label="The new key" style={{ wordBreak: 'break-all', whiteSpace: 'pre-wrap' }}>
         {secret}
       </Code>
       <Group>

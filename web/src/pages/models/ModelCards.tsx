@@ -42,19 +42,26 @@ function ModelCard({ model }: { model: Model }) {
       </div>
       <ModelTags model={model} />
       <dl className={classes.facts}>
-        <div>
-          <dt>Input / 1M</dt>
-          <dd>{formatPrice(model.pricing.input_per_1m)}</dd>
-        </div>
-        <div>
-          <dt>Output / 1M</dt>
-          <dd>{hasOutput ? formatPrice(model.pricing.output_per_1m) : '–'}</dd>
-        </div>
-        <div>
-          <dt>Context</dt>
-          <dd>{formatCount(model.context_length)}</dd>
-        </div>
+        <Fact name="Input" value={formatPrice(model.pricing.input_per_1m)} unit="per 1M tokens" />
+        <Fact
+          name="Output"
+          value={hasOutput ? formatPrice(model.pricing.output_per_1m) : '–'}
+          unit={hasOutput ? 'per 1M tokens' : 'returns vectors'}
+        />
+        <Fact name="Context" value={formatCount(model.context_length)} unit="tokens" />
       </dl>
     </Paper>
+  )
+}
+
+function Fact({ name, value, unit }: { name: string; value: string; unit: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>
+        {value}
+        <span className={classes.unit}>{unit}</span>
+      </dd>
+    </div>
   )
 }

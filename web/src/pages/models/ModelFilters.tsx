@@ -1,4 +1,5 @@
 import { SegmentedControl, Select } from '@mantine/core'
+import { IconArrowsSort } from '@tabler/icons-react'
 import { useCallback } from 'react'
 import type { Model } from '../../api/models'
 import type { Values } from '../../ui/filters'
@@ -52,14 +53,17 @@ export function ModelFilters({ models, filters, change }: Props) {
         onChange={(status) => change({ status: (status ?? '') as Chosen['status'] })}
       />
       <Select
+        className={classes.sort}
         aria-label="Sort by"
         allowDeselect={false}
+        leftSection={<IconArrowsSort size={16} />}
         data={[...SORTS]}
         value={SORTS.some((sort) => sort.value === filters.sort) ? filters.sort : null}
         placeholder="As in the table"
         onChange={(sort) => change({ sort: (sort ?? 'name') as Chosen['sort'] })}
       />
       <SegmentedControl
+        className={classes.view}
         aria-label="View"
         data={[
           { value: 'cards', label: 'Cards' },

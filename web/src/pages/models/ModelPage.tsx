@@ -13,6 +13,7 @@ import { PanelSkeleton } from '../../ui/Skeletons'
 import { ModelCode } from './ModelCode'
 import { ModelFlavors } from './ModelFlavors'
 import { ModelLimits } from './ModelLimits'
+import { ModelLive } from './ModelLive'
 import { ModelPrices } from './ModelPrices'
 import { ModelStatus } from './ModelStatus'
 import classes from './Models.module.css'
@@ -41,6 +42,7 @@ export function ModelPage() {
           <div className={classes.columns}>
             <ModelCode model={model} />
             <div className={classes.stack}>
+              <ModelLive model={model} workspace={workspace} />
               <ModelPrices model={model} />
               <ModelLimits model={model} workspace={workspace} />
               <ModelFlavors model={model} workspaceId={workspace.id} />

@@ -23,7 +23,7 @@ export function ModelsPage() {
     <>
       <PageHeader
         title="Model Library"
-        description="Every model you can call, with its price and how it is right now"
+        description="Every model you can call, and how it is right now; prices are for a million tokens"
       />
       <ModelFilters models={models.data ?? []} filters={filters} change={change} />
       <Loaded query={models} skeleton={skeleton} errorTitle="The models could not be loaded">

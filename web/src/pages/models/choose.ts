@@ -7,12 +7,12 @@ import { parseSort, sortRows } from '../../ui/sorting'
 
 export const SORTS = [
   { value: 'name', label: 'Name' },
-  { value: 'input', label: 'Input price, low to high' },
-  { value: '-input', label: 'Input price, high to low' },
-  { value: 'output', label: 'Output price, low to high' },
-  { value: '-output', label: 'Output price, high to low' },
-  { value: '-context', label: 'Context, long to short' },
-  { value: 'context', label: 'Context, short to long' },
+  { value: 'input', label: 'Cheapest input' },
+  { value: '-input', label: 'Dearest input' },
+  { value: 'output', label: 'Cheapest output' },
+  { value: '-output', label: 'Dearest output' },
+  { value: '-context', label: 'Longest context' },
+  { value: 'context', label: 'Shortest context' },
 ] as const
 
 export const FILTERS = {

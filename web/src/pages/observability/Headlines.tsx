@@ -2,6 +2,7 @@ import { Skeleton } from '@mantine/core'
 import { useQueries } from '@tanstack/react-query'
 import { type Metric, metricQuery, type Window } from '../../api/series'
 import { formatCompact, formatShare } from '../../ui/format'
+import { Loading } from '../../ui/Loaded'
 import { Panel } from '../../ui/Panel'
 import { Stat, Stats } from '../../ui/Stat'
 import { seconds } from './metrics'
@@ -23,7 +24,9 @@ export function Headlines({ workspaceId, window, only }: Props) {
   return (
     <Panel title="In this span">
       {asked.some((query) => query.isPending) ? (
-        <Skeleton h={56} />
+        <Loading>
+          <Skeleton h={56} />
+        </Loading>
       ) : (
         <Stats>
           <Stat label="Requests" value={formatCompact(count)} />

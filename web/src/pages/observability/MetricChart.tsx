@@ -1,4 +1,4 @@
-import { Skeleton, Text } from '@mantine/core'
+import { Skeleton } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { type MetricAsked, metricQuery, type Series, type SeriesLine, type Window } from '../../api/series'
@@ -6,6 +6,7 @@ import { Chart } from '../../ui/charts/Chart'
 import type { ChartProps } from '../../ui/charts/series'
 import { Loaded } from '../../ui/Loaded'
 import { Panel } from '../../ui/Panel'
+import classes from './Observability.module.css'
 import { byGroup, byMember, isEmpty, type Member, type MemberLine, withoutCached } from './shape'
 
 const HEIGHT = 200
@@ -34,17 +35,7 @@ export function MetricChart(props: Props) {
   const { title, description, workspaceId, asked, window, total, empty } = props
   const series = useQuery(metricQuery(workspaceId, asked, window))
   return (
-    <Panel
-      title={title}
-      description={description}
-      actions={
-        series.data && total ? (
-          <Text size="sm" c="dimmed" ta="right">
-            {total(series.data)}
-          </Text>
-        ) : null
-      }
-    >
+    <Panel title={title} description={description} figure={series.data && total ? total(series.data) : null}>
       <Loaded query={series} skeleton={<Skeleton h={HEIGHT} />} errorTitle={`${title} could not be loaded`}>
         {(data) => <Drawn {...props} series={data} empty={empty} />}
       </Loaded>
@@ -66,12 +57,8 @@ function Drawn({
 }: Props & { series: Series }) {
   const isGrouped = !!asked.groupBy && !!groupMember && !!nameOf
   const shaped = isGrouped ? byGroup(series, groupMember, nameOf) : withoutCached(byMember(series, members))
-  if (isEmpty(shaped)) {
-    return (
-      <Text c="dimmed" ta="center" py={HEIGHT / 2 - 10}>
-        {empty ?? 'Nothing in this span'}
-      </Text>
-    )
+  if (isEmpty(shaped, kind === 'bar' ? 'counts' : 'gauges')) {
+    return <p className={classes.nothing}>{empty ?? 'Nothing in this span'}</p>
   }
   return (
     <Chart
@@ -82,6 +69,7 @@ function Drawn({
       formatValue={formatValue}
       height={HEIGHT}
       isWhole={kind === 'bar'}
+      isGrouped={isGrouped}
       onZoom={onZoom}
     />
   )

@@ -63,7 +63,14 @@ function Facts({ request, named }: { request: LoggedRequest; named: Props['named
       </StatusBadge>,
     ],
     ['Error code', request.code ? <Code key="code">{request.code}</Code> : 'none'],
-    ['Model', request.model ? <ModelLink key="model" model={request.model} /> : 'none of ours'],
+    [
+      'Model',
+      request.model ? (
+        <ModelLink key="model" model={request.model} />
+      ) : (
+        'unknown: no model has the name that was asked for'
+      ),
+    ],
     ['Caller', `${named(request.key ?? request.user)} (${request.key ? 'API key' : 'Playground'})`],
     ['Answer', request.streamed ? 'streamed' : 'in one piece'],
     ['Prompt tokens', `${formatCount(request.promptTokens)}, ${formatCount(request.cachedTokens)} of them cached`],

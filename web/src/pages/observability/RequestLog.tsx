@@ -132,7 +132,16 @@ function columns(
         </StatusBadge>
       ),
     },
-    { id: 'model', header: 'Model', cell: (one) => one.model ?? <Text c="dimmed">none of ours</Text> },
+    {
+      id: 'model',
+      header: 'Model',
+      cell: (one) =>
+        one.model ?? (
+          <Text size="sm" c="dimmed">
+            unknown model
+          </Text>
+        ),
+    },
     { id: 'caller', header: 'Caller', cell: (one) => named(one.key ?? one.user) },
     {
       id: 'tokens',

@@ -1,5 +1,6 @@
-import { Button, SegmentedControl, Text, TextInput } from '@mantine/core'
+import { Button, SegmentedControl, TextInput } from '@mantine/core'
 import { IconZoomReset } from '@tabler/icons-react'
+import { FieldPrefix } from '../../ui/FieldPrefix'
 import classes from './Observability.module.css'
 import { fromLocalField, isZoomed, SPANS, type SpanName, type SpanValues, toLocalField } from './spans'
 
@@ -21,7 +22,7 @@ export function SpanChoice({ values, change, withMoments = false }: Props) {
           <TextInput
             type="datetime-local"
             aria-label="From"
-            leftSection={<Prefix>From</Prefix>}
+            leftSection={<FieldPrefix>From</FieldPrefix>}
             leftSectionWidth={52}
             value={toLocalField(values.from)}
             onChange={(event) => change({ from: fromLocalField(event.currentTarget.value) })}
@@ -29,7 +30,7 @@ export function SpanChoice({ values, change, withMoments = false }: Props) {
           <TextInput
             type="datetime-local"
             aria-label="To"
-            leftSection={<Prefix>To</Prefix>}
+            leftSection={<FieldPrefix>To</FieldPrefix>}
             leftSectionWidth={36}
             value={toLocalField(values.to)}
             onChange={(event) => change({ to: fromLocalField(event.currentTarget.value) })}
@@ -46,13 +47,5 @@ export function SpanChoice({ values, change, withMoments = false }: Props) {
         </Button>
       ) : null}
     </div>
-  )
-}
-
-function Prefix({ children }: { children: string }) {
-  return (
-    <Text span size="sm" c="dimmed" aria-hidden>
-      {children}
-    </Text>
   )
 }

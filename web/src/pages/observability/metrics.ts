@@ -60,6 +60,6 @@ export const meanInAll = (format: (value: number) => string) => (series: Series)
 export function busyInAll(series: Series): string {
   const only = series.data.length === 1 ? series.data[0]?.total : undefined
   if (only?.measured == null) return ''
-  const measured = `measured for ${formatShare(only.measured)} of the time held`
+  const measured = `${formatShare(only.measured)} of the time measured`
   return only.mean == null ? measured : `${formatShare(only.mean)} on average, ${measured}`
 }

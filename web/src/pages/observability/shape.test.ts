@@ -44,7 +44,8 @@ describe('series as charts', () => {
   it('knows when there is nothing to see', () => {
     const count = (values: (number | null)[]) =>
       byMember(series([{ values: { count: values }, total: {} }]), [{ member: 'count', label: 'Calls' }])
-    expect([isEmpty(count([0, null])), isEmpty(count([0, 1]))]).toEqual([true, false])
+    expect([isEmpty(count([0, null]), 'counts'), isEmpty(count([0, 1]), 'counts')]).toEqual([true, false])
+    expect([isEmpty(count([0, null]), 'gauges'), isEmpty(count([null]), 'gauges')]).toEqual([false, true])
   })
   it('sums what groups have in all, and tells nothing of nothing', () => {
     const lines = [1, 2].map((count) => ({ values: {}, total: { count } }))

@@ -44,9 +44,11 @@ export function withoutCached({ points, lines }: Shaped): Shaped {
   return { points: apart, lines }
 }
 
-/** Whether there is anything to see: a chart of zeros is no chart. */
-export const isEmpty = ({ points, lines }: Shaped) =>
-  !points.some((point) => lines.some(({ key }) => typeof point[key] === 'number' && point[key] !== 0))
+/** Whether there is nothing to see. Counts that are all zero are nothing; a gauge at zero was measured. */
+export const isEmpty = ({ points, lines }: Shaped, what: 'counts' | 'gauges') =>
+  !points.some((point) =>
+    lines.some(({ key }) => typeof point[key] === 'number' && (what === 'gauges' || point[key] !== 0)),
+  )
 
 /** A member of the whole span, over all groups that there are. */
 export function totalOf(series: Series | undefined, member: Member): number | undefined {

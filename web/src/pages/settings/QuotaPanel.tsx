@@ -6,7 +6,6 @@ import { Stat, Stats } from '../../ui/Stat'
 
 /** From here on the bar warns. */
 const NEARLY_USED = 0.8
-const LEAST_SHARE = 0.001
 
 /** What is left of this month and this minute. */
 export function QuotaPanel({ quota }: { quota: Schemas['Quota'] }) {
@@ -23,8 +22,7 @@ export function QuotaPanel({ quota }: { quota: Schemas['Quota'] }) {
         />
       </Progress.Root>
       <Text size="sm" c="dimmed" mb="md">
-        {formatCount(used)} of {formatCount(cap)} tokens used this month (
-        {share > 0 && share < LEAST_SHARE ? 'under 0.1%' : formatShare(share)})
+        {formatCount(used)} of {formatCount(cap)} tokens used this month ({formatShare(share)})
         {reserved > 0 ? `, ${formatCount(reserved)} set aside for calls and nodes` : ''}
       </Text>
       <Stats>

@@ -23,7 +23,7 @@ export function SettingsPage() {
             Limits and quota
           </Tabs.Tab>
           <Tabs.Tab value="account" leftSection={<IconUserCircle size={16} />}>
-            Sessions
+            Your account
           </Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="workspace">

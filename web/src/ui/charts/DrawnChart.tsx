@@ -11,6 +11,10 @@ const defaultAt = (at: number) => formatTime(new Date(at).toISOString())
 const AXIS_TIME = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
 const AXIS_DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
 const DAY_MS = 86_400_000
+/** The legend stands below the chart, and takes nothing from it. */
+const LEGEND_HEIGHT = 32
+/** Where not every label has room, those left out are the same all along the axis. */
+const EVEN = 'equidistantPreserveStart' as const
 
 export default function DrawnChart(props: ChartProps) {
   const {
@@ -25,16 +29,17 @@ export default function DrawnChart(props: ChartProps) {
   const zoom = useZoom(props.onZoom)
   const span = (points.at(-1)?.at ?? 0) - (points[0]?.at ?? 0)
   const axis = span > DAY_MS ? AXIS_DAY : AXIS_TIME
+  const withLegend = series.length > 1 || props.isGrouped
   const drawn = {
-    h: height,
+    h: height + (withLegend ? LEGEND_HEIGHT : 0),
     data: points,
     dataKey: 'at',
     series: series.map((one, index) => ({ name: one.key, label: one.label, color: colorOf(one, index) })),
     valueFormatter: formatValue,
-    withLegend: series.length > 1,
+    withLegend,
     legendProps: { verticalAlign: 'bottom' as const },
-    xAxisProps: { tickFormatter: (at: number) => axis.format(at), minTickGap: 40 },
-    yAxisProps: { width: 56, allowDecimals: !props.isWhole },
+    xAxisProps: { tickFormatter: (at: number) => axis.format(at), minTickGap: 40, interval: EVEN },
+    yAxisProps: { width: 'auto' as const, interval: 0, allowDecimals: !props.isWhole },
     tooltipProps: { labelFormatter: (at: unknown) => (Number.isFinite(at) ? formatAt(Number(at)) : '') },
     children: zoom.area ? <ReferenceArea x1={zoom.area[0]} x2={zoom.area[1]} fillOpacity={0.15} /> : null,
   }

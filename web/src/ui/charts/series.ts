@@ -13,6 +13,8 @@ export type ChartProps = {
   formatValue?: (value: number) => string
   formatAt?: (at: number) => string
   height?: number
+  /** Names the series also when there is but one. */
+  isGrouped?: boolean
   /** Counts: the axis has no fractions. */
   isWhole?: boolean
   /** Makes a piece of the time selectable by dragging. Offer the same by fields, for the keyboard. */

@@ -1,0 +1,203 @@
+/** States of pages that an address alone does not lead to, for pictures. They stand on what `scenery.ts` made. */
+
+import type { Page } from '@playwright/test'
+import { change } from './api'
+import { expect, forebay, settled } from './fixtures'
+
+const CHAT = 'forebay/smollm2-135m-instruct'
+const ANSWERED = { timeout: 120_000 }
+
+type Pose = { name: string; path: string; take: (page: Page) => Promise<void> }
+
+const answered = (page: Page, count: number) => expect(page.locator('[data-state=done]')).toHaveCount(count, ANSWERED)
+
+export async function ask(page: Page, text: string, answers: number) {
+  await page.getByRole('textbox').last().fill(text)
+  await page.getByRole('textbox').last().press('Enter')
+  await answered(page, answers)
+}
+
+/** On a phone the settings have to be opened first. */
+async function limitAnswers(page: Page, tokens: string) {
+  const settings = page.getByRole('button', { name: 'Settings', exact: true })
+  if (await settings.isVisible()) await settings.click()
+  await page.getByRole('textbox', { name: 'Max tokens' }).fill(tokens)
+  if (await settings.isVisible()) await settings.click()
+}
+
+/** On a phone the navigation has to be opened first. */
+async function openInNavigation(page: Page, button: RegExp) {
+  const opener = page.getByRole('button', { name: 'Open navigation' })
+  if (await opener.isVisible()) await opener.click()
+  await page.getByRole('button', { name: button }).click()
+}
+
+async function fillInEndpoint(page: Page, most: string) {
+  await page.getByRole('textbox', { name: 'Name' }).fill('chat-eu')
+  await page.getByRole('textbox', { name: 'Minimum replicas' }).fill('1')
+  await page.getByRole('textbox', { name: 'Maximum replicas' }).fill(most)
+}
+
+async function keyAction(page: Page, action: string) {
+  await page.getByRole('button', { name: 'Actions for chat-backend' }).click()
+  await page.getByRole('menuitem', { name: action, exact: true }).click()
+  await expect(page.getByRole('dialog')).toBeVisible()
+}
+
+const newEndpoint = `/endpoints/new?model=${encodeURIComponent(CHAT)}`
+
+export const POSES: Pose[] = [
+  {
+    name: 'navigation-switcher',
+    path: '/keys',
+    take: (page) => openInNavigation(page, /^Switch organization/),
+  },
+  {
+    name: 'account-menu',
+    path: '/keys',
+    take: (page) => openInNavigation(page, /^Account of/),
+  },
+  {
+    name: 'playground-chat',
+    path: '/playground',
+    take: async (page) => {
+      await limitAnswers(page, '150')
+      await ask(page, 'Write a Python function that adds two numbers.', 1)
+    },
+  },
+  {
+    name: 'playground-comparison',
+    path: `/playground?model=${encodeURIComponent(CHAT)}&compare=dedicated%2Fchat-prod`,
+    take: async (page) => {
+      await limitAnswers(page, '60')
+      await ask(page, 'Name three rivers of Europe.', 2)
+    },
+  },
+  {
+    name: 'playground-code',
+    path: '/playground',
+    take: async (page) => {
+      await page.getByRole('textbox').last().fill('Name three rivers of Europe.')
+      await page.getByRole('button', { name: 'Show code' }).click()
+    },
+  },
+  {
+    name: 'playground-similarity',
+    path: '/playground?tab=embeddings',
+    take: async (page) => {
+      const texts =
+        'The river rose overnight\nWater levels went up until morning\nTax law for small companies\nA stream'
+      await page.getByRole('textbox', { name: 'Texts, one to a line' }).fill(texts)
+      await page.getByRole('button', { name: 'Compute embeddings' }).click()
+      await expect(page.getByRole('region', { name: 'Similarity matrix' })).toBeVisible()
+    },
+  },
+  {
+    name: 'key-create',
+    path: '/keys',
+    take: (page) => page.getByRole('button', { name: 'Create key' }).click(),
+  },
+  {
+    name: 'key-created',
+    path: '/keys',
+    take: async (page) => {
+      await page.getByRole('button', { name: 'Create key' }).click()
+      await page.getByRole('textbox', { name: 'Name' }).fill('notebook')
+      await page.getByRole('button', { name: 'Create key' }).last().click()
+      await expect(page.getByRole('dialog', { name: 'Key created' })).toBeVisible()
+    },
+  },
+  { name: 'key-rotate', path: '/keys', take: (page) => keyAction(page, 'Rotate') },
+  { name: 'key-revoke', path: '/keys', take: (page) => keyAction(page, 'Revoke') },
+  { name: 'new-endpoint-filled', path: newEndpoint, take: (page) => fillInEndpoint(page, '3') },
+  {
+    name: 'new-endpoint-checked',
+    path: newEndpoint,
+    take: async (page) => {
+      await fillInEndpoint(page, '3')
+      await page.getByRole('button', { name: 'Review' }).click()
+      await expect(page.getByRole('region', { name: 'Checked: this can be created' })).toBeVisible()
+    },
+  },
+  {
+    name: 'new-endpoint-exceeded',
+    path: newEndpoint,
+    take: async (page) => {
+      await fillInEndpoint(page, '9')
+      await page.getByRole('button', { name: 'Review' }).click()
+      await expect(page.getByRole('alert')).toContainText('GPU_ALLOTMENT_EXCEEDED')
+    },
+  },
+  {
+    name: 'endpoint-scale',
+    path: '/endpoints/chat-prod',
+    take: (page) => page.getByRole('button', { name: 'Scale' }).click(),
+  },
+  {
+    name: 'endpoint-delete',
+    path: '/endpoints/chat-prod',
+    take: (page) => page.getByRole('button', { name: 'Delete' }).click(),
+  },
+  {
+    name: 'request',
+    path: '/observability?tab=requests',
+    take: async (page) => {
+      await page
+        .getByRole('button', { name: /^Details of/ })
+        .first()
+        .click()
+      await expect(page.getByRole('dialog')).toBeVisible()
+    },
+  },
+  {
+    name: 'audit-entry',
+    path: '/audit',
+    take: async (page) => {
+      await page.getByRole('button', { name: 'key.create' }).first().click()
+      await expect(page.getByRole('dialog')).toBeVisible()
+    },
+  },
+  {
+    name: 'invite',
+    path: '/members',
+    take: (page) => page.getByRole('button', { name: 'Invite' }).click(),
+  },
+  {
+    name: 'settings-conflict',
+    path: '/settings',
+    take: async (page) => {
+      await page.getByRole('textbox', { name: 'Requests per minute' }).fill('500')
+      await page.getByRole('textbox', { name: 'API keys' }).fill('15')
+      const place = `/api/workspaces/${forebay().workspaceId}`
+      const { version, requestsPerMinute, tokensPerMinute } = await (await page.request.get(place)).json()
+      const theirs = { requestsPerMinute: requestsPerMinute - 10, tokensPerMinute: tokensPerMinute - 5_000, version }
+      await change(page.request, 'PATCH', place, theirs)
+      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await expect(page.getByText('Somebody else saved these settings meanwhile')).toBeVisible()
+    },
+  },
+]
+
+/** Those of people who are not signed in, or not as the administrator. */
+export const POSES_OF_STRANGERS: Pose[] = [
+  {
+    name: 'sign-in-refused',
+    path: '/sign-in',
+    take: async (page) => {
+      await page.getByLabel('Email').fill('nobody@example.com')
+      await page.getByLabel('Password').fill('not the password')
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await expect(page.getByRole('alert')).toBeVisible()
+    },
+  },
+  {
+    name: 'member-without-workspace',
+    path: '/sign-in',
+    take: async (page) => {
+      const data = { email: 'ada@example.com', password: 'a password of some length' }
+      expect((await page.request.post('/api/session', { data })).status()).toBe(200)
+      await page.goto('/keys')
+      await settled(page)
+    },
+  },
+]

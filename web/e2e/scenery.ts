@@ -1,0 +1,62 @@
+/** What pictures show: keys, people, an endpoint that serves, and calls of some minutes. Not a test of anything. */
+
+import type { APIRequestContext } from '@playwright/test'
+import { change } from './api'
+import { expect, test as setup, type UnderTest } from './fixtures'
+
+const CHAT = 'forebay/smollm2-135m-instruct'
+const EMBEDDING = 'sentence-transformers/all-minilm-l6-v2'
+const STARTED = { timeout: 180_000 }
+const ROUNDS = 24
+const ROUND_MS = 4_000
+const QUESTIONS = ['Name three rivers.', 'What is a forebay?', 'Say hello in French.', 'Count to five.']
+
+setup('there is something to see', async ({ page, forebay }) => {
+  setup.setTimeout(600_000)
+  const api = page.request
+  const people = `/api/organizations/${forebay.organizationId}/invitations`
+  await change(api, 'POST', people, { email: 'grace@example.com', role: 'admin' })
+  await change(api, 'POST', people, { email: 'linus@example.com', role: 'member' })
+  const user = { password: 'a password of some length', organizationId: forebay.organizationId, role: 'member' }
+  await change(api, 'POST', '/api/users', { email: 'ada@example.com', ...user })
+  await change(api, 'POST', '/api/workspaces', { name: 'Research' })
+
+  const keys = `/api/workspaces/${forebay.workspaceId}/keys`
+  const backend = await change(api, 'POST', keys, { name: 'chat-backend', requestsPerMinute: 120 })
+  const batch = await change(api, 'POST', keys, { name: 'nightly-embeddings', tokensPerMinute: 50_000 })
+  const old = await change(api, 'POST', keys, { name: 'prototype' })
+  await change(api, 'POST', `${keys}/${old.id}/disable`)
+
+  const scaling = { minReplicas: 1, maxReplicas: 2 }
+  const endpoints = `${forebay.url}/v1/endpoints`
+  const headers = { authorization: `Bearer ${forebay.apiKey}` }
+  const create = { name: 'chat-prod', model: CHAT, flavor: 'cpu-1x-q4', ...scaling }
+  expect((await api.post(endpoints, { headers, data: create })).ok()).toBe(true)
+  const state = async () => (await (await api.get(`${endpoints}/chat-prod`, { headers })).json()).state
+  await expect.poll(state, STARTED).toBe('serving')
+
+  for (let round = 0; round < ROUNDS; round++) {
+    const until = Date.now() + ROUND_MS
+    await calls(api, forebay, round, backend.key, batch.key)
+    await page.waitForTimeout(Math.max(0, until - Date.now()))
+  }
+  await api.post(endpoints, { headers, data: { ...create, name: 'chat-staging' } })
+  await expect
+    .poll(async () => (await api.post(`${endpoints}/chat-staging/suspend`, { headers })).ok(), STARTED)
+    .toBe(true)
+})
+
+async function calls(api: APIRequestContext, forebay: UnderTest, round: number, backend: string, batch: string) {
+  const call = (path: string, key: string, data: object) =>
+    api.post(`${forebay.url}/v1/${path}`, { headers: { authorization: `Bearer ${key}` }, data })
+  const chat = (model: string) => ({
+    model,
+    stream: true,
+    max_tokens: 8 + (round % 5) * 8,
+    messages: [{ role: 'user', content: QUESTIONS[round % QUESTIONS.length] }],
+  })
+  await call('chat/completions', backend, chat(CHAT))
+  await call('chat/completions', forebay.apiKey, chat('dedicated/chat-prod'))
+  if (round % 3 === 0) await call('embeddings', batch, { model: EMBEDDING, input: QUESTIONS })
+  if (round % 7 === 0) await call('chat/completions', backend, chat('acme/none'))
+}

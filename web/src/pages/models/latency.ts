@@ -1,0 +1,14 @@
+/** What is told of a model's speed: nothing that was not measured. */
+
+import type { Series } from '../../api/series'
+import { seconds } from '../observability/metrics'
+import { totalOf } from '../observability/shape'
+
+export type Times = { median: string; p95: string; p99: string }
+
+/** Undefined when nothing was measured in the span. */
+export function timesOf(series: Series | undefined): Times | undefined {
+  const [p50, p95, p99] = (['p50', 'p95', 'p99'] as const).map((member) => totalOf(series, member))
+  if (p50 === undefined || p95 === undefined || p99 === undefined) return undefined
+  return { median: seconds(p50), p95: seconds(p95), p99: seconds(p99) }
+}

@@ -7,7 +7,10 @@ use llama_cpp_2::sampling::LlamaSampler;
 use llama_cpp_2::token::LlamaToken;
 use llama_cpp_2::token::logit_bias::LlamaLogitBias;
 
-/// What the caller asked for; the defaults are those of the OpenAI interface.
+/// As in llama.cpp: without it, small models ramble on at the temperature that the OpenAI interface has by default.
+const MIN_P: f32 = 0.05;
+
+/// What the caller asked for; the defaults are those of the OpenAI interface, but for `min_p`, which it does not have.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sampling {
     pub temperature: f32,
@@ -32,7 +35,7 @@ impl Default for Sampling {
             temperature: 1.0,
             top_p: 1.0,
             top_k: 0,
-            min_p: 0.0,
+            min_p: MIN_P,
             presence_penalty: 0.0,
             frequency_penalty: 0.0,
             repetition_penalty: 1.0,

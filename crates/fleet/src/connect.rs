@@ -2,6 +2,7 @@
 
 use crate::replica::Address;
 use rustls::pki_types::ServerName;
+use socket2::{SockRef, TcpKeepalive};
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -14,6 +15,13 @@ use tokio_rustls::client::TlsStream;
 
 /// How long a replica may take to accept a connection.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A machine that lost its power does not say so. A quiet connection is asked whether it is still there after so long …
+const QUIET: Duration = Duration::from_secs(15);
+const ASK_AGAIN: Duration = Duration::from_secs(5);
+/// … and given up when nothing has been acknowledged for so long. Engines may think as long as they like meanwhile: it is
+/// their kernel that answers.
+const UNACKNOWLEDGED: Duration = Duration::from_secs(30);
 
 /// Whether a connection failed for want of something on this machine: descriptors, memory or ports.
 pub fn is_ours(error: &io::Error) -> bool {
@@ -41,6 +49,7 @@ impl Connector {
     async fn open(&self, address: &Address) -> io::Result<Stream> {
         let tcp = TcpStream::connect((address.host.as_str(), address.port)).await?;
         tcp.set_nodelay(true)?;
+        notice_lost_power(&tcp)?;
         if !address.tls {
             return Ok(Stream::Plain(tcp));
         }
@@ -48,6 +57,12 @@ impl Connector {
         let connector = self.tls.get_or_init(tls_connector).clone();
         Ok(Stream::Tls(Box::new(connector.connect(name, tcp).await?)))
     }
+}
+
+fn notice_lost_power(tcp: &TcpStream) -> io::Result<()> {
+    let socket = SockRef::from(tcp);
+    socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(QUIET).with_interval(ASK_AGAIN))?;
+    socket.set_tcp_user_timeout(Some(UNACKNOWLEDGED))
 }
 
 fn tls_connector() -> TlsConnector {
@@ -121,5 +136,23 @@ impl AsyncWrite for Stream {
             Self::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
             Self::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_connection_to_a_machine_without_power_ends_by_itself() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let address = Address::parse(&format!("http://127.0.0.1:{port}/v1")).unwrap();
+        let Stream::Plain(tcp) = Connector::default().connect(&address).await.unwrap() else { panic!() };
+        let socket = SockRef::from(&tcp);
+        assert!(socket.keepalive().unwrap());
+        assert_eq!(socket.tcp_keepalive_time().unwrap(), QUIET);
+        assert_eq!(socket.tcp_keepalive_interval().unwrap(), ASK_AGAIN);
+        assert_eq!(socket.tcp_user_timeout().unwrap(), Some(UNACKNOWLEDGED));
     }
 }

@@ -9,6 +9,7 @@
 use crate::db::{Engine, Store, Tx};
 use crate::error::StoreError;
 use crate::row;
+use sqlx::any::AnyRow;
 
 struct Migration {
     version: i64,
@@ -30,6 +31,8 @@ const MIGRATIONS: &[Migration] = &[
 /// with by those who know them.
 const ADDING: &[(i64, i64)] = &[(8, 7)];
 
+const SERVES_SINCE: &str = "SELECT MAX(serves_since) AS serves_since FROM schema_version";
+
 /// Held by PostgreSQL until the end of the transaction; a migration may take longer than a request may.
 const POSTGRES_LOCK: &str = "SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0; \
      SELECT pg_advisory_xact_lock(7023110001);";
@@ -47,6 +50,8 @@ pub struct Schema {
     /// The newest version that the store has; none where it has no table of ours.
     pub found: Option<i64>,
     pub known: i64,
+    /// Whether this program can live with it: a newer one may only have added to it.
+    pub can_be_served: bool,
     /// Migrations that the next start makes.
     pub to_do: usize,
 }
@@ -62,7 +67,17 @@ impl Store {
             Err(_) => Vec::new(),
         };
         let to_do = MIGRATIONS.iter().filter(|migration| !done.contains(&migration.version)).count();
-        Ok(Schema { found: done.iter().copied().max(), known, to_do })
+        let found = done.iter().copied().max();
+        let can_be_served = match found {
+            Some(found) if found > known => match self.rows(sqlx::query(SERVES_SINCE)).await {
+                Ok(rows) => newest_needed(&rows)? <= known,
+                Err(error) if error.is_unavailable() => return Err(error),
+                // It does not say.
+                Err(_) => false,
+            },
+            Some(_) | None => true,
+        };
+        Ok(Schema { found, known, can_be_served, to_do })
     }
 
     pub async fn migrate(&self) -> Result<Migrated, StoreError> {
@@ -102,9 +117,11 @@ async fn write_down(tx: &mut Tx) -> Result<(), StoreError> {
 
 /// The newest migration that a program must know to live with all that were made.
 async fn serves_since(tx: &mut Tx) -> Result<i64, StoreError> {
-    let query = sqlx::query("SELECT MAX(serves_since) AS serves_since FROM schema_version");
-    let found = tx.rows(query).await?;
-    found.first().map_or(Ok(0), |found| row::number(found, "serves_since"))
+    newest_needed(&tx.rows(sqlx::query(SERVES_SINCE)).await?)
+}
+
+fn newest_needed(rows: &[AnyRow]) -> Result<i64, StoreError> {
+    rows.first().map_or(Ok(0), |found| row::number(found, "serves_since"))
 }
 
 /// The migrations that were made. One that joined the program later than its successor is still to be made.

@@ -48,6 +48,8 @@ struct Faults {
     missing_images: BTreeSet<String>,
     /// Pods whose process is to end as if it had used too much memory.
     out_of_memory: BTreeSet<String>,
+    /// Pods whose process does nothing.
+    frozen: BTreeSet<String>,
 }
 
 /// One node; dropped, it ends its processes and says nothing more.
@@ -126,6 +128,15 @@ impl Kubelet {
     /// Ends the Pod's process as the kernel would for want of memory.
     pub fn run_out_of_memory(&self, pod: &str) {
         self.shared.faults().out_of_memory.insert(pod.to_owned());
+    }
+
+    /// Stops the Pod's process where it is: it takes connections, and answers nothing.
+    pub fn freeze(&self, pod: &str) {
+        self.shared.faults().frozen.insert(pod.to_owned());
+    }
+
+    pub fn thaw(&self, pod: &str) {
+        self.shared.faults().frozen.remove(pod);
     }
 
     /// Cuts the node off: its processes go on, and nobody hears of them.

@@ -28,8 +28,9 @@ use crate::endpoints::{Note, Transition, transition};
 use autoscale::Autoscaler;
 use domain::endpoint::replica::{Replica, ReplicaState, Wish};
 use domain::endpoint::state::{State, Trigger};
+use domain::model::DriverKind;
 use domain::{Endpoint, Timestamp};
-use fleet::drivers::{Driver, Sighting, Taken};
+use fleet::drivers::{Driver, Protected, Sighting, Taken};
 use fleet::{Endpoints, Routes};
 use leader::{Keeper, Leadership};
 use picture::Picture;
@@ -131,6 +132,7 @@ impl<D: Driver + Clone> Reconciler<D> {
         self.end_strangers(&picture).await;
         self.give_up_lost_nodes(epoch, &all, &picture).await?;
         let mut taken = picture.taken(&self.parts.reach);
+        let protected = self.protected(&all);
         for endpoint in all {
             let name = endpoint.name.clone();
             match self.tend(epoch, endpoint, &picture, &mut taken).await {
@@ -141,6 +143,7 @@ impl<D: Driver + Clone> Reconciler<D> {
                 Err(error) => tracing::error!(endpoint.name = %name, %error, "endpoint {name} could not be tended"),
             }
         }
+        self.parts.driver.protect(&protected).await;
         self.parts.driver.keep_pools(&self.parts.routes).await;
         self.autoscaler.tick(&self.parts, epoch, &picture).await?;
         self.upkeep.tick(&self.parts, epoch).await
@@ -176,12 +179,22 @@ impl<D: Driver + Clone> Reconciler<D> {
         }
         own.retain(|replica| !replica.state.is_over());
         let Some(endpoint) = self.step_endpoint(epoch, endpoint, &own).await? else { return Ok(()) };
-        self.parts.driver.protect(endpoint.id.as_str(), endpoint.status.desired).await;
         self.make_the_number_right(epoch, &endpoint, &mut own, picture).await?;
         for replica in own.iter().filter(|one| one.state == ReplicaState::Pending && one.wish == Wish::Run) {
             self.place(epoch, &endpoint, replica, taken).await?;
         }
         Ok(())
+    }
+
+    /// The endpoints whose replicas a cluster runs.
+    fn protected(&self, all: &[Endpoint]) -> Protected {
+        let catalogue = self.parts.routes.catalogue();
+        let in_cluster = |endpoint: &&Endpoint| {
+            let shape = endpoint.shape.in_force(&endpoint.model, &catalogue);
+            shape.flavor.driver == DriverKind::Kubernetes && endpoint.state != State::Deleting
+        };
+        let wanted = |endpoint: &Endpoint| (endpoint.id.to_string(), endpoint.status.desired);
+        all.iter().filter(in_cluster).map(wanted).collect()
     }
 
     /// Lets the endpoint's state follow its replicas; `None` when it is gone.

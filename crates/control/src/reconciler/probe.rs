@@ -130,7 +130,7 @@ impl<D: Driver + Clone> Reconciler<D> {
         let log_tail = self.parts.driver.log_tail(&name_of(replica)).await;
         let mut tx = Fenced::begin(&self.parts.store, epoch).await?;
         holds::seen(&mut tx, &replica.id, now).await?;
-        if replica.log_tail != log_tail {
+        if replica.log_tail != log_tail && !log_tail.is_empty() {
             replica.log_tail = log_tail;
             replicas::update(&mut tx, replica).await?;
         }

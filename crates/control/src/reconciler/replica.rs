@@ -148,7 +148,10 @@ impl<D: Driver + Clone> Reconciler<D> {
     ) -> Result<(), StoreError> {
         self.probes.forget(&replica.id);
         let now = (self.parts.now)();
-        replica.log_tail = self.parts.driver.log_tail(&name_of(replica)).await;
+        let log_tail = self.parts.driver.log_tail(&name_of(replica)).await;
+        if !log_tail.is_empty() {
+            replica.log_tail = log_tail; // of one that is gone nobody tells: what was last heard stays
+        }
         replica.ended_at = Some(at);
         let never_ready = replica.ready_at.is_none();
         let (kind, reason, message) = match ending {

@@ -130,6 +130,8 @@ impl Ending {
 pub struct Exit {
     pub at: Timestamp,
     pub ending: Ending,
+    /// Whether it was ready before.
+    pub has_served: bool,
 }
 
 /// What to do after a replica ended.
@@ -157,7 +159,9 @@ pub fn that_count(replicas: &[Replica], started_at: Timestamp, now: Timestamp) -
         (replica.ended_at.unwrap_or(now) >= healthy).then_some(healthy)
     };
     let since = replicas.iter().filter_map(healthy_at).max().map_or(started_at, |healed| healed.max(started_at));
-    let exit = |replica: &Replica| Some(Exit { at: replica.ended_at?, ending: replica.ending? });
+    let exit = |replica: &Replica| {
+        Some(Exit { at: replica.ended_at?, ending: replica.ending?, has_served: replica.ready_at.is_some() })
+    };
     let mut exits: Vec<Exit> = replicas.iter().filter_map(exit).filter(|exit| exit.at >= since).collect();
     exits.sort_by_key(|exit| exit.at);
     exits
@@ -184,7 +188,11 @@ fn hopeless(exits: &[Exit], now: Timestamp) -> Option<FailureReason> {
 fn next_start(exits: &[Exit]) -> Timestamp {
     let Some(last) = exits.last() else { return Timestamp::default() };
     let own_faults = exits.iter().filter(|exit| exit.ending.is_own_fault()).count();
-    let pause = if last.ending == Ending::PortTaken { PORT_PAUSE_MILLIS } else { pause_millis(own_faults) };
+    // A machine that takes no replica at all is nobody's fault, and is not asked without end either.
+    let is_turned_away = |exit: &&Exit| exit.ending == Ending::NodeLost && !exit.has_served;
+    let turned_away = exits.iter().rev().take_while(is_turned_away).count();
+    let failures = own_faults.max(turned_away);
+    let pause = if last.ending == Ending::PortTaken { PORT_PAUSE_MILLIS } else { pause_millis(failures) };
     last.at.plus_millis(pause)
 }
 
@@ -205,8 +213,11 @@ mod tests {
     use crate::ids::{EndpointId, ReplicaId};
 
     fn exits(seconds_and_endings: &[(i64, Ending)]) -> Vec<Exit> {
-        let exit =
-            |(seconds, ending): &(i64, Ending)| Exit { at: Timestamp::from_millis(seconds * 1_000), ending: *ending };
+        let exit = |(seconds, ending): &(i64, Ending)| Exit {
+            at: Timestamp::from_millis(seconds * 1_000),
+            ending: *ending,
+            has_served: false,
+        };
         seconds_and_endings.iter().map(exit).collect()
     }
 
@@ -227,6 +238,16 @@ mod tests {
         assert_eq!(verdict(&[(0, Ending::Crash), (100, Ending::PortTaken)]), not_before(101), "other ports are free");
         assert_eq!(verdict(&[(0, Ending::NodeLost)]), not_before(10));
         assert_eq!(after_exit(&[], false, Timestamp::from_millis(5)), not_before(0));
+    }
+
+    #[test]
+    fn a_machine_that_turns_replicas_away_is_asked_less_and_less_often() {
+        let turned_away = exits(&[(0, Ending::Crash), (10, Ending::NodeLost), (20, Ending::NodeLost)]);
+        assert_eq!(after_exit(&turned_away, false, Timestamp::from_millis(20_000)), not_before(40));
+        assert_eq!(verdict(&[0, 10, 30, 70].map(|second| (second, Ending::NodeLost))), not_before(150));
+        let mut served = turned_away;
+        served.iter_mut().for_each(|exit| exit.has_served = true);
+        assert_eq!(after_exit(&served, false, Timestamp::from_millis(20_000)), not_before(30), "they had a place");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::routes::Routes;
 use crate::token_counters::TokenCounters;
 use domain::model::{DriverKind, EngineKind, Flavor, Launch, Modality};
 use domain::{ModelId, Timestamp};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::future::Future;
 use std::io;
@@ -426,7 +426,10 @@ pub enum NoLoad {
     Unreadable(String),
 }
 
-/// Runs replicas on one kind of place.
+/// How many replicas each endpoint should have, by its id.
+pub type Protected = BTreeMap<String, u32>;
+
+/// Runs replicas on one kind of place. No method has a default: whoever stands before other drivers must pass on each.
 pub trait Driver: Send + Sync + 'static {
     /// Cards or slots and a block of ports, out of what is free. Nothing is reserved: the caller's rows do that.
     fn bind(&self, spec: &ReplicaSpec, taken: &Taken) -> impl Future<Output = Result<Binding, NoRoom>> + Send;
@@ -464,38 +467,27 @@ pub trait Driver: Send + Sync + 'static {
     fn log_tail(&self, replica: &ReplicaName) -> impl Future<Output = String> + Send;
 
     /// Those of these cards on which something still computes: a replica's end frees them only when there is none.
-    fn not_released(&self, devices: &[DeviceId]) -> impl Future<Output = Vec<DeviceId>> + Send {
-        let _ = devices; // where others count the cards there is nothing to look at
-        async { Vec::new() }
-    }
+    /// Where others count the cards there is nothing to look at.
+    fn not_released(&self, devices: &[DeviceId]) -> impl Future<Output = Vec<DeviceId>> + Send;
 
     /// Removes what is left of a replica that has ended and whose hold is closed.
     fn forget(&self, replica: &ReplicaName) -> impl Future<Output = io::Result<()>> + Send;
 
     /// Whether [`Driver::list`] tells of all replicas that this kind of driver runs.
-    fn sees(&self, _kind: DriverKind) -> bool {
-        true
-    }
+    fn sees(&self, kind: DriverKind) -> bool;
 
     /// Whether a replica that is not listed is really not there: a list may be older than its start.
-    fn is_gone(&self, _replica: &ReplicaName, _kind: DriverKind) -> impl Future<Output = io::Result<bool>> + Send {
-        std::future::ready(Ok(true))
-    }
+    fn is_gone(&self, replica: &ReplicaName, kind: DriverKind) -> impl Future<Output = io::Result<bool>> + Send;
 
     /// Where calls to a ready replica go from this node, if they may; `known` is the address in its row.
-    fn route(&self, _replica: &ReplicaName, _kind: DriverKind, known: Option<&str>) -> Option<String> {
-        known.map(ToOwned::to_owned)
-    }
+    fn route(&self, replica: &ReplicaName, kind: DriverKind, known: Option<&str>) -> Option<String>;
 
-    /// So many replicas of an endpoint are wanted: whoever empties machines may be told to go slowly.
-    fn protect(&self, _endpoint: &str, _wanted: u32) -> impl Future<Output = ()> + Send {
-        std::future::ready(())
-    }
+    /// So many replicas of each endpoint in a cluster are wanted, and there are no others: whoever may call them, and
+    /// whoever empties machines, is told so.
+    fn protect(&self, wanted: &Protected) -> impl Future<Output = ()> + Send;
 
     /// Runs the pools of the catalogue that this driver is to run.
-    fn keep_pools(&self, _routes: &Routes) -> impl Future<Output = ()> + Send {
-        std::future::ready(())
-    }
+    fn keep_pools(&self, routes: &Routes) -> impl Future<Output = ()> + Send;
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use super::kubernetes::KubernetesDriver;
 use super::process::ProcessDriver;
 use super::{
-    Binding, Draining, Driver, EngineFigures, EngineLoad, NoLoad, NoRoom, Observed, Probe, ReplicaName, ReplicaSpec,
-    StartError, Taken,
+    Binding, DeviceId, Draining, Driver, EngineFigures, EngineLoad, NoLoad, NoRoom, Observed, Probe, Protected,
+    ReplicaName, ReplicaSpec, StartError, Taken,
 };
 use crate::routes::Routes;
 use domain::model::DriverKind;
@@ -94,13 +94,18 @@ impl Driver for Drivers {
         with_its_driver!(self, replica, driver => driver.log_tail(replica).await)
     }
 
+    /// Cards of a cluster are none that this machine knows.
+    async fn not_released(&self, devices: &[DeviceId]) -> Vec<DeviceId> {
+        self.process.not_released(devices).await
+    }
+
     async fn forget(&self, replica: &ReplicaName) -> io::Result<()> {
         with_its_driver!(self, replica, driver => driver.forget(replica).await)
     }
 
     fn sees(&self, kind: DriverKind) -> bool {
         match kind {
-            DriverKind::Process => true,
+            DriverKind::Process => self.process.sees(kind),
             DriverKind::Kubernetes => self.kubernetes.as_ref().is_some_and(KubernetesDriver::is_synced),
         }
     }
@@ -109,20 +114,20 @@ impl Driver for Drivers {
         match (kind, &self.kubernetes) {
             (DriverKind::Kubernetes, Some(cluster)) => cluster.is_gone(replica, kind).await,
             (DriverKind::Kubernetes, None) => Ok(false),
-            (DriverKind::Process, _) => Ok(true),
+            (DriverKind::Process, _) => self.process.is_gone(replica, kind).await,
         }
     }
 
     fn route(&self, replica: &ReplicaName, kind: DriverKind, known: Option<&str>) -> Option<String> {
         match (kind, &self.kubernetes) {
             (DriverKind::Kubernetes, Some(cluster)) => cluster.route(replica, kind, known),
-            (DriverKind::Kubernetes, None) | (DriverKind::Process, _) => known.map(ToOwned::to_owned),
+            (DriverKind::Kubernetes, None) | (DriverKind::Process, _) => self.process.route(replica, kind, known),
         }
     }
 
-    async fn protect(&self, endpoint: &str, wanted: u32) {
+    async fn protect(&self, wanted: &Protected) {
         if let Some(cluster) = &self.kubernetes {
-            cluster.protect(endpoint, wanted).await;
+            cluster.protect(wanted).await;
         }
     }
 

@@ -1,13 +1,15 @@
 //! `[drivers.kubernetes]`: the cluster that runs replicas as Pods.
 
+use super::models::HUB_REFERENCE;
 use super::reader::{Entry, Section};
 use super::sections::is_plain_name;
 use domain::GpuType;
-use domain::model::{DriverKind, Flavor, Launch};
+use domain::model::{DriverKind, EngineKind, Flavor, Launch};
 use fleet::drivers::kubernetes::settings::{
     Access, Callers, Fetch, GpuNodes, Images, Quantity, Settings, Toleration, Volume, Weights,
 };
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -141,9 +143,29 @@ fn read_weights(section: &Section<'_>) -> Weights {
 fn read_callers(section: &Section<'_>) -> Option<Callers> {
     section.entry("callers")?;
     let callers = section.section("callers");
-    let networks = callers.texts("networks").unwrap_or_default().into_iter().map(ToOwned::to_owned).collect();
-    let namespace = callers.parsed("namespace", NAME, object_name);
-    Some(Callers { pods: read_labels(&callers, "pods"), namespace, networks })
+    let networks = callers.texts("networks").unwrap_or_default();
+    for network in networks.iter().filter(|network| !is_network(network)) {
+        let what = format_args!("\"{network}\" is not a network such as \"10.20.0.0/16\" or \"fd00::/8\"");
+        callers.report(callers.line("networks"), "networks", what);
+    }
+    let networks: Vec<String> = networks.into_iter().map(ToOwned::to_owned).collect();
+    let pods = read_labels(&callers, "pods");
+    if pods.is_empty() && networks.is_empty() {
+        let what = "name pods, networks or both: a policy without them lets everybody call";
+        section.report(section.line("callers"), "callers", what);
+    }
+    Some(Callers { pods, namespace: callers.parsed("namespace", NAME, object_name), networks })
+}
+
+/// An address, and how many of its bits all addresses of the network share.
+fn is_network(text: &str) -> bool {
+    let Some((address, bits)) = text.split_once('/') else { return false };
+    let most = match address.parse::<IpAddr>() {
+        Ok(IpAddr::V4(_)) => 32,
+        Ok(IpAddr::V6(_)) => 128,
+        Err(_) => return false,
+    };
+    bits.parse::<u8>().is_ok_and(|bits| bits <= most)
 }
 
 fn read_names(section: &Section<'_>, key: &str) -> Vec<String> {
@@ -178,6 +200,12 @@ pub(super) fn misfit(flavor: &Flavor, cluster: Option<&Settings>) -> Option<Stri
             Launch::Engine(kind) => format!("engine: [drivers.kubernetes.images] has none for \"{}\"", kind.as_str()),
             Launch::Argv(_) => "argv: an image is needed beside it".to_owned(),
         });
+    }
+    let from_hub = flavor.weights.as_deref().is_some_and(|weights| weights.starts_with(HUB_REFERENCE));
+    if from_hub && flavor.launch == Launch::Engine(EngineKind::LlamaServer) && cluster.weights.fetch.is_none() {
+        return Some(format!(
+            "weights: llama-server fetches nothing with {HUB_REFERENCE}; set [drivers.kubernetes.weights] fetch, or name a path"
+        ));
     }
     None
 }

@@ -19,7 +19,7 @@ const DEFAULT_EMBEDDING_CONTEXT: u64 = 512;
 const DEFAULT_HEALTH_PATH: &str = "/health";
 const DEFAULT_PRECISION: &str = "auto";
 /// Weights whose name begins so are fetched by the engine from the Hugging Face hub; any other name is a path.
-const HUB_REFERENCE: &str = "hf://";
+pub(super) const HUB_REFERENCE: &str = "hf://";
 
 const TOKENS_RANGE: RangeInclusive<u64> = 1..=1_000_000_000;
 const IN_FLIGHT_RANGE: RangeInclusive<u64> = 1..=1_000_000;

@@ -386,3 +386,41 @@ fn what_a_cluster_cannot_run_is_told_at_once() {
     }
     assert!(problems(text).contains("flavor amd driver: is \"kubernetes\", but there is no [drivers.kubernetes]"));
 }
+
+#[test]
+fn the_cluster_of_the_overlay_is_good() {
+    const OVERLAY: &str = include_str!("../../../../deploy/kubernetes/overlays/small/forebay.toml");
+    let config = parse(OVERLAY).unwrap_or_else(|problems| panic!("{problems}"));
+    let cluster = config.drivers.kubernetes.unwrap();
+    let namespace = cluster.namespace.unwrap();
+    let callers = cluster.callers.unwrap();
+    assert_ne!(callers.namespace, Some(namespace), "gateways do not live among replicas");
+    assert_eq!(config.catalogue.iter().next().unwrap().flavors[0].driver.as_str(), "kubernetes");
+}
+
+#[test]
+fn who_may_call_replicas_is_never_everybody_by_mistake() {
+    let callers = |text: &str| format!("[drivers.kubernetes]\n[drivers.kubernetes.callers]\n{text}");
+    assert!(problems(&callers("namespace = \"front\"")).contains("lets everybody call"));
+    assert!(problems(&callers("pods = {}\nnetworks = []")).contains("lets everybody call"));
+    for bad in ["10.0.0.0", "10.0.0.0/33", "fd00::/129", "10.0.0/8", "front/8", "10.0.0.0/-1"] {
+        let told = problems(&callers(&format!("networks = [\"10.1.0.0/16\", \"{bad}\"]")));
+        assert!(told.contains(&format!("\"{bad}\" is not a network")), "{told}");
+    }
+    for good in ["10.20.0.0/16", "fd00::/8", "192.0.2.1/32"] {
+        assert!(parse(&callers(&format!("networks = [\"{good}\"]"))).is_ok(), "{good}");
+    }
+}
+
+#[test]
+fn llama_server_gets_weights_of_the_hub_only_where_somebody_fetches_them() {
+    let model = "[[models]]\nid = \"acme/a\"\ndriver = \"kubernetes\"\n[[models.flavors]]\nname = \"a\"\n\
+        gpu_type = \"nvidia/h100-sxm-80gb\"\nengine = \"llama-server\"\nweights = \"hf://acme/tiny\"\n";
+    let with = with_cluster(model);
+    assert!(parse(&with).is_ok(), "the example fetches");
+    let lines = with.lines().filter(|line| !line.starts_with("fetch"));
+    let without = lines.collect::<Vec<_>>().join("\n");
+    assert!(problems(&without).contains("acme/a flavor a weights: llama-server fetches nothing"));
+    assert!(parse(&without.replace("hf://acme/tiny", "tiny.gguf")).is_ok());
+    assert!(parse(&without.replace("\"llama-server\"\nweights", "\"vllm\"\nweights")).is_ok(), "it fetches itself");
+}

@@ -2,7 +2,7 @@
 
 use super::finding::Finding;
 use domain::Catalogue;
-use domain::model::{EngineKind, Launch, Model, Serving};
+use domain::model::{DriverKind, EngineKind, EnginePool, Flavor, Launch, Model, Serving};
 use fleet::health::{self, Finding as Answer};
 use fleet::{Connector, Launcher, Replica};
 use rustix::fs::{Access, access};
@@ -32,12 +32,23 @@ pub(super) async fn check(
     findings
 }
 
+/// The flavors that this machine is to run; what a cluster runs is in its images and on its volumes.
+pub(super) fn own_flavors(model: &Model) -> impl Iterator<Item = &Flavor> {
+    model.flavors.iter().filter(|flavor| flavor.driver == DriverKind::Process)
+}
+
+/// The pool that this machine is to run.
+fn own_pool(model: &Model) -> Option<&EnginePool> {
+    match &model.serving {
+        Serving::Engine(pool) => Some(pool).filter(|pool| pool.flavor.is_none()),
+        Serving::Upstreams(_) => None,
+    }
+}
+
 /// Our own engine, where a model or a flavor runs on it.
 fn binary(models: &[&Model], launcher: &anyhow::Result<Launcher>) -> Option<Finding> {
     let runs = |launch: &Launch| *launch == Launch::Engine(EngineKind::ForebayEngine);
-    let needs = |model: &&&Model| {
-        matches!(model.serving, Serving::Engine(_)) || model.flavors.iter().any(|flavor| runs(&flavor.launch))
-    };
+    let needs = |model: &&&Model| own_pool(model).is_some() || own_flavors(model).any(|flavor| runs(&flavor.launch));
     let needy = models.iter().find(needs)?;
     let place = match launcher {
         Ok(launcher) if access(&launcher.binary, Access::EXEC_OK).is_ok() => return None,
@@ -53,11 +64,8 @@ fn binary(models: &[&Model], launcher: &anyhow::Result<Launcher>) -> Option<Find
 
 /// Weights that are named and are not there.
 fn weights(model: &Model) -> Vec<Finding> {
-    let own = match &model.serving {
-        Serving::Engine(pool) => Some(pool.weights.as_str()),
-        Serving::Upstreams(_) => None,
-    };
-    let of_flavors = model.flavors.iter().filter_map(|flavor| flavor.weights.as_deref());
+    let own = own_pool(model).map(|pool| pool.weights.as_str());
+    let of_flavors = own_flavors(model).filter_map(|flavor| flavor.weights.as_deref());
     let named: BTreeSet<&str> = own.into_iter().chain(of_flavors).filter(|place| !place.starts_with(HUB)).collect();
     let missing = named.into_iter().filter(|place| !Path::new(place).exists());
     let finding = |place: &str| {
@@ -69,7 +77,7 @@ fn weights(model: &Model) -> Vec<Finding> {
 
 /// Programs that flavors start and that are not installed here.
 fn programs(models: &[&Model], find: &dyn Fn(&str) -> Option<PathBuf>) -> Vec<Finding> {
-    let flavors = models.iter().flat_map(|model| &model.flavors);
+    let flavors = models.iter().flat_map(|model| own_flavors(model));
     let names = flavors.filter_map(|flavor| match &flavor.launch {
         Launch::Engine(EngineKind::ForebayEngine) => None,
         Launch::Engine(EngineKind::Vllm) => Some("vllm"),
@@ -152,6 +160,17 @@ mod tests {
                 (Level::Warning, "the server of acme/theirs at http://127.0.0.1:9/v1 cannot be reached"),
             ]
         );
+    }
+
+    #[tokio::test]
+    async fn what_a_cluster_runs_need_not_be_here() {
+        let text = "[drivers.kubernetes]\n[drivers.kubernetes.images]\nforebay-engine = 'a'\nvllm = 'b'\n\
+            [drivers.kubernetes.gpus.'nvidia/h100']\nresource = 'nvidia.com/gpu'\n\
+            [[models]]\nid = 'acme/pool'\ndriver = 'kubernetes'\nengine = { flavor = 'a' }\n\
+            [[models.flavors]]\nname = 'a'\ngpu_type = 'nvidia/h100'\nweights = 'w.gguf'\n\
+            [[models.flavors]]\nname = 'b'\ngpu_type = 'nvidia/h100'\nweights = 'w'\nengine = 'vllm'\n";
+        let found = check(&catalogue(text), &launcher("/nowhere/forebay-engine"), &Connector::default()).await;
+        assert_eq!(found.iter().map(|finding| finding.level).collect::<Vec<_>>(), [Level::Ok], "{found:?}");
     }
 
     #[tokio::test]

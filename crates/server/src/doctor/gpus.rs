@@ -1,5 +1,6 @@
 //! The cards of this machine, and whether flavors ask for others.
 
+use super::engines::own_flavors;
 use super::finding::Finding;
 use crate::config::Config;
 use fleet::drivers::process::{Cards, look_for_cards};
@@ -9,7 +10,7 @@ const CHECK: &str = "gpus";
 const NVIDIA: &str = "nvidia/";
 
 pub(super) fn check(config: &Config) -> Finding {
-    let flavors = config.catalogue.iter().flat_map(|model| &model.flavors);
+    let flavors = config.catalogue.iter().flat_map(|model| own_flavors(model));
     let wanted: BTreeSet<String> = flavors.map(|flavor| flavor.gpu_type.to_string()).collect();
     let offered: BTreeMap<String, u32> =
         config.drivers.process_slots.iter().map(|(gpu_type, count)| (gpu_type.to_string(), *count)).collect();

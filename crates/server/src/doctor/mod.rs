@@ -3,6 +3,7 @@
 //! Each check is a file: it looks, and a plain function judges what it saw. `docs/operations.md` lists what is looked at.
 
 mod clock;
+mod cluster;
 mod configuration;
 mod data_directory;
 mod descriptors;
@@ -38,6 +39,7 @@ pub(crate) async fn examine(config_file: Option<&Path>, data_dir: &Path) -> Repo
     findings.push(journal::check(&config, data_dir, is_served));
     findings.extend(engines::check(&config.catalogue, &launcher(data_dir), &connector).await);
     findings.push(gpus::check(&config));
+    findings.extend(cluster::check(&config).await);
     findings.push(clock::check(store.as_ref(), redis_clock).await);
     findings.push(disk::check(data_dir, config.journal.max_bytes));
     findings.extend(ports::check(&config, is_served));

@@ -42,10 +42,10 @@ fn unusable(error: &StoreError) -> Finding {
 }
 
 fn judge(name: &str, schema: &Schema) -> Finding {
-    let Schema { found, known, to_do } = *schema;
+    let Schema { found, known, can_be_served, to_do } = *schema;
     match found {
         None => Finding::warning(CHECK, format!("{name} answers, and is empty"), "the first start fills it"),
-        Some(found) if found > known => Finding::problem(
+        Some(found) if !can_be_served => Finding::problem(
             CHECK,
             format!("{name} has schema version {found}, this program knows versions up to {known}"),
             "run a newer forebay: this one cannot keep the promises of that schema",
@@ -54,6 +54,10 @@ fn judge(name: &str, schema: &Schema) -> Finding {
             CHECK,
             format!("{name} answers; schema version {found}, {to_do} migrations to be made"),
             "the next start makes them, or `forebay migrate` does; back the database up before",
+        ),
+        Some(found) if found > known => Finding::ok(
+            CHECK,
+            format!("{name} answers; schema version {found} of a newer program, with which this one can live"),
         ),
         Some(found) => Finding::ok(CHECK, format!("{name} answers; schema version {found}")),
     }
@@ -66,13 +70,14 @@ mod tests {
 
     #[test]
     fn a_schema_that_is_not_ours_is_told() {
-        for (found, to_do, level) in [
-            (Some(5), 0, Level::Ok),
-            (Some(5), 1, Level::Warning),
-            (None, 5, Level::Warning),
-            (Some(6), 0, Level::Problem),
+        for (found, can_be_served, to_do, level) in [
+            (Some(5), true, 0, Level::Ok),
+            (Some(5), true, 1, Level::Warning),
+            (None, true, 5, Level::Warning),
+            (Some(6), true, 0, Level::Ok),
+            (Some(6), false, 0, Level::Problem),
         ] {
-            let found = judge("SQLite", &Schema { found, known: 5, to_do });
+            let found = judge("SQLite", &Schema { found, known: 5, can_be_served, to_do });
             assert_eq!(found.level, level, "{}", found.what);
         }
     }

@@ -1,39 +1,80 @@
 //! Backups that are made beside a serving gateway, as docs/production.md says, and gateways that serve from them.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use sqlx::Connection as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use testkit::process::ForebayLaunch;
 
 use crate::app::{BINARY, CHAT, TestApp, chat, stream_with_usage};
 use crate::postgres::Database;
 
+/// A flavor for which there is no slot: its endpoint is a record alone.
+const FLAVOR: &str = r#"[allotment_defaults]
+"local/cpu" = 2
+
+[[models]]
+id = "acme/own"
+upstreams = [ { url = "http://127.0.0.1:9/v1" } ]
+
+[[models.flavors]]
+name = "one"
+gpu_type = "local/cpu"
+argv = ["sleep", "600"]
+"#;
+
+/// What must come back.
+struct Kept {
+    second_key: String,
+    endpoint: Value,
+    sums: Value,
+}
+
 /// Something of everything that must come back: calls, a second key, and an endpoint's record.
-async fn live_a_little(app: &TestApp) -> String {
+async fn live_a_little(app: &TestApp) -> Kept {
     for _ in 0..3 {
         assert_eq!(app.chat("hi").await.status, 200);
     }
     app.usage(3).await;
-    app.new_key("second")["key"].as_str().unwrap().to_owned()
+    let body = json!({"name": "kept", "model": "acme/own", "flavor": "one", "replicas": 1});
+    assert_eq!(app.client().post_json("/endpoints", body).await.status, 201);
+    assert_eq!(app.client().post_json("/endpoints/kept/suspend", json!({})).await.status, 200);
+    let second_key = app.new_key("second")["key"].as_str().unwrap().to_owned();
+    let (endpoint, sums) = (app.client().get("/endpoints/kept").await.json(), sums(&app.admin(&sums_line(app))));
+    assert_eq!(endpoint["state"], "suspended", "{endpoint}");
+    Kept { second_key, endpoint, sums }
+}
+
+fn sums_line(app: &TestApp) -> String {
+    format!("usage show --workspace {} --group-by model,key", app.workspace())
+}
+
+/// What was used, without the moment at which that was asked.
+fn sums(report: &Value) -> Value {
+    assert_eq!(report["total"]["requests"], 3, "{report}");
+    json!([report["data"], report["total"]])
 }
 
 /// A gateway on a restored store, with a new data directory, knows all that the first one knew.
-async fn serves_from(restored: &str, before: &TestApp, second_key: &str) {
+async fn serves_from(restored: &str, before: &TestApp, kept: &Kept) {
     let data_dir = tempfile::tempdir().unwrap();
     let config = before.config.replace(&store_url_of(&before.config), restored);
     let forebay = ForebayLaunch::default().binary(BINARY).data_dir(data_dir.path()).start(&config).await.unwrap();
-    for key in [before.key.as_str(), second_key] {
+    let admin = |line: &str| {
+        let mut command = Command::new(BINARY);
+        command.arg("admin").args(line.split_whitespace()).args(["--json", "--config"]).arg(&forebay.config);
+        let output = command.arg("--data-dir").arg(data_dir.path()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    assert_eq!(sums(&admin(&sums_line(before))), kept.sums);
+    let client = testkit::http::Client::new(format!("http://{}/v1", forebay.public)).key(&before.key);
+    assert_eq!(client.get("/endpoints/kept").await.json(), kept.endpoint);
+    for key in [before.key.as_str(), &kept.second_key] {
         let client = testkit::http::Client::new(format!("http://{}/v1", forebay.public)).key(key);
         assert_eq!(client.post_json("/chat/completions", chat("hi")).await.status_line(), "200 OK");
     }
-    let usage = |data_dir: &Path, config: &Path| {
-        let mut command = Command::new(BINARY);
-        command.args(["admin", "usage", "rebuild", "--json", "--config"]).arg(config).arg("--data-dir").arg(data_dir);
-        let output = command.output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    };
-    usage(data_dir.path(), &forebay.config);
+    assert_eq!(admin("usage rebuild")["rowsCorrected"], 0, "the sums that came back are those of the events");
 }
 
 fn store_url_of(config: &str) -> String {
@@ -56,8 +97,8 @@ fn run(command: &mut Command) {
 #[tokio::test]
 async fn a_dump_of_postgresql_beside_a_serving_gateway_can_be_served_from() {
     let (database, restored) = (Database::create().await, Database::create().await);
-    let app = TestApp::setup().store(&database.url).start().await;
-    let second = live_a_little(&app).await;
+    let app = TestApp::setup().store(&database.url).table(FLAVOR).start().await;
+    let kept = live_a_little(&app).await;
     let open = app.open_stream(stream_with_usage("while it is made")).await;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("forebay.dump");
@@ -65,7 +106,7 @@ async fn a_dump_of_postgresql_beside_a_serving_gateway_can_be_served_from() {
     let (_, clean) = open.rest().await;
     assert!(clean, "nobody waits for a backup");
     run(Command::new(postgres_program("pg_restore")).args(["--no-owner", "--dbname", &restored.url]).arg(&file));
-    serves_from(&restored.url, &app, &second).await;
+    serves_from(&restored.url, &app, &kept).await;
     drop(app);
     database.remove().await;
     restored.remove().await;
@@ -73,14 +114,14 @@ async fn a_dump_of_postgresql_beside_a_serving_gateway_can_be_served_from() {
 
 #[tokio::test]
 async fn a_copy_of_sqlite_beside_a_serving_gateway_can_be_served_from() {
-    let app = TestApp::start().await;
-    let second = live_a_little(&app).await;
+    let app = TestApp::setup().table(FLAVOR).start().await;
+    let kept = live_a_little(&app).await;
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("copy.db");
     let store = format!("sqlite:{}", app.forebay.data_dir.join("forebay.db").display());
     let mut connection = sqlx::SqliteConnection::connect(&store).await.unwrap();
     // What `sqlite3 forebay.db "VACUUM INTO …"` does.
     sqlx::query("VACUUM INTO $1").bind(copy.to_string_lossy().into_owned()).execute(&mut connection).await.unwrap();
-    serves_from(&format!("sqlite:{}", copy.display()), &app, &second).await;
+    serves_from(&format!("sqlite:{}", copy.display()), &app, &kept).await;
     assert_eq!(app.ask(json!({"model": CHAT, "messages": [{"role": "user", "content": "on"}]})).await.status, 200);
 }

@@ -162,6 +162,14 @@ async fn a_store_that_is_away_or_from_another_time_is_told() {
     patient.examine().assert_has("store", "warning: SQLite answers; schema version 1, ");
     connection.execute("INSERT INTO schema_version VALUES (1000)").await.unwrap();
     patient.examine().assert_has("store", "problem: SQLite has schema version 1000");
+    // What a newer program has only added to can be lived with.
+    let others: Vec<String> = (2..1_000).map(|version| format!("({version})")).collect();
+    let insert = format!("INSERT INTO schema_version VALUES {}", others.join(", "));
+    connection.execute(sqlx::AssertSqlSafe(insert)).await.unwrap();
+    connection.execute("ALTER TABLE schema_version ADD COLUMN serves_since BIGINT NOT NULL DEFAULT 1").await.unwrap();
+    patient.examine().assert_has("store", "ok: SQLite answers; schema version 1000 of a newer program");
+    connection.execute("UPDATE schema_version SET serves_since = 1000 WHERE version = 1000").await.unwrap();
+    patient.examine().assert_has("store", "problem: SQLite has schema version 1000");
 }
 
 #[tokio::test]

@@ -80,8 +80,9 @@ pub(super) fn code_of(status: ExitStatus) -> i32 {
     status.code().or_else(|| status.signal().map(|signal| SIGNAL_BASE + signal)).unwrap_or(-1)
 }
 
-pub(super) fn terminate(child: &Child) {
+/// Such as `-TERM`.
+pub(super) fn signal(child: &Child, signal: &str) {
     if let Some(pid) = child.id() {
-        let _ = std::process::Command::new("kill").args(["-TERM", &pid.to_string()]).status();
+        let _ = std::process::Command::new("kill").args([signal, &pid.to_string()]).status();
     }
 }

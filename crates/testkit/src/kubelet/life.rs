@@ -78,6 +78,9 @@ impl Life {
     async fn tell(&mut self) {
         let pods = self.shared.pods(&self.pod.namespace().unwrap_or_default());
         let patch = self.report.patch();
+        if self.shared.is_silent() {
+            self.told = None; // others may say something else meanwhile
+        }
         while self.told.as_ref() != Some(&patch) {
             if !self.shared.is_silent() {
                 let (name, params, status) = (self.pod.name_any(), PatchParams::default(), Patch::Strategic(&patch));
@@ -139,20 +142,15 @@ impl Life {
     async fn run_init_containers(&mut self) -> bool {
         for (number, spec) in self.specs().0.iter().enumerate() {
             let since = Timestamp::now();
-            let code = match self.start(spec) {
-                Ok(mut child) => loop {
-                    if let Ok(Some(status)) = child.try_wait() {
-                        break container::code_of(status);
-                    }
-                    if self.is_leaving() {
-                        return false;
-                    }
-                    tokio::time::sleep(LOOK).await;
-                },
-                Err(_) => CANNOT_RUN,
+            let End { code, reason } = match self.start(spec) {
+                Ok(child) => self.wait_for_init_container(child, number, since).await,
+                Err(_) => End { code: CANNOT_RUN, reason: "Error" },
             };
-            let reason = if code == 0 { "Completed" } else { "Error" };
             self.report.init[number].state = State::Terminated { code, reason, since, at: Timestamp::now() };
+            // One that was to end is left in the phase Pending: kubelets did so until 1.27.
+            if self.is_leaving() {
+                return false;
+            }
             if code != 0 {
                 self.report.phase = "Failed";
                 return false;
@@ -160,6 +158,20 @@ impl Life {
             self.tell().await;
         }
         !self.is_leaving()
+    }
+
+    async fn wait_for_init_container(&mut self, mut child: Child, number: usize, since: Timestamp) -> End {
+        self.report.init[number].state = State::Running { since, ready: false };
+        self.tell().await;
+        loop {
+            if let Ok(Some(status)) = child.try_wait() {
+                return ended(status);
+            }
+            if self.is_leaving() {
+                return kill(child).await;
+            }
+            tokio::time::sleep(LOOK).await;
+        }
     }
 
     async fn run_engine(&mut self) {
@@ -195,6 +207,7 @@ impl Life {
         let mut startup = spec.startup_probe.as_ref().map(Asking::new);
         let mut readiness = spec.readiness_probe.as_ref().map(Asking::new);
         let mut liveness = spec.liveness_probe.as_ref().map(Asking::new);
+        let mut is_frozen = false;
         loop {
             if let Ok(Some(status)) = child.try_wait() {
                 return ended(status);
@@ -202,6 +215,10 @@ impl Life {
             if self.shared.faults().out_of_memory.remove(&self.pod.name_any()) {
                 let _ = child.kill().await;
                 return End { code: 137, reason: "OOMKilled" };
+            }
+            let freezes = self.shared.faults().frozen.contains(&self.pod.name_any());
+            if freezes != std::mem::replace(&mut is_frozen, freezes) {
+                container::signal(&child, if freezes { "-STOP" } else { "-CONT" });
             }
             if self.is_leaving() {
                 return self.end(child, spec, since).await;
@@ -246,7 +263,7 @@ impl Life {
             let mut running = tokio::process::Command::new(program);
             let _ = tokio::time::timeout_at(deadline, running.args(arguments).kill_on_drop(true).status()).await;
         }
-        container::terminate(&child);
+        container::signal(&child, "-TERM");
         match tokio::time::timeout_at(deadline, child.wait()).await {
             Ok(Ok(status)) => ended(status),
             Ok(Err(_)) | Err(_) => kill(child).await,

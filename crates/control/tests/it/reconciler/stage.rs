@@ -6,10 +6,11 @@ use control::reconciler::{Parts, Reach, Reconciler};
 use domain::endpoint::event::Event;
 use domain::endpoint::load::{LoadReport, ReplicaCalls};
 use domain::endpoint::replica::Replica;
+use domain::model::DriverKind;
 use domain::{EndpointId, ReplicaId, Timestamp};
 use fleet::drivers::{
     Binding, DeviceId, Draining, Driver, EngineLoad, Exit, Failure, FailureClass, NoLoad, NoRoom, Observed, Probe,
-    ReplicaName, ReplicaSpec, Running, Sighting, StartError, Taken,
+    Protected, ReplicaName, ReplicaSpec, Running, Sighting, StartError, Taken,
 };
 use fleet::{Endpoints, Routes};
 use serde_json::Value;
@@ -145,6 +146,26 @@ impl Driver for Puppets {
         self.all().remove(replica.as_str());
         Ok(())
     }
+
+    async fn not_released(&self, _devices: &[DeviceId]) -> Vec<DeviceId> {
+        Vec::new()
+    }
+
+    fn sees(&self, _kind: DriverKind) -> bool {
+        true
+    }
+
+    async fn is_gone(&self, _replica: &ReplicaName, _kind: DriverKind) -> io::Result<bool> {
+        Ok(true)
+    }
+
+    fn route(&self, _replica: &ReplicaName, _kind: DriverKind, known: Option<&str>) -> Option<String> {
+        known.map(ToOwned::to_owned)
+    }
+
+    async fn protect(&self, _wanted: &Protected) {}
+
+    async fn keep_pools(&self, _routes: &Routes) {}
 }
 
 pub(super) struct Stage {

@@ -2,26 +2,31 @@
 //!
 //! Rounds of the reconciler wait for them, so they may not take long; while nobody tells, what was told last is shown.
 
-use super::mirror::within;
+use super::questions::Questions;
 use super::sight;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::LogParams;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(3);
 /// A Pod whose log could not be had is left alone for so long.
 const TRY_AGAIN: Duration = Duration::from_secs(30);
 const LINES: i64 = 200;
-/// The end of a log that is shown.
+/// Lines may have any length; a kubelet tells no more of them than so.
+const MOST_TOLD: i64 = 4 << 20;
+/// The end of a log that is shown, and that which is kept of a Pod that runs.
 const TAIL: usize = 4 << 10;
+/// What is kept of a Pod that has ended: its cause may lie some lines before the end.
+const LAST_WORDS: usize = 256 << 10;
 /// Pods whose logs are remembered; their ids tell them apart.
-const MOST: usize = 4_096;
+const MOST_PODS: usize = 256;
 
-#[derive(Default)]
 pub(super) struct Logs {
+    pods: Api<Pod>,
+    questions: Arc<Questions>,
     known: Mutex<HashMap<String, Known>>,
 }
 
@@ -41,18 +46,21 @@ struct Failed {
 }
 
 impl Logs {
+    pub(super) fn new(pods: Api<Pod>, questions: Arc<Questions>) -> Self {
+        Self { pods, questions, known: Mutex::default() }
+    }
+
     /// The end of the log of a Pod that may still run.
-    pub(super) async fn tail(&self, pods: &Api<Pod>, pod: &Pod) -> String {
-        let text = self.ask(pods, pod, false).await;
-        text[text.ceil_char_boundary(text.len().saturating_sub(TAIL))..].to_owned()
+    pub(super) async fn tail(&self, pod: &Pod) -> String {
+        end_of(self.ask(pod, false).await, TAIL)
     }
 
     /// What a Pod that has ended said last, asked for once.
-    pub(super) async fn last(&self, pods: &Api<Pod>, pod: &Pod) -> String {
-        self.ask(pods, pod, true).await
+    pub(super) async fn last(&self, pod: &Pod) -> String {
+        self.ask(pod, true).await
     }
 
-    async fn ask(&self, pods: &Api<Pod>, pod: &Pod, is_over: bool) -> String {
+    async fn ask(&self, pod: &Pod, is_over: bool) -> String {
         let uid = pod.metadata.uid.clone().unwrap_or_default();
         let known = self.get(&uid);
         let left_alone = |failed: Failed| failed.was_over == is_over && failed.at.elapsed() < TRY_AGAIN;
@@ -60,12 +68,14 @@ impl Logs {
             return known.text;
         }
         let container = Some(sight::telling_container(pod).to_owned());
-        let params = LogParams { container, tail_lines: Some(LINES), ..LogParams::default() };
+        let (tail_lines, limit_bytes) = (Some(LINES), Some(MOST_TOLD));
+        let params = LogParams { container, tail_lines, limit_bytes, ..LogParams::default() };
         let name = pod.metadata.name.clone().unwrap_or_default();
-        let now = match within(PATIENCE, pods.logs(&name, &params)).await {
-            Ok(text) => Known { text, failed: None, is_last: is_over },
+        let kept = if is_over { LAST_WORDS } else { TAIL };
+        let now = match self.questions.ask_kubelet(PATIENCE, self.pods.logs(&name, &params)).await {
+            Ok(text) => Known { text: end_of(text, kept), failed: None, is_last: is_over },
             Err(why) => {
-                tracing::debug!(pod = name, why, "the log of a Pod cannot be had");
+                tracing::debug!(pod = name, %why, "the log of a Pod cannot be had");
                 Known { failed: Some(Failed { at: Instant::now(), was_over: is_over }), ..known }
             }
         };
@@ -79,9 +89,31 @@ impl Logs {
 
     fn put(&self, uid: String, now: Known) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MOST {
-            known.clear(); // whoever is still there is asked again
+        if known.len() >= MOST_PODS && !known.contains_key(&uid) {
+            // Whoever is still there is asked again.
+            let somebody = known.keys().next().cloned();
+            somebody.and_then(|somebody| known.remove(&somebody));
         }
         known.insert(uid, now);
+    }
+}
+
+fn end_of(mut text: String, most: usize) -> String {
+    if text.len() > most {
+        text.drain(..text.ceil_char_boundary(text.len() - most));
+        text.shrink_to_fit();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_log_is_cut_to_its_end_between_characters() {
+        assert_eq!(end_of("short".into(), 16), "short");
+        assert_eq!(end_of("the weights are äway".into(), 4), "way", "half of an ä is none");
+        assert_eq!(end_of("x".repeat(LAST_WORDS + 1), LAST_WORDS).len(), LAST_WORDS);
     }
 }

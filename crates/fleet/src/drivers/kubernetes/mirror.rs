@@ -3,17 +3,18 @@
 //! The watch is resumed where it stopped; the server says with 410 when that is too long ago, and everything is listed
 //! again. While the server is away the copy stays what it was: that is what serving goes on by.
 
+use super::questions::{tell, within};
 use futures_util::{StreamExt as _, pin_mut};
 use kube::api::{ListParams, WatchEvent, WatchParams};
 use kube::{Api, Resource, ResourceExt as _};
 use serde::de::DeserializeOwned;
 use std::collections::HashMap;
 use std::fmt::Debug;
-use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 /// The server ends a watch after so long; bookmarks keep its place meanwhile.
 const WATCH_SECONDS: u32 = 60;
@@ -24,22 +25,39 @@ const PAGE: u32 = 500;
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 const GONE: u16 = 410;
+/// A watch that ends sooner was not meant to be resumed at once.
+const SHORTEST_WATCH: Duration = Duration::from_secs(1);
+/// After so many watches in a row that went wrong everything is listed again.
+const MOST_FAILURES: u32 = 5;
+/// Everything is listed again now and then: whatever was missed is not missed for ever.
+const LIST_AGAIN: Duration = Duration::from_secs(600);
 
 pub(super) struct Mirror<K> {
     objects: RwLock<HashMap<String, Arc<K>>>,
     synced: AtomicBool,
+    /// Whether the server did not answer when it was last asked.
+    stale: AtomicBool,
     /// Told after every change.
     changed: Arc<Notify>,
 }
 
 impl<K> Mirror<K> {
     pub(super) fn new(changed: Arc<Notify>) -> Self {
-        Self { objects: RwLock::default(), synced: AtomicBool::new(false), changed }
+        Self { objects: RwLock::default(), synced: AtomicBool::new(false), stale: AtomicBool::new(false), changed }
     }
 
     /// Whether everything was listed once.
     pub(super) fn is_synced(&self) -> bool {
         self.synced.load(Ordering::Acquire)
+    }
+
+    /// Whether the copy may be older than what is so, because the server is away.
+    pub(super) fn is_stale(&self) -> bool {
+        self.stale.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_stale(&self, stale: bool) {
+        self.stale.store(stale, Ordering::Release);
     }
 
     pub(super) fn get(&self, name: &str) -> Option<Arc<K>> {
@@ -73,6 +91,19 @@ enum Ended {
 
 impl<K> Mirror<K>
 where
+    K: Resource<DynamicType: Default>,
+{
+    /// These are all that there are.
+    pub(super) fn replace(&self, found: impl IntoIterator<Item = K>) {
+        let found = found.into_iter().map(|object| (object.name_any(), Arc::new(object))).collect();
+        self.change(|objects| *objects = found);
+        self.synced.store(true, Ordering::Release);
+        self.set_stale(false);
+    }
+}
+
+impl<K> Mirror<K>
+where
     K: Resource + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
     K::DynamicType: Default,
 {
@@ -84,6 +115,7 @@ where
             let version = match self.list(&api, labels.as_deref()).await {
                 Ok(version) => version,
                 Err(why) => {
+                    self.set_stale(true);
                     pause.tell(&kind, &why);
                     pause.wait().await;
                     continue;
@@ -97,28 +129,39 @@ where
     async fn list(&self, api: &Api<K>, labels: Option<&str>) -> Result<String, String> {
         let mut params = ListParams { label_selector: labels.map(ToOwned::to_owned), ..ListParams::default() };
         params.limit = Some(PAGE);
-        let mut found = HashMap::new();
+        let mut found = Vec::new();
         loop {
-            let page = within(LIST_TIME, api.list(&params)).await?;
-            found.extend(page.items.into_iter().map(|object| (object.name_any(), Arc::new(object))));
+            let page = within(LIST_TIME, api.list(&params)).await.map_err(|error| error.to_string())?;
+            found.extend(page.items);
             match page.metadata.continue_.filter(|token| !token.is_empty()) {
                 Some(token) => params.continue_token = Some(token),
                 None => {
-                    self.change(|objects| *objects = found);
-                    self.synced.store(true, Ordering::Release);
+                    self.replace(found);
                     return Ok(page.metadata.resource_version.unwrap_or_default());
                 }
             }
         }
     }
 
-    /// Watches from a version on, again and again, until the server has forgotten it.
+    /// Watches from a version on, again and again, until everything is to be listed again.
     async fn resume(&self, api: &Api<K>, labels: Option<&str>, mut version: String, kind: &str, pause: &mut Pause) {
-        loop {
+        let listed_at = Instant::now();
+        let mut failures = 0;
+        while failures < MOST_FAILURES && listed_at.elapsed() < LIST_AGAIN {
+            let began_at = Instant::now();
             match self.watch(api, labels, &mut version).await {
-                Ok(Ended::Resumable) => pause.is_over(kind),
+                Ok(Ended::Resumable) if began_at.elapsed() >= SHORTEST_WATCH => {
+                    failures = 0;
+                    pause.is_over(kind);
+                }
+                Ok(Ended::Resumable) => {
+                    failures += 1;
+                    pause.wait().await;
+                }
                 Ok(Ended::Forgotten) => return,
                 Err(why) => {
+                    self.set_stale(true);
+                    failures += 1;
                     pause.tell(kind, &why);
                     pause.wait().await;
                 }
@@ -135,6 +178,7 @@ where
             Ok(Err(error)) => return Err(tell(&error)),
             Err(_elapsed) => return Err(format!("no answer within {LIST_TIME:?}")),
         };
+        self.set_stale(false);
         pin_mut!(events);
         loop {
             let Ok(event) = tokio::time::timeout(SILENCE, events.next()).await else {
@@ -162,33 +206,6 @@ where
                 Some(Err(kube::Error::Api(status))) if status.code == GONE => return Ok(Ended::Forgotten),
                 Some(Err(error)) => return Err(error.to_string()),
             }
-        }
-    }
-}
-
-/// A question to the server that is not waited for longer than so.
-pub(super) async fn within<T>(
-    patience: Duration,
-    asked: impl Future<Output = Result<T, kube::Error>>,
-) -> Result<T, String> {
-    match tokio::time::timeout(patience, asked).await {
-        Ok(answer) => answer.map_err(|error| tell(&error)),
-        Err(_elapsed) => Err(format!("no answer within {patience:?}")),
-    }
-}
-
-/// The server's own words, where it said something.
-pub(super) fn tell(error: &kube::Error) -> String {
-    match error {
-        kube::Error::Api(status) => status.message.clone(),
-        other => {
-            let mut text = other.to_string();
-            let mut cause = std::error::Error::source(other);
-            while let Some(deeper) = cause {
-                text = format!("{text}: {deeper}");
-                cause = deeper.source();
-            }
-            text
         }
     }
 }
@@ -222,5 +239,37 @@ impl Pause {
     async fn wait(&mut self) {
         tokio::time::sleep(self.next).await;
         self.next = (self.next * 2).min(LONGEST_PAUSE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use http::{Request, Response};
+    use http_body_util::Full;
+    use k8s_openapi::api::core::v1::Pod;
+    use std::convert::Infallible;
+    use std::sync::atomic::AtomicUsize;
+
+    /// A server, or something before it, that ends every watch as soon as it has begun.
+    #[tokio::test]
+    async fn a_watch_that_ends_at_once_is_not_opened_again_without_a_pause() {
+        let (lists, watches) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let counts = (Arc::clone(&lists), Arc::clone(&watches));
+        let answer = move |request: Request<kube::client::Body>| {
+            let is_watch = request.uri().query().is_some_and(|query| query.contains("watch=true"));
+            if is_watch { &counts.1 } else { &counts.0 }.fetch_add(1, Ordering::Relaxed);
+            let list = r#"{"apiVersion":"v1","kind":"PodList","metadata":{"resourceVersion":"1"},"items":[]}"#;
+            let body = Full::new(Bytes::from(if is_watch { "" } else { list }));
+            std::future::ready(Ok::<_, Infallible>(Response::new(body)))
+        };
+        let client = kube::Client::new(tower::service_fn(answer), "default");
+        let mirror = Arc::new(Mirror::<Pod>::new(Arc::default()));
+        let following = Arc::clone(&mirror).follow(Api::default_namespaced(client), None);
+        let _ = tokio::time::timeout(Duration::from_millis(1_500), following).await;
+        assert!(mirror.is_synced() && !mirror.is_stale());
+        let (lists, watches) = (lists.load(Ordering::Relaxed), watches.load(Ordering::Relaxed));
+        assert!(lists == 1 && (1..=4).contains(&watches), "{lists} lists, {watches} watches");
     }
 }

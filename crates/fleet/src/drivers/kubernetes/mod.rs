@@ -6,44 +6,46 @@
 
 mod client;
 mod logs;
+mod look;
 mod mirror;
 mod nodes;
 mod pod;
 mod policies;
 mod pools;
+mod questions;
 pub mod settings;
 mod sight;
 
 use crate::drivers::process::health::{self, Engine};
 use crate::drivers::process::{clock, metrics};
 use crate::drivers::{
-    Binding, DeviceId, Draining, Driver, EngineFigures, EngineLoad, Family, NoLoad, NoRoom, Observed, Probe,
+    Binding, DeviceId, Draining, Driver, EngineFigures, EngineLoad, Family, NoLoad, NoRoom, Observed, Probe, Protected,
     ReplicaName, ReplicaSpec, Sighting, StartError, Taken,
 };
+use crate::routes::Routes;
 pub use client::NoAccess;
 use domain::model::{DriverKind, Modality};
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use logs::Logs;
-use mirror::{Mirror, tell, within};
+pub use look::{NoSight, Seen, look};
+use mirror::Mirror;
 use nodes::Nodes;
 use pod::Life;
 pub use pod::PodError;
 use policies::Policies;
 pub use pools::Pools;
+use questions::Questions;
 use serde_json::json;
 pub use settings::Settings;
 use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
-
-const ASK_TIME: Duration = Duration::from_secs(10);
-const NOT_FOUND: u16 = 404;
 
 /// Replicas as Pods. Clones are the same driver.
 #[derive(Clone)]
@@ -59,6 +61,7 @@ struct Shared {
     policies: Policies,
     changed: Arc<Notify>,
     logs: Logs,
+    questions: Arc<Questions>,
     /// The loops that keep the copies true; they end with the driver.
     _loops: JoinSet<()>,
 }
@@ -78,10 +81,11 @@ impl KubernetesDriver {
         let mut loops = JoinSet::new();
         loops.spawn(Arc::clone(&mirror).follow(pods.clone(), Some(labels)));
         loops.spawn(Arc::clone(&node_mirror).follow(Api::all(client.clone()), None));
-        let nodes = Nodes::new(node_mirror, settings.node_lost_after);
-        let policies = Policies::new(client, &namespace, &settings);
-        let logs = Logs::default();
-        let shared = Shared { settings, pods, mirror, nodes, policies, changed, logs, _loops: loops };
+        let questions = Arc::new(Questions::default());
+        let nodes = Nodes::new(node_mirror, settings.node_lost_after, Arc::clone(&questions));
+        let policies = Policies::new(client, &namespace, &settings, Arc::clone(&questions));
+        let logs = Logs::new(pods.clone(), Arc::clone(&questions));
+        let shared = Shared { settings, pods, mirror, nodes, policies, changed, logs, questions, _loops: loops };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -108,7 +112,9 @@ impl KubernetesDriver {
         let manifest = pod::manifest(spec, life, &self.shared.settings).map_err(|error| error.to_string())?;
         let name = pod::name_of(&spec.replica);
         let params = PatchParams::apply(pod::MANAGER).force();
-        let applied = within(ASK_TIME, self.shared.pods.patch(&name, &params, &Patch::Apply(&manifest))).await?;
+        let (patch, shared) = (Patch::Apply(&manifest), &self.shared);
+        let applied = shared.questions.ask(shared.pods.patch(&name, &params, &patch)).await;
+        let applied = applied.map_err(|error| error.to_string())?;
         self.shared.mirror.expect(&name, applied);
         Ok(())
     }
@@ -121,7 +127,7 @@ impl KubernetesDriver {
 
     async fn patch(&self, replica: &ReplicaName, patch: &serde_json::Value) -> io::Result<()> {
         let (name, params) = (pod::name_of(replica), PatchParams::default());
-        gone_is_fine(self.shared.pods.patch(&name, &params, &Patch::Merge(patch))).await
+        self.change(self.shared.pods.patch(&name, &params, &Patch::Merge(patch))).await
     }
 
     async fn delete(&self, pod: &Pod, grace_seconds: u64) -> io::Result<()> {
@@ -130,7 +136,16 @@ impl KubernetesDriver {
         // Another Pod of the same name is not meant.
         let same = Preconditions { uid: pod.metadata.uid.clone(), resource_version: None };
         let params = DeleteParams::default().grace_period(grace).preconditions(same);
-        gone_is_fine(self.shared.pods.delete(&name, &params)).await
+        self.change(self.shared.pods.delete(&name, &params)).await
+    }
+
+    /// Asks for a change of a Pod; one that is gone needs none.
+    async fn change<T>(&self, asked: impl Future<Output = Result<T, kube::Error>>) -> io::Result<()> {
+        match self.shared.questions.ask(asked).await {
+            Ok(_) => Ok(()),
+            Err(error) if error.is_not_found() => Ok(()),
+            Err(error) => Err(io::Error::other(error.to_string())),
+        }
     }
 
     /// What a replica's engine says of itself, read at once.
@@ -156,7 +171,7 @@ impl KubernetesDriver {
         if let Sighting::Exited(exit) = &mut sighting
             && exit.failure.is_some()
         {
-            let log = self.shared.logs.last(&self.shared.pods, pod).await;
+            let log = self.shared.logs.last(pod).await;
             exit.failure = sight::with_log(pod, exit, &log);
         }
         let binding = sight::node_of(pod).map(|node| self.binding(&replica, pod, node));
@@ -270,7 +285,7 @@ impl Driver for KubernetesDriver {
 
     async fn log_tail(&self, replica: &ReplicaName) -> String {
         match self.pod(replica) {
-            Some(pod) => self.shared.logs.tail(&self.shared.pods, &pod).await,
+            Some(pod) => self.shared.logs.tail(&pod).await,
             None => String::new(),
         }
     }
@@ -284,13 +299,19 @@ impl Driver for KubernetesDriver {
         self.patch(replica, &json!({ "metadata": { "finalizers": left, "uid": pod.metadata.uid } })).await
     }
 
+    /// The device plugins count them.
+    async fn not_released(&self, _devices: &[DeviceId]) -> Vec<DeviceId> {
+        Vec::new()
+    }
+
     fn sees(&self, kind: DriverKind) -> bool {
         kind == DriverKind::Kubernetes && self.is_synced()
     }
 
     async fn is_gone(&self, replica: &ReplicaName, _kind: DriverKind) -> io::Result<bool> {
         let name = pod::name_of(replica);
-        let found = within(ASK_TIME, self.shared.pods.get_opt(&name)).await.map_err(io::Error::other)?;
+        let found = self.shared.questions.ask(self.shared.pods.get_opt(&name)).await;
+        let found = found.map_err(|error| io::Error::other(error.to_string()))?;
         Ok(found.is_none())
     }
 
@@ -303,17 +324,12 @@ impl Driver for KubernetesDriver {
         address_of(&pod, self.shared.settings.port).map(|address| address.to_string())
     }
 
-    async fn protect(&self, endpoint: &str, wanted: u32) {
-        self.shared.policies.protect(endpoint, wanted).await;
+    async fn protect(&self, wanted: &Protected) {
+        self.shared.policies.keep(wanted, Instant::now()).await;
     }
-}
 
-async fn gone_is_fine<T>(asked: impl Future<Output = Result<T, kube::Error>>) -> io::Result<()> {
-    match tokio::time::timeout(ASK_TIME, asked).await {
-        Ok(Ok(_)) => Ok(()),
-        Ok(Err(kube::Error::Api(status))) if status.code == NOT_FOUND => Ok(()),
-        Ok(Err(error)) => Err(io::Error::other(tell(&error))),
-        Err(_elapsed) => Err(io::ErrorKind::TimedOut.into()),
+    async fn keep_pools(&self, routes: &Routes) {
+        self.tend_pools(routes).await;
     }
 }
 

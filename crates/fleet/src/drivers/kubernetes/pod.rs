@@ -31,6 +31,8 @@ const STARTUP_PERIOD_SECONDS: u64 = 2;
 /// As long as a start may take.
 const STARTUP_SECONDS: u64 = 1_800;
 const CACHE_DIR: &str = "/var/cache/forebay";
+/// The usual folders, and the one in which llama.cpp's own image has it.
+const LLAMA_SERVER_PATH: &str = "/app:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const HUB_REFERENCE: &str = "hf://";
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -66,14 +68,14 @@ pub(super) fn manifest(spec: &ReplicaSpec, life: Life, settings: &Settings) -> R
     let built_in = BuiltInEngine { binary: "forebay-engine".into(), cache_dir: CACHE_DIR.into() };
     let argv = command::argv(&spec_in_pod, ("0.0.0.0", settings.port), settings.drain, &built_in)?;
     let volumes = Volumes::of(&settings.weights);
-    let fetch = settings.weights.fetch.as_ref().zip(place);
+    let fetch = settings.weights.fetch.as_ref().zip(place.and_then(Fetched::of));
     let family = Family::of(&spec.launch);
     let mut container = json!({
         "name": ENGINE_CONTAINER,
         "image": image,
         "command": argv,
         "ports": [{"name": "http", "containerPort": settings.port}],
-        "env": environment(&settings.weights),
+        "env": environment(family, &settings.weights),
         "resources": resources(nodes, spec.gpu_count),
         "startupProbe": {
             "periodSeconds": STARTUP_PERIOD_SECONDS, "failureThreshold": STARTUP_SECONDS / STARTUP_PERIOD_SECONDS,
@@ -104,8 +106,8 @@ pub(super) fn manifest(spec: &ReplicaSpec, life: Life, settings: &Settings) -> R
         "containers": [container],
         "volumes": volumes.volumes(),
     });
-    if let Some((fetch, place)) = fetch {
-        pod["initContainers"] = json!([init_container(fetch, &place, settings, &volumes)]);
+    if let Some((fetch, fetched)) = fetch {
+        pod["initContainers"] = json!([init_container(fetch, &fetched, settings, &volumes)]);
     }
     if let Some(account) = &settings.service_account {
         pod["serviceAccountName"] = json!(account);
@@ -181,12 +183,17 @@ fn toleration(toleration: &Toleration) -> Value {
     written
 }
 
-/// What engines fetch themselves stays on a node's folder for the next one.
-fn environment(weights: &Weights) -> Value {
-    match weights.volume {
-        Some(Volume::NodeFolder(_)) => json!([{"name": "HF_HOME", "value": format!("{}/.hub", weights.mount)}]),
-        Some(Volume::Claim(_)) | None => json!([]),
+fn environment(family: Family, weights: &Weights) -> Value {
+    let mut variables = Vec::new();
+    // What engines fetch themselves stays on a node's folder for the next one.
+    if let Some(Volume::NodeFolder(_)) = weights.volume {
+        variables.push(json!({"name": "HF_HOME", "value": format!("{}/.hub", weights.mount)}));
     }
+    // Whoever starts the container looks for its program by this variable.
+    if family == Family::LlamaServer {
+        variables.push(json!({"name": "PATH", "value": LLAMA_SERVER_PATH}));
+    }
+    Value::Array(variables)
 }
 
 /// Where weights are for the engine in the Pod, and where they come from.
@@ -214,13 +221,24 @@ impl Place {
     }
 }
 
+/// Weights that do not lie on the volume already.
+struct Fetched {
+    path: String,
+    source: String,
+}
+
+impl Fetched {
+    fn of(place: Place) -> Option<Self> {
+        Some(Self { path: place.path, source: place.source? })
+    }
+}
+
 fn below(folder: &str, path: &str) -> String {
     format!("{}/{path}", folder.trim_end_matches('/'))
 }
 
-fn init_container(fetch: &Fetch, place: &Place, settings: &Settings, volumes: &Volumes<'_>) -> Value {
-    let source = place.source.as_deref().unwrap_or(&place.path);
-    let filled = |argument: &String| argument.replace("{weights}", &place.path).replace("{source}", source);
+fn init_container(fetch: &Fetch, fetched: &Fetched, settings: &Settings, volumes: &Volumes<'_>) -> Value {
+    let filled = |argument: &String| argument.replace("{weights}", &fetched.path).replace("{source}", &fetched.source);
     let mut container = json!({
         "name": WEIGHTS_CONTAINER,
         "image": fetch.image,

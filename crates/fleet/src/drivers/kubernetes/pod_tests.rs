@@ -105,6 +105,22 @@ fn weights_of_the_hub_are_fetched_by_an_init_container_or_by_the_engine_itself()
     let init = &fetched["spec"]["initContainers"][0];
     assert_eq!(init["command"], json!(["hf", "download", "meta/llama", "--local-dir", "/models/meta/llama"]));
     assert_eq!(fetched["spec"]["volumes"][2]["hostPath"]["path"], "/var/lib/models");
+    let there = manifest(&spec(EngineKind::Vllm, "llama-70b"), Life::Once, &settings).unwrap();
+    assert!(there["spec"].get("initContainers").is_none(), "what lies on the volume is not fetched");
+}
+
+#[test]
+fn llama_server_is_found_in_its_own_image_and_in_others() {
+    let mut settings = settings();
+    settings.images.llama_server = Some("llama.cpp:server".into());
+    let pod = manifest(&spec(EngineKind::LlamaServer, "tiny.gguf"), Life::Once, &settings).unwrap();
+    assert!(argv(&pod).starts_with("llama-server -m /models/tiny.gguf "), "{}", argv(&pod));
+    let path = pod["spec"]["containers"][0]["env"][0].clone();
+    assert_eq!(path["name"], "PATH");
+    let folders: Vec<&str> = path["value"].as_str().unwrap().split(':').collect();
+    assert!(folders.contains(&"/app") && folders.contains(&"/usr/local/bin"), "{folders:?}");
+    let other = manifest(&spec(EngineKind::Vllm, "x"), Life::Once, &settings).unwrap();
+    assert_eq!(other["spec"]["containers"][0]["env"], json!([]), "their images say where their programs are");
 }
 
 #[test]

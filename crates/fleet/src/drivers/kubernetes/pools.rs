@@ -30,7 +30,7 @@ struct Wanted {
 
 impl KubernetesDriver {
     /// Makes the Pods of pools that are missing and ends those that nobody wants any more. For the leader.
-    pub(in crate::drivers) async fn keep_pools(&self, routes: &Routes) {
+    pub(super) async fn tend_pools(&self, routes: &Routes) {
         if !self.is_synced() {
             return;
         }

@@ -123,13 +123,14 @@ pub(super) fn with_log(pod: &Pod, exit: &Exit, log: &str) -> Option<Failure> {
 }
 
 fn exit(pod: &Pod, now: Timestamp) -> Option<Exit> {
-    if !is_over(pod) {
+    if !is_over(pod) && !was_let_go(pod) {
         return None;
     }
     let end = init_statuses(pod)
         .filter_map(terminated)
         .find(|end| end.exit_code != 0)
-        .or_else(|| engine(pod).and_then(terminated));
+        .or_else(|| engine(pod).and_then(terminated))
+        .or_else(|| init_statuses(pod).filter_map(terminated).last());
     let at = end.and_then(|end| moment(end.finished_at.as_ref())).unwrap_or(now);
     let signal =
         end.and_then(|end| end.signal.or_else(|| (end.exit_code > SIGNAL_BASE).then(|| end.exit_code - SIGNAL_BASE)));
@@ -175,7 +176,9 @@ fn failure_of(pod: &Pod, end: Option<&ContainerStateTerminated>) -> Option<Failu
 
 /// A Pod that waits for something that does not come.
 fn stuck(pod: &Pod, patience: Duration, now: Timestamp) -> Option<Failure> {
-    let since = scheduled_at(pod)?;
+    // The engine's image is asked for when the weights are there, and that may take long.
+    let fetched = init_statuses(pod).filter_map(|status| moment(terminated(status)?.finished_at.as_ref())).max();
+    let since = scheduled_at(pod)?.max(fetched.unwrap_or_default());
     if u128::from(now.millis_since(since)) < patience.as_millis() {
         return None;
     }
@@ -204,6 +207,13 @@ fn reached(pod: &Pod) -> Reached {
 fn is_over(pod: &Pod) -> bool {
     let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
     matches!(phase, Some("Succeeded" | "Failed"))
+}
+
+/// Whether its kubelet has let go of it before the engine ever ran. Kubelets before 1.27 leave such a Pod in the phase
+/// `Pending`: that they delete it without grace, and that no container runs, is all they say.
+fn was_let_go(pod: &Pod) -> bool {
+    let without_grace = is_leaving(pod) && pod.metadata.deletion_grace_period_seconds == Some(0);
+    without_grace && !statuses(pod).any(|status| state(status).is_some_and(|state| state.running.is_some()))
 }
 
 fn condition<'a>(pod: &'a Pod, kind: &str) -> Option<&'a PodCondition> {

@@ -72,6 +72,14 @@ fn an_image_that_does_not_come_is_missing_after_a_while() {
     );
     assert!(matches!(soon, Sighting::Running(_)), "{soon:?}");
     assert!(matches!(see(waiting("ContainerCreating")), Sighting::Running(_)), "a long pull is no failure");
+    let fetched_at = |moment: &str| {
+        let end = json!({"terminated": {"exitCode": 0, "finishedAt": moment}});
+        let mut status = waiting("ErrImagePull");
+        status["initContainerStatuses"] = json!([container("weights", &end)]);
+        see(status)
+    };
+    assert!(matches!(fetched_at("2026-01-05T10:05:01Z"), Sighting::Running(_)), "the image was not asked for before");
+    assert_eq!(class(&fetched_at("2026-01-05T10:05:00Z")), FailureClass::ImageMissing);
 }
 
 #[test]
@@ -113,6 +121,22 @@ fn a_silent_node_is_waited_for_and_a_lost_one_takes_its_replicas() {
     assert_eq!(see_on(&running(), NodeSight::Lost), Sighting::Lost { last_seen: None });
     let over = pod(json!({}), ended(0, "Completed"));
     assert!(matches!(see_on(&over, NodeSight::Lost), Sighting::Exited(_)), "its end was told before the node went");
+}
+
+#[test]
+fn a_pod_that_is_let_go_before_its_engine_ran_has_ended() {
+    let leaving = |grace: i64, annotations: Value| json!({"deletionTimestamp": NOW, "deletionGracePeriodSeconds": grace, "annotations": annotations});
+    let ours = || json!({STOPPED_ANNOTATION: "true"});
+    let waits = || waiting("ImagePullBackOff");
+    let asked = see_on(&pod(leaving(40, ours()), waiting("ContainerCreating")), NodeSight::Well);
+    assert!(matches!(asked, Sighting::Running(_)), "its kubelet has its time: {asked:?}");
+    let Sighting::Exited(exit) = see_on(&pod(leaving(0, ours()), waits()), NodeSight::Well) else { panic!() };
+    assert_eq!((exit.at, exit.failure), (Timestamp::parse(NOW).unwrap(), None));
+    assert_eq!(class(&see_on(&pod(leaving(0, json!({})), waits()), NodeSight::Well)), FailureClass::NodeLost);
+    let mut fetching = waiting("PodInitializing");
+    fetching["initContainerStatuses"] = json!([container("weights", &json!({"running": {"startedAt": NOW}}))]);
+    let forced = see_on(&pod(leaving(0, ours()), fetching), NodeSight::Well);
+    assert!(matches!(forced, Sighting::Running(_)), "something still runs: {forced:?}");
 }
 
 #[test]

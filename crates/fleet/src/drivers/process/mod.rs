@@ -24,14 +24,15 @@ pub mod shim;
 
 use crate::drivers::{
     Binding, Device, DeviceId, Draining, Driver, EngineFigures, EngineLoad, Family, NoLoad, NoRoom, Observed, Probe,
-    ReplicaName, ReplicaSpec, Sighting, StartError, Taken,
+    Protected, ReplicaName, ReplicaSpec, Sighting, StartError, Taken,
 };
+use crate::routes::Routes;
 pub use command::{BuiltInEngine, CommandError, check as check_command};
 use devices::Devices;
 pub use devices::{Cards, look_for_cards};
 pub use directory::Care;
 use directory::{Directory, Order};
-use domain::model::Modality;
+use domain::model::{DriverKind, Modality};
 pub use health::{Streak, Verdict};
 pub use machine::machine;
 pub use ports::{BLOCK as PORTS_OF_A_REPLICA, USUAL_RANGE as USUAL_PORTS};
@@ -437,6 +438,25 @@ impl Driver for ProcessDriver {
         });
         removed.await
     }
+
+    fn sees(&self, kind: DriverKind) -> bool {
+        kind == DriverKind::Process
+    }
+
+    /// A list of processes is never older than their start.
+    async fn is_gone(&self, _replica: &ReplicaName, _kind: DriverKind) -> io::Result<bool> {
+        Ok(true)
+    }
+
+    fn route(&self, _replica: &ReplicaName, _kind: DriverKind, known: Option<&str>) -> Option<String> {
+        known.map(ToOwned::to_owned)
+    }
+
+    /// Nobody empties this machine but its operator.
+    async fn protect(&self, _wanted: &Protected) {}
+
+    /// Pools of this machine are [`crate::Launcher`]'s.
+    async fn keep_pools(&self, _routes: &Routes) {}
 }
 
 /// A start that is under way, until it is dropped.

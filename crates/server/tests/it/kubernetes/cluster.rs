@@ -22,7 +22,7 @@ pub(crate) const GPU: &str = "nvidia.com/gpu";
 pub(crate) const GPU_TYPE: &str = "nvidia/h100-sxm-80gb";
 /// What nodes of a story are told apart by.
 const LABEL: &str = "forebay.test/namespace";
-const RIGHTS: [&str; 3] = ["service-account.yaml", "replicas-role.yaml", "nodes-role.yaml"];
+const RIGHTS: [&str; 3] = ["base/service-account.yaml", "replicas/role.yaml", "base/nodes-role.yaml"];
 
 pub(crate) struct Cluster {
     pub(crate) namespace: String,
@@ -118,6 +118,12 @@ node_selector = {{ "{LABEL}" = "{namespace}" }}
         self.nodes.iter().find(|kubelet| kubelet.name() == node).unwrap()
     }
 
+    /// Whether the cluster takes the Pod for ready.
+    pub(crate) async fn is_ready_pod(&self, pod: &str) -> bool {
+        let status = self.pods.get(pod).await.unwrap().status.unwrap_or_default();
+        status.conditions.iter().flatten().any(|one| one.type_ == "Ready" && one.status == "True")
+    }
+
     pub(crate) async fn has_no_pods(&self) -> bool {
         self.pods.list(&ListParams::default()).await.unwrap().items.is_empty()
     }
@@ -138,8 +144,8 @@ node_selector = {{ "{LABEL}" = "{namespace}" }}
 
 /// Exactly what `deploy/kubernetes` gives, in the story's namespace.
 fn give_rights(folder: &Path, namespace: &str) {
-    let base = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/kubernetes/base");
-    let read = |name: &str| std::fs::read_to_string(base.join(name)).unwrap();
+    let folder_of_manifests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/kubernetes");
+    let read = |name: &str| std::fs::read_to_string(folder_of_manifests.join(name)).unwrap();
     let text = RIGHTS.map(read).join("\n---\n");
     let text = text.replace("namespace: forebay", &format!("namespace: {namespace}"));
     let text = text.replace("name: forebay-nodes", &format!("name: forebay-nodes-{namespace}"));

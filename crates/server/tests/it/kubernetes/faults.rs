@@ -1,10 +1,12 @@
 //! What goes wrong in a cluster, and what becomes of endpoints then.
 
+use kube::api::ListParams;
 use serde_json::json;
 use std::time::{Duration, Instant};
 
+use crate::app::TestApp;
 use crate::kubernetes::cluster::Cluster;
-use crate::kubernetes::plant::{Plant, eventually, pod_of};
+use crate::kubernetes::plant::{Plant, eventually, models, pod_of};
 
 #[tokio::test]
 #[ignore = "needs a control plane: make test-kubernetes"]
@@ -33,6 +35,57 @@ async fn a_node_that_is_lost_is_given_up_and_its_replica_starts_elsewhere() {
 
 #[tokio::test]
 #[ignore = "needs a control plane: make test-kubernetes"]
+async fn a_node_that_comes_back_in_time_keeps_its_replica() {
+    let cluster = Cluster::start(&[1]).await;
+    let plant = Plant::start(&cluster, "node_lost_after = \"1h\"").await;
+    plant.create("chat", "acme/scripted", "h100", json!({"replicas": 1})).await;
+    plant.wait_for("chat", "serving", 1).await;
+    let before = plant.live().await.remove(0);
+    cluster.nodes[0].go_silent();
+    eventually("the cluster misses the node", async || !cluster.is_ready_pod(&pod_of(&before)).await).await;
+    cluster.nodes[0].come_back();
+    eventually("its Pod is ready again", async || cluster.is_ready_pod(&pod_of(&before)).await).await;
+    eventually("and answers", async || plant.chat("chat").await.status == 200).await;
+    let live = plant.live().await;
+    assert!(live.len() == 1 && live[0].id == before.id, "it was not given up: {live:?}");
+    let open = store::holds::list_open(&plant.store).await.unwrap();
+    assert!(open.len() == 1 && open[0].replica == before.id, "its GPUs are held throughout: {open:?}");
+    plant.delete("chat").await;
+    cluster.remove().await;
+}
+
+#[tokio::test]
+#[ignore = "needs a control plane: make test-kubernetes"]
+async fn a_pod_that_is_not_ready_gets_no_calls() {
+    const ANSWER_TIME: Duration = Duration::from_secs(30);
+    let cluster = Cluster::start(&[2]).await;
+    let plant = Plant::start(&cluster, "").await;
+    // Its own engine says how it is; of a server of others only the port is asked, which a frozen one still opens.
+    plant.create("chat", "acme/real", "h100", json!({"replicas": 2})).await;
+    plant.wait_for("chat", "serving", 2).await;
+    let stuck = pod_of(&plant.live().await[0]);
+    cluster.nodes[0].freeze(&stuck);
+    eventually("its probe fails", async || !cluster.is_ready_pod(&stuck).await).await;
+    // Its port still takes connections: whoever were sent there would wait.
+    eventually("all calls go elsewhere", async || {
+        for _ in 0..6 {
+            let answer = tokio::time::timeout(ANSWER_TIME, plant.chat("chat")).await;
+            if !answer.is_ok_and(|answer| answer.status == 200) {
+                return false;
+            }
+        }
+        true
+    })
+    .await;
+    cluster.nodes[0].thaw(&stuck);
+    eventually("it is ready again", async || cluster.is_ready_pod(&stuck).await).await;
+    plant.wait_for("chat", "serving", 2).await;
+    plant.delete("chat").await;
+    cluster.remove().await;
+}
+
+#[tokio::test]
+#[ignore = "needs a control plane: make test-kubernetes"]
 async fn what_no_attempt_can_mend_fails_the_endpoint_with_its_reason() {
     let cluster = Cluster::start(&[2]).await;
     let plant = Plant::start(&cluster, "image_patience = \"1s\"").await;
@@ -49,6 +102,33 @@ async fn what_no_attempt_can_mend_fails_the_endpoint_with_its_reason() {
     let tried = plant.replicas("weights").await;
     assert_eq!(tried.len(), 3);
     assert!(tried.iter().all(|one| one.log_tail.contains("nothing/here.gguf")), "{:?}", tried[0].log_tail);
+    plant.delete("image").await;
+    plant.delete("weights").await;
+    cluster.remove().await;
+}
+
+#[tokio::test]
+#[ignore = "needs a control plane: make test-kubernetes"]
+async fn what_is_suspended_before_its_engine_ran_leaves_nothing_behind() {
+    let cluster = Cluster::start(&[2]).await;
+    let fetch = "[drivers.kubernetes.weights]\nfetch_image = \"hub:test\"\nfetch = [\"sleep\", \"600\"]";
+    let tables = cluster.configuration("").replace("[drivers.kubernetes.weights]", fetch);
+    let plant = Plant::of(TestApp::setup().table(&tables).table(&models()).start().await).await;
+    cluster.nodes[0].lose_image("missing:test");
+    plant.create("image", "acme/scripted", "no-image", json!({"replicas": 1})).await;
+    plant.create("weights", "acme/scripted", "slow-weights", json!({"replicas": 1})).await;
+    let told = async |what: &str| {
+        let pods = cluster.pods.list(&ListParams::default()).await.unwrap();
+        pods.iter().any(|pod| serde_json::to_string(&pod.status).unwrap().contains(what))
+    };
+    eventually("an image that does not come", async || told("ErrImagePull").await || told("ImagePullBackOff").await)
+        .await;
+    eventually("weights on their way", async || told("\"running\"").await).await;
+    eventually("two holds", async || store::holds::list_open(&plant.store).await.unwrap().len() == 2).await;
+    plant.suspend("image").await;
+    plant.suspend("weights").await;
+    eventually("no Pod is left", async || cluster.has_no_pods().await).await;
+    eventually("no hold is open", async || store::holds::list_open(&plant.store).await.unwrap().is_empty()).await;
     plant.delete("image").await;
     plant.delete("weights").await;
     cluster.remove().await;

@@ -62,6 +62,13 @@ name = "no-image"
 gpu_type = "{GPU_TYPE}"
 image = "missing:test"
 argv = ["fake-engine", "--listen", "{{host}}:{{port}}"]
+
+[[models.flavors]]
+name = "slow-weights"
+gpu_type = "{GPU_TYPE}"
+image = "scripted:test"
+weights = "hf://acme/slow"
+argv = ["fake-engine", "--listen", "{{host}}:{{port}}"]
 "#
     )
 }

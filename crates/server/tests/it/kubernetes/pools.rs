@@ -1,5 +1,8 @@
 //! Serverless pools that the cluster runs.
 
+use k8s_openapi::api::networking::v1::NetworkPolicy;
+use kube::Api;
+use kube::api::ListParams;
 use serde_json::json;
 
 use crate::app::TestApp;
@@ -35,6 +38,9 @@ async fn a_pool_of_pods_serves_everybody_and_follows_the_configuration() {
     let answer = app.ask(body.clone()).await;
     assert!(answer.status == 200 && answer.text().contains("Tokyo"), "{}", answer.text());
     assert!(answer.header("x-ratelimit-limit-requests").is_some(), "limits count for what everybody shares");
+
+    let policies: Api<NetworkPolicy> = Api::namespaced(cluster.client(), &cluster.namespace);
+    assert_eq!(policies.list(&ListParams::default()).await.unwrap().items.len(), 1, "pools have their callers, too");
 
     let urls: Vec<String> = app.engines.iter().map(testkit::fake_engine::FakeEngine::url).collect();
     let change = |setup: crate::app::Setup| {

@@ -3,13 +3,14 @@
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::Api;
 use kube::api::{DeleteParams, ListParams};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 use testkit::http::Client;
 use tokio::task::JoinSet;
 
+use crate::app::BINARY;
 use crate::kubernetes::cluster::{Cluster, GPU};
 use crate::kubernetes::plant::{Plant, eventually, pod_of};
 
@@ -34,6 +35,18 @@ async fn an_endpoint_is_scheduled_serves_real_answers_and_leaves_nothing_behind(
     assert_eq!(pod.metadata.labels.as_ref().unwrap()["forebay.dev/endpoint-id"], replica.endpoint.to_string());
     let policies: Api<NetworkPolicy> = Api::namespaced(cluster.client(), &cluster.namespace);
     assert_eq!(policies.list(&ListParams::default()).await.unwrap().items.len(), 1, "only gateways may call replicas");
+
+    // Not by a blocking call: its way to the server is carried by this thread.
+    let mut doctor = tokio::process::Command::new(BINARY);
+    doctor.args(["admin", "doctor", "--json", "--config"]).arg(&plant.app.forebay.config).arg("--data-dir");
+    let output = doctor.arg(&plant.app.forebay.data_dir).output().await.unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let findings = report["findings"].as_array().unwrap();
+    let levels = |check: &str| -> Vec<&Value> {
+        findings.iter().filter(|finding| finding["check"] == check).map(|finding| &finding["level"]).collect()
+    };
+    assert_eq!(levels("cluster"), ["ok"], "{report}");
+    assert!(!levels("engines").contains(&&json!("problem")), "what a cluster has is not looked for here: {report}");
 
     let open = store::holds::list_open(&plant.store).await.unwrap();
     let scheduled =
@@ -94,7 +107,7 @@ async fn more_gpus_than_there_are_wait_until_another_endpoint_is_suspended() {
 #[ignore = "needs a control plane: make test-kubernetes"]
 async fn a_pod_that_others_end_finishes_its_streams_while_another_takes_its_place() {
     let cluster = Cluster::start(&[2]).await;
-    let plant = Plant::start(&cluster, "drain_timeout = \"20s\"").await;
+    let plant = Plant::start(&cluster, "drain_timeout = \"120s\"").await;
     plant.create("chat", "acme/real", "h100", json!({"replicas": 1})).await;
     plant.wait_for("chat", "serving", 1).await;
     let first = plant.live().await.remove(0);

@@ -1,8 +1,10 @@
 //! Three gateways on one PostgreSQL, one Redis and one cluster, behind a plain TCP balancer.
 
+use domain::leadership;
 use serde_json::json;
+use sqlx::{Connection as _, PgConnection};
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use testkit::balancer::Balancer;
 use testkit::http::Client;
 
@@ -15,6 +17,19 @@ use crate::redis::Redis;
 
 /// Longer than any stream here, so that none of them may be cut.
 const DRAIN_TIMEOUT: &str = "drain_timeout = \"60s\"";
+
+/// What is promised; the lengths of the lease say so, too.
+const ANOTHER_LEADS_WITHIN: Duration = Duration::from_secs(15);
+const _: () = assert!(leadership::LEASE_MILLIS + 2 * leadership::LOOK_EVERY_MILLIS <= 15_000);
+/// What a machine with many other stories may add to each look at the lease.
+const BUSY_MACHINE: Duration = Duration::from_secs(5);
+
+/// Whose turn it is, and when it was last renewed by its holder's clock, which is this machine's.
+#[derive(Debug, Clone, Copy)]
+struct Lease {
+    epoch: i64,
+    renewed_at: Duration,
+}
 
 struct ThreeNodes {
     nodes: Vec<Plant>,
@@ -53,7 +68,16 @@ impl ThreeNodes {
         self.nodes.iter().position(|plant| id(plant).trim() == holder)
     }
 
+    async fn lease(&self) -> Lease {
+        let mut connection = PgConnection::connect(&self.database.url).await.unwrap();
+        let query = sqlx::query_as("SELECT epoch, renewed_at FROM leader WHERE name = 'control'");
+        let (epoch, renewed_at): (i64, i64) = query.fetch_one(&mut connection).await.unwrap();
+        Lease { epoch, renewed_at: Duration::from_millis(renewed_at.try_into().unwrap()) }
+    }
+
     async fn remove(self) {
+        // Whoever leads lets the last Pods go after their rows.
+        eventually("no Pod is left", async || self.cluster.has_no_pods().await).await;
         drop(self.nodes);
         self.cluster.remove().await;
         self.database.remove().await;
@@ -98,6 +122,9 @@ async fn whatever_one_node_is_told_every_node_knows() {
     for node in &three.nodes {
         let session = browser(&node.app).header("cookie", &person.cookie).get("/api/session").await;
         assert_eq!(session.status, 200, "{}", session.text());
+        let playground = node.app.stranger().header("cookie", &person.cookie).header("x-csrf-token", &person.csrf);
+        let playground = playground.header("x-workspace-id", workspace.as_str());
+        assert_eq!(ask(&playground, "chat").await.status_line(), "200 OK");
     }
     three.nodes[1].delete("chat").await;
     three.remove().await;
@@ -113,9 +140,19 @@ async fn when_the_leader_is_killed_another_goes_on_and_starts_nothing_twice() {
     // Killed while it starts them.
     three.nodes[other].create("chat", "acme/scripted", "h100", json!({"replicas": 3})).await;
     eventually("the first Pod", async || !three.cluster.has_no_pods().await).await;
+    let before = three.lease().await;
+    let killed_at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     three.nodes[leader].app.forebay.child.kill();
     let gone = three.nodes.remove(leader);
     three.balancer.set_backends(addresses(&three.nodes));
+    let mut lease = before;
+    eventually("another one leads", async || {
+        lease = three.lease().await;
+        lease.epoch > before.epoch
+    })
+    .await;
+    let passed = lease.renewed_at.saturating_sub(killed_at);
+    assert!(passed <= ANOTHER_LEADS_WITHIN + BUSY_MACHINE, "another one led only after {passed:?}");
     three.nodes[0].wait_for("chat", "serving", 3).await;
     assert!(three.leader().await.is_some(), "one of those that are left leads");
     assert_eq!(three.nodes[0].replicas("chat").await.len(), 3, "nothing was started twice");

@@ -1,0 +1,76 @@
+//! The cluster that runs replicas as Pods, where one is configured.
+
+use super::finding::Finding;
+use crate::config::Config;
+use fleet::drivers::kubernetes::{NoSight, Seen, look};
+
+const CHECK: &str = "cluster";
+
+pub(super) async fn check(config: &Config) -> Vec<Finding> {
+    match &config.drivers.kubernetes {
+        Some(settings) => judge(look(settings).await),
+        None => Vec::new(),
+    }
+}
+
+fn judge(seen: Result<Seen, NoSight>) -> Vec<Finding> {
+    let Seen { version, namespace, no_pods, no_nodes } = match seen {
+        Ok(seen) => seen,
+        Err(error) => {
+            let remedy = "look whether the API server runs and is reached from here, and at `kubeconfig` and `context` \
+                of [drivers.kubernetes]; without `kubeconfig` this must be a Pod of the cluster";
+            return vec![Finding::problem(CHECK, format!("the cluster cannot be used: {error}"), remedy)];
+        }
+    };
+    let mut findings = Vec::new();
+    if let Some(why) = no_pods {
+        let remedy = "give the account the rights of deploy/kubernetes/replicas/role.yaml in that namespace, or correct \
+            `namespace` of [drivers.kubernetes]";
+        findings.push(Finding::problem(CHECK, format!("Pods in {namespace} may not be listed: {why}"), remedy));
+    }
+    if let Some(why) = no_nodes {
+        let remedy = "give the account the rights of deploy/kubernetes/base/nodes-role.yaml: replicas of a lost node are \
+            not given up without them";
+        findings.push(Finding::warning(CHECK, format!("nodes may not be listed: {why}"), remedy));
+    }
+    if findings.is_empty() {
+        findings.push(Finding::ok(CHECK, format!("Kubernetes {version} answers; Pods in {namespace} may be listed")));
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Level;
+    use super::*;
+
+    #[test]
+    fn what_keeps_replicas_from_running_there_is_told() {
+        let seen = |no_pods: Option<&str>, no_nodes: Option<&str>| {
+            let (no_pods, no_nodes) = (no_pods.map(ToOwned::to_owned), no_nodes.map(ToOwned::to_owned));
+            Ok(Seen { version: "v1.30.2".into(), namespace: "replicas".into(), no_pods, no_nodes })
+        };
+        for (seen, expected) in [
+            (seen(None, None), vec![(Level::Ok, "Kubernetes v1.30.2 answers; Pods in replicas may be listed")]),
+            (seen(None, Some("forbidden")), vec![(Level::Warning, "nodes may not be listed: forbidden")]),
+            (
+                seen(Some("forbidden"), Some("forbidden")),
+                vec![
+                    (Level::Problem, "Pods in replicas may not be listed: forbidden"),
+                    (Level::Warning, "nodes may not be listed: forbidden"),
+                ],
+            ),
+            (
+                Err(NoSight::Server("connection refused".into())),
+                vec![(
+                    Level::Problem,
+                    "the cluster cannot be used: the API server does not answer: connection refused",
+                )],
+            ),
+        ] {
+            let found = judge(seen);
+            let told: Vec<(Level, &str)> = found.iter().map(|one| (one.level, one.what.as_str())).collect();
+            assert_eq!(told, expected);
+        }
+    }
+}

@@ -2,6 +2,10 @@ import type { Page } from '@playwright/test'
 import { expect, expectAccessible, settled, test } from './fixtures'
 
 const CHAT = 'forebay/smollm2-135m-instruct'
+/** Forty tokens of the real engine, on a machine that does other things, too. */
+const ANSWERED = { timeout: 90_000 }
+
+test.describe.configure({ timeout: 240_000 })
 
 const box = (page: Page) => page.getByRole('textbox').last()
 const answers = (page: Page) => page.getByRole('region', { name: `Answer of ${CHAT}` })
@@ -27,7 +31,7 @@ test('a message is answered as a stream, with what it took', async ({ page }) =>
   expect(request.postDataJSON()).toMatchObject({ model: CHAT, stream: true, max_tokens: 40 })
 
   const answer = answers(page)
-  await expect(answer).toHaveAttribute('data-state', 'done')
+  await expect(answer).toHaveAttribute('data-state', 'done', ANSWERED)
   await expect(answer).toContainText(/Tokens\s*\d+.* in, \d+ out/)
   await expect(answer).toContainText(/Cost\s*\$0\.0000/)
   await expect(answer).toContainText(/First token/)
@@ -69,9 +73,9 @@ test('an answer is made again, and the last message is edited', async ({ page })
   await set(page, 'Max tokens', '8')
   await box(page).fill('Say hello')
   await box(page).press('Enter')
-  await expect(answers(page)).toHaveAttribute('data-state', 'done')
+  await expect(answers(page)).toHaveAttribute('data-state', 'done', ANSWERED)
   await page.getByRole('button', { name: 'Regenerate' }).click()
-  await expect(answers(page)).toHaveAttribute('data-state', 'done')
+  await expect(answers(page)).toHaveAttribute('data-state', 'done', ANSWERED)
   await expect(page.getByRole('article')).toHaveCount(1)
   await page.getByRole('button', { name: 'Edit message' }).click()
   await page.getByRole('textbox', { name: 'Edit message' }).fill('Say goodbye')
@@ -92,7 +96,7 @@ test('two models answer side by side', async ({ page }) => {
   // The other model may be an endpoint that another test has just started.
   const both = page.getByRole('region', { name: /^Answer of / })
   await expect(both).toHaveCount(2)
-  for (const lane of [0, 1]) await expect(both.nth(lane)).toHaveAttribute('data-state', 'done')
+  for (const lane of [0, 1]) await expect(both.nth(lane)).toHaveAttribute('data-state', 'done', ANSWERED)
   await page.getByRole('button', { name: 'End comparison' }).click()
   await expect(page).not.toHaveURL(/compare=/)
 })
@@ -104,7 +108,7 @@ test('the code is that of the very request', async ({ page, forebay }) => {
   await page.getByRole('textbox', { name: 'System prompt' }).fill("It's a test")
   await box(page).fill('Hello there')
   await box(page).press('Enter')
-  await expect(answers(page)).toHaveAttribute('data-state', 'done')
+  await expect(answers(page)).toHaveAttribute('data-state', 'done', ANSWERED)
   await page.getByRole('button', { name: 'Show code of this request' }).click()
   const dialog = page.getByRole('dialog', { name: 'Code for this request' })
   await dialog.getByRole('tab', { name: 'Python' }).click()
@@ -149,12 +153,12 @@ test('conversations are kept in this browser, opened again and deleted', async (
   await set(page, 'Max tokens', '4')
   await box(page).fill('The first conversation')
   await box(page).press('Enter')
-  await expect(answers(page)).toHaveAttribute('data-state', 'done')
+  await expect(answers(page)).toHaveAttribute('data-state', 'done', ANSWERED)
   await page.getByRole('button', { name: 'New chat' }).click()
   await expect(page.getByText('Ask something')).toBeVisible()
   await page.getByRole('button', { name: 'Conversations' }).click()
   await page.getByRole('menuitem', { name: /The first conversation/ }).click()
-  await expect(answers(page)).toHaveAttribute('data-state', 'done')
+  await expect(answers(page)).toHaveAttribute('data-state', 'done', ANSWERED)
   await page.getByRole('button', { name: 'Conversations' }).click()
   await page.getByRole('menuitem', { name: 'Delete all' }).click()
   await expect(page.getByText('Ask something')).toBeVisible()

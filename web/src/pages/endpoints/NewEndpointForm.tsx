@@ -54,7 +54,7 @@ export function NewEndpointForm({ models, workspaceId }: { models: Model[]; work
       <div className={classes.columns}>
         <div className={classes.stack}>
           <Panel title="1. Model and name">
-            <div className={classes.fields}>
+            <div className={classes.names}>
               <Select
                 label="Model"
                 description="What the endpoint serves"

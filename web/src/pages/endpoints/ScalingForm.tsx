@@ -49,7 +49,7 @@ export function ScalingForm({ fields, onChange, defaultTarget }: Props) {
         <>
           <div className={classes.fields}>
             {number('min', 'Minimum replicas', '0 lets it scale to zero when idle', RANGES.min)}
-            {number('max', 'Maximum replicas', 'This many are committed at all times', RANGES.max)}
+            {number('max', 'Maximum replicas', 'Committed at all times', RANGES.max)}
             {fields.min === 0
               ? number('scaleToZeroSecs', 'To zero after', 'Without a single call', RANGES.scaleToZeroSecs)
               : null}

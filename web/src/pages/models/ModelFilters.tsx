@@ -21,12 +21,7 @@ export function ModelFilters({ models, filters, change }: Props) {
   return (
     <search className={classes.filters} aria-label="Models">
       <div className={classes.searchField}>
-        <SearchField
-          label="Search models"
-          placeholder="Search by name or Model ID"
-          value={filters.q}
-          onChange={search}
-        />
+        <SearchField label="Search models" placeholder="Name or Model ID" value={filters.q} onChange={search} />
       </div>
       <Select
         aria-label="Provider"

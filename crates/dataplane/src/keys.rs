@@ -4,8 +4,9 @@
 //! refused, then the store. So an unknown segment and a wrong secret take the same time, and a store that cannot be
 //! asked is never mistaken for a bad key.
 //!
-//! What is in memory is good as long as the feed of changes runs: it forgets keys that have changed. When the store has
-//! been away for five minutes, nothing in memory is trusted any more.
+//! What is in memory is good as long as the feed of changes runs: it forgets keys that have changed. Those that change
+//! through this node are forgotten before the one who changes them has his answer. When the store has been away for five
+//! minutes, nothing in memory is trusted any more.
 
 use domain::key::KeyText;
 use domain::limits::OwnPerMinute;
@@ -71,8 +72,8 @@ pub struct KeyDirectory {
 }
 
 impl KeyDirectory {
-    pub fn new(store: Store, background: Handle) -> Self {
-        Self {
+    pub fn new(store: Store, background: Handle) -> Arc<Self> {
+        let keys = Arc::new(Self {
             store,
             background,
             hasher: RandomState::new(),
@@ -82,7 +83,10 @@ impl KeyDirectory {
             opened: Instant::now(),
             synced_millis: AtomicU64::new(0),
             lookups: Semaphore::new(MAX_LOOKUPS),
-        }
+        });
+        let here = Arc::downgrade(&keys);
+        keys.store.hear_own_changes(move |change| here.upgrade().iter().for_each(|keys| keys.forget(change)));
+        keys
     }
 
     pub async fn identify(&self, key: &KeyText<'_>, now: Timestamp) -> Result<Arc<Caller>, Unidentified> {

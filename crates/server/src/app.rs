@@ -106,7 +106,7 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
         journal_max: config.journal.max_bytes,
         limits: redis.clone(),
     });
-    let keys = Arc::new(KeyDirectory::new(store.clone(), tokio::runtime::Handle::current()));
+    let keys = KeyDirectory::new(store.clone(), tokio::runtime::Handle::current());
     let console_url = first_start::console_url(&config, public);
     let people = Arc::new(People::new(store.clone(), background, &config, console_url));
     let log = Arc::new(AccessLog::default());

@@ -13,6 +13,7 @@ use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::{AnyConnection, AnyPool, Executor, Transaction};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 const SQLITE_READERS: u32 = 4;
@@ -54,6 +55,7 @@ pub struct Store {
     writers: AnyPool,
     /// Only PostgreSQL tells of changes; SQLite's are polled.
     notices: Option<PgPool>,
+    made_here: Arc<Ear>,
 }
 
 pub(crate) type Query<'q> = sqlx::query::Query<'q, Any, AnyArguments>;
@@ -93,7 +95,7 @@ impl Store {
             .acquire_timeout(ACQUIRE_PATIENCE)
             .after_connect(|connection, _| Box::pin(prepare(connection, SQLITE_READER_PRAGMAS)))
             .connect_lazy_with(options);
-        Ok(Self { engine: Engine::Sqlite, readers, writers, notices: None })
+        Ok(Self { engine: Engine::Sqlite, readers, writers, notices: None, made_here: Arc::default() })
     }
 
     fn postgres(url: &str) -> Result<Self, StoreError> {
@@ -108,7 +110,8 @@ impl Store {
             .acquire_timeout(ACQUIRE_PATIENCE)
             .max_lifetime(None)
             .connect_lazy_with(PgConnectOptions::from_str(url).map_err(unreadable)?);
-        Ok(Self { engine: Engine::Postgres, readers: pool.clone(), writers: pool, notices: Some(notices) })
+        let (readers, writers) = (pool.clone(), pool);
+        Ok(Self { engine: Engine::Postgres, readers, writers, notices: Some(notices), made_here: Arc::default() })
     }
 
     pub const fn engine(&self) -> Engine {
@@ -126,7 +129,7 @@ impl Store {
             Engine::Sqlite => self.writers.begin_with("BEGIN IMMEDIATE").await?,
             Engine::Postgres => within(WRITE_PATIENCE, self.writers.begin()).await?,
         };
-        Ok(Tx { inner, engine: self.engine, announcements: Vec::new() })
+        Ok(Tx { inner, engine: self.engine, announcements: Vec::new(), made_here: Arc::clone(&self.made_here) })
     }
 
     /// As [`Store::begin`], for changes that must fit an allotment.
@@ -139,6 +142,12 @@ impl Store {
             }
         }
         Ok(tx)
+    }
+
+    /// Has `ear` hear of every change that is made through this store before its maker knows that it is made, so that
+    /// who revokes a key here finds it revoked here. What others make is told by the feed; so is this, once more.
+    pub fn hear_own_changes(&self, ear: impl Fn(&Change) + Send + Sync + 'static) {
+        let _another_listens = self.made_here.0.set(Box::new(ear));
     }
 
     /// What time it is for the store: the one clock that all nodes share.
@@ -178,27 +187,28 @@ pub struct Tx {
     inner: Transaction<'static, Any>,
     engine: Engine,
     announcements: Vec<(Change, Timestamp)>,
+    made_here: Arc<Ear>,
 }
 
 impl Tx {
     pub async fn commit(mut self) -> Result<(), StoreError> {
-        self.publish().await?;
-        within(WRITE_PATIENCE, self.inner.commit()).await
+        // Announced as the last thing, since every announcing transaction takes the same lock.
+        let announcements = std::mem::take(&mut self.announcements);
+        if !announcements.is_empty() {
+            changes::publish(&mut self, &announcements).await?;
+        }
+        let outcome = within(WRITE_PATIENCE, self.inner.commit()).await;
+        // Also after an error: it may be committed all the same, and who hears only reads again.
+        self.made_here.hear(&announcements);
+        outcome
     }
 
     /// As [`Tx::commit`], and tells an answer that was lost from a store that could not be asked.
-    pub async fn commit_or_unsure(mut self) -> Result<(), StoreError> {
-        self.publish().await?;
-        within(WRITE_PATIENCE, self.inner.commit()).await.map_err(|error| match error {
+    pub async fn commit_or_unsure(self) -> Result<(), StoreError> {
+        self.commit().await.map_err(|error| match error {
             StoreError::Unavailable(cause) => StoreError::Unsure(cause),
             other => other,
         })
-    }
-
-    /// Announces what was noted, as the last thing, since every announcing transaction takes the same lock.
-    async fn publish(&mut self) -> Result<(), StoreError> {
-        let announcements = std::mem::take(&mut self.announcements);
-        if announcements.is_empty() { Ok(()) } else { changes::publish(self, &announcements).await }
     }
 
     /// Every node hears of `change` once this transaction is committed.
@@ -230,6 +240,25 @@ impl Tx {
     pub(crate) async fn run_script(&mut self, script: &'static str) -> Result<(), StoreError> {
         self.inner.execute(sqlx::raw_sql(script)).await?;
         Ok(())
+    }
+}
+
+/// Who hears of the changes that are made through a store, if anybody does.
+#[derive(Default)]
+struct Ear(OnceLock<Hears>);
+
+type Hears = Box<dyn Fn(&Change) + Send + Sync>;
+
+impl Ear {
+    fn hear(&self, announcements: &[(Change, Timestamp)]) {
+        let Some(ear) = self.0.get() else { return };
+        announcements.iter().for_each(|(change, _)| ear(change));
+    }
+}
+
+impl std::fmt::Debug for Ear {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Ear").field(&self.0.get().is_some()).finish()
     }
 }
 

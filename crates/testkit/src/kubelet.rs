@@ -14,6 +14,7 @@ mod status;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -68,6 +69,7 @@ struct Shared {
     silent: watch::Sender<bool>,
     scratch: TempDir,
     log_port: Option<u16>,
+    withholds_logs: Arc<AtomicBool>,
 }
 
 impl Shared {
@@ -100,12 +102,21 @@ impl Kubelet {
     pub async fn start(client: Client, options: NodeOptions) -> anyhow::Result<Self> {
         let scratch = tempfile::Builder::new().prefix("forebay-kubelet-").tempdir()?;
         let mut tasks = JoinSet::new();
+        let withholds_logs = Arc::<AtomicBool>::default();
         let log_port = match &options.certificate {
-            Some(files) => Some(logs::serve(&mut tasks, files, client.clone(), scratch.path().to_owned()).await?),
+            Some(files) => {
+                let source = logs::Source {
+                    client: client.clone(),
+                    folder: scratch.path().to_owned(),
+                    withheld: Arc::clone(&withholds_logs),
+                };
+                Some(logs::serve(&mut tasks, files, source).await?)
+            }
             None => None,
         };
         let silent = watch::Sender::new(false);
-        let shared = Arc::new(Shared { options, client, faults: Mutex::default(), silent, scratch, log_port });
+        let faults = Mutex::default();
+        let shared = Arc::new(Shared { options, client, faults, silent, scratch, log_port, withholds_logs });
         node::register(&shared).await?;
         tasks.spawn(node::beat(Arc::clone(&shared)));
         let follower = tasks.spawn(follow(Arc::clone(&shared)));
@@ -119,6 +130,11 @@ impl Kubelet {
     /// This image cannot be pulled from now on.
     pub fn lose_image(&self, image: &str) {
         self.shared.faults().missing_images.insert(image.to_owned());
+    }
+
+    /// No log can be had from now on.
+    pub fn withhold_logs(&self) {
+        self.shared.withholds_logs.store(true, Ordering::Relaxed);
     }
 
     pub fn find_image(&self, image: &str) {

@@ -148,6 +148,8 @@ impl<D: Driver + Clone> Reconciler<D> {
     ) -> Result<(), StoreError> {
         self.probes.forget(&replica.id);
         let now = (self.parts.now)();
+        // Another machine's clock may tell whole seconds, and may be wrong: an end before the beginning would not count.
+        let at = at.max(replica.created_at).min(now);
         let log_tail = self.parts.driver.log_tail(&name_of(replica)).await;
         if !log_tail.is_empty() {
             replica.log_tail = log_tail; // of one that is gone nobody tells: what was last heard stays

@@ -23,6 +23,7 @@ const TELL_AGAIN: Duration = Duration::from_millis(300);
 /// Before a container of a Pod that is to run for ever is started again; doubled each time.
 const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
+const LONGEST_LAST_WORDS: usize = 2 << 10;
 
 /// Runs the Pod until it is over; dropped, it ends the Pod's processes.
 pub(super) async fn run(shared: Arc<Shared>, news: watch::Receiver<Option<Pod>>) {
@@ -138,6 +139,16 @@ impl Life {
         container::start(&self.shared, spec, &translation, &log)
     }
 
+    /// The end of the log of a container that failed, if that is to be in its status.
+    fn last_words(&self, spec: &Spec, code: i32) -> String {
+        if code == 0 || spec.termination_message_policy.as_deref() != Some("FallbackToLogsOnError") {
+            return String::new();
+        }
+        let log = self.shared.log_file(&self.pod.uid().unwrap_or_default(), &spec.name);
+        let bytes = std::fs::read(log).unwrap_or_default();
+        String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(LONGEST_LAST_WORDS)..]).into_owned()
+    }
+
     /// Whether all of them ended well.
     async fn run_init_containers(&mut self) -> bool {
         for (number, spec) in self.specs().0.iter().enumerate() {
@@ -146,7 +157,8 @@ impl Life {
                 Ok(child) => self.wait_for_init_container(child, number, since).await,
                 Err(_) => End { code: CANNOT_RUN, reason: "Error" },
             };
-            self.report.init[number].state = State::Terminated { code, reason, since, at: Timestamp::now() };
+            let (message, at) = (self.last_words(spec, code), Timestamp::now());
+            self.report.init[number].state = State::Terminated { code, reason, message, since, at };
             // One that was to end is left in the phase Pending: kubelets did so until 1.27.
             if self.is_leaving() {
                 return false;
@@ -185,7 +197,8 @@ impl Life {
                 Err(_) => End { code: CANNOT_RUN, reason: "StartError" },
             };
             let (code, reason) = (end.code, end.reason);
-            self.state(State::Terminated { code, reason, since, at: Timestamp::now() });
+            let (message, at) = (self.last_words(&spec, code), Timestamp::now());
+            self.state(State::Terminated { code, reason, message, since, at });
             if !restarts || self.is_leaving() {
                 self.report.phase = if code == 0 { "Succeeded" } else { "Failed" };
                 return;

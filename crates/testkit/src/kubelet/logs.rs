@@ -1,7 +1,8 @@
 //! Serves the logs of containers to the API server, as kubelets do.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 use bytes::Bytes;
@@ -18,12 +19,19 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
+/// Where logs are found.
+#[derive(Clone)]
+pub(super) struct Source {
+    pub(super) client: Client,
+    pub(super) folder: PathBuf,
+    pub(super) withheld: Arc<AtomicBool>,
+}
+
 /// Listens on a free port, and tells which.
 pub(super) async fn serve(
     tasks: &mut JoinSet<()>,
     (certificate, key): &(PathBuf, PathBuf),
-    client: Client,
-    folder: PathBuf,
+    source: Source,
 ) -> anyhow::Result<u16> {
     let chain: Vec<CertificateDer<'static>> =
         CertificateDer::pem_file_iter(certificate).context("read the certificate")?.collect::<Result<_, _>>()?;
@@ -39,10 +47,10 @@ pub(super) async fn serve(
     tasks.spawn(async move {
         let mut connections = JoinSet::new();
         while let Ok((stream, _)) = listener.accept().await {
-            let (acceptor, client, folder) = (acceptor.clone(), client.clone(), folder.clone());
+            let (acceptor, source) = (acceptor.clone(), source.clone());
             connections.spawn(async move {
                 let Ok(stream) = acceptor.accept(stream).await else { return };
-                let service = service_fn(|request| answer(request, client.clone(), &folder));
+                let service = service_fn(|request| answer(request, &source));
                 let _ =
                     hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
             });
@@ -52,22 +60,21 @@ pub(super) async fn serve(
     Ok(port)
 }
 
-async fn answer(
-    request: Request<Incoming>,
-    client: Client,
-    folder: &Path,
-) -> Result<Response<Full<Bytes>>, http::Error> {
-    let found = read(request.uri(), client, folder).await;
+async fn answer(request: Request<Incoming>, source: &Source) -> Result<Response<Full<Bytes>>, http::Error> {
+    let found = read(request.uri(), source).await;
     let status = if found.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
     Response::builder().status(status).header("content-type", "text/plain").body(found.unwrap_or_default().into())
 }
 
 /// `/containerLogs/<namespace>/<pod>/<container>?tailLines=…`
-async fn read(uri: &http::Uri, client: Client, folder: &Path) -> Option<String> {
+async fn read(uri: &http::Uri, source: &Source) -> Option<String> {
+    if source.withheld.load(Ordering::Relaxed) {
+        return None;
+    }
     let parts: Vec<&str> = uri.path().trim_start_matches('/').split('/').collect();
     let ["containerLogs", namespace, pod, container] = parts[..] else { return None };
-    let found = Api::<Pod>::namespaced(client, namespace).get(pod).await.ok()?;
-    let bytes = std::fs::read(folder.join(format!("{}.{container}.log", found.uid()?))).ok()?;
+    let found = Api::<Pod>::namespaced(source.client.clone(), namespace).get(pod).await.ok()?;
+    let bytes = std::fs::read(source.folder.join(format!("{}.{container}.log", found.uid()?))).ok()?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let parameters = uri.query().unwrap_or_default().split('&');
     let most: usize = parameters.filter_map(|one| one.strip_prefix("tailLines=")).next()?.parse().ok()?;

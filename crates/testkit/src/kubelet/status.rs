@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 pub(super) enum State {
     Waiting { reason: &'static str, message: String },
     Running { since: Timestamp, ready: bool },
-    Terminated { code: i32, reason: &'static str, since: Timestamp, at: Timestamp },
+    Terminated { code: i32, reason: &'static str, message: String, since: Timestamp, at: Timestamp },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,8 +57,9 @@ fn container(container: &Container) -> Value {
     let (state, ready) = match &container.state {
         State::Waiting { reason, message } => (json!({"waiting": {"reason": reason, "message": message}}), false),
         State::Running { since, ready } => (json!({"running": {"startedAt": since}}), *ready),
-        State::Terminated { code, reason, since, at } => {
-            let end = json!({"exitCode": code, "reason": reason, "startedAt": since, "finishedAt": at});
+        State::Terminated { code, reason, message, since, at } => {
+            let end =
+                json!({"exitCode": code, "reason": reason, "message": message, "startedAt": since, "finishedAt": at});
             (json!({ "terminated": end }), false)
         }
     };

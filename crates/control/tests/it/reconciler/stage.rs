@@ -54,8 +54,14 @@ impl Puppets {
     }
 
     pub(super) fn crash(&self, replica: &ReplicaId) {
+        self.crash_by_a_clock_that_is(0, replica);
+    }
+
+    /// The machine of the replica tells when, and its clock is so many seconds off.
+    pub(super) fn crash_by_a_clock_that_is(&self, seconds: i64, replica: &ReplicaId) {
         let failure = Some(Failure { class: FailureClass::Crash, message: "boom".into() });
-        self.change(replica, |puppet| puppet.sighting = exited(failure));
+        let at = now().plus_millis(seconds * 1_000);
+        self.change(replica, |puppet| puppet.sighting = exited(at, failure));
     }
 
     pub(super) fn is_stopped(&self, replica: &ReplicaId) -> bool {
@@ -63,8 +69,8 @@ impl Puppets {
     }
 }
 
-fn exited(failure: Option<Failure>) -> Sighting {
-    Sighting::Exited(Exit { started_at: None, at: now(), code: Some(1), signal: None, failure })
+fn exited(at: Timestamp, failure: Option<Failure>) -> Sighting {
+    Sighting::Exited(Exit { started_at: None, at, code: Some(1), signal: None, failure })
 }
 
 impl Driver for Puppets {
@@ -116,7 +122,7 @@ impl Driver for Puppets {
         let mut all = self.all();
         if let Some(puppet) = all.get_mut(replica.as_str()).filter(|puppet| puppet.sighting.lives()) {
             puppet.stops += 1;
-            puppet.sighting = exited(None);
+            puppet.sighting = exited(now(), None);
         }
         Ok(())
     }

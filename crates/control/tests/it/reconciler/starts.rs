@@ -61,6 +61,28 @@ async fn starts_are_tried_with_growing_pauses_and_five_ends_in_a_quarter_of_an_h
 }
 
 #[tokio::test]
+async fn ends_count_whatever_clock_they_are_told_by() {
+    on_both(async |_, store| {
+        let mut stage = Stage::new(store).await;
+        stage.create(json!({"replicas": 1})).await;
+        stage.after(1).await;
+        for (pause, clock) in [(10, -3_600), (20, 3_600)] {
+            let replica = stage.live().await.remove(0);
+            stage.puppets.crash_by_a_clock_that_is(clock, &replica.id);
+            stage.after(0).await;
+            stage.after(pause - 1).await;
+            assert_eq!(stage.live().await.len(), 0, "{} s after an end by a clock off by {clock} s", pause - 1);
+            stage.after(1).await;
+            assert_eq!(stage.live().await.len(), 1, "{pause} s after it");
+            let newest = replicas::newest_of(&stage.platform.store, &replica.endpoint, 9).await.unwrap();
+            let told = newest.iter().find(|one| one.id == replica.id).unwrap();
+            assert_eq!(told.ended_at.map(|at| stage.now().millis_since(at)), Some(pause.unsigned_abs() * 1_000));
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn while_another_serves_a_failing_replica_only_degrades_the_endpoint() {
     on_both(async |_, store| {
         let mut stage = Stage::new(store).await;

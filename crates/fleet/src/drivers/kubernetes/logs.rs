@@ -76,7 +76,8 @@ impl Logs {
             Ok(text) => Known { text: end_of(text, kept), failed: None, is_last: is_over },
             Err(why) => {
                 tracing::debug!(pod = name, %why, "the log of a Pod cannot be had");
-                Known { failed: Some(Failed { at: Instant::now(), was_over: is_over }), ..known }
+                let text = with_last_words(known.text, sight::last_words(pod));
+                Known { text, failed: Some(Failed { at: Instant::now(), was_over: is_over }), is_last: false }
             }
         };
         self.put(uid, now.clone());
@@ -98,6 +99,15 @@ impl Logs {
     }
 }
 
+/// What is known of a log, and the few last lines of it that the Pod's status has.
+fn with_last_words(mut text: String, said: &str) -> String {
+    if !text.contains(said) {
+        text.push('\n');
+        text.push_str(said);
+    }
+    text
+}
+
 fn end_of(mut text: String, most: usize) -> String {
     if text.len() > most {
         text.drain(..text.ceil_char_boundary(text.len() - most));
@@ -109,6 +119,14 @@ fn end_of(mut text: String, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_log_that_cannot_be_had_ends_with_the_words_in_the_status() {
+        let known = with_last_words("loading".into(), "no such file");
+        assert_eq!(known, "loading\nno such file");
+        assert_eq!(with_last_words(known.clone(), "no such file"), known, "once is enough");
+        assert_eq!(with_last_words(known.clone(), ""), known, "it ended without a word");
+    }
 
     #[test]
     fn a_long_log_is_cut_to_its_end_between_characters() {

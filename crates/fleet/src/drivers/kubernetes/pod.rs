@@ -30,6 +30,8 @@ const LAST_SECONDS: u64 = 30;
 const STARTUP_PERIOD_SECONDS: u64 = 2;
 /// As long as a start may take.
 const STARTUP_SECONDS: u64 = 1_800;
+/// The end of a failed container's log comes with the news of its end, whether or not the log can be had then.
+const LAST_WORDS_IN_STATUS: &str = "FallbackToLogsOnError";
 const CACHE_DIR: &str = "/var/cache/forebay";
 /// The usual folders, and the one in which llama.cpp's own image has it.
 const LLAMA_SERVER_PATH: &str = "/app:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -74,6 +76,7 @@ pub(super) fn manifest(spec: &ReplicaSpec, life: Life, settings: &Settings) -> R
         "name": ENGINE_CONTAINER,
         "image": image,
         "command": argv,
+        "terminationMessagePolicy": LAST_WORDS_IN_STATUS,
         "ports": [{"name": "http", "containerPort": settings.port}],
         "env": environment(family, &settings.weights),
         "resources": resources(nodes, spec.gpu_count),
@@ -243,6 +246,7 @@ fn init_container(fetch: &Fetch, fetched: &Fetched, settings: &Settings, volumes
         "name": WEIGHTS_CONTAINER,
         "image": fetch.image,
         "command": fetch.argv.iter().map(filled).collect::<Vec<_>>(),
+        "terminationMessagePolicy": LAST_WORDS_IN_STATUS,
         "securityContext": { "allowPrivilegeEscalation": false, "capabilities": { "drop": ["ALL"] } },
         "volumeMounts": volumes.mounts(false),
     });

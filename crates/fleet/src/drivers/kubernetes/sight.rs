@@ -106,6 +106,13 @@ pub(super) fn telling_container(pod: &Pod) -> &'static str {
     if init_statuses(pod).any(failed) { WEIGHTS_CONTAINER } else { ENGINE_CONTAINER }
 }
 
+/// What that container said last, as far as the status tells; nothing of one that runs.
+pub(super) fn last_words(pod: &Pod) -> &str {
+    let container = telling_container(pod);
+    let end = statuses(pod).find(|status| status.name == container).and_then(terminated);
+    end.and_then(|end| end.message.as_deref()).unwrap_or_default()
+}
+
 /// The failure once the log is known: a crash may be something that the log names.
 pub(super) fn with_log(pod: &Pod, exit: &Exit, log: &str) -> Option<Failure> {
     let failure = exit.failure.clone()?;

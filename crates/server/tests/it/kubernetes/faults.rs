@@ -100,9 +100,25 @@ async fn what_no_attempt_can_mend_fails_the_endpoint_with_its_reason() {
     assert!(image.message.contains("missing:test"), "the kubelet's own words: {}", image.message);
     assert!(weights.message.contains("nothing/here.gguf"), "the engine's own words: {}", weights.message);
     let tried = plant.replicas("weights").await;
-    assert_eq!(tried.len(), 3);
+    assert_eq!(tried.len(), 3, "{tried:#?}");
     assert!(tried.iter().all(|one| one.log_tail.contains("nothing/here.gguf")), "{:?}", tried[0].log_tail);
     plant.delete("image").await;
+    plant.delete("weights").await;
+    cluster.remove().await;
+}
+
+#[tokio::test]
+#[ignore = "needs a control plane: make test-kubernetes"]
+async fn an_end_is_understood_though_its_log_cannot_be_had() {
+    let cluster = Cluster::start(&[1]).await;
+    let plant = Plant::start(&cluster, "").await;
+    cluster.nodes[0].withhold_logs();
+    plant.create("weights", "acme/real", "no-weights", json!({"replicas": 1})).await;
+    let ended = async || plant.replicas("weights").await.into_iter().find(|one| one.ending.is_some());
+    eventually("the first attempt ended", async || ended().await.is_some()).await;
+    let first = ended().await.unwrap();
+    assert_eq!(first.ending.map(|ending| ending.as_str()), Some("weights-missing"));
+    assert!(first.log_tail.contains("nothing/here.gguf"), "{:?}", first.log_tail);
     plant.delete("weights").await;
     cluster.remove().await;
 }

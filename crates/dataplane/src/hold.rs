@@ -52,8 +52,8 @@ impl Dataplane {
     }
 }
 
-/// A place at another replica for a call that the replica `lost` did not answer, once it is certain that it is lost. As
-/// long as it is there and no other is, there is none.
+/// A place at another replica for a call that the replica `lost` did not answer: at one that has just come, or at
+/// whichever comes once it is certain that this one is lost. As long as it is there and no other is, there is none.
 pub(crate) async fn replace(
     endpoint: &Arc<Endpoint>,
     lost: ReplicaId,
@@ -62,9 +62,22 @@ pub(crate) async fn replace(
     /// The control plane sees the end of a process within a round or two.
     const SEEN_WITHIN: Duration = Duration::from_secs(5);
     let mut changes = endpoint.watch();
-    let is_there = |view: &Arc<View>| view.route.pool.replicas().iter().any(|replica| replica.id == lost);
-    tokio::time::timeout(SEEN_WITHIN, changes.wait_for(|view| !is_there(view))).await.ok()?.ok()?;
-    Some(Box::pin(wait(endpoint, seeker)).await)
+    let another_or_gone = async {
+        loop {
+            let view = Arc::clone(&changes.borrow_and_update());
+            if let Some(found) = place(endpoint, seeker).transpose() {
+                return Some(found);
+            }
+            let is_gone = view.route.pool.replicas().iter().all(|replica| replica.id != lost);
+            if is_gone || changes.changed().await.is_err() {
+                return None;
+            }
+        }
+    };
+    match tokio::time::timeout(SEEN_WITHIN, another_or_gone).await.ok()? {
+        Some(found) => Some(found),
+        None => Some(Box::pin(wait(endpoint, seeker)).await),
+    }
 }
 
 /// A place, if there is one now; an error where waiting cannot help.
@@ -191,6 +204,20 @@ mod tests {
         assert_eq!(&*wait(&endpoint, seeker(&[])).await.unwrap().replica().name, "a");
         endpoints.apply(vec![known(Condition::Serving, &["a", "b"])]);
         assert_eq!(picky.join_next().await.unwrap().unwrap().unwrap(), "b");
+    }
+
+    #[tokio::test]
+    async fn who_lost_a_replica_goes_to_one_that_has_just_come_or_waits_until_it_is_gone() {
+        let (endpoints, endpoint) = waiting();
+        endpoints.apply(vec![known(Condition::Serving, &["a"])]);
+        let tried = [endpoint.view().route.pool.replicas()[0].id];
+        for later in [&["a", "b"] as &[&str], &["b"]] {
+            endpoints.apply(vec![known(Condition::Serving, &["a"])]);
+            let (found, ()) = tokio::join!(replace(&endpoint, tried[0], seeker(&tried)), async {
+                endpoints.apply(vec![known(Condition::Serving, later)]);
+            });
+            assert_eq!(&*found.unwrap().unwrap().replica().name, "b");
+        }
     }
 
     #[tokio::test]

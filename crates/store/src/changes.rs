@@ -112,7 +112,7 @@ impl Store {
 }
 
 impl ChangeFeed {
-    /// Returns what is new as soon as it is known, or nothing after `patience`.
+    /// Returns what is new as soon as it is known, or nothing after `patience`, or sooner: a notice may come late.
     ///
     /// After an error the feed is still good: the next call starts where the last good one ended. Dropping the future
     /// loses nothing.

@@ -109,8 +109,17 @@ async fn a_feed_goes_on_where_it_was_after_the_connections_were_lost() {
         assert_eq!(heard, [Change::Organization(organization.id)]);
 
         let started = Instant::now();
-        let (heard, _) = tokio::join!(feed.next(Duration::from_secs(2)), people::organization(&writer));
-        assert_eq!(heard.unwrap().len(), 1);
+        let next = async {
+            loop {
+                // The notice of what was read before may come only now: then there is nothing new.
+                let heard = feed.next(Duration::from_secs(2)).await.unwrap();
+                if !heard.is_empty() {
+                    return heard;
+                }
+            }
+        };
+        let (heard, _) = tokio::join!(next, people::organization(&writer));
+        assert_eq!(heard.len(), 1);
         assert!(store.engine() == Engine::Sqlite || started.elapsed() < Duration::from_secs(2), "it listens again");
     })
     .await;

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { defineConfig, devices } from '@playwright/test'
 
-/** Debian's own browser: nothing is downloaded. */
-const chromium = process.env.CHROMIUM ?? '/usr/bin/chromium'
+/** Debian's own browser, without the windows that a full one draws for nobody; nothing is downloaded. */
+const chromium = process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell'
 if (!existsSync(chromium))
-  throw new Error(`there is no browser at ${chromium}: apt-get install chromium, or set CHROMIUM`)
+  throw new Error(`there is no browser at ${chromium}: apt-get install chromium-headless-shell, or set CHROMIUM`)
 
 export default defineConfig({
   testDir: 'e2e',

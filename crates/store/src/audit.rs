@@ -27,11 +27,12 @@ pub struct Entry {
     pub after: Option<String>,
 }
 
-/// An entry as it is read: with its id, and the actor's address of e-mail where that is still a user.
+/// An entry as it is read: with its id, and what the actor is called where that is still a user or a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recorded {
     pub id: String,
     pub actor_email: Option<String>,
+    pub actor_key_name: Option<String>,
     pub entry: Entry,
 }
 
@@ -73,7 +74,8 @@ pub async fn list(store: &Store, filter: &Filter<'_>, limit: u32) -> Result<Vec<
     // Both databases can compare with a NULL that has a type; the cast gives it one.
     let query = sqlx::query(
         "SELECT a.id, a.at, a.organization_id, a.actor, a.action, a.subject, a.detail, a.address, a.was, a.became, \
-         u.email AS actor_email FROM audit a LEFT JOIN users u ON u.id = a.actor \
+         u.email AS actor_email, k.name AS actor_key_name \
+         FROM audit a LEFT JOIN users u ON u.id = a.actor LEFT JOIN api_keys k ON k.id = a.actor \
          WHERE (CAST($1 AS TEXT) IS NULL OR a.organization_id = $1) \
          AND (CAST($2 AS TEXT) IS NULL OR a.actor = $2) AND (CAST($3 AS TEXT) IS NULL OR a.action = $3) \
          AND (CAST($4 AS TEXT) IS NULL OR a.subject = $4) AND a.at >= $5 AND a.at < $6 AND a.id < $7 \
@@ -94,6 +96,7 @@ fn recorded(found: &AnyRow) -> Result<Recorded, StoreError> {
     Ok(Recorded {
         id: row::text(found, "id")?,
         actor_email: row::optional_text(found, "actor_email")?,
+        actor_key_name: row::optional_text(found, "actor_key_name")?,
         entry: Entry {
             at: row::moment(found, "at")?,
             organization: row::optional_parsed(found, "organization_id", |text| OrganizationId::parse(text).ok())?,

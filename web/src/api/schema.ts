@@ -1083,10 +1083,12 @@ export interface components {
         AuditEntry: {
             /** @description A noun and a verb, such as `key.revoke`. */
             action: string;
-            /** @description A user's id, `forebay admin` or `first start`. */
+            /** @description The id of a user or of a key, `forebay admin` or `first start`. */
             actor: string;
             /** @description The actor's address, as long as it is a user. */
             actorEmail?: string | null;
+            /** @description The actor's name, as long as it is a key. */
+            actorKeyName?: string | null;
             /** @description Where the request came from. */
             address?: string | null;
             after?: Record<string, never> | null;
@@ -1620,10 +1622,12 @@ export interface components {
             data: {
                 /** @description A noun and a verb, such as `key.revoke`. */
                 action: string;
-                /** @description A user's id, `forebay admin` or `first start`. */
+                /** @description The id of a user or of a key, `forebay admin` or `first start`. */
                 actor: string;
                 /** @description The actor's address, as long as it is a user. */
                 actorEmail?: string | null;
+                /** @description The actor's name, as long as it is a key. */
+                actorKeyName?: string | null;
                 /** @description Where the request came from. */
                 address?: string | null;
                 after?: Record<string, never> | null;
@@ -2386,7 +2390,7 @@ export interface operations {
             query?: {
                 /** @description Such as `key.revoke`. */
                 action?: string;
-                /** @description A user's id, `forebay admin` or `first start`. */
+                /** @description The id of a user or of a key, `forebay admin` or `first start`. */
                 actor?: string;
                 /** @description Where to go on: `nextCursor` of the piece before. */
                 cursor?: string;
@@ -3870,7 +3874,7 @@ export interface operations {
             query?: {
                 /** @description Such as `key.revoke`. */
                 action?: string;
-                /** @description A user's id, `forebay admin` or `first start`. */
+                /** @description The id of a user or of a key, `forebay admin` or `first start`. */
                 actor?: string;
                 /** @description Where to go on: `nextCursor` of the piece before. */
                 cursor?: string;

@@ -51,3 +51,18 @@ async fn the_audit_log_is_read_newest_first_by_filter_and_by_cursor() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn an_actor_is_called_by_its_address_or_by_the_name_of_the_key() {
+    on_both(async |_, store| {
+        let workspace = people::workspace(&store).await;
+        let key = people::key(&store, &workspace).await;
+        let mut tx = store.begin().await.unwrap();
+        let by_key = Entry { actor: key.id.to_string(), ..entry(NOW, None, "endpoint.create") };
+        audit::append(&mut tx, &by_key).await.unwrap();
+        tx.commit().await.unwrap();
+        let listed = audit::list(&store, &Filter::default(), 10).await.unwrap();
+        assert_eq!((&listed[0].actor_email, listed[0].actor_key_name.as_deref()), (&None, Some(key.name.as_str())));
+    })
+    .await;
+}

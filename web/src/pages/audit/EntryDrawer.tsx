@@ -3,7 +3,7 @@ import type { AuditEntry } from '../../api/audit'
 import { CopyButton } from '../../ui/CopyButton'
 import { formatTime } from '../../ui/format'
 import classes from './Audit.module.css'
-import { changesOf } from './entries'
+import { actorOf, changesOf } from './entries'
 
 type Props = { entry: AuditEntry | undefined; onClose: () => void; onSubject: (subject: string) => void }
 
@@ -35,7 +35,7 @@ export function EntryDrawer({ entry, onClose, onSubject }: Props) {
 function Facts({ entry }: { entry: AuditEntry }) {
   const facts: [string, string][] = [
     ['When', formatTime(entry.at)],
-    ['Actor', entry.actorEmail ? `${entry.actorEmail} (${entry.actor})` : entry.actor],
+    ['Actor', actorOf(entry) === entry.actor ? entry.actor : `${actorOf(entry)} (${entry.actor})`],
     ['From', entry.address ?? '–'],
     ['Subject', entry.subject],
     ['Entry', entry.id],

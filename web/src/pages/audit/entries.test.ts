@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { aboutOf, type Chosen, changesOf, filterOf, isFiltered } from './entries'
+import { aboutOf, actorOf, changesOf, filterOf, isFiltered, type Chosen } from './entries'
 
 const none: Chosen = { actor: '', action: '', subject: '', from: '', to: '', scope: 'organization', entry: '' }
 const members = (value: object) => value as Record<string, never>
@@ -35,5 +35,12 @@ describe('entries of the audit log', () => {
     expect(aboutOf({ ...entry, detail: 'said' })).toBe('said')
     expect(aboutOf({ detail: '', before: null, after: members({ email: 'ada@example.com' }) })).toBe('ada@example.com')
     expect(aboutOf({ detail: '', before: null, after: null })).toBe('–')
+  })
+
+  it('tell an actor by its address, by the name of the key, or by its id', () => {
+    const entry = { actor: 'key_1', actorEmail: null, actorKeyName: null } as Parameters<typeof actorOf>[0]
+    expect(actorOf(entry)).toBe('key_1')
+    expect(actorOf({ ...entry, actorKeyName: 'ci' })).toBe('Key ci')
+    expect(actorOf({ ...entry, actor: 'usr_1', actorEmail: 'ada@example.com' })).toBe('ada@example.com')
   })
 })

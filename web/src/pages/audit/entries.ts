@@ -42,6 +42,11 @@ export function changesOf({ before, after }: Pick<AuditEntry, 'before' | 'after'
     .filter((change) => change.before !== change.after)
 }
 
+/** Who did it, in a word that people know. */
+export function actorOf({ actor, actorEmail, actorKeyName }: AuditEntry): string {
+  return actorEmail ?? (actorKeyName ? `Key ${actorKeyName}` : actor)
+}
+
 /** What an entry is about, in a word that people know: what it says, or the name in its record. */
 export function aboutOf({ detail, before, after }: Pick<AuditEntry, 'detail' | 'before' | 'after'>): string {
   if (detail) return detail

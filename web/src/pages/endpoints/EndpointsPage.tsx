@@ -38,24 +38,26 @@ export function EndpointsPage() {
         actions={<NewButton />}
       />
       <AllotmentPanel workspaceId={workspace.id} />
-      <search className={classes.filters} aria-label="Endpoints">
-        <div className={classes.searchField}>
-          <SearchField
-            label="Search endpoints"
-            placeholder="Search by name or model"
-            value={filters.q}
-            onChange={search}
+      {endpoints.data?.length !== 0 && (
+        <search className={classes.filters} aria-label="Endpoints">
+          <div className={classes.searchField}>
+            <SearchField
+              label="Search endpoints"
+              placeholder="Search by name or model"
+              value={filters.q}
+              onChange={search}
+            />
+          </div>
+          <Select
+            aria-label="State"
+            placeholder="Any state"
+            clearable
+            data={CHOICES}
+            value={filters.state || null}
+            onChange={(state) => change({ state: (state ?? '') as typeof filters.state })}
           />
-        </div>
-        <Select
-          aria-label="State"
-          placeholder="Any state"
-          clearable
-          data={CHOICES}
-          value={filters.state || null}
-          onChange={(state) => change({ state: (state ?? '') as typeof filters.state })}
-        />
-      </search>
+        </search>
+      )}
       <Loaded query={endpoints} skeleton={<TableSkeleton />} errorTitle="The endpoints could not be loaded">
         {(all) => {
           const shown = all.filter(isShown)

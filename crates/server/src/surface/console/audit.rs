@@ -28,10 +28,12 @@ pub(super) struct EntryView {
     at: Timestamp,
     #[schema(value_type = Option<String>)]
     organization_id: Option<OrganizationId>,
-    /// A user's id, `forebay admin` or `first start`.
+    /// The id of a user or of a key, `forebay admin` or `first start`.
     actor: String,
     /// The actor's address, as long as it is a user.
     actor_email: Option<String>,
+    /// The actor's name, as long as it is a key.
+    actor_key_name: Option<String>,
     /// Where the request came from.
     address: Option<String>,
     /// A noun and a verb, such as `key.revoke`.
@@ -55,6 +57,7 @@ impl From<Recorded> for EntryView {
             organization_id: entry.organization,
             actor: entry.actor,
             actor_email: recorded.actor_email,
+            actor_key_name: recorded.actor_key_name,
             address: entry.address,
             action: entry.action,
             subject: entry.subject,
@@ -68,7 +71,7 @@ impl From<Recorded> for EntryView {
 #[derive(Clone, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct AuditQuery {
-    /// A user's id, `forebay admin` or `first start`.
+    /// The id of a user or of a key, `forebay admin` or `first start`.
     #[param(required = false, nullable = false)]
     actor: Option<String>,
     /// Such as `key.revoke`.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { aboutOf, actorOf, changesOf, filterOf, isFiltered, type Chosen } from './entries'
+import { aboutOf, actorOf, type Chosen, changesOf, filterOf, isFiltered } from './entries'
 
 const none: Chosen = { actor: '', action: '', subject: '', from: '', to: '', scope: 'organization', entry: '' }
 const members = (value: object) => value as Record<string, never>

@@ -8,6 +8,7 @@ mod connection;
 mod figures;
 mod gateways;
 mod host;
+mod keys;
 mod nginx;
 mod open_loop;
 mod options;
@@ -15,6 +16,7 @@ mod own_cost;
 mod phases;
 mod process_stat;
 mod requests;
+mod size;
 mod streams;
 mod table;
 
@@ -40,10 +42,7 @@ async fn measure(options: Options) -> anyhow::Result<()> {
     let setup = gateways::Setup::start(&options, cores, scratch.path()).await?;
     let figures = phases::run(&setup, &options).await?;
     println!("{}", table::render(&figures, setup.contender.name));
-    println!(
-        "Medians of {} rounds; ratios are taken within a round. Cost by number of keys is not measured.",
-        figures.rounds()
-    );
+    println!("Medians of {} rounds; ratios are taken within a round.", figures.rounds());
     for note in &figures.notes {
         println!("{note}");
     }

@@ -55,24 +55,28 @@ pub(super) async fn warm_connections(
     Ok(connections)
 }
 
-/// Sends the request `calls` times; returns how many events came (for unary answers: how many answers).
+/// Sends the requests in turn, `calls` of them; returns how many events came (for unary answers: how many answers).
 pub(super) async fn run(
     connections: Vec<Connection>,
-    request: &Bytes,
+    requests: &[Bytes],
     calls: usize,
     status: u16,
 ) -> anyhow::Result<Done> {
+    let requests: Arc<[Bytes]> = requests.into();
     let started = Arc::new(AtomicUsize::new(0));
     let mut workers = JoinSet::new();
     for mut connection in connections {
-        let (request, started) = (request.clone(), Arc::clone(&started));
+        let (requests, started) = (Arc::clone(&requests), Arc::clone(&started));
         workers.spawn(async move {
             let mut done = Done::default();
-            while started.fetch_add(1, Relaxed) < calls {
-                done.events += connection.exchange(&request, status).await?.events;
+            loop {
+                let number = started.fetch_add(1, Relaxed);
+                if number >= calls {
+                    return anyhow::Ok(done);
+                }
+                done.events += connection.exchange(&requests[number % requests.len()], status).await?.events;
                 done.calls += 1;
             }
-            anyhow::Ok(done)
         });
     }
     let mut all = Done::default();

@@ -39,10 +39,13 @@ pub(super) const LATENCY_P99: Kind = kind("latency at 2,000/s, p99", "ms", Judge
 pub(super) const FIRST_TOKEN: Kind = kind("time to first token, p50", "ms", Judged::Added, 1.0, 0.3);
 pub(super) const MEMORY_IDLE: Kind = kind("memory, idle", "MB", Judged::Value, 40.0, 25.0);
 pub(super) const MEMORY_STREAMS: Kind = kind("memory, 2,000 streams", "MB", Judged::Value, 120.0, 60.0);
-// The columns of these three hold Forebay twice: what is compared with, and what is measured.
+// The columns of these hold Forebay twice: what is compared with, and what is measured.
 pub(super) const REFUSED_401: Kind = kind("401 against a served call", "µs CPU", Judged::Ratio, 1.0, 0.5);
 pub(super) const REFUSED_429: Kind = kind("429 against a served call", "µs CPU", Judged::Ratio, 1.0, 0.5);
-pub(super) const MANY_MODELS: Kind = kind("many models against one", "µs CPU", Judged::Ratio, 1.15, 1.05);
+pub(super) const KEYS_10_000: Kind = kind("10,000 keys against 10", "µs CPU", Judged::Ratio, 1.15, 1.05);
+pub(super) const KEYS_1_000_000: Kind = kind("1,000,000 keys against 10", "µs CPU", Judged::Ratio, 1.15, 1.05);
+pub(super) const KEYS_IN_TURN: Kind = kind("10,000 keys that all call against 10", "µs CPU", Judged::Ratio, 1.15, 1.05);
+pub(super) const MODELS_500: Kind = kind("500 models against 2", "µs CPU", Judged::Ratio, 1.15, 1.05);
 
 /// One figure's values, a pair for each round.
 #[derive(Debug)]

@@ -9,6 +9,7 @@ use anyhow::{Context, ensure};
 use serde_json::Value;
 
 use super::host::Cores;
+use super::keys;
 use super::nginx::Nginx;
 use super::options::Options;
 use super::process_stat;
@@ -104,6 +105,19 @@ impl Setup {
     /// One more Forebay with this many chat models; its gateway calls the last.
     pub(super) async fn start_with_models(&self, models: usize) -> anyhow::Result<Option<(Forebay, Gateway)>> {
         self.start_forebay(LIMITS_FAR_AWAY, models).await
+    }
+
+    /// One more Forebay with this many keys more, and the texts of those that call, spread over all.
+    pub(super) async fn start_with_keys(
+        &self,
+        count: usize,
+        callers: usize,
+    ) -> anyhow::Result<Option<(Forebay, Gateway, Vec<String>)>> {
+        let Some((forebay, gateway)) = self.start_forebay(LIMITS_FAR_AWAY, 1).await? else { return Ok(None) };
+        let secret = gateway.key.rsplit('-').next().context("a key has a secret")?;
+        keys::fill(&forebay.data_dir.join("forebay.db"), count)?;
+        let keys = (0..callers).map(|number| keys::text(1 + number * (count / callers), secret)).collect();
+        Ok(Some((forebay, gateway, keys)))
     }
 
     async fn start_forebay(&self, limits: &str, models: usize) -> anyhow::Result<Option<(Forebay, Gateway)>> {

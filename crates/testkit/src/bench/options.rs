@@ -24,9 +24,6 @@ pub struct Options {
     /// Only these phases.
     #[arg(long, value_delimiter = ',')]
     pub only: Vec<Phase>,
-    /// Also start Forebay with this many models and compare its unary cost with that of two.
-    #[arg(long)]
-    pub models: Option<usize>,
     /// Directives to add to nginx's location, such as `proxy_socket_keepalive on;`.
     #[arg(long, default_value = "")]
     pub nginx_extra: String,
@@ -49,6 +46,8 @@ pub enum Phase {
     Refusals,
     /// CPU per embedding call.
     Embeddings,
+    /// CPU per unary call with many keys and with many models.
+    Size,
     /// Resident memory idle and with many open streams.
     Memory,
 }

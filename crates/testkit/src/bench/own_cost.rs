@@ -1,4 +1,4 @@
-//! Figures that hold Forebay against itself: refused calls against served ones, many models against one.
+//! Figures that hold Forebay against itself: refused calls against served ones.
 
 use super::connection::Connection;
 use super::figures;
@@ -11,8 +11,7 @@ impl Bench<'_> {
     /// 401 with an unknown key; 429 from a second Forebay whose workspace may call once a minute.
     pub(super) async fn refusals(&mut self) -> anyhow::Result<()> {
         let Some((_limited, limited)) = self.setup.start_limited().await? else { return Ok(()) };
-        self.figures
-            .note("401, 429 and many models: the first column is Forebay's own served call with two models.".into());
+        self.figures.note("401 and 429: the first column is Forebay's own served call.".into());
         let gateway = &self.setup.contender;
         let count = self.amounts.small_prompts / 2;
         let served = served(gateway, KIB, count).await?.microseconds_each;
@@ -29,16 +28,6 @@ impl Bench<'_> {
         }
         let over_limit = calls(&limited, request, count, 429).await?.microseconds_each;
         self.figures.add(figures::REFUSED_429, served, over_limit);
-        Ok(())
-    }
-
-    pub(super) async fn many_models(&mut self, models: usize) -> anyhow::Result<()> {
-        let Some((_many, many)) = self.setup.start_with_models(models).await? else { return Ok(()) };
-        let count = self.amounts.small_prompts;
-        let few = served(&self.setup.contender, KIB, count).await?.microseconds_each;
-        let many = served(&many, KIB, count).await?.microseconds_each;
-        self.figures.add(figures::MANY_MODELS, few, many);
-        self.figures.note(format!("many models: {models}, and the calls name the last of them."));
         Ok(())
     }
 }

@@ -40,6 +40,9 @@ pub(super) async fn run(setup: &Setup, options: &Options) -> anyhow::Result<Figu
         bench.contender_first = round % 2 == 1;
         bench.round(options).await?;
     }
+    if options.wants(Phase::Size) {
+        bench.size().await?;
+    }
     if options.wants(Phase::Memory) {
         bench.memory().await?;
     }
@@ -63,9 +66,6 @@ impl Bench<'_> {
         }
         if options.wants(Phase::Refusals) {
             self.refusals().await?;
-        }
-        if let Some(models) = options.models {
-            self.many_models(models).await?;
         }
         if options.wants(Phase::Sse) {
             self.events().await?;
@@ -175,7 +175,15 @@ pub(super) async fn served(gateway: &Gateway, prompt_bytes: usize, count: usize)
 /// The cost of calls that are answered with the status.
 pub(super) async fn calls(gateway: &Gateway, request: Bytes, count: usize, status: u16) -> anyhow::Result<Cost> {
     let connections = warm_connections(gateway, CONNECTIONS, &request, status).await?;
-    cost_of(gateway, async { Ok(closed_loop::run(connections, &request, count, status).await?.calls) }).await
+    cost_of(gateway, async { Ok(closed_loop::run(connections, &[request], count, status).await?.calls) }).await
+}
+
+/// The cost of calls that take the requests in turn, after each of them was answered once.
+pub(super) async fn in_turn(gateway: &Gateway, requests: &[Bytes], count: usize) -> anyhow::Result<Cost> {
+    let connections = async || warm_connections(gateway, CONNECTIONS, &requests[0], 200).await;
+    closed_loop::run(connections().await?, requests, requests.len(), 200).await?;
+    let connections = connections().await?;
+    cost_of(gateway, async { Ok(closed_loop::run(connections, requests, count, 200).await?.calls) }).await
 }
 
 async fn paced_events(gateway: &Gateway, count: usize) -> anyhow::Result<Cost> {
@@ -188,5 +196,5 @@ async fn paced_events(gateway: &Gateway, count: usize) -> anyhow::Result<Cost> {
 async fn unpaced_events(gateway: &Gateway, count: usize) -> anyhow::Result<Cost> {
     let request = requests::stream(gateway);
     let connections = warm_connections(gateway, UNPACED_CONNECTIONS, &request, 200).await?;
-    cost_of(gateway, async { Ok(closed_loop::run(connections, &request, count, 200).await?.events) }).await
+    cost_of(gateway, async { Ok(closed_loop::run(connections, &[request], count, 200).await?.events) }).await
 }

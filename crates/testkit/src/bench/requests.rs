@@ -10,15 +10,17 @@ const SENTENCE: &str = "The forebay takes what arrives, holds it, and lets it in
 
 /// A chat call with a prompt of this many bytes.
 pub(super) fn chat(gateway: &Gateway, prompt_bytes: usize) -> Bytes {
-    let body = json!({"messages": [{"role": "user", "content": prompt(prompt_bytes)}], "model": gateway.chat_model});
-    post(gateway, "/v1/chat/completions", &gateway.key, &body.to_string())
+    chat_with_key(gateway, prompt_bytes, &gateway.key)
 }
 
 /// The same with a key that nobody has.
 pub(super) fn chat_with_unknown_key(gateway: &Gateway, prompt_bytes: usize) -> Bytes {
+    chat_with_key(gateway, prompt_bytes, &format!("sk-{}-{}", "0".repeat(12), "0".repeat(32)))
+}
+
+pub(super) fn chat_with_key(gateway: &Gateway, prompt_bytes: usize, key: &str) -> Bytes {
     let body = json!({"messages": [{"role": "user", "content": prompt(prompt_bytes)}], "model": gateway.chat_model});
-    let unknown = format!("sk-{}-{}", "0".repeat(12), "0".repeat(32));
-    post(gateway, "/v1/chat/completions", &unknown, &body.to_string())
+    post(gateway, "/v1/chat/completions", key, &body.to_string())
 }
 
 /// A streamed chat call; the engine's script says how much comes.

@@ -1,0 +1,31 @@
+//! Many keys at once: copies of the first one, with segments of their own and the same secret.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, ensure};
+
+/// The text of the key with this number, counted from 1.
+pub(super) fn text(number: usize, secret: &str) -> String {
+    format!("sk-{number:012}-{secret}")
+}
+
+/// Writes them into the store of a Forebay that runs.
+pub(super) fn fill(store: &Path, count: usize) -> anyhow::Result<()> {
+    let numbers = format!("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count})");
+    let script = format!(
+        "BEGIN IMMEDIATE;
+         {numbers} INSERT INTO api_keys (id, workspace_id, name, created_at)
+             SELECT 'key_' || printf('%026d', i), first.workspace_id, 'bench', first.created_at
+             FROM n, (SELECT workspace_id, created_at FROM api_keys LIMIT 1) first;
+         {numbers} INSERT INTO api_key_secrets (segment, key_id, hash, created_at)
+             SELECT printf('%012d', i), 'key_' || printf('%026d', i), first.hash, first.created_at
+             FROM n, (SELECT hash, created_at FROM api_key_secrets LIMIT 1) first;
+         COMMIT;"
+    );
+    let mut sqlite = Command::new("sqlite3");
+    let filled = sqlite.args(["-bail", "-cmd", ".timeout 60000"]).arg(store).arg(script).output();
+    let filled = filled.context("sqlite3 is missing: apt-get install sqlite3")?;
+    ensure!(filled.status.success(), "keys cannot be written: {}", String::from_utf8_lossy(&filled.stderr));
+    Ok(())
+}

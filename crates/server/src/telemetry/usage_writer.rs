@@ -7,10 +7,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 use store::journal::Batch;
-use store::{JournalReader, Store, StoreError, api_keys, quota, usage_events};
+use store::{Engine, JournalReader, Store, StoreError, api_keys, quota, usage_events};
 use tokio::sync::watch;
 
-const BATCH: usize = 1_000;
 /// How long events gather.
 const GATHER: Duration = Duration::from_millis(200);
 const MAX_REFUSALS: u32 = 10;
@@ -25,13 +24,14 @@ pub(crate) struct UsageWriter {
 impl UsageWriter {
     /// Writes until nothing more is appended, and all is in the store. Stopped earlier, the rest waits in the journal.
     pub(crate) async fn run(mut self, run: RunId, mut no_more: watch::Receiver<bool>) {
+        let most = most_at_once(self.store.engine());
         loop {
             let is_last_look = *no_more.borrow_and_update();
-            match self.reader.next(BATCH) {
+            match self.reader.next(most) {
                 Ok(Some(batch)) => {
                     self.write_until_done(&batch).await;
                     self.reader.stored(&batch);
-                    if batch.events.len() >= BATCH || is_last_look {
+                    if batch.events.len() >= most || is_last_look {
                         continue;
                     }
                 }
@@ -97,6 +97,15 @@ impl UsageWriter {
         quota::count(&mut tx, batch.run.as_str(), &inserted).await?;
         api_keys::touch_last_used(&mut tx, &last_used(events)).await?;
         tx.commit().await
+    }
+}
+
+/// Sums and series have a row for each key and model of a batch, so events in a large one cost less; but for as long as
+/// it takes, other nodes on the same PostgreSQL wait for those rows.
+const fn most_at_once(engine: Engine) -> usize {
+    match engine {
+        Engine::Sqlite => 5_000,
+        Engine::Postgres => 1_000,
     }
 }
 

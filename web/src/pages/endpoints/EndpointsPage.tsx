@@ -37,35 +37,37 @@ export function EndpointsPage() {
         description="Models on GPUs of your own, under a Model ID of your own"
         actions={<NewButton />}
       />
-      <AllotmentPanel workspaceId={workspace.id} />
-      {endpoints.data?.length !== 0 && (
-        <search className={classes.filters} aria-label="Endpoints">
-          <div className={classes.searchField}>
-            <SearchField
-              label="Search endpoints"
-              placeholder="Search by name or model"
-              value={filters.q}
-              onChange={search}
+      <div className={classes.stack}>
+        <AllotmentPanel workspaceId={workspace.id} />
+        {endpoints.data?.length !== 0 && (
+          <search className={classes.filters} aria-label="Endpoints">
+            <div className={classes.searchField}>
+              <SearchField
+                label="Search endpoints"
+                placeholder="Search by name or model"
+                value={filters.q}
+                onChange={search}
+              />
+            </div>
+            <Select
+              aria-label="State"
+              placeholder="Any state"
+              clearable
+              data={CHOICES}
+              value={filters.state || null}
+              onChange={(state) => change({ state: (state ?? '') as typeof filters.state })}
             />
-          </div>
-          <Select
-            aria-label="State"
-            placeholder="Any state"
-            clearable
-            data={CHOICES}
-            value={filters.state || null}
-            onChange={(state) => change({ state: (state ?? '') as typeof filters.state })}
-          />
-        </search>
-      )}
-      <Loaded query={endpoints} skeleton={<TableSkeleton />} errorTitle="The endpoints could not be loaded">
-        {(all) => {
-          const shown = all.filter(isShown)
-          if (all.length === 0) return <NoEndpoints />
-          if (shown.length === 0) return <NothingFound onClear={() => change({ q: '', state: '' })} />
-          return <EndpointTable endpoints={shown} sort={filters.sort} onSort={(sort) => change({ sort })} />
-        }}
-      </Loaded>
+          </search>
+        )}
+        <Loaded query={endpoints} skeleton={<TableSkeleton />} errorTitle="The endpoints could not be loaded">
+          {(all) => {
+            const shown = all.filter(isShown)
+            if (all.length === 0) return <NoEndpoints />
+            if (shown.length === 0) return <NothingFound onClear={() => change({ q: '', state: '' })} />
+            return <EndpointTable endpoints={shown} sort={filters.sort} onSort={(sort) => change({ sort })} />
+          }}
+        </Loaded>
+      </div>
     </>
   )
 }

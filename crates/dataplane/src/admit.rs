@@ -10,7 +10,7 @@ impl Dataplane {
         match target {
             Target::Dedicated(endpoint) => Ok(Permit::unmetered(endpoint.visit())),
             Target::Serverless(route) => {
-                let request = call.tap.request();
+                let request = call.tap.request().clone();
                 self.admission
                     .admit(&call.caller, &route.model, &call.probe.demand, request, call.tap.started_at())
                     .await

@@ -64,8 +64,10 @@ impl<'a> Text<'a> {
         Cow::Owned(unescape(self.0))
     }
 
+    /// Whether that is the string; written with escapes, it would be longer.
     pub fn is(self, wanted: &str) -> bool {
-        self.0 == wanted.as_bytes() || (self.0.contains(&b'\\') && *self.decoded() == *wanted.as_bytes())
+        self.0 == wanted.as_bytes()
+            || (self.0.len() > wanted.len() && self.0.contains(&b'\\') && *self.decoded() == *wanted.as_bytes())
     }
 }
 
@@ -180,20 +182,33 @@ impl<'a> Reader<'a> {
         self.white();
         self.byte(b'"', "a string should start here")?;
         let start = self.at;
+        // Names are short, and so are most values.
+        if let Some(length) = block::short_end(&self.bytes[start..]) {
+            self.at += length + 1;
+            return Ok(Text(&self.bytes[start..start + length]));
+        }
         let mut block_at = start;
         loop {
             let block = Block::read(&self.bytes[block_at..]);
-            while let Some(found) = block.special_from(self.at - block_at) {
+            let mut specials = block.specials_from(self.at - block_at);
+            while let Some(found) = specials.next() {
                 self.at = block_at + found;
-                match self.bytes.get(self.at) {
-                    Some(b'"') => {
+                match (self.bytes.get(self.at), self.bytes.get(self.at + 1)) {
+                    (Some(b'"'), _) => {
                         self.is_ascii &= block.is_ascii_before(found);
                         self.at += 1;
                         return Ok(Text(&self.bytes[start..self.at - 1]));
                     }
-                    Some(b'\\') => self.escape()?,
-                    Some(_) => return self.fail("a control character in a string"),
-                    None => return self.fail("the text ends inside a string"),
+                    (Some(b'\\'), Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')) => {
+                        self.at += 2;
+                        specials.pass(found + 1);
+                    }
+                    (Some(b'\\'), _) => {
+                        self.escape()?;
+                        specials = block.specials_from(self.at - block_at);
+                    }
+                    (Some(_), _) => return self.fail("a control character in a string"),
+                    (None, _) => return self.fail("the text ends inside a string"),
                 }
             }
             self.is_ascii &= block.is_ascii_before(Block::LEN);
@@ -269,10 +284,10 @@ impl<'a> Reader<'a> {
         Ok(false)
     }
 
+    /// Moves past an escape that is longer than two bytes.
     fn escape(&mut self) -> Read<()> {
         self.at += 1;
         match self.bytes.get(self.at) {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
             Some(b'u') => match self.code_unit()? {
                 0xD800..=0xDBFF => {
                     if !(self.take(b'\\') && self.bytes.get(self.at) == Some(&b'u')) {

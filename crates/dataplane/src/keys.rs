@@ -12,8 +12,9 @@ use domain::key::KeyText;
 use domain::limits::OwnPerMinute;
 use domain::usage::Actor;
 use domain::{ApiKey, Caller, KeyState, SecretHash, Segment, Timestamp};
+use foldhash::fast::RandomState;
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -55,13 +56,16 @@ struct Known {
     caller: Arc<Caller>,
 }
 
+/// Only segments of real keys are in it, so that nobody can make it slow.
+type KnownKeys = foldhash::HashMap<Segment, Known>;
+
 /// The keys this node has seen.
 pub struct KeyDirectory {
     store: Store,
     /// Where the store's connections live.
     background: Handle,
     hasher: RandomState,
-    known: [RwLock<HashMap<Segment, Known>>; SHARDS],
+    known: [RwLock<KnownKeys>; SHARDS],
     refused: Mutex<Refused>,
     /// Grows with every change: what was read from the store before it is not remembered.
     generation: AtomicU64,
@@ -76,7 +80,7 @@ impl KeyDirectory {
         let keys = Arc::new(Self {
             store,
             background,
-            hasher: RandomState::new(),
+            hasher: RandomState::default(),
             known: std::array::from_fn(|_| RwLock::default()),
             refused: Mutex::default(),
             generation: AtomicU64::new(0),
@@ -179,7 +183,7 @@ impl KeyDirectory {
         refused.insert((segment, hash), (Instant::now(), cause));
     }
 
-    fn shard(&self, segment: Segment) -> &RwLock<HashMap<Segment, Known>> {
+    fn shard(&self, segment: Segment) -> &RwLock<KnownKeys> {
         &self.known[self.hasher.hash_one(segment) as usize % SHARDS]
     }
 

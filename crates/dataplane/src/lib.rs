@@ -91,12 +91,10 @@ impl Dataplane {
         self.cut.send_replace(true);
     }
 
-    /// Answers a call. The tap of a refused call goes back with the refusal, for the surface to settle.
-    pub async fn infer(&self, mut call: Call) -> Result<Answer, (Refusal, Call)> {
-        match self.prepare(&mut call).await {
-            Ok((target, replica)) => self.relay(target, replica, call).await,
-            Err(refusal) => Err((refusal, call)),
-        }
+    /// Answers a call. An answer takes the call's tap along; that of a refused call is the surface's to settle.
+    pub async fn infer(&self, call: &mut Call) -> Result<Answer, Refusal> {
+        let (target, replica) = self.prepare(call).await?;
+        self.relay(target, replica, call).await
     }
 
     async fn prepare(&self, call: &mut Call) -> Result<(Target, Lease), Refusal> {

@@ -18,6 +18,7 @@ use fleet::replica::ReplicaId;
 use fleet::{Lease, Replica};
 use http::StatusCode;
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -87,18 +88,13 @@ enum Brought {
 }
 
 impl Dataplane {
-    pub(crate) async fn relay(
-        &self,
-        target: Target,
-        mut lease: Lease,
-        mut call: Call,
-    ) -> Result<Answer, (Refusal, Call)> {
+    pub(crate) async fn relay(&self, target: Target, mut lease: Lease, call: &mut Call) -> Result<Answer, Refusal> {
         let mut tried = Vec::new();
         let mut retried = false;
         let mut may_resend = true;
         loop {
             call.begin_attempt(lease.replica());
-            let failure = match self.attempt(lease.replica(), &call, &mut may_resend).await {
+            let failure = match self.attempt(lease.replica(), call, &mut may_resend).await {
                 Ok(brought) => return Ok(self.hand_over(brought, lease, call)),
                 Err(failure) => failure,
             };
@@ -106,13 +102,13 @@ impl Dataplane {
             call.tap.attempt_failed(failure.reason());
             tried.push(lease.replica().id);
             drop(lease);
-            match Box::pin(self.elsewhere(&target, &call, &failure, &tried, &mut retried)).await {
+            match Box::pin(self.elsewhere(&target, call, &failure, &tried, &mut retried)).await {
                 Some(Ok(next)) => lease = next,
-                Some(Err(refusal)) => return Err((refusal, call)),
+                Some(Err(refusal)) => return Err(refusal),
                 None => {
                     let cause = failure.cause();
                     call.tap.note(|record| record.cause = cause);
-                    return Err((failure.into_refusal(&target), call));
+                    return Err(failure.into_refusal(&target));
                 }
             }
         }
@@ -148,7 +144,7 @@ impl Dataplane {
     /// One replica, one try.
     async fn attempt(&self, replica: &Arc<Replica>, call: &Call, may_resend: &mut bool) -> Result<Brought, Failure> {
         let limit = self.timeouts.first_byte;
-        tokio::time::timeout(limit, self.exchange(replica, call, may_resend))
+        tokio::time::timeout(limit, pin!(self.exchange(replica, call, may_resend)))
             .await
             .unwrap_or(Err(Failure::Final(Refusal::UpstreamTimeout { limit })))
     }
@@ -200,19 +196,20 @@ impl Dataplane {
         Request { start, rest: edits.pieces(body) }
     }
 
-    fn hand_over(&self, brought: Brought, lease: Lease, mut call: Call) -> Answer {
-        call.tap.first_byte();
-        let standings = call.tap.standings();
+    fn hand_over(&self, brought: Brought, lease: Lease, call: &mut Call) -> Answer {
+        let mut tap = call.tap.take();
+        tap.first_byte();
+        let standings = tap.standings();
         lease.replica().succeeded();
         match brought {
             Brought::Whole(bytes, meter) => {
-                call.tap.meter(&meter);
-                Answer { form: Form::Json, standings, body: AnswerBody::whole(bytes, call.tap) }
+                tap.meter(&meter);
+                Answer { form: Form::Json, standings, body: AnswerBody::whole(bytes, tap) }
             }
             Brought::Stream(mut stream) => {
-                call.tap.note(|record| record.streamed = true);
+                tap.note(|record| record.streamed = true);
                 let cut = self.cut.subscribe();
-                stream.begin(Served { lease, tap: call.tap, dress: call.dress }, self.timeouts.idle, cut);
+                stream.begin(Served { lease, tap, dress: call.dress }, self.timeouts.idle, cut);
                 Answer { form: Form::EventStream, standings, body: AnswerBody::Stream(stream) }
             }
         }
@@ -337,7 +334,7 @@ fn write_head(replica: &Replica, call: &Call, length: usize, text: &mut BytesMut
         text.extend_from_slice(b"\r\n");
     }
     text.extend_from_slice(b"x-request-id: ");
-    text.extend_from_slice(call.tap.request().as_str().as_bytes());
+    text.extend_from_slice(call.tap.request().as_bytes());
     text.extend_from_slice(b"\r\ncontent-length: ");
     text.extend_from_slice(itoa::Buffer::new().format(length).as_bytes());
     text.extend_from_slice(b"\r\n\r\n");

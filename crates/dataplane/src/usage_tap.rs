@@ -105,6 +105,17 @@ impl UsageTap {
         Self { sink, started, record, permit, held_since: None, wake_at: 0, next_mark: MARK_EVERY }
     }
 
+    /// The tap for whoever sees the call to its end; the one that stays behind has nothing to settle.
+    pub(crate) fn take(&mut self) -> Self {
+        Self {
+            sink: Arc::clone(&self.sink),
+            record: self.record.take(),
+            permit: self.permit.take(),
+            held_since: self.held_since.take(),
+            ..*self
+        }
+    }
+
     /// Fills in what has become known. Nothing happens once the tap has settled.
     pub fn note(&mut self, fill: impl FnOnce(&mut Record)) {
         if let Some(record) = &mut self.record {
@@ -134,8 +145,8 @@ impl UsageTap {
         self.note(|record| (record.tokens, record.certainty) = (tokens, certainty));
     }
 
-    pub(crate) fn request(&self) -> RequestId {
-        self.record.as_ref().expect("the call is under way").request.clone()
+    pub(crate) fn request(&self) -> &RequestId {
+        &self.record.as_ref().expect("the call is under way").request
     }
 
     pub(crate) fn started_at(&self) -> Timestamp {

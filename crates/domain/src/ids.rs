@@ -74,6 +74,11 @@ macro_rules! id {
                 std::str::from_utf8(&self.0).expect("letters and digits")
             }
 
+            /// The same without another look at it.
+            pub fn as_bytes(&self) -> &[u8] {
+                &self.0
+            }
+
             /// When it was made.
             pub fn made_at(&self) -> Timestamp {
                 millis_of(&self.as_str()[$prefix.len()..])

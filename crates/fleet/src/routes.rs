@@ -8,7 +8,7 @@ use crate::replica::{BadAddress, Replica, ReplicaId};
 use arc_swap::ArcSwap;
 use domain::model::{Model, Serving, Upstream};
 use domain::{Catalogue, ModelId};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A model and the pool that serves it.
@@ -21,7 +21,7 @@ pub struct Route {
 #[derive(Debug, Default)]
 pub struct Table {
     routes: Vec<Arc<Route>>,
-    by_id: HashMap<Box<str>, Arc<Route>>,
+    by_id: foldhash::HashMap<Box<str>, Arc<Route>>,
     pub catalogue_hash: Box<str>,
 }
 

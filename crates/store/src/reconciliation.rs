@@ -3,7 +3,7 @@
 use crate::db::{Store, Tx};
 use crate::error::StoreError;
 use crate::row;
-use crate::values::{ROWS_AT_ONCE, insert_text};
+use crate::values::{insert_text, pieces};
 use domain::reconciliation::{Side, growth};
 use domain::{Grain, OrganizationId, Span, Timestamp, UsageEvent};
 use sqlx::AssertSqlSafe;
@@ -68,12 +68,12 @@ pub(crate) async fn add(tx: &mut Tx, events: &[&UsageEvent]) -> Result<(), Store
         sums.iter_mut().zip(amounts).for_each(|(sum, amount)| *sum = sum.saturating_add(amount));
     }
     let rows: Vec<_> = hours.into_iter().collect();
-    for piece in rows.chunks(ROWS_AT_ONCE) {
+    for piece in pieces(&rows) {
         let columns = "replica, hour, model, requests, prompt_tokens, completion_tokens, cached_tokens";
         let text = insert_text(tx.engine(), "replica_hours", columns, piece.len());
         let sums = ["requests", "prompt_tokens", "completion_tokens", "cached_tokens"].map(capped_sum);
         let text = format!("{text} ON CONFLICT (replica, hour) DO UPDATE SET {}", sums.join(", "));
-        let mut upsert = sqlx::query(AssertSqlSafe(text)).persistent(piece.len() == ROWS_AT_ONCE);
+        let mut upsert = sqlx::query(AssertSqlSafe(text));
         for ((replica, hour), (model, sums)) in piece {
             upsert = upsert.bind(*replica).bind(*hour).bind(*model);
             for sum in sums {

@@ -2,17 +2,22 @@
 
 use crate::db::{Engine, Query, Store, Tx};
 use crate::error::StoreError;
-use crate::values::{ROWS_AT_ONCE, insert_text};
+use crate::values::{insert_alike_text, insert_text, pieces};
 use crate::{reconciliation, row, series, usage_sums};
 use domain::usage::{Actor, Tokens};
 use domain::{KeyId, ModelId, NanoUsd, OrganizationId, Price, RequestId, Timestamp, UsageEvent, UserId, WorkspaceId};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
-const COLUMNS: &str = "request_id, organization_id, workspace_id, key_id, user_id, model, replica, streamed, status, \
-     code, prompt_tokens, completion_tokens, cached_tokens, certainty, input_per_1m, cached_input_per_1m, \
-     output_per_1m, cost, started_at, first_byte_micros, duration_micros, held_micros, sent_micros";
+/// What calls of one caller to one model have in common, as a rule.
+const SHARED: &str = "organization_id, workspace_id, key_id, user_id, model, replica, streamed, status, code, certainty, \
+     input_per_1m, cached_input_per_1m, output_per_1m";
+const OWN: &str = "request_id, prompt_tokens, completion_tokens, cached_tokens, cost, started_at, first_byte_micros, \
+     duration_micros, held_micros, sent_micros";
+/// So many events that are alike are worth a statement of their own.
+const WORTH_SHARING: usize = 8;
+const UNLESS_THERE: &str = " ON CONFLICT (request_id) DO NOTHING";
 const MAX_LISTED: u32 = 1_000;
 
 /// A usage event as it is remembered.
@@ -39,32 +44,79 @@ pub struct Recorded {
     pub sent_micros: Option<u64>,
 }
 
-/// Writes the events that are not there yet, adds them to the sums, and returns them in the order of the batch.
+/// Writes the events that are not there yet, adds them to the sums, and returns them, those that are alike together.
 pub async fn insert_batch<'a>(tx: &mut Tx, events: &'a [UsageEvent]) -> Result<Vec<&'a UsageEvent>, StoreError> {
-    // In one order everywhere, so that two nodes that replay the same events never wait for each other.
-    let mut ordered: Vec<&UsageEvent> = events.iter().collect();
-    ordered.sort_unstable_by_key(|event| &event.request);
-    let inserted: Vec<&UsageEvent> = if insert_all(tx, &ordered).await? {
-        events.iter().collect()
-    } else {
-        let mut written = insert_some(tx, &ordered).await?;
-        events.iter().filter(|event| written.remove(event.request.as_str())).collect()
-    };
+    let kinds = by_kind(events);
+    let mut inserted = kinds.concat();
+    if !insert_all(tx, &kinds).await? {
+        let mut written = insert_some(tx, &inserted).await?;
+        inserted.retain(|event| written.remove(event.request.as_str()));
+    }
     usage_sums::add(tx, &inserted).await?;
     series::add(tx, &inserted).await?;
     reconciliation::add(tx, &inserted).await?;
     Ok(inserted)
 }
 
+/// What stands in the shared columns.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Kind<'a> {
+    workspace: &'a str,
+    actor: &'a str,
+    organization: &'a str,
+    model: &'a str,
+    replica: &'a str,
+    streamed: bool,
+    status: u16,
+    code: &'a str,
+    certainty: &'a str,
+    price: [NanoUsd; 3],
+}
+
+impl<'a> Kind<'a> {
+    fn of(event: &'a UsageEvent) -> Self {
+        let Price { input_per_1m, cached_input_per_1m, output_per_1m } = event.price;
+        Self {
+            workspace: event.caller.workspace.as_str(),
+            actor: event.caller.actor.as_str(),
+            organization: event.caller.organization.as_str(),
+            model: event.model.as_str(),
+            replica: &event.replica,
+            streamed: event.streamed,
+            status: event.status,
+            code: &event.code,
+            certainty: event.certainty.as_str(),
+            price: [input_per_1m, cached_input_per_1m, output_per_1m],
+        }
+    }
+}
+
+/// Events that are alike together, and each in one order, whatever the order of the batch.
+fn by_kind(events: &[UsageEvent]) -> Vec<Vec<&UsageEvent>> {
+    let mut kinds: BTreeMap<Kind<'_>, Vec<&UsageEvent>> = BTreeMap::new();
+    for alike in events.chunk_by(|one, next| Kind::of(one) == Kind::of(next)) {
+        kinds.entry(Kind::of(&alike[0])).or_default().extend(alike);
+    }
+    kinds.values_mut().for_each(|alike| alike.sort_unstable_by_key(|event| &event.request));
+    kinds.into_values().collect()
+}
+
 /// Writes events none of which is there yet, which is the rule. If one is, it writes nothing and returns false: to be
 /// told which rows are new costs more than to write them.
-async fn insert_all(tx: &mut Tx, events: &[&UsageEvent]) -> Result<bool, StoreError> {
+async fn insert_all(tx: &mut Tx, kinds: &[Vec<&UsageEvent>]) -> Result<bool, StoreError> {
     tx.execute(sqlx::query("SAVEPOINT before_events")).await?;
-    let mut written = 0;
-    for piece in events.chunks(ROWS_AT_ONCE) {
+    let (mut written, mut few) = (0, Vec::new());
+    for piece in kinds.iter().flat_map(|alike| pieces(alike)) {
+        if piece.len() < WORTH_SHARING {
+            few.extend_from_slice(piece);
+        } else {
+            written += tx.execute(insert_alike(tx.engine(), piece)).await?;
+        }
+    }
+    for piece in pieces(&few) {
         written += tx.execute(insert(tx.engine(), piece, "")).await?;
     }
-    let all_new = written == events.len() as u64;
+    let all_new = written == kinds.iter().map(Vec::len).sum::<usize>() as u64;
     let end = if all_new { "RELEASE SAVEPOINT before_events" } else { "ROLLBACK TO SAVEPOINT before_events" };
     tx.execute(sqlx::query(end)).await?;
     Ok(all_new)
@@ -73,7 +125,7 @@ async fn insert_all(tx: &mut Tx, events: &[&UsageEvent]) -> Result<bool, StoreEr
 /// Returns the ids of the rows that were not there.
 async fn insert_some(tx: &mut Tx, events: &[&UsageEvent]) -> Result<HashSet<String>, StoreError> {
     let mut written = HashSet::with_capacity(events.len());
-    for piece in events.chunks(ROWS_AT_ONCE) {
+    for piece in pieces(events) {
         for found in tx.rows(insert(tx.engine(), piece, " RETURNING request_id")).await? {
             written.insert(row::text(&found, "request_id")?);
         }
@@ -81,48 +133,60 @@ async fn insert_some(tx: &mut Tx, events: &[&UsageEvent]) -> Result<HashSet<Stri
     Ok(written)
 }
 
+/// Writes events of one kind.
+fn insert_alike(engine: Engine, events: &[&UsageEvent]) -> Query<'static> {
+    let text = insert_alike_text(engine, "usage_events", SHARED, OWN, events.len());
+    let insert = sqlx::query(AssertSqlSafe(text + UNLESS_THERE));
+    bind_shared(events.iter().fold(insert, |insert, event| bind_own(insert, event)), events[0])
+}
+
+/// Writes any events.
 fn insert(engine: Engine, events: &[&UsageEvent], returning: &str) -> Query<'static> {
-    let text = insert_text(engine, "usage_events", COLUMNS, events.len());
-    let text = AssertSqlSafe(text + " ON CONFLICT (request_id) DO NOTHING" + returning);
-    // Only the full piece has a text that comes again, and is worth preparing.
-    let mut insert = sqlx::query(text).persistent(events.len() == ROWS_AT_ONCE);
-    for event in events {
-        let (key, user) = match &event.caller.actor {
-            Actor::Key(key) => (Some(key.as_str()), None),
-            Actor::User(user) => (None, Some(user.as_str())),
-        };
-        insert = insert
-            .bind(event.request.as_str())
-            .bind(event.caller.organization.as_str())
-            .bind(event.caller.workspace.as_str())
-            .bind(key)
-            .bind(user)
-            .bind(event.model.as_str())
-            .bind(event.replica.as_ref())
-            .bind(i64::from(event.streamed))
-            .bind(i64::from(event.status))
-            .bind(AsRef::<str>::as_ref(&event.code))
-            .bind(row::to_number(event.tokens.prompt))
-            .bind(row::to_number(event.tokens.completion))
-            .bind(row::to_number(event.tokens.cached))
-            .bind(event.certainty.as_str())
-            .bind(event.price.input_per_1m.nanos())
-            .bind(event.price.cached_input_per_1m.nanos())
-            .bind(event.price.output_per_1m.nanos())
-            .bind(event.cost.nanos())
-            .bind(event.started_at.millis())
-            .bind(row::to_optional_number(event.first_byte_micros))
-            .bind(row::to_number(event.duration_micros))
-            .bind(row::to_optional_number(event.held_micros))
-            .bind(row::to_optional_number(event.sent_micros));
-    }
+    let text = insert_text(engine, "usage_events", &format!("{SHARED}, {OWN}"), events.len());
+    let insert = sqlx::query(AssertSqlSafe(text + UNLESS_THERE + returning));
+    events.iter().fold(insert, |insert, event| bind_own(bind_shared(insert, event), event))
+}
+
+fn bind_shared<'q>(insert: Query<'q>, event: &UsageEvent) -> Query<'q> {
+    let (key, user) = match &event.caller.actor {
+        Actor::Key(key) => (Some(key.as_str()), None),
+        Actor::User(user) => (None, Some(user.as_str())),
+    };
     insert
+        .bind(event.caller.organization.as_str())
+        .bind(event.caller.workspace.as_str())
+        .bind(key)
+        .bind(user)
+        .bind(event.model.as_str())
+        .bind(event.replica.as_ref())
+        .bind(i64::from(event.streamed))
+        .bind(i64::from(event.status))
+        .bind(AsRef::<str>::as_ref(&event.code))
+        .bind(event.certainty.as_str())
+        .bind(event.price.input_per_1m.nanos())
+        .bind(event.price.cached_input_per_1m.nanos())
+        .bind(event.price.output_per_1m.nanos())
+}
+
+fn bind_own<'q>(insert: Query<'q>, event: &UsageEvent) -> Query<'q> {
+    insert
+        .bind(event.request.as_str())
+        .bind(row::to_number(event.tokens.prompt))
+        .bind(row::to_number(event.tokens.completion))
+        .bind(row::to_number(event.tokens.cached))
+        .bind(event.cost.nanos())
+        .bind(event.started_at.millis())
+        .bind(row::to_optional_number(event.first_byte_micros))
+        .bind(row::to_number(event.duration_micros))
+        .bind(row::to_optional_number(event.held_micros))
+        .bind(row::to_optional_number(event.sent_micros))
 }
 
 /// The newest events of a workspace first.
 pub async fn list(store: &Store, workspace: &WorkspaceId, limit: u32) -> Result<Vec<Recorded>, StoreError> {
     let text = format!(
-        "SELECT {COLUMNS} FROM usage_events WHERE workspace_id = $1 ORDER BY started_at DESC, request_id DESC LIMIT $2"
+        "SELECT {SHARED}, {OWN} FROM usage_events WHERE workspace_id = $1 \
+         ORDER BY started_at DESC, request_id DESC LIMIT $2"
     );
     let query = sqlx::query(AssertSqlSafe(text)).bind(workspace.as_str()).bind(i64::from(limit.min(MAX_LISTED)));
     store.rows(query).await?.iter().map(recorded).collect()

@@ -3,23 +3,44 @@
 use crate::db::Engine;
 use std::fmt::Write;
 
-/// Rows in one statement; SQLite takes 32,766 values.
-pub(crate) const ROWS_AT_ONCE: usize = 200;
+/// Rows in the largest statement; SQLite takes 32,766 values.
+const MOST_ROWS: usize = 256;
+
+/// Cuts rows into pieces of powers of two, the largest first: so few texts do for any number of rows, and the store has
+/// them prepared.
+pub(crate) fn pieces<T>(mut rows: &[T]) -> impl Iterator<Item = &[T]> {
+    std::iter::from_fn(move || {
+        let size = rows.len().min(MOST_ROWS).checked_ilog2()?;
+        let (piece, rest) = rows.split_at(1 << size);
+        rows = rest;
+        Some(piece)
+    })
+}
 
 /// `INSERT INTO table (columns) VALUES (…), (…)`, to be followed by what happens on a conflict.
-///
-/// SQLite looks every named value up in a list of all of them, so there its values have no names.
 pub(crate) fn insert_text(engine: Engine, table: &str, columns: &str, rows: usize) -> String {
-    let column_count = columns.split(',').count();
-    let mut text = format!("INSERT INTO {table} ({columns}) VALUES ");
+    insert_alike_text(engine, table, "", columns, rows)
+}
+
+/// As [`insert_text`], for rows that are alike in the shared columns: their values are bound once, after all others.
+///
+/// SQLite looks every named value up in a list of all of them, so there only the shared ones have names.
+pub(crate) fn insert_alike_text(engine: Engine, table: &str, shared: &str, own: &str, rows: usize) -> String {
+    let count = |columns: &str| columns.split(',').filter(|column| !column.is_empty()).count();
+    let (shared_count, own_count) = (count(shared), count(own));
+    let comma = if shared_count > 0 { ", " } else { "" };
+    let mut text = format!("INSERT INTO {table} ({shared}{comma}{own}) VALUES ");
+    let first_shared = rows * own_count + 1;
+    let shared: String = (first_shared..first_shared + shared_count).map(|number| format!("${number}, ")).collect();
     for row in 0..rows {
         text.push_str(if row == 0 { "(" } else { ", (" });
-        for column in 1..=column_count {
-            text.push_str(if column == 1 { "" } else { ", " });
+        text.push_str(&shared);
+        for column in 0..own_count {
+            text.push_str(if column == 0 { "" } else { ", " });
             match engine {
                 Engine::Sqlite => text.push('?'),
                 Engine::Postgres => {
-                    write!(text, "${}", row * column_count + column).expect("a String takes any text");
+                    write!(text, "${}", row * own_count + column + 1).expect("a String takes any text");
                 }
             }
         }
@@ -37,5 +58,20 @@ mod tests {
         let text = |engine| insert_text(engine, "days", "a, b", 2);
         assert_eq!(text(Engine::Postgres), "INSERT INTO days (a, b) VALUES ($1, $2), ($3, $4)");
         assert_eq!(text(Engine::Sqlite), "INSERT INTO days (a, b) VALUES (?, ?), (?, ?)");
+    }
+
+    #[test]
+    fn shared_values_come_after_all_others() {
+        let text = |engine| insert_alike_text(engine, "days", "a, b", "c", 2);
+        assert_eq!(text(Engine::Postgres), "INSERT INTO days (a, b, c) VALUES ($3, $4, $1), ($3, $4, $2)");
+        assert_eq!(text(Engine::Sqlite), "INSERT INTO days (a, b, c) VALUES ($3, $4, ?), ($3, $4, ?)");
+    }
+
+    #[test]
+    fn rows_are_cut_into_powers_of_two() {
+        let sizes = |rows: usize| pieces(&vec![(); rows]).map(<[()]>::len).collect::<Vec<_>>();
+        assert_eq!(sizes(0), [0; 0]);
+        assert_eq!(sizes(7), [4, 2, 1]);
+        assert_eq!(sizes(600), [256, 256, 64, 16, 8]);
     }
 }

@@ -3,9 +3,10 @@
 use super::minute::Charge;
 use domain::limits::{Buckets, Counted, Exceeded, PerMinute, Scope, Standings, take};
 use domain::{KeyId, WorkspaceId};
-use std::collections::HashMap;
+use foldhash::HashMap;
+use foldhash::fast::RandomState;
 use std::collections::hash_map::Entry;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -35,7 +36,7 @@ struct Counters {
 impl Default for Memory {
     fn default() -> Self {
         let shards = std::array::from_fn(|_| Mutex::default());
-        Self { started: Instant::now(), hasher: RandomState::new(), shards }
+        Self { started: Instant::now(), hasher: RandomState::default(), shards }
     }
 }
 
@@ -97,7 +98,7 @@ impl Shard {
             self.workspaces.retain(|_, counters| !counters.buckets.is_full(counters.limits, now));
             self.crowded_at = self.workspaces.len() * 2;
         }
-        let new = || Counters { buckets: Buckets::full(limits, now), limits, keys: HashMap::new() };
+        let new = || Counters { buckets: Buckets::full(limits, now), limits, keys: HashMap::default() };
         let counters = self.workspaces.entry(workspace.clone()).or_insert_with(new);
         counters.limits = limits;
         counters

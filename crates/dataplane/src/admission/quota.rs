@@ -7,8 +7,9 @@
 use super::lease::{Held, Waiting};
 use domain::quota::{Account, Ask, Bound};
 use domain::{Month, RunId, Timestamp, WorkspaceId};
-use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use foldhash::HashMap;
+use foldhash::fast::RandomState;
+use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -100,7 +101,7 @@ impl Quota {
             node: node.to_owned(),
             default_cap,
             nodes,
-            hasher: RandomState::new(),
+            hasher: RandomState::default(),
             leases: std::array::from_fn(|_| Mutex::default()),
             overrun: AtomicU64::new(0),
             closed: AtomicBool::new(false),

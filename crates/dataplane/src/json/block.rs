@@ -37,11 +37,10 @@ impl Block {
         block
     }
 
-    /// The first quote, backslash or control character from there on.
+    /// The quotes, backslashes and control characters from there on.
     #[inline]
-    pub(super) fn special_from(&self, from: usize) -> Option<usize> {
-        let rest = if from < Self::LEN { self.special >> from << from } else { 0 };
-        (rest != 0).then(|| rest.trailing_zeros() as usize)
+    pub(super) fn specials_from(&self, from: usize) -> Specials {
+        Specials(if from < Self::LEN { self.special >> from << from } else { 0 })
     }
 
     #[inline]
@@ -49,6 +48,37 @@ impl Block {
         let before = if end < Self::LEN { (1 << end) - 1 } else { u64::MAX };
         self.high & before == 0
     }
+}
+
+/// Bytes of a block that need a second look, one bit for each.
+pub(super) struct Specials(u64);
+
+impl Specials {
+    /// Where the next one is.
+    #[inline]
+    pub(super) fn next(&mut self) -> Option<usize> {
+        let found = self.0.trailing_zeros() as usize;
+        self.0 &= self.0.wrapping_sub(1);
+        (found < Block::LEN).then_some(found)
+    }
+
+    /// Passes over what may stand there; behind the block there is nothing to pass over.
+    #[inline]
+    pub(super) fn pass(&mut self, at: usize) {
+        if at < Block::LEN {
+            self.0 &= !(1 << at);
+        }
+    }
+}
+
+/// Where a string of ASCII ends that is no longer than a part and has no escape.
+#[inline]
+pub(super) fn short_end(bytes: &[u8]) -> Option<usize> {
+    let part = bytes.first_chunk::<PART>()?;
+    let (special, high) = masks(part);
+    let end = special.trailing_zeros();
+    let is_plain = special != 0 && high & ((1 << end) - 1) == 0;
+    (is_plain && part[end as usize] == b'"').then_some(end as usize)
 }
 
 /// One bit for every byte that needs a second look, and one for every byte beyond ASCII.

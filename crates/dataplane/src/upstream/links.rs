@@ -4,7 +4,7 @@ use super::link::Link;
 use bytes::BytesMut;
 use fleet::Connector;
 use fleet::replica::{Replica, ReplicaId};
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::future::poll_fn;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -112,23 +112,19 @@ impl Tally {
 }
 
 /// The minutes in which a call was under way, and for how many microseconds in each. They add up to its duration.
-pub fn spread(started_at: Timestamp, duration_micros: u64) -> Vec<(Timestamp, u64)> {
+pub fn spread(started_at: Timestamp, duration_micros: u64) -> impl Iterator<Item = (Timestamp, u64)> {
     let start_of = |millis: i64| millis - millis.rem_euclid(MINUTE);
-    let mut minutes = Vec::with_capacity(1);
-    let mut rest = duration_micros;
-    let mut from = started_at.millis();
-    loop {
+    let first = start_of(started_at.millis());
+    let mut next = Some((started_at.millis(), duration_micros));
+    std::iter::from_fn(move || {
+        let (from, rest) = next?;
         let minute = start_of(from);
         let room = (minute + MINUTE - from).unsigned_abs() * 1_000;
-        let is_last = minute - start_of(started_at.millis()) >= LONGEST_SPREAD_MINUTES * MINUTE;
+        let is_last = minute - first >= LONGEST_SPREAD_MINUTES * MINUTE;
         let part = if is_last { rest } else { rest.min(room) };
-        minutes.push((Timestamp::from_millis(minute), part));
-        rest -= part;
-        if rest == 0 {
-            return minutes;
-        }
-        from = minute + MINUTE;
-    }
+        next = (part < rest).then(|| (minute + MINUTE, rest - part));
+        Some((Timestamp::from_millis(minute), part))
+    })
 }
 
 #[cfg(test)]
@@ -197,14 +193,14 @@ mod tests {
     fn a_call_is_spread_over_the_minutes_that_it_touched() {
         let at = |text: &str| Timestamp::parse(text).unwrap();
         let spread = spread(at("2026-11-01T10:00:59Z"), 62_000_000);
-        let shown: Vec<_> = spread.iter().map(|(at, micros)| (at.to_string()[14..19].to_owned(), *micros)).collect();
+        let shown: Vec<_> = spread.map(|(at, micros)| (at.to_string()[14..19].to_owned(), micros)).collect();
         assert_eq!(shown, [("00:00".into(), 1_000_000), ("01:00".into(), 60_000_000), ("02:00".into(), 1_000_000)]);
     }
 
     proptest! {
         #[test]
         fn the_parts_add_up_and_are_bounded(start in 0_i64..4_000_000_000_000, micros in 0_u64..10_000_000_000_000) {
-            let parts = spread(Timestamp::from_millis(start), micros);
+            let parts: Vec<_> = spread(Timestamp::from_millis(start), micros).collect();
             prop_assert_eq!(parts.iter().map(|(_, part)| part).sum::<u64>(), micros);
             prop_assert!(parts.len() <= 1_441);
         }

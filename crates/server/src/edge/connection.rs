@@ -2,6 +2,7 @@
 
 use super::body::Body;
 use super::guard::Guarded;
+use super::self_wake::SelfWake;
 use crate::surface::{Surface, openai};
 use http::{Request, Response};
 use hyper::body::Incoming;
@@ -9,10 +10,11 @@ use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use std::convert::Infallible;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -62,7 +64,9 @@ where
         .max_buf_size(MAX_READ)
         .writev(false)
         .serve_connection(TokioIo::new(stream), service);
-    run(pin!(connection), stop, |connection| connection.graceful_shutdown()).await;
+    let mut wake = SelfWake::default();
+    let poll = |connection: Pin<&mut _>, cx: &mut Context<'_>| wake.poll(connection, cx);
+    run(pin!(connection), poll, stop, |connection| connection.graceful_shutdown()).await;
 }
 
 async fn serve_http2<S>(stream: S, visitor: Visitor, stop: watch::Receiver<bool>)
@@ -76,17 +80,31 @@ where
         .max_header_list_size(MAX_HTTP2_HEADERS)
         .keep_alive_interval(IDLE)
         .serve_connection(TokioIo::new(stream), service);
-    run(pin!(connection), stop, |connection| connection.graceful_shutdown()).await;
+    run(pin!(connection), Future::poll, stop, |connection| connection.graceful_shutdown()).await;
 }
 
 /// Runs a connection to its end. When it is to stop, `shut` lets it finish what it has begun.
-async fn run<C: Future>(mut connection: Pin<&mut C>, mut stop: watch::Receiver<bool>, shut: impl FnOnce(Pin<&mut C>)) {
-    let stopped = tokio::select! {
-        biased;
-        _ = connection.as_mut() => false,
-        _ = stop.wait_for(|stop| *stop) => true,
-    };
-    if stopped {
+async fn run<C: Future>(
+    mut connection: Pin<&mut C>,
+    mut poll: impl FnMut(Pin<&mut C>, &mut Context<'_>) -> Poll<C::Output>,
+    mut stop: watch::Receiver<bool>,
+    shut: impl FnOnce(Pin<&mut C>),
+) {
+    let news = stop.clone();
+    let mut told = pin!(stop.wait_for(|stop| *stop));
+    let mut listens = false;
+    let stopped = poll_fn(|cx| {
+        if poll(connection.as_mut(), cx).is_ready() {
+            return Poll::Ready(false);
+        }
+        // Once it listens, it is woken when there is something to hear.
+        if listens && !news.has_changed().unwrap_or(true) {
+            return Poll::Pending;
+        }
+        listens = true;
+        told.as_mut().poll(cx).map(|_| true)
+    });
+    if stopped.await {
         shut(connection.as_mut());
         let _ = connection.await;
     }

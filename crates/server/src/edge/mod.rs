@@ -13,6 +13,7 @@ mod guard;
 pub(crate) mod listener;
 pub(crate) mod request_body;
 pub(crate) mod request_id;
+mod self_wake;
 pub(crate) mod session_cookie;
 pub(crate) mod tls;
 pub(crate) mod workers;

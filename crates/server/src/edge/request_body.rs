@@ -1,12 +1,15 @@
 //! Reads the body of a request, within its bounds of size and time.
 
+use super::self_wake;
 use bytes::{Bytes, BytesMut};
 use flate2::bufread::MultiGzDecoder;
 use http::header::{self, HeaderMap};
-use http_body_util::BodyExt;
-use hyper::body::{Body as _, Incoming};
+use hyper::body::{Body as _, Frame, Incoming};
 use std::cell::Cell;
+use std::future::poll_fn;
 use std::io::Read;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +49,7 @@ impl BodyBounds {
         if body.size_hint().lower() > self.limit {
             return Err(Unread::TooLarge { limit: self.limit });
         }
-        let read = tokio::time::timeout(self.read_timeout, self.collect(body)).await;
+        let read = tokio::time::timeout(self.read_timeout, pin!(self.collect(body))).await;
         let bytes = read.map_err(|_| Unread::TooSlow { limit: self.read_timeout })??;
         if packed { self.unpack(&bytes) } else { Ok(bytes) }
     }
@@ -112,12 +115,20 @@ impl Spare {
 }
 
 async fn next_piece(body: &mut Incoming) -> Result<Option<Bytes>, Unread> {
-    while let Some(frame) = body.frame().await {
+    while let Some(frame) = poll_fn(|cx| poll_frame(body, cx)).await {
         if let Ok(data) = frame.map_err(|_| Unread::Gone)?.into_data() {
             return Ok(Some(data));
         }
     }
     Ok(None)
+}
+
+fn poll_frame(body: &mut Incoming, cx: &mut Context<'_>) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
+    let (polled, wake) = self_wake::held_back(|| Pin::new(&mut *body).poll_frame(cx));
+    if !body.is_end_stream() {
+        wake.into_iter().for_each(Waker::wake);
+    }
+    polled
 }
 
 /// Types are compared without case and without parameters; what curl sends by default is read as JSON.

@@ -19,6 +19,7 @@ use console::ConsoleSurface;
 use dataplane::Dataplane;
 use dataplane::keys::KeyDirectory;
 use dataplane::usage_tap::{Sink, UsageTap};
+use domain::{RequestId, Timestamp};
 use endpoints::EndpointsSurface;
 use http::{HeaderName, HeaderValue, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
@@ -56,12 +57,13 @@ impl Surface {
     pub(crate) async fn answer(self: Arc<Self>, request: Request<Incoming>, peer: IpAddr) -> Response<Body> {
         let now = clock::now();
         let id = self.ids.next(now);
-        let id_value = HeaderValue::from_str(id.as_str()).expect("ids are made of letters and digits");
+        let id_value = HeaderValue::from_bytes(id.as_bytes()).expect("ids are made of letters and digits");
         let origin = self.cors.allowed(&request);
         let mut response = if Cors::is_preflight(&request) {
             Cors::preflight(&request)
         } else {
             match request.uri().path() {
+                path if openai::is_route(path) => self.infer(request, id, now).await,
                 "/healthz" => health(),
                 "/openapi.json" => described(&self.description),
                 path if is_below(path, "/api") => {
@@ -77,11 +79,7 @@ impl Surface {
                 }
                 path if let Some(page) = endpoints::pages::at(path) => page.answer(request.method()),
                 path if let Some(answer) = site::answer(request.method(), path, request.headers()) => answer,
-                path => {
-                    let mut tap = UsageTap::open(Arc::clone(&self.sink), id, openai::route_name(path), now);
-                    tap.note(|record| record.client_request = client_id(&request));
-                    openai::answer(&self, request, tap, now).await
-                }
+                _ => self.infer(request, id, now).await,
             }
         };
         let headers = response.headers_mut();
@@ -90,6 +88,13 @@ impl Surface {
             Cors::put(headers, origin);
         }
         response
+    }
+
+    /// Whatever belongs to no other surface is refused by this one.
+    async fn infer(&self, request: Request<Incoming>, id: RequestId, now: Timestamp) -> Response<Body> {
+        let mut tap = UsageTap::open(Arc::clone(&self.sink), id, openai::route_name(request.uri().path()), now);
+        tap.note(|record| record.client_request = client_id(&request));
+        openai::answer(self, request, tap, now).await
     }
 
     /// The time for open answers is up.

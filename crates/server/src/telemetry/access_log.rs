@@ -6,11 +6,11 @@
 use dataplane::usage_tap::{Outcome, Record};
 use domain::Timestamp;
 use domain::usage::Actor;
-use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+use store::JsonLine;
 
 const FLUSH_EVERY: Duration = Duration::from_millis(100);
 /// Lines that wait while standard output is blocked; past this they are counted instead.
@@ -19,7 +19,7 @@ const MAX_WAITING: usize = 16 << 20;
 /// Lines that wait, and the second that the last of them was written in.
 #[derive(Default)]
 struct Waiting {
-    lines: String,
+    lines: Vec<u8>,
     second: i64,
     /// `2026-01-30T22:59:00`
     stamp: String,
@@ -61,8 +61,8 @@ impl AccessLog {
     pub(crate) async fn flush(&self) {
         let lines = std::mem::take(&mut self.waiting.lock().unwrap_or_else(PoisonError::into_inner).lines);
         if !lines.is_empty() {
-            let count = lines.bytes().filter(|byte| *byte == b'\n').count();
-            let written = tokio::task::spawn_blocking(move || std::io::stdout().write_all(lines.as_bytes())).await;
+            let count = memchr::memchr_iter(b'\n', &lines).count();
+            let written = tokio::task::spawn_blocking(move || std::io::stdout().write_all(&lines)).await;
             if !matches!(written, Ok(Ok(()))) {
                 self.lost.fetch_add(count as u64, Ordering::Relaxed);
             }
@@ -87,81 +87,65 @@ pub(crate) fn status_of(outcome: Outcome) -> (u16, &'static str) {
 }
 
 impl Waiting {
-    /// The date is worked out once in a second.
-    fn write_time(&mut self, at: Timestamp) {
+    /// The moment as `2026-01-30T22:59:00.123Z`. The date is worked out once in a second.
+    fn time(&mut self, at: Timestamp) -> &str {
         if self.second != at.seconds() || self.stamp.is_empty() {
             self.second = at.seconds();
             self.stamp = at.to_string();
-            self.stamp.truncate("2026-01-30T22:59:00".len());
         }
-        self.lines.push_str("{\"time\":\"");
-        self.lines.push_str(&self.stamp);
-        let millis = at.millis().rem_euclid(1000);
-        let _ = write!(self.lines, ".{millis:03}Z\"");
+        self.stamp.truncate("2026-01-30T22:59:00".len());
+        let millis = at.millis().rem_euclid(1000).unsigned_abs();
+        let digits = [millis / 100, millis / 10 % 10, millis % 10];
+        self.stamp.push('.');
+        self.stamp.extend(digits.iter().filter_map(|digit| char::from_digit(*digit as u32, 10)));
+        self.stamp.push('Z');
+        &self.stamp
     }
 }
 
 fn write_line(waiting: &mut Waiting, record: &Record) {
     let (status, code) = status_of(record.outcome);
-    waiting.write_time(record.started_at);
-    let line = &mut waiting.lines;
-    plain(line, "request", record.request.as_str());
-    plain(line, "route", record.route);
+    let mut lines = std::mem::take(&mut waiting.lines);
+    let mut line = JsonLine::begin(&mut lines);
+    line.plain("time", waiting.time(record.started_at));
+    line.plain("request", record.request.as_bytes());
+    line.plain("route", record.route);
     if let Some(client) = &record.client_request {
-        quoted(line, "client_request", client);
+        line.text("client_request", client);
     }
     if let Some(caller) = &record.caller {
-        plain(line, "workspace", caller.workspace.as_str());
+        line.plain("workspace", caller.workspace.as_bytes());
         match &caller.actor {
-            Actor::Key(key) => plain(line, "key", key.as_str()),
-            Actor::User(user) => plain(line, "user", user.as_str()),
+            Actor::Key(key) => line.plain("key", key.as_bytes()),
+            Actor::User(user) => line.plain("user", user.as_bytes()),
         }
     }
     if let Some(route) = &record.model {
-        plain(line, "model", route.model.id.as_str());
+        line.text("model", route.model.id.as_str());
     }
     if let Some(replica) = &record.replica {
-        plain(line, "replica", &replica.name);
+        line.text("replica", &replica.name);
     }
-    number(line, "status", u64::from(status));
-    plain(line, "code", code);
+    line.number("status", status);
+    line.plain("code", code);
     if record.replica.is_some() {
-        line.push_str(if record.streamed { ",\"stream\":true" } else { ",\"stream\":false" });
-        number(line, "prompt_tokens", record.tokens.prompt);
-        number(line, "completion_tokens", record.tokens.completion);
-        number(line, "cached_tokens", record.tokens.cached);
-        plain(line, "certainty", record.certainty.as_str());
+        line.boolean("stream", record.streamed);
+        line.number("prompt_tokens", record.tokens.prompt);
+        line.number("completion_tokens", record.tokens.completion);
+        line.number("cached_tokens", record.tokens.cached);
+        line.plain("certainty", record.certainty.as_str());
     }
     if let Some(first_byte) = record.first_byte {
-        number(line, "first_byte_us", micros(first_byte));
+        line.number("first_byte_us", micros(first_byte));
     }
-    number(line, "duration_us", micros(record.duration));
+    line.number("duration_us", micros(record.duration));
     if let Some(cause) = &record.cause {
-        quoted(line, "cause", cause);
+        line.text("cause", cause);
     }
-    line.push_str("}\n");
-}
-
-/// A member whose value is made of letters that need no escape.
-fn plain(line: &mut String, name: &str, value: &str) {
-    for piece in [",\"", name, "\":\"", value, "\""] {
-        line.push_str(piece);
-    }
-}
-
-/// A member whose value came from outside.
-fn quoted(line: &mut String, name: &str, value: &str) {
-    for piece in [",\"", name, "\":", &String::from_utf8_lossy(&dataplane::json::quote(value))] {
-        line.push_str(piece);
-    }
+    line.end();
+    waiting.lines = lines;
 }
 
 fn micros(span: Duration) -> u64 {
     u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
-}
-
-fn number(line: &mut String, name: &str, value: u64) {
-    for piece in [",\"", name, "\":", itoa::Buffer::new().format(value)] {
-        line.push_str(piece);
-    }
 }

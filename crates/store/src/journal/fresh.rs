@@ -3,8 +3,9 @@
 use domain::UsageEvent;
 use std::collections::VecDeque;
 
-/// Lines that are kept, some megabytes; a reader that is further behind finds the older ones in the files.
-const MOST: usize = 8 << 10;
+/// Lines that are kept, about 16 MB: two seconds of a core that does nothing but take calls. A reader that is further
+/// behind finds the older ones in the files, which costs so much more that it would stay behind under that load.
+const MOST: usize = 64 << 10;
 
 /// The newest lines, in the order of the files.
 #[derive(Default)]
@@ -39,6 +40,10 @@ impl Fresh {
         {
             *position = line.end;
             events.extend(line.event);
+        }
+        // Memory of a busy time goes back bit by bit.
+        if self.lines.len() < self.lines.capacity() / 8 {
+            self.lines.shrink_to(self.lines.capacity() / 2);
         }
         events
     }

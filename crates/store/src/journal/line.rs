@@ -1,31 +1,42 @@
 //! How an event is written down: a checksum, a space, and an object on one line.
 
+use crate::json_line::JsonLine;
 use domain::usage::{Actor, Certainty, Tokens};
 use domain::{
     Caller, KeyId, ModelId, NanoUsd, OrganizationId, Price, RequestId, Timestamp, UsageEvent, UserId, WorkspaceId,
 };
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::borrow::Cow;
 use std::io::Write;
 use std::sync::Arc;
 
 /// Whether a call has ended, or this is what is known of it so far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Stage {
     Ended,
     Running,
 }
 
-#[derive(Serialize, Deserialize)]
+impl Stage {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ended => "ended",
+            Self::Running => "running",
+        }
+    }
+}
+
+/// A line as it is read; [`write`] writes it.
+#[derive(Deserialize)]
 struct Line<'a> {
     stage: Stage,
     request: Cow<'a, str>,
     organization: Cow<'a, str>,
     workspace: Cow<'a, str>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     key: Option<Cow<'a, str>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     user: Option<Cow<'a, str>>,
     model: Cow<'a, str>,
     replica: Cow<'a, str>,
@@ -39,9 +50,9 @@ struct Line<'a> {
     started_at: i64,
     first_byte_micros: Option<u64>,
     duration_micros: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     held_micros: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     sent_micros: Option<u64>,
 }
 
@@ -56,40 +67,36 @@ pub(super) fn written(event: &UsageEvent, stage: Stage) -> Vec<u8> {
 
 /// Replaces `text` by the line of an event, with its end.
 pub(super) fn write(event: &UsageEvent, stage: Stage, text: &mut Vec<u8>) {
-    let (key, user) = match &event.caller.actor {
-        Actor::Key(key) => (Some(key.as_str().into()), None),
-        Actor::User(user) => (None, Some(user.as_str().into())),
-    };
-    let Price { input_per_1m, cached_input_per_1m, output_per_1m } = event.price;
-    let line = Line {
-        stage,
-        request: event.request.as_str().into(),
-        organization: event.caller.organization.as_str().into(),
-        workspace: event.caller.workspace.as_str().into(),
-        key,
-        user,
-        model: event.model.as_str().into(),
-        replica: (&*event.replica).into(),
-        streamed: event.streamed,
-        status: event.status,
-        code: (&*event.code).into(),
-        tokens: [event.tokens.prompt, event.tokens.completion, event.tokens.cached],
-        certainty: event.certainty.as_str().into(),
-        price: [input_per_1m.nanos(), cached_input_per_1m.nanos(), output_per_1m.nanos()],
-        cost: event.cost.nanos(),
-        started_at: event.started_at.millis(),
-        first_byte_micros: event.first_byte_micros,
-        duration_micros: event.duration_micros,
-        held_micros: event.held_micros,
-        sent_micros: event.sent_micros,
-    };
     text.clear();
     text.resize(CHECKSUM_LEN, b'0');
     text.push(b' ');
-    serde_json::to_writer(&mut *text, &line).expect("a line has nothing that JSON cannot say");
-    let checksum = crc32fast::hash(&text[CHECKSUM_LEN + 1..]);
+    let mut line = JsonLine::begin(text);
+    line.plain("stage", stage.as_str());
+    line.plain("request", event.request.as_bytes());
+    line.plain("organization", event.caller.organization.as_bytes());
+    line.plain("workspace", event.caller.workspace.as_bytes());
+    match &event.caller.actor {
+        Actor::Key(key) => line.plain("key", key.as_bytes()),
+        Actor::User(user) => line.plain("user", user.as_bytes()),
+    }
+    line.text("model", event.model.as_str());
+    line.text("replica", &event.replica);
+    line.boolean("streamed", event.streamed);
+    line.number("status", event.status);
+    line.text("code", &event.code);
+    line.numbers("tokens", &[event.tokens.prompt, event.tokens.completion, event.tokens.cached]);
+    line.plain("certainty", event.certainty.as_str());
+    let Price { input_per_1m, cached_input_per_1m, output_per_1m } = event.price;
+    line.numbers("price", &[input_per_1m.nanos(), cached_input_per_1m.nanos(), output_per_1m.nanos()]);
+    line.number("cost", event.cost.nanos());
+    line.number("started_at", event.started_at.millis());
+    line.number_or_null("first_byte_micros", event.first_byte_micros);
+    line.number("duration_micros", event.duration_micros);
+    line.number_or_null("held_micros", event.held_micros);
+    line.number_or_null("sent_micros", event.sent_micros);
+    line.end();
+    let checksum = crc32fast::hash(&text[CHECKSUM_LEN + 1..text.len() - 1]);
     write!(&mut text[..CHECKSUM_LEN], "{checksum:08x}").expect("eight digits fit");
-    text.push(b'\n');
 }
 
 /// Reads a line without its end; `None` when it is not as it was written.

@@ -72,7 +72,7 @@ fn an_event_is_read_as_it_was_written() {
 fn a_reader_that_fell_behind_finds_in_the_file_what_memory_has_no_more() {
     let folder = tempfile::tempdir().unwrap();
     let (journal, mut reader) = Journal::open(folder.path(), run(1), 64 << 20).unwrap();
-    let written: Vec<UsageEvent> = (0..20_000).map(|number| event(number, 5)).collect();
+    let written: Vec<UsageEvent> = (0..80_000).map(|number| event(number, 5)).collect();
     for (number, event) in written.iter().enumerate() {
         if number % 1_000 == 7 {
             journal.mark(event);
@@ -86,11 +86,11 @@ fn a_reader_that_fell_behind_finds_in_the_file_what_memory_has_no_more() {
         events.extend(batch.events);
     }
     // It keeps up from here on.
-    journal.append(event(20_000, 5));
+    journal.append(event(80_000, 5));
     events.extend(drain(&mut reader).0);
     assert_eq!(journal.waiting_bytes(), 0);
     let found: Vec<String> = events.iter().map(|event| format!("{event:?}")).collect();
-    let wanted: Vec<String> = written.iter().chain([&event(20_000, 5)]).map(|event| format!("{event:?}")).collect();
+    let wanted: Vec<String> = written.iter().chain([&event(80_000, 5)]).map(|event| format!("{event:?}")).collect();
     assert!(found == wanted, "each of them once, in order, as it was written: {} of {}", found.len(), wanted.len());
 }
 

@@ -3,7 +3,7 @@
 use crate::db::Tx;
 use crate::error::StoreError;
 use crate::row;
-use crate::values::{ROWS_AT_ONCE, insert_text};
+use crate::values::{insert_text, pieces};
 use domain::usage::Actor;
 use domain::{RequestId, Timestamp, WorkspaceId};
 use sqlx::AssertSqlSafe;
@@ -27,10 +27,10 @@ const COLUMNS: &str =
 
 /// Writes calls that were refused; saying it twice changes nothing.
 pub async fn insert_refused(tx: &mut Tx, calls: &[Refused]) -> Result<(), StoreError> {
-    for piece in calls.chunks(ROWS_AT_ONCE) {
+    for piece in pieces(calls) {
         let text = insert_text(tx.engine(), "refused_calls", COLUMNS, piece.len());
         let text = AssertSqlSafe(text + " ON CONFLICT (request_id) DO NOTHING");
-        let mut insert = sqlx::query(text).persistent(piece.len() == ROWS_AT_ONCE);
+        let mut insert = sqlx::query(text);
         for call in piece {
             let (key, user) = match &call.actor {
                 Actor::Key(key) => (Some(key.as_str()), None),

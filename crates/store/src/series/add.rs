@@ -9,7 +9,7 @@ use super::{COUNTS, KEY, SKETCHES};
 use crate::db::{Query, Tx};
 use crate::error::StoreError;
 use crate::row;
-use crate::values::{ROWS_AT_ONCE, insert_text};
+use crate::values::{insert_text, pieces};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD_NO_PAD;
 use domain::UsageEvent;
@@ -30,53 +30,53 @@ pub async fn add_refusals(tx: &mut Tx, refusals: &[Refusals]) -> Result<(), Stor
 }
 
 async fn write(tx: &mut Tx, gathered: Gathered<'_>) -> Result<(), StoreError> {
-    let mut tallies: Vec<(Place<'_>, Tally)> = gathered.tallies.into_iter().collect();
-    for piece in tallies.chunks_mut(ROWS_AT_ONCE) {
-        add_what_is_there(tx, piece).await?;
-        overwrite(tx, piece).await?;
+    let tallies: Vec<(Place<'_>, Tally)> = gathered.tallies.into_iter().collect();
+    for piece in pieces(&tallies) {
+        let before = lock(tx, piece).await?;
+        overwrite(tx, piece, before).await?;
     }
     let codes: Vec<(Place<'_>, &str, u64)> =
         gathered.codes.into_iter().map(|((place, code), calls)| (place, code, calls)).collect();
-    for piece in codes.chunks(ROWS_AT_ONCE) {
+    for piece in pieces(&codes) {
         add_codes(tx, piece).await?;
     }
     Ok(())
 }
 
-/// Locks the rows, made empty where there are none, and adds what they hold to what is to be written.
-async fn add_what_is_there(tx: &mut Tx, rows: &mut [(Place<'_>, Tally)]) -> Result<(), StoreError> {
+/// Locks the rows, made empty where there are none, and tells what they hold.
+async fn lock(tx: &mut Tx, rows: &[(Place<'_>, Tally)]) -> Result<HashMap<OwnedKey, Tally>, StoreError> {
     let text = insert_text(tx.engine(), "series", &KEY.join(", "), rows.len());
     let columns = [&KEY[..], &COUNTS, &SKETCHES].concat().join(", ");
     let text =
         format!("{text} ON CONFLICT ({}) DO UPDATE SET requests = series.requests RETURNING {columns}", KEY.join(", "));
-    let mut lock = sqlx::query(AssertSqlSafe(text)).persistent(rows.len() == ROWS_AT_ONCE);
-    for (place, _) in rows.iter() {
-        lock = bound(lock, place);
-    }
+    let lock = rows.iter().fold(sqlx::query(AssertSqlSafe(text)), |lock, (place, _)| bound(lock, place));
     let mut present: HashMap<OwnedKey, Tally> = HashMap::with_capacity(rows.len());
     for found in tx.rows(lock).await? {
         present.insert(key(&found)?, tally(&found)?);
     }
-    for (place, tally) in rows {
-        let before = present.get(&OwnedKey::from(&*place)).ok_or_else(|| row::corrupt("series"))?;
-        tally.merge(before);
-    }
-    Ok(())
+    Ok(present)
 }
 
-async fn overwrite(tx: &mut Tx, rows: &[(Place<'_>, Tally)]) -> Result<(), StoreError> {
+/// Writes the sum of what was there and what is added.
+async fn overwrite(
+    tx: &mut Tx,
+    rows: &[(Place<'_>, Tally)],
+    mut before: HashMap<OwnedKey, Tally>,
+) -> Result<(), StoreError> {
     let written = [&COUNTS[..], &SKETCHES].concat();
     let columns = [&KEY[..], &written].concat().join(", ");
     let text = insert_text(tx.engine(), "series", &columns, rows.len());
     let sets: Vec<String> = written.iter().map(|column| format!("{column} = excluded.{column}")).collect();
     let text = format!("{text} ON CONFLICT ({}) DO UPDATE SET {}", KEY.join(", "), sets.join(", "));
-    let mut upsert = sqlx::query(AssertSqlSafe(text)).persistent(rows.len() == ROWS_AT_ONCE);
-    for (place, tally) in rows {
+    let mut upsert = sqlx::query(AssertSqlSafe(text));
+    for (place, added) in rows {
+        let mut tally = before.remove(&OwnedKey::from(place)).ok_or_else(|| row::corrupt("series"))?;
+        tally.merge(added);
         upsert = bound(upsert, place);
-        for count in counts(tally) {
+        for count in counts(&tally) {
             upsert = upsert.bind(row::to_number(count));
         }
-        for sketch in sketches(tally) {
+        for sketch in sketches(&tally) {
             upsert = upsert.bind(BASE64_STANDARD_NO_PAD.encode(sketch.to_bytes()));
         }
     }
@@ -87,7 +87,7 @@ async fn add_codes(tx: &mut Tx, rows: &[(Place<'_>, &str, u64)]) -> Result<(), S
     let key = [&KEY[..], &["code"]].concat().join(", ");
     let text = insert_text(tx.engine(), "series_codes", &format!("{key}, calls"), rows.len());
     let text = format!("{text} ON CONFLICT ({key}) DO UPDATE SET calls = series_codes.calls + excluded.calls");
-    let mut upsert = sqlx::query(AssertSqlSafe(text)).persistent(rows.len() == ROWS_AT_ONCE);
+    let mut upsert = sqlx::query(AssertSqlSafe(text));
     for (place, code, calls) in rows {
         upsert = bound(upsert, place).bind(*code).bind(row::to_number(*calls));
     }

@@ -44,23 +44,40 @@ struct Base<'a> {
     actor: &'a str,
 }
 
-pub(super) fn of_events<'a>(events: &[&'a UsageEvent]) -> Gathered<'a> {
-    let mut tallies: HashMap<Base<'a>, Tally> = HashMap::new();
-    let mut codes: HashMap<(Base<'a>, &'a str), u64> = HashMap::new();
-    for event in events {
-        let base = Base {
+impl<'a> Base<'a> {
+    fn of(event: &'a UsageEvent) -> Self {
+        Self {
             workspace: event.caller.workspace.as_str(),
             minute: Resolution::Minute.start_of(event.started_at),
             model: event.model.as_str(),
             actor: event.caller.actor.as_str(),
-        };
-        tallies.entry(base).or_default().count(event);
-        for (minute, micros) in spread(event.started_at, event.duration_micros) {
+        }
+    }
+}
+
+pub(super) fn of_events<'a>(events: &[&'a UsageEvent]) -> Gathered<'a> {
+    let mut tallies: HashMap<Base<'a>, Tally> = HashMap::new();
+    let mut codes: HashMap<(Base<'a>, &'a str), u64> = HashMap::new();
+    for run in events.chunk_by(|one, next| Base::of(one) == Base::of(next)) {
+        let base = Base::of(run[0]);
+        let tally = tallies.entry(base).or_default();
+        let mut elsewhere = Vec::new();
+        for event in run {
+            tally.count(event);
+            for (minute, micros) in spread(event.started_at, event.duration_micros) {
+                if minute == base.minute {
+                    tally.busy_micros = tally.busy_micros.saturating_add(micros);
+                } else {
+                    elsewhere.push((minute, micros));
+                }
+            }
+            if !event.code.is_empty() {
+                *codes.entry((base, event.code.as_ref())).or_default() += 1;
+            }
+        }
+        for (minute, micros) in elsewhere {
             let busy = &mut tallies.entry(Base { minute, ..base }).or_default().busy_micros;
             *busy = busy.saturating_add(micros);
-        }
-        if !event.code.is_empty() {
-            *codes.entry((base, event.code.as_ref())).or_default() += 1;
         }
     }
     rolled_up(&tallies, &codes)

@@ -4,7 +4,7 @@ use super::amounts::{Amounts, COLUMNS};
 use super::table;
 use crate::db::{Engine, Tx};
 use crate::error::StoreError;
-use crate::values::{ROWS_AT_ONCE, insert_text};
+use crate::values::{insert_text, pieces};
 use domain::usage::Totals;
 use domain::{Grain, UsageEvent};
 use sqlx::AssertSqlSafe;
@@ -29,15 +29,15 @@ pub(crate) async fn add(tx: &mut Tx, events: &[&UsageEvent]) -> Result<(), Store
 
 /// One row for all events of the same place, in the order of the places.
 fn group<'a>(events: &[&'a UsageEvent], grain: Grain) -> Vec<(Place<'a>, Amounts)> {
+    let place = |event: &'a UsageEvent| Place {
+        workspace: event.caller.workspace.as_str(),
+        starts_at: grain.start_of(event.started_at).millis(),
+        model: event.model.as_str(),
+        actor: event.caller.actor.as_str(),
+    };
     let mut sums: BTreeMap<Place<'a>, Totals> = BTreeMap::new();
-    for event in events {
-        let place = Place {
-            workspace: event.caller.workspace.as_str(),
-            starts_at: grain.start_of(event.started_at).millis(),
-            model: event.model.as_str(),
-            actor: event.caller.actor.as_str(),
-        };
-        *sums.entry(place).or_default() += Totals::from(*event);
+    for run in events.chunk_by(|one, next| place(one) == place(next)) {
+        *sums.entry(place(run[0])).or_default() += run.iter().copied().map(Totals::from).sum();
     }
     let amounts = sums.into_iter().map(|(place, totals)| (place, Amounts::from(totals)));
     amounts.filter(|(_, amounts)| !amounts.is_zero()).collect()
@@ -45,9 +45,9 @@ fn group<'a>(events: &[&'a UsageEvent], grain: Grain) -> Vec<(Place<'a>, Amounts
 
 /// `rows` are in the order of their places, so that two transactions never wait for each other.
 pub(super) async fn add_amounts(tx: &mut Tx, grain: Grain, rows: &[(Place<'_>, Amounts)]) -> Result<(), StoreError> {
-    for piece in rows.chunks(ROWS_AT_ONCE) {
+    for piece in pieces(rows) {
         let text = AssertSqlSafe(add_text(tx.engine(), grain, piece.len()));
-        let mut upsert = sqlx::query(text).persistent(piece.len() == ROWS_AT_ONCE);
+        let mut upsert = sqlx::query(text);
         for (place, amounts) in piece {
             upsert = upsert.bind(place.workspace).bind(place.starts_at).bind(place.model).bind(place.actor);
             for number in amounts.numbers() {

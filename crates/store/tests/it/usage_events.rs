@@ -40,7 +40,9 @@ async fn insert(store: &Store, events: &[UsageEvent]) -> Vec<i64> {
     let mut tx = store.begin().await.unwrap();
     let inserted = usage_events::insert_batch(&mut tx, events).await.unwrap();
     tx.commit().await.unwrap();
-    inserted.iter().map(|event| event.started_at.millis() - NOW.millis()).collect()
+    let mut numbers: Vec<_> = inserted.iter().map(|event| event.started_at.millis() - NOW.millis()).collect();
+    numbers.sort_unstable();
+    numbers
 }
 
 #[tokio::test]
@@ -62,10 +64,20 @@ async fn a_batch_that_comes_twice_counts_once() {
 async fn an_event_is_read_as_it_was_written_newest_first() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await;
-        let events = [event(&workspace, 0), event(&workspace, 1)];
+        // Many that are alike, few that are, and one of its own; as they come, all mixed up.
+        let odd = |number: i64| UsageEvent {
+            replica: if number % 7 == 0 { "127.0.0.1:9002" } else { "127.0.0.1:9001" }.into(),
+            code: if number % 100 == 3 { "bad_gateway" } else { "" }.into(),
+            certainty: if number == 11 { Certainty::Void } else { Certainty::Exact },
+            tokens: Tokens { prompt: 10 + number.unsigned_abs(), completion: 5, cached: 2 },
+            cost: NanoUsd::from_nanos(number),
+            held_micros: (number % 5 == 0).then_some(9),
+            ..event(&workspace, number)
+        };
+        let events: Vec<_> = (0..777).map(odd).collect();
         insert(&store, &events).await;
-        let found = usage_events::list(&store, &workspace.id, 10).await.unwrap();
-        assert_eq!(found.len(), 2);
+        let found = usage_events::list(&store, &workspace.id, 1_000).await.unwrap();
+        assert_eq!(found.len(), events.len());
         for (found, written) in found.iter().rev().zip(&events) {
             assert_eq!(found.request, written.request);
             assert_eq!(found.actor, written.caller.actor);
@@ -75,6 +87,9 @@ async fn an_event_is_read_as_it_was_written_newest_first() {
             assert_eq!(found.started_at, written.started_at);
             assert_eq!(found.first_byte_micros, written.first_byte_micros);
             assert_eq!(found.duration_micros, written.duration_micros);
+            assert_eq!((found.held_micros, found.sent_micros), (written.held_micros, written.sent_micros));
+            assert_eq!((&found.organization, &found.workspace), (&workspace.organization, &workspace.id));
+            assert_eq!(found.model, written.model);
             assert_eq!((&*found.replica, &*found.code), (&*written.replica, &*written.code));
         }
     })

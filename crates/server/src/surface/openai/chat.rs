@@ -47,7 +47,7 @@ pub(super) async fn infer(
     if let Some(trace) = &trace {
         trace.asked(&probe.body);
     }
-    let call = Call {
+    let mut call = Call {
         caller,
         probe,
         headers: passed(&headers, trace.as_deref()),
@@ -58,10 +58,10 @@ pub(super) async fn infer(
     // A call may wait for minutes. The headers are parts of the connection's buffer, which is free without them.
     headers.clear();
     drop(body);
-    match surface.dataplane.infer(call).await {
+    match surface.dataplane.infer(&mut call).await {
         Ok(answer) => respond(answer, headers, trace),
-        Err((Refusal::WrongWorkspace, call)) => refuse(&wrong_workspace(&call.caller.actor), call.tap),
-        Err((refusal, call)) => refuse(&Refused::Call(refusal), call.tap),
+        Err(Refusal::WrongWorkspace) => refuse(&wrong_workspace(&call.caller.actor), call.tap),
+        Err(refusal) => refuse(&Refused::Call(refusal), call.tap),
     }
 }
 

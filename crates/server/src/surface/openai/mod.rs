@@ -45,6 +45,10 @@ fn route(path: &str) -> Route<'_> {
     }
 }
 
+pub(super) fn is_route(path: &str) -> bool {
+    route(path) != Route::Unknown
+}
+
 /// The name of a route in logs and metrics.
 pub(crate) fn route_name(path: &str) -> &'static str {
     match route(path) {

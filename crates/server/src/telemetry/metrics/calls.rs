@@ -10,7 +10,7 @@ use super::pair::{OfModel, Pair};
 use arc_swap::ArcSwap;
 use dataplane::usage_tap::Record;
 use domain::model::DEDICATED;
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What stands for everything that is not counted apart.

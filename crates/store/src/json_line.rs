@@ -1,0 +1,111 @@
+//! An object of JSON on one line, written member by member into memory that is there already.
+
+use itoa::Integer;
+
+/// What is added to it comes out in the same order.
+pub struct JsonLine<'a>(&'a mut Vec<u8>);
+
+impl<'a> JsonLine<'a> {
+    /// Begins an object at the end of `text`.
+    pub fn begin(text: &'a mut Vec<u8>) -> Self {
+        text.push(b'{');
+        Self(text)
+    }
+
+    /// A value that needs no escape: an id, or a word of ours.
+    #[inline]
+    pub fn plain(&mut self, name: &str, value: impl AsRef<[u8]>) {
+        self.name(name);
+        self.0.push(b'"');
+        self.0.extend_from_slice(value.as_ref());
+        self.0.extend_from_slice(b"\",");
+    }
+
+    pub fn text(&mut self, name: &str, value: &str) {
+        self.name(name);
+        serde_json::to_writer(&mut *self.0, value).expect("any text can be written to memory");
+        self.0.push(b',');
+    }
+
+    #[inline]
+    pub fn number(&mut self, name: &str, value: impl Integer) {
+        self.name(name);
+        self.0.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+        self.0.push(b',');
+    }
+
+    /// A null for nothing.
+    pub fn number_or_null(&mut self, name: &str, value: Option<u64>) {
+        match value {
+            Some(value) => self.number(name, value),
+            None => self.word(name, "null"),
+        }
+    }
+
+    pub fn numbers<T: Integer + Copy>(&mut self, name: &str, values: &[T]) {
+        self.name(name);
+        self.0.push(b'[');
+        for value in values {
+            self.0.extend_from_slice(itoa::Buffer::new().format(*value).as_bytes());
+            self.0.push(b',');
+        }
+        self.close(b']');
+        self.0.push(b',');
+    }
+
+    pub fn boolean(&mut self, name: &str, value: bool) {
+        self.word(name, if value { "true" } else { "false" });
+    }
+
+    /// The object and its line are whole.
+    pub fn end(mut self) {
+        self.close(b'}');
+        self.0.push(b'\n');
+    }
+
+    #[inline]
+    fn name(&mut self, name: &str) {
+        self.0.push(b'"');
+        self.0.extend_from_slice(name.as_bytes());
+        self.0.extend_from_slice(b"\":");
+    }
+
+    fn word(&mut self, name: &str, word: &str) {
+        self.name(name);
+        self.0.extend_from_slice(word.as_bytes());
+        self.0.push(b',');
+    }
+
+    /// Every member leaves a comma behind, and the last one's is too many.
+    fn close(&mut self, bracket: u8) {
+        self.0.pop_if(|last| *last == b',');
+        self.0.push(bracket);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_json_whatever_its_texts() {
+        let mut text = Vec::new();
+        let mut line = JsonLine::begin(&mut text);
+        line.plain("plain", "Grüße, 世界");
+        line.text("odd", "a \"quote\", a \\, a\nline and \u{1}");
+        line.number("number", -7);
+        line.numbers("numbers", &[1_u64, 2]);
+        line.numbers::<i64>("none", &[]);
+        line.number_or_null("null", None);
+        line.boolean("boolean", true);
+        line.end();
+        JsonLine::begin(&mut text).end();
+        let lines: Vec<_> = text.split(|byte| *byte == b'\n').collect();
+        let read: serde_json::Value = serde_json::from_slice(lines[0]).unwrap();
+        let wanted = serde_json::json!({
+            "plain": "Grüße, 世界", "odd": "a \"quote\", a \\, a\nline and \u{1}", "number": -7, "numbers": [1, 2],
+            "none": [], "null": null, "boolean": true,
+        });
+        assert_eq!((read, lines[1]), (wanted, &b"{}"[..]));
+    }
+}

@@ -10,7 +10,7 @@ use fleet::Replica;
 use fleet::replica::ReplicaId;
 use http::{HeaderMap, HeaderName};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::Duration;
 
 /// Which span of which trace a request belongs to.
 pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
@@ -21,8 +21,8 @@ pub struct Call {
     /// What of the client's headers may reach a model server.
     pub headers: HeaderMap,
     pub tap: UsageTap,
-    /// Until when the call may wait for a replica of a dedicated endpoint.
-    pub hold_until: Instant,
+    /// How long after its start the call may wait for a replica of a dedicated endpoint.
+    pub hold_timeout: Duration,
     /// How the surface writes a refusal into a stream that has begun.
     pub dress: fn(&Refusal) -> Bytes,
 }
@@ -30,7 +30,8 @@ pub struct Call {
 impl Call {
     /// The call as one that looks for a place, elsewhere than where it was `tried`.
     pub(crate) fn seeker<'a>(&'a self, tried: &'a [ReplicaId]) -> Seeker<'a> {
-        Seeker { prefix: self.probe.prefix(), body_bytes: self.probe.body.len(), tried, until: self.hold_until }
+        let until = self.tap.started() + self.hold_timeout;
+        Seeker { prefix: self.probe.prefix(), body_bytes: self.probe.body.len(), tried, until }
     }
 
     /// A replica is about to be asked.

@@ -149,6 +149,10 @@ impl UsageTap {
         &self.record.as_ref().expect("the call is under way").request
     }
 
+    pub(crate) fn started(&self) -> Instant {
+        self.started
+    }
+
     pub(crate) fn started_at(&self) -> Timestamp {
         self.record.as_ref().expect("the call is under way").started_at
     }

@@ -4,11 +4,13 @@
 //! the hash of a secret is kept. Every change announces all segments of the key, since that is how nodes know keys.
 
 use crate::changes::Change;
-use crate::db::{Store, Tx};
+use crate::db::{Engine, Store, Tx};
 use crate::error::StoreError;
 use crate::page::Page;
+use crate::values::{pieces, values_text};
 use crate::{row, workspaces};
 use domain::{ApiKey, KeyId, KeyState, OrganizationId, SecretHash, Segment, Timestamp, UserId, WorkspaceId};
+use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 
 macro_rules! select {
@@ -162,13 +164,23 @@ pub async fn expire(tx: &mut Tx, workspace: &WorkspaceId, id: &KeyId, now: Times
 
 /// Notes when keys were last used. Other nodes need not hear of it, and a key that is gone is passed over.
 pub async fn touch_last_used(tx: &mut Tx, batch: &[(KeyId, Timestamp)]) -> Result<(), StoreError> {
+    // SQLite has one writer. Elsewhere, two nodes that touch the same keys lock them in the same order.
+    let lock = match tx.engine() {
+        Engine::Sqlite => "",
+        Engine::Postgres => "FOR UPDATE OF k",
+    };
     let mut in_order: Vec<_> = batch.iter().collect();
-    in_order.sort(); // two nodes that touch the same keys lock them in the same order
-    for (id, at) in in_order {
-        let touch = sqlx::query(
-            "UPDATE api_keys SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)",
+    in_order.sort();
+    for piece in pieces(&in_order) {
+        let used = values_text(tx.engine(), 2, piece.len());
+        let text = format!(
+            "WITH used (id, at) AS ({used}), later AS (SELECT k.id, used.at FROM api_keys k JOIN used ON used.id = k.id \
+             WHERE k.last_used_at IS NULL OR k.last_used_at < used.at ORDER BY k.id {lock}) \
+             UPDATE api_keys SET last_used_at = later.at FROM later WHERE api_keys.id = later.id"
         );
-        tx.execute(touch.bind(id.as_str()).bind(at.millis())).await?;
+        let touch = sqlx::query(AssertSqlSafe(text));
+        let touch = piece.iter().fold(touch, |touch, (id, at)| touch.bind(id.as_str()).bind(at.millis()));
+        tx.execute(touch).await?;
     }
     Ok(())
 }

@@ -19,34 +19,43 @@ pub(crate) fn pieces<T>(mut rows: &[T]) -> impl Iterator<Item = &[T]> {
 
 /// `INSERT INTO table (columns) VALUES (…), (…)`, to be followed by what happens on a conflict.
 pub(crate) fn insert_text(engine: Engine, table: &str, columns: &str, rows: usize) -> String {
-    insert_alike_text(engine, table, "", columns, rows)
+    format!("INSERT INTO {table} ({columns}) {}", values_text(engine, count(columns), rows))
 }
 
 /// As [`insert_text`], for rows that are alike in the shared columns: their values are bound once, after all others.
-///
-/// SQLite looks every named value up in a list of all of them, so there only the shared ones have names.
 pub(crate) fn insert_alike_text(engine: Engine, table: &str, shared: &str, own: &str, rows: usize) -> String {
-    let count = |columns: &str| columns.split(',').filter(|column| !column.is_empty()).count();
-    let (shared_count, own_count) = (count(shared), count(own));
-    let comma = if shared_count > 0 { ", " } else { "" };
-    let mut text = format!("INSERT INTO {table} ({shared}{comma}{own}) VALUES ");
-    let first_shared = rows * own_count + 1;
-    let shared: String = (first_shared..first_shared + shared_count).map(|number| format!("${number}, ")).collect();
+    let first = rows * count(own) + 1;
+    let shared_values: String = (first..first + count(shared)).map(|number| format!("${number}, ")).collect();
+    format!("INSERT INTO {table} ({shared}, {own}) {}", rows_text(engine, &shared_values, count(own), rows))
+}
+
+/// `VALUES (…), (…)`.
+pub(crate) fn values_text(engine: Engine, columns: usize, rows: usize) -> String {
+    rows_text(engine, "", columns, rows)
+}
+
+/// SQLite looks every named value up in a list of all of them, so there only the shared ones have names.
+fn rows_text(engine: Engine, shared: &str, columns: usize, rows: usize) -> String {
+    let mut text = String::from("VALUES ");
     for row in 0..rows {
         text.push_str(if row == 0 { "(" } else { ", (" });
-        text.push_str(&shared);
-        for column in 0..own_count {
+        text.push_str(shared);
+        for column in 0..columns {
             text.push_str(if column == 0 { "" } else { ", " });
             match engine {
                 Engine::Sqlite => text.push('?'),
                 Engine::Postgres => {
-                    write!(text, "${}", row * own_count + column + 1).expect("a String takes any text");
+                    write!(text, "${}", row * columns + column + 1).expect("a String takes any text");
                 }
             }
         }
         text.push(')');
     }
     text
+}
+
+fn count(columns: &str) -> usize {
+    columns.split(',').count()
 }
 
 #[cfg(test)]

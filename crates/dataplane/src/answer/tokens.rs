@@ -71,8 +71,10 @@ fn count(reader: &mut Reader<'_>) -> Result<u64, Malformed> {
     if reader.kind()? != Kind::Number {
         return reader.skip().map(|_| 0);
     }
-    let digits = reader.number()?;
-    Ok(std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok()).unwrap_or(0).min(MOST_TOKENS))
+    let mut digits = reader.number()?.iter();
+    let value = digits
+        .try_fold(0_u64, |value, digit| value.checked_mul(10)?.checked_add(char::from(*digit).to_digit(10)?.into()));
+    Ok(value.unwrap_or(0).min(MOST_TOKENS))
 }
 
 fn cached(reader: &mut Reader<'_>) -> Result<u64, Malformed> {

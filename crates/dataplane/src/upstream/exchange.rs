@@ -127,21 +127,22 @@ pub enum CollectError {
 /// A limit on silence. The timer is set anew only when it fires, not with every piece that comes.
 struct Patience {
     limit: Duration,
-    last: Instant,
+    /// Since when nothing has come; nothing as long as nobody waits.
+    since: Option<Instant>,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl Patience {
     fn new(limit: Duration) -> Self {
-        Self { limit, last: Instant::now(), timer: None }
+        Self { limit, since: None, timer: None }
     }
 
     fn restart(&mut self) {
-        self.last = Instant::now();
+        self.since = None;
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Duration> {
-        let deadline = self.last + self.limit;
+        let deadline = *self.since.get_or_insert_with(Instant::now) + self.limit;
         let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
         while timer.as_mut().poll(cx).is_ready() {
             if deadline <= Instant::now() {

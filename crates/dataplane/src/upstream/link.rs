@@ -12,7 +12,6 @@ use std::future::{Future, poll_fn};
 use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
-use std::time::Instant;
 use tokio::io::{AsyncReadExt, AsyncWrite};
 
 /// What is read at a time; more where an answer comes faster than that.
@@ -29,7 +28,8 @@ pub struct Link {
     keep_alive: bool,
     /// It has carried a call before, so the replica may have closed it meanwhile.
     pub used: bool,
-    pub idle_since: Instant,
+    /// How many sweeps it has been idle for.
+    pub sweeps: u32,
 }
 
 impl Link {
@@ -42,7 +42,7 @@ impl Link {
             framing: Framing::Length(0),
             keep_alive: true,
             used: false,
-            idle_since: Instant::now(),
+            sweeps: 0,
         })
     }
 

@@ -9,12 +9,12 @@ use std::future::poll_fn;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
-use std::time::{Duration, Instant};
 
 /// Idle connections kept to one replica.
 const MAX_IDLE: usize = 512;
-/// Model servers close idle connections after 5 s or more; a closed one is noticed when it is taken.
-const MAX_IDLE_TIME: Duration = Duration::from_secs(60);
+/// Sweeps that an idle connection survives: about a minute. Model servers close it after 5 s or more; a closed one is
+/// noticed when it is taken.
+const MAX_SWEEPS: u32 = 4;
 
 /// Buffers of requests that were sent, kept for the next ones, and the largest of them.
 const MAX_BUFFERS: usize = 64;
@@ -49,7 +49,7 @@ impl Links {
     /// Takes a connection back that is ready for another call.
     pub fn give_back(&self, replica: &Arc<Replica>, mut link: Link) {
         link.used = true;
-        link.idle_since = Instant::now();
+        link.sweeps = 0;
         let mut idle = self.idle();
         let links = idle.entry(replica.id).or_default();
         if links.len() < MAX_IDLE {
@@ -58,9 +58,10 @@ impl Links {
     }
 
     /// Closes what has been idle for long. Called now and then.
-    pub fn sweep(&self, now: Instant) {
+    pub fn sweep(&self) {
         self.idle().retain(|_, links| {
-            links.retain(|link| now.duration_since(link.idle_since) < MAX_IDLE_TIME);
+            links.iter_mut().for_each(|link| link.sweeps += 1);
+            links.retain(|link| link.sweeps <= MAX_SWEEPS);
             !links.is_empty()
         });
     }

@@ -73,8 +73,12 @@ fn read(headers: &HeaderMap) -> Result<KeyText<'_>, &'static str> {
     let (Some(value), None) = (all.next(), all.next()) else {
         return Err("not one Authorization header");
     };
-    let text = value.to_str().map_err(|_| "Authorization is not text")?.trim();
-    let (scheme, key) = text.split_once(' ').ok_or("Authorization has no scheme and key")?;
+    let text = value.to_str().map_err(|_| "Authorization is not text")?;
+    // As nearly everybody writes it.
+    if let Some(key) = text.strip_prefix("Bearer ").and_then(KeyText::parse) {
+        return Ok(key);
+    }
+    let (scheme, key) = text.trim().split_once(' ').ok_or("Authorization has no scheme and key")?;
     if !scheme.eq_ignore_ascii_case("bearer") {
         return Err("the scheme is not Bearer");
     }

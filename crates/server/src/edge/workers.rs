@@ -6,7 +6,7 @@ use crate::surface::Surface;
 use anyhow::Context;
 use std::net::TcpListener;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
@@ -94,7 +94,7 @@ async fn serve(
                 }
             },
             Some(_) = connections.join_next() => {}
-            _ = sweep.tick() => surface.sweep(Instant::now()),
+            _ = sweep.tick() => surface.sweep(),
             _ = stopping.wait_for(|stop| *stop) => break,
         }
     }

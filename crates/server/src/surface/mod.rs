@@ -25,7 +25,7 @@ use http::{HeaderName, HeaderValue, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const X_CLIENT_REQUEST_ID: HeaderName = HeaderName::from_static("x-client-request-id");
@@ -103,8 +103,8 @@ impl Surface {
     }
 
     /// Closes what has been idle for long.
-    pub(crate) fn sweep(&self, now: Instant) {
-        self.dataplane.links().sweep(now);
+    pub(crate) fn sweep(&self) {
+        self.dataplane.links().sweep();
     }
 }
 

@@ -16,6 +16,9 @@ const FLUSH_EVERY: Duration = Duration::from_millis(100);
 /// Lines that wait while standard output is blocked; past this they are counted instead.
 const MAX_WAITING: usize = 16 << 20;
 
+/// Memory that is kept; more than a core can fill in that time.
+const MAX_SPARE: usize = 4 << 20;
+
 /// Lines that wait, and the second that the last of them was written in.
 #[derive(Default)]
 struct Waiting {
@@ -28,6 +31,8 @@ struct Waiting {
 #[derive(Default)]
 pub(crate) struct AccessLog {
     waiting: Mutex<Waiting>,
+    /// The memory of lines that were written, for further ones.
+    spare: Mutex<Vec<u8>>,
     lost: AtomicU64,
     /// Of the lost lines, those that the log has told of.
     told: AtomicU64,
@@ -59,13 +64,21 @@ impl AccessLog {
     }
 
     pub(crate) async fn flush(&self) {
-        let lines = std::mem::take(&mut self.waiting.lock().unwrap_or_else(PoisonError::into_inner).lines);
+        let spare = std::mem::take(&mut *self.spare.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut lines =
+            std::mem::replace(&mut self.waiting.lock().unwrap_or_else(PoisonError::into_inner).lines, spare);
         if !lines.is_empty() {
             let count = memchr::memchr_iter(b'\n', &lines).count();
-            let written = tokio::task::spawn_blocking(move || std::io::stdout().write_all(&lines)).await;
-            if !matches!(written, Ok(Ok(()))) {
+            let written = tokio::task::spawn_blocking(move || (std::io::stdout().write_all(&lines), lines)).await;
+            let (written, returned) = written.unwrap_or_else(|panicked| (Err(panicked.into()), Vec::new()));
+            lines = returned;
+            if written.is_err() {
                 self.lost.fetch_add(count as u64, Ordering::Relaxed);
             }
+        }
+        if lines.capacity() <= MAX_SPARE {
+            lines.clear();
+            *self.spare.lock().unwrap_or_else(PoisonError::into_inner) = lines;
         }
         let lost = self.lost_lines();
         match lost - self.told.swap(lost, Ordering::Relaxed) {

@@ -135,14 +135,17 @@ async fn a_key_of_another_workspace_does_not_exist() {
 async fn the_last_use_only_moves_forward() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await;
-        let key = people::key(&store, &workspace).await;
-        for moment in [later(20), later(10)] {
+        let [one, other] = [people::key(&store, &workspace).await.id, people::key(&store, &workspace).await.id];
+        let gone = people::new_key(&workspace).id;
+        for (moment_of_one, moment_of_other) in [(later(20), later(10)), (later(10), later(30))] {
+            let used = [(other.clone(), moment_of_other), (gone.clone(), later(40)), (one.clone(), moment_of_one)];
             let mut tx = store.begin().await.unwrap();
-            api_keys::touch_last_used(&mut tx, &[(key.id.clone(), moment)]).await.unwrap();
+            api_keys::touch_last_used(&mut tx, &used).await.unwrap();
             tx.commit().await.unwrap();
         }
-        let found = api_keys::by_id(&store, &key.id).await.unwrap().unwrap();
-        assert_eq!(found.last_used_at, Some(later(20)));
+        for (key, last) in [(one, later(20)), (other, later(30))] {
+            assert_eq!(api_keys::by_id(&store, &key).await.unwrap().unwrap().last_used_at, Some(last));
+        }
     })
     .await;
 }

@@ -15,7 +15,7 @@ use domain::usage::Actor;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, header};
 use hyper::body::Incoming;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const X_HOLD_TIMEOUT: HeaderName = HeaderName::from_static("x-hold-timeout");
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
@@ -52,7 +52,7 @@ pub(super) async fn infer(
         probe,
         headers: passed(&headers, trace.as_deref()),
         tap,
-        hold_until: Instant::now() + hold_timeout(&headers, surface.hold_timeout),
+        hold_timeout: hold_timeout(&headers, surface.hold_timeout),
         dress: error::event,
     };
     // A call may wait for minutes. The headers are parts of the connection's buffer, which is free without them.

@@ -27,9 +27,10 @@ done
 [ -e "$weights" ] || { echo "there are no weights at $weights" >&2; exit 1; }
 exec 3<&0
 "$FAKE_ENGINE" --listen 127.0.0.1:0 >"$file.out" &
+server=$!
 cat <&3 >/dev/null &
 trap 'kill $(jobs -p) 2>/dev/null' EXIT
-until grep -q 'listening on' "$file.out"; do sleep 0.02; done
+until grep -q 'listening on' "$file.out"; do kill -0 $server 2>/dev/null || exit 1; sleep 0.02; done
 sed -n 's/^listening on //p' "$file.out" >"$file.new" && mv "$file.new" "$file"
 wait -n
 "#;

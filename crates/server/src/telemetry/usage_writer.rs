@@ -10,8 +10,10 @@ use store::journal::Batch;
 use store::{Engine, JournalReader, Store, StoreError, api_keys, quota, usage_events};
 use tokio::sync::watch;
 
-/// How long events gather.
+/// How long events gather; for longer where so many come, since what they add up to is written once for all of them.
 const GATHER: Duration = Duration::from_millis(200);
+const GATHER_MANY: Duration = Duration::from_secs(1);
+const MANY: usize = 2_000;
 const MAX_REFUSALS: u32 = 10;
 const RETRY: Duration = Duration::from_millis(500);
 
@@ -27,19 +29,23 @@ impl UsageWriter {
         let most = most_at_once(self.store.engine());
         loop {
             let is_last_look = *no_more.borrow_and_update();
+            let mut gather = GATHER;
             match self.reader.next(most) {
                 Ok(Some(batch)) => {
                     self.write_until_done(&batch).await;
                     self.reader.stored(&batch);
-                    if batch.events.len() >= most || is_last_look {
+                    if batch.events.len() >= most || batch.is_followed() || is_last_look {
                         continue;
+                    }
+                    if batch.events.len() >= MANY {
+                        gather = GATHER_MANY;
                     }
                 }
                 Ok(None) if is_last_look => break,
                 Ok(None) => {}
                 Err(error) => tracing::error!(%error, "the journal cannot be read"),
             }
-            let _ = tokio::time::timeout(GATHER, no_more.changed()).await;
+            let _ = tokio::time::timeout(gather, no_more.changed()).await;
         }
         // The file of a run whose leases could not be ended stays, and the next start ends them.
         match quota::end_run(&self.store, run.as_str()).await {
@@ -104,7 +110,7 @@ impl UsageWriter {
 /// it takes, other nodes on the same PostgreSQL wait for those rows.
 const fn most_at_once(engine: Engine) -> usize {
     match engine {
-        Engine::Sqlite => 5_000,
+        Engine::Sqlite => 20_000,
         Engine::Postgres => 1_000,
     }
 }

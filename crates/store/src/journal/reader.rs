@@ -70,6 +70,13 @@ pub struct Batch {
     done: Vec<PathBuf>,
 }
 
+impl Batch {
+    /// It ends where its file does, and there is another one behind it.
+    pub fn is_followed(&self) -> bool {
+        !self.done.is_empty()
+    }
+}
+
 /// The one reader of a journal.
 pub struct JournalReader {
     shared: Arc<Shared>,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use testkit::process::ForebayLaunch;
 
-use crate::app::{BINARY, CHAT, TestApp, chat, stream_with_usage};
+use crate::app::{BINARY, CHAT, PATIENCE, TestApp, chat, stream_with_usage, wait_until};
 use crate::postgres::Database;
 
 /// A flavor for which there is no slot: its endpoint is a record alone.
@@ -39,6 +39,11 @@ async fn live_a_little(app: &TestApp) -> Kept {
     let body = json!({"name": "kept", "model": "acme/own", "flavor": "one", "replicas": 1});
     assert_eq!(app.client().post_json("/endpoints", body).await.status, 201);
     assert_eq!(app.client().post_json("/endpoints/kept/suspend", json!({})).await.status, 200);
+    let has_no_replica = async || {
+        let status = app.client().get("/endpoints/kept").await.json()["status"].clone();
+        status.as_object().is_some_and(|counts| counts.values().all(|count| count == 0))
+    };
+    wait_until("it has no replica any more", PATIENCE, has_no_replica).await;
     let second_key = app.new_key("second")["key"].as_str().unwrap().to_owned();
     let (endpoint, sums) = (app.client().get("/endpoints/kept").await.json(), sums(&app.admin(&sums_line(app))));
     assert_eq!(endpoint["state"], "suspended", "{endpoint}");

@@ -12,7 +12,7 @@ use super::gateways::Gateway;
 use super::process_stat::CpuTime;
 
 /// Work that a gateway leaves for after the answer gets this long to be done, and is counted.
-const SETTLE: Duration = Duration::from_millis(300);
+const SETTLE: Duration = Duration::from_millis(1_600);
 
 /// What a phase cost.
 #[derive(Debug, Clone, Copy)]

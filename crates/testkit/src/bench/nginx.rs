@@ -38,7 +38,9 @@ impl Nginx {
         let mut child = launch.start("nginx", scratch)?;
         let listens = |_: &Child| TcpStream::connect(address).ok();
         child.wait_for("answer from nginx", Duration::from_secs(10), listens).await?;
-        let mut pids = process_stat::children(child.pid())?;
+        // It listens before its worker is there.
+        let worker = |nginx: &Child| process_stat::children(nginx.pid()).ok().filter(|pids| !pids.is_empty());
+        let mut pids = child.wait_for("worker of nginx", Duration::from_secs(10), worker).await?;
         pids.push(child.pid());
         Ok(Self { address, pids, child })
     }

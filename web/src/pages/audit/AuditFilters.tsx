@@ -4,6 +4,7 @@ import { useCallback } from 'react'
 import { membersQuery } from '../../api/members'
 import { useOrganization, usePlace } from '../../api/session'
 import { FieldPrefix } from '../../ui/FieldPrefix'
+import { FilterSelect } from '../../ui/FilterSelect'
 import { SearchField } from '../../ui/SearchField'
 import classes from './Audit.module.css'
 import { ACTIONS, type Chosen } from './entries'
@@ -72,14 +73,13 @@ function ActorChoice({ chosen, change }: Props) {
   const known = [...people, ...MACHINES.map((value) => ({ value, label: value }))]
   const isKnown = !chosen.actor || known.some(({ value }) => value === chosen.actor)
   return (
-    <Select
-      aria-label="Actor"
+    <FilterSelect
+      label="Actor"
       placeholder="Anybody"
       searchable
-      clearable
       data={isKnown ? known : [...known, { value: chosen.actor, label: chosen.actor }]}
-      value={chosen.actor || null}
-      onChange={(actor) => change({ actor: actor ?? '' })}
+      value={chosen.actor}
+      onChange={(actor) => change({ actor })}
     />
   )
 }

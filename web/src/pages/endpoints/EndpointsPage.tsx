@@ -1,4 +1,4 @@
-import { Button, Select } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { IconFilterOff, IconPlus, IconServer2 } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useCallback } from 'react'
@@ -6,6 +6,7 @@ import { endpointsQuery } from '../../api/endpoints'
 import { useWorkspace } from '../../api/session'
 import { paths } from '../../paths'
 import { EmptyState } from '../../ui/EmptyState'
+import { FilterSelect } from '../../ui/FilterSelect'
 import { oneOf, text } from '../../ui/filters'
 import { Link } from '../../ui/Link'
 import { Loaded } from '../../ui/Loaded'
@@ -49,13 +50,12 @@ export function EndpointsPage() {
                 onChange={search}
               />
             </div>
-            <Select
-              aria-label="State"
+            <FilterSelect
+              label="State"
               placeholder="Any state"
-              clearable
               data={CHOICES}
-              value={filters.state || null}
-              onChange={(state) => change({ state: (state ?? '') as typeof filters.state })}
+              value={filters.state}
+              onChange={(state) => change({ state })}
             />
           </search>
         )}

@@ -2,6 +2,7 @@ import { SegmentedControl, Select } from '@mantine/core'
 import { IconArrowsSort } from '@tabler/icons-react'
 import { useCallback } from 'react'
 import type { Model } from '../../api/models'
+import { FilterSelect } from '../../ui/FilterSelect'
 import type { Values } from '../../ui/filters'
 import { SearchField } from '../../ui/SearchField'
 import { type FILTERS, SORTS, valuesOf } from './choose'
@@ -23,29 +24,26 @@ export function ModelFilters({ models, filters, change }: Props) {
       <div className={classes.searchField}>
         <SearchField label="Search models" placeholder="Name or Model ID" value={filters.q} onChange={search} />
       </div>
-      <Select
-        aria-label="Provider"
+      <FilterSelect
+        label="Provider"
         placeholder="Any provider"
-        clearable
         data={withChosen(providers, filters.provider)}
-        value={filters.provider || null}
-        onChange={(provider) => change({ provider: provider ?? '' })}
+        value={filters.provider}
+        onChange={(provider) => change({ provider })}
       />
-      <Select
-        aria-label="Modality"
+      <FilterSelect
+        label="Modality"
         placeholder="Any modality"
-        clearable
         data={modalities}
-        value={filters.modality || null}
-        onChange={(modality) => change({ modality: modality ?? '' })}
+        value={filters.modality}
+        onChange={(modality) => change({ modality })}
       />
-      <Select
-        aria-label="Status"
+      <FilterSelect
+        label="Status"
         placeholder="Any status"
-        clearable
         data={STATUSES}
-        value={filters.status || null}
-        onChange={(status) => change({ status: (status ?? '') as Chosen['status'] })}
+        value={filters.status}
+        onChange={(status) => change({ status })}
       />
       <Select
         className={classes.sort}

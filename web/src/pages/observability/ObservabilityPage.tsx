@@ -5,6 +5,7 @@ import { endpointsQuery } from '../../api/endpoints'
 import { modelsQuery } from '../../api/models'
 import type { SeriesLine } from '../../api/series'
 import { useOrganization, useWorkspace } from '../../api/session'
+import { FilterSelect } from '../../ui/FilterSelect'
 import { oneOf, text } from '../../ui/filters'
 import { PageHeader } from '../../ui/PageHeader'
 import { useFilters } from '../../ui/useFilters'
@@ -24,7 +25,6 @@ const FILTERS = {
   key: text(),
 }
 type Tab = (typeof FILTERS)['tab']['fallback']
-type By = '' | 'model' | 'key' | 'endpoint'
 const DIVISIONS = [
   { value: 'model', label: 'A line per model' },
   { value: 'key', label: 'A line per key' },
@@ -69,23 +69,21 @@ export function ObservabilityPage() {
           value={choiceOf(filters)}
           onChange={(value) => change(targetOf(value))}
         />
-        <Select
-          aria-label="Caller"
+        <FilterSelect
+          label="Caller"
           placeholder="All keys and members"
-          clearable
           searchable
           data={(callers.data ?? []).map(({ id, name }) => ({ value: id, label: name }))}
-          value={filters.key || null}
-          onChange={(key) => change({ key: key ?? '' })}
+          value={filters.key}
+          onChange={(key) => change({ key })}
         />
         {filters.tab === 'charts' ? (
-          <Select
-            aria-label="Divide by"
+          <FilterSelect
+            label="Divide by"
             placeholder="One line for all"
-            clearable
             data={DIVISIONS}
-            value={filters.by || null}
-            onChange={(by) => change({ by: (by ?? '') as By })}
+            value={filters.by}
+            onChange={(by) => change({ by })}
           />
         ) : null}
       </search>

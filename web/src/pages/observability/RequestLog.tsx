@@ -1,4 +1,4 @@
-import { Anchor, Button, Code, Group, Select, Text } from '@mantine/core'
+import { Anchor, Button, Code, Group, Text } from '@mantine/core'
 import { IconListSearch } from '@tabler/icons-react'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useCallback } from 'react'
@@ -6,6 +6,7 @@ import { type LoggedRequest, requestsCsv, requestsQuery, type Window } from '../
 import { type Column, DataTable } from '../../ui/DataTable'
 import { DownloadLink } from '../../ui/DownloadLink'
 import { EmptyState } from '../../ui/EmptyState'
+import { FilterSelect } from '../../ui/FilterSelect'
 import { oneOf, text } from '../../ui/filters'
 import { formatCount, formatDuration } from '../../ui/format'
 import { Loaded } from '../../ui/Loaded'
@@ -45,13 +46,12 @@ export function RequestLog({ workspaceId, window, only, named }: Props) {
   return (
     <div className={classes.stack}>
       <search className={classes.filters} aria-label="Requests" style={{ marginBlockEnd: 0 }}>
-        <Select
-          aria-label="Status"
+        <FilterSelect
+          label="Status"
           placeholder="Any status"
-          clearable
           data={CHOICES}
-          value={filters.status || null}
-          onChange={(status) => change({ status: (status ?? '') as (typeof STATUSES)[number] })}
+          value={filters.status}
+          onChange={(status) => change({ status })}
         />
         <SearchField label="Error code" placeholder="Error code, exactly" value={filters.code} onChange={search} />
         <Group justify="flex-end" style={{ flex: '1 1 10rem', maxWidth: 'none' }}>

@@ -91,10 +91,20 @@ impl<'a> Kind<'a> {
     }
 }
 
+/// As [`Kind`] tells them apart. Mostly both share one caller, one model and one replica, and nothing has to be read.
+fn are_alike(one: &UsageEvent, other: &UsageEvent) -> bool {
+    one.caller == other.caller
+        && one.model == other.model
+        && one.replica == other.replica
+        && (one.streamed, one.status, one.certainty) == (other.streamed, other.status, other.certainty)
+        && one.code == other.code
+        && one.price == other.price
+}
+
 /// Events that are alike together, and each in one order, whatever the order of the batch.
 fn by_kind(events: &[UsageEvent]) -> Vec<Vec<&UsageEvent>> {
     let mut kinds: BTreeMap<Kind<'_>, Vec<&UsageEvent>> = BTreeMap::new();
-    for alike in events.chunk_by(|one, next| Kind::of(one) == Kind::of(next)) {
+    for alike in events.chunk_by(are_alike) {
         kinds.entry(Kind::of(&alike[0])).or_default().extend(alike);
     }
     kinds.values_mut().for_each(|alike| alike.sort_unstable_by_key(|event| &event.request));

@@ -58,7 +58,10 @@ impl<'a> Base<'a> {
 pub(super) fn of_events<'a>(events: &[&'a UsageEvent]) -> Gathered<'a> {
     let mut tallies: HashMap<Base<'a>, Tally> = HashMap::new();
     let mut codes: HashMap<(Base<'a>, &'a str), u64> = HashMap::new();
-    for run in events.chunk_by(|one, next| Base::of(one) == Base::of(next)) {
+    let minute = |event: &UsageEvent| Resolution::Minute.start_of(event.started_at);
+    for run in
+        events.chunk_by(|one, next| one.caller == next.caller && one.model == next.model && minute(one) == minute(next))
+    {
         let base = Base::of(run[0]);
         let tally = tallies.entry(base).or_default();
         let mut elsewhere = Vec::new();

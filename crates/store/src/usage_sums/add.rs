@@ -35,8 +35,13 @@ fn group<'a>(events: &[&'a UsageEvent], grain: Grain) -> Vec<(Place<'a>, Amounts
         model: event.model.as_str(),
         actor: event.caller.actor.as_str(),
     };
+    let are_in_one_place = |one: &&UsageEvent, next: &&UsageEvent| {
+        one.caller == next.caller
+            && one.model == next.model
+            && grain.start_of(one.started_at) == grain.start_of(next.started_at)
+    };
     let mut sums: BTreeMap<Place<'a>, Totals> = BTreeMap::new();
-    for run in events.chunk_by(|one, next| place(one) == place(next)) {
+    for run in events.chunk_by(are_in_one_place) {
         *sums.entry(place(run[0])).or_default() += run.iter().copied().map(Totals::from).sum();
     }
     let amounts = sums.into_iter().map(|(place, totals)| (place, Amounts::from(totals)));

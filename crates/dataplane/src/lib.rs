@@ -9,6 +9,7 @@ pub mod answer;
 mod body;
 mod call;
 pub mod edits;
+pub mod framing;
 mod hold;
 pub mod json;
 pub mod keys;

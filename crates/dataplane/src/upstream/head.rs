@@ -1,6 +1,6 @@
 //! The head of an answer: what of it decides anything.
 
-use super::framing::Framing;
+use crate::framing::Framing;
 use bytes::{Buf, BytesMut};
 use http::StatusCode;
 use httparse::Status;

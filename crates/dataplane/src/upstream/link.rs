@@ -3,9 +3,9 @@
 //! It is driven by whoever uses it, in the same task: an event on its way to a client wakes one task, and dropping the
 //! link closes the connection at once.
 
-use super::framing::{Framing, Step};
 use super::head::Head;
 use super::request::{MAX_SLICES, Request, Unsent};
+use crate::framing::{Framing, Step};
 use bytes::{Bytes, BytesMut};
 use fleet::{Connector, Replica, Stream};
 use std::future::{Future, poll_fn};

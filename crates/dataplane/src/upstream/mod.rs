@@ -4,7 +4,6 @@
 //! chunks, or until the connection closes.
 
 pub mod exchange;
-mod framing;
 mod head;
 pub mod link;
 pub mod links;

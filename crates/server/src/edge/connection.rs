@@ -1,29 +1,26 @@
 //! One connection, from its first byte to its last.
 
-use super::body::Body;
+use super::answered::Answered;
 use super::guard::Guarded;
-use super::self_wake::SelfWake;
+use super::http1;
+use super::incoming::Incoming;
 use crate::surface::{Surface, openai};
-use http::{Request, Response};
-use hyper::body::Incoming;
-use hyper::server::conn::{http1, http2};
+use http::Request;
+use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use std::convert::Infallible;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::net::IpAddr;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
-/// What is read at a time. Headers have a bound of their own, far below this.
-const MAX_READ: usize = 256 << 10;
-/// How long the next request may take to arrive; longer than any client keeps an idle connection.
+/// How long a client with HTTP/2 may be silent before it is asked whether it is there.
 const IDLE: Duration = Duration::from_secs(100);
 const HANDSHAKE: Duration = Duration::from_secs(10);
 const MAX_STREAMS: u32 = 1024;
@@ -57,69 +54,39 @@ async fn serve_http1<S>(stream: S, visitor: Visitor, stop: watch::Receiver<bool>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let service = service_fn(move |request| answer(visitor.clone(), request));
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(IDLE)
-        .max_buf_size(MAX_READ)
-        .writev(false)
-        .serve_connection(TokioIo::new(stream), service);
-    let mut wake = SelfWake::default();
-    let poll = |connection: Pin<&mut _>, cx: &mut Context<'_>| wake.poll(connection, cx);
-    run(pin!(connection), poll, stop, |connection| connection.graceful_shutdown()).await;
+    http1::serve(stream, http1::IDLE, stop, move |request| answer(visitor.clone(), request)).await;
 }
 
-async fn serve_http2<S>(stream: S, visitor: Visitor, stop: watch::Receiver<bool>)
+async fn serve_http2<S>(stream: S, visitor: Visitor, mut stop: watch::Receiver<bool>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let service = service_fn(move |request| answer(visitor.clone(), request));
-    let connection = http2::Builder::new(TokioExecutor::new())
-        .timer(TokioTimer::new())
-        .max_concurrent_streams(MAX_STREAMS)
-        .max_header_list_size(MAX_HTTP2_HEADERS)
-        .keep_alive_interval(IDLE)
-        .serve_connection(TokioIo::new(stream), service);
-    run(pin!(connection), Future::poll, stop, |connection| connection.graceful_shutdown()).await;
-}
-
-/// Runs a connection to its end. When it is to stop, `shut` lets it finish what it has begun.
-async fn run<C: Future>(
-    mut connection: Pin<&mut C>,
-    mut poll: impl FnMut(Pin<&mut C>, &mut Context<'_>) -> Poll<C::Output>,
-    mut stop: watch::Receiver<bool>,
-    shut: impl FnOnce(Pin<&mut C>),
-) {
-    let news = stop.clone();
-    let mut told = pin!(stop.wait_for(|stop| *stop));
-    let mut listens = false;
-    let stopped = poll_fn(|cx| {
-        if poll(connection.as_mut(), cx).is_ready() {
-            return Poll::Ready(false);
-        }
-        // Once it listens, it is woken when there is something to hear.
-        if listens && !news.has_changed().unwrap_or(true) {
-            return Poll::Pending;
-        }
-        listens = true;
-        told.as_mut().poll(cx).map(|_| true)
+    let service = service_fn(move |request: Request<hyper::body::Incoming>| {
+        let answered = answer(visitor.clone(), request.map(Incoming::Http2));
+        async { Ok::<_, Infallible>(answered.await.into_response()) }
     });
-    if stopped.await {
-        shut(connection.as_mut());
-        let _ = connection.await;
+    let mut connection = pin!(
+        http2::Builder::new(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .max_concurrent_streams(MAX_STREAMS)
+            .max_header_list_size(MAX_HTTP2_HEADERS)
+            .keep_alive_interval(IDLE)
+            .serve_connection(TokioIo::new(stream), service)
+    );
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        _ = stop.wait_for(|stop| *stop) => connection.as_mut().graceful_shutdown(),
     }
+    let _ = connection.await;
 }
 
 /// A panic is answered like any other failure of ours.
-fn answer(
-    visitor: Visitor,
-    request: Request<Incoming>,
-) -> impl Future<Output = Result<Response<Body>, Infallible>> + Send {
+fn answer(visitor: Visitor, request: Request<Incoming>) -> impl Future<Output = Answered> + Send {
     let answered = Guarded(Box::pin(visitor.surface.answer(request, visitor.peer)));
     async move {
-        Ok(answered.await.unwrap_or_else(|| {
+        answered.await.unwrap_or_else(|| {
             tracing::error!("a handler panicked");
-            openai::error::internal()
-        }))
+            openai::error::internal().into()
+        })
     }
 }

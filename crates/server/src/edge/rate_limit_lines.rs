@@ -1,62 +1,46 @@
 //! What a client is told about its limits by the minute, with every serverless answer.
 
-use bytes::BytesMut;
 use domain::limits::{Standing, Standings};
-use http::{HeaderMap, HeaderName, HeaderValue};
 
-/// Limit, remaining and reset of one unit.
-type Names = [HeaderName; 3];
-
-const REQUESTS: Names = [
-    HeaderName::from_static("x-ratelimit-limit-requests"),
-    HeaderName::from_static("x-ratelimit-remaining-requests"),
-    HeaderName::from_static("x-ratelimit-reset-requests"),
-];
-const TOKENS: Names = [
-    HeaderName::from_static("x-ratelimit-limit-tokens"),
-    HeaderName::from_static("x-ratelimit-remaining-tokens"),
-    HeaderName::from_static("x-ratelimit-reset-tokens"),
-];
-
-/// Enough for six values; all of them share one piece of memory.
-const ROOM: usize = 128;
-
-pub(super) fn put(headers: &mut HeaderMap, standings: &Standings) {
-    let mut text = BytesMut::with_capacity(ROOM);
-    for (names, standing) in [(REQUESTS, standings.requests), (TOKENS, standings.tokens)] {
+/// Writes six lines of a head.
+pub(super) fn write(out: &mut Vec<u8>, standings: &Standings) {
+    for (unit, standing) in [("requests", standings.requests), ("tokens", standings.tokens)] {
         let Standing { limit, remaining, reset_millis } = standing;
-        let [limit_name, remaining_name, reset_name] = names;
-        for (name, count) in [(limit_name, limit), (remaining_name, remaining)] {
-            write_number(&mut text, count);
-            headers.insert(name, taken(&mut text));
+        for (name, count) in [("x-ratelimit-limit-", limit), ("x-ratelimit-remaining-", remaining)] {
+            write_name(out, name, unit);
+            write_number(out, count);
+            out.extend_from_slice(b"\r\n");
         }
-        write_duration(&mut text, reset_millis);
-        headers.insert(reset_name, taken(&mut text));
+        write_name(out, "x-ratelimit-reset-", unit);
+        write_duration(out, reset_millis);
+        out.extend_from_slice(b"\r\n");
     }
 }
 
-fn taken(text: &mut BytesMut) -> HeaderValue {
-    HeaderValue::from_maybe_shared(text.split().freeze()).expect("digits and letters")
+fn write_name(out: &mut Vec<u8>, name: &str, unit: &str) {
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(unit.as_bytes());
+    out.extend_from_slice(b": ");
 }
 
-fn write_number(text: &mut BytesMut, number: u64) {
-    text.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+fn write_number(out: &mut Vec<u8>, number: u64) {
+    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 /// Whole seconds, rounded up, as `1s`, `6m0s` or `1h0m0s`.
-fn write_duration(text: &mut BytesMut, millis: u64) {
+fn write_duration(out: &mut Vec<u8>, millis: u64) {
     let seconds = millis.div_ceil(1_000);
     let (hours, minutes, rest) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
     if hours > 0 {
-        write_number(text, hours);
-        text.extend_from_slice(b"h");
+        write_number(out, hours);
+        out.push(b'h');
     }
     if hours > 0 || minutes > 0 {
-        write_number(text, minutes);
-        text.extend_from_slice(b"m");
+        write_number(out, minutes);
+        out.push(b'm');
     }
-    write_number(text, rest);
-    text.extend_from_slice(b"s");
+    write_number(out, rest);
+    out.push(b's');
 }
 
 #[cfg(test)]
@@ -68,9 +52,9 @@ mod tests {
         for (millis, text) in
             [(0, "0s"), (1, "1s"), (1_000, "1s"), (1_001, "2s"), (360_000, "6m0s"), (3_600_000, "1h0m0s")]
         {
-            let mut written = BytesMut::new();
+            let mut written = Vec::new();
             write_duration(&mut written, millis);
-            assert_eq!(written, text);
+            assert_eq!(written, text.as_bytes());
         }
     }
 }

@@ -1,15 +1,12 @@
 //! Reads the body of a request, within its bounds of size and time.
 
-use super::self_wake;
+use super::http1::Gone;
+use super::incoming::Incoming;
 use bytes::{Bytes, BytesMut};
 use flate2::bufread::MultiGzDecoder;
 use http::header::{self, HeaderMap};
-use hyper::body::{Body as _, Frame, Incoming};
-use std::cell::Cell;
-use std::future::poll_fn;
 use std::io::Read;
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll, Waker};
+use std::pin::pin;
 use std::time::Duration;
 
 #[derive(Debug, Clone, Copy)]
@@ -46,34 +43,33 @@ impl BodyBounds {
     pub(crate) async fn read(&self, headers: &HeaderMap, body: &mut Incoming) -> Result<Bytes, Unread> {
         check_type(headers)?;
         let packed = is_packed(headers)?;
-        if body.size_hint().lower() > self.limit {
+        if body.announced() > self.limit {
             return Err(Unread::TooLarge { limit: self.limit });
         }
-        let read = tokio::time::timeout(self.read_timeout, pin!(self.collect(body))).await;
-        let bytes = read.map_err(|_| Unread::TooSlow { limit: self.read_timeout })??;
+        let bytes = match body {
+            Incoming::Whole(bytes) => std::mem::take(bytes),
+            Incoming::Fed(_) | Incoming::Http2(_) => {
+                let read = tokio::time::timeout(self.read_timeout, pin!(self.collect(body))).await;
+                read.map_err(|_| Unread::TooSlow { limit: self.read_timeout })??
+            }
+        };
         if packed { self.unpack(&bytes) } else { Ok(bytes) }
     }
 
     async fn collect(&self, body: &mut Incoming) -> Result<Bytes, Unread> {
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
-        let Some(first) = next_piece(body).await? else { return Ok(Bytes::new()) };
-        if body.is_end_stream() {
-            return if first.len() > limit { Err(Unread::TooLarge { limit: self.limit }) } else { Ok(first) };
+        let first = body.rest().await?.unwrap_or_default();
+        if body.is_over() && first.len() <= limit {
+            return Ok(first);
         }
-        let expected = usize::try_from(body.size_hint().lower()).unwrap_or(0);
-        let mut whole = Spare::take(first.len() + expected);
-        whole.extend_from_slice(&first);
-        // The connection's buffer is used again once nobody holds a part of it.
-        drop(first);
-        while let Some(more) = next_piece(body).await? {
-            if whole.len() + more.len() > limit {
-                return Err(Unread::TooLarge { limit: self.limit });
+        let mut whole = BytesMut::from(first);
+        while whole.len() <= limit {
+            match body.next().await? {
+                Some(more) => whole.extend_from_slice(&more),
+                None => return Ok(whole.freeze()),
             }
-            whole.extend_from_slice(&more);
         }
-        let bytes = whole.split().freeze();
-        Spare::keep(whole, bytes.len());
-        Ok(bytes)
+        Err(Unread::TooLarge { limit: self.limit })
     }
 
     fn unpack(&self, packed: &[u8]) -> Result<Bytes, Unread> {
@@ -86,49 +82,10 @@ impl BodyBounds {
     }
 }
 
-thread_local! {
-    /// The buffer of the last large body that this core has read.
-    static SPARE: Cell<BytesMut> = Cell::new(BytesMut::new());
-}
-
-/// Fresh memory is dear: the system hands it out page by page. So each core keeps a buffer, which is free again when
-/// nobody holds a part of it any more.
-struct Spare;
-
-impl Spare {
-    /// A larger buffer than this is not kept.
-    const MOST: usize = 1 << 20;
-
-    fn take(bytes: usize) -> BytesMut {
-        let mut buffer = SPARE.take();
-        // A buffer that is still in use is left to whoever uses it.
-        buffer.reserve(bytes);
-        buffer
+impl From<Gone> for Unread {
+    fn from(Gone: Gone) -> Self {
+        Self::Gone
     }
-
-    /// Keeps hold of a buffer whose bytes were split off.
-    fn keep(rest: BytesMut, split_off: usize) {
-        if split_off <= Self::MOST {
-            SPARE.set(rest);
-        }
-    }
-}
-
-async fn next_piece(body: &mut Incoming) -> Result<Option<Bytes>, Unread> {
-    while let Some(frame) = poll_fn(|cx| poll_frame(body, cx)).await {
-        if let Ok(data) = frame.map_err(|_| Unread::Gone)?.into_data() {
-            return Ok(Some(data));
-        }
-    }
-    Ok(None)
-}
-
-fn poll_frame(body: &mut Incoming, cx: &mut Context<'_>) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
-    let (polled, wake) = self_wake::held_back(|| Pin::new(&mut *body).poll_frame(cx));
-    if !body.is_end_stream() {
-        wake.into_iter().for_each(Waker::wake);
-    }
-    polled
 }
 
 /// Types are compared without case and without parameters; what curl sends by default is read as JSON.
@@ -159,12 +116,12 @@ fn is_packed(headers: &HeaderMap) -> Result<bool, Unread> {
 /// Reads on for a moment after a refusal: a connection closed on a client that still sends loses the answer.
 /// One that waits for `100 Continue` has sent nothing yet.
 pub(crate) async fn discard(headers: &HeaderMap, mut body: Incoming) {
-    if body.is_end_stream() || headers.contains_key(header::EXPECT) {
+    if body.is_over() || headers.contains_key(header::EXPECT) {
         return;
     }
     let read = async {
         let mut left = DISCARD_BYTES;
-        while let Ok(Ok(Some(piece))) = tokio::time::timeout(DISCARD_PAUSE, next_piece(&mut body)).await {
+        while let Ok(Ok(Some(piece))) = tokio::time::timeout(DISCARD_PAUSE, body.next()).await {
             left = left.saturating_sub(piece.len());
             if left == 0 {
                 break;

@@ -7,10 +7,10 @@ pub(crate) mod openapi;
 pub(crate) mod operations;
 mod site;
 
-use crate::edge::Body;
 use crate::edge::client_address::{self, Network};
 use crate::edge::cors::Cors;
 use crate::edge::request_id::RequestIds;
+use crate::edge::{Answered, Body, Incoming};
 use crate::edge::{clock, request_body::BodyBounds};
 use crate::people::People;
 use crate::telemetry::traces::Tracer;
@@ -22,12 +22,10 @@ use dataplane::usage_tap::{Sink, UsageTap};
 use domain::{RequestId, Timestamp};
 use endpoints::EndpointsSurface;
 use http::{HeaderName, HeaderValue, Request, Response, StatusCode, header};
-use hyper::body::Incoming;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const X_CLIENT_REQUEST_ID: HeaderName = HeaderName::from_static("x-client-request-id");
 const MAX_CLIENT_ID: usize = 512;
 
@@ -54,44 +52,41 @@ pub(crate) struct Surface {
 
 impl Surface {
     /// Answers any request. Whatever happens, the answer names the request.
-    pub(crate) async fn answer(self: Arc<Self>, request: Request<Incoming>, peer: IpAddr) -> Response<Body> {
+    pub(crate) async fn answer(self: Arc<Self>, request: Request<Incoming>, peer: IpAddr) -> Answered {
         let now = clock::now();
         let id = self.ids.next(now);
-        let id_value = HeaderValue::from_bytes(id.as_bytes()).expect("ids are made of letters and digits");
         let origin = self.cors.allowed(&request);
-        let mut response = if Cors::is_preflight(&request) {
-            Cors::preflight(&request)
+        let mut answered = if Cors::is_preflight(&request) {
+            Cors::preflight(&request).into()
         } else {
             match request.uri().path() {
-                path if openai::is_route(path) => self.infer(request, id, now).await,
-                "/healthz" => health(),
-                "/openapi.json" => described(&self.description),
+                path if openai::is_route(path) => self.infer(request, id.clone(), now).await,
+                "/healthz" => health().into(),
+                "/openapi.json" => described(&self.description).into(),
                 path if is_below(path, "/api") => {
-                    let tap = UsageTap::open(Arc::clone(&self.sink), id, console::ROUTE, now);
+                    let tap = UsageTap::open(Arc::clone(&self.sink), id.clone(), console::ROUTE, now);
                     let client = client_address::of(peer, request.headers(), &self.trusted_proxies);
-                    Box::pin(self.console.answer(request, client, tap, now)).await
+                    Box::pin(self.console.answer(request, client, tap, now)).await.into()
                 }
                 path if is_below(path, "/v1/endpoints") => {
-                    let mut tap = UsageTap::open(Arc::clone(&self.sink), id, endpoints::ROUTE, now);
+                    let mut tap = UsageTap::open(Arc::clone(&self.sink), id.clone(), endpoints::ROUTE, now);
                     tap.note(|record| record.client_request = client_id(&request));
                     let client = client_address::of(peer, request.headers(), &self.trusted_proxies);
-                    Box::pin(self.endpoints.answer(request, client, &id_value, tap, now)).await
+                    Box::pin(self.endpoints.answer(request, client, id.as_str(), tap, now)).await.into()
                 }
-                path if let Some(page) = endpoints::pages::at(path) => page.answer(request.method()),
-                path if let Some(answer) = site::answer(request.method(), path, request.headers()) => answer,
-                _ => self.infer(request, id, now).await,
+                path if let Some(page) = endpoints::pages::at(path) => page.answer(request.method()).into(),
+                path if let Some(answer) = site::answer(request.method(), path, request.headers()) => answer.into(),
+                _ => self.infer(request, id.clone(), now).await,
             }
         };
-        let headers = response.headers_mut();
-        headers.insert(X_REQUEST_ID, id_value);
         if let Some(origin) = origin {
-            Cors::put(headers, origin);
+            Cors::put(answered.response.headers_mut(), origin);
         }
-        response
+        Answered { id: Some(id), ..answered }
     }
 
     /// Whatever belongs to no other surface is refused by this one.
-    async fn infer(&self, request: Request<Incoming>, id: RequestId, now: Timestamp) -> Response<Body> {
+    async fn infer(&self, request: Request<Incoming>, id: RequestId, now: Timestamp) -> Answered {
         let mut tap = UsageTap::open(Arc::clone(&self.sink), id, openai::route_name(request.uri().path()), now);
         tap.note(|record| record.client_request = client_id(&request));
         openai::answer(self, request, tap, now).await

@@ -1,18 +1,13 @@
 //! For the operator's own tools: metrics, liveness and readiness, on a port of their own.
 
 use super::health;
-use crate::edge::Body;
+use crate::edge::{Body, Incoming, http1};
 use crate::health::{Health, PARTS};
 use crate::telemetry::metrics::{self, Metrics};
 use http::{HeaderValue, Request, Response, StatusCode, header};
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use std::convert::Infallible;
 use std::sync::Arc;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 const MAX_CONNECTIONS: usize = 256;
 
@@ -23,21 +18,18 @@ pub(crate) struct Operations {
 
 /// Serves until the task is ended.
 pub(crate) async fn serve(listener: TcpListener, operations: Arc<Operations>) {
+    let (_never_told, stop) = watch::channel(false);
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let mut connections = tokio::task::JoinSet::new();
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
         while connections.try_join_next().is_some() {}
         let Ok((stream, _)) = listener.accept().await else { continue };
-        let operations = Arc::clone(&operations);
+        let (operations, never) = (Arc::clone(&operations), stop.clone());
         connections.spawn(async move {
             let _place = place;
-            let service = service_fn(move |request: Request<Incoming>| {
-                let operations = Arc::clone(&operations);
-                async move { Ok::<_, Infallible>(answer(&operations, &request)) }
-            });
-            let _ =
-                http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service).await;
+            let service = |request| std::future::ready(answer(&operations, &request).into());
+            http1::serve(stream, http1::IDLE, never, service).await;
         });
     }
 }

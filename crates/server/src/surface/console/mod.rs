@@ -31,8 +31,8 @@ mod usage;
 mod users;
 mod workspaces;
 
-use crate::edge::Body;
 use crate::edge::request_body::{self, BodyBounds};
+use crate::edge::{Body, Incoming};
 use crate::oidc::Provider;
 use crate::people::People;
 use axum::Router;
@@ -46,7 +46,6 @@ use domain::Timestamp;
 use error::{Code, Refused};
 use export::Export;
 use http::{HeaderValue, Request, Response, header};
-use hyper::body::Incoming;
 use std::net::IpAddr;
 use std::sync::{Arc, PoisonError};
 use tower::ServiceExt;

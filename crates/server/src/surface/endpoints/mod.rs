@@ -22,8 +22,8 @@ pub(crate) use cursor::CursorKey;
 pub(crate) use describe::description;
 
 use crate::credential;
-use crate::edge::Body;
 use crate::edge::request_body::{self, BodyBounds};
+use crate::edge::{Body, Incoming};
 use crate::people::People;
 use crate::price_keeper::Declared;
 use ask::{Ask, Reply};
@@ -38,7 +38,6 @@ use error::{Place, Refused};
 use fleet::drivers::Drivers;
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, header};
-use hyper::body::Incoming;
 use route::Route;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -118,7 +117,7 @@ impl EndpointsSurface {
         &self,
         request: Request<Incoming>,
         client: IpAddr,
-        id: &HeaderValue,
+        id: &str,
         mut tap: UsageTap,
         now: Timestamp,
     ) -> Response<Body> {
@@ -130,8 +129,7 @@ impl EndpointsSurface {
             Err(refused) => {
                 tap.note(|record| record.cause = refused.cause());
                 tap.settle(Outcome::Refused { status: refused.status().as_u16(), code: refused.code() });
-                let request = id.to_str().unwrap_or_default();
-                refused.dress(&Place { public_url: &self.desk.people.console_url, request })
+                refused.dress(&Place { public_url: &self.desk.people.console_url, request: id })
             }
         };
         let headers = response.headers_mut();

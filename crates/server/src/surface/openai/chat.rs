@@ -1,8 +1,8 @@
 //! Calls to models: who asks is known, what is asked is read here, and the data plane does the rest.
 
 use super::error::{self, Refused};
-use super::{rate_limit_headers, refuse};
-use crate::edge::{Body, request_body};
+use super::refuse;
+use crate::edge::{Answered, Body, Incoming, request_body};
 use crate::surface::Surface;
 use crate::telemetry::traces::{CallTrace, TRACESTATE, TracedBody};
 use bytes::Bytes;
@@ -13,7 +13,6 @@ use dataplane::{Answer, Call, Form, Refusal, TRACEPARENT};
 use domain::Caller;
 use domain::usage::Actor;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, header};
-use hyper::body::Incoming;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,7 +27,7 @@ pub(super) async fn infer(
     caller: Arc<Caller>,
     mut tap: UsageTap,
     probe: fn(Bytes) -> Result<Probe, Fault>,
-) -> Response<Body> {
+) -> Answered {
     let trace = surface.tracer.as_ref().and_then(|tracer| tracer.begin(&headers));
     if let Some(trace) = trace.clone() {
         tap.note(|record| record.trace = Some(trace as Arc<dyn Trace>));
@@ -80,16 +79,13 @@ fn hold_timeout(headers: &HeaderMap, limit: Duration) -> Duration {
 }
 
 /// `headers` are empty: their memory was that of the request's.
-fn respond(answer: Answer, headers: HeaderMap, trace: Option<Arc<CallTrace>>) -> Response<Body> {
+fn respond(answer: Answer, headers: HeaderMap, trace: Option<Arc<CallTrace>>) -> Answered {
     let mut response = Response::new(match trace {
         Some(trace) => Body::Traced(Box::new(TracedBody::new(answer.body, answer.form, trace))),
         None => Body::Answer(answer.body),
     });
     *response.headers_mut() = headers;
     let headers = response.headers_mut();
-    if let Some(standings) = &answer.standings {
-        rate_limit_headers::put(headers, standings);
-    }
     match answer.form {
         Form::Json => {
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -100,7 +96,7 @@ fn respond(answer: Answer, headers: HeaderMap, trace: Option<Arc<CallTrace>>) ->
             headers.insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
         }
     }
-    response
+    Answered { standings: answer.standings, ..response.into() }
 }
 
 /// The only headers of a client that reach a model server. A call that is traced has a `traceparent` of its own.

@@ -6,17 +6,15 @@ mod chat;
 pub(crate) mod describe;
 pub(crate) mod error;
 mod models;
-mod rate_limit_headers;
 
 use super::Surface;
 use crate::credential;
-use crate::edge::{Body, deadline, request_body};
+use crate::edge::{Answered, Body, Incoming, deadline, request_body};
 use dataplane::Refusal;
 use dataplane::usage_tap::{Outcome, UsageTap};
 use domain::{Caller, Timestamp};
 use error::Refused;
 use http::{HeaderMap, Method, Request, Response, request::Parts};
-use hyper::body::Incoming;
 use std::sync::Arc;
 
 /// The most bytes of headers: names, values and what separates them.
@@ -81,7 +79,7 @@ pub(crate) async fn answer(
     request: Request<Incoming>,
     mut tap: UsageTap,
     now: Timestamp,
-) -> Response<Body> {
+) -> Answered {
     let (head, body) = request.into_parts();
     let route = route(head.uri.path());
     let caller = match check(surface, &head, route, &mut tap, now).await {
@@ -132,29 +130,26 @@ async fn check(
     Ok(caller)
 }
 
-fn serve(answer: Result<Response<Body>, Refused>, mut tap: UsageTap) -> Response<Body> {
+fn serve(answer: Result<Response<Body>, Refused>, mut tap: UsageTap) -> Answered {
     match answer {
         Ok(response) => {
             tap.settle(Outcome::Served);
-            response
+            response.into()
         }
         Err(refused) => refuse(&refused, tap),
     }
 }
 
 /// Dresses a refusal and closes its record.
-fn refuse(refused: &Refused, mut tap: UsageTap) -> Response<Body> {
+fn refuse(refused: &Refused, mut tap: UsageTap) -> Answered {
     tap.note(|record| record.cause = record.cause.take().or_else(|| refused.cause()));
     let standings = tap.standings().or_else(|| refused.standings());
     tap.settle(Outcome::Refused { status: refused.status().as_u16(), code: refused.code() });
-    let mut response = match refused {
+    let response = match refused {
         Refused::Call(Refusal::HoldTimeout) => deadline::answer(),
         _ => refused.dress(),
     };
-    if let Some(standings) = standings {
-        rate_limit_headers::put(response.headers_mut(), &standings);
-    }
-    response
+    Answered { standings, ..response.into() }
 }
 
 #[cfg(test)]

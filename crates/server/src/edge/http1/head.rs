@@ -1,0 +1,265 @@
+//! The head of a request.
+//!
+//! What could be read in two ways is refused: a proxy before us might have read it in the other.
+
+use bytes::Bytes;
+use dataplane::framing::Framing;
+use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http::request::Parts;
+use http::{Method, Request, StatusCode, Uri, Version};
+use httparse::Status;
+use std::mem::MaybeUninit;
+
+/// The longest head, and the most headers in it. Surfaces have bounds of their own below these.
+const MAX_HEAD: usize = 64 << 10;
+const MAX_HEADERS: usize = 100;
+
+/// Room for an answer's headers, too: their map is used again.
+const FEWEST_HEADERS: usize = 12;
+
+/// A request, perhaps but for its body.
+pub(super) struct Head {
+    pub parts: Parts,
+    pub framing: Framing,
+    /// If all of it is here.
+    pub body: Option<Bytes>,
+    /// The client can send another request behind this one.
+    pub keep_alive: bool,
+    /// It sends its body only when it is told to go on.
+    pub expects_continue: bool,
+}
+
+/// A head that is not served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BadHead {
+    Malformed,
+    TooLarge,
+    OtherVersion,
+}
+
+impl BadHead {
+    pub(super) const fn status(self) -> StatusCode {
+        match self {
+            Self::Malformed => StatusCode::BAD_REQUEST,
+            Self::TooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            Self::OtherVersion => StatusCode::HTTP_VERSION_NOT_SUPPORTED,
+        }
+    }
+}
+
+impl Head {
+    /// Reads a request off what has arrived, and tells how much that was; `None` until all of the head is there.
+    pub(super) fn read(arrived: &[u8]) -> Result<Option<(Self, usize)>, BadHead> {
+        let mut slots = [const { MaybeUninit::uninit() }; MAX_HEADERS];
+        let mut request = httparse::Request::new(&mut []);
+        let parsed = request.parse_with_uninit_headers(arrived, &mut slots).map_err(|error| match error {
+            httparse::Error::TooManyHeaders => BadHead::TooLarge,
+            httparse::Error::Version => BadHead::OtherVersion,
+            _ => BadHead::Malformed,
+        })?;
+        let length = match parsed {
+            Status::Complete(length) if length <= MAX_HEAD => length,
+            Status::Partial if arrived.len() <= MAX_HEAD => return Ok(None),
+            Status::Complete(_) | Status::Partial => return Err(BadHead::TooLarge),
+        };
+        let noted = Noted::of(&request)?;
+        let framing = noted.framing()?;
+        let body = match framing {
+            Framing::Length(body) => usize::try_from(body).ok().filter(|body| *body <= arrived.len() - length),
+            Framing::Chunked(_) | Framing::UntilClose => None,
+        };
+        let end = length + body.unwrap_or(0);
+        // One copy of all; head and body are parts of it.
+        let copy = Bytes::copy_from_slice(&arrived[..end]);
+        let part = |slice: &[u8]| {
+            let start = slice.as_ptr().addr() - arrived.as_ptr().addr();
+            copy.slice(start..start + slice.len())
+        };
+        let head = Self {
+            parts: parts(&request, part)?,
+            framing,
+            body: body.map(|_| copy.slice(length..)),
+            keep_alive: noted.keep_alive,
+            expects_continue: noted.expects_continue,
+        };
+        Ok(Some((head, end)))
+    }
+}
+
+fn parts(request: &httparse::Request<'_, '_>, part: impl Fn(&[u8]) -> Bytes) -> Result<Parts, BadHead> {
+    let mut parts = Request::new(()).into_parts().0;
+    parts.method = method(request.method.unwrap_or_default())?;
+    let target = part(request.path.unwrap_or_default().as_bytes());
+    parts.uri = Uri::from_maybe_shared(target).map_err(|_| BadHead::Malformed)?;
+    parts.version = if request.version == Some(0) { Version::HTTP_10 } else { Version::HTTP_11 };
+    parts.headers = HeaderMap::with_capacity(request.headers.len().max(FEWEST_HEADERS));
+    for header in request.headers.iter() {
+        let name = HeaderName::from_bytes(header.name.as_bytes()).map_err(|_| BadHead::Malformed)?;
+        let value = HeaderValue::from_maybe_shared(part(header.value)).map_err(|_| BadHead::Malformed)?;
+        parts.headers.append(name, value);
+    }
+    Ok(parts)
+}
+
+/// Nearly all calls are of this kind.
+fn method(text: &str) -> Result<Method, BadHead> {
+    if text == "POST" { Ok(Method::POST) } else { Method::from_bytes(text.as_bytes()).map_err(|_| BadHead::Malformed) }
+}
+
+/// What headers say about the connection.
+#[derive(Default)]
+struct Noted {
+    is_old: bool,
+    keep_alive: bool,
+    expects_continue: bool,
+    is_chunked: bool,
+    length: Option<u64>,
+}
+
+impl Noted {
+    fn of(request: &httparse::Request<'_, '_>) -> Result<Self, BadHead> {
+        let is_old = request.version == Some(0);
+        let mut noted = Self { is_old, keep_alive: !is_old, ..Self::default() };
+        for header in request.headers.iter() {
+            let is = |name: &str| header.name.eq_ignore_ascii_case(name);
+            // Names are told apart by their lengths first, since most headers are none of these.
+            match header.name.len() {
+                6 if is("expect") => noted.expects_continue = header.value.eq_ignore_ascii_case(b"100-continue"),
+                10 if is("connection") => noted.note_connection(header.value),
+                14 if is("content-length") => {
+                    let length = length(header.value)?;
+                    if noted.length.replace(length).is_some_and(|before| before != length) {
+                        return Err(BadHead::Malformed);
+                    }
+                }
+                17 if is("transfer-encoding") => {
+                    if noted.is_chunked || !header.value.eq_ignore_ascii_case(b"chunked") {
+                        return Err(BadHead::Malformed);
+                    }
+                    noted.is_chunked = true;
+                }
+                _ => {}
+            }
+        }
+        Ok(noted)
+    }
+
+    fn note_connection(&mut self, value: &[u8]) {
+        for word in value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
+            if word.eq_ignore_ascii_case(b"close") {
+                self.keep_alive = false;
+            } else if word.eq_ignore_ascii_case(b"keep-alive") {
+                self.keep_alive = true;
+            }
+        }
+    }
+
+    fn framing(&self) -> Result<Framing, BadHead> {
+        match (self.is_chunked, self.length) {
+            (false, length) => Ok(Framing::Length(length.unwrap_or(0))),
+            (true, None) if !self.is_old => Ok(Framing::CHUNKED),
+            (true, _) => Err(BadHead::Malformed),
+        }
+    }
+}
+
+/// Digits and nothing else.
+fn length(text: &[u8]) -> Result<u64, BadHead> {
+    if !text.iter().all(u8::is_ascii_digit) {
+        return Err(BadHead::Malformed);
+    }
+    std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).ok_or(BadHead::Malformed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn take(text: impl AsRef<[u8]>) -> Result<Option<Head>, BadHead> {
+        Head::read(text.as_ref()).map(|read| read.map(|(head, _)| head))
+    }
+
+    fn with(headers: &str) -> Result<Head, BadHead> {
+        take(format!("POST /v1/x?y=1 HTTP/1.1\r\nHost: h\r\n{headers}\r\n")).map(Option::unwrap)
+    }
+
+    #[test]
+    fn a_head_is_taken_once_all_of_it_is_there() {
+        let text = "POST /v1/x?y=1 HTTP/1.1\r\nHost: h\r\nX-Two: a\r\nx-two: b\r\nContent-Length: 3\r\n\r\nabcGET";
+        let end = text.find("abc").unwrap();
+        for cut in 0..end {
+            assert!(take(&text[..cut]).unwrap().is_none(), "{cut}");
+        }
+        let (head, used) = Head::read(text.as_bytes()).unwrap().unwrap();
+        assert_eq!((head.parts.method, head.parts.uri.to_string()), (Method::POST, "/v1/x?y=1".to_owned()));
+        assert_eq!(head.parts.headers.get_all("x-two").iter().collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!((head.framing, head.keep_alive), (Framing::Length(3), true));
+        assert_eq!((head.body.as_deref(), &text[used..]), (Some(&b"abc"[..]), "GET"));
+        let (head, used) = Head::read(&text.as_bytes()[..end + 2]).unwrap().unwrap();
+        assert_eq!((head.body, used), (None, end), "not all of its body is here");
+    }
+
+    #[test]
+    fn a_connection_ends_or_goes_on_as_both_sides_say() {
+        for (version, connection, keep_alive) in [
+            ("1.1", "", true),
+            ("1.1", "connection: Upgrade, Close\r\n", false),
+            ("1.0", "", false),
+            ("1.0", "connection: Keep-Alive\r\n", true),
+        ] {
+            let head = take(format!("GET / HTTP/{version}\r\n{connection}\r\n")).unwrap().unwrap();
+            assert_eq!(head.keep_alive, keep_alive, "{version} {connection}");
+        }
+    }
+
+    #[test]
+    fn a_body_has_one_length_or_chunks() {
+        assert_eq!(with("content-length: 5\r\ncontent-length: 5\r\n").unwrap().framing, Framing::Length(5));
+        assert_eq!(with("transfer-encoding: Chunked\r\n").unwrap().framing, Framing::CHUNKED);
+        assert_eq!(with("").unwrap().framing, Framing::Length(0));
+        assert!(with("expect: 100-Continue\r\ncontent-length: 5\r\n").unwrap().expects_continue);
+    }
+
+    #[test]
+    fn what_could_be_read_in_two_ways_is_refused() {
+        for bad in [
+            "content-length: 5\r\ncontent-length: 6\r\n",
+            "content-length: 5, 5\r\n",
+            "content-length: +5\r\n",
+            "content-length: 0x5\r\n",
+            "content-length: \r\n",
+            "content-length: 99999999999999999999\r\n",
+            "content-length: 5\r\ntransfer-encoding: chunked\r\n",
+            "transfer-encoding: gzip, chunked\r\n",
+            "transfer-encoding: identity\r\n",
+            "transfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n",
+            "transfer-encoding : chunked\r\n",
+            "content-length: 5\r\n folded: 1\r\n",
+            "no colon\r\n",
+            "x\u{0}y: 1\r\n",
+            "x: a\u{0}b\r\n",
+        ] {
+            assert!(with(bad).is_err(), "{bad:?}");
+        }
+        let old = take("POST / HTTP/1.0\r\ntransfer-encoding: chunked\r\n\r\n");
+        assert_eq!(old.err(), Some(BadHead::Malformed), "there were no chunks then");
+        for bad in [
+            "NONSENSE\r\n\r\n",
+            "GET  / HTTP/1.1\r\n\r\n",
+            "GET /\u{1} HTTP/1.1\r\n\r\n",
+            "G\u{e9}T / HTTP/1.1\r\n\r\n",
+        ] {
+            assert_eq!(take(bad).err(), Some(BadHead::Malformed), "{bad:?}");
+        }
+        assert_eq!(take("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").err(), Some(BadHead::OtherVersion));
+    }
+
+    #[test]
+    fn a_head_has_bounds() {
+        let padding = "a".repeat(MAX_HEAD);
+        assert_eq!(take(format!("GET / HTTP/1.1\r\nx: {padding}")).err(), Some(BadHead::TooLarge));
+        assert_eq!(take(format!("GET / HTTP/1.1\r\nx: {padding}\r\n\r\n")).err(), Some(BadHead::TooLarge));
+        let many = "x: 1\r\n".repeat(MAX_HEADERS + 1);
+        assert_eq!(take(format!("GET / HTTP/1.1\r\n{many}\r\n")).err(), Some(BadHead::TooLarge));
+    }
+}

@@ -4,13 +4,11 @@
 
 mod session;
 
-use crate::edge::session_cookie;
+use crate::edge::{Head, Headers, session_cookie};
 use crate::people::People;
 use dataplane::keys::{KeyDirectory, Unidentified};
 use domain::{Caller, KeyText, Timestamp};
-use http::HeaderMap;
-use http::header::AUTHORIZATION;
-use http::request::Parts;
+use http::header::{AUTHORIZATION, COOKIE};
 use std::sync::Arc;
 
 /// Why nobody is known to ask, or may not.
@@ -51,14 +49,15 @@ impl Forbidden {
 pub(crate) async fn identify(
     keys: &KeyDirectory,
     people: &Arc<People>,
-    head: &Parts,
+    head: &Head,
     now: Timestamp,
 ) -> Result<Arc<Caller>, Refused> {
     let headers = &head.headers;
-    if !headers.contains_key(AUTHORIZATION)
-        && let Some(token) = session_cookie::read(headers)
-    {
-        return Box::pin(session::identify(people, head, token, now)).await;
+    if !headers.has(AUTHORIZATION) && headers.has(COOKIE) {
+        let map = headers.to_map();
+        if let Some(token) = session_cookie::read(&map) {
+            return Box::pin(session::identify(people, &head.method, map, token, now)).await;
+        }
     }
     let key = read(headers).map_err(|cause| Refused::Unauthenticated { cause })?;
     keys.identify(&key, now).await.map_err(|error| match error {
@@ -68,12 +67,12 @@ pub(crate) async fn identify(
 }
 
 /// Exactly one `Authorization: Bearer <key>`; the scheme in any case, spaces around the key.
-fn read(headers: &HeaderMap) -> Result<KeyText<'_>, &'static str> {
-    let mut all = headers.get_all(AUTHORIZATION).iter();
+fn read(headers: &Headers) -> Result<KeyText<'_>, &'static str> {
+    let mut all = headers.all(AUTHORIZATION);
     let (Some(value), None) = (all.next(), all.next()) else {
         return Err("not one Authorization header");
     };
-    let text = value.to_str().map_err(|_| "Authorization is not text")?;
+    let text = std::str::from_utf8(value).map_err(|_| "Authorization is not text")?;
     // As nearly everybody writes it.
     if let Some(key) = text.strip_prefix("Bearer ").and_then(KeyText::parse) {
         return Ok(key);
@@ -88,14 +87,14 @@ fn read(headers: &HeaderMap) -> Result<KeyText<'_>, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use http::HeaderValue;
+    use http::{HeaderMap, HeaderValue};
 
-    fn with(values: &[&str]) -> HeaderMap {
+    fn with(values: &[&str]) -> Headers {
         let mut headers = HeaderMap::new();
         for value in values {
             headers.append(AUTHORIZATION, HeaderValue::from_str(value).unwrap());
         }
-        headers
+        Headers::from(&headers)
     }
 
     #[test]

@@ -8,7 +8,7 @@ use control::{Kind, Refusal, access};
 use domain::session::SessionToken;
 use domain::usage::Actor;
 use domain::{Caller, Timestamp, WorkspaceId};
-use http::request::Parts;
+use http::{HeaderMap, Method};
 use std::sync::Arc;
 
 const WORKSPACE_HEADER: &str = "x-workspace-id";
@@ -16,12 +16,13 @@ const WORKSPACE_HEADER: &str = "x-workspace-id";
 /// Who calls, by the store: sessions are rare here, and not remembered.
 pub(super) async fn identify(
     people: &Arc<People>,
-    head: &Parts,
+    method: &Method,
+    headers: HeaderMap,
     token: SessionToken,
     now: Timestamp,
 ) -> Result<Arc<Caller>, Refused> {
-    let is_meant = session_cookie::is_meant(&head.method, &head.headers, &token);
-    let named = head.headers.get(WORKSPACE_HEADER).map(|value| value.to_str().unwrap_or("").to_owned());
+    let is_meant = session_cookie::is_meant(method, &headers, &token);
+    let named = headers.get(WORKSPACE_HEADER).map(|value| value.to_str().unwrap_or("").to_owned());
     let asked = Arc::clone(people);
     let found = people.background.spawn(async move { find(&asked, token, is_meant, named, now).await });
     found.await.unwrap_or(Err(Refused::Internal)).map(Arc::new)

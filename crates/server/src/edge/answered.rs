@@ -11,6 +11,8 @@ use http::{HeaderName, HeaderValue, Response};
 
 pub(crate) struct Answered {
     pub response: Response<Body>,
+    /// Lines that are the same in many answers, each with its end.
+    pub lines: &'static str,
     /// Our name for the request.
     pub id: Option<RequestId>,
     /// What is left of the caller's limits by the minute.
@@ -19,13 +21,14 @@ pub(crate) struct Answered {
 
 impl From<Response<Body>> for Answered {
     fn from(response: Response<Body>) -> Self {
-        Self { response, id: None, standings: None }
+        Self { response, lines: "", id: None, standings: None }
     }
 }
 
 impl Answered {
     /// Lines of a head, each with its end.
     pub(super) fn write_lines(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.lines.as_bytes());
         if let Some(standings) = &self.standings {
             rate_limit_lines::write(out, standings);
         }
@@ -63,13 +66,14 @@ mod tests {
         let standing = Standing { limit: 60, remaining: 59, reset_millis: 61_000 };
         let answered = Answered {
             response: Response::new(Body::empty()),
+            lines: "content-type: text/plain\r\n",
             id: Some(RequestId::new(Timestamp::from_millis(1_700_000_000_000), 7)),
             standings: Some(Standings { requests: standing, tokens: standing }),
         };
         let mut lines = Vec::new();
         answered.write_lines(&mut lines);
         let mut lines: Vec<_> = str::from_utf8(&lines).unwrap().lines().map(str::to_owned).collect();
-        assert_eq!((lines.len(), lines[2].as_str()), (7, "x-ratelimit-reset-requests: 1m1s"));
+        assert_eq!((lines.len(), lines[3].as_str()), (8, "x-ratelimit-reset-requests: 1m1s"));
         let response = answered.into_response();
         let headers = response.headers().iter();
         let mut mapped: Vec<_> = headers.map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())).collect();

@@ -2,6 +2,7 @@
 
 use super::answered::Answered;
 use super::guard::Guarded;
+use super::headers::Head;
 use super::http1;
 use super::incoming::Incoming;
 use crate::surface::{Surface, openai};
@@ -54,7 +55,7 @@ async fn serve_http1<S>(stream: S, visitor: Visitor, stop: watch::Receiver<bool>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    http1::serve(stream, http1::IDLE, stop, move |request| answer(visitor.clone(), request)).await;
+    http1::serve(stream, http1::IDLE, stop, move |head, body| answer(&visitor, head, body)).await;
 }
 
 async fn serve_http2<S>(stream: S, visitor: Visitor, mut stop: watch::Receiver<bool>)
@@ -62,7 +63,8 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let service = service_fn(move |request: Request<hyper::body::Incoming>| {
-        let answered = answer(visitor.clone(), request.map(Incoming::Http2));
+        let (parts, body) = request.into_parts();
+        let answered = answer(&visitor, parts.into(), Incoming::Http2(body));
         async { Ok::<_, Infallible>(answered.await.into_response()) }
     });
     let mut connection = pin!(
@@ -81,8 +83,9 @@ where
 }
 
 /// A panic is answered like any other failure of ours.
-fn answer(visitor: Visitor, request: Request<Incoming>) -> impl Future<Output = Answered> + Send {
-    let answered = Guarded(Box::pin(visitor.surface.answer(request, visitor.peer)));
+fn answer(visitor: &Visitor, head: Head, body: Incoming) -> impl Future<Output = Answered> + Send + use<> {
+    let surface = Arc::clone(&visitor.surface);
+    let answered = Guarded(Box::pin(surface.answer(head, body, visitor.peer)));
     async move {
         answered.await.unwrap_or_else(|| {
             tracing::error!("a handler panicked");

@@ -1,8 +1,9 @@
 //! Cross-origin requests, by configuration.
 
 use super::body::Body;
+use super::headers::{Head, Headers};
 use http::header::{self, HeaderMap, HeaderValue};
-use http::{Method, Request, Response, StatusCode};
+use http::{Method, Response, StatusCode};
 
 const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, PUT, PATCH, DELETE, OPTIONS");
 const EXPOSED: HeaderValue = HeaderValue::from_static(
@@ -24,30 +25,32 @@ impl Cors {
     }
 
     /// The origin to name in the answer, where the request has one that is allowed.
-    pub(crate) fn allowed<B>(&self, request: &Request<B>) -> Option<HeaderValue> {
+    pub(crate) fn allowed(&self, headers: &Headers) -> Option<HeaderValue> {
         if self.origins.is_empty() {
             return None;
         }
-        let origin = request.headers().get(header::ORIGIN)?;
-        self.origins.iter().any(|known| known == "*" || known.as_bytes() == origin.as_bytes()).then(|| origin.clone())
+        let origin = headers.get(header::ORIGIN)?;
+        let is_allowed = self.origins.iter().any(|known| known == "*" || known.as_bytes() == origin);
+        if is_allowed { HeaderValue::from_bytes(origin).ok() } else { None }
     }
 
     /// A browser asks before it sends, without a key.
-    pub(crate) fn is_preflight<B>(request: &Request<B>) -> bool {
-        request.method() == Method::OPTIONS
-            && request.headers().contains_key(header::ORIGIN)
-            && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
+    pub(crate) fn is_preflight(head: &Head) -> bool {
+        head.method == Method::OPTIONS
+            && head.headers.has(header::ORIGIN)
+            && head.headers.has(header::ACCESS_CONTROL_REQUEST_METHOD)
     }
 
-    pub(crate) fn preflight<B>(request: &Request<B>) -> Response<Body> {
+    pub(crate) fn preflight(asked: &Headers) -> Response<Body> {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::NO_CONTENT;
         let headers = response.headers_mut();
         headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
         headers.insert(header::ACCESS_CONTROL_MAX_AGE, MAX_AGE);
         // A star would not cover `authorization`, so what was asked for is echoed.
-        if let Some(wanted) = request.headers().get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
-            headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
+        let wanted = asked.get(header::ACCESS_CONTROL_REQUEST_HEADERS);
+        if let Some(Ok(wanted)) = wanted.map(HeaderValue::from_bytes) {
+            headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted);
         }
         response
     }

@@ -11,6 +11,7 @@ pub(crate) mod connection;
 pub(crate) mod cors;
 pub(crate) mod deadline;
 mod guard;
+mod headers;
 pub(crate) mod http1;
 mod incoming;
 pub(crate) mod listener;
@@ -23,4 +24,5 @@ pub(crate) mod workers;
 
 pub(crate) use answered::Answered;
 pub(crate) use body::Body;
+pub(crate) use headers::{Head, Headers};
 pub(crate) use incoming::Incoming;

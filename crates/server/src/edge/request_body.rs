@@ -1,10 +1,11 @@
 //! Reads the body of a request, within its bounds of size and time.
 
+use super::headers::Headers;
 use super::http1::Gone;
 use super::incoming::Incoming;
 use bytes::{Bytes, BytesMut};
 use flate2::bufread::MultiGzDecoder;
-use http::header::{self, HeaderMap};
+use http::header;
 use std::io::Read;
 use std::pin::pin;
 use std::time::Duration;
@@ -40,7 +41,7 @@ const DISCARD_PAUSE: Duration = Duration::from_millis(100);
 
 impl BodyBounds {
     /// The whole body, unpacked.
-    pub(crate) async fn read(&self, headers: &HeaderMap, body: &mut Incoming) -> Result<Bytes, Unread> {
+    pub(crate) async fn read(&self, headers: &Headers, body: &mut Incoming) -> Result<Bytes, Unread> {
         check_type(headers)?;
         let packed = is_packed(headers)?;
         if body.announced() > self.limit {
@@ -89,12 +90,12 @@ impl From<Gone> for Unread {
 }
 
 /// Types are compared without case and without parameters; what curl sends by default is read as JSON.
-fn check_type(headers: &HeaderMap) -> Result<(), Unread> {
+fn check_type(headers: &Headers) -> Result<(), Unread> {
     let Some(value) = headers.get(header::CONTENT_TYPE) else { return Ok(()) };
-    if value == "application/json" {
+    if value == b"application/json" {
         return Ok(());
     }
-    let whole = String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase();
+    let whole = String::from_utf8_lossy(value).to_ascii_lowercase();
     let media = whole.split(';').next().unwrap_or("").trim();
     let readable = media.is_empty()
         || media == "application/json"
@@ -104,9 +105,11 @@ fn check_type(headers: &HeaderMap) -> Result<(), Unread> {
     if readable { Ok(()) } else { Err(Unread::UnsupportedType(media.chars().take(100).collect())) }
 }
 
-fn is_packed(headers: &HeaderMap) -> Result<bool, Unread> {
-    let Some(value) = headers.get(header::CONTENT_ENCODING) else { return Ok(false) };
-    match value.to_str().unwrap_or("").trim().to_ascii_lowercase().as_str() {
+fn is_packed(headers: &Headers) -> Result<bool, Unread> {
+    if !headers.has(header::CONTENT_ENCODING) {
+        return Ok(false);
+    }
+    match headers.text(header::CONTENT_ENCODING).unwrap_or("").trim().to_ascii_lowercase().as_str() {
         "" | "identity" => Ok(false),
         "gzip" | "x-gzip" => Ok(true),
         other => Err(Unread::UnsupportedEncoding(other.chars().take(100).collect())),
@@ -115,8 +118,8 @@ fn is_packed(headers: &HeaderMap) -> Result<bool, Unread> {
 
 /// Reads on for a moment after a refusal: a connection closed on a client that still sends loses the answer.
 /// One that waits for `100 Continue` has sent nothing yet.
-pub(crate) async fn discard(headers: &HeaderMap, mut body: Incoming) {
-    if body.is_over() || headers.contains_key(header::EXPECT) {
+pub(crate) async fn discard(headers: &Headers, mut body: Incoming) {
+    if body.is_over() || headers.has(header::EXPECT) {
         return;
     }
     let read = async {

@@ -10,7 +10,7 @@ mod site;
 use crate::edge::client_address::{self, Network};
 use crate::edge::cors::Cors;
 use crate::edge::request_id::RequestIds;
-use crate::edge::{Answered, Body, Incoming};
+use crate::edge::{Answered, Body, Head, Headers, Incoming};
 use crate::edge::{clock, request_body::BodyBounds};
 use crate::people::People;
 use crate::telemetry::traces::Tracer;
@@ -21,12 +21,12 @@ use dataplane::keys::KeyDirectory;
 use dataplane::usage_tap::{Sink, UsageTap};
 use domain::{RequestId, Timestamp};
 use endpoints::EndpointsSurface;
-use http::{HeaderName, HeaderValue, Request, Response, StatusCode, header};
+use http::{HeaderValue, Response, StatusCode, header};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-const X_CLIENT_REQUEST_ID: HeaderName = HeaderName::from_static("x-client-request-id");
+const X_CLIENT_REQUEST_ID: &str = "x-client-request-id";
 const MAX_CLIENT_ID: usize = 512;
 
 /// The public surfaces as one core serves them.
@@ -52,31 +52,31 @@ pub(crate) struct Surface {
 
 impl Surface {
     /// Answers any request. Whatever happens, the answer names the request.
-    pub(crate) async fn answer(self: Arc<Self>, request: Request<Incoming>, peer: IpAddr) -> Answered {
+    pub(crate) async fn answer(self: Arc<Self>, head: Head, body: Incoming, peer: IpAddr) -> Answered {
         let now = clock::now();
         let id = self.ids.next(now);
-        let origin = self.cors.allowed(&request);
-        let mut answered = if Cors::is_preflight(&request) {
-            Cors::preflight(&request).into()
+        let origin = self.cors.allowed(&head.headers);
+        let mut answered = if Cors::is_preflight(&head) {
+            Cors::preflight(&head.headers).into()
         } else {
-            match request.uri().path() {
-                path if openai::is_route(path) => self.infer(request, id.clone(), now).await,
+            match head.uri.path() {
+                path if openai::is_route(path) => self.infer(head, body, id.clone(), now).await,
                 "/healthz" => health().into(),
                 "/openapi.json" => described(&self.description).into(),
                 path if is_below(path, "/api") => {
                     let tap = UsageTap::open(Arc::clone(&self.sink), id.clone(), console::ROUTE, now);
-                    let client = client_address::of(peer, request.headers(), &self.trusted_proxies);
-                    Box::pin(self.console.answer(request, client, tap, now)).await.into()
+                    let client = client_address::of(peer, &head.headers.to_map(), &self.trusted_proxies);
+                    Box::pin(self.console.answer(head, body, client, tap, now)).await.into()
                 }
                 path if is_below(path, "/v1/endpoints") => {
                     let mut tap = UsageTap::open(Arc::clone(&self.sink), id.clone(), endpoints::ROUTE, now);
-                    tap.note(|record| record.client_request = client_id(&request));
-                    let client = client_address::of(peer, request.headers(), &self.trusted_proxies);
-                    Box::pin(self.endpoints.answer(request, client, id.as_str(), tap, now)).await.into()
+                    tap.note(|record| record.client_request = client_id(&head.headers));
+                    let client = client_address::of(peer, &head.headers.to_map(), &self.trusted_proxies);
+                    Box::pin(self.endpoints.answer(head, body, client, id.as_str(), tap, now)).await.into()
                 }
-                path if let Some(page) = endpoints::pages::at(path) => page.answer(request.method()).into(),
-                path if let Some(answer) = site::answer(request.method(), path, request.headers()) => answer.into(),
-                _ => self.infer(request, id.clone(), now).await,
+                path if let Some(page) = endpoints::pages::at(path) => page.answer(&head.method).into(),
+                path if let Some(answer) = site::answer(&head.method, path, &head.headers.to_map()) => answer.into(),
+                _ => self.infer(head, body, id.clone(), now).await,
             }
         };
         if let Some(origin) = origin {
@@ -86,10 +86,10 @@ impl Surface {
     }
 
     /// Whatever belongs to no other surface is refused by this one.
-    async fn infer(&self, request: Request<Incoming>, id: RequestId, now: Timestamp) -> Answered {
-        let mut tap = UsageTap::open(Arc::clone(&self.sink), id, openai::route_name(request.uri().path()), now);
-        tap.note(|record| record.client_request = client_id(&request));
-        openai::answer(self, request, tap, now).await
+    async fn infer(&self, head: Head, body: Incoming, id: RequestId, now: Timestamp) -> Answered {
+        let mut tap = UsageTap::open(Arc::clone(&self.sink), id, openai::route_name(head.uri.path()), now);
+        tap.note(|record| record.client_request = client_id(&head.headers));
+        openai::answer(self, head, body, tap, now).await
     }
 
     /// The time for open answers is up.
@@ -108,8 +108,8 @@ fn is_below(path: &str, root: &str) -> bool {
 }
 
 /// The client's own name for its request, logged beside ours.
-fn client_id(request: &Request<Incoming>) -> Option<Box<str>> {
-    let text = request.headers().get(X_CLIENT_REQUEST_ID)?.to_str().ok()?;
+fn client_id(headers: &Headers) -> Option<Box<str>> {
+    let text = headers.text(X_CLIENT_REQUEST_ID)?;
     (text.len() <= MAX_CLIENT_ID).then(|| text.into())
 }
 

@@ -1,10 +1,10 @@
 //! For the operator's own tools: metrics, liveness and readiness, on a port of their own.
 
 use super::health;
-use crate::edge::{Body, Incoming, http1};
+use crate::edge::{Body, Head, http1};
 use crate::health::{Health, PARTS};
 use crate::telemetry::metrics::{self, Metrics};
-use http::{HeaderValue, Request, Response, StatusCode, header};
+use http::{HeaderValue, Response, StatusCode, header};
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
@@ -28,21 +28,21 @@ pub(crate) async fn serve(listener: TcpListener, operations: Arc<Operations>) {
         let (operations, never) = (Arc::clone(&operations), stop.clone());
         connections.spawn(async move {
             let _place = place;
-            let service = |request| std::future::ready(answer(&operations, &request).into());
+            let service = |head, _| std::future::ready(answer(&operations, &head).into());
             http1::serve(stream, http1::IDLE, never, service).await;
         });
     }
 }
 
-fn answer(operations: &Operations, request: &Request<Incoming>) -> Response<Body> {
-    match request.uri().path() {
+fn answer(operations: &Operations, head: &Head) -> Response<Body> {
+    match head.uri.path() {
         "/metrics" => {
             let mut response = Response::new(Body::from(operations.metrics.encode()));
             response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(metrics::MEDIA_TYPE));
             response
         }
         "/healthz" => health(),
-        "/readyz" => ready(operations, request.uri().query().unwrap_or_default()),
+        "/readyz" => ready(operations, head.uri.query().unwrap_or_default()),
         _ => {
             let mut response = Response::new(Body::from("not found\n"));
             *response.status_mut() = StatusCode::NOT_FOUND;

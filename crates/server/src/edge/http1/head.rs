@@ -2,24 +2,23 @@
 //!
 //! What could be read in two ways is refused: a proxy before us might have read it in the other.
 
+use crate::edge::headers::{Head, Headers, Line};
 use bytes::Bytes;
 use dataplane::framing::Framing;
-use http::header::{HeaderMap, HeaderName, HeaderValue};
-use http::request::Parts;
-use http::{Method, Request, StatusCode, Uri, Version};
+use http::{Method, StatusCode, Uri};
 use httparse::Status;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 /// The longest head, and the most headers in it. Surfaces have bounds of their own below these.
 const MAX_HEAD: usize = 64 << 10;
 const MAX_HEADERS: usize = 100;
 
-/// Room for an answer's headers, too: their map is used again.
-const FEWEST_HEADERS: usize = 12;
-
 /// A request, perhaps but for its body.
-pub(super) struct Head {
-    pub parts: Parts,
+pub(super) struct Arrived {
+    pub head: Head,
+    /// Of HTTP/1.0.
+    pub is_old: bool,
     pub framing: Framing,
     /// If all of it is here.
     pub body: Option<Bytes>,
@@ -47,7 +46,7 @@ impl BadHead {
     }
 }
 
-impl Head {
+impl Arrived {
     /// Reads a request off what has arrived, and tells how much that was; `None` until all of the head is there.
     pub(super) fn read(arrived: &[u8]) -> Result<Option<(Self, usize)>, BadHead> {
         let mut slots = [const { MaybeUninit::uninit() }; MAX_HEADERS];
@@ -71,34 +70,37 @@ impl Head {
         let end = length + body.unwrap_or(0);
         // One copy of all; head and body are parts of it.
         let copy = Bytes::copy_from_slice(&arrived[..end]);
-        let part = |slice: &[u8]| {
+        let place = |slice: &[u8]| {
             let start = slice.as_ptr().addr() - arrived.as_ptr().addr();
-            copy.slice(start..start + slice.len())
+            start as u32..(start + slice.len()) as u32
         };
-        let head = Self {
-            parts: parts(&request, part)?,
+        let request = Self {
+            head: head(&request, &copy, place)?,
+            is_old: noted.is_old,
             framing,
             body: body.map(|_| copy.slice(length..)),
             keep_alive: noted.keep_alive,
             expects_continue: noted.expects_continue,
         };
-        Ok(Some((head, end)))
+        Ok(Some((request, end)))
     }
 }
 
-fn parts(request: &httparse::Request<'_, '_>, part: impl Fn(&[u8]) -> Bytes) -> Result<Parts, BadHead> {
-    let mut parts = Request::new(()).into_parts().0;
-    parts.method = method(request.method.unwrap_or_default())?;
-    let target = part(request.path.unwrap_or_default().as_bytes());
-    parts.uri = Uri::from_maybe_shared(target).map_err(|_| BadHead::Malformed)?;
-    parts.version = if request.version == Some(0) { Version::HTTP_10 } else { Version::HTTP_11 };
-    parts.headers = HeaderMap::with_capacity(request.headers.len().max(FEWEST_HEADERS));
-    for header in request.headers.iter() {
-        let name = HeaderName::from_bytes(header.name.as_bytes()).map_err(|_| BadHead::Malformed)?;
-        let value = HeaderValue::from_maybe_shared(part(header.value)).map_err(|_| BadHead::Malformed)?;
-        parts.headers.append(name, value);
-    }
-    Ok(parts)
+/// `place` tells where in `copy` something stands.
+fn head(
+    request: &httparse::Request<'_, '_>,
+    copy: &Bytes,
+    place: impl Fn(&[u8]) -> Range<u32>,
+) -> Result<Head, BadHead> {
+    let target = place(request.path.unwrap_or_default().as_bytes());
+    let target = copy.slice(target.start as usize..target.end as usize);
+    let lines = request.headers.iter();
+    let lines = lines.map(|header| Line { name: place(header.name.as_bytes()), value: place(header.value) });
+    Ok(Head {
+        method: method(request.method.unwrap_or_default())?,
+        uri: Uri::from_maybe_shared(target).map_err(|_| BadHead::Malformed)?,
+        headers: Headers::new(copy.clone(), lines.collect()),
+    })
 }
 
 /// Nearly all calls are of this kind.
@@ -175,11 +177,11 @@ fn length(text: &[u8]) -> Result<u64, BadHead> {
 mod tests {
     use super::*;
 
-    fn take(text: impl AsRef<[u8]>) -> Result<Option<Head>, BadHead> {
-        Head::read(text.as_ref()).map(|read| read.map(|(head, _)| head))
+    fn take(text: impl AsRef<[u8]>) -> Result<Option<Arrived>, BadHead> {
+        Arrived::read(text.as_ref()).map(|read| read.map(|(head, _)| head))
     }
 
-    fn with(headers: &str) -> Result<Head, BadHead> {
+    fn with(headers: &str) -> Result<Arrived, BadHead> {
         take(format!("POST /v1/x?y=1 HTTP/1.1\r\nHost: h\r\n{headers}\r\n")).map(Option::unwrap)
     }
 
@@ -190,13 +192,13 @@ mod tests {
         for cut in 0..end {
             assert!(take(&text[..cut]).unwrap().is_none(), "{cut}");
         }
-        let (head, used) = Head::read(text.as_bytes()).unwrap().unwrap();
-        assert_eq!((head.parts.method, head.parts.uri.to_string()), (Method::POST, "/v1/x?y=1".to_owned()));
-        assert_eq!(head.parts.headers.get_all("x-two").iter().collect::<Vec<_>>(), ["a", "b"]);
-        assert_eq!((head.framing, head.keep_alive), (Framing::Length(3), true));
-        assert_eq!((head.body.as_deref(), &text[used..]), (Some(&b"abc"[..]), "GET"));
-        let (head, used) = Head::read(&text.as_bytes()[..end + 2]).unwrap().unwrap();
-        assert_eq!((head.body, used), (None, end), "not all of its body is here");
+        let (request, used) = Arrived::read(text.as_bytes()).unwrap().unwrap();
+        assert_eq!((&request.head.method, request.head.uri.to_string()), (&Method::POST, "/v1/x?y=1".to_owned()));
+        assert_eq!(request.head.headers.texts("x-two").collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!((request.framing, request.keep_alive), (Framing::Length(3), true));
+        assert_eq!((request.body.as_deref(), &text[used..]), (Some(&b"abc"[..]), "GET"));
+        let (request, used) = Arrived::read(&text.as_bytes()[..end + 2]).unwrap().unwrap();
+        assert_eq!((request.body, used), (None, end), "not all of its body is here");
     }
 
     #[test]

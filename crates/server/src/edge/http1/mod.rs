@@ -15,11 +15,12 @@ pub(crate) use feed::{Fed, Gone};
 
 use super::answered::Answered;
 use super::body::Body;
+use super::headers::Head;
 use super::incoming::Incoming;
 use bytes::Bytes;
 use feed::Feed;
-use head::{BadHead, Head};
-use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header};
+use head::{Arrived, BadHead};
+use http::{HeaderValue, Method, Response, StatusCode, header};
 use http_body::Body as _;
 use output::{Ending, Output};
 use patience::Patience;
@@ -42,7 +43,7 @@ pub(crate) const IDLE: Duration = Duration::from_secs(100);
 pub(crate) async fn serve<S, A, F>(stream: S, idle: Duration, stop: watch::Receiver<bool>, answer: A)
 where
     S: AsyncRead + AsyncWrite + Unpin,
-    A: Fn(Request<Incoming>) -> F,
+    A: Fn(Head, Incoming) -> F,
     F: Future<Output = Answered>,
 {
     let mut connection = Connection { stream, input: Bytes::new(), output: Output::default() };
@@ -71,7 +72,8 @@ enum End {
 
 /// A request; its body may be on its way.
 struct Asked {
-    request: Request<Incoming>,
+    head: Head,
+    body: Incoming,
     feed: Option<Feed>,
     manner: Manner,
 }
@@ -86,7 +88,7 @@ struct Manner {
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     async fn run<A, F>(&mut self, answer: A, mut patience: Patience) -> io::Result<End>
     where
-        A: Fn(Request<Incoming>) -> F,
+        A: Fn(Head, Incoming) -> F,
         F: Future<Output = Answered>,
     {
         loop {
@@ -96,9 +98,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 Err(bad) => return self.refuse(bad).await,
             };
             patience.renew();
-            let Asked { request, mut feed, manner } = asked;
+            let Asked { head, body, mut feed, manner } = asked;
             let answered = {
-                let mut answering = pin!(answer(request));
+                let mut answering = pin!(answer(head, body));
                 poll_fn(|cx| self.poll_answer(cx, answering.as_mut(), feed.as_mut())).await?
             };
             let all_read = match feed.map(Feed::rest) {
@@ -146,27 +148,27 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     fn take_request(&mut self, arrived: &[u8]) -> Result<Option<Asked>, BadHead> {
-        let Some((head, used)) = Head::read(arrived)? else {
+        let Some((request, used)) = Arrived::read(arrived)? else {
             self.input = Bytes::copy_from_slice(arrived);
             return Ok(None);
         };
         let manner = Manner {
-            is_head: head.parts.method == Method::HEAD,
-            is_old: head.parts.version == Version::HTTP_10,
-            keep_alive: head.keep_alive,
+            is_head: request.head.method == Method::HEAD,
+            is_old: request.is_old,
+            keep_alive: request.keep_alive,
         };
         let rest = &arrived[used..];
-        let (body, feed) = match head.body {
+        let (body, feed) = match request.body {
             Some(body) => {
                 self.input = Bytes::copy_from_slice(rest);
                 (Incoming::Whole(body), None)
             }
             None => {
-                let (feed, fed) = feed::open(head.framing, rest, head.expects_continue);
+                let (feed, fed) = feed::open(request.framing, rest, request.expects_continue);
                 (Incoming::Fed(fed), Some(feed))
             }
         };
-        Ok(Some(Asked { request: Request::from_parts(head.parts, body), feed, manner }))
+        Ok(Some(Asked { head: request.head, body, feed, manner }))
     }
 
     /// Reads what has arrived; none at the end.

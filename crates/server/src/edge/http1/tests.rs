@@ -18,7 +18,7 @@ impl Client {
     /// `room` bytes fit on the way at once.
     fn open<A, F>(room: usize, answer: A) -> Self
     where
-        A: Fn(Request<Incoming>) -> F + Send + Sync + 'static,
+        A: Fn(Head, Incoming) -> F + Send + Sync + 'static,
         F: Future<Output = Response<Body>> + Send + 'static,
     {
         Self::open_for(IDLE, room, answer)
@@ -26,13 +26,13 @@ impl Client {
 
     fn open_for<A, F>(idle: Duration, room: usize, answer: A) -> Self
     where
-        A: Fn(Request<Incoming>) -> F + Send + Sync + 'static,
+        A: Fn(Head, Incoming) -> F + Send + Sync + 'static,
         F: Future<Output = Response<Body>> + Send + 'static,
     {
         let (stream, theirs) = tokio::io::duplex(room);
         let (stop, stopping) = watch::channel(false);
-        let answer = move |request| {
-            let answering = answer(request);
+        let answer = move |head, body| {
+            let answering = answer(head, body);
             async { Answered::from(answering.await) }
         };
         let mut server = JoinSet::new();
@@ -67,8 +67,7 @@ fn without_dates(text: &str) -> String {
 }
 
 /// Answers with method, path and body of what was asked.
-async fn echo(request: Request<Incoming>) -> Response<Body> {
-    let (head, mut body) = request.into_parts();
+async fn echo(head: Head, mut body: Incoming) -> Response<Body> {
     let mut text = format!("{} {} ", head.method, head.uri).into_bytes();
     let in_one_piece = head.uri.path() == "/rest";
     loop {
@@ -113,8 +112,7 @@ async fn requests_are_read_the_same_however_they_are_cut() {
 
 #[tokio::test]
 async fn a_body_that_was_wanted_whole_can_be_passed_over() {
-    let mut client = Client::open(1 << 16, async |request: Request<Incoming>| {
-        let mut body = request.into_body();
+    let mut client = Client::open(1 << 16, async |_, mut body: Incoming| {
         let too_slow = tokio::time::timeout(Duration::from_millis(20), body.rest()).await;
         assert!(too_slow.is_err());
         let mut passed = 0;
@@ -138,14 +136,14 @@ async fn who_waits_to_send_is_told_to_go_on_once_somebody_reads() {
     client.send("hi").await;
     assert_eq!(client.until("hi").await, answer_with("POST / hi"));
 
-    let mut client = Client::open(1 << 16, async |_| Response::new(Body::from("no")));
+    let mut client = Client::open(1 << 16, async |_, _| Response::new(Body::from("no")));
     client.send(head).await;
     assert_eq!(client.all().await, "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nno");
 }
 
 #[tokio::test]
 async fn an_answer_ends_as_its_reader_can_see() {
-    let stream = async |_: Request<Incoming>| pieces(&["one", "", "three"]);
+    let stream = async |_, _| pieces(&["one", "", "three"]);
     let mut client = Client::open(1 << 16, stream);
     client.send("GET / HTTP/1.1\r\n\r\n").await;
     let chunks = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\none\r\n5\r\nthree\r\n0\r\n\r\n";
@@ -166,7 +164,7 @@ async fn an_answer_ends_as_its_reader_can_see() {
 async fn an_answer_that_breaks_off_is_not_ended() {
     let (sender, receiver) = mpsc::channel(1);
     let once = Mutex::new(Some(receiver));
-    let mut client = Client::open(1 << 16, move |_| {
+    let mut client = Client::open(1 << 16, move |_, _| {
         let receiver = once.lock().unwrap().take().unwrap();
         std::future::ready(Response::new(Body::Pieces(receiver)))
     });
@@ -182,7 +180,7 @@ async fn an_answer_that_breaks_off_is_not_ended() {
 async fn a_large_answer_waits_for_a_slow_reader() {
     let large = "0123456789abcdef".repeat(20_000);
     let body = large.clone();
-    let mut client = Client::open(1_000, move |_| std::future::ready(Response::new(Body::from(body.clone()))));
+    let mut client = Client::open(1_000, move |_, _| std::future::ready(Response::new(Body::from(body.clone()))));
     client.send("GET / HTTP/1.1\r\nconnection: close\r\n\r\n").await;
     assert!(client.all().await.ends_with(&format!("\r\n\r\n{large}")));
 }
@@ -198,11 +196,10 @@ async fn who_leaves_is_not_worked_for() {
         }
         let was_dropped = Arc::new(AtomicBool::new(false));
         let noted = Arc::clone(&was_dropped);
-        let mut client = Client::open(1 << 16, move |request: Request<Incoming>| {
+        let mut client = Client::open(1 << 16, move |_, mut body: Incoming| {
             let dropped = Dropped(Arc::clone(&noted));
             async move {
                 let _dropped = dropped;
-                let mut body = request.into_body();
                 while let Ok(Some(_)) = body.next().await {}
                 std::future::pending().await
             }

@@ -32,7 +32,7 @@ mod users;
 mod workspaces;
 
 use crate::edge::request_body::{self, BodyBounds};
-use crate::edge::{Body, Incoming};
+use crate::edge::{Body, Head, Incoming};
 use crate::oidc::Provider;
 use crate::people::People;
 use axum::Router;
@@ -149,12 +149,13 @@ impl ConsoleSurface {
     /// Answers a request under `/api`.
     pub(crate) async fn answer(
         &self,
-        request: Request<Incoming>,
+        head: Head,
+        body: Incoming,
         client: IpAddr,
         mut tap: UsageTap,
         now: Timestamp,
     ) -> Response<Body> {
-        let response = self.respond(request, client, now).await;
+        let response = self.respond(head, body, client, now).await;
         let status = response.status().as_u16();
         let outcome = match response.extensions().get::<Code>() {
             Some(Code(code)) => Outcome::Refused { status, code },
@@ -164,10 +165,8 @@ impl ConsoleSurface {
         response
     }
 
-    async fn respond(&self, request: Request<Incoming>, client: IpAddr, now: Timestamp) -> Response<Body> {
-        let (mut head, mut body) = request.into_parts();
-        let header_bytes: usize = head.headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
-        let read = if header_bytes > MAX_HEADER_BYTES {
+    async fn respond(&self, head: Head, mut body: Incoming, client: IpAddr, now: Timestamp) -> Response<Body> {
+        let read = if head.headers.bytes() > MAX_HEADER_BYTES {
             Err(Refused::HeadersTooLarge { limit: MAX_HEADER_BYTES })
         } else {
             self.bounds.read(&head.headers, &mut body).await.map_err(Refused::from)
@@ -179,6 +178,7 @@ impl ConsoleSurface {
                 return convert(refused.into_response()).await;
             }
         };
+        let mut head = head.into_parts();
         let user_agent = head.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or("");
         head.extensions.insert(Asked { origin: Origin::new(client.to_string(), user_agent), now });
         head.uri = without_slash_at_end(head.uri);

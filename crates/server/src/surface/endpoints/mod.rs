@@ -23,7 +23,7 @@ pub(crate) use describe::description;
 
 use crate::credential;
 use crate::edge::request_body::{self, BodyBounds};
-use crate::edge::{Body, Incoming};
+use crate::edge::{Body, Head, Incoming};
 use crate::people::People;
 use crate::price_keeper::Declared;
 use ask::{Ask, Reply};
@@ -36,8 +36,7 @@ use domain::usage::Actor;
 use domain::{Caller, Catalogue, Timestamp};
 use error::{Place, Refused};
 use fleet::drivers::Drivers;
-use http::request::Parts;
-use http::{HeaderValue, Method, Request, Response, header};
+use http::{HeaderValue, Method, Response, header};
 use route::Route;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -115,13 +114,14 @@ impl EndpointsSurface {
     /// Answers a request under `/v1/endpoints`.
     pub(crate) async fn answer(
         &self,
-        request: Request<Incoming>,
+        head: Head,
+        body: Incoming,
         client: IpAddr,
         id: &str,
         mut tap: UsageTap,
         now: Timestamp,
     ) -> Response<Body> {
-        let mut response = match self.respond(request, client, &mut tap, now).await {
+        let mut response = match self.respond(head, body, client, &mut tap, now).await {
             Ok(reply) => {
                 tap.settle(Outcome::Served);
                 reply.dress()
@@ -140,12 +140,12 @@ impl EndpointsSurface {
 
     async fn respond(
         &self,
-        request: Request<Incoming>,
+        head: Head,
+        mut body: Incoming,
         client: IpAddr,
         tap: &mut UsageTap,
         now: Timestamp,
     ) -> Result<Reply, Refused> {
-        let (head, mut body) = request.into_parts();
         let route = Route::of(head.uri.path());
         let checked = self.check(&head, &route, tap, now).await;
         let read = match checked {
@@ -163,6 +163,7 @@ impl EndpointsSurface {
             }
         };
         let author = author_of(&caller, client);
+        let head = head.into_parts();
         let ask = Ask::new(&head, bytes, Arc::clone(&caller), author, now)?;
         let desk = self.desk.clone();
         let background = self.desk.people.background.clone();
@@ -179,13 +180,12 @@ impl EndpointsSurface {
 
     async fn check(
         &self,
-        head: &Parts,
+        head: &Head,
         route: &Route,
         tap: &mut UsageTap,
         now: Timestamp,
     ) -> Result<Arc<Caller>, Refused> {
-        let header_bytes: usize = head.headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
-        if header_bytes > MAX_HEADER_BYTES {
+        if head.headers.bytes() > MAX_HEADER_BYTES {
             return Err(Refused::HeadersTooLarge { limit: MAX_HEADER_BYTES });
         }
         let caller = credential::identify(&self.keys, &self.desk.people, head, now).await?;

@@ -2,7 +2,7 @@
 
 use super::error::{self, Refused};
 use super::refuse;
-use crate::edge::{Answered, Body, Incoming, request_body};
+use crate::edge::{Answered, Body, Headers, Incoming, request_body};
 use crate::surface::Surface;
 use crate::telemetry::traces::{CallTrace, TRACESTATE, TracedBody};
 use bytes::Bytes;
@@ -12,17 +12,20 @@ use dataplane::usage_tap::UsageTap;
 use dataplane::{Answer, Call, Form, Refusal, TRACEPARENT};
 use domain::Caller;
 use domain::usage::Actor;
-use http::{HeaderMap, HeaderName, HeaderValue, Response, header};
+use http::{HeaderMap, HeaderValue, Response};
 use std::sync::Arc;
 use std::time::Duration;
 
-const X_HOLD_TIMEOUT: HeaderName = HeaderName::from_static("x-hold-timeout");
-const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+const X_HOLD_TIMEOUT: &str = "x-hold-timeout";
+const JSON: &str = "content-type: application/json\r\n";
+/// Proxies on the way must not keep events back.
+const EVENT_STREAM: &str =
+    "content-type: text/event-stream; charset=utf-8\r\ncache-control: no-cache\r\nx-accel-buffering: no\r\n";
 
 /// Answers `POST /v1/chat/completions` and `POST /v1/embeddings`, which differ in how their bodies are read.
 pub(super) async fn infer(
     surface: &Surface,
-    mut headers: HeaderMap,
+    headers: Headers,
     mut body: Incoming,
     caller: Arc<Caller>,
     mut tap: UsageTap,
@@ -54,11 +57,10 @@ pub(super) async fn infer(
         hold_timeout: hold_timeout(&headers, surface.hold_timeout),
         dress: error::event,
     };
-    // A call may wait for minutes. The headers are parts of the connection's buffer, which is free without them.
-    headers.clear();
-    drop(body);
+    // A call may wait for minutes.
+    drop((headers, body));
     match surface.dataplane.infer(&mut call).await {
-        Ok(answer) => respond(answer, headers, trace),
+        Ok(answer) => respond(answer, trace),
         Err(Refusal::WrongWorkspace) => refuse(&wrong_workspace(&call.caller.actor), call.tap),
         Err(refusal) => refuse(&Refused::Call(refusal), call.tap),
     }
@@ -73,34 +75,25 @@ pub(super) fn wrong_workspace(actor: &Actor) -> Refused {
 }
 
 /// `X-Hold-Timeout: <seconds>` may only shorten the wait; what is no whole number from 1 is ignored.
-fn hold_timeout(headers: &HeaderMap, limit: Duration) -> Duration {
-    let asked = headers.get(X_HOLD_TIMEOUT).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+fn hold_timeout(headers: &Headers, limit: Duration) -> Duration {
+    let asked = headers.text(X_HOLD_TIMEOUT).and_then(|text| text.trim().parse().ok());
     asked.filter(|seconds| *seconds >= 1).map_or(limit, |seconds| Duration::from_secs(seconds).min(limit))
 }
 
-/// `headers` are empty: their memory was that of the request's.
-fn respond(answer: Answer, headers: HeaderMap, trace: Option<Arc<CallTrace>>) -> Answered {
-    let mut response = Response::new(match trace {
+fn respond(answer: Answer, trace: Option<Arc<CallTrace>>) -> Answered {
+    let lines = match answer.form {
+        Form::Json => JSON,
+        Form::EventStream => EVENT_STREAM,
+    };
+    let response = Response::new(match trace {
         Some(trace) => Body::Traced(Box::new(TracedBody::new(answer.body, answer.form, trace))),
         None => Body::Answer(answer.body),
     });
-    *response.headers_mut() = headers;
-    let headers = response.headers_mut();
-    match answer.form {
-        Form::Json => {
-            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        }
-        Form::EventStream => {
-            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8"));
-            headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-            headers.insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
-        }
-    }
-    Answered { standings: answer.standings, ..response.into() }
+    Answered { lines, standings: answer.standings, ..response.into() }
 }
 
 /// The only headers of a client that reach a model server. A call that is traced has a `traceparent` of its own.
-fn passed(headers: &HeaderMap, trace: Option<&CallTrace>) -> HeaderMap {
+fn passed(headers: &Headers, trace: Option<&CallTrace>) -> HeaderMap {
     let names = match trace {
         None => &[TRACEPARENT, TRACESTATE][..],
         Some(trace) if trace.has_parent() => &[TRACESTATE][..],
@@ -108,8 +101,7 @@ fn passed(headers: &HeaderMap, trace: Option<&CallTrace>) -> HeaderMap {
     };
     let mut kept = HeaderMap::new();
     for name in names {
-        // A copy: a clone would keep the whole buffer of the connection.
-        if let Some(Ok(value)) = headers.get(name).map(|value| HeaderValue::from_bytes(value.as_bytes())) {
+        if let Some(Ok(value)) = headers.get(name).map(HeaderValue::from_bytes) {
             kept.insert(name, value);
         }
     }

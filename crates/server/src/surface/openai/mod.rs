@@ -9,12 +9,12 @@ mod models;
 
 use super::Surface;
 use crate::credential;
-use crate::edge::{Answered, Body, Incoming, deadline, request_body};
+use crate::edge::{Answered, Body, Head, Incoming, deadline, request_body};
 use dataplane::Refusal;
 use dataplane::usage_tap::{Outcome, UsageTap};
 use domain::{Caller, Timestamp};
 use error::Refused;
-use http::{HeaderMap, Method, Request, Response, request::Parts};
+use http::{Method, Response};
 use std::sync::Arc;
 
 /// The most bytes of headers: names, values and what separates them.
@@ -76,11 +76,11 @@ impl Route<'_> {
 /// Answers a request under `/v1`.
 pub(crate) async fn answer(
     surface: &Surface,
-    request: Request<Incoming>,
+    head: Head,
+    body: Incoming,
     mut tap: UsageTap,
     now: Timestamp,
 ) -> Answered {
-    let (head, body) = request.into_parts();
     let route = route(head.uri.path());
     let caller = match check(surface, &head, route, &mut tap, now).await {
         Ok(caller) => caller,
@@ -90,9 +90,9 @@ pub(crate) async fn answer(
         }
     };
     match route {
-        Route::Chat => chat::infer(surface, headers_of(head), body, caller, tap, dataplane::probe::chat::probe).await,
+        Route::Chat => chat::infer(surface, head.headers, body, caller, tap, dataplane::probe::chat::probe).await,
         Route::Embeddings => {
-            chat::infer(surface, headers_of(head), body, caller, tap, dataplane::probe::embeddings::probe).await
+            chat::infer(surface, head.headers, body, caller, tap, dataplane::probe::embeddings::probe).await
         }
         Route::Models => serve(Ok(models::list(surface.dataplane.routes(), head.uri.query())), tap),
         Route::Model(model) => serve(models::show(&surface.dataplane, &caller, model), tap),
@@ -100,20 +100,14 @@ pub(crate) async fn answer(
     }
 }
 
-/// Lets go of the rest: the address is a part of the connection's buffer, and a call may wait for minutes.
-fn headers_of(head: Parts) -> HeaderMap {
-    head.headers
-}
-
 async fn check(
     surface: &Surface,
-    head: &Parts,
+    head: &Head,
     route: Route<'_>,
     tap: &mut UsageTap,
     now: Timestamp,
 ) -> Result<Arc<Caller>, Refused> {
-    let header_bytes: usize = head.headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
-    if header_bytes > MAX_HEADER_BYTES {
+    if head.headers.bytes() > MAX_HEADER_BYTES {
         return Err(Refused::HeadersTooLarge { limit: MAX_HEADER_BYTES });
     }
     if !head.uri.path().starts_with("/v1/") && head.uri.path() != "/v1" {

@@ -1,7 +1,8 @@
 //! Which trace a call belongs to: W3C Trace Context, and the choice of calls that are traced.
 
+use crate::edge::Headers;
 use dataplane::TRACEPARENT;
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue};
 use std::fmt::Write as _;
 
 pub(crate) const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
@@ -19,10 +20,10 @@ pub(super) struct Parent {
 
 impl Parent {
     /// Nothing where there is no header, or more than one, or one that makes no sense.
-    pub(super) fn of(headers: &HeaderMap) -> Option<Self> {
-        let mut all = headers.get_all(TRACEPARENT).iter();
+    pub(super) fn of(headers: &Headers) -> Option<Self> {
+        let mut all = headers.all(TRACEPARENT);
         let (Some(value), None) = (all.next(), all.next()) else { return None };
-        Self::parse(value.to_str().ok()?)
+        Self::parse(std::str::from_utf8(value).ok()?)
     }
 
     /// `00-<32 hex>-<16 hex>-<2 hex>`; later versions may say more behind that.
@@ -52,9 +53,8 @@ pub(super) fn traceparent(trace_id: u128, span_id: u64) -> HeaderValue {
 }
 
 /// The caller's `tracestate`, for our spans.
-pub(super) fn tracestate(headers: &HeaderMap) -> String {
-    let values = headers.get_all(TRACESTATE).iter().filter_map(|value| value.to_str().ok());
-    let joined = values.collect::<Vec<_>>().join(",");
+pub(super) fn tracestate(headers: &Headers) -> String {
+    let joined = headers.texts(TRACESTATE).collect::<Vec<_>>().join(",");
     if joined.len() > MAX_TRACESTATE { String::new() } else { joined }
 }
 
@@ -85,6 +85,7 @@ impl Sampling {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use http::HeaderMap;
 
     const GOOD: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
@@ -121,9 +122,9 @@ mod tests {
     fn two_parents_are_none() {
         let mut headers = HeaderMap::new();
         headers.append(TRACEPARENT, HeaderValue::from_static(GOOD));
-        assert!(Parent::of(&headers).is_some());
+        assert!(Parent::of(&Headers::from(&headers)).is_some());
         headers.append(TRACEPARENT, HeaderValue::from_static(GOOD));
-        assert_eq!(Parent::of(&headers), None);
+        assert_eq!(Parent::of(&Headers::from(&headers)), None);
     }
 
     #[test]

@@ -21,11 +21,11 @@ pub(crate) use context::TRACESTATE;
 pub(crate) use queue::SpanFigures;
 
 use crate::config::TracesConfig;
+use crate::edge::Headers;
 use call_trace::Context;
 use context::{Parent, Sampling};
 use export::Teller;
 use fleet::Connector;
-use http::HeaderMap;
 use queue::Queue;
 use std::future::Future;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ impl Tracer {
     }
 
     /// What a call is traced with, if it is.
-    pub(crate) fn begin(&self, headers: &HeaderMap) -> Option<Arc<CallTrace>> {
+    pub(crate) fn begin(&self, headers: &Headers) -> Option<Arc<CallTrace>> {
         let parent = Parent::of(headers);
         if !self.sampling.takes(parent.as_ref(), fastrand::u64(..)) {
             return None;

@@ -6,8 +6,8 @@
 //! The reader does not check UTF-8, but it notices whether there is anything beyond ASCII to check.
 
 mod block;
+mod string;
 
-use block::Block;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -187,34 +187,10 @@ impl<'a> Reader<'a> {
             self.at += length + 1;
             return Ok(Text(&self.bytes[start..start + length]));
         }
-        let mut block_at = start;
-        loop {
-            let block = Block::read(&self.bytes[block_at..]);
-            let mut specials = block.specials_from(self.at - block_at);
-            while let Some(found) = specials.next() {
-                self.at = block_at + found;
-                match (self.bytes.get(self.at), self.bytes.get(self.at + 1)) {
-                    (Some(b'"'), _) => {
-                        self.is_ascii &= block.is_ascii_before(found);
-                        self.at += 1;
-                        return Ok(Text(&self.bytes[start..self.at - 1]));
-                    }
-                    (Some(b'\\'), Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')) => {
-                        self.at += 2;
-                        specials.pass(found + 1);
-                    }
-                    (Some(b'\\'), _) => {
-                        self.escape()?;
-                        specials = block.specials_from(self.at - block_at);
-                    }
-                    (Some(_), _) => return self.fail("a control character in a string"),
-                    (None, _) => return self.fail("the text ends inside a string"),
-                }
-            }
-            self.is_ascii &= block.is_ascii_before(Block::LEN);
-            block_at += Block::LEN;
-            self.at = self.at.max(block_at);
-        }
+        let end = string::end(self.bytes, start)?;
+        self.is_ascii &= end.is_ascii;
+        self.at = end.at + 1;
+        Ok(Text(&self.bytes[start..end.at]))
     }
 
     /// The digits as they stand.
@@ -282,39 +258,6 @@ impl<'a> Reader<'a> {
         }
         self.byte(bracket, "a comma or a closing bracket is missing")?;
         Ok(false)
-    }
-
-    /// Moves past an escape that is longer than two bytes.
-    fn escape(&mut self) -> Read<()> {
-        self.at += 1;
-        match self.bytes.get(self.at) {
-            Some(b'u') => match self.code_unit()? {
-                0xD800..=0xDBFF => {
-                    if !(self.take(b'\\') && self.bytes.get(self.at) == Some(&b'u')) {
-                        return self.fail("a lone surrogate");
-                    }
-                    if !(0xDC00..=0xDFFF).contains(&self.code_unit()?) {
-                        return self.fail("a lone surrogate");
-                    }
-                }
-                0xDC00..=0xDFFF => return self.fail("a lone surrogate"),
-                _ => {}
-            },
-            _ => return self.fail("not an escape"),
-        }
-        Ok(())
-    }
-
-    /// Reads `uXXXX`.
-    fn code_unit(&mut self) -> Read<u32> {
-        let digits = self.bytes.get(self.at + 1..self.at + 5).and_then(hex4);
-        match digits {
-            Some(unit) => {
-                self.at += 5;
-                Ok(unit)
-            }
-            None => self.fail("four hexadecimal digits are missing"),
-        }
     }
 
     fn digits(&mut self) -> usize {

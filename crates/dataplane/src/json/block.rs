@@ -2,90 +2,74 @@
 
 use wide::u8x16;
 
-/// Which bytes of a block need a second look, and which are beyond ASCII; the lowest bit is the first byte.
-pub(super) struct Block {
-    special: u64,
-    high: u64,
-}
-
+pub(super) const BLOCK: usize = 64;
 const PART: usize = 16;
 
-impl Block {
-    pub(super) const LEN: usize = 64;
-
-    /// The start of `bytes`. Behind their end stands a byte that needs a second look.
-    #[inline]
-    pub(super) fn read(bytes: &[u8]) -> Self {
-        match bytes.first_chunk::<{ Self::LEN }>() {
-            Some(block) => Self::of(block),
-            None => {
-                let mut padded = [0; Self::LEN];
-                padded[..bytes.len()].copy_from_slice(bytes);
-                Self::of(&padded)
-            }
-        }
-    }
-
-    #[inline]
-    fn of(bytes: &[u8; Self::LEN]) -> Self {
-        let mut block = Self { special: 0, high: 0 };
-        for (index, part) in bytes.as_chunks::<PART>().0.iter().enumerate() {
-            let (special, high) = masks(part);
-            block.special |= u64::from(special) << (index * PART);
-            block.high |= u64::from(high) << (index * PART);
-        }
-        block
-    }
-
-    /// The quotes, backslashes and control characters from there on.
-    #[inline]
-    pub(super) fn specials_from(&self, from: usize) -> Specials {
-        Specials(if from < Self::LEN { self.special >> from << from } else { 0 })
-    }
-
-    #[inline]
-    pub(super) fn is_ascii_before(&self, end: usize) -> bool {
-        let before = if end < Self::LEN { (1 << end) - 1 } else { u64::MAX };
-        self.high & before == 0
-    }
+/// Which bytes of a block are quotes, backslashes, control characters and beyond ASCII; the lowest bit is the first byte.
+pub(super) struct Masks {
+    pub quote: u64,
+    pub slash: u64,
+    pub control: u64,
+    pub high: u64,
 }
 
-/// Bytes of a block that need a second look, one bit for each.
-pub(super) struct Specials(u64);
-
-impl Specials {
-    /// Where the next one is.
+impl Masks {
+    /// With what every processor of its kind has: SSE2 or NEON.
     #[inline]
-    pub(super) fn next(&mut self) -> Option<usize> {
-        let found = self.0.trailing_zeros() as usize;
-        self.0 &= self.0.wrapping_sub(1);
-        (found < Block::LEN).then_some(found)
+    pub(super) fn of(block: &[u8; BLOCK]) -> Self {
+        let (parts, _) = block.as_chunks::<PART>();
+        let parts: [u8x16; BLOCK / PART] = std::array::from_fn(|index| u8x16::new(parts[index]));
+        Self {
+            quote: bits(parts.map(|part| part.simd_eq(u8x16::splat(b'"')))),
+            slash: bits(parts.map(|part| part.simd_eq(u8x16::splat(b'\\')))),
+            control: bits(parts.map(is_control)),
+            high: bits(parts),
+        }
     }
 
-    /// Passes over what may stand there; behind the block there is nothing to pass over.
+    /// The same, where the processor has it. Only to be called where that is known.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
     #[inline]
-    pub(super) fn pass(&mut self, at: usize) {
-        if at < Block::LEN {
-            self.0 &= !(1 << at);
+    pub(super) fn of_avx2(block: &[u8; BLOCK]) -> Self {
+        use std::arch::x86_64::{__m256i, _mm256_cmpeq_epi8, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_set1_epi8};
+        let halves: [__m256i; 2] = bytemuck::cast(*block);
+        let bits = |halves: [__m256i; 2]| {
+            let [low, high] = halves.map(|half| u64::from(_mm256_movemask_epi8(half).cast_unsigned()));
+            low | high << 32
+        };
+        let quote = _mm256_set1_epi8(b'"'.cast_signed());
+        let slash = _mm256_set1_epi8(b'\\'.cast_signed());
+        let last_control = _mm256_set1_epi8(0x1f);
+        Self {
+            quote: bits(halves.map(|half| _mm256_cmpeq_epi8(half, quote))),
+            slash: bits(halves.map(|half| _mm256_cmpeq_epi8(half, slash))),
+            control: bits(halves.map(|half| _mm256_cmpeq_epi8(_mm256_min_epu8(half, last_control), half))),
+            high: bits(halves),
         }
     }
 }
 
-/// Where a string of ASCII ends that is no longer than a part and has no escape.
+/// The highest bit of every byte.
+#[inline]
+fn bits(parts: [u8x16; BLOCK / PART]) -> u64 {
+    let [first, second, third, fourth] = parts.map(|part| u64::from(part.to_bitmask()));
+    first | second << 16 | third << 32 | fourth << 48
+}
+
+#[inline]
+fn is_control(part: u8x16) -> u8x16 {
+    part.min(u8x16::splat(0x1f)).simd_eq(part)
+}
+
+/// Where a string of ASCII ends that is shorter than a part and has no escape.
 #[inline]
 pub(super) fn short_end(bytes: &[u8]) -> Option<usize> {
-    let part = bytes.first_chunk::<PART>()?;
-    let (special, high) = masks(part);
+    let bytes = bytes.first_chunk::<PART>()?;
+    let part = u8x16::new(*bytes);
+    let is = |byte| part.simd_eq(u8x16::splat(byte));
+    let special = (is(b'"') | is(b'\\') | is_control(part)).to_bitmask();
     let end = special.trailing_zeros();
-    let is_plain = special != 0 && high & ((1 << end) - 1) == 0;
-    (is_plain && part[end as usize] == b'"').then_some(end as usize)
-}
-
-/// One bit for every byte that needs a second look, and one for every byte beyond ASCII.
-#[inline]
-fn masks(part: &[u8; PART]) -> (u32, u32) {
-    let bytes = u8x16::new(*part);
-    let is = |byte| bytes.simd_eq(u8x16::splat(byte));
-    let is_control = bytes.min(u8x16::splat(0x1f)).simd_eq(bytes);
-    ((is(b'"') | is(b'\\') | is_control).to_bitmask(), bytes.to_bitmask())
+    let is_plain = special != 0 && part.to_bitmask() & ((1 << end) - 1) == 0;
+    (is_plain && bytes[end as usize] == b'"').then_some(end as usize)
 }

@@ -74,11 +74,11 @@ impl Options {
     pub(super) fn amounts(&self) -> Amounts {
         let full = Amounts {
             rounds: self.rounds.clamp(1, 100),
-            small_prompts: 20_000,
-            medium_prompts: 6_000,
-            large_prompts: 1_500,
+            small_prompts: 60_000,
+            medium_prompts: 24_000,
+            large_prompts: 8_000,
             paced_streams: 200,
-            unpaced_streams: 400,
+            unpaced_streams: 2_000,
             first_tokens: 400,
             open_loop: Duration::from_secs(5),
             open_streams: 2_000,

@@ -1,8 +1,9 @@
 //! Figures that hold Forebay against itself: refused calls against served ones.
 
+use super::closed_loop::cost_of;
 use super::connection::Connection;
 use super::figures;
-use super::phases::{Bench, calls, served};
+use super::phases::{Bench, Calls, served};
 use super::requests;
 
 const KIB: usize = 1024;
@@ -16,7 +17,8 @@ impl Bench<'_> {
         let count = self.amounts.small_prompts / 2;
         let served = served(gateway, KIB, count).await?.microseconds_each;
         let unknown_key = requests::chat_with_unknown_key(gateway, KIB);
-        let unknown_key = calls(gateway, unknown_key, count, 401).await?.microseconds_each;
+        let refused = Calls { request: |_: &_| unknown_key.clone(), count, status: 401 };
+        let unknown_key = cost_of(gateway, &refused).await?.microseconds_each;
         self.figures.add(figures::REFUSED_401, served, unknown_key);
         let request = requests::chat(&limited, KIB);
         let mut connection = Connection::open(limited.address).await?;
@@ -26,7 +28,8 @@ impl Bench<'_> {
             self.figures.note("429 is not measured: a second call within the limit's minute was not refused.".into());
             return Ok(());
         }
-        let over_limit = calls(&limited, request, count, 429).await?.microseconds_each;
+        let over_limit =
+            cost_of(&limited, &Calls { request: |_: &_| request.clone(), count, status: 429 }).await?.microseconds_each;
         self.figures.add(figures::REFUSED_429, served, over_limit);
         Ok(())
     }

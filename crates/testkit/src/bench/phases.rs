@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::closed_loop::{self, Cost, cost_of, warm_connections};
+use super::closed_loop::{self, Cost, Load, cost_of, costs_of, warm_connections};
+use super::connection::Connection;
 use super::figures::{self, Figures, Kind};
 use super::gateways::{Gateway, Setup};
 use super::open_loop;
@@ -20,6 +21,8 @@ const EVENTS_PER_STREAM: usize = 50;
 const PACE: Duration = Duration::from_millis(20);
 const OPEN_LOOP_PER_SECOND: f64 = 2_000.0;
 const KIB: usize = 1024;
+/// How often both gateways take turns within a round.
+const TURNS: usize = 6;
 /// Below this share of its core, the gateway was not what limited the calls per second.
 const SATURATED: f64 = 0.9;
 
@@ -73,6 +76,17 @@ impl Bench<'_> {
         Ok(())
     }
 
+    /// What the same load costs both, a part of it at a time: the machine's speed changes within seconds.
+    async fn costs(&self, load: impl Load) -> anyhow::Result<(Cost, Cost)> {
+        let Setup { nginx, contender, .. } = self.setup;
+        if self.contender_first {
+            let [second, first] = costs_of([contender, nginx], TURNS, &load).await?;
+            return Ok((first, second));
+        }
+        let [first, second] = costs_of([nginx, contender], TURNS, &load).await?;
+        Ok((first, second))
+    }
+
     /// The same on both, the order changing with the round.
     async fn on_both<T>(&self, phase: impl AsyncFn(&Gateway) -> anyhow::Result<T>) -> anyhow::Result<(T, T)> {
         let Setup { nginx, contender, .. } = self.setup;
@@ -89,7 +103,7 @@ impl Bench<'_> {
 
     async fn unary(&mut self) -> anyhow::Result<()> {
         let Amounts { small_prompts, medium_prompts, large_prompts, .. } = self.amounts;
-        let small = self.on_both(async |gateway| served(gateway, KIB, small_prompts).await).await?;
+        let small = self.costs(chats(KIB, small_prompts / TURNS)).await?;
         self.add_costs(figures::UNARY, small);
         self.figures.add(figures::THROUGHPUT, small.0.per_second, small.1.per_second);
         for (gateway, cost) in [(&self.setup.nginx, small.0), (&self.setup.contender, small.1)] {
@@ -99,17 +113,16 @@ impl Bench<'_> {
                 self.figures.note(format!("{name} {note}"));
             }
         }
-        let medium = self.on_both(async |gateway| served(gateway, 32 * KIB, medium_prompts).await).await?;
+        let medium = self.costs(chats(32 * KIB, medium_prompts / TURNS)).await?;
         self.add_costs(figures::UNARY_32K, medium);
-        let large = self.on_both(async |gateway| served(gateway, 256 * KIB, large_prompts).await).await?;
+        let large = self.costs(chats(256 * KIB, large_prompts / TURNS)).await?;
         self.add_costs(figures::UNARY_256K, large);
         Ok(())
     }
 
     async fn embeddings(&mut self) -> anyhow::Result<()> {
-        let count = self.amounts.small_prompts / 2;
-        let costs =
-            self.on_both(async |gateway| calls(gateway, requests::embedding(gateway), count, 200).await).await?;
+        let count = self.amounts.small_prompts / 2 / TURNS;
+        let costs = self.costs(Calls { request: requests::embedding, count, status: 200 }).await?;
         self.add_costs(figures::EMBEDDING, costs);
         Ok(())
     }
@@ -144,10 +157,10 @@ impl Bench<'_> {
         let paced = Script { chunk_delay_ms: pace_ms, ..unpaced.clone() };
         let Amounts { paced_streams, unpaced_streams, .. } = self.amounts;
         self.setup.script(&paced).await?;
-        let costs = self.on_both(async |gateway| paced_events(gateway, paced_streams).await).await?;
+        let costs = self.costs(PacedStreams(paced_streams)).await?;
         self.add_costs(figures::SSE_PACED, costs);
         self.setup.script(&unpaced).await?;
-        let costs = self.on_both(async |gateway| unpaced_events(gateway, unpaced_streams).await).await?;
+        let costs = self.costs(UnpacedStreams(unpaced_streams / TURNS)).await?;
         self.add_costs(figures::SSE_UNPACED, costs);
         self.setup.script(&Script::default()).await
     }
@@ -169,32 +182,74 @@ impl Bench<'_> {
 
 /// The cost of served unary calls with a prompt of this size.
 pub(super) async fn served(gateway: &Gateway, prompt_bytes: usize, count: usize) -> anyhow::Result<Cost> {
-    calls(gateway, requests::chat(gateway, prompt_bytes), count, 200).await
-}
-
-/// The cost of calls that are answered with the status.
-pub(super) async fn calls(gateway: &Gateway, request: Bytes, count: usize, status: u16) -> anyhow::Result<Cost> {
-    let connections = warm_connections(gateway, CONNECTIONS, &request, status).await?;
-    cost_of(gateway, async { Ok(closed_loop::run(connections, &[request], count, status).await?.calls) }).await
+    cost_of(gateway, &chats(prompt_bytes, count)).await
 }
 
 /// The cost of calls that take the requests in turn, after each of them was answered once.
 pub(super) async fn in_turn(gateway: &Gateway, requests: &[Bytes], count: usize) -> anyhow::Result<Cost> {
-    let connections = async || warm_connections(gateway, CONNECTIONS, &requests[0], 200).await;
-    closed_loop::run(connections().await?, requests, requests.len(), 200).await?;
-    let connections = connections().await?;
-    cost_of(gateway, async { Ok(closed_loop::run(connections, requests, count, 200).await?.calls) }).await
+    let connections = warm_connections(gateway, CONNECTIONS, &requests[0], 200).await?;
+    closed_loop::run(connections, requests, requests.len(), 200).await?;
+    cost_of(gateway, &InTurn { requests, count }).await
 }
 
-async fn paced_events(gateway: &Gateway, count: usize) -> anyhow::Result<Cost> {
-    let warm_up = requests::chat(gateway, KIB);
-    let connections = warm_connections(gateway, count, &warm_up, 200).await?;
-    let request = requests::stream(gateway);
-    cost_of(gateway, streams::run_paced(connections, &request, PACE)).await
+fn chats(prompt_bytes: usize, count: usize) -> Calls<impl Fn(&Gateway) -> Bytes> {
+    Calls { request: move |gateway: &Gateway| requests::chat(gateway, prompt_bytes), count, status: 200 }
 }
 
-async fn unpaced_events(gateway: &Gateway, count: usize) -> anyhow::Result<Cost> {
-    let request = requests::stream(gateway);
-    let connections = warm_connections(gateway, UNPACED_CONNECTIONS, &request, 200).await?;
-    cost_of(gateway, async { Ok(closed_loop::run(connections, &[request], count, 200).await?.events) }).await
+/// One call again and again, which is answered with the status.
+pub(super) struct Calls<R> {
+    pub(super) request: R,
+    pub(super) count: usize,
+    pub(super) status: u16,
+}
+
+impl<R: Fn(&Gateway) -> Bytes> Load for Calls<R> {
+    async fn connect(&self, gateway: &Gateway) -> anyhow::Result<Vec<Connection>> {
+        warm_connections(gateway, CONNECTIONS, &(self.request)(gateway), self.status).await
+    }
+
+    async fn run(&self, gateway: &Gateway, connections: Vec<Connection>) -> anyhow::Result<u64> {
+        let request = (self.request)(gateway);
+        Ok(closed_loop::run(connections, &[request], self.count, self.status).await?.calls)
+    }
+}
+
+struct InTurn<'a> {
+    requests: &'a [Bytes],
+    count: usize,
+}
+
+impl Load for InTurn<'_> {
+    async fn connect(&self, gateway: &Gateway) -> anyhow::Result<Vec<Connection>> {
+        warm_connections(gateway, CONNECTIONS, &self.requests[0], 200).await
+    }
+
+    async fn run(&self, _: &Gateway, connections: Vec<Connection>) -> anyhow::Result<u64> {
+        Ok(closed_loop::run(connections, self.requests, self.count, 200).await?.calls)
+    }
+}
+
+/// So many at once.
+struct PacedStreams(usize);
+
+impl Load for PacedStreams {
+    async fn connect(&self, gateway: &Gateway) -> anyhow::Result<Vec<Connection>> {
+        warm_connections(gateway, self.0, &requests::chat(gateway, KIB), 200).await
+    }
+
+    async fn run(&self, gateway: &Gateway, connections: Vec<Connection>) -> anyhow::Result<u64> {
+        streams::run_paced(connections, &requests::stream(gateway), PACE).await
+    }
+}
+
+struct UnpacedStreams(usize);
+
+impl Load for UnpacedStreams {
+    async fn connect(&self, gateway: &Gateway) -> anyhow::Result<Vec<Connection>> {
+        warm_connections(gateway, UNPACED_CONNECTIONS, &requests::stream(gateway), 200).await
+    }
+
+    async fn run(&self, gateway: &Gateway, connections: Vec<Connection>) -> anyhow::Result<u64> {
+        Ok(closed_loop::run(connections, &[requests::stream(gateway)], self.0, 200).await?.events)
+    }
 }

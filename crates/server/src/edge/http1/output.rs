@@ -74,7 +74,8 @@ impl Output {
     fn add_chunk(&mut self, piece: &[u8]) {
         if !piece.is_empty() {
             self.start();
-            write!(self.flat, "{:x}\r\n", piece.len()).expect("a Vec takes any bytes");
+            add_hexadecimal(&mut self.flat, piece.len());
+            self.flat.extend_from_slice(b"\r\n");
             self.flat.extend_from_slice(piece);
             self.flat.extend_from_slice(b"\r\n");
         }
@@ -162,6 +163,12 @@ fn add_headers(out: &mut Vec<u8>, headers: &HeaderMap, ending: Ending) {
     }
 }
 
+/// Without leading zeros; `write!` would take longer than all else that is done for an event here.
+fn add_hexadecimal(out: &mut Vec<u8>, number: usize) {
+    let digits = (usize::BITS - number.leading_zeros()).div_ceil(4);
+    out.extend((0..digits).rev().map(|digit| b"0123456789abcdef"[number >> (4 * digit) & 0xf]));
+}
+
 fn poll_write<S: AsyncWrite + Unpin>(cx: &mut Context<'_>, stream: &mut S, bytes: &[u8]) -> Poll<io::Result<usize>> {
     match ready!(Pin::new(stream).poll_write(cx, bytes)) {
         Ok(0) => Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
@@ -183,4 +190,18 @@ fn add_date(out: &mut Vec<u8>) {
         }
         out.extend_from_slice(line.as_bytes());
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_of_chunks_are_written_as_others_write_them() {
+        for number in [1, 9, 10, 15, 16, 17, 255, 256, 4_096, 65_535, 65_536, usize::MAX] {
+            let mut out = Vec::new();
+            add_hexadecimal(&mut out, number);
+            assert_eq!(out, format!("{number:x}").as_bytes());
+        }
+    }
 }

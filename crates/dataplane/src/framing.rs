@@ -85,6 +85,7 @@ impl Chunk {
                 Self::Trailers(seen) => match line(input, MAX_TRAILERS)? {
                     None => return Ok(Step::More),
                     Some(line) if line.is_empty() => *self = Self::Over,
+                    Some(line) if !is_header(&line) => return Err(BadChunk),
                     Some(line) => {
                         *seen += line.len();
                         if *seen > MAX_TRAILERS {
@@ -116,21 +117,32 @@ fn line(input: &mut BytesMut, longest: usize) -> Result<Option<BytesMut>, BadChu
     };
     let mut line = input.split_to(end);
     input.advance(1);
-    if line.last() != Some(&b'\r') {
+    let Some((b'\r', text)) = line.split_last() else { return Err(BadChunk) };
+    let length = text.len();
+    if length > longest || text.contains(&b'\r') {
         return Err(BadChunk);
     }
-    line.truncate(line.len() - 1);
+    line.truncate(length);
     Ok(Some(line))
 }
 
-/// Hexadecimal digits; extensions behind a semicolon say nothing to us.
+/// Hexadecimal digits and perhaps blanks; extensions behind a semicolon say nothing to us.
 fn size(line: &[u8]) -> Result<u64, BadChunk> {
-    let digits = line.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
-    let text = std::str::from_utf8(digits).map_err(|_| BadChunk)?;
-    if text.starts_with('+') {
+    let before = line.split(|byte| *byte == b';').next().unwrap_or_default();
+    let digits = before.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+    let (digits, blanks) = before.split_at(digits);
+    if !blanks.iter().all(|byte| matches!(byte, b' ' | b'\t')) {
         return Err(BadChunk);
     }
+    let text = std::str::from_utf8(digits).map_err(|_| BadChunk)?;
     u64::from_str_radix(text, 16).map_err(|_| BadChunk)
+}
+
+/// A header that nobody reads is one all the same.
+fn is_header(line: &[u8]) -> bool {
+    let name = line.split(|byte| *byte == b':').next().unwrap_or_default();
+    let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
+    name.len() < line.len() && !name.is_empty() && name.iter().all(is_token)
 }
 
 #[cfg(test)]
@@ -155,7 +167,7 @@ mod tests {
 
     #[test]
     fn chunks_are_joined_however_they_arrive() {
-        let bytes = b"5\r\nhello\r\n6;ext=\"1\"\r\n world\r\n0\r\nx-trailer: 1\r\n\r\n";
+        let bytes = b"5 \r\nhello\r\n6;ext=\"1\"\r\n world\r\n0\r\nx-trailer: 1\r\n\r\n";
         for piece in 1..=bytes.len() {
             assert_eq!(decode(Framing::CHUNKED, bytes, piece), Ok((b"hello world".to_vec(), true)), "by {piece}");
         }

@@ -24,6 +24,8 @@ pub(super) struct Feed {
     framing: Framing,
     /// What has arrived of that.
     input: BytesMut,
+    /// What came behind the body.
+    behind: Vec<u8>,
     /// The client waits to be told that it may send.
     pub holds_back: bool,
 }
@@ -64,7 +66,7 @@ pub(super) fn open(framing: Framing, arrived: &[u8], holds_back: bool) -> (Feed,
     let mut input = spare::take(usize::try_from(left).map_or(READ, |left| left.min(MOST_AT_ONCE)).max(arrived.len()));
     input.extend_from_slice(arrived);
     let holds_back = holds_back && arrived.is_empty();
-    (Feed { state: Arc::clone(&state), framing, input, holds_back }, Fed(state))
+    (Feed { state: Arc::clone(&state), framing, input, behind: Vec::new(), holds_back }, Fed(state))
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
@@ -103,8 +105,8 @@ impl Feed {
     }
 
     /// Whether all of the body was read; then, what came behind it.
-    pub(super) fn rest(self) -> Option<Bytes> {
-        (lock(&self.state).end == Some(End::Over)).then(|| self.input.freeze())
+    pub(super) fn rest(self) -> Option<Vec<u8>> {
+        (lock(&self.state).end == Some(End::Over)).then_some(self.behind)
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -118,6 +120,10 @@ impl Feed {
             (Some(Wanted::Whole), Framing::Length(left)) => ready!(self.poll_whole(cx, stream, left)),
             _ => ready!(self.poll_piece(cx, stream)),
         };
+        if self.framing.is_over() {
+            // The buffer is the handler's now, and nobody's when it is done.
+            self.behind = std::mem::take(&mut self.input).to_vec();
+        }
         let mut state = lock(&self.state);
         state.wanted = None;
         state.end = match &read {
@@ -163,7 +169,9 @@ impl Feed {
         }
         self.framing = Framing::Length(0);
         let piece = self.input.split_to(length).freeze();
-        spare::keep(std::mem::take(&mut self.input), length);
+        if self.input.is_empty() {
+            spare::keep(std::mem::take(&mut self.input), length);
+        }
         Poll::Ready(Ok(Some(piece)))
     }
 }

@@ -47,6 +47,11 @@ impl BadHead {
 }
 
 impl Arrived {
+    /// Whether the end of a head can be in the last part of all that has arrived. A head is not read again for every byte.
+    pub(super) fn may_end(all: &[u8], last: &[u8]) -> bool {
+        memchr::memchr(b'\n', last).is_some() || all.len() > MAX_HEAD
+    }
+
     /// Reads a request off what has arrived, and tells how much that was; `None` until all of the head is there.
     pub(super) fn read(arrived: &[u8]) -> Result<Option<(Self, usize)>, BadHead> {
         let mut slots = [const { MaybeUninit::uninit() }; MAX_HEADERS];
@@ -79,7 +84,7 @@ impl Arrived {
             is_old: noted.is_old,
             framing,
             body: body.map(|_| copy.slice(length..)),
-            keep_alive: noted.keep_alive,
+            keep_alive: noted.keep_alive && !noted.closes,
             expects_continue: noted.expects_continue,
         };
         Ok(Some((request, end)))
@@ -113,6 +118,8 @@ fn method(text: &str) -> Result<Method, BadHead> {
 struct Noted {
     is_old: bool,
     keep_alive: bool,
+    /// Whatever else is said.
+    closes: bool,
     expects_continue: bool,
     is_chunked: bool,
     length: Option<u64>,
@@ -126,7 +133,9 @@ impl Noted {
             let is = |name: &str| header.name.eq_ignore_ascii_case(name);
             // Names are told apart by their lengths first, since most headers are none of these.
             match header.name.len() {
-                6 if is("expect") => noted.expects_continue = header.value.eq_ignore_ascii_case(b"100-continue"),
+                6 if is("expect") => {
+                    noted.expects_continue = !is_old && header.value.eq_ignore_ascii_case(b"100-continue");
+                }
                 10 if is("connection") => noted.note_connection(header.value),
                 14 if is("content-length") => {
                     let length = length(header.value)?;
@@ -149,7 +158,7 @@ impl Noted {
     fn note_connection(&mut self, value: &[u8]) {
         for word in value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
             if word.eq_ignore_ascii_case(b"close") {
-                self.keep_alive = false;
+                self.closes = true;
             } else if word.eq_ignore_ascii_case(b"keep-alive") {
                 self.keep_alive = true;
             }
@@ -206,6 +215,7 @@ mod tests {
         for (version, connection, keep_alive) in [
             ("1.1", "", true),
             ("1.1", "connection: Upgrade, Close\r\n", false),
+            ("1.1", "connection: close, keep-alive\r\n", false),
             ("1.0", "", false),
             ("1.0", "connection: Keep-Alive\r\n", true),
         ] {
@@ -220,6 +230,8 @@ mod tests {
         assert_eq!(with("transfer-encoding: Chunked\r\n").unwrap().framing, Framing::CHUNKED);
         assert_eq!(with("").unwrap().framing, Framing::Length(0));
         assert!(with("expect: 100-Continue\r\ncontent-length: 5\r\n").unwrap().expects_continue);
+        let old = take("POST / HTTP/1.0\r\nexpect: 100-continue\r\ncontent-length: 5\r\n\r\n");
+        assert!(!old.unwrap().unwrap().expects_continue, "nobody was told to go on then");
     }
 
     #[test]

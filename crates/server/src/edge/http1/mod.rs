@@ -17,7 +17,6 @@ use super::answered::Answered;
 use super::body::Body;
 use super::headers::Head;
 use super::incoming::Incoming;
-use bytes::Bytes;
 use feed::Feed;
 use head::{Arrived, BadHead};
 use http::{HeaderValue, Method, Response, StatusCode, header};
@@ -46,7 +45,7 @@ where
     A: Fn(Head, Incoming) -> F,
     F: Future<Output = Answered>,
 {
-    let mut connection = Connection { stream, input: Bytes::new(), output: Output::default() };
+    let mut connection = Connection { stream, input: Vec::new(), output: Output::default() };
     let ended = connection.run(answer, Patience::new(idle, stop)).await;
     if matches!(ended, Ok(End::MoreMayCome)) {
         let _ = tokio::time::timeout(LINGER, connection.hear_out()).await;
@@ -58,7 +57,7 @@ where
 struct Connection<S> {
     stream: S,
     /// What has arrived and was not taken yet.
-    input: Bytes,
+    input: Vec<u8>,
     output: Output,
 }
 
@@ -106,7 +105,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             let all_read = match feed.map(Feed::rest) {
                 None => true,
                 Some(None) => false,
-                Some(Some(rest)) => {
+                Some(Some(mut rest)) => {
+                    // More may have come while the handler worked.
+                    rest.append(&mut self.input);
                     self.input = rest;
                     true
                 }
@@ -124,10 +125,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// The next request; none where the client has closed, or nothing comes for too long.
     async fn next_request(&mut self, patience: &mut Patience) -> Result<Option<Asked>, BadHead> {
         // It may have come behind the last one.
-        if !self.input.is_empty()
-            && let Some(asked) = self.begin(&[])?
-        {
-            return Ok(Some(asked));
+        if !self.input.is_empty() {
+            let arrived = std::mem::take(&mut self.input);
+            match self.take_request(&arrived)? {
+                Some(asked) => return Ok(Some(asked)),
+                None => self.input = arrived,
+            }
         }
         poll_fn(|cx| {
             loop {
@@ -143,15 +146,24 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// A request, if that completes its head. As a rule all of it comes at once, and nothing came before it.
     fn begin(&mut self, arrived: &[u8]) -> Result<Option<Asked>, BadHead> {
-        let before = std::mem::take(&mut self.input);
-        if before.is_empty() { self.take_request(arrived) } else { self.take_request(&[&before, arrived].concat()) }
+        if self.input.is_empty() {
+            let asked = self.take_request(arrived)?;
+            if asked.is_none() {
+                self.input = arrived.to_vec();
+            }
+            return Ok(asked);
+        }
+        let mut all = std::mem::take(&mut self.input);
+        all.extend_from_slice(arrived);
+        let asked = if Arrived::may_end(&all, arrived) { self.take_request(&all)? } else { None };
+        if asked.is_none() {
+            self.input = all;
+        }
+        Ok(asked)
     }
 
     fn take_request(&mut self, arrived: &[u8]) -> Result<Option<Asked>, BadHead> {
-        let Some((request, used)) = Arrived::read(arrived)? else {
-            self.input = Bytes::copy_from_slice(arrived);
-            return Ok(None);
-        };
+        let Some((request, used)) = Arrived::read(arrived)? else { return Ok(None) };
         let manner = Manner {
             is_head: request.head.method == Method::HEAD,
             is_old: request.is_old,
@@ -160,7 +172,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let rest = &arrived[used..];
         let (body, feed) = match request.body {
             Some(body) => {
-                self.input = Bytes::copy_from_slice(rest);
+                self.input = rest.to_vec();
                 (Incoming::Whole(body), None)
             }
             None => {
@@ -210,7 +222,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if !self.input.is_empty() {
             return Poll::Pending;
         }
-        match ready!(self.poll_read(cx, |connection, arrived| connection.input = Bytes::copy_from_slice(arrived))) {
+        match ready!(self.poll_read(cx, |connection, arrived| connection.input = arrived.to_vec())) {
             Some(()) => Poll::Pending,
             None => Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into())),
         }
@@ -225,6 +237,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             None if manner.is_old => Ending::Close,
             None => Ending::Chunked,
         };
+        if has_no_body(answered.response.status()) {
+            answered.response.headers_mut().remove(header::CONTENT_LENGTH);
+        }
         if manner.is_head
             && let Some(length) = length.filter(|length| *length > 0)
         {

@@ -1,10 +1,11 @@
 //! How long a connection waits for its next request.
 
 use std::future::Future;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::watch;
+use tokio::task::unconstrained;
 use tokio::time::{Instant, Sleep, sleep};
 
 /// Ends a wait that is too long, or when the node stops. A clock is looked at when time is up and not with every request.
@@ -38,17 +39,19 @@ impl Patience {
     }
 
     /// Ready when it is over. A request that has begun is waited for even when the node stops.
+    ///
+    /// Both are asked once and then wake this task, so they must not put it off because it has done much already.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>, has_begun: bool) -> Poll<()> {
         let is_first = !std::mem::replace(&mut self.listens, true);
         if is_first {
             // It wakes this task; what it says is looked up below.
-            let _ = self.told.as_mut().poll(cx);
+            let _ = pin!(unconstrained(self.told.as_mut())).poll(cx);
         }
         if !has_begun && self.is_told_to_stop() {
             return Poll::Ready(());
         }
         if is_first || self.idle.is_elapsed() {
-            while self.idle.as_mut().poll(cx).is_ready() {
+            while pin!(unconstrained(self.idle.as_mut())).poll(cx).is_ready() {
                 if !std::mem::take(&mut self.is_renewed) {
                     return Poll::Ready(());
                 }

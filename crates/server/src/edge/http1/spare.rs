@@ -15,7 +15,8 @@ thread_local! {
     static BODY: Cell<BytesMut> = Cell::new(BytesMut::new());
 }
 
-/// A larger body's buffer is not kept, and neither is a larger buffer of an answer.
+/// Buffers of smaller and of larger bodies are not kept, and neither is a larger buffer of an answer.
+const LEAST_BODY: usize = 16 << 10;
 const MOST_BODY: usize = 1 << 20;
 const MOST_OUTPUT: usize = 128 << 10;
 
@@ -41,8 +42,12 @@ pub(super) fn keep_output(mut buffer: Vec<u8>) {
     }
 }
 
-/// A buffer for a body. It is free again when nobody holds a part of it any more; until then it is left to its users.
+/// A buffer for a body. It is free again when nobody holds a part of it any more; until then it is left to its users. A
+/// small body has its own: it would keep a large one from being free.
 pub(super) fn take(bytes: usize) -> BytesMut {
+    if bytes < LEAST_BODY {
+        return BytesMut::with_capacity(bytes);
+    }
     let mut buffer = BODY.take();
     buffer.reserve(bytes);
     buffer
@@ -50,7 +55,7 @@ pub(super) fn take(bytes: usize) -> BytesMut {
 
 /// Keeps hold of a buffer whose bytes were split off.
 pub(super) fn keep(rest: BytesMut, split_off: usize) {
-    if split_off <= MOST_BODY {
+    if (LEAST_BODY..=MOST_BODY).contains(&split_off) {
         BODY.set(rest);
     }
 }

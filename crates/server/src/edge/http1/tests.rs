@@ -1,6 +1,7 @@
 //! Connections with exact bytes on them.
 
 use super::*;
+use bytes::Bytes;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio::io::DuplexStream;
@@ -108,6 +109,48 @@ async fn requests_are_read_the_same_however_they_are_cut() {
         client.send(&requests[cut..]).await;
         assert_eq!(client.all().await, expected, "cut at {cut}");
     }
+}
+
+#[tokio::test]
+async fn what_comes_while_a_handler_works_is_kept() {
+    for behind in ["", "POST /b HT", "POST /b HTTP/1.1\r\nconnection: close\r\ncontent-length: 5\r\n\r\nwo"] {
+        let mut client = Client::open(1 << 16, async |head, body| {
+            let answer = echo(head, body).await;
+            tokio::time::sleep(Duration::from_millis(30)).await;
+            answer
+        });
+        let second = "POST /b HTTP/1.1\r\nconnection: close\r\ncontent-length: 5\r\n\r\nworld";
+        client.send("POST /a HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n").await;
+        tokio::task::yield_now().await;
+        client.send(&format!("5\r\nhello\r\n0\r\n\r\n{behind}")).await;
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        client.send(&second[behind.len()..]).await;
+        let last = "HTTP/1.1 200 OK\r\ncontent-length: 13\r\nconnection: close\r\n\r\nPOST /b world";
+        assert_eq!(client.all().await, answer_with("POST /a hello") + last, "{behind}");
+    }
+}
+
+#[tokio::test]
+async fn a_head_may_come_byte_by_byte() {
+    let mut client = Client::open(1, echo);
+    let request = "POST /a HTTP/1.1\r\nconnection: close\r\nx-long: aaaaaaaaaaaaaaaa\r\ncontent-length: 2\r\n\r\nok";
+    for byte in request.split("").filter(|byte| !byte.is_empty()) {
+        client.send(byte).await;
+        tokio::task::yield_now().await;
+    }
+    assert!(client.all().await.ends_with("POST /a ok"));
+}
+
+#[tokio::test]
+async fn an_answer_that_has_no_body_has_no_length() {
+    let mut client = Client::open(1 << 16, async |_, _| {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::NO_CONTENT;
+        response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(0));
+        response
+    });
+    client.send("DELETE / HTTP/1.1\r\nconnection: close\r\n\r\n").await;
+    assert_eq!(client.all().await, "HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n");
 }
 
 #[tokio::test]

@@ -321,7 +321,7 @@ fn unescape(raw: &[u8]) -> Vec<u8> {
     text
 }
 
-/// `\uXXXX`, or two of them for a character outside the basic plane.
+/// A `\u` and its four digits, or two of them for a character outside the basic plane.
 fn unescape_unicode(escape: &[u8]) -> (char, usize) {
     let unit = |at: usize| escape.get(at..at + 4).and_then(hex4).unwrap_or(0xFFFD);
     let high = unit(2);

@@ -110,7 +110,7 @@ impl Escapes {
         }
     }
 
-    /// Checks `uXXXX`, or both of a pair.
+    /// Checks a `u` and its four digits, or both halves of a pair.
     #[cold]
     fn check_unit(&mut self, bytes: &[u8], at: usize) -> Result<(), Malformed> {
         let unit = |at: usize| bytes.get(at + 1..at + 5).and_then(hex4);

@@ -14,12 +14,21 @@ pub(super) struct End {
 /// Looks for the quote that ends the string which starts behind another one at `start`.
 pub(super) fn end(bytes: &[u8], start: usize) -> Result<End, Malformed> {
     #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
+    #[expect(unsafe_code, reason = "what a processor can do is known at run time only")]
+    if std::arch::is_x86_feature_detected!("avx512bw") && std::arch::is_x86_feature_detected!("bmi1") {
         // SAFETY: the processor was asked for it.
-        #[expect(unsafe_code, reason = "what a processor can do is known at run time only")]
+        return unsafe { walk_avx512(bytes, start) };
+    } else if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor was asked for it.
         return unsafe { walk_avx2(bytes, start) };
     }
     walk(bytes, start, Masks::of)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512bw,bmi1")]
+fn walk_avx512(bytes: &[u8], start: usize) -> Result<End, Malformed> {
+    walk(bytes, start, |block| Masks::of_avx512(block))
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -31,34 +40,53 @@ fn walk_avx2(bytes: &[u8], start: usize) -> Result<End, Malformed> {
 /// Block by block. All escapes of a block are seen at once, so that text with many of them is as cheap as any other.
 #[inline(always)]
 fn walk(bytes: &[u8], start: usize, masks: impl Fn(&[u8; BLOCK]) -> Masks) -> Result<End, Malformed> {
-    let (mut at, mut is_ascii) = (start, true);
-    let mut escapes = Escapes::default();
-    loop {
-        let rest = &bytes[at.min(bytes.len())..];
-        let found = match rest.first_chunk() {
-            Some(block) => masks(block),
-            // Behind the end stands what no string may have.
-            None => masks(&padded(rest)),
-        };
-        let escaped = escapes.of(found.slash);
+    let (blocks, rest) = bytes[start..].as_chunks();
+    let mut walk = Walk { bytes, at: start, high: 0, escapes: Escapes::default() };
+    for block in blocks {
+        if let Some(end) = walk.pass(masks(block))? {
+            return Ok(end);
+        }
+    }
+    // Behind the end stands what no string may have.
+    let end = walk.pass(masks(&padded(rest)))?;
+    end.ok_or(Malformed { why: "the text ends inside a string", at: bytes.len() })
+}
+
+struct Walk<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    /// Set where anything is beyond ASCII.
+    high: u64,
+    escapes: Escapes,
+}
+
+impl Walk<'_> {
+    #[inline(always)]
+    fn pass(&mut self, found: Masks) -> Result<Option<End>, Malformed> {
+        let escaped = self.escapes.of(found.slash);
         let stops = (found.quote | found.control) & !(escaped & found.quote);
         let inside = before_first(stops);
-        // A quote or a backslash may always stand there.
-        let mut letters = escaped & inside & !(found.quote | found.slash);
+        self.high |= found.high & inside;
+        self.check_each(escaped & !found.harmless & inside)?;
+        if stops == 0 {
+            self.at += BLOCK;
+            return Ok(None);
+        }
+        let at = self.at + stops.trailing_zeros() as usize;
+        match self.bytes.get(at) {
+            Some(b'"') => Ok(Some(End { at, is_ascii: self.high == 0 })),
+            Some(_) => Err(Malformed { why: "a control character in a string", at }),
+            None => Ok(None),
+        }
+    }
+
+    #[inline(always)]
+    fn check_each(&mut self, mut letters: u64) -> Result<(), Malformed> {
         while letters != 0 {
-            escapes.check(bytes, at + letters.trailing_zeros() as usize)?;
+            self.escapes.check(self.bytes, self.at + letters.trailing_zeros() as usize)?;
             letters &= letters - 1;
         }
-        is_ascii &= found.high & inside == 0;
-        if stops != 0 {
-            at += stops.trailing_zeros() as usize;
-            return match bytes.get(at) {
-                Some(b'"') => Ok(End { at, is_ascii }),
-                Some(_) => Err(Malformed { why: "a control character in a string", at }),
-                None => Err(Malformed { why: "the text ends inside a string", at: bytes.len() }),
-            };
-        }
-        at += BLOCK;
+        Ok(())
     }
 }
 
@@ -146,7 +174,15 @@ mod tests {
                 0..40),
         ) {
             let text = pieces.concat();
-            prop_assert_eq!(end(text.as_bytes(), 0), walk(text.as_bytes(), 0, Masks::of));
+            let expected = walk(text.as_bytes(), 0, Masks::of);
+            prop_assert_eq!(&end(text.as_bytes(), 0), &expected);
+            #[cfg(target_arch = "x86_64")]
+            if std::arch::is_x86_feature_detected!("avx2") {
+                // SAFETY: the processor was asked for it.
+                #[expect(unsafe_code, reason = "a processor that has more does not go this way by itself")]
+                let found = unsafe { walk_avx2(text.as_bytes(), 0) };
+                prop_assert_eq!(found, expected);
+            }
         }
 
         /// One byte after another, as anybody would.

@@ -11,10 +11,11 @@ use fleet::Lease;
 use http_body::{Body, Frame, SizeHint};
 use std::convert::Infallible;
 use std::future::Future;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
+use tokio::task::unconstrained;
 
 pub enum AnswerBody {
     Whole { bytes: Option<Bytes>, tap: UsageTap },
@@ -67,8 +68,33 @@ pub struct StreamBody {
     exchange: Option<Exchange>,
     stream: ChatStream,
     served: Option<Served>,
-    /// Done when the gateway can wait no longer.
-    cut: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    cut: Option<Cut>,
+}
+
+/// Tells when the gateway can wait no longer.
+struct Cut {
+    told: watch::Receiver<bool>,
+    wakes: Pin<Box<dyn Future<Output = ()> + Send>>,
+    listens: bool,
+}
+
+impl Cut {
+    fn new(mut cut: watch::Receiver<bool>) -> Self {
+        let told = cut.clone();
+        let wakes = Box::pin(async move {
+            // A sender that is gone has nothing more to say.
+            if cut.wait_for(|cut| *cut).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        });
+        Self { told, wakes, listens: false }
+    }
+
+    /// Asked once, it wakes its task when there is news; until then, one look is enough.
+    fn is_now(&mut self, cx: &mut Context<'_>) -> bool {
+        let asks = !std::mem::replace(&mut self.listens, true) || self.told.has_changed().unwrap_or(false);
+        asks && pin!(unconstrained(self.wakes.as_mut())).poll(cx).is_ready()
+    }
 }
 
 /// What a stream holds on to until it ends.
@@ -84,14 +110,9 @@ impl StreamBody {
         Self { first: Some(first), broken, exchange: Some(exchange), stream, served: None, cut: None }
     }
 
-    pub(crate) fn begin(&mut self, served: Served, idle: Duration, mut cut: watch::Receiver<bool>) {
+    pub(crate) fn begin(&mut self, served: Served, idle: Duration, cut: watch::Receiver<bool>) {
         self.served = Some(served);
-        self.cut = Some(Box::pin(async move {
-            // A sender that is gone has nothing more to say.
-            if cut.wait_for(|cut| *cut).await.is_err() {
-                std::future::pending::<()>().await;
-            }
-        }));
+        self.cut = Some(Cut::new(cut));
         if let Some(exchange) = &mut self.exchange {
             exchange.limit_silence(idle);
         }
@@ -113,8 +134,7 @@ impl StreamBody {
                 break;
             }
             let Poll::Ready(data) = exchange.poll_data(cx) else {
-                let cut = self.cut.as_mut().is_some_and(|cut| cut.as_mut().poll(cx).is_ready());
-                if !cut {
+                if !self.cut.as_mut().is_some_and(|cut| cut.is_now(cx)) {
                     return Poll::Pending;
                 }
                 self.cut = None;

@@ -65,9 +65,13 @@ impl<'a> Text<'a> {
     }
 
     /// Whether that is the string; written with escapes, it would be longer.
+    #[inline]
     pub fn is(self, wanted: &str) -> bool {
-        self.0 == wanted.as_bytes()
-            || (self.0.len() > wanted.len() && self.0.contains(&b'\\') && *self.decoded() == *wanted.as_bytes())
+        self.0 == wanted.as_bytes() || (self.0.len() > wanted.len() && self.means(wanted))
+    }
+
+    fn means(self, wanted: &str) -> bool {
+        self.0.contains(&b'\\') && *self.decoded() == *wanted.as_bytes()
     }
 }
 

@@ -89,8 +89,11 @@ pub enum Event<'a> {
 pub fn read_event(event: &[u8]) -> Event<'_> {
     let mut data: Option<Cow<'_, [u8]>> = None;
     let mut comment = false;
-    for line in event.split(|byte| *byte == b'\n') {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let mut rest = event;
+    while !rest.is_empty() {
+        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        let line = rest[..end].strip_suffix(b"\r").unwrap_or(&rest[..end]);
+        rest = &rest[rest.len().min(end + 1)..];
         if let Some(value) = line.strip_prefix(b"data:") {
             let value = value.strip_prefix(b" ").unwrap_or(value);
             data = Some(match data {

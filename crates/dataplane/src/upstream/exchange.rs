@@ -6,11 +6,12 @@ use bytes::Bytes;
 use fleet::Replica;
 use std::future::Future;
 use std::io;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::task::unconstrained;
+use tokio::time::{Instant, Sleep, sleep};
 
 /// How long an engine may take to end an answer whose last event it has sent.
 const DRAIN_TIME: Duration = Duration::from_secs(1);
@@ -124,31 +125,39 @@ pub enum CollectError {
     TooLarge(usize),
 }
 
-/// A limit on silence. The timer is set anew only when it fires, not with every piece that comes.
+/// A limit on silence, or up to an eighth more: what comes is noted without a look at the clock, and the time that passes
+/// in between is counted by a timer.
 struct Patience {
     limit: Duration,
-    /// Since when nothing has come; nothing as long as nobody waits.
-    since: Option<Instant>,
+    /// Silence is too long when it has ticked so often.
+    ticks_left: u32,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl Patience {
+    const TICKS: u32 = 8;
+
     fn new(limit: Duration) -> Self {
-        Self { limit, since: None, timer: None }
+        Self { limit, ticks_left: Self::TICKS + 1, timer: None }
     }
 
     fn restart(&mut self) {
-        self.since = None;
+        self.ticks_left = Self::TICKS + 1;
     }
 
+    /// The timer wakes whoever asked first: an answer stays with its task.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Duration> {
-        let deadline = *self.since.get_or_insert_with(Instant::now) + self.limit;
-        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
-        while timer.as_mut().poll(cx).is_ready() {
-            if deadline <= Instant::now() {
+        let tick = self.limit / Self::TICKS;
+        let timer = match &mut self.timer {
+            Some(timer) if !timer.is_elapsed() => return Poll::Pending,
+            timer => timer.get_or_insert_with(|| Box::pin(sleep(tick))),
+        };
+        while pin!(unconstrained(timer.as_mut())).poll(cx).is_ready() {
+            self.ticks_left -= 1;
+            if self.ticks_left == 0 {
                 return Poll::Ready(self.limit);
             }
-            timer.as_mut().reset(deadline);
+            timer.as_mut().reset(Instant::now() + tick);
         }
         Poll::Pending
     }

@@ -65,6 +65,7 @@ fn plan(retention: &Retention, now: Timestamp) -> Vec<(Kind, Timestamp)> {
     let days = retention.kept_from(Resolution::Day, now);
     plan.extend([
         (Kind::UsageEvents, requests),
+        (Kind::UsageKinds, requests),
         (Kind::RefusedCalls, requests),
         (Kind::GpuBusySamples, now.plus_millis(-KEEP_SAMPLES_MILLIS)),
         (Kind::GpuBusyWindows, days),

@@ -7,10 +7,11 @@
 use crate::changes::{self, Change};
 use crate::error::StoreError;
 use crate::row;
+use crate::usage_kinds::{Known, Numbers};
 use domain::Timestamp;
 use sqlx::any::{Any, AnyArguments, AnyConnectOptions, AnyPoolOptions, AnyRow};
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
-use sqlx::{AnyConnection, AnyPool, Executor, Transaction};
+use sqlx::{AnyConnection, AnyPool, AssertSqlSafe, Executor, Transaction};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
@@ -47,6 +48,16 @@ pub enum Engine {
     Postgres,
 }
 
+impl Engine {
+    /// How lines of a script begin that are for this engine alone; to others they are comments.
+    const fn own_lines(self) -> &'static str {
+        match self {
+            Self::Sqlite => "--sqlite",
+            Self::Postgres => "--postgres",
+        }
+    }
+}
+
 /// The way to everything that is remembered; clones share their connections.
 #[derive(Debug, Clone)]
 pub struct Store {
@@ -56,6 +67,7 @@ pub struct Store {
     /// Only PostgreSQL tells of changes; SQLite's are polled.
     notices: Option<PgPool>,
     made_here: Arc<Ear>,
+    kinds: Known,
 }
 
 pub(crate) type Query<'q> = sqlx::query::Query<'q, Any, AnyArguments>;
@@ -95,7 +107,14 @@ impl Store {
             .acquire_timeout(ACQUIRE_PATIENCE)
             .after_connect(|connection, _| Box::pin(prepare(connection, SQLITE_READER_PRAGMAS)))
             .connect_lazy_with(options);
-        Ok(Self { engine: Engine::Sqlite, readers, writers, notices: None, made_here: Arc::default() })
+        Ok(Self {
+            engine: Engine::Sqlite,
+            readers,
+            writers,
+            notices: None,
+            made_here: Arc::default(),
+            kinds: Known::default(),
+        })
     }
 
     fn postgres(url: &str) -> Result<Self, StoreError> {
@@ -111,7 +130,8 @@ impl Store {
             .max_lifetime(None)
             .connect_lazy_with(PgConnectOptions::from_str(url).map_err(unreadable)?);
         let (readers, writers) = (pool.clone(), pool);
-        Ok(Self { engine: Engine::Postgres, readers, writers, notices: Some(notices), made_here: Arc::default() })
+        let (notices, made_here, kinds) = (Some(notices), Arc::default(), Known::default());
+        Ok(Self { engine: Engine::Postgres, readers, writers, notices, made_here, kinds })
     }
 
     pub const fn engine(&self) -> Engine {
@@ -129,7 +149,8 @@ impl Store {
             Engine::Sqlite => self.writers.begin_with("BEGIN IMMEDIATE").await?,
             Engine::Postgres => within(WRITE_PATIENCE, self.writers.begin()).await?,
         };
-        Ok(Tx { inner, engine: self.engine, announcements: Vec::new(), made_here: Arc::clone(&self.made_here) })
+        let (made_here, kinds) = (Arc::clone(&self.made_here), Numbers::new(&self.kinds));
+        Ok(Tx { inner, engine: self.engine, announcements: Vec::new(), made_here, kinds })
     }
 
     /// As [`Store::begin`], for changes that must fit an allotment.
@@ -188,6 +209,7 @@ pub struct Tx {
     engine: Engine,
     announcements: Vec<(Change, Timestamp)>,
     made_here: Arc<Ear>,
+    pub(crate) kinds: Numbers,
 }
 
 impl Tx {
@@ -200,6 +222,9 @@ impl Tx {
         let outcome = within(WRITE_PATIENCE, self.inner.commit()).await;
         // Also after an error: it may be committed all the same, and who hears only reads again.
         self.made_here.hear(&announcements);
+        if outcome.is_ok() {
+            self.kinds.keep();
+        }
         outcome
     }
 
@@ -237,8 +262,9 @@ impl Tx {
     }
 
     /// Several statements without arguments and without a time-out: only for migrations.
-    pub(crate) async fn run_script(&mut self, script: &'static str) -> Result<(), StoreError> {
-        self.inner.execute(sqlx::raw_sql(script)).await?;
+    pub(crate) async fn run_script(&mut self, script: &str) -> Result<(), StoreError> {
+        let script = script.replace(self.engine.own_lines(), "");
+        self.inner.execute(sqlx::raw_sql(AssertSqlSafe(script))).await?;
         Ok(())
     }
 }

@@ -43,6 +43,7 @@ pub mod series;
 pub mod sessions;
 pub mod single_sign_on;
 pub mod usage_events;
+mod usage_kinds;
 pub mod usage_sums;
 pub mod users;
 mod values;

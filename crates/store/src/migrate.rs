@@ -25,6 +25,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 6, script: include_str!("../migrations/0006_series.sql") },
     Migration { version: 7, script: include_str!("../migrations/0007_several_nodes_of_endpoints.sql") },
     Migration { version: 8, script: include_str!("../migrations/0008_drivers.sql") },
+    Migration { version: 9, script: include_str!("../migrations/0009_usage_kinds.sql") },
 ];
 
 /// Migrations that only add, each with the newest one that a program must know to live with it. All others can be lived

@@ -3,6 +3,7 @@
 use crate::db::{Store, Tx};
 use crate::error::StoreError;
 use crate::row;
+use crate::usage_kinds;
 use domain::series::Resolution;
 use domain::{RequestId, Timestamp};
 use sqlx::AssertSqlSafe;
@@ -10,6 +11,11 @@ use sqlx::AssertSqlSafe;
 /// Rows that one transaction removes.
 pub const BATCH: u64 = 1_000;
 const EVENTS: &str = "usage_events";
+/// Calls are in the order of their workspaces, which are found by one look for each.
+const OLD_CALLS: &str = "started_at < $1 AND workspace_id IN (WITH RECURSIVE found (id) AS (\
+     SELECT MIN(workspace_id) FROM usage_calls UNION ALL \
+     SELECT (SELECT MIN(workspace_id) FROM usage_calls WHERE workspace_id > found.id) FROM found WHERE id IS NOT NULL) \
+     SELECT id FROM found WHERE id IS NOT NULL)";
 
 /// A kind of rows that is kept for a while.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +24,8 @@ pub enum Kind {
     Codes(Resolution),
     Gauges(Resolution),
     UsageEvents,
+    /// What usage events have in common, once all of them are old.
+    UsageKinds,
     RefusedCalls,
     GpuBusySamples,
     GpuBusyWindows,
@@ -44,8 +52,9 @@ impl Kind {
             Self::Series(resolution) => ("series", SERIES_KEY, BY_RESOLUTION, Some(resolution)),
             Self::Codes(resolution) => ("series_codes", CODES_KEY, BY_RESOLUTION, Some(resolution)),
             Self::Gauges(resolution) => ("gauges", GAUGES_KEY, BY_RESOLUTION, Some(resolution)),
+            Self::UsageEvents => ("usage_calls", "workspace_id, started_at, request_id", OLD_CALLS, None),
+            Self::UsageKinds => ("usage_kinds", "id", "period < $1", None),
             // Their ids sort by the moment at which they were received.
-            Self::UsageEvents => (EVENTS, "request_id", "request_id < $1", None),
             Self::RefusedCalls => ("refused_calls", "request_id", "request_id < $1", None),
             Self::GpuBusySamples => {
                 ("gpu_busy_samples", "endpoint_id, starts_at, replica_id, gpu_uuid", "starts_at < $1", None)
@@ -69,7 +78,8 @@ pub async fn clear(store: &Store, kind: Kind, before: Timestamp) -> Result<u64, 
     let text = format!("DELETE FROM {name} WHERE ({key}) IN (SELECT {key} FROM {name} WHERE {is_old} LIMIT {BATCH})");
     let mut delete = sqlx::query(AssertSqlSafe(text));
     delete = match kind {
-        Kind::UsageEvents | Kind::RefusedCalls => delete.bind(RequestId::new(before, 0).to_string()),
+        Kind::RefusedCalls => delete.bind(RequestId::new(before, 0).to_string()),
+        Kind::UsageKinds => delete.bind(usage_kinds::period_of(before)),
         _ => delete.bind(before.millis()),
     };
     if let Some(resolution) = resolution {

@@ -2,22 +2,21 @@
 
 use crate::db::{Engine, Query, Store, Tx};
 use crate::error::StoreError;
+use crate::usage_kinds::{self, Alike};
 use crate::values::{insert_alike_text, insert_text, pieces};
 use crate::{reconciliation, row, series, usage_sums};
 use domain::usage::{Actor, Tokens};
 use domain::{KeyId, ModelId, NanoUsd, OrganizationId, Price, RequestId, Timestamp, UsageEvent, UserId, WorkspaceId};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
-/// What calls of one caller to one model have in common, as a rule.
-const SHARED: &str = "organization_id, workspace_id, key_id, user_id, model, replica, streamed, status, code, certainty, \
-     input_per_1m, cached_input_per_1m, output_per_1m";
-const OWN: &str = "request_id, prompt_tokens, completion_tokens, cached_tokens, cost, started_at, first_byte_micros, \
+const SHARED: &str = "workspace_id, kind, code";
+const OWN: &str = "started_at, request_id, prompt_tokens, completion_tokens, cached_tokens, cost, first_byte_micros, \
      duration_micros, held_micros, sent_micros";
-/// So many events that are alike are worth a statement of their own.
+/// So many calls that are alike are worth a statement of their own.
 const WORTH_SHARING: usize = 8;
-const UNLESS_THERE: &str = " ON CONFLICT (request_id) DO NOTHING";
+const UNLESS_THERE: &str = " ON CONFLICT (workspace_id, started_at, request_id) DO NOTHING";
 const MAX_LISTED: u32 = 1_000;
 
 /// A usage event as it is remembered.
@@ -46,10 +45,10 @@ pub struct Recorded {
 
 /// Writes the events that are not there yet, adds them to the sums, and returns them, those that are alike together.
 pub async fn insert_batch<'a>(tx: &mut Tx, events: &'a [UsageEvent]) -> Result<Vec<&'a UsageEvent>, StoreError> {
-    let kinds = by_kind(events);
-    let mut inserted = kinds.concat();
-    if !insert_all(tx, &kinds).await? {
-        let mut written = insert_some(tx, &inserted).await?;
+    let sorted = usage_kinds::sort(tx, events).await?;
+    let mut inserted: Vec<_> = sorted.iter().flat_map(|alike| &alike.events).copied().collect();
+    if !insert_all(tx, &sorted).await? {
+        let mut written = insert_some(tx, &sorted).await?;
         inserted.retain(|event| written.remove(event.request.as_str()));
     }
     usage_sums::add(tx, &inserted).await?;
@@ -58,84 +57,34 @@ pub async fn insert_batch<'a>(tx: &mut Tx, events: &'a [UsageEvent]) -> Result<V
     Ok(inserted)
 }
 
-/// What stands in the shared columns.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Kind<'a> {
-    workspace: &'a str,
-    actor: &'a str,
-    organization: &'a str,
-    model: &'a str,
-    replica: &'a str,
-    streamed: bool,
-    status: u16,
-    code: &'a str,
-    certainty: &'a str,
-    price: [NanoUsd; 3],
-}
-
-impl<'a> Kind<'a> {
-    fn of(event: &'a UsageEvent) -> Self {
-        let Price { input_per_1m, cached_input_per_1m, output_per_1m } = event.price;
-        Self {
-            workspace: event.caller.workspace.as_str(),
-            actor: event.caller.actor.as_str(),
-            organization: event.caller.organization.as_str(),
-            model: event.model.as_str(),
-            replica: &event.replica,
-            streamed: event.streamed,
-            status: event.status,
-            code: &event.code,
-            certainty: event.certainty.as_str(),
-            price: [input_per_1m, cached_input_per_1m, output_per_1m],
-        }
-    }
-}
-
-/// As [`Kind`] tells them apart. Mostly both share one caller, one model and one replica, and nothing has to be read.
-fn are_alike(one: &UsageEvent, other: &UsageEvent) -> bool {
-    one.caller == other.caller
-        && one.model == other.model
-        && one.replica == other.replica
-        && (one.streamed, one.status, one.certainty) == (other.streamed, other.status, other.certainty)
-        && one.code == other.code
-        && one.price == other.price
-}
-
-/// Events that are alike together, and each in one order, whatever the order of the batch.
-fn by_kind(events: &[UsageEvent]) -> Vec<Vec<&UsageEvent>> {
-    let mut kinds: BTreeMap<Kind<'_>, Vec<&UsageEvent>> = BTreeMap::new();
-    for alike in events.chunk_by(are_alike) {
-        kinds.entry(Kind::of(&alike[0])).or_default().extend(alike);
-    }
-    kinds.values_mut().for_each(|alike| alike.sort_unstable_by_key(|event| &event.request));
-    kinds.into_values().collect()
-}
-
 /// Writes events none of which is there yet, which is the rule. If one is, it writes nothing and returns false: to be
 /// told which rows are new costs more than to write them.
-async fn insert_all(tx: &mut Tx, kinds: &[Vec<&UsageEvent>]) -> Result<bool, StoreError> {
+async fn insert_all(tx: &mut Tx, sorted: &[Alike<'_>]) -> Result<bool, StoreError> {
     tx.execute(sqlx::query("SAVEPOINT before_events")).await?;
     let (mut written, mut few) = (0, Vec::new());
-    for piece in kinds.iter().flat_map(|alike| pieces(alike)) {
-        if piece.len() < WORTH_SHARING {
-            few.extend_from_slice(piece);
-        } else {
-            written += tx.execute(insert_alike(tx.engine(), piece)).await?;
+    for Alike { kind, events } in sorted {
+        for piece in pieces(events) {
+            if piece.len() < WORTH_SHARING {
+                few.extend(with_kind(*kind, piece));
+            } else {
+                written += tx.execute(insert_alike(tx.engine(), *kind, piece)).await?;
+            }
         }
     }
     for piece in pieces(&few) {
         written += tx.execute(insert(tx.engine(), piece, "")).await?;
     }
-    let all_new = written == kinds.iter().map(Vec::len).sum::<usize>() as u64;
+    let all_new = written == sorted.iter().map(|alike| alike.events.len()).sum::<usize>() as u64;
     let end = if all_new { "RELEASE SAVEPOINT before_events" } else { "ROLLBACK TO SAVEPOINT before_events" };
     tx.execute(sqlx::query(end)).await?;
     Ok(all_new)
 }
 
 /// Returns the ids of the rows that were not there.
-async fn insert_some(tx: &mut Tx, events: &[&UsageEvent]) -> Result<HashSet<String>, StoreError> {
+async fn insert_some(tx: &mut Tx, sorted: &[Alike<'_>]) -> Result<HashSet<String>, StoreError> {
+    let events: Vec<_> = sorted.iter().flat_map(|alike| with_kind(alike.kind, &alike.events)).collect();
     let mut written = HashSet::with_capacity(events.len());
-    for piece in pieces(events) {
+    for piece in pieces(&events) {
         for found in tx.rows(insert(tx.engine(), piece, " RETURNING request_id")).await? {
             written.insert(row::text(&found, "request_id")?);
         }
@@ -143,49 +92,36 @@ async fn insert_some(tx: &mut Tx, events: &[&UsageEvent]) -> Result<HashSet<Stri
     Ok(written)
 }
 
+fn with_kind<'a>(kind: i64, events: &[&'a UsageEvent]) -> impl Iterator<Item = (i64, &'a UsageEvent)> {
+    events.iter().map(move |event| (kind, *event))
+}
+
 /// Writes events of one kind.
-fn insert_alike(engine: Engine, events: &[&UsageEvent]) -> Query<'static> {
-    let text = insert_alike_text(engine, "usage_events", SHARED, OWN, events.len());
+fn insert_alike(engine: Engine, kind: i64, events: &[&UsageEvent]) -> Query<'static> {
+    let text = insert_alike_text(engine, "usage_calls", SHARED, OWN, events.len());
     let insert = sqlx::query(AssertSqlSafe(text + UNLESS_THERE));
-    bind_shared(events.iter().fold(insert, |insert, event| bind_own(insert, event)), events[0])
+    bind_shared(events.iter().fold(insert, |insert, event| bind_own(insert, event)), kind, events[0])
 }
 
 /// Writes any events.
-fn insert(engine: Engine, events: &[&UsageEvent], returning: &str) -> Query<'static> {
-    let text = insert_text(engine, "usage_events", &format!("{SHARED}, {OWN}"), events.len());
+fn insert(engine: Engine, events: &[(i64, &UsageEvent)], returning: &str) -> Query<'static> {
+    let text = insert_text(engine, "usage_calls", &format!("{SHARED}, {OWN}"), events.len());
     let insert = sqlx::query(AssertSqlSafe(text + UNLESS_THERE + returning));
-    events.iter().fold(insert, |insert, event| bind_own(bind_shared(insert, event), event))
+    events.iter().fold(insert, |insert, (kind, event)| bind_own(bind_shared(insert, *kind, event), event))
 }
 
-fn bind_shared<'q>(insert: Query<'q>, event: &UsageEvent) -> Query<'q> {
-    let (key, user) = match &event.caller.actor {
-        Actor::Key(key) => (Some(key.as_str()), None),
-        Actor::User(user) => (None, Some(user.as_str())),
-    };
-    insert
-        .bind(event.caller.organization.as_str())
-        .bind(event.caller.workspace.as_str())
-        .bind(key)
-        .bind(user)
-        .bind(event.model.as_str())
-        .bind(event.replica.as_ref())
-        .bind(i64::from(event.streamed))
-        .bind(i64::from(event.status))
-        .bind(AsRef::<str>::as_ref(&event.code))
-        .bind(event.certainty.as_str())
-        .bind(event.price.input_per_1m.nanos())
-        .bind(event.price.cached_input_per_1m.nanos())
-        .bind(event.price.output_per_1m.nanos())
+fn bind_shared<'q>(insert: Query<'q>, kind: i64, event: &UsageEvent) -> Query<'q> {
+    insert.bind(event.caller.workspace.as_str()).bind(kind).bind(AsRef::<str>::as_ref(&event.code))
 }
 
 fn bind_own<'q>(insert: Query<'q>, event: &UsageEvent) -> Query<'q> {
     insert
+        .bind(event.started_at.millis())
         .bind(event.request.as_str())
         .bind(row::to_number(event.tokens.prompt))
         .bind(row::to_number(event.tokens.completion))
         .bind(row::to_number(event.tokens.cached))
         .bind(event.cost.nanos())
-        .bind(event.started_at.millis())
         .bind(row::to_optional_number(event.first_byte_micros))
         .bind(row::to_number(event.duration_micros))
         .bind(row::to_optional_number(event.held_micros))
@@ -194,11 +130,11 @@ fn bind_own<'q>(insert: Query<'q>, event: &UsageEvent) -> Query<'q> {
 
 /// The newest events of a workspace first.
 pub async fn list(store: &Store, workspace: &WorkspaceId, limit: u32) -> Result<Vec<Recorded>, StoreError> {
-    let text = format!(
-        "SELECT {SHARED}, {OWN} FROM usage_events WHERE workspace_id = $1 \
-         ORDER BY started_at DESC, request_id DESC LIMIT $2"
-    );
-    let query = sqlx::query(AssertSqlSafe(text)).bind(workspace.as_str()).bind(i64::from(limit.min(MAX_LISTED)));
+    let query = sqlx::query(
+        "SELECT * FROM usage_events WHERE workspace_id = $1 ORDER BY started_at DESC, request_id DESC LIMIT $2",
+    )
+    .bind(workspace.as_str())
+    .bind(i64::from(limit.min(MAX_LISTED)));
     store.rows(query).await?.iter().map(recorded).collect()
 }
 

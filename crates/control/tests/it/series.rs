@@ -227,7 +227,7 @@ async fn points_whose_rows_are_gone_are_unknown_and_the_bill_stays() {
 
         // The events and the rows of minutes and hours from a month ago: the days stay.
         let cleared = retention::clear_all(&store, &KEPT, NOW).await.unwrap();
-        assert_eq!(cleared, 1 + 2 * 4, "an event, and its rows of two resolutions on four levels");
+        assert_eq!(cleared, 2 + 2 * 4, "an event and its kind, and its rows of two resolutions on four levels");
         assert_eq!(shown(&ask(&store, &first, hourly).await.unwrap().lines[0]), ["count - - = 0"]);
         let daily = Question { span, step: Some(Step::parse("day").unwrap()), ..question(Metric::Requests) };
         assert_eq!(shown(&ask(&store, &first, daily).await.unwrap().lines[0]), ["count 1 = 1"]);

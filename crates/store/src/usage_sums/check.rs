@@ -22,7 +22,7 @@ const POSTGRES_LOCK: &str = "SELECT pg_advisory_xact_lock(7023110002)";
 /// The workspace after `last`, or the first one, that has events or sums. It may have been deleted.
 pub async fn next_workspace(store: &Store, last: Option<&WorkspaceId>) -> Result<Option<WorkspaceId>, StoreError> {
     let query = sqlx::query(
-        "SELECT MIN(id) AS next_id FROM (SELECT MIN(workspace_id) AS id FROM usage_events WHERE workspace_id > $1 \
+        "SELECT MIN(id) AS next_id FROM (SELECT MIN(workspace_id) AS id FROM usage_calls WHERE workspace_id > $1 \
          UNION ALL SELECT MIN(workspace_id) FROM usage_hours WHERE workspace_id > $1 \
          UNION ALL SELECT MIN(workspace_id) FROM usage_days WHERE workspace_id > $1) AS found",
     );
@@ -42,7 +42,7 @@ pub async fn next_start(
     let query = sqlx::query(match grain {
         Grain::Hour => {
             "SELECT MIN(at) AS next_at FROM (SELECT MIN(starts_at) AS at FROM usage_hours \
-             WHERE workspace_id = $1 AND starts_at >= $2 UNION ALL SELECT MIN(started_at) FROM usage_events \
+             WHERE workspace_id = $1 AND starts_at >= $2 UNION ALL SELECT MIN(started_at) FROM usage_calls \
              WHERE workspace_id = $1 AND started_at >= $2) AS found"
         }
         Grain::Day => {

@@ -61,7 +61,7 @@ fn part(piece: Piece, at: usize) -> String {
         Source::Sums(grain) => (table(grain), "starts_at", "actor", "requests"),
         Source::Events => {
             let served = "(CASE WHEN certainty = 'void' THEN 0 ELSE 1 END)";
-            ("usage_events", "started_at", "COALESCE(key_id, user_id)", served)
+            ("usage_events", "started_at", "actor", served)
         }
     };
     let [counted, amounts @ ..] = COLUMNS;

@@ -18,6 +18,7 @@ mod migrate;
 mod nodes;
 mod organizations;
 mod outages;
+mod outside;
 mod people;
 mod quota;
 mod reconciliation;

@@ -1,7 +1,8 @@
 use crate::databases::on_both_empty;
+use crate::outside::outside;
 use crate::people;
-use sqlx::{AnyConnection, Connection, Executor};
-use store::{Engine, Migrated, Store, StoreError};
+use sqlx::Executor;
+use store::{Migrated, Store, StoreError};
 use tokio::task::JoinSet;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -24,11 +25,7 @@ async fn a_schema_from_the_future_is_refused() {
     on_both_empty(async |database| {
         let store = database.open().await;
         let migrated = store.migrate().await.unwrap();
-        let url = match store.engine() {
-            Engine::Sqlite => format!("sqlite://{}/forebay.db", database.data_dir().display()),
-            Engine::Postgres => database.url.clone(),
-        };
-        let mut outside = AnyConnection::connect(&url).await.unwrap();
+        let mut outside = outside(database).await;
         outside.execute("INSERT INTO schema_version (version) VALUES (9999)").await.unwrap();
         let refused = store.migrate().await.unwrap_err();
         assert!(
@@ -51,11 +48,7 @@ async fn a_migration_that_joins_later_than_its_successor_is_still_made() {
     on_both_empty(async |database| {
         let store = database.open().await;
         let newest = store.migrate().await.unwrap().to;
-        let url = match store.engine() {
-            Engine::Sqlite => format!("sqlite://{}/forebay.db", database.data_dir().display()),
-            Engine::Postgres => database.url.clone(),
-        };
-        let mut outside = AnyConnection::connect(&url).await.unwrap();
+        let mut outside = outside(database).await;
         for table in ["quota_months", "quota_leases", "usage_hours", "usage_days", "prices"] {
             outside.execute(sqlx::AssertSqlSafe(format!("DROP TABLE {table}"))).await.unwrap();
         }

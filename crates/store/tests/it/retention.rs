@@ -34,6 +34,7 @@ async fn what_is_old_goes_in_batches_and_the_rest_stays() {
         assert_eq!(clear(&store, Kind::UsageEvents, NOW).await.unwrap(), 0);
         assert_eq!(clear(&store, Kind::UsageEvents, later(-HOUR)).await.unwrap(), 0, "it goes no further back");
         assert_eq!(events_cleared_before(&store).await.unwrap(), Some(NOW));
+        assert_eq!(clear(&store, Kind::UsageKinds, NOW).await.unwrap(), 0, "their period is not over");
         assert_eq!(usage_events::list(&store, &workspace.id, 1_000).await.unwrap().len(), 5);
 
         let minutes = async || {
@@ -45,6 +46,11 @@ async fn what_is_old_goes_in_batches_and_the_rest_stays() {
         assert_eq!(minutes().await, 2);
         assert_eq!(clear(&store, Kind::Series(Resolution::Minute), NOW).await.unwrap(), 4, "one for each level");
         assert_eq!(minutes().await, 1);
+
+        let much_later = later(31 * 24 * HOUR);
+        assert_eq!(clear(&store, Kind::UsageEvents, much_later).await.unwrap(), 5);
+        assert!(clear(&store, Kind::UsageKinds, much_later).await.unwrap() > 0);
+        assert_eq!(clear(&store, Kind::UsageKinds, much_later).await.unwrap(), 0);
     })
     .await;
 }
@@ -56,6 +62,7 @@ async fn every_kind_of_rows_can_be_cleared() {
             .into_iter()
             .flat_map(|resolution| [Kind::Series(resolution), Kind::Codes(resolution), Kind::Gauges(resolution)]);
         let others = [
+            Kind::UsageKinds,
             Kind::RefusedCalls,
             Kind::GpuBusySamples,
             Kind::GpuBusyWindows,

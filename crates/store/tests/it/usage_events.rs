@@ -1,7 +1,9 @@
 use crate::databases::on_both;
+use crate::outside::outside;
 use crate::people::{self, NOW, entropy, later};
 use domain::usage::{Actor, Certainty, Tokens};
 use domain::{Caller, KeyId, ModelId, NanoUsd, Price, RequestId, UsageEvent, UserId, Workspace};
+use sqlx::Executor;
 use std::sync::Arc;
 use store::{Store, usage_events};
 
@@ -92,6 +94,50 @@ async fn an_event_is_read_as_it_was_written_newest_first() {
             assert_eq!(found.model, written.model);
             assert_eq!((&*found.replica, &*found.code), (&*written.replica, &*written.code));
         }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn events_from_before_there_were_kinds_are_brought_along() {
+    on_both(async |database, store| {
+        let workspace = people::workspace(&store).await;
+        let in_some_period = |number: i64| {
+            let at = later(number % 4 * 20 * 24 * 3_600_000 + number);
+            UsageEvent { request: RequestId::new(at, entropy()), started_at: at, ..event(&workspace, number) }
+        };
+        insert(&store, &(0..300).map(in_some_period).collect::<Vec<_>>()).await;
+        let before = usage_events::list(&store, &workspace.id, 1_000).await.unwrap();
+        assert_eq!(before.len(), 300);
+
+        let mut outside = outside(database).await;
+        for statement in [
+            "CREATE TABLE events_as_they_were AS SELECT * FROM usage_events",
+            "DROP VIEW usage_events",
+            "DROP TABLE usage_calls",
+            "DROP TABLE usage_kinds",
+            "ALTER TABLE events_as_they_were RENAME TO usage_events",
+            "DELETE FROM schema_version WHERE version = 9",
+        ] {
+            outside.execute(statement).await.unwrap();
+        }
+        store.migrate().await.unwrap();
+        assert_eq!(usage_events::list(&store, &workspace.id, 1_000).await.unwrap(), before);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_kind_of_a_batch_that_failed_is_written_with_the_next_one() {
+    on_both(async |_, store| {
+        let workspace = people::workspace(&store).await;
+        let events: Vec<_> = (0..20).map(|number| event(&workspace, number)).collect();
+        let mut tx = store.begin().await.unwrap();
+        usage_events::insert_batch(&mut tx, &events).await.unwrap();
+        drop(tx);
+        assert!(insert(&store, &events[..10]).await.into_iter().eq(0..10));
+        assert!(insert(&store, &events).await.into_iter().eq(10..20));
+        assert_eq!(usage_events::list(&store, &workspace.id, 1_000).await.unwrap().len(), 20);
     })
     .await;
 }

@@ -1,6 +1,7 @@
 //! Sums of usage against the events they are sums of.
 
-use crate::databases::{Database, on_both};
+use crate::databases::on_both;
+use crate::outside::outside;
 use crate::people::{self, NOW, entropy, later};
 use domain::grouping::Group;
 use domain::span::{Span, plan};
@@ -9,11 +10,11 @@ use domain::{
     Caller, Day, Grain, Grouping, KeyId, ModelId, NanoUsd, Price, RequestId, Timestamp, UsageEvent, UserId, Workspace,
 };
 use fastrand::Rng;
-use sqlx::{AnyConnection, AssertSqlSafe, Connection, Executor};
+use sqlx::{AssertSqlSafe, Executor};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use store::usage_sums::{Summed, check, read};
-use store::{Engine, Store, StoreError, usage_events};
+use store::{Store, StoreError, usage_events};
 use tokio::task::JoinSet;
 
 const DAYS: i64 = 4;
@@ -128,14 +129,6 @@ async fn corrected(store: &Store) -> u64 {
     corrected
 }
 
-async fn outside(database: &Database, engine: Engine) -> AnyConnection {
-    let url = match engine {
-        Engine::Sqlite => format!("sqlite://{}/forebay.db", database.data_dir().display()),
-        Engine::Postgres => database.url.clone(),
-    };
-    AnyConnection::connect(&url).await.unwrap()
-}
-
 #[tokio::test]
 async fn any_span_and_grouping_is_the_sum_of_its_events() {
     on_both(async |_, store| {
@@ -161,7 +154,7 @@ async fn whole_hours_and_days_are_read_without_their_events() {
         let workspace = people::workspace(&store).await;
         let events: Vec<_> = (0..500).map(|_| event(&mut rng, &workspace)).collect();
         insert(&store, &events).await.unwrap();
-        outside(database, store.engine()).await.execute("DELETE FROM usage_events").await.unwrap();
+        outside(database).await.execute("DELETE FROM usage_calls").await.unwrap();
 
         let grouping = Grouping::parse("day,model,key").unwrap();
         for _ in 0..20 {
@@ -184,7 +177,7 @@ async fn damaged_sums_are_corrected_and_then_agree_again() {
 
         let id = &workspaces[0].id;
         let hour = Grain::Hour.start_of(NOW).millis();
-        let mut connection = outside(database, store.engine()).await;
+        let mut connection = outside(database).await;
         let damages = [
             format!(
                 "INSERT INTO usage_hours VALUES ('{id}', {hour}, 'acme/gone', '{}', 7, 1, 2, 3, 4)",
@@ -215,7 +208,7 @@ async fn what_was_used_before_there_were_sums_is_added_up_by_the_migration() {
         let workspaces = [people::workspace(&store).await];
         let events: Vec<_> = (0..300).map(|_| event(&mut rng, &workspaces[0])).collect();
         insert(&store, &events).await.unwrap();
-        let mut connection = outside(database, store.engine()).await;
+        let mut connection = outside(database).await;
         connection.execute("DELETE FROM usage_hours").await.unwrap();
         connection.execute("DELETE FROM usage_days").await.unwrap();
         for statement in MIGRATION.split(';').filter(|statement| statement.contains("INSERT INTO usage_")) {
@@ -234,7 +227,7 @@ async fn nodes_that_write_and_check_at_once_neither_wait_for_ever_nor_miscount()
         let workspaces = [people::workspace(&store).await, people::workspace(&store).await];
         let events: Vec<_> = (0..1_200).map(|number| event(&mut rng, &workspaces[number % 2])).collect();
         insert(&store, &events[..200]).await.unwrap();
-        let mut connection = outside(database, store.engine()).await;
+        let mut connection = outside(database).await;
         connection.execute("UPDATE usage_days SET cost = cost + 5").await.unwrap();
         connection.execute("UPDATE usage_hours SET prompt_tokens = 0 WHERE model = 'acme/Big'").await.unwrap();
         drop(connection);

@@ -10,7 +10,7 @@ use fleet::Replica;
 use fleet::replica::ReplicaId;
 use http::{HeaderMap, HeaderName};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Which span of which trace a request belongs to.
 pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
@@ -34,11 +34,12 @@ impl Call {
         Seeker { prefix: self.probe.prefix(), body_bytes: self.probe.body.len(), tried, until }
     }
 
-    /// A replica is about to be asked.
-    pub(crate) fn begin_attempt(&mut self, replica: &Arc<Replica>) {
-        self.tap.sent_to(replica);
+    /// A replica is about to be asked; returns when that is.
+    pub(crate) fn begin_attempt(&mut self, replica: &Arc<Replica>) -> Instant {
+        let now = self.tap.sent_to(replica);
         if let Some(traceparent) = self.tap.attempt_begins(replica) {
             self.headers.insert(TRACEPARENT, traceparent);
         }
+        now
     }
 }

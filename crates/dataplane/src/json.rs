@@ -341,6 +341,12 @@ fn unescape_unicode(escape: &[u8]) -> (char, usize) {
 pub fn quote(text: &str) -> Vec<u8> {
     let mut quoted = Vec::with_capacity(text.len() + 2);
     quoted.push(b'"');
+    // Not the first one is looked for but any: that goes many bytes at a time.
+    if !text.bytes().fold(false, |found, byte| found | matches!(byte, b'"' | b'\\' | 0..0x20)) {
+        quoted.extend_from_slice(text.as_bytes());
+        quoted.push(b'"');
+        return quoted;
+    }
     for byte in text.bytes() {
         match byte {
             b'"' | b'\\' => quoted.extend_from_slice(&[b'\\', byte]),

@@ -93,8 +93,8 @@ impl Dataplane {
         let mut retried = false;
         let mut may_resend = true;
         loop {
-            call.begin_attempt(lease.replica());
-            let failure = match self.attempt(lease.replica(), call, &mut may_resend).await {
+            let began = call.begin_attempt(lease.replica());
+            let failure = match self.attempt(lease.replica(), call, began, &mut may_resend).await {
                 Ok(brought) => return Ok(self.hand_over(brought, lease, call)),
                 Err(failure) => failure,
             };
@@ -142,9 +142,15 @@ impl Dataplane {
     }
 
     /// One replica, one try.
-    async fn attempt(&self, replica: &Arc<Replica>, call: &Call, may_resend: &mut bool) -> Result<Brought, Failure> {
+    async fn attempt(
+        &self,
+        replica: &Arc<Replica>,
+        call: &Call,
+        began: Instant,
+        may_resend: &mut bool,
+    ) -> Result<Brought, Failure> {
         let limit = self.timeouts.first_byte;
-        tokio::time::timeout(limit, pin!(self.exchange(replica, call, may_resend)))
+        tokio::time::timeout_at((began + limit).into(), pin!(self.exchange(replica, call, may_resend)))
             .await
             .unwrap_or(Err(Failure::Final(Refusal::UpstreamTimeout { limit })))
     }
@@ -164,7 +170,7 @@ impl Dataplane {
         let mut sent = link.send(&request).await;
         if sent.is_err() && link.used && std::mem::take(may_resend) {
             // As a rule the replica closed an idle connection just as it was taken, which says nothing about it.
-            link = self.links.open(replica).await.map_err(|error| unlinked(&error))?;
+            link = Box::pin(self.links.open(replica)).await.map_err(|error| unlinked(&error))?;
             sent = link.send(&request).await;
         }
         self.links.give_back_buffer(request.start);

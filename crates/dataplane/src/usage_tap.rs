@@ -123,13 +123,15 @@ impl UsageTap {
         }
     }
 
-    /// It goes to a replica now, for the first time or once more.
-    pub(crate) fn sent_to(&mut self, replica: &Arc<Replica>) {
-        let elapsed = self.started.elapsed();
+    /// It goes to a replica now, for the first time or once more; returns when that is.
+    pub(crate) fn sent_to(&mut self, replica: &Arc<Replica>) -> Instant {
+        let now = Instant::now();
+        let elapsed = now - self.started;
         self.note(|record| {
             record.sent.get_or_insert(elapsed);
             record.replica = Some(Arc::clone(replica));
         });
+        now
     }
 
     /// The first byte of the answer is about to leave.
@@ -224,13 +226,14 @@ impl UsageTap {
     fn close(&mut self) {
         self.hold_ends();
         if let Some(mut record) = self.record.take() {
-            record.duration = self.started.elapsed();
+            let now = Instant::now();
+            record.duration = now - self.started;
             self.sink.settle(&record);
             if let Some(trace) = &record.trace {
                 trace.settled(&record);
             }
             if let Some(permit) = self.permit.take() {
-                permit.settle(record.tokens);
+                permit.settle(record.tokens, now);
             }
         }
     }

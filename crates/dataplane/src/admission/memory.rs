@@ -43,7 +43,7 @@ impl Default for Memory {
 impl Memory {
     /// Takes the charge from this one of so many nodes that cannot count together.
     pub(super) fn take(&self, charge: &Charge, nodes: u32) -> Result<Standings, Exceeded> {
-        let now = self.now_millis();
+        let now = self.millis_at(Instant::now());
         let limits = charge.workspace_limits.share(nodes);
         let mut shard = self.shard(charge.workspace());
         let counters = shard.counters(charge.workspace(), limits, now);
@@ -62,8 +62,8 @@ impl Memory {
     }
 
     /// Gives back so much, or takes more where it is negative.
-    pub(super) fn give(&self, charge: &Charge, nodes: u32, requests: i64, tokens: i64) {
-        let now = self.now_millis();
+    pub(super) fn give(&self, charge: &Charge, nodes: u32, requests: i64, tokens: i64, now: Instant) {
+        let now = self.millis_at(now);
         let limits = charge.workspace_limits.share(nodes);
         let mut shard = self.shard(charge.workspace());
         let counters = shard.counters(charge.workspace(), limits, now);
@@ -76,7 +76,7 @@ impl Memory {
     }
 
     pub(super) fn look(&self, workspace: &WorkspaceId, limits: PerMinute, nodes: u32) -> Standings {
-        let (now, limits) = (self.now_millis(), limits.share(nodes));
+        let (now, limits) = (self.millis_at(Instant::now()), limits.share(nodes));
         let shard = self.shard(workspace);
         let known = shard.workspaces.get(workspace).map(|counters| counters.buckets);
         known.unwrap_or_else(|| Buckets::full(limits, now)).standings(limits, now)
@@ -87,8 +87,8 @@ impl Memory {
         self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn now_millis(&self) -> u64 {
-        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    fn millis_at(&self, now: Instant) -> u64 {
+        u64::try_from(now.saturating_duration_since(self.started).as_millis()).unwrap_or(u64::MAX)
     }
 }
 
@@ -145,7 +145,7 @@ mod tests {
         let memory = Memory::default();
         for _ in 0..50 {
             memory.take(&charge(1, Some(5), 500_000), 1).unwrap();
-            memory.give(&charge(1, Some(5), 0), 1, 1, 500_000);
+            memory.give(&charge(1, Some(5), 0), 1, 1, 500_000, Instant::now());
         }
         let left = memory.look(&WorkspaceId::new(NOW, 1), PerMinute { requests: 10, tokens: 1_000_000 }, 1);
         assert_eq!((left.requests.remaining, left.tokens.remaining), (10, 1_000_000));

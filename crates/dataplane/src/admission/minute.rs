@@ -6,6 +6,7 @@ use domain::limits::{Exceeded, PerMinute, Standings};
 use domain::usage::Actor;
 use domain::{Caller, KeyId, RequestId, WorkspaceId};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Where buckets are kept.
 #[derive(Clone)]
@@ -84,7 +85,8 @@ impl Minutes {
                 let standings = memory.take(&charge, 1)?;
                 Ok((Debit::new(charge, From::Memory), standings))
             }
-            Self::Shared(shared) => shared.take(charge).await,
+            // In a box: all calls would have to be large enough for it.
+            Self::Shared(shared) => Box::pin(shared.take(charge)).await,
         }
     }
 
@@ -92,21 +94,25 @@ impl Minutes {
     pub(super) fn take_more(&self, debit: &mut Debit, tokens: u64) {
         debit.charge.tokens = debit.charge.tokens.saturating_add(tokens);
         match (self, debit.from) {
-            (Self::Memory(memory), _) => memory.give(&debit.charge, 1, 0, -signed(tokens)),
-            (Self::Shared(shared), From::Share(nodes)) => shared.local().give(&debit.charge, nodes, 0, -signed(tokens)),
+            (Self::Memory(memory), _) => memory.give(&debit.charge, 1, 0, -signed(tokens), Instant::now()),
+            (Self::Shared(shared), From::Share(nodes)) => {
+                shared.local().give(&debit.charge, nodes, 0, -signed(tokens), Instant::now());
+            }
             (Self::Shared(shared), From::Shared | From::Memory) => shared.take_more(&debit.charge),
         }
     }
 
-    pub(super) fn settle(&self, debit: Debit, settlement: Settlement) {
+    pub(super) fn settle(&self, debit: Debit, settlement: Settlement, now: Instant) {
         let (requests, used) = match settlement {
             Settlement::Used(tokens) => (0, tokens),
             Settlement::Undone => (1, 0),
         };
         let rest = signed(debit.charge.tokens).saturating_sub(signed(used));
         match (self, debit.from) {
-            (Self::Memory(memory), _) => memory.give(&debit.charge, 1, requests, rest),
-            (Self::Shared(shared), From::Share(nodes)) => shared.local().give(&debit.charge, nodes, requests, rest),
+            (Self::Memory(memory), _) => memory.give(&debit.charge, 1, requests, rest, now),
+            (Self::Shared(shared), From::Share(nodes)) => {
+                shared.local().give(&debit.charge, nodes, requests, rest, now);
+            }
             (Self::Shared(shared), From::Shared | From::Memory) => shared.settle(debit.charge, settlement),
         }
     }

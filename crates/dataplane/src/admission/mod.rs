@@ -27,6 +27,7 @@ use minute::{Charge, Debit, Settlement};
 use permit::Served;
 use quota::NoQuota;
 use std::sync::Arc;
+use std::time::Instant;
 use store::Journal;
 
 /// The admission of one core.
@@ -86,7 +87,7 @@ impl Taken<'_> {
 impl Drop for Taken<'_> {
     fn drop(&mut self) {
         if let Some(debit) = self.debit.take() {
-            self.minutes.settle(debit, Settlement::Undone);
+            self.minutes.settle(debit, Settlement::Undone, Instant::now());
         }
     }
 }

@@ -5,6 +5,7 @@ use super::quota::Reservation;
 use domain::limits::Standings;
 use domain::usage::Tokens;
 use fleet::endpoints::Visit;
+use std::time::Instant;
 
 /// A stream that goes on beyond what was expected is counted in steps of so many tokens.
 const STEP: u64 = 256;
@@ -57,20 +58,22 @@ impl Permit {
         self.counted_completion + 1
     }
 
-    pub(crate) fn settle(mut self, tokens: Tokens) {
-        self.close(tokens.total());
+    pub(crate) fn settle(mut self, tokens: Tokens, now: Instant) {
+        self.close(tokens.total(), now);
     }
 
-    fn close(&mut self, used: u64) {
+    fn close(&mut self, used: u64, now: Instant) {
         if let Some(Served { minutes, debit, reservation }) = self.served.take() {
-            minutes.settle(debit, Settlement::Used(used));
-            reservation.settle(used);
+            minutes.settle(debit, Settlement::Used(used), now);
+            reservation.settle(used, now);
         }
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.close(0);
+        if self.served.is_some() {
+            self.close(0, Instant::now());
+        }
     }
 }

@@ -70,18 +70,20 @@ pub(super) struct Reservation {
     held: Arc<Held>,
     pub(super) tokens: u64,
     used: u64,
+    ended: Option<Instant>,
 }
 
 impl Reservation {
     /// The call has used so much.
-    pub(super) fn settle(mut self, used: u64) {
-        self.used = used;
+    pub(super) fn settle(mut self, used: u64, now: Instant) {
+        (self.used, self.ended) = (used, Some(now));
     }
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.quota.settle(&self.held, self.tokens, self.used);
+        let now = self.ended.unwrap_or_else(Instant::now);
+        self.quota.settle(&self.held, self.tokens, self.used, now);
     }
 }
 
@@ -244,8 +246,8 @@ impl Quota {
         });
     }
 
-    fn settle(&self, held: &Arc<Held>, reserved: u64, used: u64) {
-        let (overrun, goes_back) = held.state().settle(reserved, used, Instant::now());
+    fn settle(&self, held: &Arc<Held>, reserved: u64, used: u64, now: Instant) {
+        let (overrun, goes_back) = held.state().settle(reserved, used, now);
         if overrun > 0 {
             self.shared.overrun.fetch_add(overrun, Ordering::Relaxed);
         }
@@ -272,7 +274,7 @@ impl Quota {
     }
 
     fn reservation(&self, held: Arc<Held>, tokens: u64) -> Reservation {
-        Reservation { quota: self.clone(), held, tokens, used: 0 }
+        Reservation { quota: self.clone(), held, tokens, used: 0, ended: None }
     }
 
     fn held(&self, workspace: &WorkspaceId, month: Month) -> Arc<Held> {

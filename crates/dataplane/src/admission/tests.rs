@@ -141,10 +141,10 @@ async fn a_month_that_turns_opens_a_new_account_and_calls_settle_in_the_old() {
     assert!(is_spent(&node.reserve(900, last_moment).await));
     let next = node.reserve(900, month.end()).await.unwrap();
     assert!(is_spent(&node.reserve(900, month.end()).await));
-    under_way.settle(10);
+    under_way.settle(10, Instant::now());
     assert!(is_spent(&node.reserve(900, month.end()).await), "what the old month gets back is no use to the new");
     assert!(node.reserve(900, last_moment).await.is_ok());
-    next.settle(0);
+    next.settle(0, Instant::now());
     assert!(node.reserve(900, month.end()).await.is_ok());
 }
 
@@ -159,7 +159,7 @@ async fn a_clock_that_jumps_and_comes_back_does_not_forget_what_is_being_spent()
         assert_eq!(node.account(month).await.reserved, 900);
         assert!(is_spent(&node.reserve(900, NOW).await), "the call of 900 tokens is still under way");
     }
-    under_way.settle(0);
+    under_way.settle(0, Instant::now());
     node.admission.quota.keep_once(far, Instant::now() + LONG * 30).await;
     assert_eq!(node.account(month).await.reserved, 0, "a month that is over and quiet goes");
 }
@@ -167,7 +167,7 @@ async fn a_clock_that_jumps_and_comes_back_does_not_forget_what_is_being_spent()
 #[tokio::test]
 async fn a_store_that_is_away_does_not_cost_a_workspace_its_lease() {
     let node = Node::start(CAP * CAP * CAP).await;
-    node.reserve(400, NOW).await.unwrap().settle(0);
+    node.reserve(400, NOW).await.unwrap().settle(0, Instant::now());
     node.store.close().await;
     node.admission.quota.keep_once(Month::of(NOW), Instant::now() + LONG * 30).await;
     assert!(node.reserve(400, NOW).await.is_ok(), "what was leased is spent, however long nobody called");
@@ -179,7 +179,7 @@ async fn a_node_that_stops_changes_no_lease_any_more() {
     let under_way = node.reserve(900, NOW).await.unwrap();
     node.admission.quota.close().await;
     store::quota::end_run(&node.store, RunId::new(NOW, 3).as_str()).await.unwrap();
-    under_way.settle(10);
+    under_way.settle(10, Instant::now());
     node.admission.quota.heard(&store::Change::Everything);
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert_eq!(node.account(Month::of(NOW)).await.reserved, 0);

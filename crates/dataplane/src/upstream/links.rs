@@ -39,7 +39,8 @@ impl Links {
                 return Ok(link);
             }
         }
-        self.open(replica).await
+        // In a box: few calls need one, and all would have to be large enough for it.
+        Box::pin(self.open(replica)).await
     }
 
     pub async fn open(&self, replica: &Arc<Replica>) -> io::Result<Link> {

@@ -85,11 +85,9 @@ where
 /// A panic is answered like any other failure of ours.
 fn answer(visitor: &Visitor, head: Head, body: Incoming) -> impl Future<Output = Answered> + Send + use<> {
     let surface = Arc::clone(&visitor.surface);
-    let answered = Guarded(Box::pin(surface.answer(head, body, visitor.peer)));
-    async move {
-        answered.await.unwrap_or_else(|| {
-            tracing::error!("a handler panicked");
-            openai::error::internal().into()
-        })
-    }
+    let instead = || {
+        tracing::error!("a handler panicked");
+        openai::error::internal().into()
+    };
+    Guarded { handler: surface.answer(head, body, visitor.peer), instead }
 }

@@ -1,17 +1,27 @@
 //! A handler that panics fails its own request and nothing else.
 
+use pin_project_lite::pin_project;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Runs a future to its end, or to `None` where it panicked.
-pub(super) struct Guarded<F>(pub(super) Pin<Box<F>>);
+pin_project! {
+    /// Runs a handler to its end; where it panics, there is another answer instead.
+    pub(super) struct Guarded<F: Future> {
+        #[pin]
+        pub(super) handler: F,
+        pub(super) instead: fn() -> F::Output,
+    }
+}
 
 impl<F: Future> Future for Guarded<F> {
-    type Output = Option<F::Output>;
+    type Output = F::Output;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        catch_unwind(AssertUnwindSafe(|| self.0.as_mut().poll(cx))).map_or(Poll::Ready(None), |poll| poll.map(Some))
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        let polled = catch_unwind(AssertUnwindSafe(|| this.handler.poll(cx)));
+        polled.unwrap_or_else(|_panic| Poll::Ready((this.instead)()))
     }
 }

@@ -14,6 +14,13 @@ pub(crate) enum Incoming {
     Http2(hyper::body::Incoming),
 }
 
+/// Nothing.
+impl Default for Incoming {
+    fn default() -> Self {
+        Self::Whole(Bytes::new())
+    }
+}
+
 impl Incoming {
     /// The next piece.
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Gone> {

@@ -118,7 +118,7 @@ fn is_packed(headers: &Headers) -> Result<bool, Unread> {
 
 /// Reads on for a moment after a refusal: a connection closed on a client that still sends loses the answer.
 /// One that waits for `100 Continue` has sent nothing yet.
-pub(crate) async fn discard(headers: &Headers, mut body: Incoming) {
+pub(crate) async fn discard(headers: &Headers, body: &mut Incoming) {
     if body.is_over() || headers.has(header::EXPECT) {
         return;
     }

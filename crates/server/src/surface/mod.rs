@@ -52,7 +52,7 @@ pub(crate) struct Surface {
 
 impl Surface {
     /// Answers any request. Whatever happens, the answer names the request.
-    pub(crate) async fn answer(self: Arc<Self>, head: Head, body: Incoming, peer: IpAddr) -> Answered {
+    pub(crate) async fn answer(self: Arc<Self>, mut head: Head, mut body: Incoming, peer: IpAddr) -> Answered {
         let now = clock::now();
         let id = self.ids.next(now);
         let origin = self.cors.allowed(&head.headers);
@@ -60,7 +60,7 @@ impl Surface {
             Cors::preflight(&head.headers).into()
         } else {
             match head.uri.path() {
-                path if openai::is_route(path) => self.infer(head, body, id.clone(), now).await,
+                path if openai::is_route(path) => self.infer(&mut head, &mut body, id.clone(), now).await,
                 "/healthz" => health().into(),
                 "/openapi.json" => described(&self.description).into(),
                 path if is_below(path, "/api") => {
@@ -76,7 +76,7 @@ impl Surface {
                 }
                 path if let Some(page) = endpoints::pages::at(path) => page.answer(&head.method).into(),
                 path if let Some(answer) = site::answer(&head.method, path, &head.headers.to_map()) => answer.into(),
-                _ => self.infer(head, body, id.clone(), now).await,
+                _ => self.infer(&mut head, &mut body, id.clone(), now).await,
             }
         };
         if let Some(origin) = origin {
@@ -86,7 +86,7 @@ impl Surface {
     }
 
     /// Whatever belongs to no other surface is refused by this one.
-    async fn infer(&self, head: Head, body: Incoming, id: RequestId, now: Timestamp) -> Answered {
+    async fn infer(&self, head: &mut Head, body: &mut Incoming, id: RequestId, now: Timestamp) -> Answered {
         let mut tap = UsageTap::open(Arc::clone(&self.sink), id, openai::route_name(head.uri.path()), now);
         tap.note(|record| record.client_request = client_id(&head.headers));
         openai::answer(self, head, body, tap, now).await

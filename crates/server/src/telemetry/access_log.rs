@@ -23,6 +23,7 @@ const MAX_SPARE: usize = 4 << 20;
 #[derive(Default)]
 struct Waiting {
     lines: Vec<u8>,
+    count: u64,
     second: i64,
     /// `2026-01-30T22:59:00`
     stamp: String,
@@ -65,15 +66,16 @@ impl AccessLog {
 
     pub(crate) async fn flush(&self) {
         let spare = std::mem::take(&mut *self.spare.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut lines =
-            std::mem::replace(&mut self.waiting.lock().unwrap_or_else(PoisonError::into_inner).lines, spare);
+        let (mut lines, count) = {
+            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            (std::mem::replace(&mut waiting.lines, spare), std::mem::take(&mut waiting.count))
+        };
         if !lines.is_empty() {
-            let count = memchr::memchr_iter(b'\n', &lines).count();
             let written = tokio::task::spawn_blocking(move || (std::io::stdout().write_all(&lines), lines)).await;
             let (written, returned) = written.unwrap_or_else(|panicked| (Err(panicked.into()), Vec::new()));
             lines = returned;
             if written.is_err() {
-                self.lost.fetch_add(count as u64, Ordering::Relaxed);
+                self.lost.fetch_add(count, Ordering::Relaxed);
             }
         }
         if lines.capacity() <= MAX_SPARE {
@@ -157,6 +159,7 @@ fn write_line(waiting: &mut Waiting, record: &Record) {
     }
     line.end();
     waiting.lines = lines;
+    waiting.count += 1;
 }
 
 fn micros(span: Duration) -> u64 {

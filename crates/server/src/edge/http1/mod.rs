@@ -113,7 +113,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 }
             };
             let keep_alive = manner.keep_alive && all_read && !patience.is_told_to_stop();
-            let goes_on = self.send(answered, &Manner { keep_alive, ..manner }).await?;
+            let (body, ending, goes_on) = self.begin_answer(answered, &Manner { keep_alive, ..manner });
+            self.send(body, ending).await?;
             match (goes_on, all_read) {
                 (true, _) => {}
                 (false, true) => return Ok(End::Quiet),
@@ -228,10 +229,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// Sends an answer; returns whether the connection goes on.
-    async fn send(&mut self, mut answered: Answered, manner: &Manner) -> io::Result<bool> {
+    /// Writes the head of an answer; returns what is to be sent behind it, and whether the connection goes on.
+    fn begin_answer(&mut self, mut answered: Answered, manner: &Manner) -> (Body, Ending, bool) {
         let length = answered.response.body().size_hint().exact();
-        let mut ending = match length {
+        let ending = match length {
             _ if manner.is_head || has_no_body(answered.response.status()) => Ending::Over,
             Some(length) => Ending::Length(length),
             None if manner.is_old => Ending::Close,
@@ -252,9 +253,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             (true, false) => None,
         };
         self.output.add_head(&answered, ending, connection);
-        let mut body = answered.response.into_body();
-        poll_fn(|cx| self.poll_send(cx, &mut body, &mut ending)).await?;
-        Ok(keep_alive)
+        (answered.response.into_body(), ending, keep_alive)
+    }
+
+    async fn send(&mut self, mut body: Body, mut ending: Ending) -> io::Result<()> {
+        poll_fn(|cx| self.poll_send(cx, &mut body, &mut ending)).await
     }
 
     /// Takes what the body has, writes it, and looks after the client while there is nothing to write.
@@ -289,7 +292,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     async fn refuse(&mut self, bad: BadHead) -> io::Result<End> {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = bad.status();
-        self.send(response.into(), &Manner { is_head: false, is_old: false, keep_alive: false }).await?;
+        let manner = Manner { is_head: false, is_old: false, keep_alive: false };
+        let (body, ending, _) = self.begin_answer(response.into(), &manner);
+        self.send(body, ending).await?;
         Ok(End::MoreMayCome)
     }
 

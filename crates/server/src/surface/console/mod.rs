@@ -174,7 +174,7 @@ impl ConsoleSurface {
         let bytes = match read {
             Ok(bytes) => bytes,
             Err(refused) => {
-                request_body::discard(&head.headers, body).await;
+                request_body::discard(&head.headers, &mut body).await;
                 return convert(refused.into_response()).await;
             }
         };

@@ -158,7 +158,7 @@ impl EndpointsSurface {
         let (caller, bytes) = match read {
             Ok(read) => read,
             Err(refused) => {
-                request_body::discard(&head.headers, body).await;
+                request_body::discard(&head.headers, &mut body).await;
                 return Err(refused);
             }
         };

@@ -25,20 +25,20 @@ const EVENT_STREAM: &str =
 /// Answers `POST /v1/chat/completions` and `POST /v1/embeddings`, which differ in how their bodies are read.
 pub(super) async fn infer(
     surface: &Surface,
-    headers: Headers,
-    mut body: Incoming,
+    headers: &mut Headers,
+    body: &mut Incoming,
     caller: Arc<Caller>,
     mut tap: UsageTap,
     probe: fn(Bytes) -> Result<Probe, Fault>,
 ) -> Answered {
-    let trace = surface.tracer.as_ref().and_then(|tracer| tracer.begin(&headers));
+    let trace = surface.tracer.as_ref().and_then(|tracer| tracer.begin(headers));
     if let Some(trace) = trace.clone() {
         tap.note(|record| record.trace = Some(trace as Arc<dyn Trace>));
     }
-    let bytes = match surface.body_bounds.read(&headers, &mut body).await {
+    let bytes = match surface.body_bounds.read(headers, body).await {
         Ok(bytes) => bytes,
         Err(unread) => {
-            request_body::discard(&headers, body).await;
+            request_body::discard(headers, body).await;
             return refuse(&unread.into(), tap);
         }
     };
@@ -52,13 +52,13 @@ pub(super) async fn infer(
     let mut call = Call {
         caller,
         probe,
-        headers: passed(&headers, trace.as_deref()),
+        headers: passed(headers, trace.as_deref()),
         tap,
-        hold_timeout: hold_timeout(&headers, surface.hold_timeout),
+        hold_timeout: hold_timeout(headers, surface.hold_timeout),
         dress: error::event,
     };
     // A call may wait for minutes.
-    drop((headers, body));
+    drop((std::mem::take(headers), std::mem::take(body)));
     match surface.dataplane.infer(&mut call).await {
         Ok(answer) => respond(answer, trace),
         Err(Refusal::WrongWorkspace) => refuse(&wrong_workspace(&call.caller.actor), call.tap),

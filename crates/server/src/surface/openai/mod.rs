@@ -76,13 +76,13 @@ impl Route<'_> {
 /// Answers a request under `/v1`.
 pub(crate) async fn answer(
     surface: &Surface,
-    head: Head,
-    body: Incoming,
+    head: &mut Head,
+    body: &mut Incoming,
     mut tap: UsageTap,
     now: Timestamp,
 ) -> Answered {
     let route = route(head.uri.path());
-    let caller = match check(surface, &head, route, &mut tap, now).await {
+    let caller = match check(surface, head, route, &mut tap, now).await {
         Ok(caller) => caller,
         Err(refused) => {
             request_body::discard(&head.headers, body).await;
@@ -90,9 +90,9 @@ pub(crate) async fn answer(
         }
     };
     match route {
-        Route::Chat => chat::infer(surface, head.headers, body, caller, tap, dataplane::probe::chat::probe).await,
+        Route::Chat => chat::infer(surface, &mut head.headers, body, caller, tap, dataplane::probe::chat::probe).await,
         Route::Embeddings => {
-            chat::infer(surface, head.headers, body, caller, tap, dataplane::probe::embeddings::probe).await
+            chat::infer(surface, &mut head.headers, body, caller, tap, dataplane::probe::embeddings::probe).await
         }
         Route::Models => serve(Ok(models::list(surface.dataplane.routes(), head.uri.query())), tap),
         Route::Model(model) => serve(models::show(&surface.dataplane, &caller, model), tap),

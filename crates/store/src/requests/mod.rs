@@ -66,19 +66,21 @@ const COMMON: &str = "request_id, key_id, user_id, model, status, code, started_
 const OF_EVENTS: &str = "replica, streamed, prompt_tokens, completion_tokens, cached_tokens, certainty, cost, \
      first_byte_micros, sent_micros";
 
+const REFUSED: &str = "refused_calls";
+
 /// The newest first.
 pub async fn list(store: &Store, filter: &Filter<'_>, limit: u32) -> Result<Vec<Logged>, StoreError> {
     let limit = limit.clamp(1, MAX_LISTED);
     let columns = format!("{COMMON}, {OF_EVENTS}");
     let mut found = Vec::new();
-    for (table, columns) in [("usage_events", columns.as_str()), ("refused_calls", COMMON)] {
+    for (table, columns) in filter.tables().into_iter().zip([columns.as_str(), COMMON]) {
         let text = format!(
             "SELECT {columns} FROM {table} WHERE {} ORDER BY started_at DESC, request_id DESC LIMIT {limit}",
             condition(filter)
         );
         let rows = store.rows(bound(sqlx::query(AssertSqlSafe(text)), filter)).await?;
         for row in &rows {
-            let served = if table == "usage_events" { Some(served(row)?) } else { None };
+            let served = if table == REFUSED { None } else { Some(served(row)?) };
             found.push(logged(row, served)?);
         }
     }
@@ -90,7 +92,7 @@ pub async fn list(store: &Store, filter: &Filter<'_>, limit: u32) -> Result<Vec<
 /// How many calls there are; those beyond `most` of each kind are not counted.
 pub async fn count(store: &Store, filter: &Filter<'_>, most: u64) -> Result<u64, StoreError> {
     let mut calls = 0;
-    for table in ["usage_events", "refused_calls"] {
+    for table in filter.tables() {
         let text = format!(
             "SELECT COUNT(*) AS calls FROM (SELECT 1 AS one FROM {table} WHERE {} LIMIT {most}) AS found",
             condition(filter)
@@ -132,9 +134,6 @@ fn condition(filter: &Filter<'_>) -> String {
     if filter.code.is_some() {
         and("code = $", 1);
     }
-    if filter.asks_for_errors() {
-        and("code <> ''", 0);
-    }
     if filter.before.is_some() {
         and("started_at <= $ AND request_id < $", 2);
     }
@@ -166,6 +165,10 @@ fn bound<'q>(query: Query<'q>, filter: &Filter<'q>) -> Query<'q> {
 }
 
 impl Filter<'_> {
+    fn tables(&self) -> [&'static str; 2] {
+        [if self.asks_for_errors() { "usage_failures" } else { "usage_events" }, REFUSED]
+    }
+
     /// Then an index of few rows is enough: whatever is not 200 has a code.
     fn asks_for_errors(&self) -> bool {
         let by_status = match self.statuses {

@@ -114,6 +114,7 @@ async fn events_from_before_there_were_kinds_are_brought_along() {
         for statement in [
             "CREATE TABLE events_as_they_were AS SELECT * FROM usage_events",
             "DROP VIEW usage_events",
+            "DROP VIEW usage_failures",
             "DROP TABLE usage_calls",
             "DROP TABLE usage_kinds",
             "ALTER TABLE events_as_they_were RENAME TO usage_events",

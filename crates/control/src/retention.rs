@@ -37,12 +37,22 @@ pub(crate) async fn leads(store: &Store, node: &str) -> Result<bool, StoreError>
 
 /// Everything that is too old, as far as one round goes; how many rows that were.
 pub async fn clear_all(store: &Store, retention: &Retention, now: Timestamp) -> Result<u64, StoreError> {
-    let mut cleared = 0;
+    let (mut cleared, mut calls_wait) = (0, false);
     for (kind, before) in plan(retention, now) {
-        for _ in 0..MAX_BATCHES {
+        // What they have in common goes after them.
+        if kind == Kind::UsageKinds && calls_wait {
+            continue;
+        }
+        let mut batches = 0;
+        loop {
             let batch = clear(store, kind, before).await?;
             cleared += batch;
+            batches += 1;
             if batch < BATCH {
+                break;
+            }
+            if batches == MAX_BATCHES {
+                calls_wait |= kind == Kind::UsageEvents;
                 break;
             }
             tokio::time::sleep(PAUSE).await;

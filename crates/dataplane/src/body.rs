@@ -92,7 +92,7 @@ impl Cut {
 
     /// Asked once, it wakes its task when there is news; until then, one look is enough.
     fn is_now(&mut self, cx: &mut Context<'_>) -> bool {
-        let asks = !std::mem::replace(&mut self.listens, true) || self.told.has_changed().unwrap_or(false);
+        let asks = !std::mem::replace(&mut self.listens, true) || self.told.has_changed().unwrap_or(true);
         asks && pin!(unconstrained(self.wakes.as_mut())).poll(cx).is_ready()
     }
 }

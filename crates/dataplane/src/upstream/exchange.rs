@@ -125,7 +125,7 @@ pub enum CollectError {
     TooLarge(usize),
 }
 
-/// A limit on silence, or up to an eighth more: what comes is noted without a look at the clock, and the time that passes
+/// A limit on silence, or up to an eighth more and some milliseconds: what comes is noted without a look at the clock, and the time that passes
 /// in between is counted by a timer.
 struct Patience {
     limit: Duration,
@@ -153,7 +153,7 @@ impl Patience {
             timer => timer.get_or_insert_with(|| Box::pin(sleep(tick))),
         };
         while pin!(unconstrained(timer.as_mut())).poll(cx).is_ready() {
-            self.ticks_left -= 1;
+            self.ticks_left = self.ticks_left.saturating_sub(1);
             if self.ticks_left == 0 {
                 return Poll::Ready(self.limit);
             }

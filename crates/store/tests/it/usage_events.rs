@@ -129,6 +129,24 @@ async fn events_from_before_there_were_kinds_are_brought_along() {
 }
 
 #[tokio::test]
+async fn a_kind_that_is_gone_is_written_again() {
+    on_both(async |database, store| {
+        let workspace = people::workspace(&store).await;
+        let events: Vec<_> = (0..30).map(|number| event(&workspace, number)).collect();
+        insert(&store, &events[..10]).await;
+        // As after a failover to a copy that was behind: this store remembers what is not there.
+        let mut outside = outside(database).await;
+        outside.execute("DELETE FROM usage_calls").await.unwrap();
+        outside.execute("DELETE FROM usage_kinds").await.unwrap();
+        assert!(insert(&store, &events[10..]).await.into_iter().eq(10..30));
+        let found = usage_events::list(&store, &workspace.id, 1_000).await.unwrap();
+        assert_eq!(found.len(), 20);
+        assert!(found.iter().all(|found| found.model == events[0].model));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_kind_of_a_batch_that_failed_is_written_with_the_next_one() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await;

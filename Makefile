@@ -2,8 +2,9 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run console models test test-kubernetes check screenshots bench bench-engine bench-dashboard fmt-check lint unit-tests \
-	all-tests client-tests openapi-tests oidc-tests tracing-tests console-checks console-tests
+.PHONY: help run console models test test-kubernetes check docs docs-check docs-reference docs-reference-check screenshots bench \
+	bench-engine bench-dashboard fmt-check lint unit-tests all-tests client-tests openapi-tests oidc-tests tracing-tests \
+	console-checks console-tests
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 # The console's packages and its build, each made when what it is made from is newer.
@@ -44,7 +45,8 @@ models: ## Fetch the two starter models into data/models, once, checked by SHA-2
 
 test: ## Everything that CI runs: format, lints, all tests with PostgreSQL, Redis and promtool, clients, OpenAPI, single sign-on, traces, the console
 	@scripts/system-packages test
-	@$(MAKE) --no-print-directory fmt-check lint console-checks all-tests client-tests openapi-tests oidc-tests tracing-tests console-tests
+	@$(MAKE) --no-print-directory fmt-check lint docs-check console-checks all-tests docs-reference-check client-tests openapi-tests \
+		oidc-tests tracing-tests console-tests
 	@echo "==> All good"
 
 test-kubernetes: ## Replicas as Pods and three nodes, with a real control plane that is built once (CI runs it after test)
@@ -59,6 +61,21 @@ test-kubernetes: ## Replicas as Pods and three nodes, with a real control plane 
 check: ## The quick part of test: format, lints, unit tests
 	@scripts/system-packages run
 	@$(MAKE) --no-print-directory fmt-check lint unit-tests
+
+docs: ## Build the documentation site into target/book (offline, once mdBook is installed in .cache)
+	@scripts/mdbook build --dest-dir "$(abspath $(TARGET_DIR))/book"
+
+docs-check: docs ## Build the site and check its links, anchors and the paths it names
+	@echo "==> Documents: pages, links, paths"
+	@scripts/check-docs "$(TARGET_DIR)/book"
+
+docs-reference: ## Write docs/api/reference from the /openapi.json of a debug build
+	cargo build --package server --bin forebay
+	@scripts/openapi-reference "$(TARGET_DIR)/debug/forebay"
+
+docs-reference-check: # needs the debug build of forebay
+	@echo "==> docs/api/reference against /openapi.json"
+	@scripts/openapi-reference "$(TARGET_DIR)/debug/forebay" --check
 
 bench: ## Compare Forebay with nginx as a plain proxy on this machine and print a table
 	@scripts/system-packages bench

@@ -45,8 +45,8 @@ models: ## Fetch the two starter models into data/models, once, checked by SHA-2
 
 test: ## Everything that CI runs: format, lints, all tests with PostgreSQL, Redis and promtool, clients, OpenAPI, single sign-on, traces, the console
 	@scripts/system-packages test
-	@$(MAKE) --no-print-directory fmt-check lint docs-check console-checks all-tests docs-reference-check client-tests openapi-tests \
-		oidc-tests tracing-tests console-tests
+	+@MAKE="$(MAKE)" scripts/test-steps fmt-check lint docs-check console-checks all-tests docs-reference-check client-tests \
+		openapi-tests oidc-tests tracing-tests console-tests
 	@echo "==> All good"
 
 test-kubernetes: ## Replicas as Pods and three nodes, with a real control plane that is built once (CI runs it after test)
@@ -155,5 +155,5 @@ screenshots: $(CONSOLE) ## Pictures of every page of the console, light and dark
 tracing-tests:
 	@echo "==> Building the binaries that are traced"
 	cargo build --workspace --bins
-	@echo "==> Traces, told to a receiver that decodes them"
+	@echo "==> Traces, sent to a receiver that decodes them"
 	@scripts/test-tracing

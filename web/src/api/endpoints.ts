@@ -2,6 +2,7 @@
 
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { ask, client, type Schemas } from './client'
+import { everyPage } from './pages'
 import { polled } from './polling'
 
 export type Endpoint = Schemas['Endpoint']
@@ -14,30 +15,14 @@ export type EndpointChange = Schemas['EndpointChange']
 const LIVE_POLL_MS = 3_000
 const LEDGER_POLL_MS = 5_000
 const COST_POLL_MS = 30_000
-const PAGE = 100
-/** A list is read to its end, but not for ever. */
-const MAX_PAGES = 10
 const EVENTS_PAGE = 30
 
 export const endpointsQuery = (workspaceId: string) =>
   queryOptions({
     queryKey: ['endpoints', workspaceId],
-    queryFn: ({ signal }) => allEndpoints(signal),
+    queryFn: ({ signal }) => everyPage((query) => ask(client.GET('/v1/endpoints', { params: { query }, signal }))),
     ...polled(LIVE_POLL_MS),
   })
-
-async function allEndpoints(signal: AbortSignal): Promise<Endpoint[]> {
-  const found: Endpoint[] = []
-  let cursor: string | undefined
-  for (let page = 0; page < MAX_PAGES; page += 1) {
-    const query = { limit: PAGE, cursor }
-    const { data, nextCursor } = await ask(client.GET('/v1/endpoints', { params: { query }, signal }))
-    found.push(...data)
-    if (!nextCursor) break
-    cursor = nextCursor
-  }
-  return found
-}
 
 export const endpointQuery = (workspaceId: string, name: string) =>
   queryOptions({

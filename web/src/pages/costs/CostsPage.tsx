@@ -13,8 +13,8 @@ import { ByModel } from './ByModel'
 import classes from './Costs.module.css'
 import { CostsByDay } from './CostsByDay'
 import { DedicatedCosts } from './DedicatedCosts'
+import { MonthlyQuotaPanel } from './MonthlyQuotaPanel'
 import { isMonth, monthOf, monthsUpTo, spanOf } from './months'
-import { QuotaPanel } from './QuotaPanel'
 import { Totals } from './Totals'
 import { Utilizations } from './Utilizations'
 
@@ -59,7 +59,7 @@ export function CostsPage() {
             </>
           )}
         </Loaded>
-        {shown === current ? <QuotaPanel workspaceId={workspace.id} /> : null}
+        {shown === current ? <MonthlyQuotaPanel workspaceId={workspace.id} /> : null}
         <div className={classes.columns}>
           <ByModel workspaceId={workspace.id} span={span} />
           <ByKey workspaceId={workspace.id} organizationId={organization.id} span={span} />

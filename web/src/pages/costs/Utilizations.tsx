@@ -1,11 +1,11 @@
 import { Anchor } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { allotmentsQuery } from '../../api/endpoints'
+import { UTILIZATIONS } from '../../charts/metrics'
 import { paths } from '../../paths'
 import { formatShare } from '../../ui/format'
 import { Link } from '../../ui/Link'
 import { Panel } from '../../ui/Panel'
-import { UTILIZATIONS } from '../observability/metrics'
 import classes from './Costs.module.css'
 
 /** Three figures that are easily taken for each other, each with its name and what it means. */

@@ -11,12 +11,12 @@ import { Loaded } from '../../ui/Loaded'
 import { PageHeader } from '../../ui/PageHeader'
 import { PanelSkeleton } from '../../ui/Skeletons'
 import { useFilters } from '../../ui/useFilters'
-import { EndpointActions } from './EndpointActions'
-import { EndpointCharts } from './EndpointCharts'
-import { EndpointOverview } from './EndpointOverview'
-import { EndpointState } from './EndpointState'
-import { EventTimeline } from './EventTimeline'
-import { Replicas } from './Replicas'
+import { EndpointActions } from './actions/EndpointActions'
+import { EndpointCharts } from './detail/EndpointCharts'
+import { EndpointOverview } from './detail/EndpointOverview'
+import { EventTimeline } from './detail/EventTimeline'
+import { Replicas } from './detail/Replicas'
+import { EndpointStateBadge } from './EndpointStateBadge'
 
 const FILTERS = { tab: oneOf(['overview', 'metrics', 'events', 'replicas']) }
 type Tab = (typeof FILTERS)['tab']['fallback']
@@ -74,7 +74,7 @@ function Identity({ endpoint }: { endpoint: Endpoint }) {
         <Code fz="sm">{endpoint.modelId}</Code>
         <CopyButton value={endpoint.modelId} label="Copy Model ID" />
       </Group>
-      <EndpointState endpoint={endpoint} />
+      <EndpointStateBadge endpoint={endpoint} />
     </Group>
   )
 }

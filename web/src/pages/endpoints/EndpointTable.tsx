@@ -4,8 +4,8 @@ import { paths } from '../../paths'
 import { type Column, DataTable } from '../../ui/DataTable'
 import { Link } from '../../ui/Link'
 import { Time } from '../../ui/Time'
-import { EndpointState } from './EndpointState'
-import { describeReplicas } from './scaling'
+import { EndpointStateBadge } from './EndpointStateBadge'
+import { describeReplicas } from './scaling/scaling'
 
 const NOWRAP = { whiteSpace: 'nowrap' } as const
 
@@ -29,7 +29,7 @@ const COLUMNS: Column<Endpoint>[] = [
     id: 'state',
     header: 'State',
     sortBy: (endpoint) => endpoint.state,
-    cell: (endpoint) => <EndpointState endpoint={endpoint} />,
+    cell: (endpoint) => <EndpointStateBadge endpoint={endpoint} />,
   },
   { id: 'model', header: 'Model', sortBy: (endpoint) => endpoint.model, cell: (endpoint) => endpoint.model },
   {

@@ -14,11 +14,10 @@ import { PageHeader } from '../../ui/PageHeader'
 import { SearchField } from '../../ui/SearchField'
 import { TableSkeleton } from '../../ui/Skeletons'
 import { useFilters } from '../../ui/useFilters'
-import { AllotmentPanel } from './AllotmentPanel'
-import { STATES } from './can'
+import { AllotmentPanel } from './allotment/AllotmentPanel'
 import classes from './Endpoints.module.css'
 import { EndpointTable } from './EndpointTable'
-import { lookOf } from './states'
+import { lookOf, STATES } from './states'
 
 const FILTERS = { q: text(), state: oneOf(['', ...STATES]), sort: text() }
 const CHOICES = STATES.map((value) => ({ value, label: lookOf(value).label }))

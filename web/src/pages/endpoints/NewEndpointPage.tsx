@@ -7,7 +7,7 @@ import { Link } from '../../ui/Link'
 import { Loaded } from '../../ui/Loaded'
 import { PageHeader } from '../../ui/PageHeader'
 import { PanelSkeleton } from '../../ui/Skeletons'
-import { NewEndpointForm } from './NewEndpointForm'
+import { NewEndpointForm } from './create/NewEndpointForm'
 
 export function NewEndpointPage() {
   const workspace = useWorkspace()

@@ -1,11 +1,13 @@
 /** How states of endpoints and replicas look. */
 
 import type { Tone } from '../../ui/StatusBadge'
-import type { State } from './can'
+
+export const STATES = ['provisioning', 'serving', 'scaled-to-zero', 'suspended', 'failed', 'deleting'] as const
+export type EndpointState = (typeof STATES)[number]
 
 type Look = { tone: Tone; label: string; meaning: string }
 
-const ENDPOINT: Record<State, Look> = {
+const ENDPOINT: Record<EndpointState, Look> = {
   provisioning: { tone: 'busy', label: 'Provisioning', meaning: 'Replicas are being started; calls wait for them' },
   serving: { tone: 'ok', label: 'Serving', meaning: 'Calls are answered' },
   'scaled-to-zero': { tone: 'idle', label: 'Scaled to zero', meaning: 'Nothing runs; the next call starts a replica' },
@@ -25,7 +27,7 @@ const REPLICA: Record<string, Look> = {
 }
 
 const unknown = (state: string): Look => ({ tone: 'idle', label: state, meaning: '' })
-export const lookOf = (state: string): Look => ENDPOINT[state as State] ?? unknown(state)
+export const lookOf = (state: string): Look => ENDPOINT[state as EndpointState] ?? unknown(state)
 export const lookOfReplica = (state: string): Look => REPLICA[state] ?? unknown(state)
 
 /** `waiting-for-gpus` as people say it. */

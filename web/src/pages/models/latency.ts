@@ -1,8 +1,8 @@
 /** What is told of a model's speed: nothing that was not measured. */
 
 import type { Series } from '../../api/series'
-import { seconds } from '../observability/metrics'
-import { totalOf } from '../observability/shape'
+import { seconds } from '../../charts/metrics'
+import { totalOf } from '../../charts/shape'
 
 export type Times = { median: string; p95: string; p99: string }
 

@@ -1,8 +1,6 @@
 import { Text } from '@mantine/core'
 import type { SeriesLine, Window } from '../../api/series'
-import { Panel } from '../../ui/Panel'
-import { Headlines } from './Headlines'
-import { MetricChart } from './MetricChart'
+import { MetricChart } from '../../charts/MetricChart'
 import {
   busyInAll,
   COUNT,
@@ -18,7 +16,9 @@ import {
   share,
   TOKENS,
   UTILIZATIONS,
-} from './metrics'
+} from '../../charts/metrics'
+import { Panel } from '../../ui/Panel'
+import { Headlines } from './Headlines'
 import classes from './Observability.module.css'
 import { knowsEndpoints } from './targets'
 

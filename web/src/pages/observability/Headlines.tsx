@@ -1,12 +1,12 @@
 import { Skeleton } from '@mantine/core'
 import { useQueries } from '@tanstack/react-query'
 import { type Metric, metricQuery, type Window } from '../../api/series'
+import { seconds } from '../../charts/metrics'
+import { totalOf } from '../../charts/shape'
 import { formatCompact, formatShare } from '../../ui/format'
 import { Loading } from '../../ui/Loaded'
 import { Panel } from '../../ui/Panel'
 import { Stat, Stats } from '../../ui/Stat'
-import { seconds } from './metrics'
-import { totalOf } from './shape'
 
 type Props = { workspaceId: string; window: Window; only: { model?: string; endpoint?: string; key?: string } }
 

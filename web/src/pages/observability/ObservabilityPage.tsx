@@ -5,6 +5,8 @@ import { endpointsQuery } from '../../api/endpoints'
 import { modelsQuery } from '../../api/models'
 import type { SeriesLine } from '../../api/series'
 import { useOrganization, useWorkspace } from '../../api/session'
+import { SpanPicker } from '../../charts/SpanPicker'
+import { SPAN_FILTERS, windowOf, zoomTo } from '../../charts/spans'
 import { FilterSelect } from '../../ui/FilterSelect'
 import { oneOf, text } from '../../ui/filters'
 import { PageHeader } from '../../ui/PageHeader'
@@ -12,8 +14,6 @@ import { useFilters } from '../../ui/useFilters'
 import { Dashboard } from './Dashboard'
 import classes from './Observability.module.css'
 import { RequestLog } from './RequestLog'
-import { SpanChoice } from './SpanChoice'
-import { SPAN_FILTERS, windowOf, zoomTo } from './spans'
 import { choiceOf, lineName, targetOf } from './targets'
 
 const FILTERS = {
@@ -93,7 +93,7 @@ export function ObservabilityPage() {
           <Tabs.Tab value="requests">Requests</Tabs.Tab>
         </Tabs.List>
         <div className={classes.stack}>
-          <SpanChoice values={filters} change={change} withMoments />
+          <SpanPicker values={filters} change={change} withMoments />
           <Tabs.Panel value="charts">
             <Dashboard
               workspaceId={workspace.id}

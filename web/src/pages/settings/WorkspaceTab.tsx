@@ -10,7 +10,7 @@ import { Panel } from '../../ui/Panel'
 import { PanelSkeleton } from '../../ui/Skeletons'
 import { LimitsForm } from './LimitsForm'
 import { LimitsView } from './LimitsView'
-import { QuotaPanel } from './QuotaPanel'
+import { RemainingQuotaPanel } from './RemainingQuotaPanel'
 
 const QUOTA_POLL_MS = 10_000
 
@@ -31,7 +31,7 @@ function Of({ workspaceId }: { workspaceId: string }) {
   return (
     <Stack gap="md">
       <Loaded query={quota} skeleton={<PanelSkeleton height={60} />} errorTitle="The quota could not be loaded">
-        {(data) => <QuotaPanel quota={data} />}
+        {(data) => <RemainingQuotaPanel quota={data} />}
       </Loaded>
       <Loaded query={workspace} skeleton={<PanelSkeleton height={240} />} errorTitle="The limits could not be loaded">
         {(data) => (

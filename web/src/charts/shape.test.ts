@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest'
+import type { Series, SeriesLine } from '../api/series'
+import { byGroup, byMember, isEmpty, totalOf, withoutCached } from './shape'
+
+const series = (data: SeriesLine[]): Series => ({
+  metric: 'ttft',
+  unit: 'seconds',
+  from: '2026-11-15T10:00:00Z',
+  to: '2026-11-15T10:02:00Z',
+  stepSeconds: 60,
+  keptFrom: '2026-11-01T00:00:00Z',
+  starts: ['2026-11-15T10:00:00Z', '2026-11-15T10:01:00Z'],
+  data,
+})
+
+describe('series as charts', () => {
+  it('has a line for each percentile, with gaps where nothing was measured', () => {
+    const shaped = byMember(series([{ values: { p50: [0.1, null] }, total: { p50: 0.1 } }]), [
+      { member: 'p50', label: 'Median' },
+      { member: 'p99', label: '99th' },
+    ])
+    expect(shaped.points).toEqual([
+      { at: Date.parse('2026-11-15T10:00:00Z'), p50: 0.1, p99: null },
+      { at: Date.parse('2026-11-15T10:01:00Z'), p50: null, p99: null },
+    ])
+    expect(shaped.lines.map((line) => line.label)).toEqual(['Median', '99th'])
+  })
+  it('has a line for each group, and the rest in gray', () => {
+    const shaped = byGroup(
+      series([
+        { code: 'rate_limit_exceeded', values: { count: [1, 0] }, total: { count: 1 } },
+        { others: true, values: { count: [0, 2] }, total: { count: 2 } },
+      ]),
+      'count',
+      (line) => line.code ?? 'others',
+    )
+    expect(shaped.points[1]).toMatchObject({ line0: 0, line1: 2 })
+    expect(shaped.lines[1]).toMatchObject({ label: 'others', tone: 'gray' })
+  })
+  it('counts cached tokens once', () => {
+    const shaped = { points: [{ at: 1, prompt: 10, cached: 4, completion: 3 }], lines: [] }
+    expect(withoutCached(shaped).points).toEqual([{ at: 1, prompt: 6, cached: 4, completion: 3 }])
+  })
+  it('knows when there is nothing to see', () => {
+    const count = (values: (number | null)[]) =>
+      byMember(series([{ values: { count: values }, total: {} }]), [{ member: 'count', label: 'Calls' }])
+    expect([isEmpty(count([0, null]), 'counts'), isEmpty(count([0, 1]), 'counts')]).toEqual([true, false])
+    expect([isEmpty(count([0, null]), 'gauges'), isEmpty(count([null]), 'gauges')]).toEqual([false, true])
+  })
+  it('sums what groups have in all, and tells nothing of nothing', () => {
+    const lines = [1, 2].map((count) => ({ values: {}, total: { count } }))
+    expect([totalOf(series(lines), 'count'), totalOf(series(lines), 'p50'), totalOf(undefined, 'count')]).toEqual([
+      3,
+      undefined,
+      undefined,
+    ])
+  })
+})

@@ -1,0 +1,148 @@
+import { Button, List, Modal, Text } from '@mantine/core'
+import { IconAdjustments, IconMessages, IconPlayerPause, IconPlayerPlay, IconTrash } from '@tabler/icons-react'
+import { useRouter } from '@tanstack/react-router'
+import { useState } from 'react'
+import { deleteEndpoint, type Endpoint, resumeEndpoint, suspendEndpoint } from '../../../api/endpoints'
+import { paths } from '../../../paths'
+import { ConfirmByTyping } from '../../../ui/ConfirmByTyping'
+import { ErrorPanel } from '../../../ui/ErrorPanel'
+import { EndpointErrorPanel } from '../allotment/EndpointErrorPanel'
+import { ScaleDialog } from '../scaling/ScaleDialog'
+import { ActionButton } from './ActionButton'
+import { endpointCan } from './can'
+import { CLOSE, useEndpointChange } from './useEndpointChange'
+
+type Dialog = 'scale' | 'suspend' | 'resume' | 'delete'
+
+/** Everything that can be done to an endpoint. */
+export function EndpointActions({ endpoint }: { endpoint: Endpoint }) {
+  const [dialog, setDialog] = useState<Dialog>()
+  const close = () => setDialog(undefined)
+  const router = useRouter()
+  return (
+    <>
+      <ActionButton
+        variant="default"
+        because={endpointCan.call(endpoint)}
+        leftSection={<IconMessages size={16} />}
+        onClick={() => router.history.push(paths.playground({ model: endpoint.modelId }))}
+      >
+        Playground
+      </ActionButton>
+      <ActionButton
+        variant="default"
+        because={endpointCan.scale(endpoint)}
+        leftSection={<IconAdjustments size={16} />}
+        onClick={() => setDialog('scale')}
+      >
+        Scale
+      </ActionButton>
+      {endpoint.state === 'suspended' || endpoint.state === 'failed' ? (
+        <ActionButton
+          variant="default"
+          because={endpointCan.resume(endpoint)}
+          leftSection={<IconPlayerPlay size={16} />}
+          onClick={() => setDialog('resume')}
+        >
+          Resume
+        </ActionButton>
+      ) : null}
+      <ActionButton
+        variant="default"
+        because={endpointCan.suspend(endpoint)}
+        leftSection={<IconPlayerPause size={16} />}
+        onClick={() => setDialog('suspend')}
+      >
+        Suspend
+      </ActionButton>
+      <ActionButton
+        variant="default"
+        c={endpointCan.delete(endpoint) ? undefined : 'var(--fb-bad)'}
+        because={endpointCan.delete(endpoint)}
+        leftSection={<IconTrash size={16} />}
+        onClick={() => setDialog('delete')}
+      >
+        Delete
+      </ActionButton>
+      <ScaleDialog endpoint={endpoint} opened={dialog === 'scale'} onClose={close} />
+      <SuspendDialog endpoint={endpoint} opened={dialog === 'suspend'} onClose={close} />
+      <ResumeDialog endpoint={endpoint} opened={dialog === 'resume'} onClose={close} />
+      <DeleteDialog endpoint={endpoint} opened={dialog === 'delete'} onClose={close} />
+    </>
+  )
+}
+
+type DialogProps = { endpoint: Endpoint; opened: boolean; onClose: () => void }
+
+function SuspendDialog({ endpoint, opened, onClose }: DialogProps) {
+  const suspend = useEndpointChange(() => suspendEndpoint(endpoint.name), `${endpoint.name} is suspended`, onClose)
+  const gpus = endpoint.committedGpus
+  return (
+    <Modal opened={opened} onClose={onClose} title={`Suspend ${endpoint.name}?`} closeButtonProps={CLOSE}>
+      <List size="sm" mb="md" spacing={4}>
+        <List.Item>
+          Its {gpus} committed {gpus === 1 ? 'GPU is' : 'GPUs are'} free for others at once.
+        </List.Item>
+        <List.Item>Replicas finish the calls they have within two minutes; GPU-hours end when they are gone.</List.Item>
+        <List.Item>New calls wait until it is resumed, and time out after some minutes with 504.</List.Item>
+        <List.Item>Resuming needs room in the allotment again.</List.Item>
+      </List>
+      {suspend.error ? <ErrorPanel error={suspend.error} title="Not suspended" /> : null}
+      <Button mt="sm" loading={suspend.isPending} onClick={() => suspend.mutate()} data-autofocus>
+        Suspend endpoint
+      </Button>
+    </Modal>
+  )
+}
+
+function ResumeDialog({ endpoint, opened, onClose }: DialogProps) {
+  const resume = useEndpointChange(() => resumeEndpoint(endpoint.name), `${endpoint.name} is being started`, onClose)
+  const most = endpoint.replicas ?? endpoint.maxReplicas ?? 1
+  const gpus = most * endpoint.hardware.gpuCount
+  return (
+    <Modal opened={opened} onClose={onClose} title={`Resume ${endpoint.name}?`} closeButtonProps={CLOSE}>
+      <Text mb="md">
+        It commits {gpus} {endpoint.hardware.gpuType} {gpus === 1 ? 'GPU' : 'GPUs'} again and starts its first replica.
+      </Text>
+      {resume.error ? (
+        <EndpointErrorPanel
+          error={resume.error}
+          title="Not resumed"
+          gpuCount={endpoint.hardware.gpuCount}
+          except={endpoint.name}
+        />
+      ) : null}
+      <Button mt="sm" loading={resume.isPending} onClick={() => resume.mutate()} data-autofocus>
+        Resume endpoint
+      </Button>
+    </Modal>
+  )
+}
+
+function DeleteDialog({ endpoint, opened, onClose }: DialogProps) {
+  const router = useRouter()
+  const remove = useEndpointChange(
+    () => deleteEndpoint(endpoint.name),
+    `${endpoint.name} is being deleted`,
+    () => {
+      onClose()
+      router.history.push(paths.endpoints())
+    },
+    true,
+  )
+  return (
+    <ConfirmByTyping
+      opened={opened}
+      onClose={onClose}
+      title={`Delete ${endpoint.name}?`}
+      expected={endpoint.name}
+      action="Delete endpoint"
+      onConfirm={() => remove.mutate()}
+      isPending={remove.isPending}
+      error={remove.error ?? undefined}
+    >
+      Calls to <code>{endpoint.modelId}</code> are answered with 404 from now on. Calls under way are finished within
+      two minutes. The GPU-hours it has used stay on the bill. This cannot be undone.
+    </ConfirmByTyping>
+  )
+}

@@ -1,0 +1,13 @@
+import type { Failure } from '../../../api/errors'
+
+export type Exceeded = { gpuType: string; allotment: number; committed: number; projected: number; need: number }
+
+/** The numbers of a refusal for want of GPUs; nothing for any other. */
+export function exceededOf({ code, details }: Pick<Failure, 'code' | 'details'>): Exceeded | undefined {
+  if (code !== 'GPU_ALLOTMENT_EXCEEDED') return undefined
+  const number = (name: string) => (typeof details[name] === 'number' ? (details[name] as number) : undefined)
+  const [allotment, committed, projected, need] = ['allotment', 'committed', 'projected', 'need'].map(number)
+  if (typeof details.gpuType !== 'string' || allotment === undefined) return undefined
+  if (committed === undefined || projected === undefined || need === undefined) return undefined
+  return { gpuType: details.gpuType, allotment, committed, projected, need }
+}

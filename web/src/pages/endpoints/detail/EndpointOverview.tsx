@@ -1,0 +1,117 @@
+import { Anchor, Skeleton, Stack, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { allotmentsQuery, type Endpoint, endpointUsageQuery } from '../../../api/endpoints'
+import { modelsQuery } from '../../../api/models'
+import { UTILIZATIONS } from '../../../charts/metrics'
+import { paths } from '../../../paths'
+import { CodeBlock } from '../../../ui/CodeBlock'
+import { formatHours, formatMoney, formatShare } from '../../../ui/format'
+import { Link } from '../../../ui/Link'
+import { Loaded } from '../../../ui/Loaded'
+import { Panel } from '../../../ui/Panel'
+import { Stat, Stats } from '../../../ui/Stat'
+import { Time } from '../../../ui/Time'
+import { AllotmentBar } from '../allotment/AllotmentBar'
+import { project } from '../allotment/estimate'
+import { EndpointStateBadge } from '../EndpointStateBadge'
+import classes from '../Endpoints.module.css'
+import { ScalingFacts } from '../scaling/ScalingFacts'
+import { lookOf } from '../states'
+
+export function EndpointOverview({ endpoint }: { endpoint: Endpoint }) {
+  const models = useQuery(modelsQuery(endpoint.workspaceId))
+  const model = models.data?.find((one) => one.id === endpoint.model)
+  return (
+    <div className={classes.columns}>
+      <div className={classes.stack}>
+        <StatePanel endpoint={endpoint} />
+        <CostPanel endpoint={endpoint} />
+        <Panel title="Call it" description="With an API key of this workspace">
+          <CodeBlock
+            label={`Call ${endpoint.modelId} with curl`}
+            code={curlOf(endpoint.modelId, model?.modality === 'embedding')}
+          />
+        </Panel>
+      </div>
+      <div className={classes.stack}>
+        <Panel title="Configuration">
+          <ScalingFacts endpoint={endpoint} />
+        </Panel>
+        <CommitmentPanel endpoint={endpoint} />
+      </div>
+    </div>
+  )
+}
+
+function StatePanel({ endpoint }: { endpoint: Endpoint }) {
+  const { desired, pending, starting, ready, draining } = endpoint.status
+  return (
+    <Panel title="State">
+      <Stack gap="md">
+        <div>
+          <EndpointStateBadge endpoint={endpoint} />
+          <Text mt={6}>{endpoint.stateMessage || `${lookOf(endpoint.state).meaning}.`}</Text>
+          <Text size="sm" c="dimmed">
+            Since <Time value={endpoint.stateSince} />. Last call: <Time value={endpoint.lastRequestAt} />.
+          </Text>
+        </div>
+        <div className={classes.stages}>
+          <Stats>
+            <Stat label="Wanted" value={desired} note="replicas" />
+            <Stat label="Pending" value={pending} note="wait for GPUs" />
+            <Stat label="Starting" value={starting} note="load the model" />
+            <Stat label="Ready" value={ready} note="answer calls" />
+            <Stat label="Draining" value={draining} note="finish calls" />
+          </Stats>
+        </div>
+      </Stack>
+    </Panel>
+  )
+}
+
+function CostPanel({ endpoint }: { endpoint: Endpoint }) {
+  const usage = useQuery(endpointUsageQuery(endpoint.workspaceId, endpoint.name))
+  return (
+    <Panel
+      title="This month"
+      description="Calls to this endpoint cost nothing by themselves; the GPUs it holds do"
+      actions={
+        <Anchor component={Link} href={paths.costs()} size="sm">
+          All costs
+        </Anchor>
+      }
+    >
+      <Loaded query={usage} skeleton={<Skeleton h={56} />} errorTitle="The cost could not be loaded">
+        {({ costUsd, gpuHours, utilization }) => (
+          <Stats>
+            <Stat label="Cost so far" value={formatMoney(costUsd)} />
+            <Stat label="GPU-hours held" value={formatHours(gpuHours)} />
+            <Stat label={UTILIZATIONS.gpuBusy.name} value={formatShare(utilization)} note="of the time held" />
+          </Stats>
+        )}
+      </Loaded>
+    </Panel>
+  )
+}
+
+function CommitmentPanel({ endpoint }: { endpoint: Endpoint }) {
+  const allotments = useQuery(allotmentsQuery(endpoint.workspaceId))
+  const line = allotments.data?.find((one) => one.gpuType === endpoint.hardware.gpuType)
+  if (!line) return null
+  return (
+    <Panel title="GPU allotment" description="What this endpoint commits beside all others of the organization">
+      <AllotmentBar projection={project(line, endpoint.committedGpus, endpoint.committedGpus)} />
+    </Panel>
+  )
+}
+
+const curlOf = (modelId: string, isEmbedding: boolean) => {
+  const base = globalThis.location?.origin ?? ''
+  const [path, body] = isEmbedding
+    ? ['embeddings', { model: modelId, input: 'Hello' }]
+    : ['chat/completions', { model: modelId, messages: [{ role: 'user', content: 'Hello' }] }]
+  return `curl ${base}/v1/${path} \\
+  -H "Authorization: Bearer $FOREBAY_API_KEY" \\
+  -H "Content-Type: application/json" \\
+  -d '${JSON.stringify(body)}'`
+}

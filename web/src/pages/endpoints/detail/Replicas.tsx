@@ -1,0 +1,122 @@
+import { Button, Select, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { type Endpoint, type Replica, replicasQuery } from '../../../api/endpoints'
+import { type Column, DataTable } from '../../../ui/DataTable'
+import { EmptyState } from '../../../ui/EmptyState'
+import { text } from '../../../ui/filters'
+import { Loaded } from '../../../ui/Loaded'
+import { Panel } from '../../../ui/Panel'
+import { TableSkeleton } from '../../../ui/Skeletons'
+import { StatusBadge } from '../../../ui/StatusBadge'
+import { Time } from '../../../ui/Time'
+import { useFilters } from '../../../ui/useFilters'
+import classes from '../Endpoints.module.css'
+import { lookOf, lookOfReplica } from '../states'
+
+const FILTERS = { replica: text() }
+
+/** The replicas, those that ended too, and the end of the log of one. */
+export function Replicas({ endpoint }: { endpoint: Endpoint }) {
+  const replicas = useQuery(replicasQuery(endpoint.workspaceId, endpoint.name))
+  const [{ replica }, change] = useFilters(FILTERS)
+  return (
+    <Loaded query={replicas} skeleton={<TableSkeleton rows={3} />} errorTitle="The replicas could not be loaded">
+      {(all) => {
+        if (all.length === 0) {
+          return (
+            <EmptyState title="No replica has run yet">
+              {lookOf(endpoint.state).meaning}. Replicas and their logs are shown here as soon as one is started.
+            </EmptyState>
+          )
+        }
+        const shown = all.find((one) => one.id === replica) ?? all.find((one) => one.state === 'ready') ?? all[0]
+        return (
+          <div className={classes.stack}>
+            <DataTable
+              caption="Replicas"
+              columns={columns((id) => change({ replica: id }), shown?.id)}
+              rows={all}
+              rowKey={(one) => one.id}
+              minWidth={720}
+            />
+            {shown ? <Log replica={shown} all={all} onChoose={(id) => change({ replica: id })} /> : null}
+          </div>
+        )
+      }}
+    </Loaded>
+  )
+}
+
+const columns = (onChoose: (id: string) => void, shown: string | undefined): Column<Replica>[] => [
+  {
+    id: 'id',
+    header: 'Replica',
+    cell: (one) => (
+      <Text component="code" size="sm" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
+        {one.id}
+      </Text>
+    ),
+  },
+  {
+    id: 'state',
+    header: 'Stage',
+    cell: (one) => {
+      const { tone, label, meaning } = lookOfReplica(one.state)
+      return (
+        <StatusBadge tone={tone} title={meaning}>
+          {label}
+        </StatusBadge>
+      )
+    },
+  },
+  { id: 'node', header: 'Node', cell: (one) => one.node ?? '–' },
+  { id: 'gpus', header: 'GPUs', cell: (one) => one.gpuIds.join(', ') || '–' },
+  { id: 'started', header: 'Started', cell: (one) => <Time value={one.startedAt} fallback="not yet" /> },
+  { id: 'error', header: 'Last error', cell: (one) => one.lastError ?? '–' },
+  {
+    id: 'log',
+    header: 'Log',
+    isActions: true,
+    cell: (one) => (
+      <Button
+        size="compact-sm"
+        variant={one.id === shown ? 'light' : 'default'}
+        aria-label={`Log of ${one.id}`}
+        aria-pressed={one.id === shown}
+        onClick={() => onChoose(one.id)}
+      >
+        Log
+      </Button>
+    ),
+  },
+]
+
+type LogProps = { replica: Replica; all: Replica[]; onChoose: (id: string) => void }
+
+function Log({ replica, all, onChoose }: LogProps) {
+  return (
+    <Panel
+      title="Log"
+      description="Its last 4 KiB, as the engine wrote it"
+      actions={
+        <Select
+          aria-label="Replica"
+          allowDeselect={false}
+          data={all.map((one) => ({ value: one.id, label: `${lookOfReplica(one.state).label}: ${one.id}` }))}
+          value={replica.id}
+          onChange={(id) => id && onChoose(id)}
+          w={360}
+          maw="100%"
+        />
+      }
+    >
+      {replica.logTail ? (
+        <pre className={classes.log} tabIndex={0} aria-label={`Log of ${replica.id}`} role="log">
+          {replica.logTail}
+        </pre>
+      ) : (
+        <Text c="dimmed">Nothing to show: the replica has written nothing so far.</Text>
+      )}
+    </Panel>
+  )
+}

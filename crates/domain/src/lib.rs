@@ -6,6 +6,7 @@
 pub mod allotment;
 pub mod attempts;
 pub mod autoscaler;
+pub mod bill_check;
 pub mod caller;
 pub mod catalogue;
 pub mod endpoint;
@@ -24,7 +25,6 @@ pub mod model;
 pub mod money;
 pub mod organization;
 pub mod quota;
-pub mod reconciliation;
 pub mod retention;
 pub mod series;
 pub mod session;

@@ -27,7 +27,7 @@ use crate::telemetry::traces::Tracer;
 use crate::telemetry::usage_writer::UsageWriter;
 use crate::{data_dir, first_start};
 use anyhow::Context;
-use control::reconciliation::Watch;
+use control::bill_check::Monitor;
 use dataplane::Dataplane;
 use dataplane::admission::{Admission, Minutes, Quota, RedisLimits};
 use dataplane::keys::KeyDirectory;
@@ -128,7 +128,7 @@ async fn run(config: Config, config_file: Option<PathBuf>, data_dir: &Path) -> a
         control_plane_hears(change);
     }));
     control_plane.start();
-    let bill = Arc::new(Watch::default());
+    let bill = Arc::new(Monitor::default());
     loops.spawn(control_plane.meters(connector.clone(), Arc::clone(&bill)).run());
     loops.spawn(quota.clone().keep(clock::now));
     loops.spawn(health::watch(routes.clone(), endpoints.clone(), connector.clone()));

@@ -4,7 +4,7 @@ use crate::db::{Engine, Query, Store, Tx};
 use crate::error::StoreError;
 use crate::usage_kinds::{self, Alike};
 use crate::values::{insert_alike_text, insert_text, pieces};
-use crate::{reconciliation, row, series, usage_sums};
+use crate::{bill_check, row, series, usage_sums};
 use domain::usage::{Actor, Tokens};
 use domain::{KeyId, ModelId, NanoUsd, OrganizationId, Price, RequestId, Timestamp, UsageEvent, UserId, WorkspaceId};
 use sqlx::AssertSqlSafe;
@@ -53,7 +53,7 @@ pub async fn insert_batch<'a>(tx: &mut Tx, events: &'a [UsageEvent]) -> Result<V
     }
     usage_sums::add(tx, &inserted).await?;
     series::add(tx, &inserted).await?;
-    reconciliation::add(tx, &inserted).await?;
+    bill_check::add(tx, &inserted).await?;
     Ok(inserted)
 }
 

@@ -2,17 +2,17 @@
 
 use super::{Instruments, Parts, place_of};
 use domain::Timestamp;
+use domain::bill_check::TokenCounts;
 use domain::endpoint::replica::Replica as EndpointReplica;
 use domain::model::{DriverKind, Serving};
-use domain::reconciliation::Side;
 use fleet::drivers::{EngineFigures, Family, ReplicaName};
 use fleet::replica::ReplicaId as PoolReplica;
 use fleet::{Replica, TokenCounters, token_counters};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use store::bill_check::{self, Reading};
 use store::gauges::{self, Gauge};
-use store::reconciliation::{self, Reading};
 use store::{StoreError, replicas};
 use tokio::task::JoinSet;
 
@@ -40,7 +40,7 @@ impl EngineMeter {
         let mut tx = parts.store.begin().await?;
         gauges::add(&mut tx, &gauged).await?;
         for reading in &readings {
-            reconciliation::read_counters(&mut tx, reading).await?;
+            bill_check::read_counters(&mut tx, reading).await?;
         }
         tx.commit().await
     }
@@ -123,5 +123,5 @@ async fn of_endpoints<I: Instruments>(
 
 fn reading(replica: String, source: String, model: String, counters: TokenCounters, at: Timestamp) -> Reading {
     let TokenCounters { prompt, completion, counts_cached } = counters;
-    Reading { replica, source, model, counters: Side { prompt, completion }, counts_cached, at }
+    Reading { replica, source, model, counters: TokenCounts { prompt, completion }, counts_cached, at }
 }

@@ -7,7 +7,7 @@
 mod busy;
 mod engines;
 
-use crate::reconciliation::Watch;
+use crate::bill_check::Monitor;
 use crate::retention::leads;
 use busy::BusyMeter;
 use domain::gpu_time::SAMPLE_MILLIS;
@@ -59,7 +59,7 @@ pub struct Parts<I> {
     pub node: String,
     pub now: fn() -> Timestamp,
     /// Where the difference between billed and counted tokens is left for others to read.
-    pub watch: Arc<Watch>,
+    pub bill: Arc<Monitor>,
 }
 
 pub struct Meters<I> {
@@ -94,7 +94,7 @@ impl<I: Instruments> Meters<I> {
             self.engines.read(&self.parts, leads).await?;
         }
         if round % COMPARE_EVERY == 1 {
-            self.parts.watch.look(&self.parts.store, (self.parts.now)()).await?;
+            self.parts.bill.refresh(&self.parts.store, (self.parts.now)()).await?;
         }
         Ok(())
     }

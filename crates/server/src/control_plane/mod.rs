@@ -6,9 +6,9 @@ use crate::config::Config;
 use crate::edge::clock;
 use crate::node::NodeState;
 use anyhow::Context;
+use control::bill_check::Monitor;
 use control::meters::{self, Meters};
 use control::reconciler::{self, Figures, Follower, Parts, Reach, Reconciler};
-use control::reconciliation::Watch;
 use fleet::drivers::Drivers;
 use fleet::drivers::kubernetes::{self, KubernetesDriver, Pools};
 use fleet::drivers::process::{BuiltInEngine, Care, ProcessDriver, Settings, ShimProgram};
@@ -88,7 +88,7 @@ impl ControlPlane {
     }
 
     /// What reads this node's replicas and engines.
-    pub(crate) fn meters(&self, connector: Connector, watch: Arc<Watch>) -> Meters<Drivers> {
+    pub(crate) fn meters(&self, connector: Connector, bill: Arc<Monitor>) -> Meters<Drivers> {
         let parts = self.parts.clone();
         Meters::new(meters::Parts {
             store: parts.store,
@@ -98,7 +98,7 @@ impl ControlPlane {
             connector,
             node: parts.node,
             now: parts.now,
-            watch,
+            bill,
         })
     }
 

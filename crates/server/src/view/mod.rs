@@ -1,24 +1,24 @@
 //! Records as they leave: `/api` sends them and `forebay admin --json` prints them, in the same words.
 
 mod allotments;
+mod bill_check;
 mod costs;
 pub(crate) mod csv;
 mod gpu_costs;
 mod invoices;
 mod keys;
 mod people;
-mod reconciliation;
 mod requests;
 mod series;
 mod workspaces;
 
 pub(crate) use allotments::AllotmentView;
+pub(crate) use bill_check::BillCheckView;
 pub(crate) use costs::CostsView;
 pub(crate) use gpu_costs::GpuCostsView;
 pub(crate) use invoices::InvoiceView;
 pub(crate) use keys::KeyView;
 pub(crate) use people::{InvitationView, MemberView, OrganizationView, RoleView, SessionView, UserView};
-pub(crate) use reconciliation::ReconciliationView;
 pub(crate) use requests::RequestView;
 pub(crate) use series::SeriesView;
 pub(crate) use workspaces::WorkspaceView;

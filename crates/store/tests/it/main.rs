@@ -5,6 +5,7 @@
 mod api_keys;
 mod attempts;
 mod audit;
+mod bill_check;
 mod changes;
 mod databases;
 mod endpoints;
@@ -21,7 +22,6 @@ mod outages;
 mod outside;
 mod people;
 mod quota;
-mod reconciliation;
 mod requests;
 mod retention;
 mod series;

@@ -3,8 +3,8 @@
 use super::office::Platform;
 use crate::NOW;
 use crate::databases::on_both;
+use control::bill_check::{self, Monitor};
 use control::meters::{Instruments, Meters, Parts};
-use control::reconciliation::{self, Watch};
 use control::series::{self, Number, Question};
 use domain::endpoint::replica::{Replica, ReplicaState};
 use domain::model::{Modality, Model, Serving};
@@ -111,7 +111,7 @@ async fn gpus_and_engines_of_this_node_are_read_and_shown() {
             connector: Connector::default(),
             node: "here".into(),
             now: || NOW,
-            watch: Arc::new(Watch::default()),
+            bill: Arc::new(Monitor::default()),
         });
         for round in 1..=4 {
             meters.round(round).await.unwrap();
@@ -149,11 +149,11 @@ async fn gpus_and_engines_of_this_node_are_read_and_shown() {
         let busy = report(Metric::GpuBusy, "300", later).await;
         assert_eq!(busy, [("mean", part(0.4)), ("measured", part(0.25))], "40 of 160 GPU-seconds");
 
-        let hours = reconciliation::report(&platform.store, Some(&endpoint.organization), span).await.unwrap();
-        let line = &hours.lines[0];
+        let hours = bill_check::report(&platform.store, Some(&endpoint.organization), span).await.unwrap();
+        let line = &hours.hours[0];
         assert_eq!((line.replica.as_str(), line.hour), (replica.as_str(), Grain::Hour.start_of(NOW)));
         // All readings bear the same moment, so only the first of them counts.
-        assert_eq!(line.counted.map(|side| (side.prompt, side.completion)), Some((10, 5)));
+        assert_eq!(line.counted.map(|tokens| (tokens.prompt, tokens.completion)), Some((10, 5)));
         assert_eq!(hours.replicas[0].difference().total(), -15);
     })
     .await;

@@ -6,6 +6,7 @@
 
 mod allotments;
 mod audit;
+mod bill_check;
 mod bounds;
 mod caller;
 mod costs;
@@ -23,7 +24,6 @@ mod organizations;
 mod path;
 mod payload;
 mod query;
-mod reconciliation;
 mod requests;
 mod session;
 mod sessions;
@@ -92,7 +92,7 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(allotments::list))
         .routes(routes!(allotments::set))
         .routes(routes!(gpu_costs::show))
-        .routes(routes!(reconciliation::of_organization))
+        .routes(routes!(bill_check::of_organization))
         .routes(routes!(audit::of_organization))
         .routes(routes!(workspaces::list, workspaces::create))
         .routes(routes!(workspaces::show, workspaces::edit, workspaces::delete))
@@ -114,7 +114,7 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(users::reset_password))
         .routes(routes!(nodes::list))
         .routes(routes!(nodes::forget))
-        .routes(routes!(reconciliation::of_platform))
+        .routes(routes!(bill_check::of_platform))
         .routes(routes!(audit::of_platform))
 }
 

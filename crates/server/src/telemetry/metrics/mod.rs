@@ -19,8 +19,8 @@ pub(crate) use rows::Rows;
 use super::access_log::AccessLog;
 use super::traces::{SpanFigures, Tracer};
 use crate::health::Health;
+use control::bill_check::Monitor;
 use control::reconciler::Figures;
-use control::reconciliation::Watch;
 use dataplane::admission::Quota;
 use fleet::replica::Health as ReplicaHealth;
 use fleet::{Endpoints, Routes, Standing};
@@ -48,7 +48,7 @@ pub(crate) struct Metrics {
     pub quota: Quota,
     pub log: Arc<AccessLog>,
     pub control: Arc<Figures>,
-    pub bill: Arc<Watch>,
+    pub bill: Arc<Monitor>,
     pub rows: Arc<Rows>,
     pub usage_set_aside: Arc<SetAside>,
     pub tracer: Option<Arc<Tracer>>,
@@ -112,7 +112,7 @@ impl Metrics {
         page.real(&families::RECONCILE_SECONDS, self.control.round_time().as_secs_f64());
         page.whole(&families::LEDGER_DIFFERENCES, self.control.ledger_differences());
         // Nothing was compared before the first look, which is not the same as no difference.
-        let standing = self.bill.standing();
+        let standing = self.bill.summary();
         let mut tell = |family, value: Option<u64>| {
             let mut samples = page.family(family);
             value.into_iter().for_each(|value| samples.whole(&[], value));

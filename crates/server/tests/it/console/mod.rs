@@ -2,13 +2,13 @@
 
 mod audit;
 mod bad_input;
+mod bill_check;
 mod costs;
 mod keys;
 mod metrics;
 mod people;
 pub(crate) mod person;
 mod playground;
-mod reconciliation;
 mod requests;
 mod session;
 mod usage;

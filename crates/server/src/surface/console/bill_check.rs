@@ -1,14 +1,14 @@
-//! `/api/organizations/{id}/reconciliation` and, for the operator, `/api/reconciliation`: whether the bill is right.
+//! Bill check: `/api/organizations/{id}/reconciliation` and, for the operator, `/api/reconciliation`.
 
 use super::Console;
 use super::caller::{Admin, Operator};
 use super::error::Refused;
 use super::list::Params;
 use super::query::span;
-use crate::view::ReconciliationView;
+use crate::view::BillCheckView;
 use axum::Json;
 use axum::extract::State;
-use control::reconciliation;
+use control::bill_check;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -16,7 +16,7 @@ const DAY_MILLIS: i64 = 86_400_000;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(super) struct ReconciliationQuery {
+pub(super) struct BillCheckQuery {
     /// From the hour that has this moment in it; by default a day before `to`.
     #[param(required = false, nullable = false, format = DateTime)]
     from: Option<String>,
@@ -27,25 +27,25 @@ pub(super) struct ReconciliationQuery {
 
 /// Tokens billed against tokens counted by the engines of an organization's endpoints.
 #[utoipa::path(get, path = "/api/organizations/{organizationId}/reconciliation", tag = "costs",
-    params(ReconciliationQuery), responses((status = 200, body = ReconciliationView)))]
+    params(BillCheckQuery), responses((status = 200, body = BillCheckView)))]
 pub(super) async fn of_organization(
     State(console): State<Console>,
     Admin(member): Admin,
-    Params(asked): Params<ReconciliationQuery>,
-) -> Result<Json<ReconciliationView>, Refused> {
+    Params(asked): Params<BillCheckQuery>,
+) -> Result<Json<BillCheckView>, Refused> {
     let span = span(&asked.from, &asked.to, member.caller.now(), DAY_MILLIS)?;
-    let report = reconciliation::report(&console.people.store, Some(&member.organization), span).await?;
+    let report = bill_check::report(&console.people.store, Some(&member.organization), span).await?;
     Ok(Json(report.into()))
 }
 
 /// The same for every engine there is, shared ones included.
-#[utoipa::path(get, path = "/api/reconciliation", tag = "operator", params(ReconciliationQuery),
-    responses((status = 200, body = ReconciliationView)))]
+#[utoipa::path(get, path = "/api/reconciliation", tag = "operator", params(BillCheckQuery),
+    responses((status = 200, body = BillCheckView)))]
 pub(super) async fn of_platform(
     State(console): State<Console>,
     Operator(caller): Operator,
-    Params(asked): Params<ReconciliationQuery>,
-) -> Result<Json<ReconciliationView>, Refused> {
+    Params(asked): Params<BillCheckQuery>,
+) -> Result<Json<BillCheckView>, Refused> {
     let span = span(&asked.from, &asked.to, caller.now(), DAY_MILLIS)?;
-    Ok(Json(reconciliation::report(&console.people.store, None, span).await?.into()))
+    Ok(Json(bill_check::report(&console.people.store, None, span).await?.into()))
 }

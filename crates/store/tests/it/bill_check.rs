@@ -1,19 +1,19 @@
 use crate::databases::on_both;
 use crate::fleets;
 use crate::people::{self, NOW, later};
-use domain::reconciliation::Side;
+use domain::bill_check::TokenCounts;
 use domain::{Grain, NanoUsd, ReplicaId, Span, Timestamp, UsageEvent};
+use store::bill_check::{self, Hour, Reading, list, read_counters};
 use store::holds::{self, NewHold};
-use store::reconciliation::{self, Hour, Reading, list, read_counters};
 use store::{Store, usage_events};
 
 const HOUR: i64 = 3_600_000;
 
-fn side(prompt: u64, completion: u64) -> Side {
-    Side { prompt, completion }
+fn tokens(prompt: u64, completion: u64) -> TokenCounts {
+    TokenCounts { prompt, completion }
 }
 
-async fn tell(store: &Store, replica: &str, source: &str, counters: Side, at: Timestamp) {
+async fn record(store: &Store, replica: &str, source: &str, counters: TokenCounts, at: Timestamp) {
     let reading = Reading {
         replica: replica.into(),
         source: source.into(),
@@ -29,33 +29,37 @@ async fn tell(store: &Store, replica: &str, source: &str, counters: Side, at: Ti
 
 async fn hours(store: &Store) -> Vec<Hour> {
     let span = Span { from: later(-24 * HOUR), to: later(24 * HOUR) };
-    list(store, None, span, reconciliation::MAX_LISTED).await.unwrap()
+    list(store, None, span, bill_check::MAX_LISTED).await.unwrap()
 }
 
-fn counted(hours: &[Hour]) -> Vec<(i64, Option<Side>)> {
+fn counted(hours: &[Hour]) -> Vec<(i64, Option<TokenCounts>)> {
     let start = Grain::Hour.start_of(NOW).millis();
     hours.iter().map(|hour| ((hour.hour.millis() - start) / HOUR, hour.counted.map(|counted| counted.tokens))).collect()
 }
 
 #[tokio::test]
-async fn counters_are_read_by_their_growth_also_when_an_engine_starts_anew() {
+async fn counters_are_read_by_their_growth_even_after_an_engine_restart() {
     on_both(async |_, store| {
         let hour = Grain::Hour.start_of(NOW);
         let at = |minutes: i64| hour.plus_millis(minutes * 60_000);
-        tell(&store, "r", "node_1", side(10, 1), at(1)).await;
-        tell(&store, "r", "node_1", side(30, 4), at(2)).await;
-        tell(&store, "r", "node_1", side(29, 3), at(1)).await;
-        tell(&store, "r", "node_1", side(5, 2), at(3)).await;
-        tell(&store, "r", "node_2", side(100, 100), at(3)).await;
-        tell(&store, "r", "node_1", side(6, 2), at(61)).await;
+        record(&store, "r", "node_1", tokens(10, 1), at(1)).await;
+        record(&store, "r", "node_1", tokens(30, 4), at(2)).await;
+        record(&store, "r", "node_1", tokens(29, 3), at(1)).await;
+        record(&store, "r", "node_1", tokens(5, 2), at(3)).await;
+        record(&store, "r", "node_2", tokens(100, 100), at(3)).await;
+        record(&store, "r", "node_1", tokens(6, 2), at(61)).await;
         let found = hours(&store).await;
-        assert_eq!(counted(&found), [(1, Some(side(1, 0))), (0, Some(side(135, 106)))]);
+        assert_eq!(counted(&found), [(1, Some(tokens(1, 0))), (0, Some(tokens(135, 106)))]);
         assert!(!found[1].is_read_to_its_end());
 
-        tell(&store, "shared", "", side(1_000_000, 1_000_000), at(1)).await;
-        tell(&store, "shared", "", side(1_000_007, 1_000_000), at(59)).await;
+        record(&store, "shared", "", tokens(1_000_000, 1_000_000), at(1)).await;
+        record(&store, "shared", "", tokens(1_000_007, 1_000_000), at(59)).await;
         let shared: Vec<Hour> = hours(&store).await.into_iter().filter(|hour| hour.replica == "shared").collect();
-        assert_eq!(counted(&shared), [(0, Some(side(7, 0)))], "what it did before we came is not ours");
+        assert_eq!(
+            counted(&shared),
+            [(0, Some(tokens(7, 0)))],
+            "the first reading of a shared server is only a baseline"
+        );
         assert!(shared[0].is_read_to_its_end());
     })
     .await;
@@ -79,7 +83,7 @@ async fn what_was_billed_belongs_to_the_hour_in_which_the_call_ended() {
         }
         let found = hours(&store).await;
         let billed: Vec<_> = found.iter().map(|hour| (hour.billed, hour.cached, hour.counted)).collect();
-        assert_eq!(billed, [(side(20, 10), 4, None), (side(20, 10), 4, None)]);
+        assert_eq!(billed, [(tokens(20, 10), 4, None), (tokens(20, 10), 4, None)]);
     })
     .await;
 }
@@ -100,13 +104,13 @@ async fn an_organization_sees_the_replicas_of_its_own_endpoints() {
         };
         holds::open(&mut tx, hold).await.unwrap();
         tx.commit().await.unwrap();
-        tell(&store, replica.as_str(), "n", side(3, 4), NOW).await;
-        tell(&store, "acme/tiny#1", "n", side(5, 6), NOW).await;
+        record(&store, replica.as_str(), "n", tokens(3, 4), NOW).await;
+        record(&store, "acme/tiny#1", "n", tokens(5, 6), NOW).await;
         let span = Span { from: later(-HOUR), to: later(HOUR) };
         let own = list(&store, Some(&endpoint.organization), span, 10).await.unwrap();
         assert_eq!(own.iter().map(|hour| hour.replica.as_str()).collect::<Vec<_>>(), [replica.as_str()]);
-        let strange = people::new_organization();
-        assert!(list(&store, Some(&strange.id), span, 10).await.unwrap().is_empty());
+        let other = people::new_organization();
+        assert!(list(&store, Some(&other.id), span, 10).await.unwrap().is_empty());
         assert_eq!(list(&store, None, span, 10).await.unwrap().len(), 2);
     })
     .await;

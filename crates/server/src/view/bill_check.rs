@@ -1,6 +1,6 @@
-use control::reconciliation::{Line, Report, Sum};
+use control::bill_check::{ReplicaHour, ReplicaTotal, Report};
 use domain::Timestamp;
-use domain::reconciliation::{Difference, Side};
+use domain::bill_check::{Difference, TokenCounts};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Reconciliation)]
-pub(crate) struct ReconciliationView {
+pub(crate) struct BillCheckView {
     #[schema(value_type = String, format = DateTime)]
     from: Timestamp,
     #[schema(value_type = String, format = DateTime)]
@@ -69,9 +69,9 @@ struct DifferenceView {
     completion_tokens: i64,
 }
 
-impl From<Side> for TokensView {
-    fn from(side: Side) -> Self {
-        Self { prompt_tokens: side.prompt, completion_tokens: side.completion }
+impl From<TokenCounts> for TokensView {
+    fn from(tokens: TokenCounts) -> Self {
+        Self { prompt_tokens: tokens.prompt, completion_tokens: tokens.completion }
     }
 }
 
@@ -81,39 +81,39 @@ impl From<Difference> for DifferenceView {
     }
 }
 
-impl From<Line> for HourView {
-    fn from(line: Line) -> Self {
+impl From<ReplicaHour> for HourView {
+    fn from(hour: ReplicaHour) -> Self {
         Self {
-            replica: line.replica,
-            model: line.model,
-            hour: line.hour,
-            billed: line.billed.into(),
-            counted: line.counted.map(TokensView::from),
-            read_until: line.read_until,
-            difference: line.difference.map(DifferenceView::from),
+            replica: hour.replica,
+            model: hour.model,
+            hour: hour.hour,
+            billed: hour.billed.into(),
+            counted: hour.counted.map(TokensView::from),
+            read_until: hour.read_until,
+            difference: hour.difference.map(DifferenceView::from),
         }
     }
 }
 
-impl From<Sum> for ReplicaSumView {
-    fn from(sum: Sum) -> Self {
+impl From<ReplicaTotal> for ReplicaSumView {
+    fn from(total: ReplicaTotal) -> Self {
         Self {
-            billed: sum.billed.into(),
-            counted: sum.counted.into(),
-            difference: sum.difference().into(),
-            unread: sum.unread.into(),
-            replica: sum.replica,
-            model: sum.model,
+            billed: total.billed.into(),
+            counted: total.counted.into(),
+            difference: total.difference().into(),
+            unread: total.unread.into(),
+            replica: total.replica,
+            model: total.model,
         }
     }
 }
 
-impl From<Report> for ReconciliationView {
+impl From<Report> for BillCheckView {
     fn from(report: Report) -> Self {
         Self {
             from: report.span.from,
             to: report.span.to,
-            data: report.lines.into_iter().map(HourView::from).collect(),
+            data: report.hours.into_iter().map(HourView::from).collect(),
             replicas: report.replicas.into_iter().map(ReplicaSumView::from).collect(),
         }
     }

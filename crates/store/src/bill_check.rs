@@ -1,69 +1,69 @@
-//! Rows of tokens by replica and hour: those that were billed, and those that engines counted.
+//! Tokens per replica and hour, as billed (`replica_hours`) and as counted by the engines (`engine_hours`).
 
 use crate::db::{Store, Tx};
 use crate::error::StoreError;
 use crate::row;
 use crate::values::{insert_text, pieces};
-use domain::reconciliation::{Side, growth};
+use domain::bill_check::{TokenCounts, growth};
 use domain::{Grain, OrganizationId, Span, Timestamp, UsageEvent};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 use std::collections::BTreeMap;
 
-/// More than this is not listed at once.
+/// Most hours in one list.
 pub const MAX_LISTED: usize = 20_000;
-/// An hour of which no more than this was not read was read to its end.
-const UNREAD_MILLIS: u64 = 60_000;
+/// An hour counts as read to its end if the last reading was at most this long before it.
+const MAX_UNREAD_MILLIS: u64 = 60_000;
 
-/// What an engine's counters say.
+/// A reading of an engine's counters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading {
     pub replica: String,
-    /// The node that runs the engine, or nothing for a model server that all nodes share.
+    /// The node that runs the engine; empty for a model server that all nodes share.
     pub source: String,
     pub model: String,
-    pub counters: Side,
-    /// Whether prompt tokens that were found in a cache are in the counter.
+    pub counters: TokenCounts,
+    /// Whether the prompt counter includes cached tokens.
     pub counts_cached: bool,
     pub at: Timestamp,
 }
 
-/// Both sides of one replica and hour.
+/// Billed and counted tokens of one replica in one hour.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hour {
     pub replica: String,
     pub model: String,
     pub hour: Timestamp,
-    pub billed: Side,
-    /// Of the billed prompt, what engines found in their caches.
+    pub billed: TokenCounts,
+    /// The part of the billed prompt tokens that engines found in their caches.
     pub cached: u64,
-    /// Absent when the engine was not read in that hour.
+    /// `None` if the engine was not read in that hour.
     pub counted: Option<Counted>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counted {
-    pub tokens: Side,
+    pub tokens: TokenCounts,
     pub counts_cached: bool,
     /// When the engine was last read in that hour.
     pub read_until: Timestamp,
 }
 
 impl Hour {
-    /// An engine that ended in an hour, or could not be asked at its end, may have made tokens that nobody has seen.
+    /// False if the engine stopped within the hour or could not be read at its end: some of its tokens may be missing.
     pub fn is_read_to_its_end(&self) -> bool {
         let end = self.hour.plus_millis(Grain::Hour.millis());
-        self.counted.is_some_and(|counted| end.millis_since(counted.read_until) <= UNREAD_MILLIS)
+        self.counted.is_some_and(|counted| end.millis_since(counted.read_until) <= MAX_UNREAD_MILLIS)
     }
 }
 
-/// Adds events that were not there before, to the hour in which they ended: that is when an engine has counted them.
+/// Adds new events to the hour in which they ended, because an engine counts a call by its end.
 pub(crate) async fn add(tx: &mut Tx, events: &[&UsageEvent]) -> Result<(), StoreError> {
     let mut hours: BTreeMap<(&str, i64), (&str, [u64; 4])> = BTreeMap::new();
     for event in events {
         let ended_at = event.started_at.plus_millis(i64::try_from(event.duration_micros / 1_000).unwrap_or(i64::MAX));
-        let place = (event.replica.as_ref(), Grain::Hour.start_of(ended_at).millis());
-        let (_, sums) = hours.entry(place).or_insert((event.model.as_str(), [0; 4]));
+        let key = (event.replica.as_ref(), Grain::Hour.start_of(ended_at).millis());
+        let (_, sums) = hours.entry(key).or_insert((event.model.as_str(), [0; 4]));
         let amounts = [1, event.tokens.prompt, event.tokens.completion, event.tokens.cached];
         sums.iter_mut().zip(amounts).for_each(|(sum, amount)| *sum = sum.saturating_add(amount));
     }
@@ -85,7 +85,7 @@ pub(crate) async fn add(tx: &mut Tx, events: &[&UsageEvent]) -> Result<(), Store
     Ok(())
 }
 
-/// A sum stays at the largest number there is: an engine that reports nonsense must not stop the meter.
+/// A saturating sum: absurd counts from a faulty engine must not make the insert fail and block all other events.
 fn capped_sum(column: &str) -> String {
     let max = i64::MAX;
     format!(
@@ -94,8 +94,10 @@ fn capped_sum(column: &str) -> String {
     )
 }
 
-/// Writes down by how much counters have grown since they were last read. An engine that a node runs has counted from its
-/// start; of a shared model server the first reading only says where it stands. A reading that comes late is forgotten.
+/// Records the growth of an engine's counters since the last reading.
+///
+/// The first reading of an engine that a node runs counts in full, since the counters started at zero with it. The
+/// first reading of a shared model server only sets the baseline. A reading older than the last one is ignored.
 pub async fn read_counters(tx: &mut Tx, reading: &Reading) -> Result<(), StoreError> {
     let lock = sqlx::query(
         "INSERT INTO engine_counters (replica, source, prompt_tokens, completion_tokens, read_at) \
@@ -110,13 +112,13 @@ pub async fn read_counters(tx: &mut Tx, reading: &Reading) -> Result<(), StoreEr
     if reading.at.millis() <= last_at {
         return Ok(());
     }
-    let is_known = last_at >= 0 || !reading.source.is_empty();
+    let has_baseline = last_at >= 0 || !reading.source.is_empty();
     let grown = |column, now| Ok::<u64, StoreError>(growth(row::count(before, column)?, now));
-    let counted = if is_known {
-        let Side { prompt, completion } = reading.counters;
-        Side { prompt: grown("prompt_tokens", prompt)?, completion: grown("completion_tokens", completion)? }
+    let counted = if has_baseline {
+        let TokenCounts { prompt, completion } = reading.counters;
+        TokenCounts { prompt: grown("prompt_tokens", prompt)?, completion: grown("completion_tokens", completion)? }
     } else {
-        Side::default()
+        TokenCounts::default()
     };
     let update = sqlx::query(
         "UPDATE engine_counters SET prompt_tokens = $3, completion_tokens = $4, read_at = $5 \
@@ -131,7 +133,7 @@ pub async fn read_counters(tx: &mut Tx, reading: &Reading) -> Result<(), StoreEr
     add_counted(tx, reading, counted).await
 }
 
-async fn add_counted(tx: &mut Tx, reading: &Reading, counted: Side) -> Result<(), StoreError> {
+async fn add_counted(tx: &mut Tx, reading: &Reading, counted: TokenCounts) -> Result<(), StoreError> {
     let upsert = sqlx::query(
         "INSERT INTO engine_hours (replica, hour, model, prompt_tokens, completion_tokens, counts_cached, read_until) \
          VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (replica, hour) DO UPDATE SET \
@@ -149,7 +151,7 @@ async fn add_counted(tx: &mut Tx, reading: &Reading, counted: Side) -> Result<()
     tx.execute(upsert).await.map(drop)
 }
 
-/// Both sides of all hours that begin in a span, newest first; of the endpoints of one organization, or of everything.
+/// All hours that begin in a span, newest first; of one organization's endpoints, or of all engines if `None`.
 pub async fn list(
     store: &Store,
     organization: Option<&OrganizationId>,
@@ -177,14 +179,14 @@ pub async fn list(
     if let Some(organization) = organization {
         query = query.bind(organization.as_str());
     }
-    store.rows(query).await?.iter().map(hour).collect()
+    store.rows(query).await?.iter().map(read_hour).collect()
 }
 
-fn hour(found: &AnyRow) -> Result<Hour, StoreError> {
+fn read_hour(found: &AnyRow) -> Result<Hour, StoreError> {
     let counted = match row::optional_count(found, "counted_prompt")? {
         None => None,
         Some(prompt) => Some(Counted {
-            tokens: Side { prompt, completion: row::count(found, "counted_completion")? },
+            tokens: TokenCounts { prompt, completion: row::count(found, "counted_completion")? },
             counts_cached: row::flag(found, "counts_cached")?,
             read_until: row::moment(found, "read_until")?,
         }),
@@ -193,7 +195,7 @@ fn hour(found: &AnyRow) -> Result<Hour, StoreError> {
         replica: row::text(found, "replica")?,
         model: row::text(found, "model")?,
         hour: row::moment(found, "hour")?,
-        billed: Side {
+        billed: TokenCounts {
             prompt: row::count(found, "billed_prompt")?,
             completion: row::count(found, "billed_completion")?,
         },

@@ -1,4 +1,4 @@
-//! Whether the bill is right, asked of a real engine.
+//! The bill check, against a real engine.
 
 use super::person::{Person, refusal};
 use crate::app::{TestApp, text, wait_until};
@@ -6,8 +6,8 @@ use crate::quickstart::{CHAT, LOADED_WITHIN, quickstart, wait_for_model};
 use serde_json::{Value, json};
 use testkit::http::Client;
 
-fn tokens(side: &Value) -> (u64, u64) {
-    (side["promptTokens"].as_u64().unwrap_or_default(), side["completionTokens"].as_u64().unwrap_or_default())
+fn tokens(view: &Value) -> (u64, u64) {
+    (view["promptTokens"].as_u64().unwrap_or_default(), view["completionTokens"].as_u64().unwrap_or_default())
 }
 
 #[tokio::test]
@@ -34,7 +34,7 @@ async fn what_is_billed_is_what_the_engine_has_counted() {
         let report = operator.get("/api/reconciliation").await.json();
         report["replicas"].as_array().unwrap().iter().find(|line| line["replica"] == replica.as_str()).cloned()
     };
-    wait_until("both sides are told", LOADED_WITHIN, async || {
+    wait_until("billed and counted tokens are reported", LOADED_WITHIN, async || {
         sum().await.is_some_and(|line| tokens(&line["billed"]) == billed && tokens(&line["counted"]) == billed)
     })
     .await;
@@ -43,7 +43,7 @@ async fn what_is_billed_is_what_the_engine_has_counted() {
 }
 
 #[tokio::test]
-async fn only_administrators_and_the_operator_may_look() {
+async fn only_administrators_and_the_operator_may_read_the_bill_check() {
     let app = TestApp::start().await;
     let organization = text(&app.forebay.bootstrap()["organizationId"]).to_owned();
     let own = format!("/api/organizations/{organization}/reconciliation");

@@ -1,0 +1,150 @@
+//! Bill check: compares billed tokens with the counters of the engines, per replica and hour.
+
+use crate::refusal::Refusal;
+use domain::bill_check::{Difference, TokenCounts};
+use domain::{Grain, OrganizationId, Span, Timestamp};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use store::bill_check::{self, Hour, MAX_LISTED};
+use store::{Store, StoreError};
+
+/// Both token counts of one replica in one hour.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplicaHour {
+    pub replica: String,
+    pub model: String,
+    pub hour: Timestamp,
+    pub billed: TokenCounts,
+    /// `None` if the engine was not read in that hour.
+    pub counted: Option<TokenCounts>,
+    pub read_until: Option<Timestamp>,
+    pub difference: Option<Difference>,
+}
+
+/// All hours of one replica in which its engine was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplicaTotal {
+    pub replica: String,
+    pub model: String,
+    pub billed: TokenCounts,
+    pub counted: TokenCounts,
+    /// Billed in hours in which the engine was not read, so it cannot be compared.
+    pub unread: TokenCounts,
+}
+
+impl ReplicaTotal {
+    pub fn difference(&self) -> Difference {
+        Difference::between(self.billed, self.counted)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    pub span: Span,
+    /// Newest hours first.
+    pub hours: Vec<ReplicaHour>,
+    pub replicas: Vec<ReplicaTotal>,
+}
+
+/// Compares the hours of a span, for the endpoints of one organization or for all engines.
+pub async fn report(store: &Store, organization: Option<&OrganizationId>, span: Span) -> Result<Report, Refusal> {
+    let span = Span { from: Grain::Hour.start_of(span.from), to: span.to };
+    let hours = bill_check::list(store, organization, span, MAX_LISTED + 1).await?;
+    if hours.len() > MAX_LISTED {
+        return Err(Refusal::BadValue {
+            field: "from",
+            why: "the span covers more than 20000 hours of replicas: choose a shorter one",
+        });
+    }
+    let hours: Vec<ReplicaHour> = hours.into_iter().map(compare).collect();
+    Ok(Report { span, replicas: total_per_replica(&hours), hours })
+}
+
+/// If the engine does not count cached prompt tokens, they are subtracted from the billed ones before comparing.
+fn compare(hour: Hour) -> ReplicaHour {
+    let counted = hour.counted.map(|counted| counted.tokens);
+    let cached = if hour.counted.is_some_and(|counted| !counted.counts_cached) { hour.cached } else { 0 };
+    let billed = TokenCounts { prompt: hour.billed.prompt.saturating_sub(cached), ..hour.billed };
+    let difference = counted.map(|counted| Difference::between(billed, counted));
+    let read_until = hour.counted.map(|counted| counted.read_until);
+    ReplicaHour { replica: hour.replica, model: hour.model, hour: hour.hour, billed, counted, read_until, difference }
+}
+
+/// Result of the last check, for metrics: the hours of the last day that were read to their end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Summary {
+    pub replicas: u64,
+    pub billed: TokenCounts,
+    pub counted: TokenCounts,
+    /// Replicas for which clearly more was billed than counted. An operator should look at them.
+    pub overbilled_replicas: u64,
+}
+
+impl Summary {
+    pub fn difference(&self) -> Difference {
+        Difference::between(self.billed, self.counted)
+    }
+}
+
+/// A replica is overbilled if its excess is above both bounds: this many tokens, and 1/50 of the counted tokens. Calls
+/// that span the edge of an hour cause small differences that the next hour cancels.
+const MIN_EXCESS_TOKENS: i64 = 1_000;
+const MIN_EXCESS_DIVISOR: u64 = 50;
+const MONITORED_MILLIS: i64 = 24 * 3_600_000;
+
+/// Keeps the result of the last check.
+#[derive(Debug, Default)]
+pub struct Monitor(Mutex<Option<Summary>>);
+
+impl Monitor {
+    /// `None` before the first check.
+    pub fn summary(&self) -> Option<Summary> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Compares the complete hours of the last day.
+    pub async fn refresh(&self, store: &Store, now: Timestamp) -> Result<(), StoreError> {
+        let to = Grain::Hour.start_of(now);
+        let span = Span { from: to.plus_millis(-MONITORED_MILLIS), to };
+        let hours = bill_check::list(store, None, span, MAX_LISTED).await?;
+        let complete: Vec<ReplicaHour> = hours.into_iter().filter(Hour::is_read_to_its_end).map(compare).collect();
+        let summary = summarize(&total_per_replica(&complete));
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(summary);
+        Ok(())
+    }
+}
+
+fn summarize(replicas: &[ReplicaTotal]) -> Summary {
+    let mut summary = Summary::default();
+    for total in replicas {
+        summary.replicas += 1;
+        summary.billed += total.billed;
+        summary.counted += total.counted;
+        let excess = total.difference().total();
+        let is_overbilled =
+            excess > MIN_EXCESS_TOKENS && excess.unsigned_abs() > total.counted.total() / MIN_EXCESS_DIVISOR;
+        summary.overbilled_replicas += u64::from(is_overbilled);
+    }
+    summary
+}
+
+fn total_per_replica(hours: &[ReplicaHour]) -> Vec<ReplicaTotal> {
+    let mut totals: BTreeMap<&str, ReplicaTotal> = BTreeMap::new();
+    for hour in hours {
+        let total = totals.entry(&hour.replica).or_insert_with(|| ReplicaTotal {
+            replica: hour.replica.clone(),
+            model: hour.model.clone(),
+            billed: TokenCounts::default(),
+            counted: TokenCounts::default(),
+            unread: TokenCounts::default(),
+        });
+        match hour.counted {
+            Some(counted) => {
+                total.billed += hour.billed;
+                total.counted += counted;
+            }
+            None => total.unread += hour.billed,
+        }
+    }
+    totals.into_values().collect()
+}

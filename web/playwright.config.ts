@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { defineConfig, devices } from '@playwright/test'
 
-/** Debian's own browser, without the windows that a full one draws for nobody; nothing is downloaded. */
+/** Debian's headless Chromium, so that nothing is downloaded. */
 const chromium = process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell'
 if (!existsSync(chromium))
   throw new Error(`there is no browser at ${chromium}: apt-get install chromium-headless-shell, or set CHROMIUM`)
@@ -13,7 +13,7 @@ export default defineConfig({
   forbidOnly: !!process.env.CI,
   fullyParallel: true,
   workers: 2,
-  // A browser on a busy machine is sometimes too slow for a step; what passes only later is reported as flaky.
+  // A busy machine can be too slow for a step; tests that pass on retry are reported as flaky.
   retries: 2,
   timeout: 60_000,
   expect: { timeout: 15_000 },
@@ -27,7 +27,7 @@ export default defineConfig({
   },
   projects: [
     { name: 'tests', testMatch: '**/*.spec.ts' },
-    { name: 'scenery', testMatch: '**/scenery.ts' },
-    { name: 'screenshots', testMatch: '**/screenshots.ts', dependencies: ['scenery'], timeout: 300_000 },
+    { name: 'sample-data', testMatch: '**/sample-data.ts' },
+    { name: 'screenshots', testMatch: '**/screenshots.ts', dependencies: ['sample-data'], timeout: 300_000 },
   ],
 })

@@ -1,7 +1,7 @@
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vitest/config'
 
-/** Where `npm run dev` finds a running forebay. */
+/** The forebay server that `npm run dev` proxies to. */
 const forebay = process.env.FOREBAY_URL ?? 'http://127.0.0.1:8080'
 
 export default defineConfig({

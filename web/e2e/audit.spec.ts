@@ -1,16 +1,16 @@
-import { change } from './api'
-import { expect, expectAccessible, settled, test } from './fixtures'
+import { mutate } from './api'
+import { expect, expectAccessible, loaded, test } from './fixtures'
 
-test('a change leaves an entry, which is found by filters and tells before and after', async ({
+test('a change is recorded, found by filters, and shown with its values before and after', async ({
   page,
   context,
   forebay,
 }) => {
   const name = `audited-${Date.now()}`
-  const key = await change(context.request, 'POST', `/api/workspaces/${forebay.workspaceId}/keys`, { name })
+  const key = await mutate(context.request, 'POST', `/api/workspaces/${forebay.workspaceId}/keys`, { name })
 
   await page.goto('/audit')
-  await settled(page)
+  await loaded(page)
   await page.getByRole('searchbox', { name: 'Subject' }).fill(key.id)
   await expect(page).toHaveURL(new RegExp(`subject=${key.id}`))
   const entries = page.getByRole('table', { name: 'Audit log' }).getByRole('rowheader')

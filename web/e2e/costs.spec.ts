@@ -1,39 +1,39 @@
-import { expect, expectAccessible, settled, test } from './fixtures'
+import { expect, expectAccessible, loaded, test } from './fixtures'
 
 const CHAT = 'forebay/smollm2-135m-instruct'
-/** Usage is written in batches, some moments after a call. */
+/** Usage is written in batches, shortly after a call. */
 const BOOKED = { timeout: 60_000 }
 
 test('a call is on the bill: by day, by model and by key', async ({ page, request, forebay }) => {
-  const answer = await request.post(`${forebay.url}/v1/chat/completions`, {
+  const response = await request.post(`${forebay.url}/v1/chat/completions`, {
     headers: { authorization: `Bearer ${forebay.apiKey}` },
     data: { model: CHAT, messages: [{ role: 'user', content: 'Hello' }], max_tokens: 4 },
   })
-  expect(answer.status()).toBe(200)
+  expect(response.status()).toBe(200)
   await expect(async () => {
     const usage = await page.request.get(`${forebay.url}/api/workspaces/${forebay.workspaceId}/usage`)
     expect((await usage.json()).total.requests).toBeGreaterThan(0)
   }).toPass(BOOKED)
   await page.goto('/costs')
-  await settled(page)
+  await loaded(page)
   await expect(page.getByRole('table', { name: 'Cost by model' })).toContainText(CHAT)
   await expect(page.getByRole('table', { name: 'Cost by key' })).toContainText('API key')
   const totals = page.getByRole('region', { name: 'Month to date' })
   await expect(totals).toContainText('Forecast for the month')
   await expect(totals).toContainText(/\$0\.\d*[1-9]/)
-  await expect(page.getByRole('region', { name: 'Monthly token quota' })).toContainText('Starts anew on')
-  await page.getByRole('radiogroup', { name: 'Divide by' }).getByText('By model').click()
+  await expect(page.getByRole('region', { name: 'Monthly token quota' })).toContainText('Resets on')
+  await page.getByRole('radiogroup', { name: 'Group by' }).getByText('By model').click()
   await expect(page).toHaveURL(/by=model/)
   await expect(page.getByRole('region', { name: 'Cost by day' }).getByRole('img')).toBeVisible(BOOKED)
-  for (const name of ['GPU busy', 'KV-cache use', 'Committed share']) {
-    await expect(page.getByRole('region', { name: 'Three figures, not to be confused' })).toContainText(name)
+  for (const name of ['GPU busy', 'KV-cache usage', 'Committed share']) {
+    await expect(page.getByRole('region', { name: 'Utilization metrics explained' })).toContainText(name)
   }
   await expectAccessible(page)
 })
 
-test('every table can be taken along as CSV', async ({ page }) => {
+test('every table can be downloaded as CSV', async ({ page }) => {
   await page.goto('/costs')
-  await settled(page)
+  await loaded(page)
   await page.getByRole('button', { name: 'Download CSV' }).click()
   const items = page.getByRole('menuitem')
   await expect(items).toHaveCount(4)

@@ -1,5 +1,5 @@
 import type { APIRequestContext, Page } from '@playwright/test'
-import { expect, expectAccessible, settled, test, type UnderTest } from './fixtures'
+import { expect, expectAccessible, loaded, test, type UnderTest } from './fixtures'
 
 const CHAT = 'forebay/smollm2-135m-instruct'
 /** A cold start of the real engine on a busy machine. */
@@ -17,7 +17,7 @@ const chat = (request: APIRequestContext, forebay: UnderTest, name: string) =>
 
 async function fillIn(page: Page, name: string, most: string) {
   await page.goto(`/endpoints/new?model=${encodeURIComponent(CHAT)}`)
-  await settled(page)
+  await loaded(page)
   await page.getByRole('textbox', { name: 'Name' }).fill(name)
   await expect(page.getByRole('radio', { name: 'cpu-1x-q4' })).toBeVisible()
   await page.getByRole('textbox', { name: 'Minimum replicas' }).fill('1')
@@ -26,7 +26,7 @@ async function fillIn(page: Page, name: string, most: string) {
 }
 
 test('an endpoint is created after a review, serves, and is called', async ({ page, request, forebay }) => {
-  // An earlier try of this story may have left it.
+  // An earlier attempt of this test may have left it behind.
   await request.delete(`${forebay.url}/v1/endpoints/e2e-chat`, { headers: headers(forebay) })
   await expect
     .poll(
@@ -36,7 +36,7 @@ test('an endpoint is created after a review, serves, and is called', async ({ pa
     .toBe(404)
   await page.goto('/endpoints')
   await page.getByRole('link', { name: 'New endpoint' }).first().click()
-  await settled(page)
+  await loaded(page)
   await page.getByRole('combobox', { name: 'Model' }).click()
   await page.getByRole('option', { name: 'SmolLM2 135M Instruct' }).click()
   await expect(page).toHaveURL(/model=forebay%2Fsmollm2/)
@@ -49,7 +49,7 @@ test('an endpoint is created after a review, serves, and is called', async ({ pa
   await expect(review).toContainText('$0.05 to $0.10')
   await expect(review).toContainText('$36.50 to $73.00')
   await page.getByRole('button', { name: 'Review' }).click()
-  await expect(page.getByRole('region', { name: 'Checked: this can be created' })).toContainText('dedicated/e2e-chat')
+  await expect(page.getByRole('region', { name: 'Ready to create' })).toContainText('dedicated/e2e-chat')
   const none = await request.get(`${forebay.url}/v1/endpoints/e2e-chat`, { headers: headers(forebay) })
   expect(none.status(), 'a review creates nothing').toBe(404)
 
@@ -77,22 +77,22 @@ test('its events, replicas and logs are shown', async ({ page }) => {
   await expectAccessible(page)
 })
 
-test('the allotment is explained with its numbers and the ways out', async ({ page, expectProblem }) => {
+test('an exceeded allotment is explained with its numbers and remedies', async ({ page, expectProblem }) => {
   expectProblem(/409.*\/v1\/endpoints/)
   await fillIn(page, 'e2e-too-big', '9')
   const alert = page.getByRole('alert')
   await expect(alert).toContainText('GPU_ALLOTMENT_EXCEEDED')
-  await expect(alert).toContainText('The organization may commit 8 local/cpu GPUs')
-  await expect(alert).toContainText(/\d+ are committed now; with this change it would be \d+, which is \d+ too many/)
+  await expect(alert).toContainText('The organization has an allotment of 8 local/cpu GPUs')
+  await expect(alert).toContainText(/\d+ are committed; this change would make it \d+, which is \d+ over the allotment/)
   await expect(alert.getByRole('link', { name: 'e2e-chat' })).toBeVisible()
   await expect(alert.getByRole('button', { name: 'Copy request id' })).toBeVisible()
   await expectAccessible(page)
   await page.getByRole('textbox', { name: 'Maximum replicas' }).fill('1')
   await page.getByRole('button', { name: 'Review' }).click()
-  await expect(page.getByRole('region', { name: 'Checked: this can be created' })).toBeVisible()
+  await expect(page.getByRole('region', { name: 'Ready to create' })).toBeVisible()
 })
 
-test('a change that somebody else overtook is told, not lost', async ({ page, request, forebay, expectProblem }) => {
+test('a concurrent change is reported, not overwritten', async ({ page, request, forebay, expectProblem }) => {
   expectProblem(/409.*\/v1\/endpoints/)
   await page.goto('/endpoints/e2e-chat')
   await page.getByRole('button', { name: 'Scale' }).click()
@@ -104,14 +104,14 @@ test('a change that somebody else overtook is told, not lost', async ({ page, re
   await dialog.getByRole('button', { name: 'Save scaling' }).click()
   await expect(dialog.getByRole('alert')).toContainText('ENDPOINT_MODIFIED')
   await expectAccessible(page)
-  await dialog.getByRole('button', { name: 'Show what it is now' }).click()
+  await dialog.getByRole('button', { name: 'Load current values' }).click()
   await expect(dialog.getByRole('textbox', { name: 'Maximum replicas' })).toHaveValue('3')
   await dialog.getByRole('textbox', { name: 'Maximum replicas' }).fill('2')
   await dialog.getByRole('button', { name: 'Save scaling' }).click()
   await expect(dialog).toBeHidden()
 })
 
-test('suspending frees its GPUs, and what a state does not allow says why', async ({ page }) => {
+test('suspending frees its GPUs, and unavailable actions say why', async ({ page }) => {
   await page.goto('/endpoints/e2e-chat')
   await page.getByRole('button', { name: 'Suspend' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Suspend endpoint' }).click()
@@ -136,7 +136,7 @@ test('its GPU-hours are on the bill', async ({ page }) => {
   await expect(table).toContainText('GPU busy')
 })
 
-test('deleting asks for the name', async ({ page }) => {
+test('deleting requires typing the name', async ({ page }) => {
   await page.goto('/endpoints/e2e-chat')
   await page.getByRole('button', { name: 'Delete' }).click()
   const dialog = page.getByRole('dialog')

@@ -1,12 +1,12 @@
-import { expect, expectAccessible, settled, test } from './fixtures'
-import { OUTSIDE, PAGES } from './pages'
+import { expect, expectAccessible, loaded, test } from './fixtures'
+import { PAGES, SIGNED_OUT_PAGES } from './pages'
 
 const PHONE = { width: 390, height: 844 }
 
 for (const { name, path, title } of PAGES) {
-  test(`${name} has one h1 and nothing that axe finds serious, in light and dark`, async ({ page }) => {
+  test(`${name} has one h1 and no serious axe finding, in light and dark`, async ({ page }) => {
     await page.goto(path)
-    await settled(page)
+    await loaded(page)
     await expect(page.getByRole('heading', { level: 1, name: title })).toHaveCount(1)
     await expect(page.getByRole('heading', { level: 1 })).toHaveCount(1)
     await expectAccessible(page)
@@ -18,21 +18,21 @@ for (const { name, path, title } of PAGES) {
   test(`${name} fits a phone`, async ({ page }) => {
     await page.setViewportSize(PHONE)
     await page.goto(path)
-    await settled(page)
+    await loaded(page)
     await expectAccessible(page)
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
-    expect(overflow, 'how far the page scrolls sideways').toBeLessThanOrEqual(0)
+    expect(overflow, 'horizontal overflow in pixels').toBeLessThanOrEqual(0)
   })
 }
 
-for (const { name, path, title } of OUTSIDE) {
-  test(`${name} has one h1 and nothing that axe finds serious, in light and dark`, async ({ stranger }) => {
+for (const { name, path, title } of SIGNED_OUT_PAGES) {
+  test(`${name} has one h1 and no serious axe finding, in light and dark`, async ({ signedOut }) => {
     for (const colorScheme of ['light', 'dark'] as const) {
-      await stranger.emulateMedia({ colorScheme })
-      await stranger.goto(path)
-      await settled(stranger)
-      await expect(stranger.getByRole('heading', { level: 1, name: title })).toHaveCount(1)
-      await expectAccessible(stranger)
+      await signedOut.emulateMedia({ colorScheme })
+      await signedOut.goto(path)
+      await loaded(signedOut)
+      await expect(signedOut.getByRole('heading', { level: 1, name: title })).toHaveCount(1)
+      await expectAccessible(signedOut)
     }
   })
 }

@@ -1,6 +1,6 @@
 /**
- * What tests of the console share. `page` is signed in as the administrator; `stranger` is not. Whatever a test does,
- * it fails when the browser reports an error, or asks another host for anything.
+ * Shared fixtures. `page` is signed in as the administrator; `signedOut` is not. Every test fails if the browser logs an
+ * error or sends a request to another host.
  */
 
 import AxeBuilder from '@axe-core/playwright'
@@ -10,19 +10,19 @@ import type { Bootstrap } from './forebay'
 export type UnderTest = Bootstrap & { url: string }
 type Watched = { problems: string[]; expected: RegExp[] }
 
-/** The forebay that `global-setup.ts` started. */
+/** The forebay server started by `global-setup.ts`. */
 export const forebay = (): UnderTest => JSON.parse(process.env.FOREBAY_UNDER_TEST ?? 'null')
 
 type Fixtures = {
   forebay: UnderTest
-  stranger: Page
-  /** Errors of the browser's console that the test brings about itself. */
+  signedOut: Page
+  /** Declares a browser error that the test causes on purpose. */
   expectProblem: (pattern: RegExp) => void
   watched: Watched
 }
 
 export const test = base.extend<Fixtures, { session: Awaited<ReturnType<typeof signIn>> }>({
-  // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of what a fixture uses from here.
+  // biome-ignore lint/correctness/noEmptyPattern: Playwright reads a fixture's dependencies from this pattern.
   forebay: async ({}, use) => use(forebay()),
   baseURL: async ({ forebay }, use) => use(forebay.url),
   // biome-ignore lint/correctness/noEmptyPattern: as above.
@@ -33,14 +33,14 @@ export const test = base.extend<Fixtures, { session: Awaited<ReturnType<typeof s
     const watched: Watched = { problems: [], expected: [] }
     await use(watched)
     const unexpected = watched.problems.filter((problem) => !watched.expected.some((pattern) => pattern.test(problem)))
-    expect(unexpected, 'what the browser complained about').toEqual([])
+    expect(unexpected, 'unexpected browser errors').toEqual([])
   },
   expectProblem: async ({ watched }, use) => use((pattern) => watched.expected.push(pattern)),
   page: async ({ page, watched, forebay }, use) => {
     watch(page, watched, forebay.url)
     await use(page)
   },
-  stranger: async ({ browser, watched, forebay }, use) => {
+  signedOut: async ({ browser, watched, forebay }, use) => {
     const context = await openContext(browser, forebay.url)
     const page = await context.newPage()
     watch(page, watched, forebay.url)
@@ -51,11 +51,11 @@ export const test = base.extend<Fixtures, { session: Awaited<ReturnType<typeof s
 
 const openContext = (browser: Browser, baseURL: string) => browser.newContext({ baseURL, storageState: undefined })
 
-/** Signs in through the API and hands back the cookie. */
+/** Signs in through the API and returns the cookie. */
 async function signIn({ url, email, password }: UnderTest) {
   const api = await request.newContext({ baseURL: url })
-  const answer = await api.post('/api/session', { data: { email, password } })
-  expect(answer.status()).toBe(200)
+  const response = await api.post('/api/session', { data: { email, password } })
+  expect(response.status()).toBe(200)
   const state = await api.storageState()
   await api.dispose()
   return state
@@ -68,13 +68,13 @@ function watch(page: Page, { problems }: Watched, url: string) {
   })
   page.on('pageerror', (error) => problems.push(`thrown: ${error.message}`))
   page.on('request', (request) => {
-    const asked = new URL(request.url())
-    if (asked.protocol !== 'data:' && asked.protocol !== 'blob:' && asked.origin !== url)
-      problems.push(`asked ${request.url()}`)
+    const target = new URL(request.url())
+    if (target.protocol !== 'data:' && target.protocol !== 'blob:' && target.origin !== url)
+      problems.push(`request to ${request.url()}`)
   })
 }
 
-/** Fails on every finding of axe that is serious or critical. */
+/** Fails on serious or critical axe findings. */
 export async function expectAccessible(page: Page) {
   const { violations } = await new AxeBuilder({ page }).analyze()
   const serious = violations
@@ -87,8 +87,8 @@ export async function expectAccessible(page: Page) {
   expect(serious).toEqual([])
 }
 
-/** Signs in as people do. */
-export async function enter(page: Page, { email, password }: Pick<Bootstrap, 'email' | 'password'>) {
+/** Signs in through the form. */
+export async function signInByForm(page: Page, { email, password }: Pick<Bootstrap, 'email' | 'password'>) {
   await page.goto('/sign-in')
   await page.getByLabel('Email').fill(email)
   await page.getByLabel('Password').fill(password)
@@ -96,8 +96,8 @@ export async function enter(page: Page, { email, password }: Pick<Bootstrap, 'em
   await expect(page).not.toHaveURL(/\/sign-in/)
 }
 
-/** The page has been loaded: its h1 is there and nothing is pending. */
-export async function settled(page: Page) {
+/** Waits until the page has loaded: its h1 is visible and nothing is pending. */
+export async function loaded(page: Page) {
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
   await expect(page.getByRole('status', { name: 'Loading' })).toHaveCount(0)
 }

@@ -1,4 +1,4 @@
-/** A real forebay with the real engine, on free ports, with a data folder of its own. */
+/** Starts a real forebay with the real engine on free ports, with its own data folder. */
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -9,20 +9,20 @@ import { fileURLToPath } from 'node:url'
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const START_MS = 60_000
 const STOP_MS = 20_000
-const LOOK_AGAIN_MS = 100
+const POLL_MS = 100
 
-/** What a start writes into `bootstrap.json`. */
+/** Contents of `bootstrap.json`. */
 export type Bootstrap = { email: string; password: string; apiKey: string; organizationId: string; workspaceId: string }
 export type Forebay = Bootstrap & { url: string; stop: () => Promise<void> }
 
-/** The binary under test: FOREBAY, or what `cargo build` left. */
+/** The binary under test: FOREBAY, or the debug build. */
 export const binary = () =>
   resolve(ROOT, process.env.FOREBAY ?? join(process.env.CARGO_TARGET_DIR ?? 'target', 'debug', 'forebay'))
 
-/** `extra` is TOML after the quickstart's; without models no engine is started. Port 0 is a free one. */
-type Wish = { extra?: string; port?: number; withModels?: boolean }
+/** `extra` is TOML appended to the quickstart configuration; without models no engine starts. Port 0 picks a free port. */
+type StartOptions = { extra?: string; port?: number; withModels?: boolean }
 
-export async function startForebay({ extra = '', port = 0, withModels = true }: Wish = {}): Promise<Forebay> {
+export async function startForebay({ extra = '', port = 0, withModels = true }: StartOptions = {}): Promise<Forebay> {
   const folder = mkdtempSync(join(tmpdir(), 'forebay-console.'))
   const config = join(folder, 'forebay.toml')
   const whole = readFileSync(join(ROOT, 'config/quickstart.toml'), 'utf8')
@@ -34,7 +34,7 @@ export async function startForebay({ extra = '', port = 0, withModels = true }: 
   const data = join(folder, 'data')
   const child = spawn(binary(), ['serve', '--config', config, '--data-dir', data], { stdio: ['ignore', out, out] })
   const stop = async () => {
-    await ended(child)
+    await terminate(child)
     rmSync(folder, { recursive: true, force: true })
   }
   try {
@@ -42,45 +42,45 @@ export async function startForebay({ extra = '', port = 0, withModels = true }: 
       const path = join(data, name)
       return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : undefined
     }
-    const listen = await until('forebay listens', () => alive(child, log) && read('listen.json'))
+    const listen = await until('forebay listens', () => assertRunning(child, log) && read('listen.json'))
     const bootstrap: Bootstrap = await until('bootstrap.json is there', () => read('bootstrap.json'))
     const url = `http://${listen.public}`
-    await until('every model is available', () => alive(child, log) && allAvailable(url, bootstrap.apiKey))
+    await until('every model is available', () => assertRunning(child, log) && allAvailable(url, bootstrap.apiKey))
     return { ...bootstrap, url, stop }
   } catch (error) {
-    const told = readFileSync(log, 'utf8').slice(-3_000)
+    const output = readFileSync(log, 'utf8').slice(-3_000)
     await stop()
-    throw new Error(`${error}\n${told}`)
+    throw new Error(`${error}\n${output}`)
   }
 }
 
-function alive(child: ChildProcess, log: string): true {
+function assertRunning(child: ChildProcess, log: string): true {
   if (child.exitCode !== null) throw new Error(`forebay ended with ${child.exitCode}; its log: ${log}`)
   return true
 }
 
 async function allAvailable(url: string, key: string): Promise<boolean> {
-  const answer = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })
-  const { data } = (await answer.json()) as { data: { status: string }[] }
+  const response = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })
+  const { data } = (await response.json()) as { data: { status: string }[] }
   return data.every((model) => model.status === 'available')
 }
 
-async function until<T>(what: string, look: () => T | Promise<T>): Promise<NonNullable<T>> {
+async function until<T>(condition: string, check: () => T | Promise<T>): Promise<NonNullable<T>> {
   const deadline = Date.now() + START_MS
   while (Date.now() < deadline) {
-    const found = await look()
+    const found = await check()
     if (found) return found as NonNullable<T>
-    await new Promise((wake) => setTimeout(wake, LOOK_AGAIN_MS))
+    await new Promise((wake) => setTimeout(wake, POLL_MS))
   }
-  throw new Error(`waited in vain until ${what}`)
+  throw new Error(`timed out waiting until ${condition}`)
 }
 
-/** SIGINT also stops replicas of dedicated endpoints. */
-async function ended(child: ChildProcess) {
+/** Stops the server with SIGINT, which also stops replicas of dedicated endpoints. */
+async function terminate(child: ChildProcess) {
   if (child.exitCode !== null) return
-  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   child.kill('SIGINT')
   const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
-  await gone
+  await exited
   clearTimeout(timer)
 }

@@ -1,4 +1,4 @@
-/** One forebay for the whole run; tests read where it is from the environment. */
+/** Starts one forebay for the whole run; tests get its address from the environment. */
 
 import { startForebay } from './forebay'
 

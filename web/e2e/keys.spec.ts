@@ -1,28 +1,28 @@
 import type { Page } from '@playwright/test'
-import { expect, expectAccessible, settled, test } from './fixtures'
+import { expect, expectAccessible, loaded, test } from './fixtures'
 
 const CHAT = 'forebay/smollm2-135m-instruct'
 
 async function call(url: string, key: string): Promise<number> {
-  const answer = await fetch(`${url}/v1/chat/completions`, {
+  const response = await fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify({ model: CHAT, max_tokens: 2, messages: [{ role: 'user', content: 'Hello' }] }),
   })
-  await answer.arrayBuffer()
-  return answer.status
+  await response.arrayBuffer()
+  return response.status
 }
 
 const row = (page: Page, name: string) =>
   page.getByRole('row').filter({ has: page.getByRole('rowheader', { name, exact: true }) })
 
-async function act(page: Page, name: string, action: string) {
+async function runAction(page: Page, name: string, action: string) {
   await page.getByRole('button', { name: `Actions for ${name}` }).click()
   await page.getByRole('menuitem', { name: action, exact: true }).click()
 }
 
-/** The secret that is shown, after saying that it is stored. */
-async function store(page: Page): Promise<string> {
+/** Confirms that the shown secret is stored, and returns it. */
+async function storeSecret(page: Page): Promise<string> {
   const secret = (await page.getByLabel('The new key').textContent()) ?? ''
   await page.getByRole('checkbox', { name: 'I have stored it' }).check()
   await page.getByRole('button', { name: 'Done' }).click()
@@ -31,9 +31,9 @@ async function store(page: Page): Promise<string> {
 
 test('a key is created, used, rotated, disabled, enabled and revoked', async ({ page, forebay }, { retry }) => {
   const name = `chat-backend-${retry}`
-  test.slow() // many steps in one story
+  test.slow() // many steps in one test
   await page.goto('/keys')
-  await settled(page)
+  await loaded(page)
   await expect(page.getByText(/\d+ of [\d,]+ keys/)).toBeVisible()
   await page.getByRole('button', { name: 'Create key' }).click()
   await page.getByRole('textbox', { name: 'Name' }).fill(name)
@@ -47,7 +47,7 @@ test('a key is created, used, rotated, disabled, enabled and revoked', async ({ 
   await expectAccessible(page)
   await dialog.getByRole('button', { name: 'Copy key' }).click()
   const copied = await page.evaluate(() => navigator.clipboard.readText())
-  const first = await store(page)
+  const first = await storeSecret(page)
   expect(first).toBe(copied)
   expect(await call(forebay.url, first)).toBe(200)
   await expect(row(page, name)).toContainText('Active')
@@ -55,15 +55,15 @@ test('a key is created, used, rotated, disabled, enabled and revoked', async ({ 
   await expect(row(page, name)).toContainText(`${first.slice(0, 6)}`)
   await expect(page.getByText(first)).toHaveCount(0)
 
-  await act(page, name, 'Rotate')
+  await runAction(page, name, 'Rotate')
   await page.getByRole('button', { name: 'Rotate key' }).click()
   await expect(page.getByText('The old key works for another day.')).toBeVisible()
-  const second = await store(page)
+  const second = await storeSecret(page)
   expect(second).not.toBe(first)
   expect(await call(forebay.url, first)).toBe(200)
   expect(await call(forebay.url, second)).toBe(200)
 
-  await act(page, name, 'Disable')
+  await runAction(page, name, 'Disable')
   await expect(row(page, name)).toContainText('Disabled')
   expect(await call(forebay.url, second)).toBe(401)
   await page.getByRole('button', { name: `Actions for ${name}` }).click()
@@ -71,7 +71,7 @@ test('a key is created, used, rotated, disabled, enabled and revoked', async ({ 
   await page.getByRole('menuitem', { name: 'Enable', exact: true }).click()
   await expect(row(page, name)).toContainText('Active')
 
-  await act(page, name, 'Revoke')
+  await runAction(page, name, 'Revoke')
   const confirm = page.getByRole('dialog', { name: 'Revoke key' })
   await expect(confirm.getByRole('button', { name: 'Revoke key' })).toBeDisabled()
   await confirm.getByRole('textbox').fill(name)

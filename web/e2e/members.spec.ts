@@ -1,10 +1,10 @@
-import { expect, expectAccessible, settled, test } from './fixtures'
+import { expect, expectAccessible, loaded, test } from './fixtures'
 
-test('somebody is invited, accepts, is given a workspace and a role, and leaves', async ({ page, stranger }) => {
-  test.slow() // many steps in one story
+test('a user is invited, accepts, gets a workspace and a role, and is removed', async ({ page, signedOut }) => {
+  test.slow() // many steps in one test
   const email = `ada-${Date.now()}@example.com`
   await page.goto('/members')
-  await settled(page)
+  await loaded(page)
   await page.getByRole('button', { name: 'Invite' }).click()
   await page.getByRole('textbox', { name: 'Email' }).fill(email)
   await expectAccessible(page)
@@ -16,28 +16,28 @@ test('somebody is invited, accepts, is given a workspace and a role, and leaves'
   await expect(page.getByRole('rowheader', { name: email })).toBeVisible()
   await expectAccessible(page)
 
-  await stranger.goto(new URL(link).pathname + new URL(link).hash)
-  await expect(stranger.getByText(email)).toBeVisible()
-  await expectAccessible(stranger)
-  await stranger.getByLabel('Choose a password').fill('a long enough password')
-  await stranger.getByRole('button', { name: 'Accept invitation' }).click()
-  await expect(stranger.getByRole('heading', { level: 1, name: 'Model Library' })).toBeVisible()
-  // A member sees the members, and asks for nothing that is the administrators'.
-  const refused: string[] = []
-  stranger.on('response', (response) => {
-    if (response.status() >= 400) refused.push(response.url())
+  await signedOut.goto(new URL(link).pathname + new URL(link).hash)
+  await expect(signedOut.getByText(email)).toBeVisible()
+  await expectAccessible(signedOut)
+  await signedOut.getByLabel('Choose a password').fill('a long enough password')
+  await signedOut.getByRole('button', { name: 'Accept invitation' }).click()
+  await expect(signedOut.getByRole('heading', { level: 1, name: 'Model Library' })).toBeVisible()
+  // A member sees the members, and sends no request that only administrators may send.
+  const rejected: string[] = []
+  signedOut.on('response', (response) => {
+    if (response.status() >= 400) rejected.push(response.url())
   })
   for (const path of ['/members', '/keys', '/settings', '/settings?tab=account', '/audit', '/playground']) {
-    await stranger.goto(path)
-    await settled(stranger)
+    await signedOut.goto(path)
+    await loaded(signedOut)
   }
-  expect(refused).toEqual([])
-  await stranger.goto('/members')
-  await settled(stranger)
-  await expect(stranger.getByRole('button', { name: 'Invite' })).toHaveCount(0)
+  expect(rejected).toEqual([])
+  await signedOut.goto('/members')
+  await loaded(signedOut)
+  await expect(signedOut.getByRole('button', { name: 'Invite' })).toHaveCount(0)
 
   await page.goto('/members')
-  await settled(page)
+  await loaded(page)
   const row = page.getByRole('row').filter({ hasText: email })
   await page.getByRole('button', { name: `Actions for ${email}` }).click()
   await page.getByRole('menuitem', { name: 'Workspaces' }).click()
@@ -55,12 +55,12 @@ test('somebody is invited, accepts, is given a workspace and a role, and leaves'
   await expect(row).toHaveCount(0)
 })
 
-test('an invitation is withdrawn, and its link says so', async ({ page, stranger, expectProblem }) => {
+test('the link of a withdrawn invitation shows an error', async ({ page, signedOut, expectProblem }) => {
   test.slow() // two browsers
   expectProblem(/404.*\/api\/invitations/)
   const email = `bob-${Date.now()}@example.com`
   await page.goto('/members?tab=invitations')
-  await settled(page)
+  await loaded(page)
   await page.getByRole('button', { name: 'Invite' }).first().click()
   await page.getByRole('textbox', { name: 'Email' }).fill(email)
   await page.getByRole('button', { name: 'Create invitation' }).click()
@@ -68,6 +68,6 @@ test('an invitation is withdrawn, and its link says so', async ({ page, stranger
   await page.getByRole('button', { name: 'Done' }).click()
   await page.getByRole('button', { name: `Withdraw the invitation of ${email}` }).click()
   await expect(page.getByText(email)).toHaveCount(0)
-  await stranger.goto(link.pathname + link.hash)
-  await expect(stranger.getByRole('alert')).toContainText('This invitation cannot be used')
+  await signedOut.goto(link.pathname + link.hash)
+  await expect(signedOut.getByRole('alert')).toContainText('This invitation cannot be used')
 })

@@ -1,13 +1,13 @@
-import { change } from './api'
-import { enter, expect, settled, test } from './fixtures'
+import { mutate } from './api'
+import { expect, loaded, signInByForm, test } from './fixtures'
 
 const CHAT = 'forebay/smollm2-135m-instruct'
 
-test('the library shows the set of GET /v1/models, and filters by address', async ({ page, forebay }) => {
-  const answer = await page.request.get(`${forebay.url}/v1/models`)
-  const ids: string[] = (await answer.json()).data.map((model: { id: string }) => model.id)
+test('the library shows the models of GET /v1/models, and filters by URL', async ({ page, forebay }) => {
+  const response = await page.request.get(`${forebay.url}/v1/models`)
+  const ids: string[] = (await response.json()).data.map((model: { id: string }) => model.id)
   await page.goto('/models')
-  await settled(page)
+  await loaded(page)
   const list = page.getByRole('list', { name: 'Models' })
   await expect(list.getByRole('listitem')).toHaveCount(ids.length)
   for (const id of ids) await expect(list.getByText(id, { exact: true })).toBeVisible()
@@ -26,18 +26,18 @@ test('the library shows the set of GET /v1/models, and filters by address', asyn
   await expect(page).toHaveURL(/\/models$/)
 })
 
-test('filters are chosen by name and stay in the address', async ({ page }) => {
+test('filters are selected by name and kept in the URL', async ({ page }) => {
   await page.goto('/models')
-  await settled(page)
+  await loaded(page)
   await page.getByRole('combobox', { name: 'Modality' }).click()
   await page.getByRole('option', { name: 'Embedding' }).click()
   await expect(page).toHaveURL(/\?modality=embedding$/)
   await expect(page.getByRole('list', { name: 'Models' }).getByRole('listitem')).toHaveCount(1)
 })
 
-test('the table sorts by its heads', async ({ page }) => {
+test('the table sorts by its column headers', async ({ page }) => {
   await page.goto('/models?view=table')
-  await settled(page)
+  await loaded(page)
   const names = page.getByRole('rowheader')
   await page.getByRole('button', { name: 'Context' }).click()
   await expect(page).toHaveURL(/sort=context/)
@@ -47,7 +47,7 @@ test('the table sorts by its heads', async ({ page }) => {
   await expect(names.first()).toContainText('SmolLM2 135M Instruct')
 })
 
-test('a model has a page with its id to copy, prices, limits and code for this address', async ({ page, forebay }) => {
+test('a model page has an id to copy, prices, limits, and code with the base URL', async ({ page, forebay }) => {
   await page.goto('/models')
   await page.getByRole('link', { name: 'SmolLM2 135M Instruct' }).click()
   await expect(page).toHaveURL(`${forebay.url}/models/${CHAT}`)
@@ -64,33 +64,33 @@ test('a model has a page with its id to copy, prices, limits and code for this a
   await expect(page.getByRole('region', { name: 'Code for Python' })).toContainText(`base_url="${forebay.url}/v1"`)
 })
 
-test('a model that is not there is told in the words of the API', async ({ page, expectProblem }) => {
+test('an unknown model shows the error of the API', async ({ page, expectProblem }) => {
   expectProblem(/404.*\/v1\//)
   await page.goto('/models/acme/nothing')
   await expect(page.getByRole('alert').first()).toContainText('model_not_found')
 })
 
-test('latency is what calls of the workspace took, and nothing is told before there are any', async ({
+test('latency is measured on calls of the workspace, and absent before there are any', async ({
   page,
-  stranger,
+  signedOut,
   forebay,
 }) => {
-  await enter(stranger, forebay)
-  const workspace = await change(stranger.request, 'POST', '/api/workspaces', { name: `Quiet ${Date.now()}` })
+  await signInByForm(signedOut, forebay)
+  const workspace = await mutate(signedOut.request, 'POST', '/api/workspaces', { name: `Quiet ${Date.now()}` })
   const context = { organizationId: forebay.organizationId, workspaceId: workspace.id }
-  await change(stranger.request, 'PUT', '/api/session/context', context)
-  await stranger.goto(`/models/${CHAT}`)
+  await mutate(signedOut.request, 'PUT', '/api/session/context', context)
+  await signedOut.goto(`/models/${CHAT}`)
   const live = { name: 'Status and latency' }
-  await expect(stranger.getByRole('region', live)).toContainText('Nobody has called this model in the last hour')
-  await stranger.getByRole('radiogroup', { name: 'Span of time' }).getByText('Last 24 hours').click()
-  await expect(stranger).toHaveURL(/span=24h/)
-  await expect(stranger.getByRole('region', live)).toContainText('in the last 24 hours')
+  await expect(signedOut.getByRole('region', live)).toContainText('No calls to this model in the last hour')
+  await signedOut.getByRole('radiogroup', { name: 'Time range' }).getByText('Last 24 hours').click()
+  await expect(signedOut).toHaveURL(/span=24h/)
+  await expect(signedOut.getByRole('region', live)).toContainText('in the last 24 hours')
 
-  const answer = await page.request.post(`${forebay.url}/v1/chat/completions`, {
+  const response = await page.request.post(`${forebay.url}/v1/chat/completions`, {
     headers: { authorization: `Bearer ${forebay.apiKey}` },
     data: { model: CHAT, stream: true, max_tokens: 4, messages: [{ role: 'user', content: 'Hello' }] },
   })
-  expect(answer.status()).toBe(200)
+  expect(response.status()).toBe(200)
   await page.goto(`/models/${CHAT}`)
   const figures = page.getByRole('region', live)
   await expect(figures).toContainText(/Time to first token[\d.]+ m?s/, { timeout: 60_000 })

@@ -1,7 +1,7 @@
-import { expect, expectAccessible, settled, test } from './fixtures'
+import { expect, expectAccessible, loaded, test } from './fixtures'
 
 const CHAT = 'forebay/smollm2-135m-instruct'
-/** Series and the log are written in batches, some moments after a call. */
+/** Series and the request log are written in batches, shortly after a call. */
 const BOOKED = { timeout: 60_000 }
 
 test('calls show up in charts and in the log, each with its details', async ({ page, request, forebay }) => {
@@ -16,7 +16,7 @@ test('calls show up in charts and in the log, each with its details', async ({ p
   const id = served.headers()['x-request-id'] ?? ''
 
   await page.goto('/observability')
-  await settled(page)
+  await loaded(page)
   await expect(page.getByRole('region', { name: 'Requests' }).getByRole('img')).toBeVisible(BOOKED)
   await expect(page.getByRole('region', { name: 'Errors by code' }).getByRole('img')).toBeVisible(BOOKED)
   await expect(page.getByRole('region', { name: 'Errors by code' })).toContainText('model_not_found')
@@ -27,14 +27,14 @@ test('calls show up in charts and in the log, each with its details', async ({ p
   await page.getByRole('button', { name: `Details of ${id}` }).click(BOOKED)
   const drawer = page.getByRole('dialog')
   await expect(drawer).toContainText(CHAT)
-  await expect(drawer).toContainText('as the engine counted them')
+  await expect(drawer).toContainText('reported by the engine')
   await expect(page).toHaveURL(new RegExp(`request=${id}`))
   await expectAccessible(page)
   await page.keyboard.press('Escape')
   await expect(drawer).toBeHidden()
 
   await page.getByRole('combobox', { name: 'Status' }).click()
-  await page.getByRole('option', { name: '4xx: refused' }).click()
+  await page.getByRole('option', { name: '4xx: rejected' }).click()
   await expect(page).toHaveURL(/status=4xx/)
   await expect(page.getByRole('table', { name: 'Requests' })).toContainText('404 model_not_found')
   await expect(page.getByRole('button', { name: `Details of ${id}` })).toHaveCount(0)
@@ -43,13 +43,13 @@ test('calls show up in charts and in the log, each with its details', async ({ p
   expect(await file.text()).toContain('model_not_found')
 })
 
-test('dragging over a chart zooms, and the span is in the address', async ({ page }) => {
+test('dragging over a chart zooms, and the time range is in the URL', async ({ page }) => {
   await page.goto('/observability?span=6h')
-  await settled(page)
+  await loaded(page)
   const chart = page.getByRole('region', { name: 'Requests' }).getByRole('img')
   await expect(chart).toBeVisible(BOOKED)
   const box = await chart.boundingBox()
-  if (!box) throw new Error('the chart has no place')
+  if (!box) throw new Error('the chart is not visible')
   const y = box.y + box.height / 2
   await page.mouse.move(box.x + box.width * 0.4, y)
   await page.mouse.down()
@@ -62,11 +62,11 @@ test('dragging over a chart zooms, and the span is in the address', async ({ pag
   await expect(page).toHaveURL(/\/observability\?span=6h$/)
 })
 
-test('what is measured at endpoints is not asked of a key', async ({ page }) => {
-  const asked: string[] = []
-  page.on('request', (request) => asked.push(request.url()))
+test('endpoint metrics are not requested when filtered by model', async ({ page }) => {
+  const requested: string[] = []
+  page.on('request', (request) => requested.push(request.url()))
   await page.goto('/observability?model=forebay%2Fsmollm2-135m-instruct')
-  await settled(page)
+  await loaded(page)
   await expect(page.getByText('measured at dedicated endpoints')).toBeVisible()
-  expect(asked.filter((url) => url.includes('metric=gpu_busy'))).toEqual([])
+  expect(requested.filter((url) => url.includes('metric=gpu_busy'))).toEqual([])
 })

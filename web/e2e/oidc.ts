@@ -1,10 +1,10 @@
-/** A forebay whose sign-in page offers single sign-on, and a real provider for it, as `scripts/test-oidc` starts them. */
+/** Starts a forebay with single sign-on and a real provider, like `scripts/test-oidc`. */
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { request } from '@playwright/test'
-import { change } from './api'
+import { mutate } from './api'
 import { type Forebay, startForebay } from './forebay'
 
 const PROVIDER = fileURLToPath(new URL('../../scripts/oidc-provider', import.meta.url))
@@ -12,7 +12,7 @@ const SECRET = 'a secret'
 
 export type WithProvider = { forebay: Forebay; provider: string; stop: () => Promise<void> }
 
-/** bob, whom the provider knows, has an account here, too. */
+/** The provider's user bob also has a Forebay account. */
 export async function startWithProvider(): Promise<WithProvider> {
   const [port, providerPort] = [await freePort(), await freePort()]
   const provider = `http://127.0.0.1:${providerPort}`
@@ -24,7 +24,7 @@ export async function startWithProvider(): Promise<WithProvider> {
     process.env.FOREBAY_E2E_OIDC_SECRET = SECRET
     const oidc = `\n[oidc]\nissuer = "${provider}"\nclient_id = "forebay"\nclient_secret_env = "FOREBAY_E2E_OIDC_SECRET"\nname = "Acme login"\n`
     const forebay = await startForebay({ extra: oidc, port, withModels: false })
-    await giveAccount(forebay, 'bob@example.com')
+    await createAccount(forebay, 'bob@example.com')
     const stop = async () => {
       await forebay.stop()
       child.kill()
@@ -36,16 +36,16 @@ export async function startWithProvider(): Promise<WithProvider> {
   }
 }
 
-async function giveAccount({ url, email, password, organizationId }: Forebay, address: string) {
+async function createAccount({ url, email, password, organizationId }: Forebay, address: string) {
   const api = await request.newContext({ baseURL: url })
   await api.post('/api/session', { data: { email, password } })
-  await change(api, 'POST', '/api/users', { email: address, organizationId, role: 'admin' })
+  await mutate(api, 'POST', '/api/users', { email: address, organizationId, role: 'admin' })
   await api.dispose()
 }
 
 const listening = (child: ChildProcess) =>
   new Promise<void>((resolve, reject) => {
-    child.stdout?.on('data', (told) => String(told).includes('listening') && resolve())
+    child.stdout?.on('data', (output) => String(output).includes('listening') && resolve())
     child.once('exit', (code) => reject(new Error(`the provider ended with ${code}`)))
   })
 

@@ -1,4 +1,4 @@
-/** Every page, for what is true of all of them. A new page is added here. */
+/** Every page, for tests that apply to all of them. Add new pages here. */
 
 export const PAGES = [
   { name: 'model-library', path: '/models', title: 'Model Library' },
@@ -19,8 +19,8 @@ export const PAGES = [
   { name: 'sessions', path: '/settings?tab=account', title: 'Settings' },
 ] as const
 
-/** Those for people who are not signed in. */
-export const OUTSIDE = [
+/** Pages that need no session. */
+export const SIGNED_OUT_PAGES = [
   { name: 'sign-in', path: '/sign-in', title: 'Sign in' },
   { name: 'incomplete-invitation', path: '/invitation', title: 'Invitation' },
 ] as const

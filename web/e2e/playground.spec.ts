@@ -1,24 +1,24 @@
 import type { Page } from '@playwright/test'
-import { expect, expectAccessible, settled, test } from './fixtures'
+import { expect, expectAccessible, loaded, test } from './fixtures'
 
 const CHAT = 'forebay/smollm2-135m-instruct'
-/** Forty tokens of the real engine, on a machine that does other things, too. */
-const ANSWERED = { timeout: 90_000 }
+/** Time for forty tokens of the real engine on a busy machine. */
+const GENERATED = { timeout: 90_000 }
 
 test.describe.configure({ timeout: 240_000 })
 
 const box = (page: Page) => page.getByRole('textbox').last()
-const answers = (page: Page) => page.getByRole('region', { name: `Answer of ${CHAT}` })
+const responses = (page: Page) => page.getByRole('region', { name: `Response from ${CHAT}` })
 
 async function open(page: Page, path = '/playground') {
   await page.goto(path)
-  await settled(page)
+  await loaded(page)
 }
 
-/** Fills a number of the settings. */
+/** Fills in a setting. */
 const set = (page: Page, label: string, value: string) => page.getByRole('textbox', { name: label }).fill(value)
 
-test('a message is answered as a stream, with what it took', async ({ page }) => {
+test('a message gets a streamed response with tokens, cost and timings', async ({ page }) => {
   await open(page)
   await expect(box(page)).toHaveAccessibleName('Message')
   await set(page, 'Max tokens', '40')
@@ -30,52 +30,52 @@ test('a message is answered as a stream, with what it took', async ({ page }) =>
   expect(request.headers().authorization).toBeUndefined()
   expect(request.postDataJSON()).toMatchObject({ model: CHAT, stream: true, max_tokens: 40 })
 
-  const answer = answers(page)
-  await expect(answer).toHaveAttribute('data-state', 'done', ANSWERED)
-  await expect(answer).toContainText(/Tokens\s*\d+.* in, \d+ out/)
-  await expect(answer).toContainText(/Cost\s*\$0\.0000/)
-  await expect(answer).toContainText(/First token/)
-  await expect(answer).toContainText(/tokens\/s/)
+  const response = responses(page)
+  await expect(response).toHaveAttribute('data-state', 'done', GENERATED)
+  await expect(response).toContainText(/Tokens\s*\d+.* in, \d+ out/)
+  await expect(response).toContainText(/Cost\s*\$0\.0000/)
+  await expect(response).toContainText(/First token/)
+  await expect(response).toContainText(/tokens\/s/)
   await expect(box(page)).toHaveValue('')
   await expect(page).toHaveURL(/\?chat=[0-9a-f]{16}$/)
   await expectAccessible(page)
 
   await page.reload()
-  await expect(answers(page)).toContainText(/tokens\/s/)
+  await expect(responses(page)).toContainText(/tokens\/s/)
   await expect(page.getByText('Name three rivers.')).toBeVisible()
 })
 
-test('Shift+Enter breaks the line', async ({ page }) => {
+test('Shift+Enter adds a line break', async ({ page }) => {
   await open(page)
   await box(page).pressSequentially('one')
   await box(page).press('Shift+Enter')
   await box(page).pressSequentially('two')
   await expect(box(page)).toHaveValue('one\ntwo')
-  await expect(answers(page)).toHaveCount(0)
+  await expect(responses(page)).toHaveCount(0)
 })
 
-test('stop cancels the call, and what came stays', async ({ page }) => {
+test('stop cancels the call and keeps the text received so far', async ({ page }) => {
   await open(page)
   await box(page).fill('Write a very long story about a river, with many chapters.')
   const ended = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/v1/chat/completions'))
   await box(page).press('Enter')
-  await expect(answers(page)).toContainText(/\w{3,}.*\w{3,}/)
+  await expect(responses(page)).toContainText(/\w{3,}.*\w{3,}/)
   await page.getByRole('button', { name: 'Stop' }).click()
   expect((await ended).failure()?.errorText).toBe('net::ERR_ABORTED')
-  await expect(answers(page)).toHaveAttribute('data-state', 'stopped')
-  await expect(answers(page).getByText('Stopped')).toBeVisible()
+  await expect(responses(page)).toHaveAttribute('data-state', 'stopped')
+  await expect(responses(page).getByText('Stopped')).toBeVisible()
   await expect(page.getByRole('button', { name: 'Send' })).toBeVisible()
   await expect(box(page)).toBeFocused()
 })
 
-test('an answer is made again, and the last message is edited', async ({ page }) => {
+test('a response is regenerated, and the last message is edited', async ({ page }) => {
   await open(page)
   await set(page, 'Max tokens', '8')
   await box(page).fill('Say hello')
   await box(page).press('Enter')
-  await expect(answers(page)).toHaveAttribute('data-state', 'done', ANSWERED)
+  await expect(responses(page)).toHaveAttribute('data-state', 'done', GENERATED)
   await page.getByRole('button', { name: 'Regenerate' }).click()
-  await expect(answers(page)).toHaveAttribute('data-state', 'done', ANSWERED)
+  await expect(responses(page)).toHaveAttribute('data-state', 'done', GENERATED)
   await expect(page.getByRole('article')).toHaveCount(1)
   await page.getByRole('button', { name: 'Edit message' }).click()
   await page.getByRole('textbox', { name: 'Edit message' }).fill('Say goodbye')
@@ -86,7 +86,7 @@ test('an answer is made again, and the last message is edited', async ({ page })
   await expect(page.getByText('Say goodbye')).toBeVisible()
 })
 
-test('two models answer side by side', async ({ page }) => {
+test('two models respond side by side', async ({ page }) => {
   await open(page)
   await page.getByRole('button', { name: 'Compare with another model' }).click()
   await expect(page).toHaveURL(/compare=/)
@@ -94,22 +94,22 @@ test('two models answer side by side', async ({ page }) => {
   await box(page).fill('Hello')
   await box(page).press('Enter')
   // The other model may be an endpoint that another test has just started.
-  const both = page.getByRole('region', { name: /^Answer of / })
+  const both = page.getByRole('region', { name: /^Response from / })
   await expect(both).toHaveCount(2)
-  for (const lane of [0, 1]) await expect(both.nth(lane)).toHaveAttribute('data-state', 'done', ANSWERED)
+  for (const lane of [0, 1]) await expect(both.nth(lane)).toHaveAttribute('data-state', 'done', GENERATED)
   await page.getByRole('button', { name: 'End comparison' }).click()
   await expect(page).not.toHaveURL(/compare=/)
 })
 
-test('the code is that of the very request', async ({ page, forebay }) => {
+test('the code matches the request exactly', async ({ page, forebay }) => {
   await open(page)
   await set(page, 'Max tokens', '6')
   await set(page, 'Seed', '7')
   await page.getByRole('textbox', { name: 'System prompt' }).fill("It's a test")
   await box(page).fill('Hello there')
   await box(page).press('Enter')
-  await expect(answers(page)).toHaveAttribute('data-state', 'done', ANSWERED)
-  await page.getByRole('button', { name: 'Show code of this request' }).click()
+  await expect(responses(page)).toHaveAttribute('data-state', 'done', GENERATED)
+  await page.getByRole('button', { name: 'Show code for this request' }).click()
   const dialog = page.getByRole('dialog', { name: 'Code for this request' })
   await dialog.getByRole('tab', { name: 'Python' }).click()
   const code = dialog.getByRole('region', { name: 'Code for Python' })
@@ -118,55 +118,55 @@ test('the code is that of the very request', async ({ page, forebay }) => {
   await expectAccessible(page)
 })
 
-test('text that a model was made to say runs nothing and loads nothing', async ({ page }) => {
+test('malicious model output executes nothing and loads nothing', async ({ page }) => {
   await open(page)
   const text =
     '# Title\n\n<script>window.pwned = 1</script>\n\n![x](https://evil.example/p.png)\n\n[link](javascript:window.pwned=1)\n\n```js\nconst a = 1\n```'
   const chunk = (delta: object) => `data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`
-  // A real model cannot be made to say exactly this; what shows it is what is tried here.
+  // The response is mocked, since a real model cannot be made to produce exactly this.
   await page.route('**/v1/chat/completions', (route) =>
     route.fulfill({ contentType: 'text/event-stream', body: `${chunk({ content: text })}data: [DONE]\n\n` }),
   )
   await box(page).fill('Attack')
   await box(page).press('Enter')
-  await expect(answers(page).getByRole('heading', { level: 3, name: 'Title' })).toBeVisible()
-  await expect(answers(page).getByText('<script>')).toBeVisible()
-  await expect(answers(page).getByRole('link')).toHaveText(['Image: x'])
-  await expect(answers(page).locator('img, script')).toHaveCount(0)
+  await expect(responses(page).getByRole('heading', { level: 3, name: 'Title' })).toBeVisible()
+  await expect(responses(page).getByText('<script>')).toBeVisible()
+  await expect(responses(page).getByRole('link')).toHaveText(['Image: x'])
+  await expect(responses(page).locator('img, script')).toHaveCount(0)
   expect(await page.evaluate(() => 'pwned' in window)).toBe(false)
   await expect(page.getByRole('heading', { level: 1 })).toHaveCount(1)
   await expectAccessible(page)
 })
 
-test('a refusal is told in the words of the API, with the request id', async ({ page, expectProblem }) => {
+test('a rejected call shows the error of the API and the request id', async ({ page, expectProblem }) => {
   expectProblem(/400.*chat\/completions/)
   await open(page)
   await box(page).fill('river '.repeat(12_000))
   await box(page).press('Enter')
-  const alert = answers(page).getByRole('alert')
+  const alert = responses(page).getByRole('alert')
   await expect(alert).toContainText('context_length_exceeded')
   await expect(alert).toContainText(/req_\w+/)
 })
 
-test('conversations are kept in this browser, opened again and deleted', async ({ page }) => {
+test('conversations are stored in this browser, reopened and deleted', async ({ page }) => {
   await open(page)
   await set(page, 'Max tokens', '4')
   await box(page).fill('The first conversation')
   await box(page).press('Enter')
-  await expect(answers(page)).toHaveAttribute('data-state', 'done', ANSWERED)
+  await expect(responses(page)).toHaveAttribute('data-state', 'done', GENERATED)
   await page.getByRole('button', { name: 'New chat' }).click()
   await expect(page.getByText('Ask something')).toBeVisible()
   await page.getByRole('button', { name: 'Conversations' }).click()
   await page.getByRole('menuitem', { name: /The first conversation/ }).click()
-  await expect(answers(page)).toHaveAttribute('data-state', 'done', ANSWERED)
+  await expect(responses(page)).toHaveAttribute('data-state', 'done', GENERATED)
   await page.getByRole('button', { name: 'Conversations' }).click()
   await page.getByRole('menuitem', { name: 'Delete all' }).click()
   await expect(page.getByText('Ask something')).toBeVisible()
 })
 
-test('texts become vectors, and a matrix shows how near they are', async ({ page }) => {
+test('texts become vectors, and a matrix shows their similarity', async ({ page }) => {
   await open(page, '/playground?tab=embeddings')
-  await page.getByRole('textbox', { name: 'Texts, one to a line' }).fill('a river\na stream\ntax law')
+  await page.getByRole('textbox', { name: 'Texts, one per line' }).fill('a river\na stream\ntax law')
   await page.getByRole('button', { name: 'Compute embeddings' }).click()
   const matrix = page.getByRole('region', { name: 'Similarity matrix' })
   const value = async (row: number, column: number) =>
@@ -175,6 +175,6 @@ test('texts become vectors, and a matrix shows how near they are', async ({ page
   expect(await value(1, 0)).toBe(1)
   expect(await value(1, 1)).toBeGreaterThan(await value(1, 2))
   expect(await value(2, 0)).toBe(await value(1, 1))
-  await expect(page.getByRole('region', { name: 'This call' })).toContainText('of 384 numbers')
+  await expect(page.getByRole('region', { name: 'This call' })).toContainText('of 384 dimensions')
   await expectAccessible(page)
 })

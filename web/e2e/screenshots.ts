@@ -1,17 +1,17 @@
-/** `make screenshots`: every page and state, light and dark, on a phone and on a wide screen, into `web/screenshots/`. */
+/** `make screenshots`: every page and state in light and dark, on a phone and a wide screen, into `web/screenshots/`. */
 
 import { fileURLToPath } from 'node:url'
 import type { Page } from '@playwright/test'
-import { change } from './api'
-import { expect, settled, test } from './fixtures'
+import { mutate } from './api'
+import { expect, loaded, test } from './fixtures'
 import { startWithProvider } from './oidc'
-import { OUTSIDE, PAGES } from './pages'
-import { ask, POSES, POSES_OF_STRANGERS } from './poses'
+import { PAGE_STATES, SIGNED_OUT_STATES, sendMessage } from './page-states'
+import { PAGES, SIGNED_OUT_PAGES } from './pages'
 
 const FOLDER = fileURLToPath(new URL('../screenshots/', import.meta.url))
 const SIZES = { phone: { width: 390, height: 844 }, wide: { width: 1920, height: 1080 } } as const
 
-/** Pages of the endpoint that `scenery.ts` made, and what there is in a workspace where nothing has happened yet. */
+/** Pages of the endpoints created by `sample-data.ts`. */
 const MORE_PAGES = [
   { name: 'endpoint', path: '/endpoints/chat-prod' },
   { name: 'endpoint-metrics', path: '/endpoints/chat-prod?tab=metrics' },
@@ -20,6 +20,7 @@ const MORE_PAGES = [
   { name: 'endpoint-suspended', path: '/endpoints/chat-staging' },
   { name: 'not-found', path: '/nowhere' },
 ]
+/** Pages shown for a workspace without any data. */
 const EMPTY = ['/keys', '/endpoints', '/costs', '/observability', '/observability?tab=requests']
 
 type Shot = { name: string; path: string; take?: (page: Page) => Promise<void>; isWhole?: boolean }
@@ -29,12 +30,12 @@ async function shoot(page: Page, { name, path, take, isWhole = !take }: Shot) {
     await page.setViewportSize(viewport)
     await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
     await page.goto(path)
-    await settled(page)
+    await loaded(page)
     await take?.(page)
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
       await page.evaluate(() => document.fonts.ready)
-      // Charts and their code come after the page's figures.
+      // Charts load after the rest of the page.
       await page.waitForLoadState('networkidle')
       const file = `${FOLDER}${name}-${size}-${colorScheme}.png`
       await page.screenshot({ path: file, animations: 'disabled', fullPage: isWhole })
@@ -42,16 +43,16 @@ async function shoot(page: Page, { name, path, take, isWhole = !take }: Shot) {
   }
 }
 
-// What a state is made of may be refused on purpose.
+// Some states contain errors on purpose.
 test.beforeEach(({ expectProblem }) => expectProblem(/status of 4\d\d/))
 
-for (const page of [...PAGES, ...MORE_PAGES]) test(`picture of ${page.name}`, ({ page: at }) => shoot(at, page))
-for (const page of OUTSIDE) test(`picture of ${page.name}`, ({ stranger }) => shoot(stranger, page))
-for (const pose of POSES) test(`picture of ${pose.name}`, ({ page }) => shoot(page, pose))
-for (const pose of POSES_OF_STRANGERS) test(`picture of ${pose.name}`, ({ stranger }) => shoot(stranger, pose))
+for (const page of [...PAGES, ...MORE_PAGES]) test(`screenshot of ${page.name}`, ({ page: at }) => shoot(at, page))
+for (const page of SIGNED_OUT_PAGES) test(`screenshot of ${page.name}`, ({ signedOut }) => shoot(signedOut, page))
+for (const pose of PAGE_STATES) test(`screenshot of ${pose.name}`, ({ page }) => shoot(page, pose))
+for (const pose of SIGNED_OUT_STATES) test(`screenshot of ${pose.name}`, ({ signedOut }) => shoot(signedOut, pose))
 
-/** What docs/images has, for the README. */
-test('pictures for the README', async ({ page }) => {
+/** Images in docs/images, for the README. */
+test('screenshots for the README', async ({ page }) => {
   await page.setViewportSize({ width: 1280, height: 800 })
   const shots = [
     ['model-library', '/models', 'light'],
@@ -61,31 +62,32 @@ test('pictures for the README', async ({ page }) => {
   for (const [name, path, colorScheme] of shots) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     await page.goto(path)
-    await settled(page)
-    if (name === 'playground') await ask(page, 'Name three rivers of Europe, and one thing each is known for.', 1)
+    await loaded(page)
+    if (name === 'playground')
+      await sendMessage(page, 'Name three rivers of Europe, and one thing each is known for.', 1)
     await page.screenshot({ path: `${FOLDER}readme-${name}.png`, animations: 'disabled' })
   }
 })
 
-test('picture of an invitation', async ({ page, stranger, forebay }) => {
-  const place = `/api/organizations/${forebay.organizationId}/invitations`
+test('screenshot of an invitation', async ({ page, signedOut, forebay }) => {
+  const path = `/api/organizations/${forebay.organizationId}/invitations`
   const body = { email: `mary-${Date.now()}@example.com`, role: 'member' }
-  const { url, id } = await change(page.request, 'POST', place, body)
-  await shoot(stranger, { name: 'invitation', path: new URL(url).pathname + new URL(url).hash })
-  await change(page.request, 'DELETE', `${place}/${id}`)
+  const { url, id } = await mutate(page.request, 'POST', path, body)
+  await shoot(signedOut, { name: 'invitation', path: new URL(url).pathname + new URL(url).hash })
+  await mutate(page.request, 'DELETE', `${path}/${id}`)
 })
 
-test('pictures of a workspace where nothing has happened yet', async ({ stranger, forebay }) => {
+test('screenshots of an empty workspace', async ({ signedOut, forebay }) => {
   const { email, password } = forebay
-  expect((await stranger.request.post('/api/session', { data: { email, password } })).status()).toBe(200)
-  const { workspaces } = await (await stranger.request.get('/api/session')).json()
+  expect((await signedOut.request.post('/api/session', { data: { email, password } })).status()).toBe(200)
+  const { workspaces } = await (await signedOut.request.get('/api/session')).json()
   const research = workspaces.find((one: { name: string }) => one.name === 'Research')
   const context = { organizationId: forebay.organizationId, workspaceId: research.id }
-  await change(stranger.request, 'PUT', '/api/session/context', context)
-  for (const path of EMPTY) await shoot(stranger, { name: `empty${path.replace(/\W+/g, '-')}`, path })
+  await mutate(signedOut.request, 'PUT', '/api/session/context', context)
+  for (const path of EMPTY) await shoot(signedOut, { name: `empty${path.replace(/\W+/g, '-')}`, path })
 })
 
-test('picture of single sign-on', async ({ browser }) => {
+test('screenshot of single sign-on', async ({ browser }) => {
   const { forebay, stop } = await startWithProvider()
   try {
     const page = await browser.newPage({ baseURL: forebay.url, storageState: undefined })

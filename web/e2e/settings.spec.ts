@@ -1,7 +1,7 @@
 import { request } from '@playwright/test'
-import { expect, expectAccessible, settled, test } from './fixtures'
+import { expect, expectAccessible, loaded, test } from './fixtures'
 
-test('of two edits at once none is lost: the second is shown both sides and chooses', async ({
+test('concurrent edits are both kept: the second user sees both sides and chooses', async ({
   page,
   context,
   forebay,
@@ -14,21 +14,21 @@ test('of two edits at once none is lost: the second is shown both sides and choo
   const edit = (data: object) => context.request.patch(api, { data, headers: { 'X-CSRF-Token': csrfToken } })
 
   await page.goto('/settings')
-  await settled(page)
+  await loaded(page)
   await expect(page.getByRole('region', { name: 'Quota' })).toContainText(/tokens used this month/)
   await page.getByRole('textbox', { name: 'Requests per minute' }).fill('500')
   await page.getByRole('textbox', { name: 'API keys' }).fill('41')
-  // Somebody else is faster.
+  // Another user saves first.
   const theirs = await edit({ requestsPerMinute: 700, tokensPerMinute: 900_000, version: before.version })
   expect(theirs.status()).toBe(200)
 
   await page.getByRole('button', { name: 'Save', exact: true }).click()
-  await expect(page.getByRole('alert')).toContainText('Somebody else saved these settings meanwhile')
+  await expect(page.getByRole('alert')).toContainText('These settings were changed in the meantime')
   const line = page.getByRole('row', { name: /Requests per minute/ })
   for (const value of [before.requestsPerMinute.toLocaleString('en-GB'), '700', '500'])
     await expect(line).toContainText(value)
-  await expect(page.getByRole('row', { name: /API keys/ })).toContainText('Yours; they left it')
-  await expect(page.getByRole('row', { name: /Tokens per minute/ })).toContainText('Theirs; you left it')
+  await expect(page.getByRole('row', { name: /API keys/ })).toContainText('Yours; unchanged by them')
+  await expect(page.getByRole('row', { name: /Tokens per minute/ })).toContainText('Theirs; unchanged by you')
   await expect(page.getByRole('button', { name: 'Save with these choices' })).toBeDisabled()
   await expectAccessible(page)
   await line.getByText('Mine').click()
@@ -41,27 +41,27 @@ test('of two edits at once none is lost: the second is shown both sides and choo
   expect((await edit({ ...limits, version: after.version })).status()).toBe(200)
 })
 
-test('a value that is refused is told at its field', async ({ page, expectProblem }) => {
+test('an invalid value is reported at its field', async ({ page, expectProblem }) => {
   expectProblem(/4\d\d.*\/api\/workspaces\//)
   await page.goto('/settings')
-  await settled(page)
+  await loaded(page)
   const field = page.getByRole('textbox', { name: 'Tokens per month' })
   await field.fill('99999999999999999')
   await page.getByRole('button', { name: 'Save', exact: true }).click()
   await expect(field).toHaveAttribute('aria-invalid', 'true')
 })
 
-test('sessions are listed, and another one is ended', async ({ page, forebay }) => {
-  // A session of its own to end: those of tests that run beside this one are left alone.
+test('sessions are listed, and another session is ended', async ({ page, forebay }) => {
+  // A separate session to end, since other tests run in parallel.
   const storageState = { cookies: [], origins: [] }
   const elsewhere = await request.newContext({ baseURL: forebay.url, userAgent: 'curl/8.5.0', storageState })
   const { email, password } = forebay
   expect((await elsewhere.post('/api/session', { data: { email, password } })).status()).toBe(200)
 
   await page.goto('/settings?tab=account')
-  await settled(page)
+  await loaded(page)
   const rows = page.getByRole('table', { name: 'Sessions' }).getByRole('row')
-  await expect(rows.filter({ hasText: 'This one' })).toHaveCount(1)
+  await expect(rows.filter({ hasText: 'This session' })).toHaveCount(1)
   await expectAccessible(page)
   const other = rows.filter({ hasText: 'curl 8' })
   await other.getByRole('button', { name: 'End session' }).click()

@@ -1,4 +1,4 @@
-import { expect, settled, test } from './fixtures'
+import { expect, loaded, test } from './fixtures'
 
 const NAVIGATION = [
   ['Model Library', '/models'],
@@ -12,7 +12,7 @@ const NAVIGATION = [
   ['Settings', '/settings'],
 ] as const
 
-test('the navigation leads everywhere and shows where one is', async ({ page }) => {
+test('the navigation leads to every page and marks the current one', async ({ page }) => {
   await page.goto('/')
   await expect(page).toHaveURL(/\/models$/)
   for (const [name, path] of NAVIGATION) {
@@ -25,12 +25,12 @@ test('the navigation leads everywhere and shows where one is', async ({ page }) 
   }
 })
 
-test('on a phone the navigation opens and closes by its button', async ({ page }) => {
+test('on a phone the navigation is opened by its button and closes on navigation', async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 844 })
   await page.goto('/models')
-  await settled(page)
+  await loaded(page)
   const link = page.getByText('API keys', { exact: true })
-  await expect(link, 'neither seen nor reached by Tab').toBeHidden()
+  await expect(link, 'hidden and not focusable').toBeHidden()
   await page.getByRole('button', { name: 'Open navigation' }).click()
   await expect(link).toBeInViewport()
   await link.click()
@@ -40,7 +40,7 @@ test('on a phone the navigation opens and closes by its button', async ({ page }
 
 test('the keyboard can skip the navigation', async ({ page }) => {
   await page.goto('/models')
-  await settled(page)
+  await loaded(page)
   await page.keyboard.press('Tab')
   const skip = page.getByRole('link', { name: 'Skip to content' })
   await expect(skip).toBeFocused()
@@ -48,7 +48,7 @@ test('the keyboard can skip the navigation', async ({ page }) => {
   await expect(page.locator('#main')).toBeFocused()
 })
 
-test('the theme is chosen in the account menu and stays', async ({ page, forebay }) => {
+test('the theme is chosen in the account menu and remembered', async ({ page, forebay }) => {
   await page.goto('/models')
   await page.getByRole('button', { name: `Account of ${forebay.email}` }).click()
   await page.getByRole('radiogroup', { name: 'Theme' }).getByText('Dark').click()
@@ -58,14 +58,14 @@ test('the theme is chosen in the account menu and stays', async ({ page, forebay
   await expect(root).toHaveAttribute('data-mantine-color-scheme', 'dark')
 })
 
-test('an address without a page says so', async ({ page, expectProblem }) => {
+test('an unknown path shows "Page not found"', async ({ page, expectProblem }) => {
   expectProblem(/404.*\/nowhere/)
-  const answer = await page.goto('/nowhere')
-  expect(answer?.status()).toBe(404)
+  const response = await page.goto('/nowhere')
+  expect(response?.status()).toBe(404)
   await expect(page.getByRole('heading', { level: 1, name: 'Page not found' })).toBeVisible()
 })
 
-test('scripts and styles are kept forever, the document is asked for, and both are packed', async ({
+test('scripts and styles are cached forever, the document is revalidated, and both are compressed', async ({
   page,
   forebay,
 }) => {

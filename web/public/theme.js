@@ -1,10 +1,10 @@
-// Sets the colours before the first paint. A file of its own, since the page allows no script inside it.
+// Sets the colour scheme before the first paint. A separate file, because the page's CSP forbids inline scripts.
 ;(() => {
   let chosen = null
   try {
     chosen = localStorage.getItem('mantine-color-scheme-value')
   } catch {
-    // Storage may be forbidden; the system's choice is then followed.
+    // Storage may be disabled; the system's preference applies then.
   }
   const dark = chosen === 'dark' || (chosen !== 'light' && matchMedia('(prefers-color-scheme: dark)').matches)
   document.documentElement.setAttribute('data-mantine-color-scheme', dark ? 'dark' : 'light')

@@ -1,4 +1,4 @@
-// Empties dist/ but for its .gitignore: cargo watches the folder, so it must never be gone. An image's build has none yet.
+// Empties dist/ except for its .gitignore. cargo watches the folder, so it is kept; an image build has none yet.
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 
 const dist = new URL('../dist/', import.meta.url)

@@ -1,4 +1,4 @@
-// Writes FILE.br and FILE.gz beside every text file of dist/, so that serving compresses nothing.
+// Writes FILE.br and FILE.gz beside every text file of dist/, so that the server does not compress at runtime.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'

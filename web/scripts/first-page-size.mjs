@@ -1,5 +1,5 @@
-// Fails when a first page asks for more than 400 KiB gzipped: the document, its scripts and styles, the page's own
-// chunks, and the fonts that Latin text needs.
+// Fails if a first page loads more than 400 KiB gzipped: the document, its scripts and styles, the page's own chunks,
+// and the fonts for Latin text.
 import { readFileSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'

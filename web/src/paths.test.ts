@@ -5,10 +5,10 @@ describe('paths', () => {
   it('keeps the slash of a Model ID and encodes the rest', () => {
     expect(paths.model('acme/tiny chat?')).toBe('/models/acme/tiny%20chat%3F')
   })
-  it('leaves out what is empty', () => {
+  it('omits empty parameters', () => {
     expect(paths.models({ q: '', provider: 'acme', status: undefined })).toBe('/models?provider=acme')
   })
-  it('asks for no return to the first page', () => {
+  it('adds no return path for the home page', () => {
     expect(paths.signIn('/')).toBe('/sign-in')
     expect(paths.signIn('/sign-in?next=%2Fkeys')).toBe('/sign-in')
     expect(paths.signIn('/keys?state=active')).toBe('/sign-in?next=%2Fkeys%3Fstate%3Dactive')

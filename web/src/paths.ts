@@ -1,8 +1,8 @@
-/** Every address of the console. Links are made here and nowhere else. */
+/** Every path of the console. All links are built here. */
 
 type Query = Record<string, string | undefined>
 
-/** The path with a query; what is undefined or empty is left out. */
+/** Appends a query string, omitting undefined and empty values. */
 export function withQuery(path: string, query: Query): string {
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) if (value) search.set(name, value)
@@ -10,7 +10,7 @@ export function withQuery(path: string, query: Query): string {
   return text ? `${path}?${text}` : path
 }
 
-/** An id with slashes keeps them: `/models/acme/tiny-chat`. */
+/** Encodes an id but keeps its slashes: `/models/acme/tiny-chat`. */
 const withSlashes = (id: string) => id.split('/').map(encodeURIComponent).join('/')
 
 export const paths = {
@@ -31,7 +31,7 @@ export const paths = {
   settings: (query: Query = {}) => withQuery('/settings', query),
 } as const
 
-/** Where to go after sign-in: a path of this console, whatever the address says. */
+/** Where to go after sign-in. Only paths of this console are accepted, to prevent open redirects. */
 export function safeNext(next: string | null | undefined): string {
   if (!next?.startsWith('/') || next.startsWith('//') || next.includes('\\')) return paths.home()
   return next.startsWith('/sign-in') ? paths.home() : next

@@ -1,4 +1,4 @@
-// What Mantine asks of a browser and jsdom has not. Tests of components begin with `// @vitest-environment jsdom`.
+// Browser APIs that Mantine needs and jsdom lacks. Component tests begin with `// @vitest-environment jsdom`.
 if (typeof window !== 'undefined') {
   const { cleanup } = await import('@testing-library/react')
   const { afterEach } = await import('vitest')

@@ -1,29 +1,29 @@
-/** Who calls: keys and people by their ids, for whatever lists calls. */
+/** Names of callers (API keys and members) by id, for views that list calls. */
 
 import { queryOptions } from '@tanstack/react-query'
-import { ask, client } from './client'
+import { client, unwrap } from './client'
 
 export type Caller = { id: string; name: string }
 
-const MOST = 500
+const MAX_CALLERS = 500
 
 export const callersQuery = (workspaceId: string, organizationId: string) =>
   queryOptions({
     queryKey: ['callers', workspaceId],
     queryFn: async ({ signal }): Promise<Caller[]> => {
-      const query = { limit: MOST }
-      const ofWorkspace = { path: { workspaceId }, query }
-      const ofOrganization = { path: { organizationId }, query }
+      const query = { limit: MAX_CALLERS }
+      const keyParams = { path: { workspaceId }, query }
+      const memberParams = { path: { organizationId }, query }
       const [keys, members] = await Promise.all([
-        ask(client.GET('/api/workspaces/{workspaceId}/keys', { params: ofWorkspace, signal })),
-        ask(client.GET('/api/organizations/{organizationId}/members', { params: ofOrganization, signal })),
+        unwrap(client.GET('/api/workspaces/{workspaceId}/keys', { params: keyParams, signal })),
+        unwrap(client.GET('/api/organizations/{organizationId}/members', { params: memberParams, signal })),
       ])
-      const ofKeys = keys.data.map((key) => ({ id: key.id, name: key.name }))
-      return [...ofKeys, ...members.data.map((member) => ({ id: member.userId, name: member.email }))]
+      const keyCallers = keys.data.map((key) => ({ id: key.id, name: key.name }))
+      return [...keyCallers, ...members.data.map((member) => ({ id: member.userId, name: member.email }))]
     },
     staleTime: 60_000,
   })
 
-/** The name of whoever has the id; the id itself for those who are gone. */
+/** The caller's name, or the id if the key or member no longer exists. */
 export const callerName = (callers: readonly Caller[] | undefined, id: string | null | undefined) =>
-  callers?.find((caller) => caller.id === id)?.name ?? id ?? 'nobody'
+  callers?.find((caller) => caller.id === id)?.name ?? id ?? 'unknown'

@@ -1,20 +1,20 @@
 /**
- * Reads the events of a streamed chat answer. It knows no React and no fetch: bytes in, events out. An error event and
- * an end without `[DONE]` are thrown as `Failure`: an answer that broke off must not look whole.
+ * Reads the events of a streamed chat response: bytes in, events out, no React and no fetch. An error event or an end
+ * without `[DONE]` is thrown as `ApiError`, so that a truncated response is never mistaken for a complete one.
  */
 
 import { createParser } from 'eventsource-parser'
-import { Failure } from './errors'
+import { ApiError } from './errors'
 
 export type ChatUsage = { promptTokens: number; cachedTokens: number; completionTokens: number }
 export type ChatEvent =
   | { kind: 'text'; text: string }
-  /** What a model thinks before it answers. */
+  /** Thoughts of a reasoning model, sent before the response text. */
   | { kind: 'reasoning'; text: string }
   | { kind: 'finish'; reason: string }
   | { kind: 'usage'; usage: ChatUsage }
 
-/** An event longer than this is none of a chat's; the stream is given up instead of the browser's memory. */
+/** Upper bound for one event, so that a broken stream cannot fill the browser's memory. */
 export const MAX_EVENT_CHARS = 4 * 1024 * 1024
 
 const DONE = '[DONE]'
@@ -32,12 +32,12 @@ type Delta = { content?: string | null; reasoning_content?: string | null; reaso
 
 export async function* readChatStream(body: ReadableStream<Uint8Array>, requestId?: string): AsyncGenerator<ChatEvent> {
   const reader = body.getReader()
-  // A character may be cut between two pieces: the decoder keeps its beginning.
+  // A character may be split between two chunks; the decoder keeps the first part.
   const decoder = new TextDecoder()
-  const waiting: string[] = []
+  const received: string[] = []
   let isTooLong = false
   const parser = createParser({
-    onEvent: (event) => waiting.push(event.data),
+    onEvent: (event) => received.push(event.data),
     onError: (error) => {
       isTooLong ||= error.type === 'max-buffer-size-exceeded'
     },
@@ -47,21 +47,21 @@ export async function* readChatStream(body: ReadableStream<Uint8Array>, requestI
     for (;;) {
       const { done, value } = await reader.read()
       parser.feed(done ? decoder.decode() : decoder.decode(value, { stream: true }))
-      for (const data of waiting.splice(0)) {
+      for (const data of received.splice(0)) {
         if (data.trim() === DONE) return
         yield* eventsOf(parse(data, requestId), requestId)
       }
-      if (isTooLong) throw broken('The answer broke off: an event of the stream is too long.', requestId)
-      if (done) throw broken('The answer broke off: the stream ended before it was complete.', requestId)
+      if (isTooLong) throw streamError('The response was cut off: a stream event is too long.', requestId)
+      if (done) throw streamError('The response was cut off: the stream ended early.', requestId)
     }
   } finally {
-    // Also when whoever reads has had enough: the connection is closed, and the engine stops.
+    // Also runs when the consumer stops early: closing the connection stops the engine.
     await reader.cancel().catch(() => {})
   }
 }
 
 function* eventsOf(chunk: Chunk, requestId: string | undefined): Generator<ChatEvent> {
-  if (chunk.error) throw refused(chunk.error, requestId)
+  if (chunk.error) throw errorEvent(chunk.error, requestId)
   const choice = chunk.choices?.[0]
   const reasoning = choice?.delta?.reasoning_content ?? choice?.delta?.reasoning
   if (reasoning) yield { kind: 'reasoning', text: reasoning }
@@ -84,23 +84,23 @@ function parse(data: string, requestId: string | undefined): Chunk {
     const chunk: unknown = JSON.parse(data)
     if (typeof chunk === 'object' && chunk !== null) return chunk
   } catch {
-    // Told below.
+    // Reported below.
   }
-  throw broken('The answer broke off: an event of the stream cannot be read.', requestId)
+  throw streamError('The response was cut off: a stream event is not valid JSON.', requestId)
 }
 
 const headersWith = (requestId: string | undefined) => new Headers(requestId ? { 'x-request-id': requestId } : {})
-const answerHead = (requestId: string | undefined) => ({ status: 200, headers: headersWith(requestId), url: '' })
+const responseHead = (requestId: string | undefined) => ({ status: 200, headers: headersWith(requestId), url: '' })
 
-const broken = (message: string, requestId: string | undefined) =>
-  new Failure('transport', { message }, answerHead(requestId))
+const streamError = (message: string, requestId: string | undefined) =>
+  new ApiError('transport', { message }, responseHead(requestId))
 
-function refused({ message, code, param }: NonNullable<Chunk['error']>, requestId: string | undefined) {
+function errorEvent({ message, code, param }: NonNullable<Chunk['error']>, requestId: string | undefined) {
   const text = (value: unknown) => (typeof value === 'string' && value ? value : undefined)
-  const said = {
-    message: text(message) ?? 'The model failed while it answered.',
+  const fields = {
+    message: text(message) ?? 'The model failed while generating the response.',
     code: text(code),
     field: text(param),
   }
-  return new Failure('refusal', said, answerHead(requestId))
+  return new ApiError('api', fields, responseHead(requestId))
 }

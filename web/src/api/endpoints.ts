@@ -1,7 +1,7 @@
-/** Dedicated endpoints, what runs for them, and the GPU allotment they commit. */
+/** Dedicated endpoints, their replicas and events, and the GPU allotment. */
 
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
-import { ask, client, type Schemas } from './client'
+import { client, type Schemas, unwrap } from './client'
 import { everyPage } from './pages'
 import { polled } from './polling'
 
@@ -20,7 +20,7 @@ const EVENTS_PAGE = 30
 export const endpointsQuery = (workspaceId: string) =>
   queryOptions({
     queryKey: ['endpoints', workspaceId],
-    queryFn: ({ signal }) => everyPage((query) => ask(client.GET('/v1/endpoints', { params: { query }, signal }))),
+    queryFn: ({ signal }) => everyPage((query) => unwrap(client.GET('/v1/endpoints', { params: { query }, signal }))),
     ...polled(LIVE_POLL_MS),
   })
 
@@ -28,7 +28,7 @@ export const endpointQuery = (workspaceId: string, name: string) =>
   queryOptions({
     queryKey: ['endpoints', workspaceId, name],
     queryFn: ({ signal }) =>
-      ask(client.GET('/v1/endpoints/{endpoint}', { params: { path: { endpoint: name } }, signal })),
+      unwrap(client.GET('/v1/endpoints/{endpoint}', { params: { path: { endpoint: name } }, signal })),
     ...polled(LIVE_POLL_MS),
   })
 
@@ -36,7 +36,7 @@ export const replicasQuery = (workspaceId: string, name: string) =>
   queryOptions({
     queryKey: ['endpoints', workspaceId, name, 'replicas'],
     queryFn: async ({ signal }) =>
-      (await ask(client.GET('/v1/endpoints/{endpoint}/replicas', { params: { path: { endpoint: name } }, signal })))
+      (await unwrap(client.GET('/v1/endpoints/{endpoint}/replicas', { params: { path: { endpoint: name } }, signal })))
         .data,
     ...polled(LIVE_POLL_MS),
   })
@@ -47,7 +47,7 @@ export const eventsQuery = (workspaceId: string, name: string) =>
     queryFn: ({ signal, pageParam }) => {
       const query = { limit: EVENTS_PAGE, cursor: pageParam }
       const params = { path: { endpoint: name }, query }
-      return ask(client.GET('/v1/endpoints/{endpoint}/events', { params, signal }))
+      return unwrap(client.GET('/v1/endpoints/{endpoint}/events', { params, signal }))
     },
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.nextCursor ?? undefined,
@@ -60,7 +60,7 @@ export const endpointUsageQuery = (workspaceId: string, name: string) =>
     queryKey: ['endpoints', workspaceId, name, 'usage'],
     queryFn: ({ signal }) => {
       const params = { path: { endpoint: name }, query: { granularity: 'day' } }
-      return ask(client.GET('/v1/endpoints/{endpoint}/usage', { params, signal }))
+      return unwrap(client.GET('/v1/endpoints/{endpoint}/usage', { params, signal }))
     },
     ...polled(COST_POLL_MS),
   })
@@ -68,30 +68,30 @@ export const endpointUsageQuery = (workspaceId: string, name: string) =>
 export const allotmentsQuery = (workspaceId: string) =>
   queryOptions({
     queryKey: ['allotments', workspaceId],
-    queryFn: async ({ signal }) => (await ask(client.GET('/v1/endpoints/allotments', { signal }))).data,
+    queryFn: async ({ signal }) => (await unwrap(client.GET('/v1/endpoints/allotments', { signal }))).data,
     ...polled(LEDGER_POLL_MS),
   })
 
-/** What would be created; nothing is changed. */
-export const tryEndpoint = (body: NewEndpoint) =>
-  ask(client.POST('/v1/endpoints', { body, params: { query: { dryRun: true } } }))
+/** Dry run: validates the request and returns the endpoint that would be created. */
+export const dryRunEndpoint = (body: NewEndpoint) =>
+  unwrap(client.POST('/v1/endpoints', { body, params: { query: { dryRun: true } } }))
 
-/** The same key again gets the same endpoint, not a second one. */
+/** Idempotent: a repeated key returns the endpoint created first. */
 export const createEndpoint = (body: NewEndpoint, idempotencyKey: string) =>
-  ask(client.POST('/v1/endpoints', { body, params: { header: { 'Idempotency-Key': idempotencyKey } } }))
+  unwrap(client.POST('/v1/endpoints', { body, params: { header: { 'Idempotency-Key': idempotencyKey } } }))
 
-/** Refused with `ENDPOINT_MODIFIED` when somebody changed the record after it was read. */
+/** Fails with `ENDPOINT_MODIFIED` if the record has changed since it was read. */
 export const changeEndpoint = ({ name, generation }: Endpoint, body: EndpointChange) => {
   const params = { path: { endpoint: name }, header: { 'If-Match': `"${generation}"` } }
-  return ask(client.PATCH('/v1/endpoints/{endpoint}', { body, params }))
+  return unwrap(client.PATCH('/v1/endpoints/{endpoint}', { body, params }))
 }
 
 export const suspendEndpoint = (name: string) =>
-  ask(client.POST('/v1/endpoints/{endpoint}/suspend', { params: { path: { endpoint: name } } }))
+  unwrap(client.POST('/v1/endpoints/{endpoint}/suspend', { params: { path: { endpoint: name } } }))
 
-/** With scaling fields, they are applied in the same step: a resume may have to come down to fit. */
+/** Scaling fields are applied in the same step, because a resume may need fewer replicas to fit the allotment. */
 export const resumeEndpoint = (name: string, body: EndpointChange = {}) =>
-  ask(client.POST('/v1/endpoints/{endpoint}/resume', { body, params: { path: { endpoint: name } } }))
+  unwrap(client.POST('/v1/endpoints/{endpoint}/resume', { body, params: { path: { endpoint: name } } }))
 
 export const deleteEndpoint = (name: string) =>
-  ask(client.DELETE('/v1/endpoints/{endpoint}', { params: { path: { endpoint: name } } }))
+  unwrap(client.DELETE('/v1/endpoints/{endpoint}', { params: { path: { endpoint: name } } }))

@@ -1,45 +1,45 @@
 /**
- * How each surface says no. One reader per surface; a body that is not JSON is a transport failure: it comes from a
- * proxy, from the edge, or from nobody.
+ * Error envelopes, with one reader per API surface. A body that is not JSON is a transport error: it comes from a proxy
+ * or from the edge timeout.
  */
 
-/** What the API, or the way to it, refused. */
-export class Failure extends Error {
-  /** `refusal`: in the words of the API. `transport`: it was not reached, or somebody else answered. */
-  readonly kind: 'refusal' | 'transport'
+/** An error response of the API, or a failure to reach it. */
+export class ApiError extends Error {
+  /** `api`: an error that the API returned. `transport`: the API was not reached, or something else responded. */
+  readonly kind: 'api' | 'transport'
   readonly status: number | undefined
-  /** Stable, and made for programs; undefined for transport failures. */
+  /** Stable, machine-readable code; undefined for transport errors. */
   readonly code: string | undefined
-  /** The member of the request that is at fault. */
+  /** The request member that caused the error. */
   readonly field: string | undefined
-  /** What to tell whoever looks into it. */
+  /** For support and logs. */
   readonly requestId: string | undefined
   readonly retryAfterSecs: number | undefined
-  /** Further members that the API sent: the numbers of a refusal. */
+  /** Other members of the error body, such as the numbers of an exceeded allotment. */
   readonly details: Record<string, unknown>
 
-  constructor(kind: Failure['kind'], said: Said, answer?: AnswerHead, cause?: unknown) {
-    super(said.message, { cause })
-    this.name = 'Failure'
+  constructor(kind: ApiError['kind'], fields: ErrorFields, response?: ResponseHead, cause?: unknown) {
+    super(fields.message, { cause })
+    this.name = 'ApiError'
     this.kind = kind
-    this.status = answer?.status
-    this.code = said.code
-    this.field = said.field
-    this.details = said.details ?? {}
-    this.requestId = answer?.headers.get('x-request-id') ?? undefined
-    const retryAfter = Number(answer?.headers.get('retry-after') ?? Number.NaN)
+    this.status = response?.status
+    this.code = fields.code
+    this.field = fields.field
+    this.details = fields.details ?? {}
+    this.requestId = response?.headers.get('x-request-id') ?? undefined
+    const retryAfter = Number(response?.headers.get('retry-after') ?? Number.NaN)
     this.retryAfterSecs = Number.isFinite(retryAfter) ? retryAfter : undefined
   }
 }
 
-type AnswerHead = Pick<Response, 'status' | 'headers' | 'url'>
-type Said = { message: string; code?: string; field?: string; details?: Record<string, unknown> }
-type Reader = (body: Members) => Said | undefined
-type Members = Record<string, unknown>
+type ResponseHead = Pick<Response, 'status' | 'headers' | 'url'>
+type ErrorFields = { message: string; code?: string; field?: string; details?: Record<string, unknown> }
+type Reader = (body: JsonObject) => ErrorFields | undefined
+type JsonObject = Record<string, unknown>
 
 /** `/v1`: `{"error":{"type","code","message","param"}}`. */
 const readOpenai: Reader = ({ error }) => {
-  if (!isMembers(error)) return undefined
+  if (!isObject(error)) return undefined
   const { message, code, param } = error
   if (typeof message !== 'string') return undefined
   return { message, code: text(code), field: text(param) || undefined, details: error }
@@ -52,10 +52,10 @@ const readConsole: Reader = (body) => {
   return { message: error, code: text(code), field: text(field), details: body }
 }
 
-/** `/v1/endpoints`: a small `{"detail","code"}`, whose detail begins with the field, or a problem of RFC 7807. */
+/** `/v1/endpoints`: `{"detail","code"}` whose detail begins with the field name, or an RFC 7807 problem. */
 const readEndpoints: Reader = ({ detail, code, extensions }) => {
   if (typeof detail !== 'string') return undefined
-  if (isMembers(extensions)) return { message: detail, code: text(extensions.code), details: extensions }
+  if (isObject(extensions)) return { message: detail, code: text(extensions.code), details: extensions }
   return { message: detail, code: text(code), field: /^([A-Za-z][\w.[\]]*): /.exec(detail)?.[1] }
 }
 
@@ -64,35 +64,35 @@ function readerOf(path: string): Reader {
   return path === '/v1/endpoints' || path.startsWith('/v1/endpoints/') ? readEndpoints : readOpenai
 }
 
-/** What an answer that is no success means. `body` is parsed JSON, or the text that is none. */
-export function readFailure(answer: AnswerHead, body: unknown): Failure {
-  const path = new URL(answer.url || '/', 'http://forebay.invalid').pathname
-  const said = isMembers(body) ? readerOf(path)(body) : undefined
-  if (said) return new Failure('refusal', said, answer)
+/** Converts an error response. `body` is parsed JSON, or the raw text if it is not JSON. */
+export function readApiError(response: ResponseHead, body: unknown): ApiError {
+  const path = new URL(response.url || '/', 'http://forebay.invalid').pathname
+  const fields = isObject(body) ? readerOf(path)(body) : undefined
+  if (fields) return new ApiError('api', fields, response)
   const message =
-    answer.status === 504
-      ? 'Nothing answered in time (504). It may work when tried again.'
-      : `The answer is not one of Forebay's (status ${answer.status}). Is there a proxy in between?`
-  return new Failure('transport', { message }, answer)
+    response.status === 504
+      ? 'The request timed out (504). Try again.'
+      : `Unexpected response with status ${response.status} that is not from Forebay. Is there a proxy in between?`
+  return new ApiError('transport', { message }, response)
 }
 
-/** The request did not reach anybody, or the answer broke off. */
-export function unreachable(cause: unknown): Failure {
-  return new Failure(
+/** The server was not reached, or the connection was lost. */
+export function unreachable(cause: unknown): ApiError {
+  return new ApiError(
     'transport',
-    { message: 'Forebay cannot be reached. Is it running, and the network up?' },
+    { message: 'Cannot reach Forebay. Check that it is running and that the network is up.' },
     undefined,
     cause,
   )
 }
 
-/** Anything thrown, as something to show. */
-export function asFailure(thrown: unknown): Failure {
-  if (thrown instanceof Failure) return thrown
+/** Converts any thrown value into an error that can be shown. */
+export function toApiError(thrown: unknown): ApiError {
+  if (thrown instanceof ApiError) return thrown
   const message = thrown instanceof Error ? thrown.message : String(thrown)
-  return new Failure('transport', { message }, undefined, thrown)
+  return new ApiError('transport', { message }, undefined, thrown)
 }
 
-const isMembers = (value: unknown): value is Members =>
+const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 const text = (value: unknown) => (typeof value === 'string' ? value : undefined)

@@ -1,7 +1,7 @@
 /** API keys of a workspace. */
 
 import { queryOptions } from '@tanstack/react-query'
-import { ask, client, type Schemas } from './client'
+import { client, type Schemas, unwrap } from './client'
 import { everyPage } from './pages'
 import { polled } from './polling'
 
@@ -17,16 +17,16 @@ export const keysQuery = (workspaceId: string) =>
     queryKey: ['keys', workspaceId],
     queryFn: ({ signal }) =>
       everyPage((query) =>
-        ask(client.GET('/api/workspaces/{workspaceId}/keys', { params: { path: { workspaceId }, query }, signal })),
+        unwrap(client.GET('/api/workspaces/{workspaceId}/keys', { params: { path: { workspaceId }, query }, signal })),
       ),
     ...polled(POLL_MS),
   })
 
 export const createKey = (workspaceId: string, body: NewKey) =>
-  ask(client.POST('/api/workspaces/{workspaceId}/keys', { params: { path: { workspaceId } }, body }))
+  unwrap(client.POST('/api/workspaces/{workspaceId}/keys', { params: { path: { workspaceId } }, body }))
 
 export const rotateKey = (workspaceId: string, keyId: string, overlapSeconds: number) =>
-  ask(
+  unwrap(
     client.POST('/api/workspaces/{workspaceId}/keys/{keyId}/rotate', {
       ...withKey(workspaceId, keyId),
       body: { overlapSeconds },
@@ -34,10 +34,10 @@ export const rotateKey = (workspaceId: string, keyId: string, overlapSeconds: nu
   )
 
 export const disableKey = (workspaceId: string, keyId: string) =>
-  ask(client.POST('/api/workspaces/{workspaceId}/keys/{keyId}/disable', withKey(workspaceId, keyId)))
+  unwrap(client.POST('/api/workspaces/{workspaceId}/keys/{keyId}/disable', withKey(workspaceId, keyId)))
 
 export const enableKey = (workspaceId: string, keyId: string) =>
-  ask(client.POST('/api/workspaces/{workspaceId}/keys/{keyId}/enable', withKey(workspaceId, keyId)))
+  unwrap(client.POST('/api/workspaces/{workspaceId}/keys/{keyId}/enable', withKey(workspaceId, keyId)))
 
 export const revokeKey = (workspaceId: string, keyId: string) =>
-  ask(client.DELETE('/api/workspaces/{workspaceId}/keys/{keyId}', withKey(workspaceId, keyId)))
+  unwrap(client.DELETE('/api/workspaces/{workspaceId}/keys/{keyId}', withKey(workspaceId, keyId)))

@@ -1,7 +1,7 @@
-/** People of an organization, and invitations to it. */
+/** Members of an organization, and invitations to it. */
 
 import { queryOptions } from '@tanstack/react-query'
-import { ask, client, type Schemas } from './client'
+import { client, type Schemas, unwrap } from './client'
 import { everyPage } from './pages'
 
 export type Member = Schemas['Member']
@@ -17,7 +17,7 @@ export const membersQuery = (organizationId: string) =>
     queryKey: ['members', organizationId],
     queryFn: ({ signal }) =>
       everyPage((query) =>
-        ask(
+        unwrap(
           client.GET('/api/organizations/{organizationId}/members', {
             params: { path: { organizationId }, query },
             signal,
@@ -27,7 +27,7 @@ export const membersQuery = (organizationId: string) =>
   })
 
 export const setRole = (organizationId: string, userId: string, role: Role) =>
-  ask(
+  unwrap(
     client.PATCH('/api/organizations/{organizationId}/members/{userId}', {
       ...ofUser(organizationId, userId),
       body: { role },
@@ -35,20 +35,20 @@ export const setRole = (organizationId: string, userId: string, role: Role) =>
   )
 
 export const removeMember = (organizationId: string, userId: string) =>
-  ask(client.DELETE('/api/organizations/{organizationId}/members/{userId}', ofUser(organizationId, userId)))
+  unwrap(client.DELETE('/api/organizations/{organizationId}/members/{userId}', ofUser(organizationId, userId)))
 
-export const putIntoWorkspace = (workspaceId: string, userId: string) =>
-  ask(client.PUT('/api/workspaces/{workspaceId}/members/{userId}', inWorkspace(workspaceId, userId)))
+export const addToWorkspace = (workspaceId: string, userId: string) =>
+  unwrap(client.PUT('/api/workspaces/{workspaceId}/members/{userId}', inWorkspace(workspaceId, userId)))
 
-export const takeOutOfWorkspace = (workspaceId: string, userId: string) =>
-  ask(client.DELETE('/api/workspaces/{workspaceId}/members/{userId}', inWorkspace(workspaceId, userId)))
+export const removeFromWorkspace = (workspaceId: string, userId: string) =>
+  unwrap(client.DELETE('/api/workspaces/{workspaceId}/members/{userId}', inWorkspace(workspaceId, userId)))
 
 export const invitationsQuery = (organizationId: string) =>
   queryOptions({
     queryKey: ['invitations', organizationId],
     queryFn: ({ signal }) =>
       everyPage((query) =>
-        ask(
+        unwrap(
           client.GET('/api/organizations/{organizationId}/invitations', {
             params: { path: { organizationId }, query },
             signal,
@@ -58,16 +58,17 @@ export const invitationsQuery = (organizationId: string) =>
   })
 
 export const invite = (organizationId: string, body: Schemas['NewInvitation']) =>
-  ask(client.POST('/api/organizations/{organizationId}/invitations', { ...inOrganization(organizationId), body }))
+  unwrap(client.POST('/api/organizations/{organizationId}/invitations', { ...inOrganization(organizationId), body }))
 
 export const withdrawInvitation = (organizationId: string, invitationId: string) =>
-  ask(
+  unwrap(
     client.DELETE('/api/organizations/{organizationId}/invitations/{invitationId}', {
       params: { path: { organizationId, invitationId } },
     }),
   )
 
-/** `token` is what follows `#` in the link. */
-export const previewInvitation = (token: string) => ask(client.POST('/api/invitations/preview', { body: { token } }))
+/** `token` is the fragment of the invitation link. */
+export const previewInvitation = (token: string) => unwrap(client.POST('/api/invitations/preview', { body: { token } }))
 
-export const acceptInvitation = (body: Schemas['Acceptance']) => ask(client.POST('/api/invitations/accept', { body }))
+export const acceptInvitation = (body: Schemas['Acceptance']) =>
+  unwrap(client.POST('/api/invitations/accept', { body }))

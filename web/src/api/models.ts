@@ -1,7 +1,7 @@
-/** The catalogue, and what a model may run on. */
+/** The model catalogue, and the flavors a model can run on. */
 
 import { queryOptions } from '@tanstack/react-query'
-import { ask, client, type Schemas } from './client'
+import { client, type Schemas, unwrap } from './client'
 import { polled } from './polling'
 
 export type Model = Schemas['Model']
@@ -12,14 +12,14 @@ const STATUS_POLL_MS = 10_000
 export const modelsQuery = (workspaceId: string) =>
   queryOptions({
     queryKey: ['models', workspaceId],
-    queryFn: async ({ signal }) => (await ask(client.GET('/v1/models', { signal }))).data,
+    queryFn: async ({ signal }) => (await unwrap(client.GET('/v1/models', { signal }))).data,
     ...polled(STATUS_POLL_MS),
   })
 
 export const modelQuery = (workspaceId: string, id: string) =>
   queryOptions({
     queryKey: ['models', workspaceId, id],
-    queryFn: ({ signal }) => ask(client.GET('/v1/models/{id}', { params: { path: { id } }, signal })),
+    queryFn: ({ signal }) => unwrap(client.GET('/v1/models/{id}', { params: { path: { id } }, signal })),
     ...polled(STATUS_POLL_MS),
   })
 
@@ -27,5 +27,5 @@ export const flavorsQuery = (workspaceId: string, model: string) =>
   queryOptions({
     queryKey: ['flavors', workspaceId, model],
     queryFn: async ({ signal }) =>
-      (await ask(client.GET('/v1/endpoints/flavors', { params: { query: { model } }, signal }))).data,
+      (await unwrap(client.GET('/v1/endpoints/flavors', { params: { query: { model } }, signal }))).data,
   })

@@ -1,5 +1,5 @@
-/** Organizations, as the operator makes them. */
+/** Organizations; only the operator creates them. */
 
-import { ask, client } from './client'
+import { client, unwrap } from './client'
 
-export const createOrganization = (name: string) => ask(client.POST('/api/organizations', { body: { name } }))
+export const createOrganization = (name: string) => unwrap(client.POST('/api/organizations', { body: { name } }))

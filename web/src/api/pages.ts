@@ -1,19 +1,19 @@
-/** Lists come in pieces; where all of them are shown together, they are asked for one after another. */
+/** Fetches a whole paginated list, page by page. */
 
-type Piece<T> = { data: T[]; nextCursor?: string | null }
-type Asked = { limit: number; cursor?: string }
+type Page<T> = { data: T[]; nextCursor?: string | null }
+type PageQuery = { limit: number; cursor?: string }
 
 const PAGE_SIZE = 100
-/** More than this nobody reads on one page. */
+/** Bounds the number of requests per list. */
 const MAX_PAGES = 50
 
-export async function everyPage<T>(askFor: (query: Asked) => Promise<Piece<T>>): Promise<T[]> {
+export async function everyPage<T>(fetchPage: (query: PageQuery) => Promise<Page<T>>): Promise<T[]> {
   const all: T[] = []
   let cursor: string | undefined
-  for (let page = 0; page < MAX_PAGES; page += 1) {
-    const piece = await askFor({ limit: PAGE_SIZE, cursor })
-    all.push(...piece.data)
-    cursor = piece.nextCursor ?? undefined
+  for (let count = 0; count < MAX_PAGES; count += 1) {
+    const page = await fetchPage({ limit: PAGE_SIZE, cursor })
+    all.push(...page.data)
+    cursor = page.nextCursor ?? undefined
     if (!cursor) break
   }
   return all

@@ -1,4 +1,4 @@
-/** What /openapi.json says, made by `npm run schema`; not edited by hand. */
+/** Generated from /openapi.json by `npm run schema`; do not edit. */
 
 export interface paths {
     "/api/audit": {

@@ -1,7 +1,7 @@
-/** Who is signed in, and where they act. */
+/** The session: the signed-in user, and the current organization and workspace. */
 
 import { queryOptions, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
-import { ask, client, type Schemas, SESSION_KEY } from './client'
+import { client, type Schemas, SESSION_KEY, unwrap } from './client'
 
 export type Session = Schemas['Session']
 export type SignedIn = Schemas['SignedIn']
@@ -10,24 +10,26 @@ export const isSignedIn = (session: Session | undefined): session is SignedIn =>
 
 export const sessionQuery = queryOptions({
   queryKey: SESSION_KEY,
-  queryFn: ({ signal }) => ask(client.GET('/api/session', { signal })),
+  queryFn: ({ signal }) => unwrap(client.GET('/api/session', { signal })),
   staleTime: 30_000,
-  // Another tab may have signed out or moved to another workspace.
+  // Another tab may have signed out or switched workspaces.
   refetchOnWindowFocus: 'always',
 })
 
 export const signInMethodsQuery = queryOptions({
   queryKey: ['sign-in-methods'],
-  queryFn: ({ signal }) => ask(client.GET('/api/sign-in-methods', { signal })),
+  queryFn: ({ signal }) => unwrap(client.GET('/api/sign-in-methods', { signal })),
   staleTime: Number.POSITIVE_INFINITY,
 })
 
-export const signIn = (credentials: Schemas['Credentials']) => ask(client.POST('/api/session', { body: credentials }))
-export const signOut = () => ask(client.DELETE('/api/session'))
-export const chooseContext = (context: Schemas['Context']) => ask(client.PUT('/api/session/context', { body: context }))
+export const signIn = (credentials: Schemas['Credentials']) =>
+  unwrap(client.POST('/api/session', { body: credentials }))
+export const signOut = () => unwrap(client.DELETE('/api/session'))
+export const chooseContext = (context: Schemas['Context']) =>
+  unwrap(client.PUT('/api/session/context', { body: context }))
 
-/** Takes over a session that the API has just answered with; nothing of the one before stays. */
-export function useTakeSession() {
+/** Replaces the session with one the API has just returned and drops everything cached for the previous one. */
+export function useReplaceSession() {
   const queries = useQueryClient()
   return (session: Session) => {
     queries.setQueryData(SESSION_KEY, session)
@@ -35,8 +37,8 @@ export function useTakeSession() {
   }
 }
 
-/** Where a signed-in user acts, and what they are there. */
-export type Place = {
+/** The current organization and workspace of the signed-in user, and their role. */
+export type SessionContext = {
   session: SignedIn
   organization: SignedIn['organizations'][number] | undefined
   workspace: SignedIn['workspaces'][number] | undefined
@@ -45,7 +47,7 @@ export type Place = {
   isOperator: boolean
 }
 
-export function placeOf(session: SignedIn): Place {
+export function sessionContextOf(session: SignedIn): SessionContext {
   const organization = session.organizations.find((one) => one.id === session.currentOrganizationId)
   const isOperator = session.user.operator
   return {
@@ -57,23 +59,23 @@ export function placeOf(session: SignedIn): Place {
   }
 }
 
-/** The session of a page inside the shell, which shows none to those signed out. */
-export function usePlace(): Place {
+/** For pages inside the shell, which are only shown to signed-in users. */
+export function useSessionContext(): SessionContext {
   const { data } = useSuspenseQuery(sessionQuery)
   if (!isSignedIn(data)) throw new Error('a page of the console was shown without a session')
-  return placeOf(data)
+  return sessionContextOf(data)
 }
 
-/** The workspace of a page that stands behind `needs: 'workspace'`. */
+/** For pages with `needs: 'workspace'`. */
 export function useWorkspace() {
-  const { workspace } = usePlace()
+  const { workspace } = useSessionContext()
   if (!workspace) throw new Error('a page that needs a workspace was shown without one')
   return workspace
 }
 
-/** The organization of a page that stands behind `needs: 'organization'`. */
+/** For pages with `needs: 'organization'`. */
 export function useOrganization() {
-  const { organization } = usePlace()
+  const { organization } = useSessionContext()
   if (!organization) throw new Error('a page that needs an organization was shown without one')
   return organization
 }

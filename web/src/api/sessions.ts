@@ -1,16 +1,16 @@
-/** One's own sessions and password. */
+/** The user's own sessions and password. */
 
 import { queryOptions } from '@tanstack/react-query'
-import { ask, client, type Schemas } from './client'
+import { client, type Schemas, unwrap } from './client'
 
 export type OwnSession = Schemas['OwnSession']
 
 export const sessionsQuery = queryOptions({
   queryKey: ['sessions'],
-  queryFn: async ({ signal }) => (await ask(client.GET('/api/sessions', { signal }))).data,
+  queryFn: async ({ signal }) => (await unwrap(client.GET('/api/sessions', { signal }))).data,
 })
 
 export const endSession = (sessionId: string) =>
-  ask(client.DELETE('/api/sessions/{sessionId}', { params: { path: { sessionId } } }))
+  unwrap(client.DELETE('/api/sessions/{sessionId}', { params: { path: { sessionId } } }))
 
-export const changePassword = (body: Schemas['NewPassword']) => ask(client.PUT('/api/session/password', { body }))
+export const changePassword = (body: Schemas['NewPassword']) => unwrap(client.PUT('/api/session/password', { body }))

@@ -1,15 +1,15 @@
-/** Workspaces, and what is left of their limits. */
+/** Workspaces, their limits and quota. */
 
 import { queryOptions } from '@tanstack/react-query'
-import { ask, client, type Schemas } from './client'
+import { client, type Schemas, unwrap } from './client'
 
-export const createWorkspace = (name: string) => ask(client.POST('/api/workspaces', { body: { name } }))
+export const createWorkspace = (name: string) => unwrap(client.POST('/api/workspaces', { body: { name } }))
 
 export const quotaQuery = (workspaceId: string) =>
   queryOptions({
     queryKey: ['quota', workspaceId],
     queryFn: ({ signal }) =>
-      ask(client.GET('/api/workspaces/{workspaceId}/quota', { params: { path: { workspaceId } }, signal })),
+      unwrap(client.GET('/api/workspaces/{workspaceId}/quota', { params: { path: { workspaceId } }, signal })),
   })
 
 export type Workspace = Schemas['Workspace']
@@ -19,8 +19,8 @@ export const workspaceQuery = (workspaceId: string) =>
   queryOptions({
     queryKey: ['workspace', workspaceId],
     queryFn: ({ signal }) =>
-      ask(client.GET('/api/workspaces/{workspaceId}', { params: { path: { workspaceId } }, signal })),
+      unwrap(client.GET('/api/workspaces/{workspaceId}', { params: { path: { workspaceId } }, signal })),
   })
 
 export const changeWorkspace = (workspaceId: string, body: WorkspaceEdit) =>
-  ask(client.PATCH('/api/workspaces/{workspaceId}', { params: { path: { workspaceId } }, body }))
+  unwrap(client.PATCH('/api/workspaces/{workspaceId}', { params: { path: { workspaceId } }, body }))

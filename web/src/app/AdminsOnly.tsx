@@ -1,11 +1,11 @@
 import { IconLock } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
-import { usePlace } from '../api/session'
+import { useSessionContext } from '../api/session'
 import { EmptyState } from '../ui/EmptyState'
 
-/** What members would be refused is not asked for: they are told whom to ask instead. */
+/** Shows its content to administrators only, so that members never send requests that would be rejected. */
 export function AdminsOnly({ what, children }: { what: string; children: ReactNode }) {
-  const { isAdmin, organization } = usePlace()
+  const { isAdmin, organization } = useSessionContext()
   if (isAdmin) return children
   return (
     <EmptyState title={`${what} is for administrators`} icon={<IconLock size={32} />}>

@@ -2,36 +2,36 @@ import { Button } from '@mantine/core'
 import { IconBuilding, IconLayoutGrid } from '@tabler/icons-react'
 import { useMatches } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { type Place, usePlace } from '../api/session'
+import { type SessionContext, useSessionContext } from '../api/session'
 import { EmptyState } from '../ui/EmptyState'
 import { PageHeader } from '../ui/PageHeader'
 import { useChooseContext } from './context'
-import { missingFor } from './missing'
+import { missingContext } from './missing-context'
 import { NameForm } from './NameForm'
-import { useNewOrganization, useNewWorkspace } from './new-place'
+import { useNewOrganization, useNewWorkspace } from './new-context'
 
 const ICON = 32
 
-/** Shows a page only where it can be of use; otherwise what has to be chosen, made or asked for first. */
+/** Shows a page once the organization or workspace it needs is selected; otherwise explains how to get one. */
 export function ContextGate({ children }: { children: ReactNode }) {
-  const place = usePlace()
+  const context = useSessionContext()
   const staticData = useMatches({ select: (matches) => matches.at(-1)?.staticData })
-  const missing = missingFor(staticData?.needs, place)
+  const missing = missingContext(staticData?.needs, context)
   if (!missing) return children
   return (
     <>
       <PageHeader title={staticData?.title ?? 'Forebay'} />
-      {missing === 'organization' ? <NoOrganization place={place} /> : <NoWorkspace place={place} />}
+      {missing === 'organization' ? <NoOrganization context={context} /> : <NoWorkspace context={context} />}
     </>
   )
 }
 
-function NoOrganization({ place }: { place: Place }) {
+function NoOrganization({ context }: { context: SessionContext }) {
   const choose = useChooseContext()
   const create = useNewOrganization()
-  const known = place.session.organizations
-  if (known.length > 0) {
-    const actions = known.map((one) => (
+  const available = context.session.organizations
+  if (available.length > 0) {
+    const actions = available.map((one) => (
       <Button
         key={one.id}
         variant="default"
@@ -42,59 +42,59 @@ function NoOrganization({ place }: { place: Place }) {
     ))
     return (
       <EmptyState title="Choose an organization" icon={<IconBuilding size={ICON} />} actions={actions}>
-        Everything here belongs to an organization. You can change it later at the top of the navigation.
+        Everything here belongs to an organization. You can switch later at the top of the navigation.
       </EmptyState>
     )
   }
-  if (place.isOperator) {
+  if (context.isOperator) {
     return (
       <EmptyState
         title="Create an organization"
         icon={<IconBuilding size={ICON} />}
-        actions={<NameForm label="Name of the organization" action="Create organization" mutation={create} />}
+        actions={<NameForm label="Organization name" action="Create organization" mutation={create} />}
       >
-        There is none that you belong to. An organization holds members, workspaces and GPU allotments.
+        You do not belong to an organization yet. An organization holds members, workspaces and GPU allotments.
       </EmptyState>
     )
   }
   return (
-    <EmptyState title="You belong to no organization" icon={<IconBuilding size={ICON} />}>
-      Ask an administrator for an invitation, and open its link in this browser.
+    <EmptyState title="You are not in an organization" icon={<IconBuilding size={ICON} />}>
+      Ask an administrator for an invitation and open its link in this browser.
     </EmptyState>
   )
 }
 
-function NoWorkspace({ place }: { place: Place }) {
+function NoWorkspace({ context }: { context: SessionContext }) {
   const choose = useChooseContext()
   const create = useNewWorkspace()
-  const organizationId = place.organization?.id
-  const known = place.session.workspaces.filter((one) => one.organizationId === organizationId)
-  if (known.length > 0) {
-    const actions = known.map((one) => (
+  const organizationId = context.organization?.id
+  const available = context.session.workspaces.filter((one) => one.organizationId === organizationId)
+  if (available.length > 0) {
+    const actions = available.map((one) => (
       <Button key={one.id} variant="default" onClick={() => choose.mutate({ organizationId, workspaceId: one.id })}>
         {one.name}
       </Button>
     ))
     return (
       <EmptyState title="Choose a workspace" icon={<IconLayoutGrid size={ICON} />} actions={actions}>
-        Keys, endpoints, usage and limits belong to a workspace. You can change it later at the top of the navigation.
+        Keys, endpoints, usage and limits belong to a workspace. You can switch later at the top of the navigation.
       </EmptyState>
     )
   }
-  if (place.isAdmin) {
+  if (context.isAdmin) {
     return (
       <EmptyState
         title="Create the first workspace"
         icon={<IconLayoutGrid size={ICON} />}
-        actions={<NameForm label="Name of the workspace" action="Create workspace" mutation={create} />}
+        actions={<NameForm label="Workspace name" action="Create workspace" mutation={create} />}
       >
-        Keys, endpoints, usage and limits belong to a workspace, and {place.organization?.name} has none yet.
+        Keys, endpoints, usage and limits belong to a workspace, and {context.organization?.name} has none yet.
       </EmptyState>
     )
   }
   return (
-    <EmptyState title="You are in no workspace yet" icon={<IconLayoutGrid size={ICON} />}>
-      Ask an administrator of {place.organization?.name} to add you to one.
+    <EmptyState title="You are not in a workspace yet" icon={<IconLayoutGrid size={ICON} />}>
+      Ask an administrator of {context.organization?.name} to add you to one.
     </EmptyState>
   )
 }

@@ -1,20 +1,20 @@
 import { Menu, ScrollArea, Text, UnstyledButton } from '@mantine/core'
 import { IconBuilding, IconCheck, IconSelector } from '@tabler/icons-react'
-import { usePlace } from '../api/session'
+import { useSessionContext } from '../api/session'
 import { useChooseContext } from './context'
 import classes from './Shell.module.css'
 
 const MENU_WIDTH = 264
 
-/** Where the session acts: an organization and one of its workspaces. */
+/** Switches the current organization and workspace of the session. */
 export function ContextSwitcher() {
-  const { session, organization, workspace } = usePlace()
+  const { session, organization, workspace } = useSessionContext()
   const choose = useChooseContext()
-  const where = workspace ? `Workspace ${workspace.name}` : 'No workspace chosen'
+  const current = workspace ? `Workspace ${workspace.name}` : 'No workspace selected'
   return (
     <Menu width={MENU_WIDTH} position="bottom-start" shadow="md">
       <Menu.Target>
-        <UnstyledButton className={classes.switcher} aria-label={`Switch organization or workspace. ${where}`}>
+        <UnstyledButton className={classes.switcher} aria-label={`Switch organization or workspace. ${current}`}>
           <IconBuilding size={18} stroke={1.75} aria-hidden />
           <span className={classes.switcherText}>
             <Text span display="block" fw={550} truncate>
@@ -51,7 +51,7 @@ export function ContextSwitcher() {
               )}
             </div>
           ))}
-          {session.organizations.length === 0 ? <Menu.Label>You belong to no organization</Menu.Label> : null}
+          {session.organizations.length === 0 ? <Menu.Label>You are not in an organization</Menu.Label> : null}
         </ScrollArea.Autosize>
       </Menu.Dropdown>
     </Menu>

@@ -4,7 +4,7 @@ import { ErrorPanel } from '../ui/ErrorPanel'
 
 type Mutation = { mutate: (name: string) => void; isPending: boolean; error: unknown }
 
-/** Something new that has but a name. */
+/** Form for creating something that only needs a name. */
 export function NameForm({ label, action, mutation }: { label: string; action: string; mutation: Mutation }) {
   const [name, setName] = useState('')
   const submit = (event: FormEvent) => {

@@ -2,7 +2,7 @@ import { Container, Title } from '@mantine/core'
 import { type ErrorComponentProps, useRouter } from '@tanstack/react-router'
 import { ErrorPanel } from '../ui/ErrorPanel'
 
-/** What is left when a page, or the way to it, breaks. */
+/** Shown when a page fails to load or render. */
 export function RouteError({ error, reset }: ErrorComponentProps) {
   const router = useRouter()
   const retry = () => {

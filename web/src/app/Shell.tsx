@@ -14,7 +14,7 @@ import { Sidebar } from './Sidebar'
 const HEADER_HEIGHT = 52
 const NAVBAR_WIDTH = 248
 
-/** The frame of every page behind sign-in. It leads to sign-in when the session ends, wherever that is noticed. */
+/** Layout of every page behind sign-in. Redirects to sign-in when the session ends. */
 export function Shell() {
   const { data: session } = useQuery(sessionQuery)
   const router = useRouter()
@@ -22,12 +22,12 @@ export function Shell() {
   const pathname = useRouterState({ select: (state) => state.location.pathname })
   const [opened, navigation] = useDisclosure(false)
   const main = useFocusOnNewPage(pathname)
-  const isOver = session !== undefined && !isSignedIn(session)
+  const hasEnded = session !== undefined && !isSignedIn(session)
 
   useEffect(() => {
-    if (isOver) router.history.replace(paths.signIn(router.state.location.href))
-  }, [isOver, router])
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes when the address changes.
+    if (hasEnded) router.history.replace(paths.signIn(router.state.location.href))
+  }, [hasEnded, router])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes on navigation.
   useEffect(navigation.close, [href])
 
   if (!isSignedIn(session)) return null
@@ -66,7 +66,7 @@ export function Shell() {
   )
 }
 
-/** Screen readers and the keyboard go on where the new page begins. */
+/** Moves the focus to the content of a new page, for screen readers and the keyboard. */
 function useFocusOnNewPage(pathname: string) {
   const main = useRef<HTMLDivElement>(null)
   const shown = useRef(pathname)

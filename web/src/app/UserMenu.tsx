@@ -3,8 +3,8 @@ import { notifications } from '@mantine/notifications'
 import { IconAdjustments, IconLogout, IconSelector } from '@tabler/icons-react'
 import { useMutation } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
-import { asFailure } from '../api/errors'
-import { signOut, usePlace, useTakeSession } from '../api/session'
+import { toApiError } from '../api/errors'
+import { signOut, useReplaceSession, useSessionContext } from '../api/session'
 import { paths } from '../paths'
 import { Link } from '../ui/Link'
 import classes from './Shell.module.css'
@@ -15,11 +15,11 @@ const THEMES = [
   { value: 'auto', label: 'System' },
 ] as const
 
-/** Who is signed in; how it looks; the way out. */
+/** Account, theme, settings and sign-out. */
 export function UserMenu() {
-  const { session, organization, isOperator } = usePlace()
+  const { session, organization, isOperator } = useSessionContext()
   const { colorScheme, setColorScheme } = useMantineColorScheme()
-  const leave = useLeave()
+  const end = useSignOut()
   const { email } = session.user
   const role = isOperator ? 'Operator' : organization?.role === 'admin' ? 'Administrator' : 'Member'
   return (
@@ -58,7 +58,7 @@ export function UserMenu() {
         >
           Settings
         </Menu.Item>
-        <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => leave.mutate()}>
+        <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => end.mutate()}>
           Sign out
         </Menu.Item>
       </Menu.Dropdown>
@@ -66,16 +66,16 @@ export function UserMenu() {
   )
 }
 
-function useLeave() {
+function useSignOut() {
   const router = useRouter()
-  const take = useTakeSession()
+  const replaceSession = useReplaceSession()
   return useMutation({
     mutationFn: signOut,
     onSuccess: () => {
       router.history.push(paths.signIn())
-      take({ user: null })
+      replaceSession({ user: null })
     },
     onError: (error) =>
-      notifications.show({ color: 'red', title: 'Not signed out', message: asFailure(error).message }),
+      notifications.show({ color: 'red', title: 'Could not sign out', message: toApiError(error).message }),
   })
 }

@@ -1,15 +1,16 @@
-/** Moving to another organization or workspace. */
+/** Switching to another organization or workspace. */
 
 import { notifications } from '@mantine/notifications'
 import { useMutation } from '@tanstack/react-query'
-import { asFailure } from '../api/errors'
-import { chooseContext, useTakeSession } from '../api/session'
+import { toApiError } from '../api/errors'
+import { chooseContext, useReplaceSession } from '../api/session'
 
 export function useChooseContext() {
-  const take = useTakeSession()
+  const replaceSession = useReplaceSession()
   return useMutation({
     mutationFn: chooseContext,
-    onSuccess: take,
-    onError: (error) => notifications.show({ color: 'red', title: 'Not switched', message: asFailure(error).message }),
+    onSuccess: replaceSession,
+    onError: (error) =>
+      notifications.show({ color: 'red', title: 'Could not switch', message: toApiError(error).message }),
   })
 }

@@ -1,4 +1,4 @@
-/** What the navigation lists, in its order. */
+/** Items of the navigation, in order. */
 
 import {
   IconAdjustments,
@@ -24,7 +24,7 @@ export const NAVIGATION = [
     ],
   },
   {
-    group: 'Watch',
+    group: 'Monitor',
     items: [
       { name: 'Costs', href: paths.costs(), icon: IconReceipt },
       { name: 'Observability', href: paths.observability(), icon: IconChartLine },
@@ -40,5 +40,5 @@ export const NAVIGATION = [
   },
 ]
 
-/** Whether a page belongs to an item: `/models/acme/tiny` to `/models`. */
+/** Whether a page belongs to an item: `/models/acme/tiny` belongs to `/models`. */
 export const isCurrent = (pathname: string, href: string) => pathname === href || pathname.startsWith(`${href}/`)

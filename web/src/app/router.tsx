@@ -2,7 +2,7 @@ import { createRouter } from '@tanstack/react-router'
 import { PageSkeleton } from '../ui/Skeletons'
 import { routeTree } from './routes'
 
-/** The address says plain text, so that links can be written and read by people. */
+/** Query parameters are plain text rather than JSON, so that people can read and write links. */
 const parseSearch = (search: string) => Object.fromEntries(new URLSearchParams(search))
 const stringifySearch = (search: Record<string, unknown>) => {
   const texts = Object.entries(search).filter((entry): entry is [string, string] => typeof entry[1] === 'string')

@@ -1,4 +1,4 @@
-/** Every page: its address, what it needs, and the file that is loaded when it is first opened. */
+/** Every page: its path, the context it needs, and the module loaded when it is first opened. */
 
 import {
   createRootRoute,
@@ -12,15 +12,15 @@ import {
 import { queryClient } from '../api/query-client'
 import { isSignedIn, sessionQuery } from '../api/session'
 import { paths } from '../paths'
-import { takeReturn } from './coming-back'
 import { RouteError } from './RouteError'
+import { takeReturnPath } from './return-path'
 import { Shell } from './Shell'
 
 declare module '@tanstack/react-router' {
   interface StaticDataRouteOption {
-    /** What has to be chosen before the page is shown. Pages ask for nothing that they know will be refused. */
+    /** Context that must be selected before the page is shown, so that it sends no request that would be rejected. */
     needs?: 'workspace' | 'organization'
-    /** The page's name while something is missing: its h1. */
+    /** Heading shown while the context is missing. */
     title?: string
   }
 }
@@ -54,7 +54,7 @@ const home = createRoute({
   getParentRoute: () => shell,
   path: '/',
   beforeLoad: () => {
-    throw redirect({ href: takeReturn() ?? paths.models() })
+    throw redirect({ href: takeReturnPath() ?? paths.models() })
   },
 })
 
@@ -124,7 +124,7 @@ const pages = [
     lazyRouteComponent(() => import('../pages/audit/AuditPage'), 'AuditPage'),
     inOrganization('Audit log'),
   ),
-  // One's own account is everybody's; what it says of the workspace asks for one itself.
+  // The account tab works without a workspace; the workspace tab handles a missing one itself.
   page(
     '/settings',
     lazyRouteComponent(() => import('../pages/settings/SettingsPage'), 'SettingsPage'),

@@ -1,4 +1,4 @@
-/** Colour, type and spacing. Every pair of text and ground here has a contrast of at least 4.5. */
+/** Colours, fonts and spacing. Every pair of text and background colours has a contrast of at least 4.5. */
 
 import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from '@mantine/core'
 

@@ -1,7 +1,7 @@
 import { Skeleton } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { type MetricAsked, metricQuery, type Series, type SeriesLine, type Window } from '../api/series'
+import { type MetricParameters, metricQuery, type Series, type SeriesLine, type Window } from '../api/series'
 import { Chart } from '../ui/charts/Chart'
 import type { ChartProps } from '../ui/charts/series'
 import { Loaded } from '../ui/Loaded'
@@ -15,35 +15,35 @@ type Props = {
   title: string
   description?: string
   workspaceId: string
-  asked: Omit<MetricAsked, 'from' | 'to'>
+  query: Omit<MetricParameters, 'from' | 'to'>
   window: Window
   kind?: ChartProps['kind']
-  /** Lines of a chart without groups. */
+  /** Members drawn as lines if the series is not grouped. */
   members: readonly MemberLine[]
-  /** What is shown of each group where there are some. */
+  /** Member drawn for each group of a grouped series. */
   groupMember?: Member
   nameOf?: (line: SeriesLine) => string
   formatValue: (value: number) => string
-  /** A figure for the whole span, beside the title. */
+  /** Summary of the whole time range, beside the title. */
   total?: (series: Series) => ReactNode
   empty?: string
   onZoom?: ChartProps['onZoom']
 }
 
-/** One metric over time, in a panel of its own. */
+/** Panel with one metric over time. */
 export function MetricChart(props: Props) {
-  const { title, description, workspaceId, asked, window, total, empty } = props
-  const series = useQuery(metricQuery(workspaceId, asked, window))
+  const { title, description, workspaceId, query, window, total, empty } = props
+  const series = useQuery(metricQuery(workspaceId, query, window))
   return (
     <Panel title={title} description={description} figure={series.data && total ? total(series.data) : null}>
       <Loaded query={series} skeleton={<Skeleton h={HEIGHT} />} errorTitle={`${title} could not be loaded`}>
-        {(data) => <Drawn {...props} series={data} empty={empty} />}
+        {(data) => <ChartBody {...props} series={data} empty={empty} />}
       </Loaded>
     </Panel>
   )
 }
 
-function Drawn({
+function ChartBody({
   series,
   title,
   kind,
@@ -53,12 +53,12 @@ function Drawn({
   formatValue,
   empty,
   onZoom,
-  asked,
+  query,
 }: Props & { series: Series }) {
-  const isGrouped = !!asked.groupBy && !!groupMember && !!nameOf
+  const isGrouped = !!query.groupBy && !!groupMember && !!nameOf
   const shaped = isGrouped ? byGroup(series, groupMember, nameOf) : withoutCached(byMember(series, members))
   if (isEmpty(shaped, kind === 'bar' ? 'counts' : 'gauges')) {
-    return <p className={classes.nothing}>{empty ?? 'Nothing in this span'}</p>
+    return <p className={classes.empty}>{empty ?? 'No data in this time range'}</p>
   }
   return (
     <Chart

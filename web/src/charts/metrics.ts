@@ -1,4 +1,4 @@
-/** How each metric is drawn and said. The three that others call "utilization" have names of their own. */
+/** Lines, names and formats of metrics. The three kinds of "utilization" have distinct names. */
 
 import type { Series } from '../api/series'
 import { formatCompact, formatCount, formatDuration, formatShare } from '../ui/format'
@@ -20,21 +20,21 @@ export const PERCENTILES: readonly MemberLine[] = [
 export const MEAN: readonly MemberLine[] = [{ member: 'mean', label: 'Mean' }]
 export const MEAN_AND_MAX: readonly MemberLine[] = [
   { member: 'mean', label: 'Mean' },
-  { member: 'max', label: 'Highest', tone: 'orange' },
+  { member: 'max', label: 'Maximum', tone: 'orange' },
 ]
 
 export const UTILIZATIONS = {
   gpuBusy: {
     name: 'GPU busy',
-    meaning: 'Part of the time in which the GPUs that replicas held were computing, as the hardware reports it',
+    meaning: 'Share of the time in which GPUs held by replicas were busy, as reported by the hardware',
   },
   kvCache: {
-    name: 'KV-cache use',
-    meaning: 'How full the engines’ memory for running calls was; the autoscaler can follow it',
+    name: 'KV-cache usage',
+    meaning: 'Share of the engines’ key-value cache in use; the autoscaler can scale on it',
   },
   committedShare: {
     name: 'Committed share',
-    meaning: 'Part of the GPU allotment that endpoints reserve, whether they run or not',
+    meaning: 'Share of the GPU allotment that endpoints commit, whether they run or not',
   },
 } as const
 
@@ -42,22 +42,22 @@ export const seconds = (value: number) => formatDuration(value * 1_000)
 export const share = (value: number) => formatShare(value)
 export const calls = (value: number) => (value < 1 ? String(Number(value.toFixed(2))) : formatCompact(value))
 
-const said = (series: Series, member: Member, format: (value: number) => string) => {
+const formatTotal = (series: Series, member: Member, format: (value: number) => string) => {
   const value = totalOf(series, member)
   return value === undefined ? undefined : format(value)
 }
 
-export const countInAll = (series: Series) => `${formatCount(totalOf(series, 'count') ?? 0)} in all`
-export const percentilesInAll = (series: Series) => {
-  const [p50, p95] = [said(series, 'p50', seconds), said(series, 'p95', seconds)]
+export const totalCount = (series: Series) => `${formatCount(totalOf(series, 'count') ?? 0)} total`
+export const overallPercentiles = (series: Series) => {
+  const [p50, p95] = [formatTotal(series, 'p50', seconds), formatTotal(series, 'p95', seconds)]
   return p50 && p95 ? `p50 ${p50}, p95 ${p95}` : ''
 }
-export const meanInAll = (format: (value: number) => string) => (series: Series) => {
-  const mean = said(series, 'mean', format)
+export const overallMean = (format: (value: number) => string) => (series: Series) => {
+  const mean = formatTotal(series, 'mean', format)
   return mean ? `${mean} on average` : ''
 }
-/** How much of the held time is behind the figure. */
-export function busyInAll(series: Series): string {
+/** Mean GPU busy share, and the share of the held time that was measured. */
+export function overallBusyShare(series: Series): string {
   const only = series.data.length === 1 ? series.data[0]?.total : undefined
   if (only?.measured == null) return ''
   const measured = `${formatShare(only.measured)} of the time measured`

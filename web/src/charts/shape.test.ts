@@ -13,8 +13,8 @@ const series = (data: SeriesLine[]): Series => ({
   data,
 })
 
-describe('series as charts', () => {
-  it('has a line for each percentile, with gaps where nothing was measured', () => {
+describe('chart data', () => {
+  it('has a line per percentile, with gaps for missing values', () => {
     const shaped = byMember(series([{ values: { p50: [0.1, null] }, total: { p50: 0.1 } }]), [
       { member: 'p50', label: 'Median' },
       { member: 'p99', label: '99th' },
@@ -25,7 +25,7 @@ describe('series as charts', () => {
     ])
     expect(shaped.lines.map((line) => line.label)).toEqual(['Median', '99th'])
   })
-  it('has a line for each group, and the rest in gray', () => {
+  it('has a line per group, and the rest in gray', () => {
     const shaped = byGroup(
       series([
         { code: 'rate_limit_exceeded', values: { count: [1, 0] }, total: { count: 1 } },
@@ -41,13 +41,13 @@ describe('series as charts', () => {
     const shaped = { points: [{ at: 1, prompt: 10, cached: 4, completion: 3 }], lines: [] }
     expect(withoutCached(shaped).points).toEqual([{ at: 1, prompt: 6, cached: 4, completion: 3 }])
   })
-  it('knows when there is nothing to see', () => {
+  it('detects missing data', () => {
     const count = (values: (number | null)[]) =>
       byMember(series([{ values: { count: values }, total: {} }]), [{ member: 'count', label: 'Calls' }])
     expect([isEmpty(count([0, null]), 'counts'), isEmpty(count([0, 1]), 'counts')]).toEqual([true, false])
     expect([isEmpty(count([0, null]), 'gauges'), isEmpty(count([null]), 'gauges')]).toEqual([false, true])
   })
-  it('sums what groups have in all, and tells nothing of nothing', () => {
+  it('sums totals over groups, and is undefined without data', () => {
     const lines = [1, 2].map((count) => ({ values: {}, total: { count } }))
     expect([totalOf(series(lines), 'count'), totalOf(series(lines), 'p50'), totalOf(undefined, 'count')]).toEqual([
       3,

@@ -1,7 +1,7 @@
 import classes from './CodeBlock.module.css'
 import { CopyButton } from './CopyButton'
 
-/** Code to copy. It scrolls sideways and can be reached with the keyboard. */
+/** Code with a copy button. Scrolls horizontally and is keyboard-accessible. */
 export function CodeBlock({ code, label }: { code: string; label: string }) {
   return (
     <div className={classes.block}>

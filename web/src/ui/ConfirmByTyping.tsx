@@ -6,18 +6,18 @@ type Props = {
   opened: boolean
   onClose: () => void
   title: string
-  /** What has to be typed: the name of the thing. */
+  /** The text to type, usually a name. */
   expected: string
-  /** The verb on the button: "Delete endpoint". */
+  /** Label of the button, such as "Delete endpoint". */
   action: string
   onConfirm: () => void
   isPending?: boolean
   error?: unknown
-  /** What happens then. */
+  /** Explains the consequences. */
   children: ReactNode
 }
 
-/** For what cannot be undone: the name is typed first. */
+/** Confirmation for irreversible actions: the user types the name first. */
 export function ConfirmByTyping(props: Props) {
   return (
     <Modal
@@ -31,7 +31,7 @@ export function ConfirmByTyping(props: Props) {
   )
 }
 
-/** Apart, so that a dialog that is opened again starts empty. */
+/** A separate component, so that a reopened dialog starts empty. */
 function Fields({ onClose, expected, action, onConfirm, isPending, error, children }: Props) {
   const [typed, setTyped] = useState('')
   const matches = typed.trim() === expected

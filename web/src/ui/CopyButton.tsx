@@ -4,7 +4,7 @@ import { IconCheck, IconCopy } from '@tabler/icons-react'
 const SHOWN_MS = 1_500
 const SIZE = 16
 
-/** Copies a text. `label` names what is copied: "Copy Model ID". */
+/** Icon button that copies a text. `label` names it, such as "Copy Model ID". */
 export function CopyButton({ value, label }: { value: string; label: string }) {
   return (
     <Copier value={value} timeout={SHOWN_MS}>
@@ -19,7 +19,7 @@ export function CopyButton({ value, label }: { value: string; label: string }) {
   )
 }
 
-/** The same, with words on it. */
+/** Copy button with a text label. */
 export function CopyTextButton({ value, label }: { value: string; label: string }) {
   return (
     <Copier value={value} timeout={SHOWN_MS}>

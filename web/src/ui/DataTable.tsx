@@ -9,34 +9,34 @@ export type Column<Row> = {
   id: string
   header: string
   cell: (row: Row) => ReactNode
-  /** Makes the column sortable, by this. */
+  /** Makes the column sortable by this value. */
   sortBy?: (row: Row) => string | number | bigint | null | undefined
   align?: 'right'
-  /** Buttons and menus: the header is read, not shown. */
+  /** Column of buttons or menus: its header is only for screen readers. */
   isActions?: boolean
 }
 
 type Props<Row> = {
-  /** What the table lists; screen readers hear it. */
+  /** Description for screen readers. */
   caption: string
   columns: Column<Row>[]
   rows: readonly Row[]
   rowKey: (row: Row) => string
-  /** `price` or `-price`. Without `onSort` the order of the rows stays. */
+  /** `price` or `-price` for descending. Without `onSort` rows keep their order. */
   sort?: string
   onSort?: (sort: string) => void
-  /** Narrower than this, the table scrolls sideways. */
+  /** Below this width the table scrolls horizontally. */
   minWidth?: number
 }
 
 const NARROW = '(max-width: 40em)'
 
-/** A dense table; on a narrow screen every row is a card. The first column names the row. */
+/** Dense table that turns rows into cards on narrow screens. The first column is the row header. */
 export function DataTable<Row>(props: Props<Row>) {
   const isNarrow = useMediaQuery(NARROW, undefined, { getInitialValueInEffect: false })
   const { columns, rows, sort = '' } = props
   const { column, descending } = parseSort(sort)
-  const sorted = sortRows(rows, columns.find((one) => one.id === column)?.sortBy, descending)
+  const sorted = sortRows(rows, columns.find(({ id }) => id === column)?.sortBy, descending)
   return isNarrow ? <Cards {...props} rows={sorted} /> : <Grid {...props} rows={sorted} />
 }
 

@@ -3,13 +3,13 @@ import type { ReactNode } from 'react'
 
 type Props = {
   title: string
-  /** What to do next. */
+  /** Suggests what to do next. */
   children: ReactNode
   icon?: ReactNode
   actions?: ReactNode
 }
 
-/** Nothing to show, and what to do about it. */
+/** Placeholder for an empty list or page. */
 export function EmptyState({ title, children, icon, actions }: Props) {
   return (
     <Paper p="xl">

@@ -4,10 +4,10 @@ import type { ReactNode } from 'react'
 import { CopyButton } from './CopyButton'
 import classes from './ErrorPanel.module.css'
 
-type Shown = { message: string; code?: string; requestId?: string }
+type ErrorDisplay = { message: string; code?: string; requestId?: string }
 
-/** What an error says, whatever was thrown: its words, and its code and request id where it has them. */
-export function shownOf(error: unknown): Shown {
+/** Message of any thrown value, with its code and request id if it has them. */
+export function errorDisplay(error: unknown): ErrorDisplay {
   if (!(error instanceof Error)) return { message: String(error) }
   const { code, requestId } = error as { code?: unknown; requestId?: unknown }
   const text = (value: unknown) => (typeof value === 'string' && value ? value : undefined)
@@ -16,9 +16,9 @@ export function shownOf(error: unknown): Shown {
 
 type Props = { error: unknown; title?: string; onRetry?: () => void; children?: ReactNode }
 
-/** An error in the words of the API, with the request id to copy. */
-export function ErrorPanel({ error, title = 'That did not work', onRetry, children }: Props) {
-  const { message, code, requestId } = shownOf(error)
+/** Error message with its code and a request id to copy. */
+export function ErrorPanel({ error, title = 'Something went wrong', onRetry, children }: Props) {
+  const { message, code, requestId } = errorDisplay(error)
   return (
     <Alert
       role="alert"

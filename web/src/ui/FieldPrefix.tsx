@@ -1,6 +1,6 @@
 import { Text } from '@mantine/core'
 
-/** A word inside a field that has no label beside it; its accessible name says the same. */
+/** Visible prefix inside a field without a label. Hidden from screen readers, since the field has an accessible name. */
 export function FieldPrefix({ children }: { children: string }) {
   return (
     <Text span size="sm" c="dimmed" aria-hidden>

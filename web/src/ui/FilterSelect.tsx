@@ -2,23 +2,23 @@ import { Select, type SelectProps } from '@mantine/core'
 
 type Props<Value extends string> = {
   label: string
-  /** What it means that nothing is chosen. */
+  /** Shown when no value is selected, such as "Any state". */
   placeholder: string
   data: SelectProps['data']
-  /** Nothing is chosen where it is empty. */
+  /** Empty if no value is selected. */
   value: Value | ''
   onChange: (value: Value | '') => void
   searchable?: boolean
 }
 
-/** A filter that can be cleared, as the address has it: empty for any. */
+/** Clearable filter whose empty value means "any", as in the URL. */
 export function FilterSelect<Value extends string>({ label, value, onChange, ...rest }: Props<Value>) {
   return (
     <Select
       aria-label={label}
       clearable
       value={value || null}
-      onChange={(chosen) => onChange((chosen ?? '') as Value | '')}
+      onChange={(selected) => onChange((selected ?? '') as Value | '')}
       {...rest}
     />
   )

@@ -3,7 +3,7 @@ import type { ComponentProps, MouseEvent } from 'react'
 
 type Props = Omit<ComponentProps<'a'>, 'href'> & { href: string }
 
-/** A link inside the console, with an address from `paths.ts`. Use it as `component={Link}` of Mantine's parts, too. */
+/** Link within the console; `href` comes from `paths.ts`. Works as `component={Link}` of Mantine components. */
 export function Link({ href, onClick, onMouseEnter, ...rest }: Props) {
   const router = useRouter()
   const follow = (event: MouseEvent<HTMLAnchorElement>) => {

@@ -6,11 +6,11 @@ import { useState } from 'react'
 import { expect, it } from 'vitest'
 import { OptionalNumber } from './OptionalNumber'
 
-function Form({ tell }: { tell: (value: number | undefined) => void }) {
+function Form({ onValue }: { onValue: (value: number | undefined) => void }) {
   const [value, setValue] = useState<number>()
   const change = (next: number | undefined) => {
     setValue(next)
-    tell(next)
+    onValue(next)
   }
   return (
     <MantineProvider>
@@ -19,13 +19,13 @@ function Form({ tell }: { tell: (value: number | undefined) => void }) {
   )
 }
 
-it('lets 0.05 be typed, and nothing again', async () => {
-  const told: (number | undefined)[] = []
-  render(<Form tell={(value) => told.push(value)} />)
+it('accepts 0.05 typed character by character, and an empty value', async () => {
+  const values: (number | undefined)[] = []
+  render(<Form onValue={(value) => values.push(value)} />)
   const field = screen.getByLabelText('Top P')
   await userEvent.type(field, '0.05')
   expect((field as HTMLInputElement).value).toBe('0.05')
-  expect(told.at(-1)).toBe(0.05)
+  expect(values.at(-1)).toBe(0.05)
   await userEvent.clear(field)
-  expect(told.at(-1)).toBeUndefined()
+  expect(values.at(-1)).toBeUndefined()
 })

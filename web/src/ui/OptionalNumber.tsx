@@ -6,16 +6,16 @@ type Props = Omit<NumberInputProps, 'value' | 'onChange' | 'defaultValue'> & {
   onChange: (value: number | undefined) => void
 }
 
-/** What is typed on the way to `0.05` is text for a while; a number that is too large for one stays what it says. */
+/** Partial input such as `0.` stays text until it is a number. */
 const numberOf = (typed: string | number) => {
   const number = typed === '' ? Number.NaN : Number(typed)
   return Number.isFinite(number) ? number : undefined
 }
 
-/** A number that may be left out. */
+/** Number field that may be empty. */
 export function OptionalNumber({ value, onChange, ...rest }: Props) {
   const [typed, setTyped] = useState<string | number>(value ?? '')
-  // The value was changed elsewhere: "undo", or a saved record.
+  // The value was changed from outside: "undo", or a saved record.
   if (numberOf(typed) !== value) setTyped(value ?? '')
   return (
     <NumberInput

@@ -3,13 +3,13 @@ import { type ReactNode, useEffect } from 'react'
 
 type Props = {
   title: string
-  /** Shown instead of the title as text, where it needs more than words. */
+  /** Replaces the title text if it needs markup. */
   heading?: ReactNode
   description?: ReactNode
   actions?: ReactNode
 }
 
-/** The page's one h1, its name in the browser's tab, and what can be done on it. */
+/** The page's h1, its browser tab title, and its actions. */
 export function PageHeader({ title, heading, description, actions }: Props) {
   useEffect(() => {
     document.title = `${title} · Forebay`

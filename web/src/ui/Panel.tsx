@@ -5,13 +5,13 @@ import classes from './Panel.module.css'
 type Props = {
   title: string
   description?: ReactNode
-  /** What it all comes to, beside the title. */
+  /** Summary value beside the title. */
   figure?: ReactNode
   actions?: ReactNode
   children: ReactNode
 }
 
-/** A part of a page with its h2. */
+/** Section of a page with an h2. */
 export function Panel({ title, description, figure, actions, children }: Props) {
   const id = useId()
   return (

@@ -2,15 +2,15 @@ import { CloseButton, TextInput } from '@mantine/core'
 import { IconSearch } from '@tabler/icons-react'
 import { useEffect, useRef, useState } from 'react'
 
-const PAUSE_MS = 200
+const DEBOUNCE_MS = 200
 
 type Props = { value: string; onChange: (value: string) => void; label: string; placeholder?: string }
 
-/** A search that waits for a pause in typing before it changes the address. */
+/** Debounced search field. */
 export function SearchField({ value, onChange, label, placeholder }: Props) {
   const [typed, setTyped] = useState(value)
   const sent = useRef(value)
-  // The address was changed elsewhere: "clear filters", or the browser's "back".
+  // The value was changed from outside: "clear filters", or the browser's back button.
   if (value !== sent.current) {
     sent.current = value
     setTyped(value)
@@ -20,7 +20,7 @@ export function SearchField({ value, onChange, label, placeholder }: Props) {
     const timer = setTimeout(() => {
       sent.current = typed
       onChange(typed)
-    }, PAUSE_MS)
+    }, DEBOUNCE_MS)
     return () => clearTimeout(timer)
   }, [typed, onChange])
   return (

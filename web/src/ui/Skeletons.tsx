@@ -38,7 +38,7 @@ export function PanelSkeleton({ height = 160 }: { height?: number }) {
   )
 }
 
-/** While the code of a page loads. */
+/** Shown while the code of a page loads. */
 export function PageSkeleton() {
   return (
     <div role="status" aria-busy="true" aria-label="Loading">

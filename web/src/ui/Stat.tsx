@@ -2,7 +2,7 @@ import { Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import classes from './Stat.module.css'
 
-/** Figures side by side, each with its name: a `dl`. */
+/** Row of labelled values, as a `dl`. */
 export function Stats({ children }: { children: ReactNode }) {
   return <dl className={classes.stats}>{children}</dl>
 }

@@ -1,9 +1,9 @@
 import classes from './StatusBadge.module.css'
 
-/** `ok` works, `busy` is under way, `warn` works partly, `bad` does not, `idle` is at rest. */
+/** `ok`: working, `busy`: in progress, `warn`: partly working, `bad`: not working, `idle`: inactive. */
 export type Tone = 'ok' | 'busy' | 'warn' | 'bad' | 'idle'
 
-/** A state in words with a dot in its colour; the words say it without the colour. */
+/** A state as text with a coloured dot. The text alone is sufficient. */
 export function StatusBadge({ tone, children, title }: { tone: Tone; children: string; title?: string }) {
   return (
     <span className={classes.badge} data-tone={tone} title={title}>

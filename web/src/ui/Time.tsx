@@ -3,7 +3,7 @@ import { useNow } from './useNow'
 
 const TICK_MS = 30_000
 
-/** A moment, as how long ago it was; the exact time is its title. */
+/** Relative time, with the exact time as tooltip. */
 export function Time({ value, fallback = 'never' }: { value: string | null | undefined; fallback?: string }) {
   const now = useNow(TICK_MS)
   if (!value) return <>{fallback}</>

@@ -1,6 +1,6 @@
 /**
- * Filters live in the address. A page says which ones it has and what they may be; whatever else the address says is
- * taken for the default, and a default is not written.
+ * Filters are kept in the URL. A page declares its filters and their valid values; invalid values are replaced by the
+ * default, and defaults are not written.
  */
 
 export type Filter<T extends string> = { fallback: T; accepts: (text: string) => text is T }
@@ -15,19 +15,19 @@ export const text = (): Filter<string> => ({
   accepts: (value): value is string => value.length <= MAX_TEXT,
 })
 
-/** One of some words; the first is the default unless told. */
-export function oneOf<const T extends string>(words: readonly [T, ...T[]], fallback: T = words[0]): Filter<T> {
-  return { fallback, accepts: (value): value is T => (words as readonly string[]).includes(value) }
+/** One of several values; the first is the default unless `fallback` is given. */
+export function oneOf<const T extends string>(values: readonly [T, ...T[]], fallback: T = values[0]): Filter<T> {
+  return { fallback, accepts: (value): value is T => (values as readonly string[]).includes(value) }
 }
 
-/** A day as `2026-11-15`, or none. */
+/** A day such as `2026-11-15`, or empty. */
 export const day = (): Filter<string> => ({
   fallback: '',
   accepts: (value): value is string => /^\d{4}-\d{2}-\d{2}$/.test(value) && !Number.isNaN(Date.parse(value)),
 })
 
-/** A moment as RFC 3339, or none. */
-export const moment = (): Filter<string> => ({
+/** An RFC 3339 time, or empty. */
+export const timestamp = (): Filter<string> => ({
   fallback: '',
   accepts: (value): value is string => /^\d{4}-\d{2}-\d{2}T/.test(value) && !Number.isNaN(Date.parse(value)),
 })
@@ -40,7 +40,7 @@ export function readFilters<F extends Filters>(filters: F, search: Record<string
   return Object.fromEntries(values) as Values<F>
 }
 
-/** The search of an address after a change: what else was in it stays, defaults are left out. */
+/** Query parameters after a change: keeps unrelated ones and omits defaults. */
 export function writeFilters<F extends Filters>(
   filters: F,
   search: Record<string, unknown>,

@@ -64,7 +64,8 @@ describe('durations', () => {
 
 describe('time', () => {
   const now = Date.parse('2026-11-15T12:00:00Z')
-  it('shows the date in a zone', () => expect(formatTime('2026-11-15T08:52:10Z', 'UTC')).toBe('15 Nov 2026, 08:52:10'))
+  it('shows the date in a time zone', () =>
+    expect(formatTime('2026-11-15T08:52:10Z', 'UTC')).toBe('15 Nov 2026, 08:52:10'))
   it.each([
     ['2026-11-15T11:59:55Z', 'just now'],
     ['2026-11-15T11:57:00Z', '3 min ago'],

@@ -1,10 +1,10 @@
-/** Numbers, money and time as people read them. Money stays text: it never passes through a float. */
+/** Formats numbers, money and time. Money never passes through a float. */
 
 const LOCALE = 'en-GB'
 const NANO_DIGITS = 9
 const NANO = 10n ** BigInt(NANO_DIGITS)
 
-/** Decimal text in whole nano-dollars; undefined for what is no number. Further digits are rounded half up. */
+/** Parses decimal dollars into nano-dollars, rounding further digits half up; undefined if not a number. */
 export function nanoUsd(text: string): bigint | undefined {
   const match = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text.trim())
   if (!match) return undefined
@@ -14,7 +14,7 @@ export function nanoUsd(text: string): bigint | undefined {
   return sign ? -rounded : rounded
 }
 
-/** An amount: two digits from a dollar on, four from a cent on, and the first three that matter below. */
+/** An amount: two decimals from one dollar, four from one cent, three significant digits below. */
 export function formatMoney(usd: string): string {
   const nano = nanoUsd(usd)
   if (nano === undefined) return usd
@@ -24,7 +24,7 @@ export function formatMoney(usd: string): string {
   return dollars(nano, digits)
 }
 
-/** A price: exact, with at least two digits. */
+/** A price: exact, with at least two decimals. */
 export function formatPrice(usd: string): string {
   const nano = nanoUsd(usd)
   return nano === undefined ? usd : dollars(nano, NANO_DIGITS)
@@ -42,7 +42,7 @@ function dollars(nano: bigint, digits: number): string {
 /** `1,234,567`. */
 export const formatCount = (count: number) => count.toLocaleString(LOCALE)
 
-/** `1.2M`: for tiles and axes, where the exact number is elsewhere. */
+/** `1.2M`, for tiles and axes. */
 export const formatCompact = (count: number) =>
   new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 }).format(count)
 
@@ -56,7 +56,7 @@ export function formatShare(share: number): string {
   return new Intl.NumberFormat(LOCALE, { style: 'percent', maximumFractionDigits }).format(share)
 }
 
-/** Hours that the API tells as decimal text, to at most four digits. */
+/** Formats decimal hours of the API with at most four decimals. */
 export const formatHours = (hours: string) => Number(hours).toLocaleString(LOCALE, { maximumFractionDigits: 4 })
 
 /** `820 ms`, `1.24 s`, `2 min 5 s`, `3 h 12 min`, `4 d 3 h`. */
@@ -74,7 +74,7 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(seconds / large)} ${largeName}${rest ? ` ${rest} ${smallName}` : ''}`
 }
 
-/** `15 Nov 2026, 08:52:10`, in the reader's own time zone. */
+/** `15 Nov 2026, 08:52:10`, in the browser's time zone by default. */
 export function formatTime(iso: string, timeZone?: string): string {
   const date = new Date(iso)
   if (Number.isNaN(date.getTime())) return iso
@@ -88,7 +88,7 @@ export function formatDay(iso: string, timeZone = 'UTC'): string {
   return new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeZone }).format(date)
 }
 
-/** `just now`, `3 min ago`, `in 2 d`; undefined when the date itself says more. */
+/** `just now`, `3 min ago`, `in 2 d`; undefined beyond 30 days, when the date is more useful. */
 export function formatAgo(iso: string, now: number): string | undefined {
   const ms = new Date(iso).getTime() - now
   const size = Math.abs(ms)

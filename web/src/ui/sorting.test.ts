@@ -2,16 +2,16 @@ import { describe, expect, it } from 'vitest'
 import { nextSort, parseSort, sortRows } from './sorting'
 
 describe('sorting', () => {
-  it('reads an address', () => {
+  it('parses the URL parameter', () => {
     expect(parseSort('-price')).toEqual({ column: 'price', descending: true })
     expect(parseSort('name')).toEqual({ column: 'name', descending: false })
   })
-  it('turns around at the second click', () => {
+  it('reverses the order on the second click', () => {
     expect(nextSort('name', 'price')).toBe('price')
     expect(nextSort('price', 'price')).toBe('-price')
     expect(nextSort('-price', 'price')).toBe('price')
   })
-  it('puts what has no value last, either way', () => {
+  it('puts missing values last in both directions', () => {
     const rows = [{ at: 2 }, { at: null }, { at: 1 }]
     const order = (descending: boolean) => sortRows(rows, (row) => row.at, descending).map((row) => row.at)
     expect([order(false), order(true)]).toEqual([

@@ -1,18 +1,18 @@
-/** How a table is sorted, as the address says it: `price`, or `-price` from the most. */
+/** Sort order of a table as a URL parameter: `price` ascending, `-price` descending. */
 
 export type Sort = { column: string; descending: boolean }
 
 export const parseSort = (text: string): Sort =>
   text.startsWith('-') ? { column: text.slice(1), descending: true } : { column: text, descending: false }
 
-/** What a click on a column's head asks for: the column from the least, and at the second click from the most. */
+/** Sort order after a click on a column header: ascending first, descending on the second click. */
 export function nextSort(current: string, column: string): string {
   return current === column ? `-${column}` : column
 }
 
 type Sortable = string | number | bigint | null | undefined
 
-/** Rows in order; what has no value comes last, either way. */
+/** Sorted copy of the rows; missing values come last in both directions. */
 export function sortRows<Row>(
   rows: readonly Row[],
   value: ((row: Row) => Sortable) | undefined,

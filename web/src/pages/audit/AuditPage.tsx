@@ -2,7 +2,7 @@ import { Button, Center } from '@mantine/core'
 import { IconFilterOff, IconHistory } from '@tabler/icons-react'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { auditExport, auditQuery } from '../../api/audit'
-import { useOrganization, usePlace } from '../../api/session'
+import { useOrganization, useSessionContext } from '../../api/session'
 import { AdminsOnly } from '../../app/AdminsOnly'
 import { DownloadLink } from '../../ui/DownloadLink'
 import { EmptyState } from '../../ui/EmptyState'
@@ -13,39 +13,47 @@ import { useFilters } from '../../ui/useFilters'
 import { AuditFilters } from './AuditFilters'
 import { AuditTable } from './AuditTable'
 import { EntryDrawer } from './EntryDrawer'
-import { type Chosen, FILTERS, filterOf, isFiltered } from './entries'
+import { type AuditFilterValues, FILTERS, filterOf, isFiltered } from './entries'
 
 export function AuditPage() {
   const organization = useOrganization()
-  const { isAdmin, isOperator } = usePlace()
-  const [chosen, change] = useFilters(FILTERS)
-  const isPlatform = isOperator && chosen.scope === 'platform'
-  const of = isPlatform ? undefined : organization.id
+  const { isAdmin, isOperator } = useSessionContext()
+  const [filters, change] = useFilters(FILTERS)
+  const isPlatform = isOperator && filters.scope === 'platform'
+  const organizationId = isPlatform ? undefined : organization.id
   return (
     <>
       <PageHeader
         title="Audit log"
-        description={isPlatform ? 'Who changed what on the whole platform' : `Who changed what in ${organization.name}`}
-        actions={isAdmin ? <DownloadLink href={auditExport(of, filterOf(chosen))}>Export JSONL</DownloadLink> : null}
+        description={isPlatform ? 'Changes on the whole platform' : `Changes in ${organization.name}`}
+        actions={
+          isAdmin ? (
+            <DownloadLink href={auditExport(organizationId, filterOf(filters))}>Export JSONL</DownloadLink>
+          ) : null
+        }
       />
       <AdminsOnly what="The audit log">
-        <AuditFilters chosen={chosen} change={change} />
-        <Entries organizationId={of} chosen={chosen} change={change} />
+        <AuditFilters filters={filters} change={change} />
+        <Entries organizationId={organizationId} filters={filters} change={change} />
       </AdminsOnly>
     </>
   )
 }
 
-type EntriesProps = { organizationId: string | undefined; chosen: Chosen; change: (wish: Partial<Chosen>) => void }
+type EntriesProps = {
+  organizationId: string | undefined
+  filters: AuditFilterValues
+  change: (changed: Partial<AuditFilterValues>) => void
+}
 
-function Entries({ organizationId, chosen, change }: EntriesProps) {
-  const entries = useInfiniteQuery(auditQuery(organizationId, filterOf(chosen)))
+function Entries({ organizationId, filters, change }: EntriesProps) {
+  const entries = useInfiniteQuery(auditQuery(organizationId, filterOf(filters)))
   const clear = () => change({ actor: '', action: '', subject: '', from: '', to: '' })
   return (
     <Loaded query={entries} skeleton={<TableSkeleton rows={10} />} errorTitle="The audit log could not be loaded">
       {({ pages }) => {
         const all = pages.flatMap((page) => page.data)
-        if (all.length === 0) return isFiltered(chosen) ? <NothingFound onClear={clear} /> : <NothingYet />
+        if (all.length === 0) return isFiltered(filters) ? <NoMatches onClear={clear} /> : <NoEntries />
         return (
           <>
             <AuditTable entries={all} onOpen={(entry) => change({ entry })} />
@@ -61,7 +69,7 @@ function Entries({ organizationId, chosen, change }: EntriesProps) {
               </Center>
             ) : null}
             <EntryDrawer
-              entry={all.find((one) => one.id === chosen.entry)}
+              entry={all.find((one) => one.id === filters.entry)}
               onClose={() => change({ entry: '' })}
               onSubject={(subject) => change({ subject, entry: '' })}
             />
@@ -72,15 +80,15 @@ function Entries({ organizationId, chosen, change }: EntriesProps) {
   )
 }
 
-function NothingYet() {
+function NoEntries() {
   return (
-    <EmptyState title="Nothing has been changed yet" icon={<IconHistory size={32} />}>
-      Every change of keys, people, limits and endpoints leaves an entry here.
+    <EmptyState title="No changes yet" icon={<IconHistory size={32} />}>
+      Every change to keys, members, limits and endpoints is recorded here.
     </EmptyState>
   )
 }
 
-function NothingFound({ onClear }: { onClear: () => void }) {
+function NoMatches({ onClear }: { onClear: () => void }) {
   const actions = (
     <Button variant="default" onClick={onClear}>
       Clear filters
@@ -88,7 +96,7 @@ function NothingFound({ onClear }: { onClear: () => void }) {
   )
   return (
     <EmptyState title="No entry matches" icon={<IconFilterOff size={32} />} actions={actions}>
-      Try a longer time, or take a filter away.
+      Try a longer time range, or remove a filter.
     </EmptyState>
   )
 }

@@ -3,7 +3,7 @@ import type { AuditEntry } from '../../api/audit'
 import { type Column, DataTable } from '../../ui/DataTable'
 import { Time } from '../../ui/Time'
 import classes from './Audit.module.css'
-import { aboutOf, actorOf } from './entries'
+import { actorOf, summaryOf } from './entries'
 
 type Props = { entries: AuditEntry[]; onOpen: (id: string) => void }
 
@@ -18,7 +18,7 @@ export function AuditTable({ entries, onOpen }: Props) {
         </UnstyledButton>
       ),
     },
-    { id: 'detail', header: 'About', cell: (entry) => <span className={classes.detail}>{aboutOf(entry)}</span> },
+    { id: 'detail', header: 'Summary', cell: (entry) => <span className={classes.detail}>{summaryOf(entry)}</span> },
     { id: 'subject', header: 'Subject', cell: (entry) => <Code className={classes.id}>{entry.subject}</Code> },
     { id: 'actor', header: 'Actor', cell: actorOf },
     { id: 'address', header: 'From', cell: (entry) => entry.address ?? '–' },

@@ -7,7 +7,7 @@ import { actorOf, changesOf } from './entries'
 
 type Props = { entry: AuditEntry | undefined; onClose: () => void; onSubject: (subject: string) => void }
 
-/** One entry with the record before and after. */
+/** Details of one entry, with the values before and after. */
 export function EntryDrawer({ entry, onClose, onSubject }: Props) {
   return (
     <Drawer
@@ -24,7 +24,7 @@ export function EntryDrawer({ entry, onClose, onSubject }: Props) {
           <Facts entry={entry} />
           <Changes entry={entry} />
           <Button variant="default" onClick={() => onSubject(entry.subject)}>
-            Everything about this subject
+            Show all entries for this subject
           </Button>
         </Stack>
       ) : null}
@@ -47,7 +47,7 @@ function Facts({ entry }: { entry: AuditEntry }) {
           <dt>{label}</dt>
           <dd>
             {value}
-            {label === 'Subject' ? <CopyButton value={value} label="Copy id of the subject" /> : null}
+            {label === 'Subject' ? <CopyButton value={value} label="Copy subject ID" /> : null}
           </dd>
         </div>
       ))}
@@ -57,7 +57,7 @@ function Facts({ entry }: { entry: AuditEntry }) {
 
 function Changes({ entry }: { entry: AuditEntry }) {
   const changes = changesOf(entry)
-  if (changes.length === 0) return <Text c="dimmed">The entry tells of no values that changed.</Text>
+  if (changes.length === 0) return <Text c="dimmed">No changed values were recorded.</Text>
   return (
     <Table.ScrollContainer minWidth={360} type="native">
       <Table verticalSpacing={6}>

@@ -1,23 +1,31 @@
 import { describe, expect, it } from 'vitest'
-import { aboutOf, actorOf, type Chosen, changesOf, filterOf, isFiltered } from './entries'
+import { type AuditFilterValues, actorOf, changesOf, filterOf, isFiltered, summaryOf } from './entries'
 
-const none: Chosen = { actor: '', action: '', subject: '', from: '', to: '', scope: 'organization', entry: '' }
+const unfiltered: AuditFilterValues = {
+  actor: '',
+  action: '',
+  subject: '',
+  from: '',
+  to: '',
+  scope: 'organization',
+  entry: '',
+}
 const members = (value: object) => value as Record<string, never>
 
-describe('entries of the audit log', () => {
-  it('are asked for by whole days, the last one in it', () => {
-    expect(filterOf({ ...none, from: '2026-11-01', to: '2026-11-30' })).toMatchObject({
+describe('audit log entries', () => {
+  it('are filtered by whole days, including the last one', () => {
+    expect(filterOf({ ...unfiltered, from: '2026-11-01', to: '2026-11-30' })).toMatchObject({
       from: '2026-11-01T00:00:00Z',
       to: '2026-12-01T00:00:00.000Z',
     })
   })
 
-  it('are filtered by what is said, and not by spaces', () => {
-    expect(isFiltered({ ...none, action: '  ', scope: 'platform', entry: 'aud_1' })).toBe(false)
-    expect(isFiltered({ ...none, action: 'key.revoke' })).toBe(true)
+  it('are not filtered by blank values', () => {
+    expect(isFiltered({ ...unfiltered, action: '  ', scope: 'platform', entry: 'aud_1' })).toBe(false)
+    expect(isFiltered({ ...unfiltered, action: 'key.revoke' })).toBe(true)
   })
 
-  it('show what changed, and not what stayed', () => {
+  it('list only changed values', () => {
     const before = members({ name: 'a', requestsPerMinute: 10, gone: true })
     const after = members({ name: 'a', requestsPerMinute: 5, tags: ['x'] })
     expect(changesOf({ before, after })).toEqual([
@@ -29,15 +37,17 @@ describe('entries of the audit log', () => {
     expect(changesOf({})).toEqual([])
   })
 
-  it('are about what they say, or about what their record is called', () => {
+  it('are summarized by their detail, or by the name of their record', () => {
     const entry = { detail: '', before: members({ name: 'old' }), after: members({ name: 'new', state: 'active' }) }
-    expect(aboutOf(entry)).toBe('new')
-    expect(aboutOf({ ...entry, detail: 'said' })).toBe('said')
-    expect(aboutOf({ detail: '', before: null, after: members({ email: 'ada@example.com' }) })).toBe('ada@example.com')
-    expect(aboutOf({ detail: '', before: null, after: null })).toBe('–')
+    expect(summaryOf(entry)).toBe('new')
+    expect(summaryOf({ ...entry, detail: 'text' })).toBe('text')
+    expect(summaryOf({ detail: '', before: null, after: members({ email: 'ada@example.com' }) })).toBe(
+      'ada@example.com',
+    )
+    expect(summaryOf({ detail: '', before: null, after: null })).toBe('–')
   })
 
-  it('tell an actor by its address, by the name of the key, or by its id', () => {
+  it('name the actor by email, by key name, or by id', () => {
     const entry = { actor: 'key_1', actorEmail: null, actorKeyName: null } as Parameters<typeof actorOf>[0]
     expect(actorOf(entry)).toBe('key_1')
     expect(actorOf({ ...entry, actorKeyName: 'ci' })).toBe('Key ci')

@@ -1,4 +1,4 @@
-/** How an entry is asked for and read. */
+/** Filters of the audit log, and how its entries are displayed. */
 
 import type { AuditEntry, AuditFilter } from '../../api/audit'
 import { day, oneOf, text, type Values } from '../../ui/filters'
@@ -12,55 +12,62 @@ export const FILTERS = {
   scope: oneOf(['organization', 'platform']),
   entry: text(),
 }
-export type Chosen = Values<typeof FILTERS>
+export type AuditFilterValues = Values<typeof FILTERS>
 
 const DAY_MS = 86_400_000
 
-/** Days are whole days in UTC; the last one is in it. */
-export function filterOf({ actor, action, subject, from, to }: Omit<Chosen, 'scope' | 'entry'>): AuditFilter {
-  const orNothing = (value: string) => value.trim() || undefined
+/** API filter for whole days in UTC; the last day is included. */
+export function filterOf({
+  actor,
+  action,
+  subject,
+  from,
+  to,
+}: Omit<AuditFilterValues, 'scope' | 'entry'>): AuditFilter {
+  const orUndefined = (value: string) => value.trim() || undefined
   return {
-    actor: orNothing(actor),
-    action: orNothing(action),
-    subject: orNothing(subject),
+    actor: orUndefined(actor),
+    action: orUndefined(action),
+    subject: orUndefined(subject),
     from: from ? `${from}T00:00:00Z` : undefined,
     to: to ? new Date(Date.parse(to) + DAY_MS).toISOString() : undefined,
   }
 }
 
-export const isFiltered = (chosen: Chosen) => Object.values(filterOf(chosen)).some((value) => value !== undefined)
+export const isFiltered = (filters: AuditFilterValues) =>
+  Object.values(filterOf(filters)).some((value) => value !== undefined)
 
 export type Change = { member: string; before: string | undefined; after: string | undefined }
-type Members = Record<string, unknown>
+type Json = Record<string, unknown>
 
-/** What an entry changed, member by member; what stayed is left out, and null is nothing. */
+/** Changed members of the record. Null counts as absent. */
 export function changesOf({ before, after }: Pick<AuditEntry, 'before' | 'after'>): Change[] {
-  const [was, is] = [(before ?? {}) as Members, (after ?? {}) as Members]
+  const [was, is] = [(before ?? {}) as Json, (after ?? {}) as Json]
   const members = [...new Set([...Object.keys(was), ...Object.keys(is)])]
   return members
-    .map((member) => ({ member, before: shown(was[member]), after: shown(is[member]) }))
+    .map((member) => ({ member, before: valueText(was[member]), after: valueText(is[member]) }))
     .filter((change) => change.before !== change.after)
 }
 
-/** Who did it, in a word that people know. */
+/** Display name of the actor: email, key name, or id. */
 export function actorOf({ actor, actorEmail, actorKeyName }: AuditEntry): string {
   return actorEmail ?? (actorKeyName ? `Key ${actorKeyName}` : actor)
 }
 
-/** What an entry is about, in a word that people know: what it says, or the name in its record. */
-export function aboutOf({ detail, before, after }: Pick<AuditEntry, 'detail' | 'before' | 'after'>): string {
+/** One-line summary of an entry: its detail, or the name in its record. */
+export function summaryOf({ detail, before, after }: Pick<AuditEntry, 'detail' | 'before' | 'after'>): string {
   if (detail) return detail
-  const record = { ...(before as Members | null), ...(after as Members | null) }
+  const record = { ...(before as Json | null), ...(after as Json | null) }
   const name = record.name ?? record.email
   return typeof name === 'string' ? name : '–'
 }
 
-function shown(value: unknown): string | undefined {
+function valueText(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** Actions that there are, for a choice; others can come from newer servers. */
+/** Known actions, as suggestions; newer servers may have others. */
 export const ACTIONS = [
   'allotment.set',
   'endpoint.created',

@@ -6,11 +6,11 @@ import { DataTable } from '../../ui/DataTable'
 import { Loaded } from '../../ui/Loaded'
 import { Panel } from '../../ui/Panel'
 import { TableSkeleton } from '../../ui/Skeletons'
-import { AMOUNTS, dearestFirst } from './ByModel'
+import { AMOUNT_COLUMNS, mostExpensiveFirst } from './ByModel'
 
 type Props = { workspaceId: string; organizationId: string; span: { from: string; to: string } }
 
-/** Who spent it: keys, and people in the Playground. */
+/** Costs by caller: API keys, and members in the Playground. */
 export function ByKey({ workspaceId, organizationId, span }: Props) {
   const usage = useQuery(usageQuery(workspaceId, span, 'key'))
   const callers = useQuery(callersQuery(workspaceId, organizationId))
@@ -27,19 +27,19 @@ export function ByKey({ workspaceId, organizationId, span }: Props) {
         </Stack>
       ),
     },
-    ...AMOUNTS,
+    ...AMOUNT_COLUMNS,
   ]
   return (
     <Panel title="By key" description="API keys, and members who used the Playground">
       <Loaded query={usage} skeleton={<TableSkeleton rows={3} />} errorTitle="The usage could not be loaded">
         {({ data }) =>
           data.length === 0 ? (
-            <Text c="dimmed">No key was used in this month.</Text>
+            <Text c="dimmed">No keys were used in this month.</Text>
           ) : (
             <DataTable
               caption="Cost by key"
               columns={columns}
-              rows={dearestFirst(data)}
+              rows={mostExpensiveFirst(data)}
               rowKey={(line) => line.key ?? line.user ?? ''}
               minWidth={480}
             />

@@ -11,15 +11,16 @@ import { Panel } from '../../ui/Panel'
 import { TableSkeleton } from '../../ui/Skeletons'
 import { sortRows } from '../../ui/sorting'
 
-/** Columns that models and keys share. */
-export const AMOUNTS: Column<UsageLine>[] = [
+/** Columns shared by the tables of models and keys. */
+export const AMOUNT_COLUMNS: Column<UsageLine>[] = [
   { id: 'requests', header: 'Calls', align: 'right', cell: (line) => formatCount(line.requests) },
   { id: 'prompt', header: 'Tokens in', align: 'right', cell: (line) => formatCompact(line.promptTokens) },
   { id: 'completion', header: 'Tokens out', align: 'right', cell: (line) => formatCompact(line.completionTokens) },
   { id: 'cost', header: 'Cost', align: 'right', cell: (line) => formatMoney(line.costUsd) },
 ]
 
-export const dearestFirst = (lines: readonly UsageLine[]) => sortRows(lines, (line) => nanoUsd(line.costUsd), true)
+export const mostExpensiveFirst = (lines: readonly UsageLine[]) =>
+  sortRows(lines, (line) => nanoUsd(line.costUsd), true)
 
 const COLUMNS: Column<UsageLine>[] = [
   {
@@ -31,7 +32,7 @@ const COLUMNS: Column<UsageLine>[] = [
       </Anchor>
     ),
   },
-  ...AMOUNTS,
+  ...AMOUNT_COLUMNS,
 ]
 
 const DEDICATED = 'dedicated/'
@@ -41,16 +42,16 @@ const hrefOf = (model: string) =>
 export function ByModel({ workspaceId, span }: { workspaceId: string; span: { from: string; to: string } }) {
   const usage = useQuery(usageQuery(workspaceId, span, 'model'))
   return (
-    <Panel title="By model" description="Calls to dedicated endpoints cost nothing by themselves; their GPUs do">
+    <Panel title="By model" description="Dedicated endpoints are billed for GPU time, not per call">
       <Loaded query={usage} skeleton={<TableSkeleton rows={3} />} errorTitle="The usage could not be loaded">
         {({ data }) =>
           data.length === 0 ? (
-            <Text c="dimmed">No model was called in this month.</Text>
+            <Text c="dimmed">No models were called in this month.</Text>
           ) : (
             <DataTable
               caption="Cost by model"
               columns={COLUMNS}
-              rows={dearestFirst(data)}
+              rows={mostExpensiveFirst(data)}
               rowKey={(line) => line.model ?? ''}
               minWidth={480}
             />

@@ -7,16 +7,16 @@ import { Panel } from '../../ui/Panel'
 import { byKind, byModel } from './days'
 import { spanOf } from './months'
 
-type By = 'kind' | 'model'
-type Props = { costs: Costs; workspaceId: string; by: By; onBy: (by: By) => void }
+type Grouping = 'kind' | 'model'
+type Props = { costs: Costs; workspaceId: string; by: Grouping; onBy: (by: Grouping) => void }
 
-const CHOICES = [
-  { value: 'kind', label: 'By kind' },
+const GROUPINGS = [
+  { value: 'kind', label: 'By type' },
   { value: 'model', label: 'By model' },
 ]
 const NANO_DIGITS = 9
 
-/** What each day cost. */
+/** Costs per day as a bar chart. */
 export function CostsByDay({ costs, workspaceId, by, onBy }: Props) {
   const usage = useQuery({ ...usageQuery(workspaceId, spanOf(costs.month), 'day,model'), enabled: by === 'model' })
   const bars = by === 'model' ? byModel(costs, usage.data?.data ?? []) : byKind(costs)
@@ -25,12 +25,17 @@ export function CostsByDay({ costs, workspaceId, by, onBy }: Props) {
     <Panel
       title="Cost by day"
       actions={
-        <SegmentedControl aria-label="Divide by" data={CHOICES} value={by} onChange={(value) => onBy(value as By)} />
+        <SegmentedControl
+          aria-label="Group by"
+          data={GROUPINGS}
+          value={by}
+          onChange={(value) => onBy(value as Grouping)}
+        />
       }
     >
       {isFree ? (
         <Text c="dimmed" ta="center" py={90}>
-          Nothing was spent in this month. Calls to models and the GPUs of endpoints show up here within a minute.
+          No costs in this month. Calls to models and GPU time of endpoints appear here within a minute.
         </Text>
       ) : (
         <Chart

@@ -2,7 +2,7 @@ import { Button, Menu, Select } from '@mantine/core'
 import { IconDownload } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { costFiles, costsQuery } from '../../api/costs'
-import { useOrganization, usePlace, useWorkspace } from '../../api/session'
+import { useOrganization, useSessionContext, useWorkspace } from '../../api/session'
 import { type Filter, oneOf } from '../../ui/filters'
 import { Loaded } from '../../ui/Loaded'
 import { PageHeader } from '../../ui/PageHeader'
@@ -25,7 +25,7 @@ export const FILTERS = { month, by: oneOf(['kind', 'model']), scope: oneOf(['wor
 export function CostsPage() {
   const workspace = useWorkspace()
   const organization = useOrganization()
-  const { isAdmin } = usePlace()
+  const { isAdmin } = useSessionContext()
   const [filters, change] = useFilters(FILTERS)
   const current = monthOf(Date.now())
   const shown = filters.month && filters.month <= current ? filters.month : current
@@ -35,7 +35,7 @@ export function CostsPage() {
     <>
       <PageHeader
         title="Costs"
-        description={`What ${workspace.name} uses and what it costs, by months in UTC`}
+        description={`Usage and costs of ${workspace.name} by calendar month (UTC)`}
         actions={
           <>
             <Select

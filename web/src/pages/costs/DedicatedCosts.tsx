@@ -2,7 +2,7 @@ import { Anchor, SegmentedControl, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { type GpuCostsLine, gpuCostsQuery } from '../../api/costs'
 import { metricQuery } from '../../api/series'
-import { usePlace } from '../../api/session'
+import { useSessionContext } from '../../api/session'
 import { UTILIZATIONS } from '../../charts/metrics'
 import { paths } from '../../paths'
 import { type Column, DataTable } from '../../ui/DataTable'
@@ -18,7 +18,7 @@ type Props = {
   organizationId: string
   span: { from: string; to: string }
   scope: Scope
-  /** Only for those who may see all workspaces. */
+  /** Only given to users who may see all workspaces. */
   onScope?: (scope: Scope) => void
 }
 
@@ -27,9 +27,9 @@ const SCOPES = [
   { value: 'organization', label: 'Organization' },
 ]
 
-/** GPU-hours and what came of them, by endpoint. */
+/** GPU-hours, utilization and cost by endpoint. */
 export function DedicatedCosts({ workspace, organizationId, span, scope, onScope }: Props) {
-  const { session } = usePlace()
+  const { session } = useSessionContext()
   const costs = useQuery(gpuCostsQuery(organizationId, span, 'workspace,endpoint,gpuType'))
   const kvCache = useQuery(metricQuery(workspace.id, { metric: 'kv_cache', groupBy: 'endpoint', step: 'day' }, span))
   const kvOf = (line: GpuCostsLine) =>
@@ -40,7 +40,7 @@ export function DedicatedCosts({ workspace, organizationId, span, scope, onScope
   return (
     <Panel
       title="Dedicated endpoints"
-      description="GPU-hours are counted from the moment a replica has its GPUs until it gives them back"
+      description="GPU-hours are counted from when a replica gets its GPUs until it releases them"
       actions={
         onScope ? (
           <SegmentedControl aria-label="Scope" data={SCOPES} value={scope} onChange={(one) => onScope(one as Scope)} />

@@ -8,13 +8,13 @@ import { Link } from '../../ui/Link'
 import { Panel } from '../../ui/Panel'
 import classes from './Costs.module.css'
 
-/** Three figures that are easily taken for each other, each with its name and what it means. */
+/** Explains the three utilization metrics, which are easily confused. */
 export function Utilizations({ workspaceId }: { workspaceId: string }) {
   const allotments = useQuery(allotmentsQuery(workspaceId))
   const { gpuBusy, kvCache, committedShare } = UTILIZATIONS
   return (
     <Panel
-      title="Three figures, not to be confused"
+      title="Utilization metrics explained"
       actions={
         <Anchor component={Link} href={paths.observability({ by: 'endpoint' })} size="sm">
           Over time

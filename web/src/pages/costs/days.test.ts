@@ -28,10 +28,10 @@ const line = (model: string, day: string, costUsd: string): UsageLine => ({
 })
 
 describe('costs by day', () => {
-  it('has a bar for each kind', () => {
+  it('has a bar per type', () => {
     expect(byKind(costs).points[0]).toEqual({ at: Date.UTC(2026, 10, 1), serverless: 0.25, dedicated: 1.5 })
   })
-  it('has a bar for each model, the dearest first, on the day it was used', () => {
+  it('has a bar per model and day, most expensive first', () => {
     const bars = byModel(costs, [line('a/small', '2026-11-01', '0.05'), line('a/big', '2026-11-02', '0.2')])
     expect(bars.lines.map((one) => one.label)).toEqual(['a/big', 'a/small', 'Dedicated endpoints'])
     expect(bars.points.map((point) => [point.model0, point.model1])).toEqual([
@@ -39,7 +39,7 @@ describe('costs by day', () => {
       [0.2, 0],
     ])
   })
-  it('takes together what would be too many', () => {
+  it('combines further models into one bar', () => {
     const usage = Array.from({ length: 6 }, (_, index) => line(`a/${index}`, '2026-11-01', `0.${9 - index}`))
     const bars = byModel(costs, usage)
     expect(bars.lines).toHaveLength(6)
@@ -48,7 +48,7 @@ describe('costs by day', () => {
 })
 
 describe('months', () => {
-  it('are those of UTC, newest first', () => {
+  it('are in UTC, newest first', () => {
     const now = Date.parse('2026-01-31T23:59:59Z')
     expect(monthOf(now)).toBe('2026-01')
     expect(monthsUpTo(now, 2)).toEqual([

@@ -1,4 +1,4 @@
-/** Costs by day as bars. Money becomes a float only here, where it turns into pixels. */
+/** Costs per day as chart bars. Money becomes a float only here, for drawing. */
 
 import type { Costs, UsageLine } from '../../api/costs'
 import type { Point, Series } from '../../ui/charts/series'
@@ -6,13 +6,13 @@ import { nanoUsd } from '../../ui/format'
 
 export type Bars = { points: Point[]; lines: Series[] }
 const NANO = 1e9
-/** More models than this are one bar: colours would repeat. */
-const MOST = 4
+/** Further models are combined into one bar, since colours would repeat. */
+const MAX_MODELS = 4
 
 const dollars = (text: string) => Number(nanoUsd(text) ?? 0n) / NANO
 const at = (day: string) => Date.parse(`${day}T00:00:00Z`)
 
-/** Serverless calls beside dedicated endpoints. */
+/** Serverless and dedicated costs per day. */
 export function byKind(costs: Costs): Bars {
   return {
     points: costs.days.map((day) => ({
@@ -21,13 +21,13 @@ export function byKind(costs: Costs): Bars {
       dedicated: dollars(day.dedicatedUsd),
     })),
     lines: [
-      { key: 'serverless', label: 'Serverless, by tokens', tone: 'blue' },
-      { key: 'dedicated', label: 'Dedicated, by GPU-hours', tone: 'orange' },
+      { key: 'serverless', label: 'Serverless, per token', tone: 'blue' },
+      { key: 'dedicated', label: 'Dedicated, per GPU-hour', tone: 'orange' },
     ],
   }
 }
 
-/** Every model apart, those with the highest cost first; dedicated endpoints together. */
+/** Costs per day and model, most expensive first; dedicated endpoints are combined. */
 export function byModel(costs: Costs, usage: readonly UsageLine[]): Bars {
   const sums = new Map<string, number>()
   for (const line of usage) {
@@ -35,13 +35,13 @@ export function byModel(costs: Costs, usage: readonly UsageLine[]): Bars {
     sums.set(model, (sums.get(model) ?? 0) + dollars(line.costUsd))
   }
   const models = [...sums].filter(([, sum]) => sum > 0).sort((a, b) => b[1] - a[1])
-  const shown = models.slice(0, MOST).map(([model]) => model)
+  const shown = models.slice(0, MAX_MODELS).map(([model]) => model)
   const points = costs.days.map((day) => {
     const point: Point = { at: at(day.day), dedicated: dollars(day.dedicatedUsd) }
     shown.forEach((_, index) => {
       point[`model${index}`] = 0
     })
-    if (models.length > MOST) point.others = 0
+    if (models.length > MAX_MODELS) point.others = 0
     for (const line of usage) {
       if (line.day !== day.day) continue
       const index = shown.indexOf(line.model ?? '')
@@ -51,7 +51,7 @@ export function byModel(costs: Costs, usage: readonly UsageLine[]): Bars {
     return point
   })
   const lines: Series[] = shown.map((model, index) => ({ key: `model${index}`, label: model }))
-  if (models.length > MOST) lines.push({ key: 'others', label: 'Other models', tone: 'gray' })
+  if (models.length > MAX_MODELS) lines.push({ key: 'others', label: 'Other models', tone: 'gray' })
   lines.push({ key: 'dedicated', label: 'Dedicated endpoints', tone: 'red' })
   return { points, lines }
 }

@@ -1,10 +1,10 @@
-/** Months in UTC, as the API counts and bills them. */
+/** Calendar months in UTC, the billing periods of the API. */
 
 const LABEL = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' })
 
 export const monthOf = (now: number): string => new Date(now).toISOString().slice(0, 7)
 
-/** This month and those before it, newest first. */
+/** The current and previous months, newest first. */
 export function monthsUpTo(now: number, count: number): { value: string; label: string }[] {
   const date = new Date(now)
   return Array.from({ length: count }, (_, back) => {
@@ -13,7 +13,7 @@ export function monthsUpTo(now: number, count: number): { value: string; label: 
   })
 }
 
-/** From the first moment of the month up to that of the next. */
+/** Start of the month and start of the next one. */
 export function spanOf(month: string): { from: string; to: string } {
   const [year = 1970, number = 1] = month.split('-').map(Number)
   const start = (months: number) => new Date(Date.UTC(year, number - 1 + months, 1)).toISOString()

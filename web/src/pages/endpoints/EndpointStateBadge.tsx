@@ -1,18 +1,18 @@
 import type { Endpoint } from '../../api/endpoints'
 import { StatusBadge } from '../../ui/StatusBadge'
-import { inWords, lookOf } from './states'
+import { endpointStateDisplay, humanize } from './states'
 
-/** The state, with its reason where there is one: "Provisioning · Cold start". */
+/** The state and, if any, its reason: "Provisioning · Cold start". */
 export function EndpointStateBadge({
   endpoint,
 }: {
   endpoint: Pick<Endpoint, 'state' | 'stateReason' | 'stateMessage'>
 }) {
-  const { tone, label, meaning } = lookOf(endpoint.state)
+  const { tone, label, meaning } = endpointStateDisplay(endpoint.state)
   const isDegraded = endpoint.state === 'serving' && endpoint.stateReason === 'degraded'
   return (
     <StatusBadge tone={isDegraded ? 'warn' : tone} title={endpoint.stateMessage || meaning}>
-      {endpoint.stateReason ? `${label} · ${inWords(endpoint.stateReason)}` : label}
+      {endpoint.stateReason ? `${label} · ${humanize(endpoint.stateReason)}` : label}
     </StatusBadge>
   )
 }

@@ -17,10 +17,10 @@ import { useFilters } from '../../ui/useFilters'
 import { AllotmentPanel } from './allotment/AllotmentPanel'
 import classes from './Endpoints.module.css'
 import { EndpointTable } from './EndpointTable'
-import { lookOf, STATES } from './states'
+import { endpointStateDisplay, STATES } from './states'
 
 const FILTERS = { q: text(), state: oneOf(['', ...STATES]), sort: text() }
-const CHOICES = STATES.map((value) => ({ value, label: lookOf(value).label }))
+const STATE_OPTIONS = STATES.map((value) => ({ value, label: endpointStateDisplay(value).label }))
 
 export function EndpointsPage() {
   const workspace = useWorkspace()
@@ -34,7 +34,7 @@ export function EndpointsPage() {
     <>
       <PageHeader
         title="Endpoints"
-        description="Models on GPUs of your own, under a Model ID of your own"
+        description="Models on dedicated GPUs, each with its own Model ID"
         actions={<NewButton />}
       />
       <div className={classes.stack}>
@@ -52,7 +52,7 @@ export function EndpointsPage() {
             <FilterSelect
               label="State"
               placeholder="Any state"
-              data={CHOICES}
+              data={STATE_OPTIONS}
               value={filters.state}
               onChange={(state) => change({ state })}
             />
@@ -62,7 +62,7 @@ export function EndpointsPage() {
           {(all) => {
             const shown = all.filter(isShown)
             if (all.length === 0) return <NoEndpoints />
-            if (shown.length === 0) return <NothingFound onClear={() => change({ q: '', state: '' })} />
+            if (shown.length === 0) return <NoMatches onClear={() => change({ q: '', state: '' })} />
             return <EndpointTable endpoints={shown} sort={filters.sort} onSort={(sort) => change({ sort })} />
           }}
         </Loaded>
@@ -82,13 +82,13 @@ function NewButton() {
 function NoEndpoints() {
   return (
     <EmptyState title="No endpoints yet" icon={<IconServer2 size={32} />} actions={<NewButton />}>
-      Choose a model and GPUs for it. The endpoint answers to <code>dedicated/&lt;name&gt;</code>, is billed by the
+      Choose a model and GPUs for it. The endpoint is called as <code>dedicated/&lt;name&gt;</code>, is billed per
       GPU-hour, and is not subject to the workspace's limits and quota.
     </EmptyState>
   )
 }
 
-function NothingFound({ onClear }: { onClear: () => void }) {
+function NoMatches({ onClear }: { onClear: () => void }) {
   return (
     <EmptyState
       title="No endpoint matches"
@@ -99,7 +99,7 @@ function NothingFound({ onClear }: { onClear: () => void }) {
         </Button>
       }
     >
-      Try other words, or take the filter away.
+      Try a different search, or clear the filters.
     </EmptyState>
   )
 }

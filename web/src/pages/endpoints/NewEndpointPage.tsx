@@ -20,7 +20,10 @@ export function NewEndpointPage() {
         </Anchor>
         <span>New</span>
       </Breadcrumbs>
-      <PageHeader title="New endpoint" description="A model on GPUs of your own: choose both, and how it scales" />
+      <PageHeader
+        title="New endpoint"
+        description="Run a model on dedicated GPUs: choose the model, its hardware, and how it scales"
+      />
       <Loaded query={models} skeleton={<PanelSkeleton height={320} />} errorTitle="The models could not be loaded">
         {(all) => <NewEndpointForm models={all} workspaceId={workspace.id} />}
       </Loaded>

@@ -1,37 +1,45 @@
-/** How states of endpoints and replicas look. */
+/** Labels, colours and meanings of endpoint and replica states. */
 
 import type { Tone } from '../../ui/StatusBadge'
 
 export const STATES = ['provisioning', 'serving', 'scaled-to-zero', 'suspended', 'failed', 'deleting'] as const
 export type EndpointState = (typeof STATES)[number]
 
-type Look = { tone: Tone; label: string; meaning: string }
+type StateDisplay = { tone: Tone; label: string; meaning: string }
 
-const ENDPOINT: Record<EndpointState, Look> = {
-  provisioning: { tone: 'busy', label: 'Provisioning', meaning: 'Replicas are being started; calls wait for them' },
-  serving: { tone: 'ok', label: 'Serving', meaning: 'Calls are answered' },
-  'scaled-to-zero': { tone: 'idle', label: 'Scaled to zero', meaning: 'Nothing runs; the next call starts a replica' },
-  suspended: { tone: 'warn', label: 'Suspended', meaning: 'Nothing runs and nothing is committed until it is resumed' },
-  failed: { tone: 'bad', label: 'Failed', meaning: 'No replica could be started; calls are refused with 503' },
-  deleting: { tone: 'busy', label: 'Deleting', meaning: 'Its last calls are being finished' },
+const ENDPOINT: Record<EndpointState, StateDisplay> = {
+  provisioning: { tone: 'busy', label: 'Provisioning', meaning: 'Replicas are starting; calls wait for them' },
+  serving: { tone: 'ok', label: 'Serving', meaning: 'Serving calls' },
+  'scaled-to-zero': {
+    tone: 'idle',
+    label: 'Scaled to zero',
+    meaning: 'No replica is running; the next call starts one',
+  },
+  suspended: {
+    tone: 'warn',
+    label: 'Suspended',
+    meaning: 'No replica runs and no GPU is committed until it is resumed',
+  },
+  failed: { tone: 'bad', label: 'Failed', meaning: 'No replica could be started; calls are rejected with 503' },
+  deleting: { tone: 'busy', label: 'Deleting', meaning: 'Finishing its last calls' },
 }
 
-const REPLICA: Record<string, Look> = {
-  pending: { tone: 'busy', label: 'Pending', meaning: 'Waits for free GPUs' },
-  bound: { tone: 'busy', label: 'Bound', meaning: 'Has its GPUs; GPU-hours count from here' },
-  starting: { tone: 'busy', label: 'Starting', meaning: 'Loads the model' },
-  ready: { tone: 'ok', label: 'Ready', meaning: 'Answers calls' },
-  draining: { tone: 'warn', label: 'Draining', meaning: 'Finishes its calls and takes no new ones' },
-  released: { tone: 'idle', label: 'Released', meaning: 'Gone, its GPUs are free' },
+const REPLICA: Record<string, StateDisplay> = {
+  pending: { tone: 'busy', label: 'Pending', meaning: 'Waiting for free GPUs' },
+  bound: { tone: 'busy', label: 'Bound', meaning: 'GPUs assigned; GPU-hours are counted from here' },
+  starting: { tone: 'busy', label: 'Starting', meaning: 'Loading the model' },
+  ready: { tone: 'ok', label: 'Ready', meaning: 'Serving calls' },
+  draining: { tone: 'warn', label: 'Draining', meaning: 'Finishing its calls; accepts no new ones' },
+  released: { tone: 'idle', label: 'Released', meaning: 'Ended; its GPUs are free' },
   failed: { tone: 'bad', label: 'Failed', meaning: 'Ended with an error' },
 }
 
-const unknown = (state: string): Look => ({ tone: 'idle', label: state, meaning: '' })
-export const lookOf = (state: string): Look => ENDPOINT[state as EndpointState] ?? unknown(state)
-export const lookOfReplica = (state: string): Look => REPLICA[state] ?? unknown(state)
+const unknown = (state: string): StateDisplay => ({ tone: 'idle', label: state, meaning: '' })
+export const endpointStateDisplay = (state: string): StateDisplay => ENDPOINT[state as EndpointState] ?? unknown(state)
+export const replicaStateDisplay = (state: string): StateDisplay => REPLICA[state] ?? unknown(state)
 
-/** `waiting-for-gpus` as people say it. */
-export const inWords = (reason: string) => {
+/** Turns `waiting-for-gpus` into "Waiting for GPUs". */
+export const humanize = (reason: string) => {
   const words = reason.replaceAll('-', ' ').replace('gpus', 'GPUs')
   return words.charAt(0).toUpperCase() + words.slice(1)
 }

@@ -4,46 +4,46 @@ import { useRouter } from '@tanstack/react-router'
 import type { FormEvent } from 'react'
 import type { Schemas } from '../../api/client'
 import { acceptInvitation } from '../../api/members'
-import { useTakeSession } from '../../api/session'
+import { useReplaceSession } from '../../api/session'
 import { paths } from '../../paths'
 import { ErrorPanel } from '../../ui/ErrorPanel'
 
 type Props = { token: string; invitation: Schemas['InvitationPreview']; signedInAs: string | undefined }
 
-/** A new account chooses its password, one that exists gives it, and whoever is signed in with it needs none. */
+/** Asks new users to choose a password and existing users to enter theirs, unless they are already signed in. */
 export function AcceptForm({ token, invitation, signedInAs }: Props) {
   const router = useRouter()
-  const take = useTakeSession()
+  const replaceSession = useReplaceSession()
   const accept = useMutation({
     mutationFn: acceptInvitation,
     onSuccess: (session) => {
-      take(session)
+      replaceSession(session)
       router.history.replace(paths.home())
     },
   })
-  const isKnown = signedInAs?.toLowerCase() === invitation.email.toLowerCase()
+  const isSignedInAsInvited = signedInAs?.toLowerCase() === invitation.email.toLowerCase()
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
     const password = new FormData(event.currentTarget).get('password')
-    accept.mutate({ token, password: isKnown ? undefined : String(password ?? '') })
+    accept.mutate({ token, password: isSignedInAsInvited ? undefined : String(password ?? '') })
   }
   return (
     <form onSubmit={submit}>
       <Stack gap="sm">
-        {/* Password managers want to know whose password it is. */}
+        {/* Lets password managers know the account of the password. */}
         <input type="hidden" name="username" autoComplete="username" value={invitation.email} readOnly />
-        {isKnown ? null : (
+        {isSignedInAsInvited ? null : (
           <TextInput
             name="password"
             type="password"
-            label={invitation.accountExists ? 'Password of your account' : 'Choose a password'}
+            label={invitation.accountExists ? 'Your account password' : 'Choose a password'}
             autoComplete={invitation.accountExists ? 'current-password' : 'new-password'}
             required
             withAsterisk={false}
             autoFocus
           />
         )}
-        {accept.error ? <ErrorPanel title="Not accepted" error={accept.error} /> : null}
+        {accept.error ? <ErrorPanel title="Could not accept the invitation" error={accept.error} /> : null}
         <Button type="submit" loading={accept.isPending}>
           Accept invitation
         </Button>

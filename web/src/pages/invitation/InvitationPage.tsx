@@ -3,12 +3,12 @@ import { useQuery } from '@tanstack/react-query'
 import { useRouterState } from '@tanstack/react-router'
 import { previewInvitation } from '../../api/members'
 import { isSignedIn, sessionQuery } from '../../api/session'
-import { Outside } from '../../app/Outside'
+import { SignedOutLayout } from '../../app/SignedOutLayout'
 import { formatTime } from '../../ui/format'
 import { Loaded } from '../../ui/Loaded'
 import { AcceptForm } from './AcceptForm'
 
-/** Where the link of an invitation leads; its token follows `#`, so that it is in no log. */
+/** Target of invitation links. The token is in the fragment, so that it never reaches a server log. */
 export function InvitationPage() {
   const token = useRouterState({ select: (state) => state.location.hash }).replace(/^#/, '')
   const session = useQuery(sessionQuery)
@@ -20,26 +20,26 @@ export function InvitationPage() {
   })
   if (!token) {
     return (
-      <Outside title="Invitation">
-        <Text>This link is not complete. Open the whole link that you were given, with what follows the #.</Text>
-      </Outside>
+      <SignedOutLayout title="Invitation">
+        <Text>This link is incomplete. Open the full link you were given, including the part after the #.</Text>
+      </SignedOutLayout>
     )
   }
   const email = isSignedIn(session.data) ? session.data.user.email : undefined
   return (
-    <Outside title="Invitation" description={preview.data ? `to ${preview.data.organizationName}` : undefined}>
+    <SignedOutLayout title="Invitation" description={preview.data ? `to ${preview.data.organizationName}` : undefined}>
       <Loaded query={preview} skeleton={<Skeleton h={120} />} errorTitle="This invitation cannot be used">
         {(invitation) => (
           <>
             <Text mb="md">
               <strong>{invitation.email}</strong> is invited as{' '}
-              {invitation.role === 'admin' ? 'an administrator' : 'a member'}. The link works until{' '}
+              {invitation.role === 'admin' ? 'an administrator' : 'a member'}. The link expires on{' '}
               {formatTime(invitation.expiresAt)}.
             </Text>
             <AcceptForm token={token} invitation={invitation} signedInAs={email} />
           </>
         )}
       </Loaded>
-    </Outside>
+    </SignedOutLayout>
   )
 }

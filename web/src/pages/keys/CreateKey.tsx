@@ -19,22 +19,22 @@ const LIFETIMES = [
 ]
 
 export function CreateKey({ opened, workspaceId, onClose }: Props) {
-  const [isOpen, hold] = useState(false)
-  // While the secret is shown, neither Escape nor a click beside the dialog takes it away.
-  const close = () => isOpen || onClose()
+  const [isSecretShown, setSecretShown] = useState(false)
+  // While the secret is shown, Escape and clicks outside do not close the dialog.
+  const close = () => isSecretShown || onClose()
   return (
     <Modal
       opened={opened}
       onClose={close}
-      title={isOpen ? 'Key created' : 'Create key'}
-      withCloseButton={!isOpen}
+      title={isSecretShown ? 'Key created' : 'Create key'}
+      withCloseButton={!isSecretShown}
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
       <Fields
         workspaceId={workspaceId}
-        onSecret={() => hold(true)}
+        onSecret={() => setSecretShown(true)}
         onClose={() => {
-          hold(false)
+          setSecretShown(false)
           onClose()
         }}
       />
@@ -44,7 +44,7 @@ export function CreateKey({ opened, workspaceId, onClose }: Props) {
 
 type Fields = { name: string; days: string; requests: number | undefined; tokens: number | undefined }
 
-/** Apart, so that a dialog that is opened again starts empty. */
+/** A separate component, so that a reopened dialog starts empty. */
 function Fields({
   workspaceId,
   onSecret,
@@ -77,7 +77,7 @@ function Fields({
       <Stack gap="sm">
         <TextInput
           label="Name"
-          description="What uses it, so that you know later"
+          description="Which program uses the key"
           placeholder="chat-backend"
           data-autofocus
           required
@@ -95,7 +95,7 @@ function Fields({
         <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
           <OptionalNumber
             label="Requests per minute"
-            placeholder="The workspace's"
+            placeholder="Workspace limit"
             min={1}
             allowDecimal={false}
             thousandSeparator=","
@@ -104,7 +104,7 @@ function Fields({
           />
           <OptionalNumber
             label="Tokens per minute"
-            placeholder="The workspace's"
+            placeholder="Workspace limit"
             min={1}
             allowDecimal={false}
             thousandSeparator=","
@@ -112,7 +112,7 @@ function Fields({
             onChange={(tokens) => set({ tokens })}
           />
         </SimpleGrid>
-        {create.error ? <ErrorPanel error={create.error} title="No key was created" /> : null}
+        {create.error ? <ErrorPanel error={create.error} title="Could not create the key" /> : null}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>
             Cancel

@@ -2,10 +2,10 @@ import { Group, Progress, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { formatCount } from '../../ui/format'
 
-/** From here on the bar warns. */
-const NEARLY_FULL = 0.8
+/** Share from which the bar warns. */
+const WARN_SHARE = 0.8
 
-/** How many keys there are of those that may be, before the limit is hit. */
+/** Number of keys compared with the workspace's limit. */
 export function KeyLimit({
   counted,
   limit,
@@ -16,13 +16,13 @@ export function KeyLimit({
   children: ReactNode
 }) {
   const share = limit ? Math.min(1, counted / limit) : 0
-  const tone = share >= 1 ? 'var(--fb-bad)' : share >= NEARLY_FULL ? 'var(--fb-warn)' : 'var(--fb-busy)'
+  const tone = share >= 1 ? 'var(--fb-bad)' : share >= WARN_SHARE ? 'var(--fb-warn)' : 'var(--fb-busy)'
   return (
     <Group justify="space-between" gap="sm" mb="md">
       {children}
       {limit === undefined ? null : (
         <Group gap="sm" wrap="nowrap">
-          <Text size="sm" c={share >= NEARLY_FULL ? tone : 'dimmed'}>
+          <Text size="sm" c={share >= WARN_SHARE ? tone : 'dimmed'}>
             {formatCount(counted)} of {formatCount(limit)} keys
           </Text>
           <Progress

@@ -21,28 +21,28 @@ import { RotateKey } from './RotateKey'
 
 const FILTERS = { show: oneOf(['usable', 'all']) }
 
-export type Doing = { what: 'create' } | { what: 'rotate' | 'revoke'; key: Key } | undefined
+export type OpenDialog = { kind: 'create' } | { kind: 'rotate' | 'revoke'; key: Key } | undefined
 
 export function KeysPage() {
   const workspace = useWorkspace()
   const keys = useQuery(keysQuery(workspace.id))
   const limits = useQuery(workspaceQuery(workspace.id))
   const [{ show }, change] = useFilters(FILTERS)
-  const [doing, start] = useState<Doing>()
-  const done = () => start(undefined)
+  const [dialog, openDialog] = useState<OpenDialog>()
+  const close = () => openDialog(undefined)
 
   const limit = limits.data?.maxApiKeys
   const counted = countedKeys(keys.data ?? [])
   const isFull = limit !== undefined && keys.data !== undefined && counted >= limit
   const create = (
     <Tooltip
-      label={`All ${formatCount(limit ?? 0)} keys of this workspace are in use: revoke one first`}
+      label={`This workspace has reached its limit of ${formatCount(limit ?? 0)} keys; revoke one first`}
       disabled={!isFull}
     >
       <Button
         leftSection={<IconPlus size={16} />}
         data-disabled={isFull || undefined}
-        onClick={() => isFull || start({ what: 'create' })}
+        onClick={() => isFull || openDialog({ kind: 'create' })}
       >
         Create key
       </Button>
@@ -50,7 +50,11 @@ export function KeysPage() {
   )
   return (
     <>
-      <PageHeader title="API keys" description={`Programs call ${workspace.name} with a key`} actions={create} />
+      <PageHeader
+        title="API keys"
+        description={`Programs use keys to call models in ${workspace.name}`}
+        actions={create}
+      />
       <Loaded query={keys} skeleton={<TableSkeleton />} errorTitle="The keys could not be loaded">
         {(all) => {
           if (all.length === 0) return <NoKeys create={create} />
@@ -59,7 +63,7 @@ export function KeysPage() {
             <>
               <KeyLimit counted={counted} limit={limit}>
                 <SegmentedControl
-                  aria-label="Which keys"
+                  aria-label="Keys shown"
                   data={[
                     { value: 'usable', label: 'In use' },
                     { value: 'all', label: `All ${formatCount(all.length)}` },
@@ -71,15 +75,23 @@ export function KeysPage() {
               {shown.length === 0 ? (
                 <NoneInUse onAll={() => change({ show: 'all' })} />
               ) : (
-                <KeysTable keys={shown} workspaceId={workspace.id} onStart={start} />
+                <KeysTable keys={shown} workspaceId={workspace.id} onOpenDialog={openDialog} />
               )}
             </>
           )
         }}
       </Loaded>
-      <CreateKey opened={doing?.what === 'create'} workspaceId={workspace.id} onClose={done} />
-      <RotateKey apiKey={doing?.what === 'rotate' ? doing.key : undefined} workspaceId={workspace.id} onClose={done} />
-      <RevokeKey apiKey={doing?.what === 'revoke' ? doing.key : undefined} workspaceId={workspace.id} onClose={done} />
+      <CreateKey opened={dialog?.kind === 'create'} workspaceId={workspace.id} onClose={close} />
+      <RotateKey
+        apiKey={dialog?.kind === 'rotate' ? dialog.key : undefined}
+        workspaceId={workspace.id}
+        onClose={close}
+      />
+      <RevokeKey
+        apiKey={dialog?.kind === 'revoke' ? dialog.key : undefined}
+        workspaceId={workspace.id}
+        onClose={close}
+      />
     </>
   )
 }
@@ -87,7 +99,7 @@ export function KeysPage() {
 function NoKeys({ create }: { create: React.ReactNode }) {
   return (
     <EmptyState title="No keys yet" icon={<IconKey size={32} />} actions={create}>
-      Create a key for each program, so that it can be limited, watched and revoked on its own.
+      Create a separate key for each program, so that each can be limited, monitored and revoked individually.
     </EmptyState>
   )
 }
@@ -99,8 +111,8 @@ function NoneInUse({ onAll }: { onAll: () => void }) {
     </Button>
   )
   return (
-    <EmptyState title="No key is in use" icon={<IconFilterOff size={32} />} actions={actions}>
-      Every key has been revoked or has expired. Create another, or look at the old ones.
+    <EmptyState title="No keys in use" icon={<IconFilterOff size={32} />} actions={actions}>
+      All keys have been revoked or have expired. Create a new one, or show all keys.
     </EmptyState>
   )
 }

@@ -2,19 +2,19 @@ import { ActionIcon, Code, Menu, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { IconDots, IconPlayerPause, IconPlayerPlay, IconRefresh, IconTrash } from '@tabler/icons-react'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { asFailure } from '../../api/errors'
+import { toApiError } from '../../api/errors'
 import { disableKey, enableKey, type Key, keysQuery } from '../../api/keys'
-import { usePlace } from '../../api/session'
+import { useSessionContext } from '../../api/session'
 import { type Column, DataTable } from '../../ui/DataTable'
 import { StatusBadge } from '../../ui/StatusBadge'
 import { Time } from '../../ui/Time'
-import type { Doing } from './KeysPage'
-import { type KeyAction, STATES, whyNot } from './key-can'
+import type { OpenDialog } from './KeysPage'
+import { type KeyAction, keyActionBlocked, STATES } from './key-can'
 import { limitsOf } from './limits'
 
-type Props = { keys: Key[]; workspaceId: string; onStart: (doing: Doing) => void }
+type Props = { keys: Key[]; workspaceId: string; onOpenDialog: (dialog: OpenDialog) => void }
 
-export function KeysTable({ keys, workspaceId, onStart }: Props) {
+export function KeysTable({ keys, workspaceId, onOpenDialog }: Props) {
   const columns: Column<Key>[] = [
     { id: 'name', header: 'Name', cell: (key) => key.name },
     { id: 'prefix', header: 'Key', cell: (key) => <Code>{key.prefix}</Code> },
@@ -31,7 +31,7 @@ export function KeysTable({ keys, workspaceId, onStart }: Props) {
       id: 'actions',
       header: 'Actions',
       isActions: true,
-      cell: (key) => <Actions apiKey={key} workspaceId={workspaceId} onStart={onStart} />,
+      cell: (key) => <Actions apiKey={key} workspaceId={workspaceId} onOpenDialog={onOpenDialog} />,
     },
   ]
   return <DataTable caption="API keys" columns={columns} rows={keys} rowKey={(key) => key.id} minWidth={860} />
@@ -41,22 +41,31 @@ function Limits({ apiKey }: { apiKey: Key }) {
   const limits = limitsOf(apiKey)
   return (
     <Text span size="sm" c={limits ? undefined : 'dimmed'}>
-      {limits ?? "The workspace's"}
+      {limits ?? 'Workspace limits'}
     </Text>
   )
 }
 
-function Actions({ apiKey, workspaceId, onStart }: { apiKey: Key; workspaceId: string; onStart: Props['onStart'] }) {
-  const { session, isAdmin } = usePlace()
+function Actions({
+  apiKey,
+  workspaceId,
+  onOpenDialog,
+}: {
+  apiKey: Key
+  workspaceId: string
+  onOpenDialog: Props['onOpenDialog']
+}) {
+  const { session, isAdmin } = useSessionContext()
   const queries = useQueryClient()
-  const turn = useMutation({
+  const toggle = useMutation({
     mutationFn: (action: 'disable' | 'enable') =>
       action === 'disable' ? disableKey(workspaceId, apiKey.id) : enableKey(workspaceId, apiKey.id),
     onSettled: () => queries.invalidateQueries(keysQuery(workspaceId)),
-    onError: (error) => notifications.show({ color: 'red', title: 'Not changed', message: asFailure(error).message }),
+    onError: (error) =>
+      notifications.show({ color: 'red', title: 'Could not change the key', message: toApiError(error).message }),
   })
   const item = (action: KeyAction, label: string, icon: React.ReactNode, onClick: () => void) => {
-    const reason = whyNot(action, apiKey, { userId: session.user.id, isAdmin })
+    const reason = keyActionBlocked(action, apiKey, { userId: session.user.id, isAdmin })
     return (
       <Menu.Item leftSection={icon} disabled={!!reason} onClick={onClick}>
         {label}
@@ -77,17 +86,17 @@ function Actions({ apiKey, workspaceId, onStart }: { apiKey: Key; workspaceId: s
           color="gray"
           c="dimmed"
           aria-label={`Actions for ${apiKey.name}`}
-          loading={turn.isPending}
+          loading={toggle.isPending}
         >
           <IconDots size={16} />
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
-        {item('rotate', 'Rotate', <IconRefresh size={16} />, () => onStart({ what: 'rotate', key: apiKey }))}
+        {item('rotate', 'Rotate', <IconRefresh size={16} />, () => onOpenDialog({ kind: 'rotate', key: apiKey }))}
         {isDisabled
-          ? item('enable', 'Enable', <IconPlayerPlay size={16} />, () => turn.mutate('enable'))
-          : item('disable', 'Disable', <IconPlayerPause size={16} />, () => turn.mutate('disable'))}
-        {item('revoke', 'Revoke', <IconTrash size={16} />, () => onStart({ what: 'revoke', key: apiKey }))}
+          ? item('enable', 'Enable', <IconPlayerPlay size={16} />, () => toggle.mutate('enable'))
+          : item('disable', 'Disable', <IconPlayerPause size={16} />, () => toggle.mutate('disable'))}
+        {item('revoke', 'Revoke', <IconTrash size={16} />, () => onOpenDialog({ kind: 'revoke', key: apiKey }))}
       </Menu.Dropdown>
     </Menu>
   )

@@ -3,7 +3,7 @@ import { IconAlertTriangle } from '@tabler/icons-react'
 import { useState } from 'react'
 import { CopyTextButton } from '../../ui/CopyButton'
 
-/** A secret that is shown once: it can be left only after one has said that it is stored. */
+/** Shows a new secret once. The dialog closes only after the user confirms that it is stored. */
 export function NewSecret({ secret, note, onClose }: { secret: string; note?: string; onClose: () => void }) {
   const [isStored, setStored] = useState(false)
   return (
@@ -14,7 +14,7 @@ export function NewSecret({ secret, note, onClose }: { secret: string; note?: st
         icon={<IconAlertTriangle aria-hidden />}
         title="Store this key now"
       >
-        It is shown this once; nobody can read it again, not even whoever runs Forebay.
+        It is shown only once and cannot be retrieved later, not even by the operator.
       </Alert>
       <Code block aria-label="The new key" style={{ wordBreak: 'break-all', whiteSpace: 'pre-wrap' }}>
         {secret}

@@ -10,7 +10,7 @@ export function RevokeKey({ apiKey, workspaceId, onClose }: Props) {
   const revoke = useMutation({
     mutationFn: (key: Key) => revokeKey(workspaceId, key.id),
     onSuccess: (_, key) => {
-      notifications.show({ title: 'Key revoked', message: `${key.name} is refused from now on.` })
+      notifications.show({ title: 'Key revoked', message: `Calls with ${key.name} are now rejected.` })
       onClose()
     },
     onSettled: () => queries.invalidateQueries(keysQuery(workspaceId)),
@@ -30,7 +30,7 @@ export function RevokeKey({ apiKey, workspaceId, onClose }: Props) {
       isPending={revoke.isPending}
       error={revoke.error}
     >
-      Calls with this key are refused at once, and it cannot be brought back. Disable it instead if you are not sure.
+      Calls with this key are rejected immediately. This cannot be undone; disable the key instead if you are not sure.
     </ConfirmByTyping>
   )
 }

@@ -8,31 +8,31 @@ import { NewSecret } from './NewSecret'
 type Props = { apiKey: Key | undefined; workspaceId: string; onClose: () => void }
 
 const OVERLAPS = [
-  { value: '0', label: 'Stops at once' },
+  { value: '0', label: 'Stops working immediately' },
   { value: '3600', label: 'Works for another hour' },
   { value: '86400', label: 'Works for another day' },
   { value: '604800', label: 'Works for another 7 days' },
 ]
-const USUAL = '86400'
+const DEFAULT_OVERLAP = '86400'
 
-/** Another secret for the same key; the old one may go on for a while, so that programs can change over. */
+/** Replaces the secret of a key. The old one can stay valid for a while, so that programs can switch over. */
 export function RotateKey({ apiKey, workspaceId, onClose }: Props) {
-  const [isHeld, hold] = useState(false)
+  const [isSecretShown, setSecretShown] = useState(false)
   return (
     <Modal
       opened={!!apiKey}
-      onClose={() => isHeld || onClose()}
-      title={isHeld ? 'Key rotated' : `Rotate ${apiKey?.name ?? 'key'}`}
-      withCloseButton={!isHeld}
+      onClose={() => isSecretShown || onClose()}
+      title={isSecretShown ? 'Key rotated' : `Rotate ${apiKey?.name ?? 'key'}`}
+      withCloseButton={!isSecretShown}
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
       {apiKey ? (
         <Rotation
           apiKey={apiKey}
           workspaceId={workspaceId}
-          onSecret={() => hold(true)}
+          onSecret={() => setSecretShown(true)}
           onClose={() => {
-            hold(false)
+            setSecretShown(false)
             onClose()
           }}
         />
@@ -43,7 +43,7 @@ export function RotateKey({ apiKey, workspaceId, onClose }: Props) {
 
 function Rotation({ apiKey, workspaceId, onSecret, onClose }: Props & { apiKey: Key; onSecret: () => void }) {
   const queries = useQueryClient()
-  const [overlap, setOverlap] = useState(USUAL)
+  const [overlap, setOverlap] = useState(DEFAULT_OVERLAP)
   const rotate = useMutation({
     mutationFn: () => rotateKey(workspaceId, apiKey.id, Number(overlap)),
     onSuccess: onSecret,
@@ -55,16 +55,16 @@ function Rotation({ apiKey, workspaceId, onSecret, onClose }: Props & { apiKey: 
   }
   return (
     <Stack gap="sm">
-      <Text>The key keeps its name, limits and history, and gets another text.</Text>
+      <Text>The key keeps its name, limits and history and gets a new secret.</Text>
       <Select
         label="The old key"
         data={OVERLAPS}
         value={overlap}
         allowDeselect={false}
         data-autofocus
-        onChange={(value) => setOverlap(value ?? USUAL)}
+        onChange={(value) => setOverlap(value ?? DEFAULT_OVERLAP)}
       />
-      {rotate.error ? <ErrorPanel error={rotate.error} title="Not rotated" /> : null}
+      {rotate.error ? <ErrorPanel error={rotate.error} title="Could not rotate the key" /> : null}
       <Group justify="flex-end" gap="xs">
         <Button variant="default" onClick={onClose}>
           Cancel

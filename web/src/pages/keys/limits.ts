@@ -1,7 +1,7 @@
 import type { Key } from '../../api/keys'
 import { formatCompact } from '../../ui/format'
 
-/** A key's own limits in words; undefined when it has none beside the workspace's. */
+/** A key's own limits as text; undefined if only the workspace limits apply. */
 export function limitsOf({ requestsPerMinute, tokensPerMinute }: Pick<Key, 'requestsPerMinute' | 'tokensPerMinute'>) {
   const parts = [
     requestsPerMinute == null ? undefined : `${formatCompact(requestsPerMinute)} requests/min`,

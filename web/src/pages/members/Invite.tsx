@@ -3,7 +3,7 @@ import { IconMailForward } from '@tabler/icons-react'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { type Invitation, invitationsQuery, invite, type Role } from '../../api/members'
-import { usePlace } from '../../api/session'
+import { useSessionContext } from '../../api/session'
 import { CopyTextButton } from '../../ui/CopyButton'
 import { ErrorPanel } from '../../ui/ErrorPanel'
 import { formatTime } from '../../ui/format'
@@ -13,15 +13,15 @@ type Props = { opened: boolean; organizationId: string; onClose: () => void }
 
 export function Invite({ opened, organizationId, onClose }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title="Invite somebody" closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Modal opened={opened} onClose={onClose} title="Invite a member" closeButtonProps={{ 'aria-label': 'Close' }}>
       <Fields organizationId={organizationId} onClose={onClose} />
     </Modal>
   )
 }
 
-/** Apart, so that a dialog that is opened again starts empty. */
+/** A separate component, so that a reopened dialog starts empty. */
 function Fields({ organizationId, onClose }: Omit<Props, 'opened'>) {
-  const { session } = usePlace()
+  const { session } = useSessionContext()
   const queries = useQueryClient()
   const [email, setEmail] = useState('')
   const [role, setRole] = useState<Role>('member')
@@ -37,7 +37,7 @@ function Fields({ organizationId, onClose }: Omit<Props, 'opened'>) {
     event.preventDefault()
     send.mutate()
   }
-  if (send.data?.url) return <PassOn invitation={send.data} url={send.data.url} onClose={onClose} />
+  if (send.data?.url) return <InvitationLink invitation={send.data} url={send.data.url} onClose={onClose} />
   const workspaces = session.workspaces.filter((one) => one.organizationId === organizationId)
   return (
     <form onSubmit={submit}>
@@ -67,7 +67,7 @@ function Fields({ organizationId, onClose }: Omit<Props, 'opened'>) {
             onChange={setWorkspaceIds}
           />
         ) : null}
-        {send.error ? <ErrorPanel error={send.error} title="Not invited" /> : null}
+        {send.error ? <ErrorPanel error={send.error} title="Could not create the invitation" /> : null}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>
             Cancel
@@ -81,12 +81,13 @@ function Fields({ organizationId, onClose }: Omit<Props, 'opened'>) {
   )
 }
 
-/** Forebay sends no mail: the link is handed over once. */
-function PassOn({ invitation, url, onClose }: { invitation: Invitation; url: string; onClose: () => void }) {
+/** The invitation link, shown once. Forebay does not send email. */
+function InvitationLink({ invitation, url, onClose }: { invitation: Invitation; url: string; onClose: () => void }) {
   return (
     <Stack gap="sm">
-      <Alert color="var(--fb-busy)" variant="outline" icon={<IconMailForward aria-hidden />} title="Pass this link on">
-        Forebay sends no mail. The link is shown this once, works once, and until {formatTime(invitation.expiresAt)}.
+      <Alert color="var(--fb-busy)" variant="outline" icon={<IconMailForward aria-hidden />} title="Send this link">
+        Forebay does not send email. The link is shown only once, works once, and expires on{' '}
+        {formatTime(invitation.expiresAt)}.
       </Alert>
       <Code block aria-label="Invitation link" style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>
         {url}

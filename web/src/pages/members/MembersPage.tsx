@@ -3,7 +3,7 @@ import { IconMail, IconUserPlus, IconUsers } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { membersQuery } from '../../api/members'
-import { useOrganization, usePlace } from '../../api/session'
+import { useOrganization, useSessionContext } from '../../api/session'
 import { oneOf } from '../../ui/filters'
 import { Loaded } from '../../ui/Loaded'
 import { PageHeader } from '../../ui/PageHeader'
@@ -17,7 +17,7 @@ const FILTERS = { tab: oneOf(['members', 'invitations']) }
 
 export function MembersPage() {
   const organization = useOrganization()
-  const { isAdmin } = usePlace()
+  const { isAdmin } = useSessionContext()
   const members = useQuery(membersQuery(organization.id))
   const [{ tab }, change] = useFilters(FILTERS)
   const [isInviting, setInviting] = useState(false)
@@ -35,7 +35,7 @@ export function MembersPage() {
     <>
       <PageHeader
         title="Members"
-        description={`Who belongs to ${organization.name}, and where they work`}
+        description={`Members of ${organization.name} and their workspaces`}
         actions={isAdmin ? inviteButton : null}
       />
       {isAdmin ? (

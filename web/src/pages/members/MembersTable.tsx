@@ -4,21 +4,21 @@ import { IconDots, IconLayoutGrid, IconUserMinus } from '@tabler/icons-react'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { SESSION_KEY } from '../../api/client'
-import { asFailure } from '../../api/errors'
+import { toApiError } from '../../api/errors'
 import { type Member, membersQuery, type Role, removeMember, setRole } from '../../api/members'
-import { useOrganization, usePlace } from '../../api/session'
+import { useOrganization, useSessionContext } from '../../api/session'
 import { ConfirmByTyping } from '../../ui/ConfirmByTyping'
 import { type Column, DataTable } from '../../ui/DataTable'
 import { StatusBadge } from '../../ui/StatusBadge'
-import { placesOf, ROLES, roleName, whyStays } from './roles'
-import { WorkspacesOf } from './WorkspacesOf'
+import { MemberWorkspaces } from './MemberWorkspaces'
+import { ROLES, roleName, whyLastAdmin, workspaceNames } from './roles'
 
-type Doing = { what: 'remove' | 'workspaces'; member: Member } | undefined
+type OpenDialog = { kind: 'remove' | 'workspaces'; member: Member } | undefined
 
 export function MembersTable({ members }: { members: Member[] }) {
   const organization = useOrganization()
-  const { session, isAdmin } = usePlace()
-  const [doing, start] = useState<Doing>()
+  const { session, isAdmin } = useSessionContext()
+  const [dialog, openDialog] = useState<OpenDialog>()
   const workspaces = session.workspaces.filter((one) => one.organizationId === organization.id)
   const columns: Column<Member>[] = [
     {
@@ -34,25 +34,25 @@ export function MembersTable({ members }: { members: Member[] }) {
     {
       id: 'role',
       header: 'Role',
-      cell: (member) => (isAdmin ? <RoleChoice member={member} members={members} /> : roleName(member.role)),
+      cell: (member) => (isAdmin ? <RolePicker member={member} members={members} /> : roleName(member.role)),
     },
-    { id: 'workspaces', header: 'Workspaces', cell: (member) => placesOf(member, workspaces) },
+    { id: 'workspaces', header: 'Workspaces', cell: (member) => workspaceNames(member, workspaces) },
   ]
   if (isAdmin) {
     columns.push({
       id: 'actions',
       header: 'Actions',
       isActions: true,
-      cell: (member) => <Actions member={member} members={members} onStart={start} />,
+      cell: (member) => <Actions member={member} members={members} onOpenDialog={openDialog} />,
     })
   }
-  const close = () => start(undefined)
+  const close = () => openDialog(undefined)
   return (
     <>
       <DataTable caption="Members" columns={columns} rows={members} rowKey={(member) => member.userId} minWidth={600} />
-      <Remove member={doing?.what === 'remove' ? doing.member : undefined} onClose={close} />
-      <WorkspacesOf
-        member={doing?.what === 'workspaces' ? doing.member : undefined}
+      <Remove member={dialog?.kind === 'remove' ? dialog.member : undefined} onClose={close} />
+      <MemberWorkspaces
+        member={dialog?.kind === 'workspaces' ? dialog.member : undefined}
         workspaces={workspaces}
         onClose={close}
       />
@@ -60,9 +60,9 @@ export function MembersTable({ members }: { members: Member[] }) {
   )
 }
 
-function RoleChoice({ member, members }: { member: Member; members: Member[] }) {
+function RolePicker({ member, members }: { member: Member; members: Member[] }) {
   const { id } = useOrganization()
-  const { session } = usePlace()
+  const { session } = useSessionContext()
   const queries = useQueryClient()
   const change = useMutation({
     mutationFn: (role: Role) => setRole(id, member.userId, role),
@@ -70,9 +70,10 @@ function RoleChoice({ member, members }: { member: Member; members: Member[] }) 
       void queries.invalidateQueries(membersQuery(id))
       if (member.userId === session.user.id) void queries.invalidateQueries({ queryKey: SESSION_KEY })
     },
-    onError: (error) => notifications.show({ color: 'red', title: 'Not changed', message: asFailure(error).message }),
+    onError: (error) =>
+      notifications.show({ color: 'red', title: 'Could not change the role', message: toApiError(error).message }),
   })
-  const reason = whyStays(member, members)
+  const reason = whyLastAdmin(member, members)
   if (reason) return <span title={reason}>{roleName(member.role)}</span>
   return (
     <Select
@@ -88,11 +89,11 @@ function RoleChoice({ member, members }: { member: Member; members: Member[] }) 
   )
 }
 
-type ActionsProps = { member: Member; members: Member[]; onStart: (doing: Doing) => void }
+type ActionsProps = { member: Member; members: Member[]; onOpenDialog: (dialog: OpenDialog) => void }
 
-function Actions({ member, members, onStart }: ActionsProps) {
-  const reason = whyStays(member, members)
-  const isAdministrator = member.role === 'admin'
+function Actions({ member, members, onOpenDialog }: ActionsProps) {
+  const reason = whyLastAdmin(member, members)
+  const isAdminRole = member.role === 'admin'
   return (
     <Menu position="bottom-end" width={260} shadow="md">
       <Menu.Target>
@@ -103,26 +104,26 @@ function Actions({ member, members, onStart }: ActionsProps) {
       <Menu.Dropdown>
         <Menu.Item
           leftSection={<IconLayoutGrid size={16} />}
-          disabled={isAdministrator}
-          onClick={() => onStart({ what: 'workspaces', member })}
+          disabled={isAdminRole}
+          onClick={() => onOpenDialog({ kind: 'workspaces', member })}
         >
           Workspaces
-          {isAdministrator ? <Why>Administrators belong to all</Why> : null}
+          {isAdminRole ? <Reason>Administrators have access to all workspaces</Reason> : null}
         </Menu.Item>
         <Menu.Item
           leftSection={<IconUserMinus size={16} />}
           disabled={!!reason}
-          onClick={() => onStart({ what: 'remove', member })}
+          onClick={() => onOpenDialog({ kind: 'remove', member })}
         >
           Remove from the organization
-          {reason ? <Why>{reason}</Why> : null}
+          {reason ? <Reason>{reason}</Reason> : null}
         </Menu.Item>
       </Menu.Dropdown>
     </Menu>
   )
 }
 
-function Why({ children }: { children: string }) {
+function Reason({ children }: { children: string }) {
   return (
     <Text size="xs" c="dimmed">
       {children}
@@ -152,7 +153,7 @@ function Remove({ member, onClose }: { member: Member | undefined; onClose: () =
       isPending={remove.isPending}
       error={remove.error}
     >
-      They lose {organization.name} and all its workspaces at once. Keys that they created go on working.
+      They immediately lose access to {organization.name} and all its workspaces. Keys they created keep working.
     </ConfirmByTyping>
   )
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Member, Role } from '../../api/members'
-import { moves, placesOf, whyStays } from './roles'
+import { membershipChanges, whyLastAdmin, workspaceNames } from './roles'
 
 const one = (userId: string, role: Role, workspaceIds: string[] = []): Member => ({
   userId,
@@ -10,22 +10,22 @@ const one = (userId: string, role: Role, workspaceIds: string[] = []): Member =>
 })
 
 describe('members', () => {
-  it('keep the last administrator', () => {
+  it('cannot lose the last administrator', () => {
     const [admin, member] = [one('a', 'admin'), one('m', 'member')]
-    expect(whyStays(admin, [admin, member])).toMatch(/at least one administrator/)
-    expect(whyStays(admin, [admin, one('b', 'admin')])).toBeUndefined()
-    expect(whyStays(member, [admin, member])).toBeUndefined()
+    expect(whyLastAdmin(admin, [admin, member])).toMatch(/at least one administrator/)
+    expect(whyLastAdmin(admin, [admin, one('b', 'admin')])).toBeUndefined()
+    expect(whyLastAdmin(member, [admin, member])).toBeUndefined()
   })
 
-  it('belong to workspaces by name; administrators to all', () => {
+  it('are listed with their workspaces; administrators with all', () => {
     const workspaces = [{ id: 'w1', name: 'Search' }]
-    expect(placesOf(one('a', 'admin'), workspaces)).toBe('All workspaces')
-    expect(placesOf(one('m', 'member', ['w1', 'w2']), workspaces)).toBe('Search, 1 other')
-    expect(placesOf(one('m', 'member', ['w2', 'w3']), workspaces)).toBe('2 others')
-    expect(placesOf(one('m', 'member'), workspaces)).toBe('None yet')
+    expect(workspaceNames(one('a', 'admin'), workspaces)).toBe('All workspaces')
+    expect(workspaceNames(one('m', 'member', ['w1', 'w2']), workspaces)).toBe('Search, 1 other')
+    expect(workspaceNames(one('m', 'member', ['w2', 'w3']), workspaces)).toBe('2 others')
+    expect(workspaceNames(one('m', 'member'), workspaces)).toBe('None yet')
   })
 
-  it('move between workspaces by what changed', () => {
-    expect(moves(['a', 'b'], ['b', 'c'])).toEqual({ put: ['c'], take: ['a'] })
+  it('are added to and removed from changed workspaces only', () => {
+    expect(membershipChanges(['a', 'b'], ['b', 'c'])).toEqual({ added: ['c'], removed: ['a'] })
   })
 })

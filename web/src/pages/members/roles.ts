@@ -1,24 +1,24 @@
-/** Who may change whom, and what a member belongs to. */
+/** Roles and workspaces of members. */
 
 import type { Member, Role } from '../../api/members'
 
 export const ROLES: { value: Role; label: string; meaning: string }[] = [
-  { value: 'member', label: 'Member', meaning: 'Works in the workspaces they were put into' },
+  { value: 'member', label: 'Member', meaning: 'Works in the workspaces they are added to' },
   { value: 'admin', label: 'Administrator', meaning: 'Manages people, keys and limits in every workspace' },
 ]
 
 export const roleName = (role: Role) => ROLES.find((one) => one.value === role)?.label ?? role
 
-/** Why a member can neither leave nor become a plain member; undefined when both can be. */
-export function whyStays(member: Member, members: readonly Member[]): string | undefined {
+/** Why a member can be neither removed nor demoted; undefined if both are possible. */
+export function whyLastAdmin(member: Member, members: readonly Member[]): string | undefined {
   const isLast = member.role === 'admin' && members.filter((one) => one.role === 'admin').length === 1
-  return isLast ? 'An organization keeps at least one administrator' : undefined
+  return isLast ? 'An organization needs at least one administrator' : undefined
 }
 
 type Named = { id: string; name: string }
 
-/** The workspaces in words; those that the reader cannot see are counted. */
-export function placesOf(member: Pick<Member, 'role' | 'workspaceIds'>, workspaces: readonly Named[]): string {
+/** Names of the member's workspaces; those the user cannot see are counted. */
+export function workspaceNames(member: Pick<Member, 'role' | 'workspaceIds'>, workspaces: readonly Named[]): string {
   if (member.role === 'admin') return 'All workspaces'
   const known = workspaces.filter(({ id }) => member.workspaceIds.includes(id)).map(({ name }) => name)
   const hidden = member.workspaceIds.length - known.length
@@ -26,7 +26,7 @@ export function placesOf(member: Pick<Member, 'role' | 'workspaceIds'>, workspac
   return parts.join(', ') || 'None yet'
 }
 
-/** Which workspaces to put somebody into, and which to take them out of. */
-export function moves(before: readonly string[], after: readonly string[]) {
-  return { put: after.filter((id) => !before.includes(id)), take: before.filter((id) => !after.includes(id)) }
+/** Workspaces to add a member to, and those to remove them from. */
+export function membershipChanges(before: readonly string[], after: readonly string[]) {
+  return { added: after.filter((id) => !before.includes(id)), removed: before.filter((id) => !after.includes(id)) }
 }

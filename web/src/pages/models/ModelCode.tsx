@@ -9,7 +9,7 @@ import { snippetsFor } from './snippets'
 
 const FILTERS = { code: text() }
 
-/** Where this console is, the API is. */
+/** The API has the same origin as the console. */
 const BASE_URL = `${window.location.origin}/v1`
 
 export function ModelCode({ model }: { model: Model }) {

@@ -5,12 +5,12 @@ import type { Model } from '../../api/models'
 import { FilterSelect } from '../../ui/FilterSelect'
 import type { Values } from '../../ui/filters'
 import { SearchField } from '../../ui/SearchField'
-import { type FILTERS, SORTS, valuesOf } from './choose'
+import { type FILTERS, SORTS, valuesOf } from './filter-models'
 import classes from './Models.module.css'
 import { statusOf } from './status'
 
-type Chosen = Values<typeof FILTERS>
-type Props = { models: Model[]; filters: Chosen; change: (wish: Partial<Chosen>) => void }
+type FilterValues = Values<typeof FILTERS>
+type Props = { models: Model[]; filters: FilterValues; change: (changed: Partial<FilterValues>) => void }
 
 const MODALITIES: Record<string, string> = { chat: 'Chat', embedding: 'Embedding' }
 const STATUSES = ['available', 'degraded', 'unavailable'].map((value) => ({ value, label: statusOf(value).label }))
@@ -27,7 +27,7 @@ export function ModelFilters({ models, filters, change }: Props) {
       <FilterSelect
         label="Provider"
         placeholder="Any provider"
-        data={withChosen(providers, filters.provider)}
+        data={withSelected(providers, filters.provider)}
         value={filters.provider}
         onChange={(provider) => change({ provider })}
       />
@@ -52,8 +52,8 @@ export function ModelFilters({ models, filters, change }: Props) {
         leftSection={<IconArrowsSort size={16} />}
         data={[...SORTS]}
         value={SORTS.some((sort) => sort.value === filters.sort) ? filters.sort : null}
-        placeholder="As in the table"
-        onChange={(sort) => change({ sort: (sort ?? 'name') as Chosen['sort'] })}
+        placeholder="Table order"
+        onChange={(sort) => change({ sort: (sort ?? 'name') as FilterValues['sort'] })}
       />
       <SegmentedControl
         className={classes.view}
@@ -63,12 +63,12 @@ export function ModelFilters({ models, filters, change }: Props) {
           { value: 'table', label: 'Table' },
         ]}
         value={filters.view}
-        onChange={(view) => change({ view: view as Chosen['view'] })}
+        onChange={(view) => change({ view: view as FilterValues['view'] })}
       />
     </search>
   )
 }
 
-/** A provider that an address names is shown as chosen, also when no model is of it. */
-const withChosen = (values: string[], chosen: string) =>
-  chosen && !values.includes(chosen) ? [...values, chosen] : values
+/** Keeps a provider from the URL selectable even if it has no models. */
+const withSelected = (values: string[], selected: string) =>
+  selected && !values.includes(selected) ? [...values, selected] : values

@@ -14,11 +14,11 @@ const COLUMNS: Column<Flavor>[] = [
   { id: 'fits', header: 'Allotment', cell: (flavor) => <Fits flavor={flavor} /> },
 ]
 
-/** What a dedicated endpoint of the model may run on. */
+/** Flavors for dedicated endpoints of the model. */
 export function ModelFlavors({ model, workspaceId }: { model: Model; workspaceId: string }) {
   const flavors = useQuery(flavorsQuery(workspaceId, model.id))
   return (
-    <Panel title="Dedicated endpoints" description="GPUs of your own for this model, by the hour">
+    <Panel title="Dedicated endpoints" description="Dedicated GPUs for this model, billed per GPU-hour">
       <Loaded query={flavors} skeleton={<Skeleton h={64} />} errorTitle="The flavors could not be loaded">
         {(all) =>
           all.length === 0 ? (

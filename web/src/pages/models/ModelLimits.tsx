@@ -9,14 +9,11 @@ import { Stat, Stats } from '../../ui/Stat'
 
 type Props = { model: Model; workspace: { id: string; name: string } }
 
-/** What the model takes at once, and what the workspace may ask of all models. */
+/** Context length of the model, and the limits of the workspace. */
 export function ModelLimits({ model, workspace }: Props) {
   const quota = useQuery(quotaQuery(workspace.id))
   return (
-    <Panel
-      title="Limits"
-      description={`The context is the model's; the rest is shared by all calls of ${workspace.name}`}
-    >
+    <Panel title="Limits" description={`Rate limits and quota are shared by all calls of ${workspace.name}`}>
       <Loaded query={quota} skeleton={<Skeleton h={48} />} errorTitle="The limits could not be loaded">
         {({ perMinute, cap, used, resetsAt }) => (
           <Stats>

@@ -3,7 +3,7 @@ import { useQueries } from '@tanstack/react-query'
 import type { Model } from '../../api/models'
 import { type Metric, metricQuery } from '../../api/series'
 import { totalOf } from '../../charts/shape'
-import { windowOf } from '../../charts/spans'
+import { windowOf } from '../../charts/time-range'
 import { paths } from '../../paths'
 import { ErrorPanel } from '../../ui/ErrorPanel'
 import { oneOf } from '../../ui/filters'
@@ -18,7 +18,7 @@ import { statusOf } from './status'
 
 const FILTERS = { span: oneOf(['1h', '24h']) }
 type Span = (typeof FILTERS)['span']['fallback']
-const SPANS = [
+const TIME_RANGES = [
   { value: '1h', label: 'Last hour' },
   { value: '24h', label: 'Last 24 hours' },
 ]
@@ -26,18 +26,18 @@ const METRICS = ['requests', 'errors', 'ttft', 'latency'] as const satisfies Met
 
 type Props = { model: Model; workspace: { id: string; name: string } }
 
-/** How the model is, and how fast it answered the workspace of late. */
+/** Current status of the model, and its recent latency for the workspace. */
 export function ModelLive({ model, workspace }: Props) {
   const [{ span }, change] = useFilters(FILTERS)
   return (
     <Panel
       title="Status and latency"
-      description={`As calls of ${workspace.name} saw them`}
+      description={`Measured on calls of ${workspace.name}`}
       actions={
         <SegmentedControl
           size="xs"
-          aria-label="Span of time"
-          data={SPANS}
+          aria-label="Time range"
+          data={TIME_RANGES}
           value={span}
           onChange={(span) => change({ span: span as Span })}
         />
@@ -51,24 +51,24 @@ export function ModelLive({ model, workspace }: Props) {
 
 function Measured({ model, workspaceId, span }: { model: Model; workspaceId: string; span: Span }) {
   const window = windowOf({ span, from: '', to: '' })
-  const asked = useQueries({
+  const queries = useQueries({
     queries: METRICS.map((metric) => metricQuery(workspaceId, { metric, model: model.id }, window)),
   })
-  const refused = asked.find((query) => query.error && !query.data)
-  if (refused) return <ErrorPanel error={refused.error} onRetry={() => void refused.refetch()} />
-  if (asked.some((query) => query.isPending)) {
+  const failedQuery = queries.find((query) => query.error && !query.data)
+  if (failedQuery) return <ErrorPanel error={failedQuery.error} onRetry={() => void failedQuery.refetch()} />
+  if (queries.some((query) => query.isPending)) {
     return (
       <Loading>
         <Skeleton h={56} />
       </Loading>
     )
   }
-  const [requests, errors, ttft, latency] = asked.map((query) => query.data)
+  const [requests, errors, ttft, latency] = queries.map((query) => query.data)
   const count = totalOf(requests, 'count') ?? 0
   if (count === 0) {
     return (
       <Text c="dimmed">
-        Nobody has called this model in the last {span === '1h' ? 'hour' : '24 hours'}, so there is no latency to tell.
+        No calls to this model in the last {span === '1h' ? 'hour' : '24 hours'}, so there is no latency data.
       </Text>
     )
   }
@@ -79,12 +79,12 @@ function Measured({ model, workspaceId, span }: { model: Model; workspaceId: str
         <Stat
           label="Calls"
           value={formatCount(count)}
-          note={failed === 0 ? 'none with an error' : `${formatShare(failed / count)} with an error`}
+          note={failed === 0 ? 'no errors' : `${formatShare(failed / count)} failed`}
         />
         {model.modality === 'embedding' ? null : (
-          <TimeStat label="Time to first token" times={timesOf(ttft)} none="no answer was streamed" />
+          <TimeStat label="Time to first token" times={timesOf(ttft)} none="no streamed responses" />
         )}
-        <TimeStat label="Latency" times={timesOf(latency)} none="no call was answered" />
+        <TimeStat label="Latency" times={timesOf(latency)} none="no completed calls" />
       </Stats>
       <Anchor component={Link} href={paths.observability({ model: model.id, span })} size="sm" mt="sm" display="block">
         Show over time

@@ -6,7 +6,7 @@ import { Stat, Stats } from '../../ui/Stat'
 export function ModelPrices({ model }: { model: Model }) {
   const { input_per_1m, cached_input_per_1m, output_per_1m, currency } = model.pricing
   return (
-    <Panel title="Prices" description={`${currency} for a million tokens`}>
+    <Panel title="Prices" description={`${currency} per million tokens`}>
       <Stats>
         <Stat label="Input" value={formatPrice(input_per_1m)} />
         <Stat label="Cached input" value={formatPrice(cached_input_per_1m)} />

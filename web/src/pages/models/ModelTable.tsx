@@ -5,7 +5,7 @@ import { CopyButton } from '../../ui/CopyButton'
 import { type Column, DataTable } from '../../ui/DataTable'
 import { formatCount, formatPrice } from '../../ui/format'
 import { Link } from '../../ui/Link'
-import { SORT_BY } from './choose'
+import { SORT_BY } from './filter-models'
 import { ModelStatus } from './ModelStatus'
 
 const COLUMNS: Column<Model>[] = [

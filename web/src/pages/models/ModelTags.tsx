@@ -8,7 +8,7 @@ export function ModelTags({ model }: { model: Model }) {
         {model.modality === 'embedding' ? 'Embedding' : 'Chat'}
       </Badge>
       {model.optimized ? (
-        <Badge variant="default" tt="none" fw={500} title="Tuned by whoever runs this service">
+        <Badge variant="default" tt="none" fw={500} title="Tuned by the operator">
           Optimized
         </Badge>
       ) : null}

@@ -8,7 +8,7 @@ import { Loaded } from '../../ui/Loaded'
 import { PageHeader } from '../../ui/PageHeader'
 import { CardSkeletons, TableSkeleton } from '../../ui/Skeletons'
 import { useFilters } from '../../ui/useFilters'
-import { choose, FILTERS } from './choose'
+import { FILTERS, filterModels } from './filter-models'
 import { ModelCards } from './ModelCards'
 import { ModelFilters } from './ModelFilters'
 import { ModelTable } from './ModelTable'
@@ -23,14 +23,14 @@ export function ModelsPage() {
     <>
       <PageHeader
         title="Model Library"
-        description="Every model you can call, and how it is right now; prices are for a million tokens"
+        description="All models you can call, with their current status. Prices are per million tokens."
       />
       <ModelFilters models={models.data ?? []} filters={filters} change={change} />
       <Loaded query={models} skeleton={skeleton} errorTitle="The models could not be loaded">
         {(all) => {
-          const shown = choose(all, filters)
+          const shown = filterModels(all, filters)
           if (all.length === 0) return <NoModels />
-          if (shown.length === 0) return <NothingFound onClear={clear} />
+          if (shown.length === 0) return <NoMatches onClear={clear} />
           return filters.view === 'cards' ? (
             <ModelCards models={shown} />
           ) : (
@@ -47,13 +47,12 @@ type Sort = (typeof FILTERS)['sort']['fallback']
 function NoModels() {
   return (
     <EmptyState title="The catalogue is empty" icon={<IconBooks size={32} />}>
-      Models are listed in the configuration file of Forebay, under <code>[[models]]</code>. Whoever runs it adds them
-      there and reloads.
+      The operator adds models to Forebay's configuration file under <code>[[models]]</code> and reloads it.
     </EmptyState>
   )
 }
 
-function NothingFound({ onClear }: { onClear: () => void }) {
+function NoMatches({ onClear }: { onClear: () => void }) {
   return (
     <EmptyState
       title="No model matches"
@@ -64,7 +63,7 @@ function NothingFound({ onClear }: { onClear: () => void }) {
         </Button>
       }
     >
-      Try fewer words, or take a filter away.
+      Try fewer words, or remove a filter.
     </EmptyState>
   )
 }

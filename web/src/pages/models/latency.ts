@@ -1,4 +1,4 @@
-/** What is told of a model's speed: nothing that was not measured. */
+/** Latency percentiles of a model. */
 
 import type { Series } from '../../api/series'
 import { seconds } from '../../charts/metrics'
@@ -6,7 +6,7 @@ import { totalOf } from '../../charts/shape'
 
 export type Times = { median: string; p95: string; p99: string }
 
-/** Undefined when nothing was measured in the span. */
+/** Undefined if nothing was measured in the time range. */
 export function timesOf(series: Series | undefined): Times | undefined {
   const [p50, p95, p99] = (['p50', 'p95', 'p99'] as const).map((member) => totalOf(series, member))
   if (p50 === undefined || p95 === undefined || p99 === undefined) return undefined

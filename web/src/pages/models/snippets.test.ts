@@ -5,10 +5,10 @@ const baseUrl = 'https://ai.example.com/v1'
 
 describe.each(['chat', 'embedding'])('code for %s', (modality) => {
   const snippets = snippetsFor({ baseUrl, model: 'acme/tiny', modality })
-  it('has the address filled in everywhere', () => {
+  it('contains the base URL in every snippet', () => {
     for (const { label, code } of snippets) expect(code, label).toContain(baseUrl)
   })
-  it('shows no key, only where it comes from', () => {
+  it('contains no key, only the variable that holds it', () => {
     for (const { label, code } of snippets) {
       expect(code, label).toContain('FOREBAY_API_KEY')
       expect(code, label).not.toContain('sk-')
@@ -17,7 +17,7 @@ describe.each(['chat', 'embedding'])('code for %s', (modality) => {
   it('offers curl, Python and Node first', () => {
     expect(snippets.slice(0, 3).map((snippet) => snippet.id)).toEqual(['curl', 'python', 'node'])
   })
-  it('has bodies that are JSON', () => {
+  it('has a valid JSON body', () => {
     const body = /-d '([\s\S]*)'$/.exec(snippets[0]?.code ?? '')?.[1] ?? ''
     expect(JSON.parse(body)).toMatchObject({ model: 'acme/tiny' })
   })

@@ -1,10 +1,10 @@
-/** Ready code for a model: what is pasted works once FOREBAY_API_KEY is set. */
+/** Code snippets for a model, which work once FOREBAY_API_KEY is set. */
 
 export type Target = { baseUrl: string; model: string; modality: string }
 export type Snippet = {
   id: string
   label: string
-  code: string /** What to do before, or where it goes. */
+  code: string /** Prerequisites, or where the code belongs. */
   note?: string
 }
 
@@ -101,7 +101,7 @@ console.log(text)`,
   {
     id: 'open-webui',
     label: 'Open WebUI',
-    note: 'Then choose the model in its list.',
+    note: 'Then filterModels the model in its list.',
     code: `docker run -p 3000:8080 \\
   -e OPENAI_API_BASE_URL=${baseUrl} \\
   -e OPENAI_API_KEY="$FOREBAY_API_KEY" \\
@@ -148,8 +148,8 @@ from openai import OpenAI
 
 client = OpenAI(base_url="${baseUrl}", api_key=os.environ["FOREBAY_API_KEY"])
 
-answer = client.embeddings.create(model="${model}", input=["water", "river"])
-print(len(answer.data[0].embedding))`,
+response = client.embeddings.create(model="${model}", input=["water", "river"])
+print(len(response.data[0].embedding))`,
   },
   {
     id: 'node',
@@ -159,8 +159,8 @@ print(len(answer.data[0].embedding))`,
 
 const client = new OpenAI({ baseURL: '${baseUrl}', apiKey: process.env.FOREBAY_API_KEY })
 
-const answer = await client.embeddings.create({ model: '${model}', input: ['water', 'river'] })
-console.log(answer.data[0].embedding.length)`,
+const response = await client.embeddings.create({ model: '${model}', input: ['water', 'river'] })
+console.log(response.data[0].embedding.length)`,
   },
   {
     id: 'langchain',

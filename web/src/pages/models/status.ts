@@ -1,18 +1,18 @@
-/** How a model's status looks. */
+/** Labels, colours and meanings of model statuses. */
 
 import type { Tone } from '../../ui/StatusBadge'
 
 const STATUSES: Record<string, { tone: Tone; label: string; meaning: string }> = {
-  available: { tone: 'ok', label: 'Available', meaning: 'Every server of this model is healthy' },
+  available: { tone: 'ok', label: 'Available', meaning: 'All servers of this model are healthy' },
   degraded: {
     tone: 'warn',
     label: 'Degraded',
-    meaning: 'Some servers of this model are not healthy; calls are served by the rest',
+    meaning: 'Some servers of this model are unhealthy; the others serve all calls',
   },
   unavailable: {
     tone: 'bad',
     label: 'Unavailable',
-    meaning: 'No server of this model is healthy; calls are refused with 503',
+    meaning: 'No server of this model is healthy; calls are rejected with 503',
   },
 }
 

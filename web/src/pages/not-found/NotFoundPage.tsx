@@ -9,10 +9,10 @@ export function NotFoundPage() {
     <>
       <PageHeader title="Page not found" />
       <EmptyState
-        title="There is nothing at this address"
+        title="This page does not exist"
         actions={
           <Button component={Link} href={paths.models()}>
-            To the Model Library
+            Go to the Model Library
           </Button>
         }
       >

@@ -2,41 +2,41 @@ import { Text } from '@mantine/core'
 import type { SeriesLine, Window } from '../../api/series'
 import { MetricChart } from '../../charts/MetricChart'
 import {
-  busyInAll,
   COUNT,
   calls,
-  countInAll,
   ERRORS,
   MEAN,
   MEAN_AND_MAX,
-  meanInAll,
+  overallBusyShare,
+  overallMean,
+  overallPercentiles,
   PERCENTILES,
-  percentilesInAll,
   seconds,
   share,
   TOKENS,
+  totalCount,
   UTILIZATIONS,
 } from '../../charts/metrics'
 import { Panel } from '../../ui/Panel'
 import { Headlines } from './Headlines'
 import classes from './Observability.module.css'
-import { knowsEndpoints } from './targets'
+import { appliesToEndpoints } from './targets'
 
-type By = '' | 'model' | 'key' | 'endpoint'
+type Grouping = '' | 'model' | 'key' | 'endpoint'
 type Props = {
   workspaceId: string
   window: Window
   only: { model?: string; endpoint?: string; key?: string }
-  by: By
+  by: Grouping
   nameOf: (line: SeriesLine) => string
   onZoom: (from: number, to: number) => void
 }
 
-/** All charts of a workspace. Dragging over one zooms all of them. */
+/** All charts of a workspace. Zooming one zooms all of them. */
 export function Dashboard({ workspaceId, window, only, by, nameOf, onZoom }: Props) {
   const groupBy = by || undefined
   const common = { workspaceId, window, onZoom, nameOf }
-  const ofGroup = (what: string, member: string) => (by ? `${what} (${member})` : what)
+  const titleFor = (title: string, member: string) => (by ? `${title} (${member})` : title)
   return (
     <div className={classes.stack}>
       <Headlines workspaceId={workspaceId} window={window} only={only} />
@@ -45,98 +45,97 @@ export function Dashboard({ workspaceId, window, only, by, nameOf, onZoom }: Pro
           {...common}
           title="Requests"
           kind="bar"
-          asked={{ metric: 'requests', ...only, groupBy }}
+          query={{ metric: 'requests', ...only, groupBy }}
           members={COUNT}
           groupMember="count"
           formatValue={calls}
-          total={countInAll}
-          empty="No calls in this span"
+          total={totalCount}
+          empty="No calls in this time range"
         />
         <MetricChart
           {...common}
           title="Errors by code"
           kind="bar"
-          asked={{ metric: 'errors', ...only, groupBy: 'code' }}
+          query={{ metric: 'errors', ...only, groupBy: 'code' }}
           members={ERRORS}
           groupMember="count"
           formatValue={calls}
-          total={countInAll}
-          empty="No errors in this span"
+          total={totalCount}
+          empty="No errors in this time range"
         />
         <MetricChart
           {...common}
-          title={ofGroup('Tokens', 'completion')}
+          title={titleFor('Tokens', 'completion')}
           kind="bar"
-          asked={{ metric: 'tokens', ...only, groupBy }}
+          query={{ metric: 'tokens', ...only, groupBy }}
           members={TOKENS}
           groupMember="completion"
           formatValue={calls}
-          empty="No tokens in this span"
+          empty="No tokens in this time range"
         />
         <MetricChart
           {...common}
           title="Rate-limit hits"
-          description="Calls refused with 429: a limit by the minute, or the monthly quota"
+          description="Calls rejected with 429: a per-minute limit or the monthly quota"
           kind="bar"
-          asked={{ metric: 'rate_limit_hits', ...only, groupBy }}
+          query={{ metric: 'rate_limit_hits', ...only, groupBy }}
           members={ERRORS}
           groupMember="count"
           formatValue={calls}
-          total={countInAll}
-          empty="No call was refused for a limit"
+          total={totalCount}
+          empty="No calls were rejected by a limit"
         />
         <MetricChart
           {...common}
-          title={ofGroup('Time to first token', 'p95')}
-          asked={{ metric: 'ttft', ...only, groupBy }}
+          title={titleFor('Time to first token', 'p95')}
+          query={{ metric: 'ttft', ...only, groupBy }}
           members={PERCENTILES}
           groupMember="p95"
           formatValue={seconds}
-          total={by ? undefined : percentilesInAll}
-          empty="No streamed answers in this span"
+          total={by ? undefined : overallPercentiles}
+          empty="No streamed responses in this time range"
         />
         <MetricChart
           {...common}
-          title={ofGroup('Latency', 'p95')}
-          description="From the call to the end of its answer"
-          asked={{ metric: 'latency', ...only, groupBy }}
+          title={titleFor('Latency', 'p95')}
+          description="From the request to the end of its response"
+          query={{ metric: 'latency', ...only, groupBy }}
           members={PERCENTILES}
           groupMember="p95"
           formatValue={seconds}
-          total={by ? undefined : percentilesInAll}
-          empty="No answers in this span"
+          total={by ? undefined : overallPercentiles}
+          empty="No responses in this time range"
         />
       </div>
-      {knowsEndpoints(only) ? (
+      {appliesToEndpoints(only) ? (
         <div className={classes.charts}>
           <MetricChart
             {...common}
             title={UTILIZATIONS.gpuBusy.name}
             description={UTILIZATIONS.gpuBusy.meaning}
-            asked={{ metric: 'gpu_busy', endpoint: only.endpoint, groupBy: by === 'endpoint' ? by : undefined }}
+            query={{ metric: 'gpu_busy', endpoint: only.endpoint, groupBy: by === 'endpoint' ? by : undefined }}
             members={MEAN}
             groupMember="mean"
             formatValue={share}
-            total={busyInAll}
-            empty="Not measured in this span: no GPU was held, or its driver tells nothing"
+            total={overallBusyShare}
+            empty="Not measured in this time range: no GPU was held, or the driver reports no data"
           />
           <MetricChart
             {...common}
             title={UTILIZATIONS.kvCache.name}
             description={UTILIZATIONS.kvCache.meaning}
-            asked={{ metric: 'kv_cache', endpoint: only.endpoint, groupBy: by === 'endpoint' ? by : undefined }}
+            query={{ metric: 'kv_cache', endpoint: only.endpoint, groupBy: by === 'endpoint' ? by : undefined }}
             members={MEAN_AND_MAX}
             groupMember="mean"
             formatValue={share}
-            total={by === 'endpoint' ? undefined : meanInAll(share)}
-            empty="No replica reported it in this span"
+            total={by === 'endpoint' ? undefined : overallMean(share)}
+            empty="No replica reported it in this time range"
           />
         </div>
       ) : (
         <Panel title={`${UTILIZATIONS.gpuBusy.name} and ${UTILIZATIONS.kvCache.name}`}>
           <Text c="dimmed">
-            Both are measured at dedicated endpoints and know neither keys nor models: take these filters away to see
-            them.
+            Both are measured at dedicated endpoints, not per key or model. Remove these filters to see them.
           </Text>
         </Panel>
       )}

@@ -12,18 +12,20 @@ type Props = { workspaceId: string; window: Window; only: { model?: string; endp
 
 const METRICS = ['requests', 'errors', 'tokens', 'ttft', 'latency', 'rate_limit_hits'] as const satisfies Metric[]
 
-/** The whole span in figures. */
+/** Totals of the whole time range. */
 export function Headlines({ workspaceId, window, only }: Props) {
-  const asked = useQueries({ queries: METRICS.map((metric) => metricQuery(workspaceId, { metric, ...only }, window)) })
-  const [requests, errors, tokens, ttft, latency, hits] = asked.map((query) => query.data)
+  const queries = useQueries({
+    queries: METRICS.map((metric) => metricQuery(workspaceId, { metric, ...only }, window)),
+  })
+  const [requests, errors, tokens, ttft, latency, hits] = queries.map((query) => query.data)
   const count = totalOf(requests, 'count') ?? 0
   const failed = totalOf(errors, 'count') ?? 0
   const [p95, latencyP95] = [totalOf(ttft, 'p95'), totalOf(latency, 'p95')]
   const prompt = totalOf(tokens, 'prompt') ?? 0
   const completion = totalOf(tokens, 'completion') ?? 0
   return (
-    <Panel title="In this span">
-      {asked.some((query) => query.isPending) ? (
+    <Panel title="Summary">
+      {queries.some((query) => query.isPending) ? (
         <Loading>
           <Skeleton h={56} />
         </Loading>

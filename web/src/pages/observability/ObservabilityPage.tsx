@@ -5,8 +5,8 @@ import { endpointsQuery } from '../../api/endpoints'
 import { modelsQuery } from '../../api/models'
 import type { SeriesLine } from '../../api/series'
 import { useOrganization, useWorkspace } from '../../api/session'
-import { SpanPicker } from '../../charts/SpanPicker'
-import { SPAN_FILTERS, windowOf, zoomTo } from '../../charts/spans'
+import { TimeRangePicker } from '../../charts/TimeRangePicker'
+import { TIME_RANGE_FILTERS, windowOf, zoomTo } from '../../charts/time-range'
 import { FilterSelect } from '../../ui/FilterSelect'
 import { oneOf, text } from '../../ui/filters'
 import { PageHeader } from '../../ui/PageHeader'
@@ -14,10 +14,10 @@ import { useFilters } from '../../ui/useFilters'
 import { Dashboard } from './Dashboard'
 import classes from './Observability.module.css'
 import { RequestLog } from './RequestLog'
-import { choiceOf, lineName, targetOf } from './targets'
+import { lineName, targetOf, targetValue } from './targets'
 
 const FILTERS = {
-  ...SPAN_FILTERS,
+  ...TIME_RANGE_FILTERS,
   tab: oneOf(['charts', 'requests']),
   by: oneOf(['', 'model', 'key', 'endpoint']),
   model: text(),
@@ -25,10 +25,10 @@ const FILTERS = {
   key: text(),
 }
 type Tab = (typeof FILTERS)['tab']['fallback']
-const DIVISIONS = [
-  { value: 'model', label: 'A line per model' },
-  { value: 'key', label: 'A line per key' },
-  { value: 'endpoint', label: 'A line per endpoint' },
+const GROUPINGS = [
+  { value: 'model', label: 'Group by model' },
+  { value: 'key', label: 'Group by key' },
+  { value: 'endpoint', label: 'Group by endpoint' },
 ]
 
 export function ObservabilityPage() {
@@ -39,8 +39,8 @@ export function ObservabilityPage() {
   const endpoints = useQuery(endpointsQuery(workspace.id))
   const callers = useQuery(callersQuery(workspace.id, organization.id))
   const window = windowOf(filters)
-  const named = (id: string | null | undefined) => callerName(callers.data, id)
-  const nameOf = (line: SeriesLine) => lineName(line, named)
+  const callerNameOf = (id: string | null | undefined) => callerName(callers.data, id)
+  const nameOf = (line: SeriesLine) => lineName(line, callerNameOf)
   const targets = [
     { group: 'Models', items: (models.data ?? []).map(({ id, name }) => ({ value: `model:${id}`, label: name })) },
     {
@@ -57,7 +57,7 @@ export function ObservabilityPage() {
     <>
       <PageHeader
         title="Observability"
-        description={`What calls of ${workspace.name} did. Prompts and answers are not kept anywhere.`}
+        description={`Calls in ${workspace.name}. Prompts and responses are never stored.`}
       />
       <search className={classes.filters} aria-label="Calls">
         <Select
@@ -66,7 +66,7 @@ export function ObservabilityPage() {
           clearable
           searchable
           data={targets}
-          value={choiceOf(filters)}
+          value={targetValue(filters)}
           onChange={(value) => change(targetOf(value))}
         />
         <FilterSelect
@@ -79,9 +79,9 @@ export function ObservabilityPage() {
         />
         {filters.tab === 'charts' ? (
           <FilterSelect
-            label="Divide by"
-            placeholder="One line for all"
-            data={DIVISIONS}
+            label="Group by"
+            placeholder="No grouping"
+            data={GROUPINGS}
             value={filters.by}
             onChange={(by) => change({ by })}
           />
@@ -93,7 +93,7 @@ export function ObservabilityPage() {
           <Tabs.Tab value="requests">Requests</Tabs.Tab>
         </Tabs.List>
         <div className={classes.stack}>
-          <SpanPicker values={filters} change={change} withMoments />
+          <TimeRangePicker values={filters} change={change} withMoments />
           <Tabs.Panel value="charts">
             <Dashboard
               workspaceId={workspace.id}
@@ -105,7 +105,7 @@ export function ObservabilityPage() {
             />
           </Tabs.Panel>
           <Tabs.Panel value="requests">
-            <RequestLog workspaceId={workspace.id} window={window} only={only} named={named} />
+            <RequestLog workspaceId={workspace.id} window={window} only={only} callerNameOf={callerNameOf} />
           </Tabs.Panel>
         </div>
       </Tabs>

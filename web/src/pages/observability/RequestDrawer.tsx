@@ -13,12 +13,12 @@ type Props = {
   id: string
   request: LoggedRequest | undefined
   isLoading: boolean
-  named: (id: string | null | undefined) => string
+  callerNameOf: (id: string | null | undefined) => string
   onClose: () => void
 }
 
-/** All that is known of one call. */
-export function RequestDrawer({ id, request, isLoading, named, onClose }: Props) {
+/** Details of one call. */
+export function RequestDrawer({ id, request, isLoading, callerNameOf, onClose }: Props) {
   return (
     <Drawer
       opened={!!id}
@@ -34,10 +34,10 @@ export function RequestDrawer({ id, request, isLoading, named, onClose }: Props)
           <CopyButton value={id} label="Copy request id" />
         </Group>
         {request ? (
-          <Facts request={request} named={named} />
+          <Facts request={request} callerNameOf={callerNameOf} />
         ) : (
           <Text c="dimmed">
-            {isLoading ? 'Loading…' : 'It is not among the requests listed: choose another span, or load earlier ones.'}
+            {isLoading ? 'Loading…' : 'Not in the list. Choose another time range, or load earlier requests.'}
           </Text>
         )}
       </Stack>
@@ -46,13 +46,13 @@ export function RequestDrawer({ id, request, isLoading, named, onClose }: Props)
 }
 
 const CERTAINTY: Record<string, string> = {
-  exact: 'as the engine counted them',
-  estimated: 'estimated: the engine told no figure',
-  void: 'none were counted',
+  exact: 'reported by the engine',
+  estimated: 'estimated, the engine reported no usage',
+  void: 'not counted',
 }
 const DEDICATED = 'dedicated/'
 
-function Facts({ request, named }: { request: LoggedRequest; named: Props['named'] }) {
+function Facts({ request, callerNameOf }: { request: LoggedRequest; callerNameOf: Props['callerNameOf'] }) {
   const millis = (value: number | null | undefined) => (value == null ? '–' : formatDuration(value))
   const rows: [string, ReactNode][] = [
     ['Received', formatTime(request.at)],
@@ -65,21 +65,20 @@ function Facts({ request, named }: { request: LoggedRequest; named: Props['named
     ['Error code', request.code ? <Code key="code">{request.code}</Code> : 'none'],
     [
       'Model',
-      request.model ? (
-        <ModelLink key="model" model={request.model} />
-      ) : (
-        'unknown: no model has the name that was asked for'
-      ),
+      request.model ? <ModelLink key="model" model={request.model} /> : 'unknown: the requested model does not exist',
     ],
-    ['Caller', `${named(request.key ?? request.user)} (${request.key ? 'API key' : 'Playground'})`],
-    ['Answer', request.streamed ? 'streamed' : 'in one piece'],
+    ['Caller', `${callerNameOf(request.key ?? request.user)} (${request.key ? 'API key' : 'Playground'})`],
+    ['Response', request.streamed ? 'streamed' : 'not streamed'],
     ['Prompt tokens', `${formatCount(request.promptTokens)}, ${formatCount(request.cachedTokens)} of them cached`],
     ['Completion tokens', formatCount(request.completionTokens)],
-    ['Tokens are', CERTAINTY[request.certainty] ?? request.certainty],
-    ['Cost', request.model?.startsWith(DEDICATED) ? 'in the endpoint’s GPU-hours' : formatMoney(request.costUsd)],
+    ['Token counts', CERTAINTY[request.certainty] ?? request.certainty],
+    [
+      'Cost',
+      request.model?.startsWith(DEDICATED) ? 'included in the endpoint’s GPU-hours' : formatMoney(request.costUsd),
+    ],
     ['Held', request.holdMillis == null ? 'not held' : `${millis(request.holdMillis)}, until a replica was ready`],
     ['Queued', millis(request.queueMillis)],
-    ['First byte after', millis(request.firstByteMillis)],
+    ['Time to first byte', millis(request.firstByteMillis)],
     ['Duration', formatDuration(request.durationMillis)],
     ['Replica', request.replica ?? 'none'],
   ]

@@ -20,11 +20,11 @@ import { RequestDrawer } from './RequestDrawer'
 import { toneOfStatus } from './status'
 
 const STATUSES = ['', '2xx', '4xx', '429', '499', '5xx'] as const
-const CHOICES = [
-  { value: '2xx', label: '2xx: answered' },
-  { value: '4xx', label: '4xx: refused' },
+const STATUS_OPTIONS = [
+  { value: '2xx', label: '2xx: succeeded' },
+  { value: '4xx', label: '4xx: rejected' },
   { value: '429', label: '429: over a limit' },
-  { value: '499', label: '499: the client left' },
+  { value: '499', label: '499: client disconnected' },
   { value: '5xx', label: '5xx: failed' },
 ]
 const FILTERS = { status: oneOf(STATUSES), code: text(), request: text() }
@@ -33,14 +33,14 @@ type Props = {
   workspaceId: string
   window: Window
   only: { model?: string; endpoint?: string; key?: string }
-  named: (id: string | null | undefined) => string
+  callerNameOf: (id: string | null | undefined) => string
 }
 
-/** Single calls, newest first. */
-export function RequestLog({ workspaceId, window, only, named }: Props) {
+/** Request log, newest first. */
+export function RequestLog({ workspaceId, window, only, callerNameOf }: Props) {
   const [filters, change] = useFilters(FILTERS)
-  const asked = { ...only, status: filters.status || undefined, code: filters.code || undefined }
-  const log = useInfiniteQuery(requestsQuery(workspaceId, asked, window))
+  const parameters = { ...only, status: filters.status || undefined, code: filters.code || undefined }
+  const log = useInfiniteQuery(requestsQuery(workspaceId, parameters, window))
   const search = useCallback((code: string) => change({ code: code.trim() }), [change])
   const opened = log.data?.pages.flatMap((page) => page.data).find((one) => one.id === filters.request)
   return (
@@ -49,13 +49,13 @@ export function RequestLog({ workspaceId, window, only, named }: Props) {
         <FilterSelect
           label="Status"
           placeholder="Any status"
-          data={CHOICES}
+          data={STATUS_OPTIONS}
           value={filters.status}
           onChange={(status) => change({ status })}
         />
-        <SearchField label="Error code" placeholder="Error code, exactly" value={filters.code} onChange={search} />
+        <SearchField label="Error code" placeholder="Exact error code" value={filters.code} onChange={search} />
         <Group justify="flex-end" style={{ flex: '1 1 10rem', maxWidth: 'none' }}>
-          <DownloadLink href={requestsCsv(workspaceId, asked, window)}>Download CSV</DownloadLink>
+          <DownloadLink href={requestsCsv(workspaceId, parameters, window)}>Download CSV</DownloadLink>
         </Group>
       </search>
       <Loaded query={log} skeleton={<TableSkeleton />} errorTitle="The requests could not be loaded">
@@ -63,15 +63,15 @@ export function RequestLog({ workspaceId, window, only, named }: Props) {
           const rows = pages.flatMap((page) => page.data)
           if (rows.length === 0) {
             return (
-              <EmptyState title="No calls here" icon={<IconListSearch size={32} />}>
-                Choose a longer span or fewer filters. A call is listed some seconds after it has ended.
+              <EmptyState title="No calls found" icon={<IconListSearch size={32} />}>
+                Choose a longer time range or fewer filters. Calls appear a few seconds after they end.
               </EmptyState>
             )
           }
           return (
             <DataTable
               caption="Requests"
-              columns={columns(named, (request) => change({ request }))}
+              columns={columns(callerNameOf, (request) => change({ request }))}
               rows={rows}
               rowKey={(one) => one.id}
               minWidth={1000}
@@ -90,7 +90,7 @@ export function RequestLog({ workspaceId, window, only, named }: Props) {
         id={filters.request}
         request={opened}
         isLoading={log.isPending}
-        named={named}
+        callerNameOf={callerNameOf}
         onClose={() => change({ request: '' })}
       />
     </div>
@@ -98,7 +98,7 @@ export function RequestLog({ workspaceId, window, only, named }: Props) {
 }
 
 function columns(
-  named: (id: string | null | undefined) => string,
+  callerNameOf: (id: string | null | undefined) => string,
   onOpen: (id: string) => void,
 ): Column<LoggedRequest>[] {
   const millis = (value: number | null | undefined) => (value == null ? '–' : formatDuration(value))
@@ -142,7 +142,7 @@ function columns(
           </Text>
         ),
     },
-    { id: 'caller', header: 'Caller', cell: (one) => named(one.key ?? one.user) },
+    { id: 'caller', header: 'Caller', cell: (one) => callerNameOf(one.key ?? one.user) },
     {
       id: 'tokens',
       header: 'Tokens in / out',

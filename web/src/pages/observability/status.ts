@@ -1,6 +1,6 @@
 import type { Tone } from '../../ui/StatusBadge'
 
-/** How a status looks. A stream that broke off has 200 and a code. */
+/** Colour of a status. A stream that was cut off has status 200 and an error code. */
 export function toneOfStatus(status: number, code: string): Tone {
   if (status >= 500) return 'bad'
   if (status >= 400) return 'warn'

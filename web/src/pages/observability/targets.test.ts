@@ -1,24 +1,25 @@
 import { describe, expect, it } from 'vitest'
-import { choiceOf, knowsEndpoints, lineName, targetOf } from './targets'
+import { appliesToEndpoints, lineName, targetOf, targetValue } from './targets'
 
-describe('what calls are about', () => {
-  it('is a model or an endpoint, and goes into the address and back', () => {
-    for (const value of ['model:acme/tiny', 'endpoint:chat-prod', null]) expect(choiceOf(targetOf(value))).toBe(value)
+describe('the target of calls', () => {
+  it('is a model or an endpoint, and survives a round trip through the URL', () => {
+    for (const value of ['model:acme/tiny', 'endpoint:chat-prod', null])
+      expect(targetValue(targetOf(value))).toBe(value)
     expect(targetOf('endpoint:chat-prod')).toEqual({ model: '', endpoint: 'chat-prod' })
   })
-  it('names the line of a chart', () => {
-    const named = (id: string | null | undefined) => `name of ${id}`
+  it('labels a chart line', () => {
+    const callerNameOf = (id: string | null | undefined) => `name of ${id}`
     const line = { values: {}, total: {} }
-    expect(lineName({ ...line, key: 'key_1', user: null }, named)).toBe('name of key_1')
-    expect(lineName({ ...line, key: null, user: 'usr_1' }, named)).toBe('name of usr_1')
-    expect(lineName({ ...line, model: null }, named)).toBe('no such model')
-    expect(lineName({ ...line, others: true }, named)).toBe('All others')
+    expect(lineName({ ...line, key: 'key_1', user: null }, callerNameOf)).toBe('name of key_1')
+    expect(lineName({ ...line, key: null, user: 'usr_1' }, callerNameOf)).toBe('name of usr_1')
+    expect(lineName({ ...line, model: null }, callerNameOf)).toBe('unknown model')
+    expect(lineName({ ...line, others: true }, callerNameOf)).toBe('All others')
   })
-  it('asks endpoints nothing of keys and models', () => {
-    expect([knowsEndpoints({}), knowsEndpoints({ key: 'key_1' }), knowsEndpoints({ model: 'a/b' })]).toEqual([
-      true,
-      false,
-      false,
-    ])
+  it('has no endpoint metrics when filtered by key or model', () => {
+    expect([
+      appliesToEndpoints({}),
+      appliesToEndpoints({ key: 'key_1' }),
+      appliesToEndpoints({ model: 'a/b' }),
+    ]).toEqual([true, false, false])
   })
 })

@@ -4,60 +4,60 @@ import { CopyButton } from '../../ui/CopyButton'
 import { ErrorPanel } from '../../ui/ErrorPanel'
 import { formatCount, formatDuration, formatMoney } from '../../ui/format'
 import { StatusBadge } from '../../ui/StatusBadge'
-import type { Choice } from './choices'
 import type { Answer } from './conversation'
 import { costOf, tokensPerSecond } from './figures'
 import { MarkdownText } from './MarkdownText'
+import type { ModelOption } from './model-options'
 import classes from './Playground.module.css'
 
 type Props = {
   answer: Answer
-  choice: Choice | undefined
+  option: ModelOption | undefined
   onRegenerate: (() => void) | undefined
   onShowCode: () => void
 }
 
-export function AnswerView({ answer, choice, onRegenerate, onShowCode }: Props) {
-  const isComing = answer.state === 'streaming'
+export function AnswerView({ answer, option, onRegenerate, onShowCode }: Props) {
+  const isStreaming = answer.state === 'streaming'
   return (
-    <section className={classes.answer} aria-label={`Answer of ${answer.model}`} data-state={answer.state}>
+    <section className={classes.answer} aria-label={`Response from ${answer.model}`} data-state={answer.state}>
       <Group gap="xs" className={classes.answerHead}>
         <Code>{answer.model}</Code>
-        {isComing ? <StatusBadge tone="busy">Answering</StatusBadge> : null}
+        {isStreaming ? <StatusBadge tone="busy">Generating</StatusBadge> : null}
         {answer.state === 'stopped' ? <StatusBadge tone="idle">Stopped</StatusBadge> : null}
         {answer.finish === 'length' ? (
-          <StatusBadge tone="warn" title="It reached the limit of tokens or the end of the context">
-            Cut at the token limit
+          <StatusBadge tone="warn" title="The response reached the token limit or the end of the context">
+            Token limit reached
           </StatusBadge>
         ) : null}
       </Group>
       {answer.reasoning ? (
-        <details className={classes.reasoning} open={isComing && !answer.text}>
+        <details className={classes.reasoning} open={isStreaming && !answer.text}>
           <summary>Reasoning</summary>
           {answer.reasoning}
         </details>
       ) : null}
-      {isComing && !answer.text && !answer.reasoning ? (
+      {isStreaming && !answer.text && !answer.reasoning ? (
         <Loader size="sm" type="dots" aria-label="Waiting for the first token" />
       ) : null}
       <MarkdownText text={answer.text} />
       {answer.failure ? (
         <ErrorPanel
-          title="The answer failed"
+          title="The response failed"
           error={Object.assign(new Error(answer.failure.message), answer.failure)}
         />
       ) : null}
-      {isComing ? null : (
+      {isStreaming ? null : (
         <Group gap="xs" justify="space-between" className={classes.answerFoot}>
-          <Figures answer={answer} choice={choice} />
+          <Figures answer={answer} option={option} />
           <Group gap={2}>
-            <CopyButton value={answer.text} label="Copy answer" />
-            <Tooltip label="Show code of this request">
+            <CopyButton value={answer.text} label="Copy response" />
+            <Tooltip label="Show code for this request">
               <ActionIcon
                 variant="subtle"
                 color="gray"
                 c="dimmed"
-                aria-label="Show code of this request"
+                aria-label="Show code for this request"
                 onClick={onShowCode}
               >
                 <IconCode size={16} />
@@ -77,15 +77,15 @@ export function AnswerView({ answer, choice, onRegenerate, onShowCode }: Props) 
   )
 }
 
-/** Tokens, money and time, as far as they are known: an answer that was stopped tells no tokens. */
-function Figures({ answer, choice }: { answer: Answer; choice: Choice | undefined }) {
+/** Tokens, cost and timings, if known: a stopped response reports no usage. */
+function Figures({ answer, option }: { answer: Answer; option: ModelOption | undefined }) {
   const { usage, firstTokenMs, totalMs } = answer
   const speed = tokensPerSecond(answer)
-  const cost = usage && choice?.pricing ? costOf(usage, choice.pricing) : undefined
+  const cost = usage && option?.pricing ? costOf(usage, option.pricing) : undefined
   const cached = usage?.cachedTokens ? ` (${formatCount(usage.cachedTokens)} cached)` : ''
   const figures: [string, string | undefined][] = [
     ['Tokens', usage && `${formatCount(usage.promptTokens)}${cached} in, ${formatCount(usage.completionTokens)} out`],
-    ['Cost', cost ? formatMoney(cost) : choice?.isEndpoint ? 'by GPU-hour' : undefined],
+    ['Cost', cost ? formatMoney(cost) : option?.isEndpoint ? 'per GPU-hour' : undefined],
     ['First token', firstTokenMs === undefined ? undefined : formatDuration(firstTokenMs)],
     ['Speed', speed === undefined ? undefined : `${speed.toFixed(1)} tokens/s`],
     ['Total', totalMs === undefined ? undefined : formatDuration(totalMs)],

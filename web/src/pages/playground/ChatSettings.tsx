@@ -2,13 +2,13 @@ import { ActionIcon, Button, Select, SimpleGrid, Stack, TagsInput, Textarea, Too
 import { IconColumns2, IconX } from '@tabler/icons-react'
 import type { ChatParameters } from '../../api/inference'
 import { OptionalNumber } from '../../ui/OptionalNumber'
-import { type Choice, groupsOf } from './choices'
-import type { Setup } from './conversation'
+import type { ChatSetup } from './conversation'
+import { type ModelOption, optionGroups } from './model-options'
 import classes from './Playground.module.css'
 
 type Props = {
-  choices: Choice[]
-  setup: Setup
+  options: ModelOption[]
+  setup: ChatSetup
   onModels: (models: string[]) => void
   onSystem: (system: string) => void
   onParameters: (parameters: ChatParameters) => void
@@ -22,15 +22,15 @@ const NUMBERS = [
   { name: 'seed', label: 'Seed', min: 0, max: undefined, step: 1, isWhole: true },
 ] as const
 
-/** Which models are asked, and how. A field that is left empty is not sent. */
-export function ChatSettings({ choices, setup, onModels, onSystem, onParameters }: Props) {
+/** Models and parameters of a chat. Empty fields are not sent. */
+export function ChatSettings({ options, setup, onModels, onSystem, onParameters }: Props) {
   const { models, system, parameters } = setup
   const [model = '', compared] = models
   return (
     <Stack gap="sm">
       <Select
         label="Model"
-        data={groupsOf(choices, model)}
+        data={optionGroups(options, model)}
         value={model}
         allowDeselect={false}
         onChange={(value) => value && onModels([value, ...models.slice(1)])}
@@ -39,7 +39,7 @@ export function ChatSettings({ choices, setup, onModels, onSystem, onParameters 
         <Button
           variant="default"
           leftSection={<IconColumns2 size={16} />}
-          onClick={() => onModels([model, choices.find((choice) => choice.id !== model)?.id ?? model])}
+          onClick={() => onModels([model, options.find((option) => option.id !== model)?.id ?? model])}
         >
           Compare with another model
         </Button>
@@ -47,7 +47,7 @@ export function ChatSettings({ choices, setup, onModels, onSystem, onParameters 
         <div className={classes.compared}>
           <Select
             label="Compared with"
-            data={groupsOf(choices, compared)}
+            data={optionGroups(options, compared)}
             value={compared}
             allowDeselect={false}
             onChange={(value) => value && onModels([model, value])}
@@ -83,7 +83,7 @@ export function ChatSettings({ choices, setup, onModels, onSystem, onParameters 
       </SimpleGrid>
       <TagsInput
         label="Stop sequences"
-        description={`Up to ${MAX_STOPS}; Enter adds one`}
+        description={`Up to ${MAX_STOPS}; press Enter to add one`}
         maxTags={MAX_STOPS}
         value={parameters.stop ?? []}
         onChange={(stop) => onParameters({ ...parameters, stop: stop.length ? stop : undefined })}

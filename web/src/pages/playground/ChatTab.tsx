@@ -2,43 +2,43 @@ import { Button, Group } from '@mantine/core'
 import { IconAdjustmentsHorizontal, IconBooks, IconCode, IconPlus } from '@tabler/icons-react'
 import { useCallback, useState } from 'react'
 import type { ChatParameters, ChatRequest } from '../../api/inference'
-import { usePlace, useWorkspace } from '../../api/session'
+import { useSessionContext, useWorkspace } from '../../api/session'
 import { paths } from '../../paths'
 import { EmptyState } from '../../ui/EmptyState'
 import { Link } from '../../ui/Link'
 import { useFilters } from '../../ui/useFilters'
+import { blockedReason } from './blocked-reason'
 import { ChatSettings } from './ChatSettings'
 import { Composer } from './Composer'
 import { ConversationMenu } from './ConversationMenu'
-import { type Choice, startingChoice } from './choices'
-import { type Conversation, isStreaming, requestFor, type Setup } from './conversation'
+import { type ChatSetup, type Conversation, isStreaming, requestFor } from './conversation'
 import { FILTERS } from './filters'
-import { shelfKey } from './kept'
+import { initialModel, type ModelOption } from './model-options'
 import classes from './Playground.module.css'
 import { ShowCode } from './ShowCode'
+import { storageKey } from './stored-conversations'
 import { Thread } from './Thread'
 import { useChat } from './useChat'
-import { whyNotSend } from './why-not'
 
-export function ChatTab({ choices }: { choices: Choice[] }) {
-  const { session } = usePlace()
+export function ChatTab({ options }: { options: ModelOption[] }) {
+  const { session } = useSessionContext()
   const workspace = useWorkspace()
   const [filters, change] = useFilters(FILTERS)
-  const onNamed = useCallback((chat: string) => change({ chat }), [change])
-  const shelf = shelfKey(session.user.id, workspace.id)
-  const { conversation, ask, askAgain, stop } = useChat(shelf, filters.chat, onNamed)
+  const onStarted = useCallback((chat: string) => change({ chat }), [change])
+  const storage = storageKey(session.user.id, workspace.id)
+  const { conversation, send, resend, stop } = useChat(storage, filters.chat, onStarted)
   const [system, setSystem] = useState(conversation.system)
   const [parameters, setParameters] = useState<ChatParameters>({})
   const [draft, setDraft] = useState('')
   const [shownCode, showCode] = useState<ChatRequest>()
   const [isSettingsOpen, setSettingsOpen] = useState(false)
 
-  if (choices.length === 0) return <NothingToChatWith />
-  const model = startingChoice(choices, filters.model || conversation.models[0] || '')
+  if (options.length === 0) return <NoChatModels />
+  const model = initialModel(options, filters.model || conversation.models[0] || '')
   const models = filters.compare ? [model, filters.compare] : [model]
-  const setup: Setup = { models, system, parameters }
+  const setup: ChatSetup = { models, system, parameters }
   const isBusy = isStreaming(conversation)
-  const whyNot = whyNotSend(models, choices)
+  const blocked = blockedReason(models, options)
 
   const open = (next: Conversation) => {
     setSystem(next.system)
@@ -48,7 +48,7 @@ export function ChatTab({ choices }: { choices: Choice[] }) {
     setSystem('')
     change({ chat: '' })
   }
-  /** The request that Enter would send now; when nothing is typed, the last one that was sent. */
+  /** The request for the typed message, or the last one sent if nothing is typed. */
   const currentRequest = () => {
     const isTyped = draft.trim() !== '' || conversation.turns.length === 0
     const prompt = { id: '', prompt: draft.trim() || 'Hello', answers: [] }
@@ -58,7 +58,7 @@ export function ChatTab({ choices }: { choices: Choice[] }) {
     <div className={classes.chat}>
       <aside className={classes.settings} data-open={isSettingsOpen} id="playground-settings" aria-label="Settings">
         <ChatSettings
-          choices={choices}
+          options={options}
           setup={setup}
           onModels={([first = '', second = '']) => change({ model: first, compare: second })}
           onSystem={setSystem}
@@ -78,7 +78,7 @@ export function ChatTab({ choices }: { choices: Choice[] }) {
           >
             Settings
           </Button>
-          <ConversationMenu shelf={shelf} current={conversation} onOpen={open} onNew={startNew} />
+          <ConversationMenu storage={storage} current={conversation} onOpen={open} onNew={startNew} />
           <Group gap="xs" ms="auto">
             <Button
               variant="default"
@@ -101,17 +101,17 @@ export function ChatTab({ choices }: { choices: Choice[] }) {
         </Group>
         <Thread
           conversation={conversation}
-          choices={choices}
-          whyNot={whyNot}
-          onAskAgain={(prompt) => askAgain(setup, prompt)}
+          options={options}
+          blocked={blocked}
+          onResend={(prompt) => resend(setup, prompt)}
           onShowCode={showCode}
         />
         <Composer
           draft={draft}
           onDraft={setDraft}
           isBusy={isBusy}
-          whyNot={whyNot}
-          onSend={(prompt) => ask(prompt, setup)}
+          blocked={blocked}
+          onSend={(prompt) => send(prompt, setup)}
           onStop={stop}
         />
       </section>
@@ -120,10 +120,10 @@ export function ChatTab({ choices }: { choices: Choice[] }) {
   )
 }
 
-function NothingToChatWith() {
+function NoChatModels() {
   return (
     <EmptyState
-      title="There is no chat model yet"
+      title="No chat models yet"
       icon={<IconBooks size={32} />}
       actions={
         <Button component={Link} href={paths.models()} variant="default">
@@ -131,7 +131,7 @@ function NothingToChatWith() {
         </Button>
       }
     >
-      Whoever runs Forebay adds models to its configuration; a dedicated endpoint that serves appears here, too.
+      The operator adds models in the configuration. Serving dedicated endpoints appear here, too.
     </EmptyState>
   )
 }

@@ -7,23 +7,23 @@ type Props = {
   draft: string
   onDraft: (draft: string) => void
   isBusy: boolean
-  whyNot: string | undefined
+  blocked: string | undefined
   onSend: (prompt: string) => void
   onStop: () => void
 }
 
-/** The message box: Enter sends, Shift+Enter breaks the line. It stays the page's last text field. */
-export function Composer({ draft, onDraft, isBusy, whyNot, onSend, onStop }: Props) {
+/** Message box: Enter sends, Shift+Enter adds a line break. It is the last text field of the page. */
+export function Composer({ draft, onDraft, isBusy, blocked, onSend, onStop }: Props) {
   const box = useRef<HTMLTextAreaElement>(null)
   const hintId = useId()
   const send = () => {
     const prompt = draft.trim()
-    if (!prompt || isBusy || whyNot) return
+    if (!prompt || isBusy || blocked) return
     onSend(prompt)
     onDraft('')
   }
   const onKeyDown = (event: KeyboardEvent) => {
-    // Enter also ends the choice of a character in an input method.
+    // Enter also confirms a character in an input method.
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
     event.preventDefault()
     send()
@@ -53,14 +53,14 @@ export function Composer({ draft, onDraft, isBusy, whyNot, onSend, onStop }: Pro
         <Button
           leftSection={<IconArrowUp size={16} />}
           onClick={send}
-          disabled={!draft.trim() || !!whyNot}
-          title={whyNot}
+          disabled={!draft.trim() || !!blocked}
+          title={blocked}
         >
           Send
         </Button>
       )}
-      <Text id={hintId} size="xs" c={whyNot ? 'var(--fb-warn)' : 'dimmed'} className={classes.hint}>
-        {whyNot ?? 'Enter sends, Shift+Enter breaks the line'}
+      <Text id={hintId} size="xs" c={blocked ? 'var(--fb-warn)' : 'dimmed'} className={classes.hint}>
+        {blocked ?? 'Enter to send, Shift+Enter for a new line'}
       </Text>
     </div>
   )

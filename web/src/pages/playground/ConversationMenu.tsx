@@ -3,41 +3,46 @@ import { IconHistory, IconTrash } from '@tabler/icons-react'
 import { useState } from 'react'
 import { formatAgo } from '../../ui/format'
 import { type Conversation, titleOf } from './conversation'
-import { forget, readKept } from './kept'
 import classes from './Playground.module.css'
+import { deleteConversation, loadConversations } from './stored-conversations'
 
-type Props = { shelf: string; current: Conversation; onOpen: (conversation: Conversation) => void; onNew: () => void }
+type Props = { storage: string; current: Conversation; onOpen: (conversation: Conversation) => void; onNew: () => void }
 
-/** The conversations that this browser has kept. They are read when the menu is opened. */
-export function ConversationMenu({ shelf, current, onOpen, onNew }: Props) {
-  const [kept, setKept] = useState<Conversation[]>([])
+/** Conversations stored in this browser, loaded when the menu is opened. */
+export function ConversationMenu({ storage, current, onOpen, onNew }: Props) {
+  const [stored, setStored] = useState<Conversation[]>([])
   const remove = () => {
-    forget(localStorage, shelf, current.id)
+    deleteConversation(localStorage, storage, current.id)
     onNew()
   }
   const removeAll = () => {
-    localStorage.removeItem(shelf)
+    localStorage.removeItem(storage)
     onNew()
   }
   return (
-    <Menu position="bottom-start" width={320} shadow="md" onOpen={() => setKept(readKept(localStorage, shelf))}>
+    <Menu
+      position="bottom-start"
+      width={320}
+      shadow="md"
+      onOpen={() => setStored(loadConversations(localStorage, storage))}
+    >
       <Menu.Target>
         <Button variant="default" size="xs" leftSection={<IconHistory size={14} />}>
           Conversations
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Label>Kept in this browser only</Menu.Label>
-        {kept.length === 0 ? (
+        <Menu.Label>Stored in this browser only</Menu.Label>
+        {stored.length === 0 ? (
           <Text size="sm" c="dimmed" px="sm" pb="xs">
-            None yet. What you ask is kept here.
+            No conversations yet.
           </Text>
         ) : (
           <>
             <ScrollArea.Autosize mah={320}>
-              {kept.map((one) => (
+              {stored.map((one) => (
                 <Menu.Item key={one.id} onClick={() => onOpen(one)} aria-current={one.id === current.id}>
-                  <span className={classes.keptTitle}>{titleOf(one)}</span>
+                  <span className={classes.storedTitle}>{titleOf(one)}</span>
                   <Text span size="xs" c="dimmed">
                     {one.models.join(' and ')},{' '}
                     {formatAgo(new Date(one.updatedAt).toISOString(), Date.now()) ?? 'long ago'}

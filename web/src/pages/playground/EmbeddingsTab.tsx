@@ -9,50 +9,50 @@ import { formatCount, formatDuration, formatMoney } from '../../ui/format'
 import { Panel } from '../../ui/Panel'
 import { Stat, Stats } from '../../ui/Stat'
 import { useFilters } from '../../ui/useFilters'
-import { type Choice, groupsOf, startingChoice } from './choices'
+import { blockedReason } from './blocked-reason'
 import { costOf } from './figures'
 import { FILTERS } from './filters'
+import { initialModel, type ModelOption, optionGroups } from './model-options'
 import { ShowCode } from './ShowCode'
 import { SimilarityMatrix } from './SimilarityMatrix'
 import { MAX_TEXTS, textsOf } from './texts'
-import { whyNotSend } from './why-not'
 
 const EXAMPLE = 'The river flooded the valley\nWater rose after the heavy rain\nThe invoice is due on Friday'
 
-type Asked = { model: string; input: string[] }
+type EmbeddingsRequest = { model: string; input: string[] }
 
-async function compute({ model, input }: Asked) {
+async function compute({ model, input }: EmbeddingsRequest) {
   const startedAt = performance.now()
-  const answer = await embed(model, input)
-  return { ...answer, model, input, ms: performance.now() - startedAt }
+  const response = await embed(model, input)
+  return { ...response, model, input, ms: performance.now() - startedAt }
 }
 
-/** Texts, one to a line, and how near they are to each other. */
-export function EmbeddingsTab({ choices }: { choices: Choice[] }) {
+/** Computes embeddings of texts and shows their similarity. */
+export function EmbeddingsTab({ options }: { options: ModelOption[] }) {
   const [filters, change] = useFilters(FILTERS)
   const [lines, setLines] = useState(EXAMPLE)
-  const [shownCode, showCode] = useState<Asked>()
+  const [shownCode, showCode] = useState<EmbeddingsRequest>()
   const computed = useMutation({ mutationFn: compute })
 
-  if (choices.length === 0) {
+  if (options.length === 0) {
     return (
-      <EmptyState title="There is no embedding model yet" icon={<IconVector size={32} />}>
-        Whoever runs Forebay adds models to its configuration, with <code>modality = "embedding"</code>.
+      <EmptyState title="No embedding models yet" icon={<IconVector size={32} />}>
+        The operator adds models in the configuration with <code>modality = "embedding"</code>.
       </EmptyState>
     )
   }
-  const model = startingChoice(choices, filters.model)
+  const model = initialModel(options, filters.model)
   const input = textsOf(lines)
-  const whyNot =
-    whyNotSend([model], choices) ??
+  const blocked =
+    blockedReason([model], options) ??
     (input.length === 0
-      ? 'Write at least one text.'
+      ? 'Enter at least one text.'
       : input.length > MAX_TEXTS
         ? `At most ${MAX_TEXTS} texts.`
         : undefined)
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (!whyNot) computed.mutate({ model, input })
+    if (!blocked) computed.mutate({ model, input })
   }
   return (
     <Stack gap="md">
@@ -62,19 +62,19 @@ export function EmbeddingsTab({ choices }: { choices: Choice[] }) {
             <Select
               label="Model"
               maw={420}
-              data={groupsOf(choices, model)}
+              data={optionGroups(options, model)}
               value={model}
               allowDeselect={false}
               onChange={(value) => value && change({ model: value })}
             />
             <Textarea
-              label="Texts, one to a line"
+              label="Texts, one per line"
               rows={6}
               value={lines}
               onChange={(event) => setLines(event.currentTarget.value)}
             />
             <Group gap="xs">
-              <Button type="submit" loading={computed.isPending} disabled={!!whyNot} title={whyNot}>
+              <Button type="submit" loading={computed.isPending} disabled={!!blocked} title={blocked}>
                 Compute embeddings
               </Button>
               <Button
@@ -86,30 +86,27 @@ export function EmbeddingsTab({ choices }: { choices: Choice[] }) {
                 Show code
               </Button>
               <Text size="sm" c="dimmed">
-                {whyNot ?? `${formatCount(input.length)} ${input.length === 1 ? 'text' : 'texts'}`}
+                {blocked ?? `${formatCount(input.length)} ${input.length === 1 ? 'text' : 'texts'}`}
               </Text>
             </Group>
-            {computed.error ? <ErrorPanel error={computed.error} title="No embeddings" /> : null}
+            {computed.error ? <ErrorPanel error={computed.error} title="Could not compute the embeddings" /> : null}
           </Stack>
         </form>
       </Panel>
       {computed.data ? (
-        <Result result={computed.data} choice={choices.find((one) => one.id === computed.data.model)} />
+        <Result result={computed.data} option={options.find((one) => one.id === computed.data.model)} />
       ) : null}
       <ShowCode kind="embeddings" request={shownCode} onClose={() => showCode(undefined)} />
     </Stack>
   )
 }
 
-function Result({ result, choice }: { result: Awaited<ReturnType<typeof compute>>; choice: Choice | undefined }) {
+function Result({ result, option }: { result: Awaited<ReturnType<typeof compute>>; option: ModelOption | undefined }) {
   const usage = { promptTokens: result.promptTokens, cachedTokens: 0, completionTokens: 0 }
-  const cost = choice?.pricing ? costOf(usage, choice.pricing) : undefined
+  const cost = option?.pricing ? costOf(usage, option.pricing) : undefined
   return (
     <>
-      <Panel
-        title="Similarity"
-        description="The cosine of the angle between two vectors: 1 points the same way, 0 is unrelated"
-      >
+      <Panel title="Similarity" description="Cosine similarity of two vectors: 1 is the same direction, 0 is unrelated">
         <SimilarityMatrix texts={result.input} vectors={result.vectors} />
       </Panel>
       <Panel title="This call">
@@ -117,10 +114,10 @@ function Result({ result, choice }: { result: Awaited<ReturnType<typeof compute>
           <Stat
             label="Vectors"
             value={formatCount(result.vectors.length)}
-            note={`of ${formatCount(result.vectors[0]?.length ?? 0)} numbers`}
+            note={`of ${formatCount(result.vectors[0]?.length ?? 0)} dimensions`}
           />
           <Stat label="Tokens" value={formatCount(result.promptTokens)} />
-          <Stat label="Cost" value={cost ? formatMoney(cost) : 'by GPU-hour'} />
+          <Stat label="Cost" value={cost ? formatMoney(cost) : 'per GPU-hour'} />
           <Stat label="Time" value={formatDuration(result.ms)} />
         </Stats>
       </Panel>

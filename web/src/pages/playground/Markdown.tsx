@@ -1,6 +1,6 @@
 /**
- * Markdown of a model, which anybody may have influenced. HTML in it stays text, links lead to the web or to mail and
- * nowhere else, and nothing is loaded: an image is shown as a link to it.
+ * Renders Markdown from a model, which is untrusted. HTML stays text, only web and mail links are allowed, and nothing is
+ * loaded: an image is shown as a link.
  */
 
 import type { ReactNode } from 'react'
@@ -14,16 +14,16 @@ import { safeLink } from './safe-link'
 const REMARK = [remarkGfm]
 const REHYPE = [rehypeHighlight]
 
-/** The page has its own h1 and h2. */
+/** Headings start at h3, since the page has its own h1 and h2. */
 const COMPONENTS: Components = {
   h1: ({ children }) => <h3>{children}</h3>,
   h2: ({ children }) => <h4>{children}</h4>,
   h3: ({ children }) => <h5>{children}</h5>,
   h4: ({ children }) => <h6>{children}</h6>,
   h5: ({ children }) => <h6>{children}</h6>,
-  a: ({ href, children }) => <Outward href={href}>{children}</Outward>,
+  a: ({ href, children }) => <ExternalLink href={href}>{children}</ExternalLink>,
   img: ({ src, alt }) => (
-    <Outward href={typeof src === 'string' ? src : undefined}>Image: {alt || 'without a name'}</Outward>
+    <ExternalLink href={typeof src === 'string' ? src : undefined}>Image: {alt || 'untitled'}</ExternalLink>
   ),
   input: ({ checked }) => <span>{checked ? '☑ ' : '☐ '}</span>,
   pre: ({ children }) => (
@@ -48,7 +48,7 @@ export default function Markdown({ text }: { text: string }) {
   )
 }
 
-function Outward({ href, children }: { href: string | undefined; children: ReactNode }) {
+function ExternalLink({ href, children }: { href: string | undefined; children: ReactNode }) {
   if (!href) return <span>{children}</span>
   return (
     <a href={href} target="_blank" rel="noopener noreferrer nofollow">

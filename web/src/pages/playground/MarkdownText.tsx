@@ -1,10 +1,10 @@
 import { lazy, Suspense } from 'react'
 import classes from './Playground.module.css'
 
-/** Markdown and highlighting are large: they are loaded with the first answer. */
+/** Markdown and highlighting are large, so they are loaded with the first response. */
 const Markdown = lazy(() => import('./Markdown'))
 
-/** What a model wrote, laid out. Until the code for that is there, it is plain text. */
+/** Renders Markdown, or plain text until the renderer has loaded. */
 export function MarkdownText({ text }: { text: string }) {
   if (!text) return null
   return (

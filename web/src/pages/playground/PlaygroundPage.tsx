@@ -9,9 +9,9 @@ import { PageHeader } from '../../ui/PageHeader'
 import { PanelSkeleton } from '../../ui/Skeletons'
 import { useFilters } from '../../ui/useFilters'
 import { ChatTab } from './ChatTab'
-import { choicesOf } from './choices'
 import { EmbeddingsTab } from './EmbeddingsTab'
 import { FILTERS } from './filters'
+import { modelOptions } from './model-options'
 
 export function PlaygroundPage() {
   const workspace = useWorkspace()
@@ -26,7 +26,7 @@ export function PlaygroundPage() {
         keepMounted={false}
         onChange={(value) => change({ tab: value === 'embeddings' ? value : 'chat', model: '' })}
       >
-        <Tabs.List mb="md" aria-label="What to try">
+        <Tabs.List mb="md" aria-label="Kind of model">
           <Tabs.Tab value="chat" leftSection={<IconMessages size={16} />}>
             Chat
           </Tabs.Tab>
@@ -38,11 +38,11 @@ export function PlaygroundPage() {
           {(all) => (
             <>
               <Tabs.Panel value="chat">
-                {/* Endpoints come later, or not at all: the models of the catalogue do not wait for them. */}
-                <ChatTab choices={choicesOf(all, endpoints.data ?? [], 'chat')} />
+                {/* Catalogue models are shown without waiting for the endpoints. */}
+                <ChatTab options={modelOptions(all, endpoints.data ?? [], 'chat')} />
               </Tabs.Panel>
               <Tabs.Panel value="embeddings">
-                <EmbeddingsTab choices={choicesOf(all, endpoints.data ?? [], 'embedding')} />
+                <EmbeddingsTab options={modelOptions(all, endpoints.data ?? [], 'embedding')} />
               </Tabs.Panel>
             </>
           )}

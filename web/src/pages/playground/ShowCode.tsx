@@ -2,7 +2,7 @@ import { Modal, Tabs, Text } from '@mantine/core'
 import { CodeBlock } from '../../ui/CodeBlock'
 import { codeFor } from './code'
 
-/** Where this console is, the API is. */
+/** The API has the same origin as the console. */
 const BASE_URL = `${window.location.origin}/v1`
 
 type Props = {
@@ -11,7 +11,7 @@ type Props = {
   onClose: () => void
 }
 
-/** The very request as code. */
+/** Dialog that shows a request as code. */
 export function ShowCode({ kind, request, onClose }: Props) {
   const snippets = request ? codeFor(kind, { ...request }, BASE_URL) : []
   return (

@@ -2,9 +2,9 @@ import type { CSSProperties } from 'react'
 import { similarity } from './figures'
 import classes from './Playground.module.css'
 
-/** Every text against every other; the deeper the colour, the nearer they are. */
+/** Pairwise similarity of texts; a deeper colour means more similar. */
 export function SimilarityMatrix({ texts, vectors }: { texts: string[]; vectors: number[][] }) {
-  // The same text may stand there twice: a row is known by its number.
+  // Rows are keyed by number, since texts may repeat.
   const rows = texts.map((text, index) => ({ text, vector: vectors[index] ?? [], number: index + 1 }))
   return (
     <section className={classes.matrix} tabIndex={0} aria-label="Similarity matrix">

@@ -3,43 +3,43 @@ import { IconMessages, IconPencil } from '@tabler/icons-react'
 import { useLayoutEffect, useRef, useState } from 'react'
 import type { ChatRequest } from '../../api/inference'
 import { AnswerView } from './AnswerView'
-import type { Choice } from './choices'
 import { type Conversation, isStreaming, requestFor, type Turn } from './conversation'
+import type { ModelOption } from './model-options'
 import classes from './Playground.module.css'
 
 type Props = {
   conversation: Conversation
-  choices: Choice[]
-  whyNot: string | undefined
-  /** The last turn again; in other words, when there are any. */
-  onAskAgain: (prompt?: string) => void
+  options: ModelOption[]
+  blocked: string | undefined
+  /** Sends the last turn again, with a new prompt if given. */
+  onResend: (prompt?: string) => void
   onShowCode: (request: ChatRequest) => void
 }
 
-/** How near the end counts as being there: whoever has scrolled up to read is left alone. */
+/** Distance from the end that still counts as the end; further up, the view does not scroll by itself. */
 const NEAR_END_PX = 80
 
-export function Thread({ conversation, choices, whyNot, onAskAgain, onShowCode }: Props) {
-  const log = useStayAtEnd(conversation)
+export function Thread({ conversation, options, blocked, onResend, onShowCode }: Props) {
+  const log = useFollowEnd(conversation)
   const isBusy = isStreaming(conversation)
   const { turns } = conversation
   return (
     <div ref={log} className={classes.log} role="log" aria-label="Conversation" aria-busy={isBusy} tabIndex={0}>
-      {turns.length === 0 ? <NothingSaid /> : null}
+      {turns.length === 0 ? <EmptyThread /> : null}
       {turns.map((turn, index) => {
         const isLast = index === turns.length - 1
-        const canRepeat = isLast && !isBusy && !whyNot
+        const canRepeat = isLast && !isBusy && !blocked
         return (
           <article key={turn.id} className={classes.turn} aria-label={`Turn ${index + 1}`}>
-            <Prompt turn={turn} onEdit={canRepeat ? onAskAgain : undefined} />
+            <Prompt turn={turn} onEdit={canRepeat ? onResend : undefined} />
             <div className={classes.answers} data-lanes={turn.answers.length}>
               {turn.answers.map((answer, lane) => (
                 <AnswerView
-                  // biome-ignore lint/suspicious/noArrayIndexKey: a lane is its index, and both may ask one model.
+                  // biome-ignore lint/suspicious/noArrayIndexKey: a lane is identified by its index; both may use the same model.
                   key={lane}
                   answer={answer}
-                  choice={choices.find((choice) => choice.id === answer.model)}
-                  onRegenerate={canRepeat && lane === 0 ? () => onAskAgain() : undefined}
+                  option={options.find((option) => option.id === answer.model)}
+                  onRegenerate={canRepeat && lane === 0 ? () => onResend() : undefined}
                   onShowCode={() => onShowCode(requestFor(turns.slice(0, index + 1), lane, answer.model, answer))}
                 />
               ))}
@@ -51,14 +51,13 @@ export function Thread({ conversation, choices, whyNot, onAskAgain, onShowCode }
   )
 }
 
-function NothingSaid() {
+function EmptyThread() {
   return (
-    <div className={classes.nothing}>
+    <div className={classes.empty}>
       <IconMessages size={32} aria-hidden />
       <Title order={2}>Ask something</Title>
       <Text c="dimmed">
-        Write a message below. Each answer shows its tokens, its cost, and how fast it came; compare puts two models
-        side by side.
+        Write a message below. Each response shows its tokens, cost and speed. You can compare two models side by side.
       </Text>
     </div>
   )
@@ -114,8 +113,8 @@ function Prompt({ turn, onEdit }: { turn: Turn; onEdit: ((prompt: string) => voi
   )
 }
 
-/** Follows the text as it comes, as long as the reader is at its end. */
-function useStayAtEnd(conversation: Conversation) {
+/** Keeps the end in view while text arrives, unless the user has scrolled up. */
+function useFollowEnd(conversation: Conversation) {
   const log = useRef<HTMLDivElement>(null)
   const turnCount = useRef(0)
   const height = useRef(0)

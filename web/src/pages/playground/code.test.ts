@@ -12,15 +12,15 @@ const request = {
 const URL = 'https://forebay.example/v1'
 const shown = (id: string) => codeFor('chat', request, URL).find((one) => one.id === id)?.code ?? ''
 
-describe('the code of a request', () => {
-  it('sends the very body with curl, whatever the text has in it', () => {
-    const script = shown('curl').replace(/^curl/, 'say') // a shell that prints its last argument instead
-    const said = spawnSync('sh', ['-c', `say() { for last; do :; done; printf %s "$last"; }\n${script}`])
-    expect(JSON.parse(said.stdout.toString())).toEqual(request)
+describe('code for a request', () => {
+  it('sends exactly the same body with curl, whatever characters it contains', () => {
+    const script = shown('curl').replace(/^curl/, 'print_last') // a function that prints its last argument
+    const result = spawnSync('sh', ['-c', `print_last() { for last; do :; done; printf %s "$last"; }\n${script}`])
+    expect(JSON.parse(result.stdout.toString())).toEqual(request)
     expect(script).toContain(`${URL}/chat/completions`)
   })
 
-  it('is Python that means the same', () => {
+  it('is equivalent in Python', () => {
     const python = shown('python')
     expect(python).toContain('stream=True,')
     expect(python).toContain('seed=None,')
@@ -32,7 +32,7 @@ describe('the code of a request', () => {
     expect(shown('node')).toContain(JSON.stringify(request, null, 2))
   })
 
-  it('asks for embeddings in their own words', () => {
+  it('calls the embeddings API for embeddings', () => {
     const [curl, python, node] = codeFor('embeddings', { model: 'm', input: ['a'] }, URL).map((one) => one.code)
     expect(curl).toContain(`${URL}/embeddings`)
     expect(python).toContain('client.embeddings.create(\n    model="m",\n    input=["a"],\n)')

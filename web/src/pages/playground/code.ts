@@ -1,12 +1,12 @@
-/** A request as code: what is pasted asks the very same. */
+/** Shows a request as code that sends exactly the same body. */
 
-export type Shown = { id: string; label: string; code: string }
+export type CodeSnippet = { id: string; label: string; code: string }
 type Request = { model: string } & Record<string, unknown>
 type Kind = 'chat' | 'embeddings'
 
 const ROUTES: Record<Kind, string> = { chat: 'chat/completions', embeddings: 'embeddings' }
 
-export function codeFor(kind: Kind, request: Request, baseUrl: string): Shown[] {
+export function codeFor(kind: Kind, request: Request, baseUrl: string): CodeSnippet[] {
   return [
     { id: 'curl', label: 'curl', code: curl(kind, request, baseUrl) },
     { id: 'python', label: 'Python', code: python(kind, request, baseUrl) },
@@ -15,7 +15,7 @@ export function codeFor(kind: Kind, request: Request, baseUrl: string): Shown[] 
 }
 
 function curl(kind: Kind, request: Request, baseUrl: string): string {
-  // The shell ends a quoted text at an apostrophe.
+  // An apostrophe ends a quoted string in the shell.
   const body = JSON.stringify(request, null, 2).replaceAll("'", `'\\''`)
   return `curl ${kind === 'chat' ? '-N ' : ''}${baseUrl}/${ROUTES[kind]} \\
   -H "Authorization: Bearer $FOREBAY_API_KEY" \\
@@ -24,14 +24,14 @@ function curl(kind: Kind, request: Request, baseUrl: string): string {
 }
 
 function python(kind: Kind, request: Request, baseUrl: string): string {
-  const call = kind === 'chat' ? 'stream = client.chat.completions.create' : 'answer = client.embeddings.create'
+  const call = kind === 'chat' ? 'stream = client.chat.completions.create' : 'response = client.embeddings.create'
   const members = Object.entries(request).map(([name, value]) => `    ${name}=${indented(pythonOf(value))},`)
   const use =
     kind === 'chat'
       ? `for chunk in stream:
     if chunk.choices:
         print(chunk.choices[0].delta.content or "", end="", flush=True)`
-      : 'print([len(item.embedding) for item in answer.data])'
+      : 'print([len(item.embedding) for item in response.data])'
   return `import os
 from openai import OpenAI
 
@@ -46,22 +46,22 @@ ${use}`
 function node(kind: Kind, request: Request, baseUrl: string): string {
   const use =
     kind === 'chat'
-      ? `for await (const chunk of answer) {
+      ? `for await (const chunk of response) {
   process.stdout.write(chunk.choices[0]?.delta?.content ?? '')
 }`
-      : 'console.log(answer.data.map((item) => item.embedding.length))'
+      : 'console.log(response.data.map((item) => item.embedding.length))'
   const call = kind === 'chat' ? 'chat.completions' : 'embeddings'
   return `import OpenAI from 'openai'
 
 const client = new OpenAI({ baseURL: ${JSON.stringify(baseUrl)}, apiKey: process.env.FOREBAY_API_KEY })
 
-const answer = await client.${call}.create(${JSON.stringify(request, null, 2)})
+const response = await client.${call}.create(${JSON.stringify(request, null, 2)})
 ${use}`
 }
 
 const indented = (text: string) => text.replaceAll('\n', '\n    ')
 
-/** JSON as Python writes it: texts and numbers are the same, three words are not. */
+/** Converts JSON to Python literals: only `true`, `false` and `null` differ. */
 function pythonOf(value: unknown, indent = ''): string {
   if (value === true) return 'True'
   if (value === false) return 'False'

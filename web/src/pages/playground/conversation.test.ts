@@ -1,25 +1,26 @@
 import { describe, expect, it } from 'vitest'
 import {
-  atRest,
+  type ChatSetup,
   emptyConversation,
   isStreaming,
   messagesFor,
   requestFor,
-  type Setup,
   titleOf,
   withoutLastTurn,
   withProgress,
   withPrompt,
+  withStreamsStopped,
 } from './conversation'
 
-const setup: Setup = { models: ['acme/one'], system: 'Be brief', parameters: { temperature: 0, stop: [] } }
-const two: Setup = { ...setup, models: ['acme/one', 'acme/two'] }
+const setup: ChatSetup = { models: ['acme/one'], system: 'Be brief', parameters: { temperature: 0, stop: [] } }
+const two: ChatSetup = { ...setup, models: ['acme/one', 'acme/two'] }
 
-const asked = (prompt = 'Hello', how = setup) => withPrompt(emptyConversation('c'), { id: 't1', prompt }, how, 7)
+const withQuestion = (prompt = 'Hello', chatSetup = setup) =>
+  withPrompt(emptyConversation('c'), { id: 't1', prompt }, chatSetup, 7)
 
 describe('a conversation', () => {
-  it('has an answer on its way for each model', () => {
-    const conversation = asked('Hello', two)
+  it('has a streaming answer per model', () => {
+    const conversation = withQuestion('Hello', two)
     expect(conversation.turns[0]?.answers.map(({ model, state }) => [model, state])).toEqual([
       ['acme/one', 'streaming'],
       ['acme/two', 'streaming'],
@@ -28,15 +29,15 @@ describe('a conversation', () => {
     expect(conversation.updatedAt).toBe(7)
   })
 
-  it('takes in progress of one lane, and none after the end', () => {
-    const done = withProgress(asked('Hello', two), 't1', 1, { text: 'Hi', state: 'done' })
+  it('applies progress to one lane, and none after its end', () => {
+    const done = withProgress(withQuestion('Hello', two), 't1', 1, { text: 'Hi', state: 'done' })
     expect(done.turns[0]?.answers.map((answer) => answer.text)).toEqual(['', 'Hi'])
     const late = withProgress(done, 't1', 1, { text: 'late', state: 'stopped' })
     expect(late.turns[0]?.answers[1]).toMatchObject({ text: 'Hi', state: 'done' })
   })
 
-  it('asks each lane with what was said in it', () => {
-    let conversation = asked('One', two)
+  it('sends each lane its own history', () => {
+    let conversation = withQuestion('One', two)
     conversation = withProgress(conversation, 't1', 0, { text: 'left', state: 'done' })
     conversation = withProgress(conversation, 't1', 1, { text: 'right', state: 'done' })
     conversation = withPrompt(conversation, { id: 't2', prompt: 'Two' }, two, 8)
@@ -48,12 +49,12 @@ describe('a conversation', () => {
     ])
   })
 
-  it('lets a lane that is opened later go on from the first, and leaves out what failed', () => {
-    const first = withProgress(asked('One'), 't1', 0, { text: 'left', state: 'done' })
+  it('continues a later lane from the first one, and omits failed answers', () => {
+    const first = withProgress(withQuestion('One'), 't1', 0, { text: 'left', state: 'done' })
     const later = withPrompt(first, { id: 't2', prompt: 'Two' }, two, 8)
     expect(messagesFor(later.turns, 1, '').map(({ content }) => content)).toEqual(['One', 'left', 'Two'])
     const failed = withPrompt(
-      withProgress(asked('One'), 't1', 0, { state: 'failed' }),
+      withProgress(withQuestion('One'), 't1', 0, { state: 'failed' }),
       { id: 't2', prompt: 'Two' },
       setup,
       8,
@@ -61,8 +62,8 @@ describe('a conversation', () => {
     expect(messagesFor(failed.turns, 0, ' ').map(({ role }) => role)).toEqual(['user', 'user'])
   })
 
-  it('sends only what is set', () => {
-    expect(requestFor(asked().turns, 0, 'acme/one', setup)).toEqual({
+  it('sends only parameters that are set', () => {
+    expect(requestFor(withQuestion().turns, 0, 'acme/one', setup)).toEqual({
       model: 'acme/one',
       messages: [
         { role: 'system', content: 'Be brief' },
@@ -74,14 +75,14 @@ describe('a conversation', () => {
     })
   })
 
-  it('can take back the last turn, and rests when it is kept', () => {
-    expect(withoutLastTurn(asked()).turns).toEqual([])
-    expect(atRest(asked()).turns[0]?.answers[0]?.state).toBe('stopped')
+  it('can drop the last turn, and stops streams when stored', () => {
+    expect(withoutLastTurn(withQuestion()).turns).toEqual([])
+    expect(withStreamsStopped(withQuestion()).turns[0]?.answers[0]?.state).toBe('stopped')
   })
 
-  it('is named after what was asked first', () => {
+  it('is named after its first prompt', () => {
     expect(titleOf(emptyConversation('c'))).toBe('New conversation')
-    expect(titleOf(asked('  two\n lines '))).toBe('two lines')
-    expect(titleOf(asked('x'.repeat(100)))).toBe(`${'x'.repeat(60)}…`)
+    expect(titleOf(withQuestion('  two\n lines '))).toBe('two lines')
+    expect(titleOf(withQuestion('x'.repeat(100)))).toBe(`${'x'.repeat(60)}…`)
   })
 })

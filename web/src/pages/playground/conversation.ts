@@ -1,6 +1,6 @@
 /**
- * A conversation and what happens to it. It has one lane, or two to compare; a turn is what was asked and one answer per
- * lane. Everything here is plain functions: what is on the screen follows from the conversation.
+ * A conversation as pure data and functions. It has one lane, or two for a comparison; a turn is a prompt and one answer
+ * per lane. Conversations are stored in browsers, so their property names must stay.
  */
 
 import type { ChatUsage } from '../../api/chat-stream'
@@ -14,25 +14,25 @@ export type Answer = {
   reasoning?: string
   finish?: string
   usage?: ChatUsage
-  /** From the request to the first piece of text. */
+  /** From the request to the first text or reasoning. */
   firstTokenMs?: number
   totalMs?: number
   failure?: { message: string; code?: string; requestId?: string }
-  /** What it was asked with, so that its code is that of the very request. */
+  /** Settings of the request, so that its code can be shown later. */
   parameters: ChatParameters
   system: string
 }
 export type Turn = { id: string; prompt: string; answers: Answer[] }
 export type Conversation = { id: string; updatedAt: number; turns: Turn[]; models: string[]; system: string }
 
-export type Setup = { models: string[]; system: string; parameters: ChatParameters }
+export type ChatSetup = { models: string[]; system: string; parameters: ChatParameters }
 export type Progress = Partial<Omit<Answer, 'model' | 'parameters' | 'system'>>
 
 const TITLE_CHARS = 60
 
 export const emptyConversation = (id: string): Conversation => ({ id, updatedAt: 0, turns: [], models: [], system: '' })
 
-const startedAnswer = (model: string, { system, parameters }: Setup): Answer => ({
+const startedAnswer = (model: string, { system, parameters }: ChatSetup): Answer => ({
   model,
   state: 'streaming',
   text: '',
@@ -40,11 +40,11 @@ const startedAnswer = (model: string, { system, parameters }: Setup): Answer => 
   parameters,
 })
 
-/** A new turn at the end, with an answer on its way for each model. */
+/** Appends a turn with a streaming answer per model. */
 export function withPrompt(
   conversation: Conversation,
   turn: { id: string; prompt: string },
-  setup: Setup,
+  setup: ChatSetup,
   now: number,
 ): Conversation {
   const answers = setup.models.map((model) => startedAnswer(model, setup))
@@ -57,13 +57,13 @@ export function withPrompt(
   }
 }
 
-/** Without the last turn: to ask it again, or in other words. */
+/** Drops the last turn, before it is sent again. */
 export const withoutLastTurn = (conversation: Conversation): Conversation => ({
   ...conversation,
   turns: conversation.turns.slice(0, -1),
 })
 
-/** What has come in for one answer. One that is over stays as it is, whatever comes late. */
+/** Applies progress to a streaming answer. Late progress of an ended answer is ignored. */
 export function withProgress(conversation: Conversation, turnId: string, lane: number, progress: Progress) {
   const turns = conversation.turns.map((turn) => {
     if (turn.id !== turnId) return turn
@@ -75,12 +75,12 @@ export function withProgress(conversation: Conversation, turnId: string, lane: n
   return { ...conversation, turns }
 }
 
-/** Nothing streams in a conversation that was kept: the page was left before the answer ended. */
-export function atRest(conversation: Conversation): Conversation {
-  const rest = (answer: Answer): Answer => (answer.state === 'streaming' ? { ...answer, state: 'stopped' } : answer)
+/** Marks streaming answers as stopped, because a stored conversation was left before they ended. */
+export function withStreamsStopped(conversation: Conversation): Conversation {
+  const stop = (answer: Answer): Answer => (answer.state === 'streaming' ? { ...answer, state: 'stopped' } : answer)
   return {
     ...conversation,
-    turns: conversation.turns.map((turn) => ({ ...turn, answers: turn.answers.map(rest) })),
+    turns: conversation.turns.map((turn) => ({ ...turn, answers: turn.answers.map(stop) })),
   }
 }
 
@@ -93,35 +93,35 @@ export function titleOf(conversation: Conversation): string {
   return first.length > TITLE_CHARS ? `${first.slice(0, TITLE_CHARS).trimEnd()}…` : first
 }
 
-/** What a lane is asked: the system prompt, what was said before in this lane, and the turn's prompt. */
+/** Messages of a lane: the system prompt, the history of the lane, and the last prompt. */
 export function messagesFor(turns: readonly Turn[], lane: number, system: string): ChatMessage[] {
   const messages: ChatMessage[] = system.trim() ? [{ role: 'system', content: system }] : []
   turns.forEach((turn, index) => {
     messages.push({ role: 'user', content: turn.prompt })
-    // A lane that was opened later goes on from what the first one said.
+    // A lane that was opened later continues the history of the first one.
     const answer = turn.answers[lane] ?? turn.answers[0]
     if (index < turns.length - 1 && answer?.text) messages.push({ role: 'assistant', content: answer.text })
   })
   return messages
 }
 
-/** The request of an answer, member by member as it is sent. */
+/** The request body of an answer. */
 export function requestFor(
   turns: readonly Turn[],
   lane: number,
   model: string,
-  asked: Omit<Setup, 'models'>,
+  settings: Omit<ChatSetup, 'models'>,
 ): ChatRequest {
   return {
     model,
-    messages: messagesFor(turns, lane, asked.system),
-    ...cleanParameters(asked.parameters),
+    messages: messagesFor(turns, lane, settings.system),
+    ...cleanParameters(settings.parameters),
     stream: true,
     stream_options: { include_usage: true },
   }
 }
 
-/** What is not set is not sent: the model's own defaults hold. */
+/** Removes unset parameters, so that the model's defaults apply. */
 export function cleanParameters(parameters: ChatParameters): ChatParameters {
   const set = Object.entries(parameters).filter(
     ([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0),

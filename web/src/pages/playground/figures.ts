@@ -1,4 +1,4 @@
-/** What an answer took: tokens, money and time. */
+/** Cost and speed of an answer, and similarity of vectors. */
 
 import type { ChatUsage } from '../../api/chat-stream'
 import { nanoUsd } from '../../ui/format'
@@ -8,7 +8,7 @@ type Pricing = { input_per_1m: string; cached_input_per_1m: string; output_per_1
 const TOKENS_PER_PRICE = 1_000_000n
 const NANO_DIGITS = 9
 
-/** Decimal text in dollars, rounded half up to a nano-dollar once, as the server does. */
+/** Cost in decimal dollars, rounded half up to a nano-dollar once, as the server does. */
 export function costOf(usage: ChatUsage, pricing: Pricing): string | undefined {
   const [input, cachedInput, output] = [pricing.input_per_1m, pricing.cached_input_per_1m, pricing.output_per_1m].map(
     nanoUsd,
@@ -24,17 +24,17 @@ export function costOf(usage: ChatUsage, pricing: Pricing): string | undefined {
 
 type Timed = { usage?: ChatUsage; firstTokenMs?: number; totalMs?: number }
 
-/** What arrives within less has been held back on its way, and tells nothing of the model. */
-const LEAST_MS = 20
+/** Shorter durations mean that the text was buffered on its way, which says nothing about the model. */
+const MIN_MS = 20
 
-/** How fast the text came once it came: the first token is the wait's, not the speed's. */
+/** Generation speed after the first token, which is excluded. */
 export function tokensPerSecond({ usage, firstTokenMs, totalMs }: Timed): number | undefined {
   if (!usage || firstTokenMs === undefined || totalMs === undefined) return undefined
   const [tokens, ms] = [usage.completionTokens - 1, totalMs - firstTokenMs]
-  return tokens > 0 && ms >= LEAST_MS ? (tokens * 1_000) / ms : undefined
+  return tokens > 0 && ms >= MIN_MS ? (tokens * 1_000) / ms : undefined
 }
 
-/** Cosine similarity; 0 where a vector has no direction. */
+/** Cosine similarity; 0 if a vector is zero. */
 export function similarity(left: readonly number[], right: readonly number[]): number {
   let [dot, leftSize, rightSize] = [0, 0, 0]
   for (let index = 0; index < left.length; index += 1) {

@@ -1,4 +1,4 @@
 import { oneOf, text } from '../../ui/filters'
 
-/** What the address says: the tab, one model or two, and which of the kept conversations. */
+/** URL parameters: the tab, one or two models, and the stored conversation. */
 export const FILTERS = { tab: oneOf(['chat', 'embeddings']), model: text(), compare: text(), chat: text() }

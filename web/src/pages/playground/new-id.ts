@@ -1,5 +1,5 @@
 const BYTES = 8
 
-/** A name that nothing else has. `randomUUID` is missing where the console is not served over TLS. */
+/** A random id. `randomUUID` is unavailable if the console is not served over TLS. */
 export const newId = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(BYTES)), (byte) => byte.toString(16).padStart(2, '0')).join('')

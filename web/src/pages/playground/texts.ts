@@ -1,7 +1,7 @@
-/** More would make a matrix that nobody reads. */
+/** Keeps the matrix readable. */
 export const MAX_TEXTS = 24
 
-/** The texts of a field, one to a line; empty lines are none. */
+/** The non-empty lines of a field. */
 export const textsOf = (lines: string) =>
   lines
     .split('\n')

@@ -1,80 +1,80 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import {
+  type ChatSetup,
   type Conversation,
   emptyConversation,
   isStreaming,
   requestFor,
-  type Setup,
   withoutLastTurn,
   withProgress,
   withPrompt,
 } from './conversation'
-import { keep, readKept } from './kept'
 import { newId } from './new-id'
-import { runAnswer } from './run-answer'
+import { loadConversations, saveConversation } from './stored-conversations'
+import { streamAnswer } from './stream-answer'
 
-/** The conversation on the page. `wanted` is the one that the address names; `onNamed` tells the address of a new one. */
-export function useChat(shelfKey: string, wanted: string, onNamed: (id: string) => void) {
-  const [conversation, show] = useState(() => find(shelfKey, wanted))
-  const now = useRef(conversation)
+/** The current conversation. `requestedId` comes from the URL; `onStarted` receives the id of a new one. */
+export function useChat(storageKey: string, requestedId: string, onStarted: (id: string) => void) {
+  const [conversation, setConversation] = useState(() => find(storageKey, requestedId))
+  const latest = useRef(conversation)
   const running = useRef<AbortController>(undefined)
 
   const change = useCallback((next: (before: Conversation) => Conversation) => {
-    now.current = next(now.current)
-    show(now.current)
+    latest.current = next(latest.current)
+    setConversation(latest.current)
   }, [])
   const stop = useCallback(() => running.current?.abort(), [])
 
-  // The address names another one, or none: "new", or a link of the navigation.
+  // The URL names another conversation, or none after "New chat" or a navigation link.
   useEffect(() => {
-    if (wanted === now.current.id || (!wanted && now.current.turns.length === 0)) return
+    if (requestedId === latest.current.id || (!requestedId && latest.current.turns.length === 0)) return
     running.current?.abort()
-    change(() => find(shelfKey, wanted))
-  }, [wanted, shelfKey, change])
+    change(() => find(storageKey, requestedId))
+  }, [requestedId, storageKey, change])
 
   useEffect(() => {
-    if (!isStreaming(conversation)) keep(localStorage, shelfKey, conversation)
-  }, [conversation, shelfKey])
+    if (!isStreaming(conversation)) saveConversation(localStorage, storageKey, conversation)
+  }, [conversation, storageKey])
 
-  // Whoever leaves the page stops the answer; what has come so far is kept.
+  // Leaving the page stops the answer and stores the text received so far.
   useEffect(
     () => () => {
-      if (!isStreaming(now.current)) return
+      if (!isStreaming(latest.current)) return
       running.current?.abort()
-      keep(localStorage, shelfKey, now.current)
+      saveConversation(localStorage, storageKey, latest.current)
     },
-    [shelfKey],
+    [storageKey],
   )
 
-  const ask = useCallback(
-    (prompt: string, setup: Setup) => {
+  const send = useCallback(
+    (prompt: string, setup: ChatSetup) => {
       const controller = new AbortController()
       running.current = controller
       const turn = { id: newId(), prompt }
       change((before) => withPrompt(before, turn, setup, Date.now()))
-      onNamed(now.current.id)
+      onStarted(latest.current.id)
       setup.models.forEach((model, lane) => {
-        const request = requestFor(now.current.turns, lane, model, setup)
-        void runAnswer(request, controller.signal, (progress) =>
+        const request = requestFor(latest.current.turns, lane, model, setup)
+        void streamAnswer(request, controller.signal, (progress) =>
           change((before) => withProgress(before, turn.id, lane, progress)),
         )
       })
     },
-    [change, onNamed],
+    [change, onStarted],
   )
 
-  /** Asks the last turn again, in other words if there are any. */
-  const askAgain = useCallback(
-    (setup: Setup, prompt = now.current.turns.at(-1)?.prompt) => {
+  /** Sends the last turn again, with a new prompt if given. */
+  const resend = useCallback(
+    (setup: ChatSetup, prompt = latest.current.turns.at(-1)?.prompt) => {
       if (prompt === undefined) return
       change(withoutLastTurn)
-      ask(prompt, setup)
+      send(prompt, setup)
     },
-    [ask, change],
+    [send, change],
   )
 
-  return { conversation, ask, askAgain, stop }
+  return { conversation, send, resend, stop }
 }
 
-const find = (shelfKey: string, id: string) =>
-  (id && readKept(localStorage, shelfKey).find((one) => one.id === id)) || emptyConversation(newId())
+const find = (storageKey: string, id: string) =>
+  (id && loadConversations(localStorage, storageKey).find((one) => one.id === id)) || emptyConversation(newId())

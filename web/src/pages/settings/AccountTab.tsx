@@ -1,7 +1,7 @@
 import { Button, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { asFailure } from '../../api/errors'
+import { toApiError } from '../../api/errors'
 import { endSession, type OwnSession, sessionsQuery } from '../../api/sessions'
 import { type Column, DataTable } from '../../ui/DataTable'
 import { Loaded } from '../../ui/Loaded'
@@ -21,8 +21,8 @@ const COLUMNS: Column<OwnSession>[] = [
   { id: 'address', header: 'Signed in from', cell: (session) => session.address },
   { id: 'created', header: 'Signed in', cell: (session) => <Time value={session.createdAt} /> },
   { id: 'seen', header: 'Last seen', cell: (session) => <Time value={session.seenAt} /> },
-  { id: 'expires', header: 'Ends', cell: (session) => <Time value={session.expiresAt} /> },
-  { id: 'actions', header: 'Actions', isActions: true, cell: (session) => <End session={session} /> },
+  { id: 'expires', header: 'Expires', cell: (session) => <Time value={session.expiresAt} /> },
+  { id: 'actions', header: 'Actions', isActions: true, cell: (session) => <EndSession session={session} /> },
 ]
 
 export function AccountTab() {
@@ -34,7 +34,7 @@ export function AccountTab() {
           Where you are signed in
         </Text>
         <Text size="sm" c="dimmed" mb="sm">
-          End what you do not know, then change your password
+          End any session you do not recognize, then change your password
         </Text>
         <Loaded query={sessions} skeleton={<TableSkeleton rows={3} />} errorTitle="The sessions could not be loaded">
           {(all) => (
@@ -55,14 +55,15 @@ export function AccountTab() {
   )
 }
 
-function End({ session }: { session: OwnSession }) {
+function EndSession({ session }: { session: OwnSession }) {
   const queries = useQueryClient()
   const end = useMutation({
     mutationFn: () => endSession(session.id),
     onSettled: () => queries.invalidateQueries(sessionsQuery),
-    onError: (error) => notifications.show({ color: 'red', title: 'Not ended', message: asFailure(error).message }),
+    onError: (error) =>
+      notifications.show({ color: 'red', title: 'Could not end the session', message: toApiError(error).message }),
   })
-  if (session.current) return <StatusBadge tone="ok">This one</StatusBadge>
+  if (session.current) return <StatusBadge tone="ok">This session</StatusBadge>
   return (
     <Button size="xs" variant="default" loading={end.isPending} onClick={() => end.mutate()}>
       End session

@@ -4,9 +4,9 @@ import { useState } from 'react'
 import { type Column, DataTable } from '../../ui/DataTable'
 import { formatCount } from '../../ui/format'
 import {
+  type ConflictLine,
   compareThree,
   type FieldName,
-  type Line,
   merge,
   type Settings,
   type Side,
@@ -24,17 +24,17 @@ type Props = {
 }
 
 const shown = (value: Value) =>
-  value === null ? "The platform's value" : typeof value === 'number' ? formatCount(value) : value
+  value === null ? 'Platform default' : typeof value === 'number' ? formatCount(value) : value
 
-/** Somebody else saved first: no edit is lost, and where both changed the same, one chooses. */
+/** Resolves an edit conflict: the user decides for each setting that both sides changed; no edit is lost. */
 export function Conflict({ base, theirs, mine, isPending, onSave, onDiscard }: Props) {
   const [choices, setChoices] = useState<Partial<Record<FieldName, Side>>>({})
   const lines = compareThree(base, theirs, mine)
   const open = undecided(lines, choices)
-  const columns: Column<Line>[] = [
+  const columns: Column<ConflictLine>[] = [
     { id: 'setting', header: 'Setting', cell: (line) => line.label },
-    { id: 'base', header: 'When you began', cell: (line) => shown(line.base) },
-    { id: 'theirs', header: 'Theirs, in force now', cell: (line) => shown(line.theirs) },
+    { id: 'base', header: 'Original', cell: (line) => shown(line.base) },
+    { id: 'theirs', header: 'Theirs, current', cell: (line) => shown(line.theirs) },
     { id: 'mine', header: 'Yours', cell: (line) => shown(line.mine) },
     {
       id: 'use',
@@ -54,10 +54,10 @@ export function Conflict({ base, theirs, mine, isPending, onSave, onDiscard }: P
         ) : (
           <Text span size="sm" c="dimmed">
             {line.theirs === line.mine
-              ? 'Both agree'
+              ? 'Same change'
               : line.base === line.mine
-                ? 'Theirs; you left it'
-                : 'Yours; they left it'}
+                ? 'Theirs; unchanged by you'
+                : 'Yours; unchanged by them'}
           </Text>
         ),
     },
@@ -69,10 +69,10 @@ export function Conflict({ base, theirs, mine, isPending, onSave, onDiscard }: P
         color="var(--fb-warn)"
         variant="outline"
         icon={<IconArrowsSplit2 aria-hidden />}
-        title="Somebody else saved these settings meanwhile"
+        title="These settings were changed in the meantime"
       >
-        Nothing of yours is lost and nothing is overwritten. Choose what to use where both of you changed the same
-        setting.
+        Your edits are not lost and nothing was overwritten. For each setting that both of you changed, choose which
+        value to keep.
       </Alert>
       <DataTable
         caption="Changes on both sides"
@@ -94,7 +94,7 @@ export function Conflict({ base, theirs, mine, isPending, onSave, onDiscard }: P
         </Button>
         {open.length > 0 ? (
           <Text size="sm" c="dimmed">
-            {open.length === 1 ? 'One choice is open' : `${open.length} choices are open`}
+            {open.length === 1 ? '1 setting left to decide' : `${open.length} settings left to decide`}
           </Text>
         ) : null}
       </Group>

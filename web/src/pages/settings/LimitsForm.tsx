@@ -3,7 +3,7 @@ import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { SESSION_KEY } from '../../api/client'
-import { Failure } from '../../api/errors'
+import { ApiError } from '../../api/errors'
 import { changeWorkspace, type Workspace, type WorkspaceEdit, workspaceQuery } from '../../api/workspaces'
 import { ErrorPanel } from '../../ui/ErrorPanel'
 import { OptionalNumber } from '../../ui/OptionalNumber'
@@ -12,37 +12,37 @@ import { editOf, FIELDS, type FieldName, isChanged, type Settings, settingsOf, t
 
 const MAX_NAME = 100
 
-/** The record that somebody else left, if the failure is about that. */
+/** The current record, if the error is a version conflict. */
 function currentOf(error: unknown): Workspace | undefined {
-  const isConflict = error instanceof Failure && error.code === 'version_conflict'
+  const isConflict = error instanceof ApiError && error.code === 'version_conflict'
   return isConflict ? (error.details.current as Workspace) : undefined
 }
 
-/** An edit begins with a record and stays with it: what is loaded meanwhile does not change fields under one's hands. */
+/** Edits a snapshot of the record, so that a refetch does not change fields while the user types. */
 export function LimitsForm({ workspace }: { workspace: Workspace }) {
   const queries = useQueryClient()
-  const [started, setStarted] = useState(workspace)
+  const [snapshot, setSnapshot] = useState(workspace)
   const [mine, setMine] = useState(() => settingsOf(workspace))
-  const base = settingsOf(started)
+  const base = settingsOf(snapshot)
   const isEdited = isChanged(base, mine)
-  if (!isEdited && workspace.version !== started.version) {
-    setStarted(workspace)
+  if (!isEdited && workspace.version !== snapshot.version) {
+    setSnapshot(workspace)
     setMine(settingsOf(workspace))
   }
   const save = useMutation({
     mutationFn: (edit: WorkspaceEdit) => changeWorkspace(workspace.id, edit),
     onSuccess: (saved) => {
-      setStarted(saved)
+      setSnapshot(saved)
       setMine(settingsOf(saved))
       queries.setQueryData(workspaceQuery(workspace.id).queryKey, saved)
       void queries.invalidateQueries({ queryKey: ['quota', workspace.id] })
       if (saved.name !== workspace.name) void queries.invalidateQueries({ queryKey: SESSION_KEY })
-      notifications.show({ title: 'Settings saved', message: 'They hold from the next call on.' })
+      notifications.show({ title: 'Settings saved', message: 'They apply from the next call.' })
     },
   })
   const startFrom = (current: Workspace) => {
     save.reset()
-    setStarted(current)
+    setSnapshot(current)
     setMine(settingsOf(current))
     queries.setQueryData(workspaceQuery(workspace.id).queryKey, current)
   }
@@ -56,7 +56,7 @@ export function LimitsForm({ workspace }: { workspace: Workspace }) {
         isPending={save.isPending}
         onDiscard={() => startFrom(current)}
         onSave={(merged) => {
-          setStarted(current)
+          setSnapshot(current)
           setMine(merged)
           if (isChanged(settingsOf(current), merged)) save.mutate(editOf(settingsOf(current), merged, current.version))
           else startFrom(current)
@@ -66,9 +66,9 @@ export function LimitsForm({ workspace }: { workspace: Workspace }) {
   }
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    save.mutate(editOf(base, mine, started.version))
+    save.mutate(editOf(base, mine, snapshot.version))
   }
-  const field = save.error instanceof Failure ? save.error.field : undefined
+  const field = save.error instanceof ApiError ? save.error.field : undefined
   const errorOf = (name: FieldName) => (field === name ? save.error?.message : undefined)
   const set = (name: FieldName, value: Value) => setMine({ ...mine, [name]: value })
   return (
@@ -84,7 +84,7 @@ export function LimitsForm({ workspace }: { workspace: Workspace }) {
           onChange={(event) => set('name', event.currentTarget.value)}
         />
         <Numbers mine={mine} errorOf={errorOf} onChange={set} />
-        {save.error && !field ? <ErrorPanel error={save.error} title="Not saved" /> : null}
+        {save.error && !field ? <ErrorPanel error={save.error} title="Could not save the settings" /> : null}
         <Group gap="xs">
           <Button type="submit" loading={save.isPending} disabled={!isEdited || !mine.name}>
             Save
@@ -112,7 +112,7 @@ function Numbers({ mine, errorOf, onChange }: NumbersProps) {
           key={name}
           label={label}
           description={unit}
-          placeholder="The platform's value"
+          placeholder="Platform default"
           min={0}
           allowDecimal={false}
           allowNegative={false}

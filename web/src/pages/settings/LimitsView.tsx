@@ -3,7 +3,7 @@ import { formatCount } from '../../ui/format'
 import { Stat, Stats } from '../../ui/Stat'
 import { FIELDS } from './limits'
 
-/** The limits, for those who may not change them. */
+/** Read-only view of the limits. */
 export function LimitsView({ workspace }: { workspace: Workspace }) {
   return (
     <Stats>

@@ -5,7 +5,7 @@ import { type FormEvent, useRef } from 'react'
 import { changePassword, sessionsQuery } from '../../api/sessions'
 import { ErrorPanel } from '../../ui/ErrorPanel'
 
-/** The fields are left to the browser, so that password managers fill them as they like. */
+/** Uncontrolled fields, so that password managers can fill them. */
 export function PasswordForm() {
   const form = useRef<HTMLFormElement>(null)
   const queries = useQueryClient()
@@ -23,7 +23,7 @@ export function PasswordForm() {
     const text = (name: string) => String(fields.get(name) ?? '')
     change.mutate({ currentPassword: text('current'), newPassword: text('new') })
   }
-  const visibility = { 'aria-label': 'Show or hide what is typed' }
+  const visibility = { 'aria-label': 'Show or hide the password' }
   return (
     <form ref={form} onSubmit={submit}>
       <Stack gap="sm">
@@ -43,7 +43,7 @@ export function PasswordForm() {
             visibilityToggleButtonProps={visibility}
           />
         </SimpleGrid>
-        {change.error ? <ErrorPanel error={change.error} title="Not changed" /> : null}
+        {change.error ? <ErrorPanel error={change.error} title="Could not change the password" /> : null}
         <Group>
           <Button type="submit" variant="default" loading={change.isPending}>
             Change password

@@ -4,14 +4,14 @@ import { formatCount, formatDay, formatShare } from '../../ui/format'
 import { Panel } from '../../ui/Panel'
 import { Stat, Stats } from '../../ui/Stat'
 
-/** From here on the bar warns. */
-const NEARLY_USED = 0.8
+/** Share from which the bar warns. */
+const WARN_SHARE = 0.8
 
-/** What is left of this month and this minute. */
+/** Remaining monthly quota, and remaining requests and tokens in this minute. */
 export function RemainingQuotaPanel({ quota }: { quota: Schemas['Quota'] }) {
   const { cap, used, reserved, resetsAt, perMinute } = quota
   const share = cap > 0 ? used / cap : 1
-  const tone = share >= 1 ? 'var(--fb-bad)' : share >= NEARLY_USED ? 'var(--fb-warn)' : 'var(--fb-busy)'
+  const tone = share >= 1 ? 'var(--fb-bad)' : share >= WARN_SHARE ? 'var(--fb-warn)' : 'var(--fb-busy)'
   return (
     <Panel title="Quota" description={`Resets on ${formatDay(resetsAt)}`}>
       <Progress.Root size="lg" mb={6}>
@@ -23,7 +23,7 @@ export function RemainingQuotaPanel({ quota }: { quota: Schemas['Quota'] }) {
       </Progress.Root>
       <Text size="sm" c="dimmed" mb="md">
         {formatCount(used)} of {formatCount(cap)} tokens used this month ({formatShare(share)})
-        {reserved > 0 ? `, ${formatCount(reserved)} set aside for calls and nodes` : ''}
+        {reserved > 0 ? `, ${formatCount(reserved)} reserved` : ''}
       </Text>
       <Stats>
         <Stat label="Left this month" value={formatCount(Math.max(0, cap - used))} note="tokens" />

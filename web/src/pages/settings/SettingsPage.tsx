@@ -12,7 +12,7 @@ export function SettingsPage() {
   const [{ tab }, change] = useFilters(FILTERS)
   return (
     <>
-      <PageHeader title="Settings" description="What the workspace may use, and where you are signed in" />
+      <PageHeader title="Settings" description="Limits of the workspace, and your account" />
       <Tabs
         value={tab}
         keepMounted={false}

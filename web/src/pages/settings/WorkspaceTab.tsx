@@ -2,7 +2,7 @@ import { Stack } from '@mantine/core'
 import { IconLayoutGrid } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { polled } from '../../api/polling'
-import { usePlace } from '../../api/session'
+import { useSessionContext } from '../../api/session'
 import { quotaQuery, workspaceQuery } from '../../api/workspaces'
 import { EmptyState } from '../../ui/EmptyState'
 import { Loaded } from '../../ui/Loaded'
@@ -15,17 +15,17 @@ import { RemainingQuotaPanel } from './RemainingQuotaPanel'
 const QUOTA_POLL_MS = 10_000
 
 export function WorkspaceTab() {
-  const { workspace } = usePlace()
-  if (workspace) return <Of workspaceId={workspace.id} />
+  const { workspace } = useSessionContext()
+  if (workspace) return <WorkspaceLimits workspaceId={workspace.id} />
   return (
-    <EmptyState title="No workspace is chosen" icon={<IconLayoutGrid size={32} />}>
+    <EmptyState title="No workspace selected" icon={<IconLayoutGrid size={32} />}>
       Limits belong to a workspace. Choose one at the top of the navigation.
     </EmptyState>
   )
 }
 
-function Of({ workspaceId }: { workspaceId: string }) {
-  const { isAdmin } = usePlace()
+function WorkspaceLimits({ workspaceId }: { workspaceId: string }) {
+  const { isAdmin } = useSessionContext()
   const workspace = useQuery(workspaceQuery(workspaceId))
   const quota = useQuery({ ...quotaQuery(workspaceId), ...polled(QUOTA_POLL_MS) })
   return (
@@ -39,8 +39,8 @@ function Of({ workspaceId }: { workspaceId: string }) {
             title="Limits"
             description={
               isAdmin
-                ? 'Lower them as you like; only the operator raises them above the platform’s value'
-                : 'Administrators of the organization change them'
+                ? 'You can lower them; only the operator can raise them above the platform default'
+                : 'Only administrators of the organization can change them'
             }
           >
             {isAdmin ? <LimitsForm key={data.id} workspace={data} /> : <LimitsView workspace={data} />}

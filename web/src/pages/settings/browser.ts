@@ -1,4 +1,4 @@
-/** A browser's name for itself is long and says everybody's; the first of these that it has is the true one. */
+/** User agents contain the names of other browsers too; the first match in this order is the real one. */
 const BROWSERS: [RegExp, string][] = [
   [/Edg(?:e|A|iOS)?\/(\d+)/, 'Edge'],
   [/OPR\/(\d+)/, 'Opera'],
@@ -16,7 +16,7 @@ const SYSTEMS: [RegExp, string][] = [
 ]
 const MAX_UNKNOWN = 40
 
-/** `Chrome 142 on Linux`; what is not known is shown as it is, in short. */
+/** `Chrome 142 on Linux`; unknown user agents are truncated. */
 export function browserOf(userAgent: string): string {
   const system = SYSTEMS.find(([pattern]) => pattern.test(userAgent))?.[1]
   for (const [pattern, name] of BROWSERS) {

@@ -9,16 +9,16 @@ const base: Settings = {
   maxApiKeys: 10,
 }
 
-describe('settings that two people change', () => {
+describe('conflicting edits of settings', () => {
   const theirs = { ...base, requestsPerMinute: 80, monthlyTokens: 4_000 }
   const mine = { ...base, requestsPerMinute: 60, maxApiKeys: null }
 
-  it('sends only what was changed, with the version that was read', () => {
+  it('sends only changed values, with the original version', () => {
     expect(editOf(base, mine, 3)).toEqual({ requestsPerMinute: 60, maxApiKeys: null, version: 3 })
     expect(isChanged(base, { ...base })).toBe(false)
   })
 
-  it('shows the three values, and where both sides changed the same', () => {
+  it('compares three values and detects conflicts', () => {
     expect(compareThree(base, theirs, mine).map(({ name, isClash }) => [name, isClash])).toEqual([
       ['requestsPerMinute', true],
       ['monthlyTokens', false],
@@ -28,13 +28,13 @@ describe('settings that two people change', () => {
     expect(same).toMatchObject([{ name: 'name', isClash: false }])
   })
 
-  it('keeps what each side changed alone, and lets the choice decide the rest', () => {
+  it('merges one-sided changes and applies the choice to conflicts', () => {
     const expected = { ...base, monthlyTokens: 4_000, maxApiKeys: null }
     expect(merge(base, theirs, mine, { requestsPerMinute: 'mine' })).toEqual({ ...expected, requestsPerMinute: 60 })
     expect(merge(base, theirs, mine, { requestsPerMinute: 'theirs' })).toEqual({ ...expected, requestsPerMinute: 80 })
   })
 
-  it('waits for a choice', () => {
+  it('lists conflicts without a choice', () => {
     const lines = compareThree(base, theirs, mine)
     expect(undecided(lines, {}).map(({ name }) => name)).toEqual(['requestsPerMinute'])
     expect(undecided(lines, { requestsPerMinute: 'theirs' })).toEqual([])

@@ -1,17 +1,17 @@
-/** The settings of a workspace as a form has them, and what becomes of an edit when somebody else was faster. */
+/** Settings of a workspace as form values, and the three-way merge of conflicting edits. */
 
 import type { Workspace, WorkspaceEdit } from '../../api/workspaces'
 
 export const FIELDS = [
   { name: 'name', label: 'Name', unit: '' },
-  { name: 'requestsPerMinute', label: 'Requests per minute', unit: 'shared by all keys and people' },
-  { name: 'tokensPerMinute', label: 'Tokens per minute', unit: 'prompt and answer together' },
-  { name: 'monthlyTokens', label: 'Tokens per month', unit: 'in a calendar month in UTC' },
-  { name: 'maxApiKeys', label: 'API keys', unit: 'active and disabled ones count' },
+  { name: 'requestsPerMinute', label: 'Requests per minute', unit: 'shared by all keys and members' },
+  { name: 'tokensPerMinute', label: 'Tokens per minute', unit: 'prompt and completion together' },
+  { name: 'monthlyTokens', label: 'Tokens per month', unit: 'per calendar month (UTC)' },
+  { name: 'maxApiKeys', label: 'API keys', unit: 'including disabled keys' },
 ] as const
 
 export type FieldName = (typeof FIELDS)[number]['name']
-/** Null goes back to the value that the operator set, or the configured default. */
+/** Null resets to the operator's value, or the configured default. */
 export type Value = string | number | null
 export type Settings = Record<FieldName, Value>
 
@@ -28,25 +28,32 @@ const changed = (base: Settings, mine: Settings) =>
 
 export const isChanged = (base: Settings, mine: Settings) => changed(base, mine).length > 0
 
-/** Only what was changed is sent: what is left alone follows whoever changes it. */
+/** Sends only changed values, so that concurrent changes to other settings are kept. */
 export function editOf(base: Settings, mine: Settings, version: number): WorkspaceEdit {
   const members = changed(base, mine).map((name) => [name, mine[name]])
   return { ...Object.fromEntries(members), version }
 }
 
-export type Line = { name: FieldName; label: string; base: Value; theirs: Value; mine: Value; isClash: boolean }
+export type ConflictLine = { name: FieldName; label: string; base: Value; theirs: Value; mine: Value; isClash: boolean }
 
-/** What differs between the record that was read, the one that is there now, and the edit. */
-export function compareThree(base: Settings, theirs: Settings, mine: Settings): Line[] {
+/** Differences between the original record, the current one, and the edit. */
+export function compareThree(base: Settings, theirs: Settings, mine: Settings): ConflictLine[] {
   return FIELDS.map(({ name, label }) => {
-    const [was, now, wish] = [base[name], theirs[name], mine[name]]
-    return { name, label, base: was, theirs: now, mine: wish, isClash: was !== now && was !== wish && now !== wish }
+    const [was, now, edited] = [base[name], theirs[name], mine[name]]
+    return {
+      name,
+      label,
+      base: was,
+      theirs: now,
+      mine: edited,
+      isClash: was !== now && was !== edited && now !== edited,
+    }
   }).filter((line) => line.base !== line.theirs || line.base !== line.mine)
 }
 
 export type Side = 'theirs' | 'mine'
 
-/** What each side changed alone is taken; where both did, the choice decides. */
+/** Three-way merge: takes what only one side changed; `choices` decides for settings changed by both. */
 export function merge(
   base: Settings,
   theirs: Settings,
@@ -61,6 +68,6 @@ export function merge(
   return merged
 }
 
-/** The clashes that nobody has decided yet. */
-export const undecided = (lines: readonly Line[], choices: Partial<Record<FieldName, Side>>) =>
+/** Conflicts without a choice. */
+export const undecided = (lines: readonly ConflictLine[], choices: Partial<Record<FieldName, Side>>) =>
   lines.filter((line) => line.isClash && !choices[line.name])

@@ -1,21 +1,21 @@
 import { Button, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import type { FormEvent } from 'react'
-import { Failure } from '../../api/errors'
-import { signIn, useTakeSession } from '../../api/session'
+import { ApiError } from '../../api/errors'
+import { signIn, useReplaceSession } from '../../api/session'
 import { ErrorPanel } from '../../ui/ErrorPanel'
 import { formatDuration } from '../../ui/format'
 
-/** The fields are left to the browser, so that password managers fill them as they like. */
+/** Uncontrolled fields, so that password managers can fill them. */
 export function SignInForm() {
-  const take = useTakeSession()
-  const attempt = useMutation({ mutationFn: signIn, onSuccess: take })
+  const replaceSession = useReplaceSession()
+  const attempt = useMutation({ mutationFn: signIn, onSuccess: replaceSession })
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
     const fields = new FormData(event.currentTarget)
     attempt.mutate({ email: String(fields.get('email') ?? ''), password: String(fields.get('password') ?? '') })
   }
-  const wait = attempt.error instanceof Failure ? attempt.error.retryAfterSecs : undefined
+  const wait = attempt.error instanceof ApiError ? attempt.error.retryAfterSecs : undefined
   return (
     <form onSubmit={submit}>
       <Stack gap="sm">
@@ -37,7 +37,7 @@ export function SignInForm() {
           withAsterisk={false}
         />
         {attempt.error ? (
-          <ErrorPanel title="Not signed in" error={attempt.error}>
+          <ErrorPanel title="Sign-in failed" error={attempt.error}>
             {wait === undefined ? null : <Text>You can try again in {formatDuration(wait * 1_000)}.</Text>}
           </ErrorPanel>
         ) : null}

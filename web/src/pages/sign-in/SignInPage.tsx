@@ -3,29 +3,29 @@ import { useQuery } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { isSignedIn, sessionQuery, signInMethodsQuery } from '../../api/session'
-import { keepReturn } from '../../app/coming-back'
-import { Outside } from '../../app/Outside'
+import { saveReturnPath } from '../../app/return-path'
+import { SignedOutLayout } from '../../app/SignedOutLayout'
 import { safeNext } from '../../paths'
 import { ErrorPanel } from '../../ui/ErrorPanel'
 import { text } from '../../ui/filters'
 import { useFilters } from '../../ui/useFilters'
 import { SignInForm } from './SignInForm'
 
-const ADDRESS = { next: text(), error: text() }
+const PARAMETERS = { next: text(), error: text() }
 
-/** What single sign-on came back with. */
-const RETURNED: Record<string, string> = {
-  sign_in_failed: 'The sign-in did not complete. Try again; if it keeps failing, ask whoever runs Forebay.',
-  email_not_verified: 'Your provider has not verified your address yet. Verify it there, then sign in again.',
-  no_account: 'There is no account for you here. Ask an administrator for an invitation.',
+/** Messages for errors of single sign-on. */
+const OIDC_ERRORS: Record<string, string> = {
+  sign_in_failed: 'The sign-in did not complete. Try again; if it keeps failing, ask the operator.',
+  email_not_verified: 'Your provider has not verified your email parameters. Verify it there, then sign in again.',
+  no_account: 'You do not have an account here. Ask an administrator for an invitation.',
 }
 
 export function SignInPage() {
   const router = useRouter()
-  const [address] = useFilters(ADDRESS)
+  const [parameters] = useFilters(PARAMETERS)
   const session = useQuery(sessionQuery)
   const methods = useQuery(signInMethodsQuery)
-  const next = safeNext(address.next)
+  const next = safeNext(parameters.next)
   const isIn = isSignedIn(session.data)
 
   useEffect(() => {
@@ -34,22 +34,25 @@ export function SignInPage() {
 
   const provider = methods.data?.oidc
   return (
-    <Outside title="Sign in" description="to your Forebay workspace">
+    <SignedOutLayout title="Sign in" description="to your Forebay workspace">
       <Stack gap="md">
-        {address.error ? (
-          <ErrorPanel title="Not signed in" error={new Error(RETURNED[address.error] ?? RETURNED.sign_in_failed)} />
+        {parameters.error ? (
+          <ErrorPanel
+            title="Sign-in failed"
+            error={new Error(OIDC_ERRORS[parameters.error] ?? OIDC_ERRORS.sign_in_failed)}
+          />
         ) : null}
         {session.error ? <ErrorPanel error={session.error} onRetry={() => void session.refetch()} /> : null}
         <SignInForm />
         {provider ? (
           <>
             <Divider label="or" />
-            <Button component="a" href={provider.url} variant="default" onClick={() => keepReturn(next)}>
+            <Button component="a" href={provider.url} variant="default" onClick={() => saveReturnPath(next)}>
               Continue with {provider.name}
             </Button>
           </>
         ) : null}
       </Stack>
-    </Outside>
+    </SignedOutLayout>
   )
 }

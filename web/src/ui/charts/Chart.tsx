@@ -4,7 +4,7 @@ import type { ChartProps } from './series'
 
 const Drawn = lazy(() => import('./DrawnChart'))
 
-/** A chart over time. Its code is loaded when one is first shown. */
+/** Time chart whose code is loaded on first use. */
 export function Chart(props: ChartProps) {
   return (
     <Suspense fallback={<Skeleton h={props.height ?? 220} />}>

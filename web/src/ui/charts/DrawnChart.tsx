@@ -11,9 +11,9 @@ const defaultAt = (at: number) => formatTime(new Date(at).toISOString())
 const AXIS_TIME = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
 const AXIS_DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
 const DAY_MS = 86_400_000
-/** The legend stands below the chart, and takes nothing from it. */
+/** Added below the chart, so that the plot keeps its height. */
 const LEGEND_HEIGHT = 32
-/** Where not every label has room, those left out are the same all along the axis. */
+/** If labels do not fit, drops every n-th one evenly. */
 const EVEN = 'equidistantPreserveStart' as const
 
 export default function DrawnChart(props: ChartProps) {
@@ -63,7 +63,7 @@ export default function DrawnChart(props: ChartProps) {
       <details className={classes.details}>
         <summary>
           <Text span size="sm" c="dimmed">
-            Show as a table
+            Show as table
           </Text>
         </summary>
         <Numbers {...props} formatValue={formatValue} formatAt={formatAt} />
@@ -72,7 +72,7 @@ export default function DrawnChart(props: ChartProps) {
   )
 }
 
-/** The same numbers for those who do not see the chart, or want to copy them. */
+/** The values as a table, for screen readers and for copying. */
 function Numbers({
   title,
   points,
@@ -81,7 +81,7 @@ function Numbers({
   formatAt,
 }: ChartProps & Required<Pick<ChartProps, 'formatValue' | 'formatAt'>>) {
   return (
-    <section className={classes.numbers} aria-label={`${title}, as a table`} tabIndex={0}>
+    <section className={classes.numbers} aria-label={`${title}, as table`} tabIndex={0}>
       <Table verticalSpacing={4}>
         <Table.Thead>
           <Table.Tr>
@@ -107,13 +107,13 @@ function Numbers({
   )
 }
 
-type Pointed = { activeLabel?: string | number }
+type ChartPointer = { activeLabel?: string | number }
 
-/** Dragging over the chart selects a piece of its time. */
+/** Selects a time range by dragging over the chart. */
 function useZoom(onZoom: ChartProps['onZoom']) {
   const [start, setStart] = useState<number>()
   const [end, setEnd] = useState<number>()
-  const at = (pointed: Pointed) => (pointed.activeLabel === undefined ? undefined : Number(pointed.activeLabel))
+  const at = (pointer: ChartPointer) => (pointer.activeLabel === undefined ? undefined : Number(pointer.activeLabel))
   if (!onZoom) return { area: undefined, events: {} }
   const finish = () => {
     const zoomed = zoomOf(start, end)
@@ -122,8 +122,8 @@ function useZoom(onZoom: ChartProps['onZoom']) {
     if (zoomed) onZoom(...zoomed)
   }
   const events = {
-    onMouseDown: (pointed: Pointed) => setStart(at(pointed)),
-    onMouseMove: (pointed: Pointed) => (start === undefined ? undefined : setEnd(at(pointed))),
+    onMouseDown: (pointer: ChartPointer) => setStart(at(pointer)),
+    onMouseMove: (pointer: ChartPointer) => (start === undefined ? undefined : setEnd(at(pointer))),
     onMouseUp: finish,
     onMouseLeave: () => (start === undefined ? undefined : finish()),
   }

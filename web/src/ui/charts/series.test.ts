@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { isSparse, summary, zoomOf } from './series'
 
 describe('charts', () => {
-  it('tells the range of each series', () => {
+  it('summarizes the range of each series', () => {
     const points = [
       { at: 1, p50: 10, p99: null },
       { at: 2, p50: 30, p99: null },
@@ -11,9 +11,9 @@ describe('charts', () => {
       { key: 'p50', label: 'Median' },
       { key: 'p99', label: '99th' },
     ]
-    expect(summary(points, series, (value) => `${value} ms`)).toBe('Median: from 10 ms to 30 ms; 99th: nothing')
+    expect(summary(points, series, (value) => `${value} ms`)).toBe('Median: from 10 ms to 30 ms; 99th: no data')
   })
-  it('zooms whichever way it was dragged, and not at a click', () => {
+  it('zooms when dragged in either direction, but not on a click', () => {
     expect([zoomOf(2, 1), zoomOf(1, 2), zoomOf(1, 1), zoomOf(1, undefined)]).toEqual([
       [1, 2],
       [1, 2],
@@ -21,7 +21,7 @@ describe('charts', () => {
       undefined,
     ])
   })
-  it('marks values that stand alone', () => {
+  it('detects sparse values', () => {
     const points = (count: number) => Array.from({ length: 100 }, (_, at) => ({ at, p50: at < count ? 1 : null }))
     const series = [{ key: 'p50', label: 'Median' }]
     expect([isSparse(points(1), series), isSparse(points(100), series)]).toEqual([true, false])

@@ -1,11 +1,11 @@
-/** What a chart is told. */
+/** Input of a chart. */
 
-/** A point: the moment in ms, and a value for each series; null where nothing was measured. */
+/** A time in ms and a value per series; null if nothing was measured. */
 export type Point = { at: number } & Record<string, number | null>
 export type Series = { key: string; label: string; tone?: keyof typeof TONES }
 
 export type ChartProps = {
-  /** What is shown, for those who hear it: "Requests per minute". */
+  /** Accessible name, such as "Requests per minute". */
   title: string
   kind?: 'line' | 'area' | 'bar'
   points: Point[]
@@ -13,15 +13,15 @@ export type ChartProps = {
   formatValue?: (value: number) => string
   formatAt?: (at: number) => string
   height?: number
-  /** Names the series also when there is but one. */
+  /** Shows the legend even for a single series. */
   isGrouped?: boolean
-  /** Counts: the axis has no fractions. */
+  /** Values are counts, so the axis has no fractions. */
   isWhole?: boolean
-  /** Makes a piece of the time selectable by dragging. Offer the same by fields, for the keyboard. */
+  /** Allows selecting a time range by dragging. Offer the same through fields, for keyboard users. */
   onZoom?: (from: number, to: number) => void
 }
 
-/** Colours that stand on light and dark, and apart for those who see few. */
+/** Colours that work on light and dark backgrounds and for colour-blind users. */
 export const TONES = {
   blue: 'brand.6',
   orange: 'orange.6',
@@ -36,17 +36,17 @@ const ORDER = ['blue', 'orange', 'green', 'violet', 'red', 'gray'] as const
 export const colorOf = (series: Series, index: number): string =>
   TONES[series.tone ?? ORDER[index % ORDER.length] ?? 'blue']
 
-/** From the earlier to the later, however it was dragged; undefined when it is but a click. */
+/** The selected range in ascending order; undefined for a mere click. */
 export function zoomOf(start: number | undefined, end: number | undefined): [number, number] | undefined {
   if (start === undefined || end === undefined || start === end) return undefined
   return start < end ? [start, end] : [end, start]
 }
 
-/** The end of the title for those who hear it: how far the values go. */
+/** Range of values per series, for screen readers. */
 export function summary(points: Point[], series: Series[], format: (value: number) => string): string {
   const parts = series.map(({ key, label }) => {
     const values = points.map((point) => point[key]).filter((value) => typeof value === 'number')
-    if (values.length === 0) return `${label}: nothing`
+    if (values.length === 0) return `${label}: no data`
     return `${label}: from ${format(Math.min(...values))} to ${format(Math.max(...values))}`
   })
   return parts.join('; ')
@@ -54,7 +54,7 @@ export function summary(points: Point[], series: Series[], format: (value: numbe
 
 const FEW = 40
 
-/** Whether single values stand so far apart that a line alone would not show them. */
+/** Whether values are so sparse that a line without dots would not show them. */
 export const isSparse = (points: Point[], series: Series[]): boolean =>
   series.some(({ key }) => {
     const known = points.filter((point) => typeof point[key] === 'number').length

@@ -3,28 +3,28 @@ import { type ReactNode, useId } from 'react'
 
 type Props = ButtonProps & {
   children: string
-  /** Why it cannot be done now; it is told, and the button can still be reached. */
-  because: string | undefined
+  /** Why the action is unavailable; shown as tooltip, while the button stays focusable. */
+  disabledReason: string | undefined
   onClick: () => void
   leftSection?: ReactNode
 }
 
-/** A button that says why it does nothing. */
-export function ActionButton({ because, onClick, children, ...rest }: Props) {
+/** Button that explains why it is disabled. */
+export function ActionButton({ disabledReason, onClick, children, ...rest }: Props) {
   const id = useId()
   return (
-    <Tooltip label={because} disabled={!because} events={{ hover: true, focus: true, touch: true }}>
+    <Tooltip label={disabledReason} disabled={!disabledReason} events={{ hover: true, focus: true, touch: true }}>
       <span>
         <Button
           {...rest}
-          data-disabled={because ? true : undefined}
-          aria-disabled={because ? true : undefined}
-          aria-describedby={because ? id : undefined}
-          onClick={because ? undefined : onClick}
+          data-disabled={disabledReason ? true : undefined}
+          aria-disabled={disabledReason ? true : undefined}
+          aria-describedby={disabledReason ? id : undefined}
+          onClick={disabledReason ? undefined : onClick}
         >
           {children}
         </Button>
-        {because ? <VisuallyHidden id={id}>{because}</VisuallyHidden> : null}
+        {disabledReason ? <VisuallyHidden id={id}>{disabledReason}</VisuallyHidden> : null}
       </span>
     </Tooltip>
   )

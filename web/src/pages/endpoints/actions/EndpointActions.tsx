@@ -14,7 +14,7 @@ import { CLOSE, useEndpointChange } from './useEndpointChange'
 
 type Dialog = 'scale' | 'suspend' | 'resume' | 'delete'
 
-/** Everything that can be done to an endpoint. */
+/** Buttons and dialogs for all actions on an endpoint. */
 export function EndpointActions({ endpoint }: { endpoint: Endpoint }) {
   const [dialog, setDialog] = useState<Dialog>()
   const close = () => setDialog(undefined)
@@ -23,7 +23,7 @@ export function EndpointActions({ endpoint }: { endpoint: Endpoint }) {
     <>
       <ActionButton
         variant="default"
-        because={endpointCan.call(endpoint)}
+        disabledReason={endpointCan.call(endpoint)}
         leftSection={<IconMessages size={16} />}
         onClick={() => router.history.push(paths.playground({ model: endpoint.modelId }))}
       >
@@ -31,7 +31,7 @@ export function EndpointActions({ endpoint }: { endpoint: Endpoint }) {
       </ActionButton>
       <ActionButton
         variant="default"
-        because={endpointCan.scale(endpoint)}
+        disabledReason={endpointCan.scale(endpoint)}
         leftSection={<IconAdjustments size={16} />}
         onClick={() => setDialog('scale')}
       >
@@ -40,7 +40,7 @@ export function EndpointActions({ endpoint }: { endpoint: Endpoint }) {
       {endpoint.state === 'suspended' || endpoint.state === 'failed' ? (
         <ActionButton
           variant="default"
-          because={endpointCan.resume(endpoint)}
+          disabledReason={endpointCan.resume(endpoint)}
           leftSection={<IconPlayerPlay size={16} />}
           onClick={() => setDialog('resume')}
         >
@@ -49,7 +49,7 @@ export function EndpointActions({ endpoint }: { endpoint: Endpoint }) {
       ) : null}
       <ActionButton
         variant="default"
-        because={endpointCan.suspend(endpoint)}
+        disabledReason={endpointCan.suspend(endpoint)}
         leftSection={<IconPlayerPause size={16} />}
         onClick={() => setDialog('suspend')}
       >
@@ -58,7 +58,7 @@ export function EndpointActions({ endpoint }: { endpoint: Endpoint }) {
       <ActionButton
         variant="default"
         c={endpointCan.delete(endpoint) ? undefined : 'var(--fb-bad)'}
-        because={endpointCan.delete(endpoint)}
+        disabledReason={endpointCan.delete(endpoint)}
         leftSection={<IconTrash size={16} />}
         onClick={() => setDialog('delete')}
       >
@@ -75,19 +75,19 @@ export function EndpointActions({ endpoint }: { endpoint: Endpoint }) {
 type DialogProps = { endpoint: Endpoint; opened: boolean; onClose: () => void }
 
 function SuspendDialog({ endpoint, opened, onClose }: DialogProps) {
-  const suspend = useEndpointChange(() => suspendEndpoint(endpoint.name), `${endpoint.name} is suspended`, onClose)
+  const suspend = useEndpointChange(() => suspendEndpoint(endpoint.name), `${endpoint.name} suspended`, onClose)
   const gpus = endpoint.committedGpus
   return (
     <Modal opened={opened} onClose={onClose} title={`Suspend ${endpoint.name}?`} closeButtonProps={CLOSE}>
       <List size="sm" mb="md" spacing={4}>
         <List.Item>
-          Its {gpus} committed {gpus === 1 ? 'GPU is' : 'GPUs are'} free for others at once.
+          Its {gpus} committed {gpus === 1 ? 'GPU becomes' : 'GPUs become'} available to other endpoints immediately.
         </List.Item>
-        <List.Item>Replicas finish the calls they have within two minutes; GPU-hours end when they are gone.</List.Item>
-        <List.Item>New calls wait until it is resumed, and time out after some minutes with 504.</List.Item>
-        <List.Item>Resuming needs room in the allotment again.</List.Item>
+        <List.Item>Replicas finish their calls within two minutes; GPU-hours are counted until they end.</List.Item>
+        <List.Item>New calls wait until it is resumed and time out with 504 after a few minutes.</List.Item>
+        <List.Item>Resuming requires free GPUs in the allotment.</List.Item>
       </List>
-      {suspend.error ? <ErrorPanel error={suspend.error} title="Not suspended" /> : null}
+      {suspend.error ? <ErrorPanel error={suspend.error} title="Could not suspend the endpoint" /> : null}
       <Button mt="sm" loading={suspend.isPending} onClick={() => suspend.mutate()} data-autofocus>
         Suspend endpoint
       </Button>
@@ -96,7 +96,7 @@ function SuspendDialog({ endpoint, opened, onClose }: DialogProps) {
 }
 
 function ResumeDialog({ endpoint, opened, onClose }: DialogProps) {
-  const resume = useEndpointChange(() => resumeEndpoint(endpoint.name), `${endpoint.name} is being started`, onClose)
+  const resume = useEndpointChange(() => resumeEndpoint(endpoint.name), `Starting ${endpoint.name}`, onClose)
   const most = endpoint.replicas ?? endpoint.maxReplicas ?? 1
   const gpus = most * endpoint.hardware.gpuCount
   return (
@@ -107,7 +107,7 @@ function ResumeDialog({ endpoint, opened, onClose }: DialogProps) {
       {resume.error ? (
         <EndpointErrorPanel
           error={resume.error}
-          title="Not resumed"
+          title="Could not resume the endpoint"
           gpuCount={endpoint.hardware.gpuCount}
           except={endpoint.name}
         />
@@ -123,7 +123,7 @@ function DeleteDialog({ endpoint, opened, onClose }: DialogProps) {
   const router = useRouter()
   const remove = useEndpointChange(
     () => deleteEndpoint(endpoint.name),
-    `${endpoint.name} is being deleted`,
+    `Deleting ${endpoint.name}`,
     () => {
       onClose()
       router.history.push(paths.endpoints())
@@ -141,8 +141,8 @@ function DeleteDialog({ endpoint, opened, onClose }: DialogProps) {
       isPending={remove.isPending}
       error={remove.error ?? undefined}
     >
-      Calls to <code>{endpoint.modelId}</code> are answered with 404 from now on. Calls under way are finished within
-      two minutes. The GPU-hours it has used stay on the bill. This cannot be undone.
+      Calls to <code>{endpoint.modelId}</code> return 404 from now on. Calls in progress finish within two minutes.
+      GPU-hours already used stay on the bill. This cannot be undone.
     </ConfirmByTyping>
   )
 }

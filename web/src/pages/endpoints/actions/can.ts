@@ -1,11 +1,11 @@
-/** What may be done to an endpoint in which state, and why not elsewhere. */
+/** Which actions an endpoint allows in which state, and why not otherwise. */
 
 import type { Endpoint } from '../../../api/endpoints'
 import type { EndpointState } from '../states'
 
 const DELETING = 'The endpoint is being deleted'
 
-/** Why it may not be done now; nothing when it may. */
+/** Returns why the action is unavailable, or undefined if it is allowed. */
 type Check = (endpoint: Pick<Endpoint, 'state'>) => string | undefined
 
 const allowed =
@@ -16,7 +16,10 @@ const allowed =
   }
 
 export const endpointCan = {
-  call: allowed(['provisioning', 'serving', 'scaled-to-zero'], 'Calls are not answered in this state: resume it first'),
+  call: allowed(
+    ['provisioning', 'serving', 'scaled-to-zero'],
+    'The endpoint does not serve calls in this state; resume it first',
+  ),
   scale: allowed(['provisioning', 'serving', 'scaled-to-zero', 'suspended', 'failed'], DELETING),
   suspend: allowed(['provisioning', 'serving', 'scaled-to-zero', 'failed'], 'The endpoint is already suspended'),
   resume: allowed(['suspended', 'failed'], 'Only a suspended or failed endpoint can be resumed'),

@@ -7,16 +7,16 @@ import classes from '../Endpoints.module.css'
 import { AllotmentBar } from './AllotmentBar'
 import { project } from './estimate'
 
-/** What the organization may commit, by GPU type. */
+/** GPU allotment of the organization by GPU type. */
 export function AllotmentPanel({ workspaceId }: { workspaceId: string }) {
   const allotments = useQuery(allotmentsQuery(workspaceId))
   return (
-    <Panel title="GPU allotment" description="What all endpoints of the organization commit, whether they run or not">
+    <Panel title="GPU allotment" description="GPUs committed by all endpoints of the organization, running or not">
       <Loaded query={allotments} skeleton={<Skeleton h={48} />} errorTitle="The allotment could not be loaded">
         {(lines) =>
           lines.length === 0 ? (
             <Text c="dimmed">
-              The organization has no GPUs allotted, so no endpoint can be created. Whoever runs this service sets it.
+              The organization has no GPU allotment, so no endpoint can be created. Ask the operator for one.
             </Text>
           ) : (
             <div className={classes.ledger}>

@@ -4,21 +4,21 @@ import type { Flavor } from '../../../api/models'
 import { formatMoney, formatPrice } from '../../../ui/format'
 import classes from '../Endpoints.module.css'
 import { AllotmentBar } from './AllotmentBar'
-import { type Bounds, type Cost, committedBy, costOf, HOURS_OF_MONTH, project } from './estimate'
+import { type Bounds, type Cost, committedBy, costOf, HOURS_PER_MONTH, project } from './estimate'
 
 type Props = {
   flavor: Pick<Flavor, 'gpuType' | 'gpuCount' | 'pricePerGpuHour'>
   bounds: Bounds | undefined
   ledger: Allotment | undefined
-  /** What the endpoint commits already. */
+  /** GPUs that the endpoint commits before the change. */
   released?: number
-  /** A suspended endpoint commits nothing until it is resumed. */
+  /** A suspended endpoint commits GPUs only once it is resumed. */
   commitsLater?: boolean
 }
 
-/** What a wish commits, and what it costs for the hour and the month. */
+/** GPUs that a change commits, and its cost per hour and month. */
 export function ChangeSummary({ flavor, bounds, ledger, released = 0, commitsLater = false }: Props) {
-  if (!bounds) return <Text c="dimmed">Fill in the replicas to see what they commit and cost.</Text>
+  if (!bounds) return <Text c="dimmed">Enter the number of replicas to see committed GPUs and cost.</Text>
   const gpus = committedBy(bounds, flavor.gpuCount)
   const cost = costOf(bounds, flavor)
   return (
@@ -30,7 +30,7 @@ export function ChangeSummary({ flavor, bounds, ledger, released = 0, commitsLat
             {gpus} {gpus === 1 ? 'GPU' : 'GPUs'}
           </strong>{' '}
           <Text span size="sm" c="dimmed">
-            {bounds.most} × {flavor.gpuCount} {commitsLater ? 'once it is resumed' : ''}
+            {bounds.most} × {flavor.gpuCount} {commitsLater ? 'once resumed' : ''}
           </Text>
         </dd>
         {cost ? <CostFacts cost={cost} /> : null}
@@ -38,8 +38,8 @@ export function ChangeSummary({ flavor, bounds, ledger, released = 0, commitsLat
         <dd>{formatPrice(flavor.pricePerGpuHour)} per GPU-hour</dd>
       </dl>
       <Text size="sm" c="dimmed">
-        Billed for the GPU-hours that replicas hold, not for what is committed. A month is taken as{' '}
-        {HOURS_OF_MONTH.toString()} hours.
+        You pay for GPU-hours held by replicas, not for committed GPUs. A month counts as {HOURS_PER_MONTH.toString()}{' '}
+        hours.
       </Text>
       {ledger ? (
         <>

@@ -1,7 +1,7 @@
 import { Anchor, List, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { endpointsQuery } from '../../../api/endpoints'
-import { Failure } from '../../../api/errors'
+import { ApiError } from '../../../api/errors'
 import { useWorkspace } from '../../../api/session'
 import { paths } from '../../../paths'
 import { ErrorPanel } from '../../../ui/ErrorPanel'
@@ -11,19 +11,19 @@ import { exceededOf } from './exceeded'
 
 type Props = { error: unknown; title?: string; gpuCount?: number; except?: string; onRetry?: () => void }
 
-/** A refusal in the words of the API; one for want of GPUs is explained with its numbers and the ways out. */
+/** Error of an endpoint action. An exceeded allotment is explained with its numbers and possible remedies. */
 export function EndpointErrorPanel({ error, title, gpuCount, except, onRetry }: Props) {
-  const exceeded = error instanceof Failure ? exceededOf(error) : undefined
+  const exceeded = error instanceof ApiError ? exceededOf(error) : undefined
   return (
-    <ErrorPanel error={error} title={exceeded ? 'The GPU allotment does not allow this' : title} onRetry={onRetry}>
+    <ErrorPanel error={error} title={exceeded ? 'Not enough GPUs in the allotment' : title} onRetry={onRetry}>
       {exceeded ? <Explanation exceeded={exceeded} gpuCount={gpuCount} except={except} /> : null}
     </ErrorPanel>
   )
 }
 
-type Explained = { exceeded: NonNullable<ReturnType<typeof exceededOf>>; gpuCount?: number; except?: string }
+type ExplanationProps = { exceeded: NonNullable<ReturnType<typeof exceededOf>>; gpuCount?: number; except?: string }
 
-function Explanation({ exceeded, gpuCount, except }: Explained) {
+function Explanation({ exceeded, gpuCount, except }: ExplanationProps) {
   const { gpuType, allotment, committed, projected, need } = exceeded
   const workspace = useWorkspace()
   const endpoints = useQuery(endpointsQuery(workspace.id))
@@ -38,22 +38,22 @@ function Explanation({ exceeded, gpuCount, except }: Explained) {
         projection={{ gpuType, allotment, committed: others, added: projected - others, released: 0, free: 0, need }}
       />
       <Text size="sm">
-        The organization may commit {allotment} {gpuType} GPUs. {committed} are committed now; with this change it would
-        be {projected}, which is {need} too many.
+        The organization has an allotment of {allotment} {gpuType} GPUs. {committed} are committed; this change would
+        make it {projected}, which is {need} over the allotment.
       </Text>
       <div>
         <Text size="sm" fw={550}>
-          Ways out
+          What you can do
         </Text>
         <List size="sm">
           {fit > 0 ? (
             <List.Item>
-              Ask for fewer: up to {fit} more {fit === 1 ? 'replica fits' : 'replicas fit'}.
+              Use fewer replicas: up to {fit} more {fit === 1 ? 'replica fits' : 'replicas fit'}.
             </List.Item>
           ) : null}
           {holders.length > 0 ? (
             <List.Item>
-              Suspend, delete or scale down another endpoint, which frees its GPUs at once:{' '}
+              Suspend, delete or scale down another endpoint to free its GPUs:{' '}
               {holders.map((one, index) => (
                 <span key={one.id}>
                   {index ? ', ' : ''}
@@ -66,9 +66,9 @@ function Explanation({ exceeded, gpuCount, except }: Explained) {
               .
             </List.Item>
           ) : (
-            <List.Item>Free GPUs that endpoints of other workspaces of the organization commit.</List.Item>
+            <List.Item>Free GPUs committed by endpoints in other workspaces of the organization.</List.Item>
           )}
-          <List.Item>Ask whoever runs this service to raise the allotment of {gpuType}.</List.Item>
+          <List.Item>Ask the operator to raise the allotment of {gpuType}.</List.Item>
         </List>
       </div>
     </Stack>

@@ -10,11 +10,11 @@ const ledger = (allotment: number, committed: number) => ({
   utilization: committed / allotment,
 })
 
-describe('what replicas commit and cost', () => {
-  it('commits the ceiling, also where nothing may run', () => {
+describe('commitment and cost of replicas', () => {
+  it('commits the maximum, even if the minimum is zero', () => {
     expect(committedBy({ least: 0, most: 3 }, 4)).toBe(12)
   })
-  it('costs from the floor to the ceiling, for the hour and the month', () => {
+  it('ranges from minimum to maximum, per hour and month', () => {
     expect(costOf({ least: 0, most: 3 }, H100)).toEqual({
       hour: ['0.000000000', '30.000000000'],
       month: ['0.000000000', '21900.000000000'],
@@ -25,22 +25,22 @@ describe('what replicas commit and cost', () => {
       '0.000002190',
     )
   })
-  it('knows nothing of a price that is none', () => {
+  it('is undefined if the price is not a number', () => {
     expect(costOf({ least: 1, most: 1 }, { ...H100, pricePerGpuHour: 'free' })).toBeUndefined()
   })
 })
 
 describe('the ledger after a change', () => {
-  it('tells how many GPUs are missing', () => {
+  it('reports how many GPUs are missing', () => {
     expect(project(ledger(16, 12), 6)).toMatchObject({ committed: 12, added: 6, need: 2, free: 0 })
   })
-  it('fits exactly at the cap', () => {
+  it('fits exactly at the allotment', () => {
     expect(project(ledger(16, 12), 4)).toMatchObject({ need: 0, free: 0 })
   })
-  it('takes what the endpoint commits already from the rest', () => {
+  it('excludes the current commitment of the endpoint', () => {
     expect(project(ledger(16, 14), 12, 8)).toMatchObject({ committed: 6, added: 12, need: 2 })
   })
-  it('lets go down, also above a cap that was cut', () => {
+  it('allows reductions even above a lowered allotment', () => {
     expect(project(ledger(10, 14), 1, 2)).toMatchObject({ need: 0, free: 0 })
   })
   it('counts the replicas that fit', () => {

@@ -1,22 +1,22 @@
-/** What a wish for replicas commits and costs. GPUs and money are whole: money in nano-dollars. */
+/** Committed GPUs and cost of a number of replicas. Money is computed in whole nano-dollars. */
 
 import type { Allotment } from '../../../api/endpoints'
 import { nanoUsd } from '../../../ui/format'
 
-/** So many hours has a month on the average. */
-export const HOURS_OF_MONTH = 730n
+/** Average length of a month. */
+export const HOURS_PER_MONTH = 730n
 const NANO_DIGITS = 9
 
-/** The fewest and the most replicas that can run at once. */
+/** Minimum and maximum number of replicas. */
 export type Bounds = { least: number; most: number }
 export type Hardware = { gpuType: string; gpuCount: number; pricePerGpuHour: string }
 
-/** The ceiling is committed, whatever runs. */
+/** The maximum is committed, whether or not it runs. */
 export const committedBy = ({ most }: Bounds, gpuCount: number): number => most * gpuCount
 
 export type Cost = { hour: [least: string, most: string]; month: [least: string, most: string] }
 
-/** In decimal dollars, as the API writes them; undefined when the price is none. */
+/** Cost range in decimal dollars, as in the API; undefined if the price is not a number. */
 export function costOf(bounds: Bounds, { gpuCount, pricePerGpuHour }: Hardware): Cost | undefined {
   const price = nanoUsd(pricePerGpuHour)
   if (price === undefined) return undefined
@@ -24,7 +24,7 @@ export function costOf(bounds: Bounds, { gpuCount, pricePerGpuHour }: Hardware):
   const [least, most] = [hour(bounds.least), hour(bounds.most)]
   return {
     hour: [decimal(least), decimal(most)],
-    month: [decimal(least * HOURS_OF_MONTH), decimal(most * HOURS_OF_MONTH)],
+    month: [decimal(least * HOURS_PER_MONTH), decimal(most * HOURS_PER_MONTH)],
   }
 }
 
@@ -36,17 +36,17 @@ function decimal(nano: bigint): string {
 export type Projection = {
   gpuType: string
   allotment: number
-  /** By everything else. */
+  /** GPUs committed by all other endpoints. */
   committed: number
-  /** By this endpoint after the change; `released` is what it commits now. */
+  /** GPUs committed by this endpoint after the change; `released` is its current commitment. */
   added: number
   released: number
   free: number
-  /** GPUs too many; 0 when it fits. */
+  /** GPUs over the allotment; 0 if it fits. */
   need: number
 }
 
-/** The ledger after a change. What only gives back always fits, also where a cap was cut below what is committed. */
+/** The ledger after a change. Reducing a commitment always fits, even if the allotment was lowered below it. */
 export function project(line: Allotment, added: number, released = 0): Projection {
   const others = line.committed - released
   const projected = others + added
@@ -61,6 +61,6 @@ export function project(line: Allotment, added: number, released = 0): Projectio
   }
 }
 
-/** The most replicas that fit beside everything else. */
+/** Number of replicas that fit in the remaining allotment. */
 export const replicasThatFit = (line: Allotment, gpuCount: number, released = 0): number =>
   Math.max(0, Math.floor((line.allotment - (line.committed - released)) / gpuCount))

@@ -1,9 +1,9 @@
-import type { Failure } from '../../../api/errors'
+import type { ApiError } from '../../../api/errors'
 
 export type Exceeded = { gpuType: string; allotment: number; committed: number; projected: number; need: number }
 
-/** The numbers of a refusal for want of GPUs; nothing for any other. */
-export function exceededOf({ code, details }: Pick<Failure, 'code' | 'details'>): Exceeded | undefined {
+/** Numbers of a GPU_ALLOTMENT_EXCEEDED error; undefined for any other error. */
+export function exceededOf({ code, details }: Pick<ApiError, 'code' | 'details'>): Exceeded | undefined {
   if (code !== 'GPU_ALLOTMENT_EXCEEDED') return undefined
   const number = (name: string) => (typeof details[name] === 'number' ? (details[name] as number) : undefined)
   const [allotment, committed, projected, need] = ['allotment', 'committed', 'projected', 'need'].map(number)

@@ -9,28 +9,31 @@ import { Panel } from '../../../ui/Panel'
 import { EndpointErrorPanel } from '../allotment/EndpointErrorPanel'
 import { ScalingFacts } from '../scaling/ScalingFacts'
 
-type Props = { record: Endpoint; wish: NewEndpoint; idempotencyKey: string; gpuCount?: number }
+type Props = { record: Endpoint; request: NewEndpoint; idempotencyKey: string; gpuCount?: number }
 
-/** What the API says it would create, and the button that does. */
-export function CreateReview({ record, wish, idempotencyKey, gpuCount }: Props) {
+/** The endpoint that the dry run returned, and the button that creates it. */
+export function CreateReview({ record, request, idempotencyKey, gpuCount }: Props) {
   const router = useRouter()
   const queries = useQueryClient()
   const create = useMutation({
-    mutationFn: () => createEndpoint(wish, idempotencyKey),
+    mutationFn: () => createEndpoint(request, idempotencyKey),
     onSuccess: (endpoint) => {
       void queries.invalidateQueries({ queryKey: ['endpoints'] })
       void queries.invalidateQueries({ queryKey: ['allotments'] })
-      notifications.show({ message: `${endpoint.name} is being started`, color: 'teal' })
+      notifications.show({ message: `Starting ${endpoint.name}`, color: 'teal' })
       router.history.push(paths.endpoint(endpoint.name))
     },
   })
   return (
-    <Panel title="Checked: this can be created">
+    <Panel title="Ready to create">
       <ScalingFacts endpoint={record} />
       <Text size="sm" c="dimmed" mt="sm">
-        Nothing has been changed yet. The first replica starts as soon as GPUs are free, and GPU-hours count from then.
+        Nothing has been created yet. The first replica starts as soon as GPUs are free; GPU-hours are counted from
+        then.
       </Text>
-      {create.error ? <EndpointErrorPanel error={create.error} title="Not created" gpuCount={gpuCount} /> : null}
+      {create.error ? (
+        <EndpointErrorPanel error={create.error} title="Could not create the endpoint" gpuCount={gpuCount} />
+      ) : null}
       <Group mt="md">
         <Button leftSection={<IconRocket size={16} />} loading={create.isPending} onClick={() => create.mutate()}>
           Create endpoint

@@ -8,14 +8,14 @@ import classes from '../Endpoints.module.css'
 
 type Props = { workspaceId: string; model: string; value: string; onChange: (flavor: string) => void }
 
-/** What the model may run on. What does not fit the allotment is listed and marked. */
+/** Selects a flavor of the model. Flavors that do not fit the allotment are marked. */
 export function FlavorPicker({ workspaceId, model, value, onChange }: Props) {
   const flavors = useQuery(flavorsQuery(workspaceId, model))
   return (
     <Loaded query={flavors} skeleton={<Skeleton h={88} />} errorTitle="The flavors could not be loaded">
       {(all) =>
         all.length === 0 ? (
-          <Text c="dimmed">This model is not offered on dedicated GPUs. Choose another one.</Text>
+          <Text c="dimmed">This model is not offered on dedicated GPUs. Choose another model.</Text>
         ) : (
           <Radio.Group aria-label="Flavor" value={value} onChange={onChange}>
             <div className={classes.flavors}>
@@ -51,8 +51,8 @@ function FlavorCard({ flavor }: { flavor: Flavor }) {
 }
 
 function Fit({ flavor }: { flavor: Flavor }) {
-  if (flavor.fits == null) return <StatusBadge tone="idle">The allotment is not known right now</StatusBadge>
-  if (!flavor.fits) return <StatusBadge tone="bad">Does not fit: no replica would</StatusBadge>
+  if (flavor.fits == null) return <StatusBadge tone="idle">Allotment unknown</StatusBadge>
+  if (!flavor.fits) return <StatusBadge tone="bad">Does not fit the allotment</StatusBadge>
   const count = flavor.replicasThatFit ?? 0
   return <StatusBadge tone="ok">{`${count} ${count === 1 ? 'replica fits' : 'replicas fit'}`}</StatusBadge>
 }

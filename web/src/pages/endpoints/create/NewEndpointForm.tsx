@@ -1,8 +1,8 @@
 import { Button, Group, Select, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { type FormEvent, useEffect, useRef, useState } from 'react'
-import { allotmentsQuery, type NewEndpoint, tryEndpoint } from '../../../api/endpoints'
-import { asFailure } from '../../../api/errors'
+import { allotmentsQuery, dryRunEndpoint, type NewEndpoint } from '../../../api/endpoints'
+import { toApiError } from '../../../api/errors'
 import { flavorsQuery, type Model } from '../../../api/models'
 import { text } from '../../../ui/filters'
 import { Panel } from '../../../ui/Panel'
@@ -11,43 +11,43 @@ import { ChangeSummary } from '../allotment/ChangeSummary'
 import { EndpointErrorPanel } from '../allotment/EndpointErrorPanel'
 import classes from '../Endpoints.module.css'
 import { ScalingForm } from '../scaling/ScalingForm'
-import { boundsOf, defaultScaling, faultsOf, type ScalingFields, toScaling } from '../scaling/scaling'
+import { boundsOf, defaultScaling, fieldErrorsOf, type ScalingFields, toScaling } from '../scaling/scaling'
 import { CreateReview } from './CreateReview'
 import { FlavorPicker } from './FlavorPicker'
-import { nameFault } from './name'
+import { nameError } from './name'
 
 const FILTERS = { model: text(), flavor: text() }
 
-/** Model, flavor and scaling, and a review that the API makes; what is changed after it has to be reviewed again. */
+/** Form for model, flavor and scaling, with a review by dry run. Any change after the review requires a new one. */
 export function NewEndpointForm({ models, workspaceId }: { models: Model[]; workspaceId: string }) {
-  const [chosen, choose] = useFilters(FILTERS)
+  const [selection, select] = useFilters(FILTERS)
   const [name, setName] = useState('')
-  const [typedScaling, setScaling] = useState<ScalingFields>()
-  const [wasTried, setTried] = useState(false)
-  const flavors = useQuery({ ...flavorsQuery(workspaceId, chosen.model), enabled: !!chosen.model })
+  const [editedScaling, setScaling] = useState<ScalingFields>()
+  const [wasSubmitted, setSubmitted] = useState(false)
+  const flavors = useQuery({ ...flavorsQuery(workspaceId, selection.model), enabled: !!selection.model })
   const allotments = useQuery(allotmentsQuery(workspaceId))
-  const review = useMutation({ mutationFn: tryEndpoint })
-  // One key for one wish: sent twice, it is one endpoint. Another wish gets another.
+  const review = useMutation({ mutationFn: dryRunEndpoint })
+  // One key per reviewed request, so that sending it twice creates one endpoint.
   const idempotencyKey = useRef('')
   const outcome = useRef<HTMLDivElement>(null)
   const isReviewed = review.isSuccess || review.isError
-  // On a narrow screen the outcome stands below what is seen.
+  // On narrow screens the outcome is below the visible part of the page.
   useEffect(() => {
     if (isReviewed) outcome.current?.scrollIntoView({ block: 'nearest' })
   }, [isReviewed])
-  const flavor = flavors.data?.find((one) => one.flavor === chosen.flavor) ?? only(flavors.data)
-  const scaling = typedScaling ?? defaultScaling(flavor?.defaultTarget)
-  const faults = faultsOf(scaling)
-  const wrongName = nameFault(name)
-  const forget = () => {
+  const flavor = flavors.data?.find((one) => one.flavor === selection.flavor) ?? single(flavors.data)
+  const scaling = editedScaling ?? defaultScaling(flavor?.defaultTarget)
+  const errors = fieldErrorsOf(scaling)
+  const invalidName = nameError(name)
+  const resetReview = () => {
     if (!review.isIdle) review.reset()
   }
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    setTried(true)
-    if (wrongName || !chosen.model || !flavor || Object.keys(faults).length > 0) return
+    setSubmitted(true)
+    if (invalidName || !selection.model || !flavor || Object.keys(errors).length > 0) return
     idempotencyKey.current = crypto.randomUUID?.() ?? `console-${Date.now()}-${Math.random().toString(36).slice(2)}`
-    review.mutate(wishOf(name, chosen.model, flavor.flavor, scaling))
+    review.mutate(newEndpointOf(name, selection.model, flavor.flavor, scaling))
   }
   return (
     <form onSubmit={submit} noValidate>
@@ -57,16 +57,16 @@ export function NewEndpointForm({ models, workspaceId }: { models: Model[]; work
             <div className={classes.names}>
               <Select
                 label="Model"
-                description="What the endpoint serves"
+                description="The model to serve"
                 searchable
                 allowDeselect={false}
                 placeholder="Choose a model"
                 data={models.map((model) => ({ value: model.id, label: model.name }))}
-                value={chosen.model || null}
-                error={wasTried && !chosen.model ? 'Choose a model' : undefined}
+                value={selection.model || null}
+                error={wasSubmitted && !selection.model ? 'Choose a model' : undefined}
                 onChange={(model) => {
-                  forget()
-                  choose({ model: model ?? '', flavor: '' })
+                  resetReview()
+                  select({ model: model ?? '', flavor: '' })
                 }}
               />
               <TextInput
@@ -76,40 +76,40 @@ export function NewEndpointForm({ models, workspaceId }: { models: Model[]; work
                 autoComplete="off"
                 spellCheck={false}
                 value={name}
-                error={(wasTried || name) && wrongName ? wrongName : undefined}
+                error={(wasSubmitted || name) && invalidName ? invalidName : undefined}
                 onChange={(event) => {
-                  forget()
+                  resetReview()
                   setName(event.currentTarget.value)
                 }}
               />
             </div>
           </Panel>
-          <Panel title="2. Flavor" description="The GPUs of one replica">
-            {chosen.model ? (
+          <Panel title="2. Flavor" description="GPUs per replica">
+            {selection.model ? (
               <FlavorPicker
                 workspaceId={workspaceId}
-                model={chosen.model}
+                model={selection.model}
                 value={flavor?.flavor ?? ''}
                 onChange={(one) => {
-                  forget()
-                  choose({ flavor: one })
+                  resetReview()
+                  select({ flavor: one })
                 }}
               />
             ) : (
-              <Text c="dimmed">Choose a model first; its flavors are listed here.</Text>
+              <Text c="dimmed">Choose a model to see its flavors.</Text>
             )}
-            {wasTried && chosen.model && !flavor && flavors.data?.length ? (
+            {wasSubmitted && selection.model && !flavor && flavors.data?.length ? (
               <Text size="sm" c="var(--mantine-color-error)" mt="xs" role="alert">
                 Choose a flavor
               </Text>
             ) : null}
           </Panel>
-          <Panel title="3. Scaling" description="How many replicas run">
+          <Panel title="3. Scaling" description="How many replicas to run">
             <ScalingForm
               fields={scaling}
               defaultTarget={flavor?.defaultTarget ?? 16}
               onChange={(fields) => {
-                forget()
+                resetReview()
                 setScaling(fields)
               }}
             />
@@ -124,7 +124,7 @@ export function NewEndpointForm({ models, workspaceId }: { models: Model[]; work
                 ledger={allotments.data?.find((line) => line.gpuType === flavor.gpuType)}
               />
             ) : (
-              <Text c="dimmed">What the endpoint commits and costs is shown here.</Text>
+              <Text c="dimmed">Committed GPUs and cost appear here.</Text>
             )}
             <Group mt="md">
               {review.data ? null : (
@@ -138,14 +138,14 @@ export function NewEndpointForm({ models, workspaceId }: { models: Model[]; work
             {review.error ? (
               <EndpointErrorPanel
                 error={review.error}
-                title={asFailure(review.error).field ? 'A field is not right' : 'This cannot be created'}
+                title={toApiError(review.error).field ? 'A field is invalid' : 'The endpoint cannot be created'}
                 gpuCount={flavor?.gpuCount}
               />
             ) : null}
             {review.data && review.variables ? (
               <CreateReview
                 record={review.data}
-                wish={review.variables}
+                request={review.variables}
                 idempotencyKey={idempotencyKey.current}
                 gpuCount={flavor?.gpuCount}
               />
@@ -157,9 +157,9 @@ export function NewEndpointForm({ models, workspaceId }: { models: Model[]; work
   )
 }
 
-const only = <T,>(all: T[] | undefined) => (all?.length === 1 ? all[0] : undefined)
+const single = <T,>(all: T[] | undefined) => (all?.length === 1 ? all[0] : undefined)
 
-const wishOf = (name: string, model: string, flavor: string, scaling: ScalingFields): NewEndpoint => ({
+const newEndpointOf = (name: string, model: string, flavor: string, scaling: ScalingFields): NewEndpoint => ({
   name: name.trim(),
   model,
   flavor,

@@ -1,10 +1,12 @@
 const RESERVED = ['flavors', 'allotments', 'new']
-const FORM = /^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/
+const PATTERN = /^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/
 
-/** What is wrong with a name, before the API says so. `new` is an address of the console's own. */
-export function nameFault(name: string): string | undefined {
-  const said = name.trim()
-  if (!said) return 'Give it a name'
-  if (RESERVED.includes(said)) return `${said} is reserved`
-  return FORM.test(said) ? undefined : 'Small letters, digits and dashes, at most 63; a letter first, no dash last'
+/** Validates an endpoint name with the rules of the API. `new` is reserved for a page of the console. */
+export function nameError(name: string): string | undefined {
+  const trimmed = name.trim()
+  if (!trimmed) return 'Enter a name'
+  if (RESERVED.includes(trimmed)) return `${trimmed} is reserved`
+  return PATTERN.test(trimmed)
+    ? undefined
+    : 'Use up to 63 lowercase letters, digits and hyphens; start with a letter, do not end with a hyphen'
 }

@@ -1,98 +1,98 @@
 import type { Endpoint } from '../../../api/endpoints'
 import { MetricChart } from '../../../charts/MetricChart'
 import {
-  busyInAll,
   COUNT,
   calls,
-  countInAll,
   ERRORS,
   MEAN,
   MEAN_AND_MAX,
-  meanInAll,
+  overallBusyShare,
+  overallMean,
+  overallPercentiles,
   PERCENTILES,
-  percentilesInAll,
   seconds,
   share,
+  totalCount,
   UTILIZATIONS,
 } from '../../../charts/metrics'
-import { SpanPicker } from '../../../charts/SpanPicker'
-import { SPAN_FILTERS, windowOf, zoomTo } from '../../../charts/spans'
+import { TimeRangePicker } from '../../../charts/TimeRangePicker'
+import { TIME_RANGE_FILTERS, windowOf, zoomTo } from '../../../charts/time-range'
 import { useFilters } from '../../../ui/useFilters'
 import classes from '../Endpoints.module.css'
 
-/** What the endpoint did over time. */
+/** Metrics of an endpoint over time. */
 export function EndpointCharts({ endpoint }: { endpoint: Endpoint }) {
-  const [values, change] = useFilters(SPAN_FILTERS)
+  const [values, change] = useFilters(TIME_RANGE_FILTERS)
   const common = {
     workspaceId: endpoint.workspaceId,
     window: windowOf(values),
     onZoom: (from: number, to: number) => change(zoomTo(from, to)),
   }
-  const of = { endpoint: endpoint.name }
+  const target = { endpoint: endpoint.name }
   return (
     <div className={classes.stack}>
-      <SpanPicker values={values} change={change} />
+      <TimeRangePicker values={values} change={change} />
       <div className={classes.charts}>
         <MetricChart
           {...common}
           title="Requests"
           kind="bar"
-          asked={{ metric: 'requests', ...of }}
+          query={{ metric: 'requests', ...target }}
           members={COUNT}
           formatValue={calls}
-          total={countInAll}
-          empty="No calls in this span"
+          total={totalCount}
+          empty="No calls in this time range"
         />
         <MetricChart
           {...common}
           title="Errors"
           kind="bar"
-          asked={{ metric: 'errors', ...of, groupBy: 'code' }}
+          query={{ metric: 'errors', ...target, groupBy: 'code' }}
           members={ERRORS}
           groupMember="count"
           nameOf={(line) => line.code ?? 'others'}
           formatValue={calls}
-          total={countInAll}
-          empty="No errors in this span"
+          total={totalCount}
+          empty="No errors in this time range"
         />
         <MetricChart
           {...common}
           title={UTILIZATIONS.kvCache.name}
-          description="How full the engines’ memory for running calls is"
-          asked={{ metric: 'kv_cache', ...of }}
+          description="Share of the engines’ key-value cache in use"
+          query={{ metric: 'kv_cache', ...target }}
           members={MEAN_AND_MAX}
           formatValue={share}
-          total={meanInAll(share)}
-          empty="No replica reported it in this span"
+          total={overallMean(share)}
+          empty="No replica reported it in this time range"
         />
         <MetricChart
           {...common}
           title={UTILIZATIONS.gpuBusy.name}
-          description="How much of the time held GPUs computed"
-          asked={{ metric: 'gpu_busy', ...of }}
+          description="Share of the time held GPUs were busy"
+          query={{ metric: 'gpu_busy', ...target }}
           members={MEAN}
           formatValue={share}
-          total={busyInAll}
-          empty="Not measured in this span: no GPU was held, or its driver tells nothing"
+          total={overallBusyShare}
+          empty="Not measured in this time range: no GPU was held, or the driver reports no data"
         />
         <MetricChart
           {...common}
           title="Time to first token"
-          asked={{ metric: 'ttft', ...of }}
+          query={{ metric: 'ttft', ...target }}
           members={PERCENTILES}
           formatValue={seconds}
-          total={percentilesInAll}
-          empty="No streamed answers in this span"
+          total={overallPercentiles}
+          empty="No streamed responses in this time range"
         />
         <MetricChart
           {...common}
-          title="Calls under way"
-          description="In flight and held, against which the autoscaler may work"
-          asked={{ metric: 'in_flight', ...of }}
+          title="Calls in progress"
+          description="In flight and held; the autoscaler can scale on it"
+          query={{ metric: 'in_flight', ...target }}
           members={MEAN}
           formatValue={calls}
-          total={meanInAll(calls)}
-          empty="No calls in this span"
+          total={overallMean(calls)}
+          empty="No calls in this time range"
         />
       </div>
     </div>

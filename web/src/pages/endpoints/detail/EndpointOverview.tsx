@@ -16,7 +16,7 @@ import { project } from '../allotment/estimate'
 import { EndpointStateBadge } from '../EndpointStateBadge'
 import classes from '../Endpoints.module.css'
 import { ScalingFacts } from '../scaling/ScalingFacts'
-import { lookOf } from '../states'
+import { endpointStateDisplay } from '../states'
 
 export function EndpointOverview({ endpoint }: { endpoint: Endpoint }) {
   const models = useQuery(modelsQuery(endpoint.workspaceId))
@@ -26,7 +26,7 @@ export function EndpointOverview({ endpoint }: { endpoint: Endpoint }) {
       <div className={classes.stack}>
         <StatePanel endpoint={endpoint} />
         <CostPanel endpoint={endpoint} />
-        <Panel title="Call it" description="With an API key of this workspace">
+        <Panel title="Call this endpoint" description="With an API key of this workspace">
           <CodeBlock
             label={`Call ${endpoint.modelId} with curl`}
             code={curlOf(endpoint.modelId, model?.modality === 'embedding')}
@@ -50,18 +50,18 @@ function StatePanel({ endpoint }: { endpoint: Endpoint }) {
       <Stack gap="md">
         <div>
           <EndpointStateBadge endpoint={endpoint} />
-          <Text mt={6}>{endpoint.stateMessage || `${lookOf(endpoint.state).meaning}.`}</Text>
+          <Text mt={6}>{endpoint.stateMessage || `${endpointStateDisplay(endpoint.state).meaning}.`}</Text>
           <Text size="sm" c="dimmed">
             Since <Time value={endpoint.stateSince} />. Last call: <Time value={endpoint.lastRequestAt} />.
           </Text>
         </div>
         <div className={classes.stages}>
           <Stats>
-            <Stat label="Wanted" value={desired} note="replicas" />
-            <Stat label="Pending" value={pending} note="wait for GPUs" />
-            <Stat label="Starting" value={starting} note="load the model" />
-            <Stat label="Ready" value={ready} note="answer calls" />
-            <Stat label="Draining" value={draining} note="finish calls" />
+            <Stat label="Desired" value={desired} note="replicas" />
+            <Stat label="Pending" value={pending} note="waiting for GPUs" />
+            <Stat label="Starting" value={starting} note="loading the model" />
+            <Stat label="Ready" value={ready} note="serving calls" />
+            <Stat label="Draining" value={draining} note="finishing calls" />
           </Stats>
         </div>
       </Stack>
@@ -74,7 +74,7 @@ function CostPanel({ endpoint }: { endpoint: Endpoint }) {
   return (
     <Panel
       title="This month"
-      description="Calls to this endpoint cost nothing by themselves; the GPUs it holds do"
+      description="You pay for GPU time, not per call."
       actions={
         <Anchor component={Link} href={paths.costs()} size="sm">
           All costs
@@ -99,7 +99,7 @@ function CommitmentPanel({ endpoint }: { endpoint: Endpoint }) {
   const line = allotments.data?.find((one) => one.gpuType === endpoint.hardware.gpuType)
   if (!line) return null
   return (
-    <Panel title="GPU allotment" description="What this endpoint commits beside all others of the organization">
+    <Panel title="GPU allotment" description="This endpoint's share of the organization's GPU allotment">
       <AllotmentBar projection={project(line, endpoint.committedGpus, endpoint.committedGpus)} />
     </Panel>
   )

@@ -7,9 +7,9 @@ import { Panel } from '../../../ui/Panel'
 import { Time } from '../../../ui/Time'
 import { useFilters } from '../../../ui/useFilters'
 import classes from '../Endpoints.module.css'
-import { chosen, KINDS, type Kind, tell } from './events'
+import { describeEvent, EVENT_FILTERS, type EventFilter, filterEvents } from './events'
 
-const FILTERS = { show: oneOf(KINDS) }
+const FILTERS = { show: oneOf(EVENT_FILTERS) }
 const CHOICES = [
   { value: 'all', label: 'All' },
   { value: 'states', label: 'States' },
@@ -17,7 +17,7 @@ const CHOICES = [
   { value: 'replicas', label: 'Replicas' },
 ]
 
-/** What happened, newest first: changes, decisions of the autoscaler, and what replicas did. */
+/** Events, newest first: changes, autoscaler decisions, and replica lifecycle. */
 export function EventTimeline({ endpoint }: { endpoint: Endpoint }) {
   const events = useInfiniteQuery(eventsQuery(endpoint.workspaceId, endpoint.name))
   const [{ show }, change] = useFilters(FILTERS)
@@ -30,17 +30,17 @@ export function EventTimeline({ endpoint }: { endpoint: Endpoint }) {
           aria-label="Events shown"
           data={CHOICES}
           value={show}
-          onChange={(kind) => change({ show: kind as Kind })}
+          onChange={(filter) => change({ show: filter as EventFilter })}
         />
       }
     >
       <Loaded query={events} skeleton={<Skeleton h={240} />} errorTitle="The events could not be loaded">
         {({ pages }) => {
-          const shown = chosen(
+          const shown = filterEvents(
             pages.flatMap((page) => page.data),
             show,
           )
-          return shown.length ? <Story events={shown} /> : <Text c="dimmed">Nothing of this kind happened yet.</Text>
+          return shown.length ? <EventList events={shown} /> : <Text c="dimmed">No events of this kind yet.</Text>
         }}
       </Loaded>
       {events.hasNextPage ? (
@@ -52,11 +52,11 @@ export function EventTimeline({ endpoint }: { endpoint: Endpoint }) {
   )
 }
 
-function Story({ events }: { events: EndpointEvent[] }) {
+function EventList({ events }: { events: EndpointEvent[] }) {
   return (
     <Timeline bulletSize={14} lineWidth={2} active={events.length}>
       {events.map((event) => {
-        const { title, tone, message, by } = tell(event)
+        const { title, tone, message, by } = describeEvent(event)
         return (
           <Timeline.Item key={event.id} color={`var(--fb-${tone})`} lineVariant="solid">
             <div className={classes.event}>

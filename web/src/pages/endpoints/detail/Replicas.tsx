@@ -11,11 +11,11 @@ import { StatusBadge } from '../../../ui/StatusBadge'
 import { Time } from '../../../ui/Time'
 import { useFilters } from '../../../ui/useFilters'
 import classes from '../Endpoints.module.css'
-import { lookOf, lookOfReplica } from '../states'
+import { endpointStateDisplay, replicaStateDisplay } from '../states'
 
 const FILTERS = { replica: text() }
 
-/** The replicas, those that ended too, and the end of the log of one. */
+/** Replicas, including ended ones, and the log tail of the selected one. */
 export function Replicas({ endpoint }: { endpoint: Endpoint }) {
   const replicas = useQuery(replicasQuery(endpoint.workspaceId, endpoint.name))
   const [{ replica }, change] = useFilters(FILTERS)
@@ -25,7 +25,7 @@ export function Replicas({ endpoint }: { endpoint: Endpoint }) {
         if (all.length === 0) {
           return (
             <EmptyState title="No replica has run yet">
-              {lookOf(endpoint.state).meaning}. Replicas and their logs are shown here as soon as one is started.
+              {endpointStateDisplay(endpoint.state).meaning}. Replicas and their logs appear here once one has started.
             </EmptyState>
           )
         }
@@ -39,7 +39,7 @@ export function Replicas({ endpoint }: { endpoint: Endpoint }) {
               rowKey={(one) => one.id}
               minWidth={720}
             />
-            {shown ? <Log replica={shown} all={all} onChoose={(id) => change({ replica: id })} /> : null}
+            {shown ? <Log replica={shown} all={all} onSelect={(id) => change({ replica: id })} /> : null}
           </div>
         )
       }}
@@ -47,7 +47,7 @@ export function Replicas({ endpoint }: { endpoint: Endpoint }) {
   )
 }
 
-const columns = (onChoose: (id: string) => void, shown: string | undefined): Column<Replica>[] => [
+const columns = (onSelect: (id: string) => void, shown: string | undefined): Column<Replica>[] => [
   {
     id: 'id',
     header: 'Replica',
@@ -59,9 +59,9 @@ const columns = (onChoose: (id: string) => void, shown: string | undefined): Col
   },
   {
     id: 'state',
-    header: 'Stage',
+    header: 'State',
     cell: (one) => {
-      const { tone, label, meaning } = lookOfReplica(one.state)
+      const { tone, label, meaning } = replicaStateDisplay(one.state)
       return (
         <StatusBadge tone={tone} title={meaning}>
           {label}
@@ -83,7 +83,7 @@ const columns = (onChoose: (id: string) => void, shown: string | undefined): Col
         variant={one.id === shown ? 'light' : 'default'}
         aria-label={`Log of ${one.id}`}
         aria-pressed={one.id === shown}
-        onClick={() => onChoose(one.id)}
+        onClick={() => onSelect(one.id)}
       >
         Log
       </Button>
@@ -91,20 +91,20 @@ const columns = (onChoose: (id: string) => void, shown: string | undefined): Col
   },
 ]
 
-type LogProps = { replica: Replica; all: Replica[]; onChoose: (id: string) => void }
+type LogProps = { replica: Replica; all: Replica[]; onSelect: (id: string) => void }
 
-function Log({ replica, all, onChoose }: LogProps) {
+function Log({ replica, all, onSelect }: LogProps) {
   return (
     <Panel
       title="Log"
-      description="Its last 4 KiB, as the engine wrote it"
+      description="Last 4 KiB of the engine's output"
       actions={
         <Select
           aria-label="Replica"
           allowDeselect={false}
-          data={all.map((one) => ({ value: one.id, label: `${lookOfReplica(one.state).label}: ${one.id}` }))}
+          data={all.map((one) => ({ value: one.id, label: `${replicaStateDisplay(one.state).label}: ${one.id}` }))}
           value={replica.id}
-          onChange={(id) => id && onChoose(id)}
+          onChange={(id) => id && onSelect(id)}
           w={360}
           maw="100%"
         />
@@ -115,7 +115,7 @@ function Log({ replica, all, onChoose }: LogProps) {
           {replica.logTail}
         </pre>
       ) : (
-        <Text c="dimmed">Nothing to show: the replica has written nothing so far.</Text>
+        <Text c="dimmed">The replica has not written any output yet.</Text>
       )}
     </Panel>
   )

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { EndpointEvent } from '../../../api/endpoints'
-import { chosen, tell } from './events'
+import { describeEvent, filterEvents } from './events'
 
 const event = (change: Partial<EndpointEvent>): EndpointEvent => ({
   id: 'evt_1',
@@ -13,26 +13,26 @@ const event = (change: Partial<EndpointEvent>): EndpointEvent => ({
   ...change,
 })
 
-describe('the story of an endpoint', () => {
-  it('names a change by the state it led to', () => {
-    expect(tell(event({ type: 'endpoint.state-changed', to: 'serving' }))).toMatchObject({
+describe('events of an endpoint', () => {
+  it('name a state change by the new state', () => {
+    expect(describeEvent(event({ type: 'endpoint.state-changed', to: 'serving' }))).toMatchObject({
       title: 'Now serving',
       tone: 'ok',
     })
   })
-  it('tells decisions of the autoscaler in its words', () => {
+  it('show the message of an autoscaler decision', () => {
     const scaled = event({
       type: 'endpoint.scaled',
       actor: { kind: 'system', id: 'autoscaler' },
       message: '1 → 2: concurrency 18 against 16 for 30 s',
     })
-    expect(tell(scaled)).toMatchObject({ title: 'Scaled', by: 'the autoscaler', message: scaled.message })
+    expect(describeEvent(scaled)).toMatchObject({ title: 'Scaled', by: 'the autoscaler', message: scaled.message })
   })
-  it('shows an event it does not know by its type', () =>
-    expect(tell(event({ type: 'moon.rose' })).title).toBe('moon.rose'))
-  it('chooses by kind', () => {
+  it('show unknown events by their type', () =>
+    expect(describeEvent(event({ type: 'moon.rose' })).title).toBe('moon.rose'))
+  it('are filtered by category', () => {
     const events = [event({}), event({ type: 'replica.ready' }), event({ type: 'endpoint.scaled' })]
-    expect(chosen(events, 'replicas')).toHaveLength(1)
-    expect(chosen(events, 'all')).toHaveLength(3)
+    expect(filterEvents(events, 'replicas')).toHaveLength(1)
+    expect(filterEvents(events, 'all')).toHaveLength(3)
   })
 })

@@ -1,43 +1,43 @@
-/** Events of an endpoint, as a story: what each is called, and which kind it is. */
+/** Titles and categories of endpoint events. */
 
 import type { EndpointEvent } from '../../../api/endpoints'
 import type { Tone } from '../../../ui/StatusBadge'
-import { lookOf } from '../states'
+import { endpointStateDisplay } from '../states'
 
-export const KINDS = ['all', 'states', 'scaling', 'replicas'] as const
-export type Kind = (typeof KINDS)[number]
+export const EVENT_FILTERS = ['all', 'states', 'scaling', 'replicas'] as const
+export type EventFilter = (typeof EVENT_FILTERS)[number]
 
-const NAMES: Record<string, [name: string, tone: Tone, kind: Exclude<Kind, 'all'>]> = {
+const NAMES: Record<string, [name: string, tone: Tone, kind: Exclude<EventFilter, 'all'>]> = {
   'endpoint.created': ['Created', 'ok', 'states'],
   'endpoint.updated': ['Changed', 'idle', 'scaling'],
   'endpoint.suspended': ['Suspended', 'warn', 'states'],
   'endpoint.resumed': ['Resumed', 'busy', 'states'],
-  'endpoint.deleting': ['Deletion asked for', 'warn', 'states'],
+  'endpoint.deleting': ['Deletion requested', 'warn', 'states'],
   'endpoint.deleted': ['Deleted', 'idle', 'states'],
   'endpoint.state-changed': ['State changed', 'busy', 'states'],
   'endpoint.scaled': ['Scaled', 'busy', 'scaling'],
-  'replica.bound': ['Replica got its GPUs', 'busy', 'replicas'],
+  'replica.bound': ['Replica assigned GPUs', 'busy', 'replicas'],
   'replica.ready': ['Replica ready', 'ok', 'replicas'],
   'replica.failed': ['Replica failed', 'bad', 'replicas'],
   'replica.drained': ['Replica drained', 'idle', 'replicas'],
   'replica.released': ['Replica released', 'idle', 'replicas'],
-  'allotment.rejected': ['Refused: GPU allotment', 'bad', 'scaling'],
-  'autoscaler.metrics-missing': ['Autoscaler sees no load', 'warn', 'scaling'],
-  'autoscaler.metrics-recovered': ['Autoscaler sees the load again', 'ok', 'scaling'],
+  'allotment.rejected': ['Rejected: GPU allotment exceeded', 'bad', 'scaling'],
+  'autoscaler.metrics-missing': ['Autoscaler metrics missing', 'warn', 'scaling'],
+  'autoscaler.metrics-recovered': ['Autoscaler metrics recovered', 'ok', 'scaling'],
 }
 
-/** Parts of Forebay that act by themselves. */
+/** Names of automatic actors. */
 const SYSTEMS: Record<string, string> = { reconciler: 'Forebay', autoscaler: 'the autoscaler' }
 
-export type Told = { title: string; tone: Tone; kind: Kind; message: string; by: string }
+export type EventDescription = { title: string; tone: Tone; kind: EventFilter; message: string; by: string }
 
-export function tell(event: EndpointEvent): Told {
+export function describeEvent(event: EndpointEvent): EventDescription {
   const [name, tone, kind] = NAMES[event.type] ?? [event.type, 'idle', 'states']
-  const turned = event.type === 'endpoint.state-changed' && event.to
+  const isStateChange = event.type === 'endpoint.state-changed' && event.to
   return {
-    title: turned ? `Now ${lookOf(event.to ?? '').label.toLowerCase()}` : name,
-    tone: turned ? lookOf(event.to ?? '').tone : tone,
-    kind: kind as Kind,
+    title: isStateChange ? `Now ${endpointStateDisplay(event.to ?? '').label.toLowerCase()}` : name,
+    tone: isStateChange ? endpointStateDisplay(event.to ?? '').tone : tone,
+    kind: kind as EventFilter,
     message: event.message,
     by:
       event.actor.kind === 'system'
@@ -48,5 +48,5 @@ export function tell(event: EndpointEvent): Told {
   }
 }
 
-export const chosen = (events: readonly EndpointEvent[], kind: Kind) =>
-  kind === 'all' ? [...events] : events.filter((event) => tell(event).kind === kind)
+export const filterEvents = (events: readonly EndpointEvent[], filter: EventFilter) =>
+  filter === 'all' ? [...events] : events.filter((event) => describeEvent(event).kind === filter)

@@ -2,13 +2,13 @@ import { Button, Divider, Group, Modal, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { allotmentsQuery, changeEndpoint, type Endpoint, endpointQuery, resumeEndpoint } from '../../../api/endpoints'
-import { asFailure } from '../../../api/errors'
+import { toApiError } from '../../../api/errors'
 import { flavorsQuery } from '../../../api/models'
 import { CLOSE, useEndpointChange } from '../actions/useEndpointChange'
 import { ChangeSummary } from '../allotment/ChangeSummary'
 import { EndpointErrorPanel } from '../allotment/EndpointErrorPanel'
 import { ScalingForm } from './ScalingForm'
-import { boundsOf, faultsOf, scalingOf, toScaling } from './scaling'
+import { boundsOf, fieldErrorsOf, scalingOf, toScaling } from './scaling'
 
 type Props = { endpoint: Endpoint; opened: boolean; onClose: () => void }
 
@@ -21,26 +21,26 @@ export function ScaleDialog(props: Props) {
   )
 }
 
-/** The record as it was when the dialog was opened: a change by somebody else is told, not overwritten. */
-function Fields({ endpoint: now, onClose }: Props) {
-  const [read, setRead] = useState(now)
-  const [fields, setFields] = useState(() => scalingOf(now))
-  const allotments = useQuery(allotmentsQuery(now.workspaceId))
-  const flavors = useQuery(flavorsQuery(now.workspaceId, now.model))
-  const latest = useQuery(endpointQuery(now.workspaceId, now.name))
-  const told = `${now.name} is changed`
-  const change = useEndpointChange(() => changeEndpoint(read, toScaling(fields)), told, onClose)
+/** Edits the record as it was when the dialog was opened, so that a concurrent change is reported and not overwritten. */
+function Fields({ endpoint: current, onClose }: Props) {
+  const [read, setRead] = useState(current)
+  const [fields, setFields] = useState(() => scalingOf(current))
+  const allotments = useQuery(allotmentsQuery(current.workspaceId))
+  const flavors = useQuery(flavorsQuery(current.workspaceId, current.model))
+  const latest = useQuery(endpointQuery(current.workspaceId, current.name))
+  const message = `${current.name} updated`
+  const change = useEndpointChange(() => changeEndpoint(read, toScaling(fields)), message, onClose)
   const resume = useEndpointChange(
-    () => resumeEndpoint(now.name, toScaling(fields)),
-    `${now.name} is being started`,
+    () => resumeEndpoint(current.name, toScaling(fields)),
+    `Starting ${current.name}`,
     onClose,
   )
-  const isWrong = Object.keys(faultsOf(fields)).length > 0
-  const flavor = flavors.data?.find((one) => one.flavor === now.flavor)
-  const isSuspended = now.state === 'suspended'
-  const failed = change.error ?? resume.error
-  const isStale = failed && asFailure(failed).code === 'ENDPOINT_MODIFIED'
-  const takeOver = () => {
+  const isInvalid = Object.keys(fieldErrorsOf(fields)).length > 0
+  const flavor = flavors.data?.find((one) => one.flavor === current.flavor)
+  const isSuspended = current.state === 'suspended'
+  const error = change.error ?? resume.error
+  const isStale = error && toApiError(error).code === 'ENDPOINT_MODIFIED'
+  const loadLatest = () => {
     if (latest.data) {
       setRead(latest.data)
       setFields(scalingOf(latest.data))
@@ -60,21 +60,21 @@ function Fields({ endpoint: now, onClose }: Props) {
           commitsLater={isSuspended}
         />
       ) : null}
-      {failed ? (
+      {error ? (
         <EndpointErrorPanel
-          error={failed}
-          title={isStale ? 'Somebody else changed it meanwhile' : 'Not changed'}
-          gpuCount={now.hardware.gpuCount}
-          except={now.name}
+          error={error}
+          title={isStale ? 'The endpoint was changed in the meantime' : 'Could not change the endpoint'}
+          gpuCount={current.hardware.gpuCount}
+          except={current.name}
         />
       ) : null}
       {isStale ? (
         <Group>
-          <Button variant="default" onClick={takeOver}>
-            Show what it is now
+          <Button variant="default" onClick={loadLatest}>
+            Load current values
           </Button>
           <Text size="sm" c="dimmed">
-            Your entries are replaced by theirs.
+            This replaces your entries.
           </Text>
         </Group>
       ) : (
@@ -83,11 +83,11 @@ function Fields({ endpoint: now, onClose }: Props) {
             Cancel
           </Button>
           {isSuspended ? (
-            <Button variant="default" disabled={isWrong} loading={resume.isPending} onClick={() => resume.mutate()}>
+            <Button variant="default" disabled={isInvalid} loading={resume.isPending} onClick={() => resume.mutate()}>
               Save and resume
             </Button>
           ) : null}
-          <Button disabled={isWrong} loading={change.isPending} onClick={() => change.mutate()}>
+          <Button disabled={isInvalid} loading={change.isPending} onClick={() => change.mutate()}>
             Save scaling
           </Button>
         </Group>

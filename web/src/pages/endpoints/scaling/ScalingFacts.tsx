@@ -3,7 +3,7 @@ import type { Endpoint } from '../../../api/endpoints'
 import classes from '../Endpoints.module.css'
 import { describeReplicas, describeTarget, describeWindow } from './scaling'
 
-/** What an endpoint is, in words. */
+/** Configuration of an endpoint as a list. */
 export function ScalingFacts({ endpoint }: { endpoint: Endpoint }) {
   const isAuto = endpoint.replicas == null
   return (
@@ -24,13 +24,13 @@ export function ScalingFacts({ endpoint }: { endpoint: Endpoint }) {
         <>
           <dt>Target</dt>
           <dd>{describeTarget(endpoint)}</dd>
-          <dt>Up after</dt>
-          <dd>{describeWindow(endpoint.scaleUpWindowSeconds)} above it</dd>
-          <dt>Down after</dt>
-          <dd>{describeWindow(endpoint.scaleDownWindowSeconds)} below it</dd>
+          <dt>Scale up after</dt>
+          <dd>{describeWindow(endpoint.scaleUpWindowSeconds)} above target</dd>
+          <dt>Scale down after</dt>
+          <dd>{describeWindow(endpoint.scaleDownWindowSeconds)} below target</dd>
           {endpoint.minReplicas === 0 ? (
             <>
-              <dt>To zero after</dt>
+              <dt>Scale to zero after</dt>
               <dd>{describeWindow(endpoint.scaleToZeroWindowSeconds)} without a call</dd>
             </>
           ) : null}

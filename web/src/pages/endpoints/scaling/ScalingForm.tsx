@@ -1,6 +1,6 @@
 import { NumberInput, SegmentedControl, Select, Stack, Text } from '@mantine/core'
 import classes from '../Endpoints.module.css'
-import { DEFAULT_KV_TARGET, type Field, faultsOf, type Metric, RANGES, type ScalingFields } from './scaling'
+import { DEFAULT_KV_TARGET, type Field, fieldErrorsOf, type Metric, RANGES, type ScalingFields } from './scaling'
 
 type Props = { fields: ScalingFields; onChange: (fields: ScalingFields) => void; defaultTarget: number }
 
@@ -9,13 +9,13 @@ const MODES = [
   { value: 'fixed', label: 'Fixed' },
 ]
 const METRICS = [
-  { value: 'concurrency', label: 'Calls at once' },
-  { value: 'kv-cache-utilization', label: 'KV-cache use' },
+  { value: 'concurrency', label: 'Concurrent calls' },
+  { value: 'kv-cache-utilization', label: 'KV-cache usage' },
 ]
 
-/** How many replicas, and what moves them. */
+/** Fields for a fixed number of replicas, or for autoscaling. */
 export function ScalingForm({ fields, onChange, defaultTarget }: Props) {
-  const faults = faultsOf(fields)
+  const errors = fieldErrorsOf(fields)
   const set = (change: Partial<ScalingFields>) => onChange({ ...fields, ...change })
   const number = (name: NumberName, label: string, description: string, range: readonly [number, number]) => (
     <NumberInput
@@ -28,7 +28,7 @@ export function ScalingForm({ fields, onChange, defaultTarget }: Props) {
       clampBehavior="none"
       allowNegative={false}
       suffix={name.endsWith('Secs') ? ' s' : undefined}
-      error={faults[name]}
+      error={errors[name]}
       onChange={(value) => set({ [name]: asField(value) })}
     />
   )
@@ -43,21 +43,21 @@ export function ScalingForm({ fields, onChange, defaultTarget }: Props) {
       />
       {fields.mode === 'fixed' ? (
         <div className={classes.fields}>
-          {number('replicas', 'Replicas', 'Always so many, whatever the load', RANGES.replicas)}
+          {number('replicas', 'Replicas', 'Constant, regardless of load', RANGES.replicas)}
         </div>
       ) : (
         <>
           <div className={classes.fields}>
-            {number('min', 'Minimum replicas', '0 lets it scale to zero when idle', RANGES.min)}
-            {number('max', 'Maximum replicas', 'Committed at all times', RANGES.max)}
+            {number('min', 'Minimum replicas', '0 allows scaling to zero when idle', RANGES.min)}
+            {number('max', 'Maximum replicas', 'Always committed', RANGES.max)}
             {fields.min === 0
-              ? number('scaleToZeroSecs', 'To zero after', 'Without a single call', RANGES.scaleToZeroSecs)
+              ? number('scaleToZeroSecs', 'Scale to zero after', 'Time without any call', RANGES.scaleToZeroSecs)
               : null}
           </div>
           <div className={classes.fields}>
             <Select
               label="Metric"
-              description="What the autoscaler looks at"
+              description="What the autoscaler measures"
               allowDeselect={false}
               data={METRICS}
               value={fields.metric}
@@ -65,17 +65,19 @@ export function ScalingForm({ fields, onChange, defaultTarget }: Props) {
             />
             <NumberInput
               label="Target"
-              description={fields.metric === 'concurrency' ? 'Calls per replica' : 'Part of the cache, 0.10 to 0.95'}
+              description={
+                fields.metric === 'concurrency' ? 'Calls per replica' : 'Fraction of the cache, 0.10 to 0.95'
+              }
               value={fields.target}
               step={fields.metric === 'concurrency' ? 1 : 0.05}
               decimalScale={fields.metric === 'concurrency' ? 0 : 2}
               clampBehavior="none"
               allowNegative={false}
-              error={faults.target}
+              error={errors.target}
               onChange={(value) => set({ target: asField(value) })}
             />
-            {number('scaleUpSecs', 'Scale up after', 'Above the target for', RANGES.scaleUpSecs)}
-            {number('scaleDownSecs', 'Scale down after', 'Below the target for', RANGES.scaleDownSecs)}
+            {number('scaleUpSecs', 'Scale up after', 'Time above the target', RANGES.scaleUpSecs)}
+            {number('scaleDownSecs', 'Scale down after', 'Time below the target', RANGES.scaleDownSecs)}
           </div>
           {fields.min === 0 ? (
             <Text size="sm" c="dimmed">

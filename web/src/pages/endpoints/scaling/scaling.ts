@@ -1,4 +1,4 @@
-/** The scaling of an endpoint as a form has it, and as the API does. */
+/** Converts between the scaling fields of a form and those of the API. */
 
 import type { Endpoint, EndpointChange } from '../../../api/endpoints'
 import { formatDuration } from '../../../ui/format'
@@ -7,7 +7,7 @@ import type { Bounds } from '../allotment/estimate'
 export const METRICS = ['concurrency', 'kv-cache-utilization'] as const
 export type Metric = (typeof METRICS)[number]
 
-/** Fields may be empty while somebody types. */
+/** A number field, which may be empty while the user types. */
 export type Field = number | ''
 export type ScalingFields = {
   mode: 'fixed' | 'auto'
@@ -21,7 +21,7 @@ export type ScalingFields = {
   scaleDownSecs: Field
 }
 
-/** What the API takes. */
+/** Valid ranges of the API (`domain/endpoint`); the OpenAPI types do not carry them. */
 export const RANGES = {
   replicas: [1, 64],
   min: [0, 64],
@@ -36,7 +36,7 @@ export const RANGES = {
 export const DEFAULT_KV_TARGET = 0.7
 const DEFAULT_CONCURRENCY = 16
 
-/** As the API fills in what is not sent. */
+/** The defaults of the API. */
 export const defaultScaling = (target = DEFAULT_CONCURRENCY): ScalingFields => ({
   mode: 'auto',
   replicas: 1,
@@ -64,19 +64,20 @@ export function scalingOf(endpoint: Endpoint): ScalingFields {
   }
 }
 
-export type Faults = Partial<Record<keyof ScalingFields, string>>
+export type FieldErrors = Partial<Record<keyof ScalingFields, string>>
 
-/** What is wrong with the fields, by their name. */
-export function faultsOf(fields: ScalingFields): Faults {
-  const faults: Faults = {}
+/** Error messages of invalid fields, by field name. */
+export function fieldErrorsOf(fields: ScalingFields): FieldErrors {
+  const errors: FieldErrors = {}
   const check = (name: keyof ScalingFields, [least, most]: readonly [number, number], isWhole = true) => {
     const value = fields[name]
-    if (typeof value !== 'number' || value < least || value > most) faults[name] = `From ${least} to ${most}`
-    else if (isWhole && !Number.isInteger(value)) faults[name] = 'A whole number'
+    if (typeof value !== 'number' || value < least || value > most)
+      errors[name] = `Must be between ${least} and ${most}`
+    else if (isWhole && !Number.isInteger(value)) errors[name] = 'Must be a whole number'
   }
   if (fields.mode === 'fixed') {
     check('replicas', RANGES.replicas)
-    return faults
+    return errors
   }
   check('min', RANGES.min)
   check('max', RANGES.max)
@@ -84,20 +85,21 @@ export function faultsOf(fields: ScalingFields): Faults {
   check('scaleUpSecs', RANGES.scaleUpSecs)
   check('scaleDownSecs', RANGES.scaleDownSecs)
   if (fields.min === 0) check('scaleToZeroSecs', RANGES.scaleToZeroSecs)
-  if (!faults.min && !faults.max && Number(fields.min) > Number(fields.max)) faults.max = 'Not fewer than the minimum'
-  return faults
+  if (!errors.min && !errors.max && Number(fields.min) > Number(fields.max))
+    errors.max = 'Must not be less than the minimum'
+  return errors
 }
 
-/** How many replicas run; nothing while the fields are not right. */
+/** Minimum and maximum replicas; undefined while the fields are invalid. */
 export function boundsOf(fields: ScalingFields): Bounds | undefined {
-  const faults = faultsOf(fields)
+  const errors = fieldErrorsOf(fields)
   if (fields.mode === 'fixed') {
-    return faults.replicas ? undefined : { least: Number(fields.replicas), most: Number(fields.replicas) }
+    return errors.replicas ? undefined : { least: Number(fields.replicas), most: Number(fields.replicas) }
   }
-  return faults.min || faults.max ? undefined : { least: Number(fields.min), most: Number(fields.max) }
+  return errors.min || errors.max ? undefined : { least: Number(fields.min), most: Number(fields.max) }
 }
 
-/** What is sent. Fields that do not count in this mode are left out. */
+/** The request body. Fields of the other mode are omitted. */
 export function toScaling(fields: ScalingFields): EndpointChange {
   if (fields.mode === 'fixed') return { replicas: Number(fields.replicas) }
   return {
@@ -119,11 +121,11 @@ export function describeReplicas({ replicas, minReplicas, maxReplicas }: Endpoin
     : `${minReplicas} to ${maxReplicas} replicas`
 }
 
-/** Against what the autoscaler measures. */
+/** The autoscaling target as text. */
 export function describeTarget({ autoscalingMetric, autoscalingTarget }: Endpoint): string {
   return autoscalingMetric === 'kv-cache-utilization'
-    ? `${Math.round(autoscalingTarget * 100)}% KV-cache use per replica`
-    : `${autoscalingTarget} calls at once per replica`
+    ? `${Math.round(autoscalingTarget * 100)}% KV-cache usage per replica`
+    : `${autoscalingTarget} concurrent calls per replica`
 }
 
-export const describeWindow = (secs: number) => (secs === 0 ? 'at once' : formatDuration(secs * 1_000))
+export const describeWindow = (secs: number) => (secs === 0 ? 'immediately' : formatDuration(secs * 1_000))

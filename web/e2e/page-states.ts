@@ -1,31 +1,32 @@
-/** States of pages that an address alone does not lead to, for pictures. They stand on what `scenery.ts` made. */
+/** Page states for screenshots that a URL alone does not lead to. They rely on `sample-data.ts`. */
 
 import type { Page } from '@playwright/test'
-import { change } from './api'
-import { expect, forebay, settled } from './fixtures'
+import { mutate } from './api'
+import { expect, forebay, loaded } from './fixtures'
 
 const CHAT = 'forebay/smollm2-135m-instruct'
-const ANSWERED = { timeout: 120_000 }
+const GENERATED = { timeout: 120_000 }
 
-type Pose = { name: string; path: string; take: (page: Page) => Promise<void> }
+type PageState = { name: string; path: string; take: (page: Page) => Promise<void> }
 
-const answered = (page: Page, count: number) => expect(page.locator('[data-state=done]')).toHaveCount(count, ANSWERED)
+const expectResponses = (page: Page, count: number) =>
+  expect(page.locator('[data-state=done]')).toHaveCount(count, GENERATED)
 
-export async function ask(page: Page, text: string, answers: number) {
+export async function sendMessage(page: Page, text: string, responses: number) {
   await page.getByRole('textbox').last().fill(text)
   await page.getByRole('textbox').last().press('Enter')
-  await answered(page, answers)
+  await expectResponses(page, responses)
 }
 
-/** On a phone the settings have to be opened first. */
-async function limitAnswers(page: Page, tokens: string) {
+/** On a phone the settings must be opened first. */
+async function limitResponses(page: Page, tokens: string) {
   const settings = page.getByRole('button', { name: 'Settings', exact: true })
   if (await settings.isVisible()) await settings.click()
   await page.getByRole('textbox', { name: 'Max tokens' }).fill(tokens)
   if (await settings.isVisible()) await settings.click()
 }
 
-/** On a phone the navigation has to be opened first. */
+/** On a phone the navigation must be opened first. */
 async function openInNavigation(page: Page, button: RegExp) {
   const opener = page.getByRole('button', { name: 'Open navigation' })
   if (await opener.isVisible()) await opener.click()
@@ -46,7 +47,7 @@ async function keyAction(page: Page, action: string) {
 
 const newEndpoint = `/endpoints/new?model=${encodeURIComponent(CHAT)}`
 
-export const POSES: Pose[] = [
+export const PAGE_STATES: PageState[] = [
   {
     name: 'navigation-switcher',
     path: '/keys',
@@ -61,16 +62,16 @@ export const POSES: Pose[] = [
     name: 'playground-chat',
     path: '/playground',
     take: async (page) => {
-      await limitAnswers(page, '150')
-      await ask(page, 'Write a Python function that adds two numbers.', 1)
+      await limitResponses(page, '150')
+      await sendMessage(page, 'Write a Python function that adds two numbers.', 1)
     },
   },
   {
     name: 'playground-comparison',
     path: `/playground?model=${encodeURIComponent(CHAT)}&compare=dedicated%2Fchat-prod`,
     take: async (page) => {
-      await limitAnswers(page, '60')
-      await ask(page, 'Name three rivers of Europe.', 2)
+      await limitResponses(page, '60')
+      await sendMessage(page, 'Name three rivers of Europe.', 2)
     },
   },
   {
@@ -87,7 +88,7 @@ export const POSES: Pose[] = [
     take: async (page) => {
       const texts =
         'The river rose overnight\nWater levels went up until morning\nTax law for small companies\nA stream'
-      await page.getByRole('textbox', { name: 'Texts, one to a line' }).fill(texts)
+      await page.getByRole('textbox', { name: 'Texts, one per line' }).fill(texts)
       await page.getByRole('button', { name: 'Compute embeddings' }).click()
       await expect(page.getByRole('region', { name: 'Similarity matrix' })).toBeVisible()
     },
@@ -116,7 +117,7 @@ export const POSES: Pose[] = [
     take: async (page) => {
       await fillInEndpoint(page, '3')
       await page.getByRole('button', { name: 'Review' }).click()
-      await expect(page.getByRole('region', { name: 'Checked: this can be created' })).toBeVisible()
+      await expect(page.getByRole('region', { name: 'Ready to create' })).toBeVisible()
     },
   },
   {
@@ -168,23 +169,23 @@ export const POSES: Pose[] = [
     take: async (page) => {
       await page.getByRole('textbox', { name: 'Requests per minute' }).fill('500')
       await page.getByRole('textbox', { name: 'API keys' }).fill('15')
-      const place = `/api/workspaces/${forebay().workspaceId}`
-      const { version, requestsPerMinute, tokensPerMinute } = await (await page.request.get(place)).json()
+      const path = `/api/workspaces/${forebay().workspaceId}`
+      const { version, requestsPerMinute, tokensPerMinute } = await (await page.request.get(path)).json()
       const theirs = { requestsPerMinute: requestsPerMinute - 10, tokensPerMinute: tokensPerMinute - 5_000, version }
-      await change(page.request, 'PATCH', place, theirs)
+      await mutate(page.request, 'PATCH', path, theirs)
       await page.getByRole('button', { name: 'Save', exact: true }).click()
-      await expect(page.getByText('Somebody else saved these settings meanwhile')).toBeVisible()
+      await expect(page.getByText('These settings were changed in the meantime')).toBeVisible()
     },
   },
 ]
 
-/** Those of people who are not signed in, or not as the administrator. */
-export const POSES_OF_STRANGERS: Pose[] = [
+/** States for users who are signed out, or signed in as a member. */
+export const SIGNED_OUT_STATES: PageState[] = [
   {
-    name: 'sign-in-refused',
+    name: 'sign-in-failed',
     path: '/sign-in',
     take: async (page) => {
-      await page.getByLabel('Email').fill('nobody@example.com')
+      await page.getByLabel('Email').fill('unknown@example.com')
       await page.getByLabel('Password').fill('not the password')
       await page.getByRole('button', { name: 'Sign in' }).click()
       await expect(page.getByRole('alert')).toBeVisible()
@@ -197,7 +198,7 @@ export const POSES_OF_STRANGERS: Pose[] = [
       const data = { email: 'ada@example.com', password: 'a password of some length' }
       expect((await page.request.post('/api/session', { data })).status()).toBe(200)
       await page.goto('/keys')
-      await settled(page)
+      await loaded(page)
     },
   },
 ]

@@ -1,16 +1,16 @@
 import { Button, Checkbox, Group, Modal, Stack, Text } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { type Member, membersQuery, putIntoWorkspace, takeOutOfWorkspace } from '../../api/members'
+import { addToWorkspace, type Member, membersQuery, removeFromWorkspace } from '../../api/members'
 import { useOrganization } from '../../api/session'
 import { ErrorPanel } from '../../ui/ErrorPanel'
-import { moves } from './roles'
+import { membershipChanges } from './roles'
 
 type Workspaces = { id: string; name: string }[]
 type Props = { member: Member | undefined; workspaces: Workspaces; onClose: () => void }
 
-/** The workspaces that a member works in. */
-export function WorkspacesOf({ member, workspaces, onClose }: Props) {
+/** Dialog for the workspaces of a member. */
+export function MemberWorkspaces({ member, workspaces, onClose }: Props) {
   return (
     <Modal
       opened={!!member}
@@ -26,28 +26,27 @@ export function WorkspacesOf({ member, workspaces, onClose }: Props) {
 function Fields({ member, workspaces, onClose }: Props & { member: Member }) {
   const { id } = useOrganization()
   const queries = useQueryClient()
-  const [chosen, setChosen] = useState(member.workspaceIds)
+  const [selected, setSelected] = useState(member.workspaceIds)
   const save = useMutation({
     mutationFn: async () => {
-      const { put, take } = moves(member.workspaceIds, chosen)
-      for (const workspace of put) await putIntoWorkspace(workspace, member.userId)
-      for (const workspace of take) await takeOutOfWorkspace(workspace, member.userId)
+      const { added, removed } = membershipChanges(member.workspaceIds, selected)
+      for (const workspace of added) await addToWorkspace(workspace, member.userId)
+      for (const workspace of removed) await removeFromWorkspace(workspace, member.userId)
     },
     onSuccess: onClose,
     onSettled: () => queries.invalidateQueries(membersQuery(id)),
   })
-  if (workspaces.length === 0)
-    return <Text c="dimmed">There is no workspace yet. Create one at the top of the navigation.</Text>
+  if (workspaces.length === 0) return <Text c="dimmed">There are no workspaces yet.</Text>
   return (
     <Stack gap="sm">
-      <Checkbox.Group value={chosen} onChange={setChosen} aria-label="Workspaces">
+      <Checkbox.Group value={selected} onChange={setSelected} aria-label="Workspaces">
         <Stack gap="xs">
           {workspaces.map((workspace) => (
             <Checkbox key={workspace.id} value={workspace.id} label={workspace.name} />
           ))}
         </Stack>
       </Checkbox.Group>
-      {save.error ? <ErrorPanel error={save.error} title="Not changed" /> : null}
+      {save.error ? <ErrorPanel error={save.error} title="Could not change the workspaces" /> : null}
       <Group justify="flex-end" gap="xs">
         <Button variant="default" onClick={onClose}>
           Cancel

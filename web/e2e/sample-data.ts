@@ -1,7 +1,7 @@
-/** What pictures show: keys, people, an endpoint that serves, and calls of some minutes. Not a test of anything. */
+/** Sample data for screenshots: keys, members, a serving endpoint, and a few minutes of calls. */
 
 import type { APIRequestContext } from '@playwright/test'
-import { change } from './api'
+import { mutate } from './api'
 import { expect, test as setup, type UnderTest } from './fixtures'
 
 const CHAT = 'forebay/smollm2-135m-instruct'
@@ -11,21 +11,21 @@ const ROUNDS = 24
 const ROUND_MS = 4_000
 const QUESTIONS = ['Name three rivers.', 'What is a forebay?', 'Say hello in French.', 'Count to five.']
 
-setup('there is something to see', async ({ page, forebay }) => {
+setup('create sample data', async ({ page, forebay }) => {
   setup.setTimeout(600_000)
   const api = page.request
   const people = `/api/organizations/${forebay.organizationId}/invitations`
-  await change(api, 'POST', people, { email: 'grace@example.com', role: 'admin' })
-  await change(api, 'POST', people, { email: 'linus@example.com', role: 'member' })
+  await mutate(api, 'POST', people, { email: 'grace@example.com', role: 'admin' })
+  await mutate(api, 'POST', people, { email: 'linus@example.com', role: 'member' })
   const user = { password: 'a password of some length', organizationId: forebay.organizationId, role: 'member' }
-  await change(api, 'POST', '/api/users', { email: 'ada@example.com', ...user })
-  await change(api, 'POST', '/api/workspaces', { name: 'Research' })
+  await mutate(api, 'POST', '/api/users', { email: 'ada@example.com', ...user })
+  await mutate(api, 'POST', '/api/workspaces', { name: 'Research' })
 
   const keys = `/api/workspaces/${forebay.workspaceId}/keys`
-  const backend = await change(api, 'POST', keys, { name: 'chat-backend', requestsPerMinute: 120 })
-  const batch = await change(api, 'POST', keys, { name: 'nightly-embeddings', tokensPerMinute: 50_000 })
-  const old = await change(api, 'POST', keys, { name: 'prototype' })
-  await change(api, 'POST', `${keys}/${old.id}/disable`)
+  const backend = await mutate(api, 'POST', keys, { name: 'chat-backend', requestsPerMinute: 120 })
+  const batch = await mutate(api, 'POST', keys, { name: 'nightly-embeddings', tokensPerMinute: 50_000 })
+  const old = await mutate(api, 'POST', keys, { name: 'prototype' })
+  await mutate(api, 'POST', `${keys}/${old.id}/disable`)
 
   const scaling = { minReplicas: 1, maxReplicas: 2 }
   const endpoints = `${forebay.url}/v1/endpoints`

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Model } from '../../api/models'
-import { choose, valuesOf } from './choose'
+import { filterModels, valuesOf } from './filter-models'
 
 const model = (id: string, change: Partial<Model> = {}, input = '1', output = '2'): Model => ({
   id,
@@ -23,19 +23,19 @@ const models = [
   model('open/vectors', { modality: 'embedding', context_length: 512 }, '0.02', '0'),
 ]
 const none = { q: '', provider: '', modality: '', status: '', sort: 'name' } as const
-const ids = (wanted: Partial<Parameters<typeof choose>[1]>) =>
-  choose(models, { ...none, ...wanted }).map((one) => one.id)
+const ids = (query: Partial<Parameters<typeof filterModels>[1]>) =>
+  filterModels(models, { ...none, ...query }).map((one) => one.id)
 
-describe('choose', () => {
-  it('sorts by name unless told', () => expect(ids({})).toEqual(['acme/large', 'acme/tiny', 'open/vectors']))
-  it('sorts prices as numbers, not as texts', () =>
+describe('filterModels', () => {
+  it('sorts by name by default', () => expect(ids({})).toEqual(['acme/large', 'acme/tiny', 'open/vectors']))
+  it('sorts prices numerically', () =>
     expect(ids({ sort: 'input' })).toEqual(['open/vectors', 'acme/tiny', 'acme/large']))
-  it('puts what has no output last, either way', () => {
+  it('puts models without output last in both directions', () => {
     expect(ids({ sort: 'output' }).at(-1)).toBe('open/vectors')
     expect(ids({ sort: '-output' })).toEqual(['acme/large', 'acme/tiny', 'open/vectors'])
   })
   it('sorts by context', () => expect(ids({ sort: '-context' })[0]).toBe('acme/large'))
-  it('finds every word, anywhere in id and name', () => {
+  it('matches every word anywhere in id and name', () => {
     expect(ids({ q: 'TINY acme' })).toEqual(['acme/tiny'])
     expect(ids({ q: 'tiny open' })).toEqual([])
   })
@@ -43,5 +43,5 @@ describe('choose', () => {
     expect(ids({ provider: 'acme', status: 'degraded' })).toEqual(['acme/tiny'])
     expect(ids({ modality: 'embedding' })).toEqual(['open/vectors'])
   })
-  it('offers the values that there are', () => expect(valuesOf(models, 'provider')).toEqual(['acme', 'open']))
+  it('lists the distinct values of a member', () => expect(valuesOf(models, 'provider')).toEqual(['acme', 'open']))
 })

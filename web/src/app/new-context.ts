@@ -1,29 +1,29 @@
-/** A new organization or workspace, and moving into it. */
+/** Creating an organization or workspace, and switching to it. */
 
 import { useMutation } from '@tanstack/react-query'
 import { createOrganization } from '../api/organizations'
-import { chooseContext, usePlace, useTakeSession } from '../api/session'
+import { chooseContext, useReplaceSession, useSessionContext } from '../api/session'
 import { createWorkspace } from '../api/workspaces'
 
 export function useNewOrganization() {
-  const take = useTakeSession()
+  const replaceSession = useReplaceSession()
   return useMutation({
     mutationFn: async (name: string) => {
       const organization = await createOrganization(name)
       return chooseContext({ organizationId: organization.id, workspaceId: null })
     },
-    onSuccess: take,
+    onSuccess: replaceSession,
   })
 }
 
 export function useNewWorkspace() {
-  const take = useTakeSession()
-  const { organization } = usePlace()
+  const replaceSession = useReplaceSession()
+  const { organization } = useSessionContext()
   return useMutation({
     mutationFn: async (name: string) => {
       const workspace = await createWorkspace(name)
       return chooseContext({ organizationId: organization?.id, workspaceId: workspace.id })
     },
-    onSuccess: take,
+    onSuccess: replaceSession,
   })
 }

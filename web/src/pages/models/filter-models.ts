@@ -1,4 +1,4 @@
-/** Which models are shown, and in which order. */
+/** Filters and sort orders of the model library. */
 
 import type { Model } from '../../api/models'
 import { oneOf, text, type Values } from '../../ui/filters'
@@ -8,9 +8,9 @@ import { parseSort, sortRows } from '../../ui/sorting'
 export const SORTS = [
   { value: 'name', label: 'Name' },
   { value: 'input', label: 'Cheapest input' },
-  { value: '-input', label: 'Dearest input' },
+  { value: '-input', label: 'Most expensive input' },
   { value: 'output', label: 'Cheapest output' },
-  { value: '-output', label: 'Dearest output' },
+  { value: '-output', label: 'Most expensive output' },
   { value: '-context', label: 'Longest context' },
   { value: 'context', label: 'Shortest context' },
 ] as const
@@ -37,34 +37,34 @@ export const FILTERS = {
   view: oneOf(['cards', 'table']),
 }
 
-type Wanted = Omit<Values<typeof FILTERS>, 'view'>
+type ModelQuery = Omit<Values<typeof FILTERS>, 'view'>
 
 export const SORT_BY: Record<string, (model: Model) => string | number | bigint | undefined> = {
   name: (model) => model.name,
   provider: (model) => model.provider,
   status: (model) => model.status,
   input: (model) => nanoUsd(model.pricing.input_per_1m),
-  // Embeddings have no output, so its price says nothing.
+  // Embeddings have no output, so the price is meaningless.
   output: (model) => (model.modality === 'embedding' ? undefined : nanoUsd(model.pricing.output_per_1m)),
   context: (model) => model.context_length,
 }
 
-export function choose(models: readonly Model[], wanted: Wanted): Model[] {
-  const words = wanted.q.toLowerCase().split(/\s+/).filter(Boolean)
+export function filterModels(models: readonly Model[], query: ModelQuery): Model[] {
+  const words = query.q.toLowerCase().split(/\s+/).filter(Boolean)
   const matches = (model: Model) => {
-    const said = `${model.id} ${model.name}`.toLowerCase()
+    const text = `${model.id} ${model.name}`.toLowerCase()
     return (
-      words.every((word) => said.includes(word)) &&
-      (!wanted.provider || model.provider === wanted.provider) &&
-      (!wanted.modality || model.modality === wanted.modality) &&
-      (!wanted.status || model.status === wanted.status)
+      words.every((word) => text.includes(word)) &&
+      (!query.provider || model.provider === query.provider) &&
+      (!query.modality || model.modality === query.modality) &&
+      (!query.status || model.status === query.status)
     )
   }
-  const { column, descending } = parseSort(wanted.sort)
+  const { column, descending } = parseSort(query.sort)
   const byName = sortRows(models.filter(matches), SORT_BY.name, false)
   return sortRows(byName, SORT_BY[column], descending)
 }
 
-/** The values that there are, for the choices of a filter. */
+/** Distinct values of a member, as options of a filter. */
 export const valuesOf = (models: readonly Model[], member: 'provider' | 'modality') =>
   [...new Set(models.map((model) => model[member]))].sort()

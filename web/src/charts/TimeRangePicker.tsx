@@ -2,20 +2,20 @@ import { Button, SegmentedControl, TextInput } from '@mantine/core'
 import { IconZoomReset } from '@tabler/icons-react'
 import { FieldPrefix } from '../ui/FieldPrefix'
 import classes from './charts.module.css'
-import { fromLocalField, isZoomed, SPANS, type SpanName, type SpanValues, toLocalField } from './spans'
+import { fromLocalField, isZoomed, TIME_RANGES, type TimeRange, type TimeRangeName, toLocalField } from './time-range'
 
-type Props = { values: SpanValues; change: (wish: Partial<SpanValues>) => void; withMoments?: boolean }
+type Props = { values: TimeRange; change: (changed: Partial<TimeRange>) => void; withMoments?: boolean }
 
-/** How much time is shown. What dragging does on a chart, the two fields do by keyboard. */
-export function SpanPicker({ values, change, withMoments = false }: Props) {
+/** Selects the time range. The two fields are the keyboard alternative to dragging on a chart. */
+export function TimeRangePicker({ values, change, withMoments = false }: Props) {
   const zoomed = isZoomed(values)
   return (
-    <div className={classes.span}>
+    <div className={classes.range}>
       <SegmentedControl
-        aria-label="Span"
-        data={SPANS.map(({ value, label }) => ({ value, label }))}
+        aria-label="Time range"
+        data={TIME_RANGES.map(({ value, label }) => ({ value, label }))}
         value={zoomed ? '' : values.span}
-        onChange={(span) => change({ span: span as SpanName, from: '', to: '' })}
+        onChange={(span) => change({ span: span as TimeRangeName, from: '', to: '' })}
       />
       {withMoments ? (
         <>

@@ -2,10 +2,10 @@ import { Box, Paper, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { PageHeader } from '../ui/PageHeader'
 import { Brand } from './Brand'
-import classes from './Outside.module.css'
+import classes from './SignedOutLayout.module.css'
 
-/** The frame of pages for those who are not signed in. */
-export function Outside({
+/** Layout of pages that need no session. */
+export function SignedOutLayout({
   title,
   description,
   children,

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest'
+import type { ServingEndpoint } from '../../api/inference'
+import type { Model } from '../../api/models'
+import { blockedReason } from './blocked-reason'
+import { initialModel, modelOptions, optionGroups } from './model-options'
+
+const model = (id: string, modality: string, status = 'available') => ({ id, name: id, modality, status }) as Model
+const endpoint = (name: string, of: string) => ({ name, modelId: `dedicated/${name}`, model: of }) as ServingEndpoint
+const models = [model('a/chat', 'chat', 'unavailable'), model('b/chat', 'chat'), model('c/vectors', 'embedding')]
+const endpoints = [endpoint('mine', 'b/chat'), endpoint('near', 'c/vectors'), endpoint('gone', 'z/unknown')]
+
+describe('model options', () => {
+  const options = modelOptions(models, endpoints, 'chat')
+
+  it('are all chat models and the endpoints that serve one', () => {
+    expect(options.map((option) => option.id)).toEqual(['a/chat', 'b/chat', 'dedicated/mine'])
+    expect(modelOptions(models, endpoints, 'embedding').map((option) => option.id)).toEqual([
+      'c/vectors',
+      'dedicated/near',
+    ])
+  })
+
+  it('start with the model from the URL, or the first available one', () => {
+    expect(initialModel(options, 'dedicated/mine')).toBe('dedicated/mine')
+    expect(initialModel(options, '')).toBe('b/chat')
+    expect(initialModel([], '')).toBe('')
+  })
+
+  it('include the selected model even if it is missing, and explain why it cannot be called', () => {
+    expect(optionGroups(options, 'x/gone').at(-1)).toEqual({
+      group: 'Not available here',
+      items: [{ value: 'x/gone', label: 'x/gone' }],
+    })
+    expect(blockedReason(['b/chat'], options)).toBeUndefined()
+    expect(blockedReason(['b/chat', 'x/gone'], options)).toMatch(/x\/gone does not exist/)
+    expect(blockedReason(['a/chat'], options)).toMatch(/currently unavailable/)
+  })
+})

@@ -1,0 +1,15 @@
+//! Background work: loops of one shape, and the set of tasks that shutdown waits for.
+//!
+//! A [`Loop`] runs on a period and on a nudge, backs off while its rounds fail, and keeps its last result. [`Tasks`] is
+//! the only place that spawns, so that no task outlives shutdown unnoticed. What a round does is not known here.
+
+mod backoff;
+mod looping;
+mod tasks;
+
+#[cfg(test)]
+mod tests;
+
+pub use backoff::Backoff;
+pub use looping::{Loop, LoopStatus};
+pub use tasks::Tasks;

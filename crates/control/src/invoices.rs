@@ -94,7 +94,7 @@ async fn serverless(
     let mut lines = Vec::new();
     for sum in usage_sums::read(store, &workspace.id, &plan(span, now), &grouping).await? {
         if let Some(Group::Model(model)) = sum.groups.into_iter().next()
-            && model.provider() != domain::model::DEDICATED
+            && !model.is_dedicated()
         {
             lines.push(ServerlessLine { model, totals: sum.totals });
         }

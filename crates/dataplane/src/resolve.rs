@@ -4,7 +4,7 @@ use crate::Dataplane;
 use crate::probe::{Ask, Probe};
 use crate::refusal::Refusal;
 use domain::Caller;
-use domain::model::DEDICATED;
+use domain::model_ref::endpoint_part;
 use fleet::endpoints::Condition;
 use fleet::{Endpoint, Route};
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl Dataplane {
     }
 
     fn find(&self, caller: &Caller, model: &str) -> Result<Option<Target>, Refusal> {
-        match model.strip_prefix(DEDICATED).and_then(|rest| rest.strip_prefix('/')) {
+        match endpoint_part(model) {
             None => Ok(self.routes.table().get(model).cloned().map(Target::Serverless)),
             Some(name) => Ok(self.endpoint(caller, name)?.map(Target::Dedicated)),
         }

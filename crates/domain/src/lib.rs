@@ -22,6 +22,7 @@ pub mod key;
 pub mod leadership;
 pub mod limits;
 pub mod model;
+pub mod model_ref;
 pub mod money;
 pub mod organization;
 pub mod quota;
@@ -48,6 +49,7 @@ pub use ids::{
 pub use invitation::Invitation;
 pub use key::{ApiKey, KeyState, KeyText, SecretHash, Segment};
 pub use model::{Model, ModelId};
+pub use model_ref::ModelRef;
 pub use money::{NanoUsd, Price};
 pub use organization::Organization;
 pub use retention::Retention;

@@ -1,6 +1,7 @@
 //! Models: what can be called, and what it costs.
 
 use crate::gpu_type::GpuType;
+use crate::model_ref::endpoint_part;
 use crate::money::Price;
 use std::fmt;
 use std::sync::Arc;
@@ -10,18 +11,22 @@ use std::time::Duration;
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ModelId(Arc<str>);
 
-/// The provider part of ids that name dedicated endpoints.
-pub const DEDICATED: &str = "dedicated";
 const MAX_ID_LEN: usize = 200;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not a Model ID of the form <provider>/<model-name> (letters, digits and -._:@ with one or more slashes)"
 )]
-pub struct BadModelId(pub String);
+pub struct ModelIdError(String);
+
+impl ModelIdError {
+    pub(crate) fn new(text: &str) -> Self {
+        Self(text.chars().take(64).collect())
+    }
+}
 
 impl ModelId {
-    pub fn parse(text: &str) -> Result<Self, BadModelId> {
+    pub fn parse(text: &str) -> Result<Self, ModelIdError> {
         let part_is_good = |part: &str| {
             !part.is_empty()
                 && part != "."
@@ -31,7 +36,7 @@ impl ModelId {
         if text.len() <= MAX_ID_LEN && text.contains('/') && text.split('/').all(part_is_good) {
             return Ok(Self(text.into()));
         }
-        Err(BadModelId(text.chars().take(64).collect()))
+        Err(ModelIdError::new(text))
     }
 
     pub fn as_str(&self) -> &str {
@@ -40,6 +45,11 @@ impl ModelId {
 
     pub fn provider(&self) -> &str {
         self.0.split_once('/').map_or("", |(provider, _)| provider)
+    }
+
+    /// Whether the id names a dedicated endpoint rather than a model of the catalogue.
+    pub fn is_dedicated(&self) -> bool {
+        endpoint_part(&self.0).is_some()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::caller::Caller;
 use crate::ids::{KeyId, RequestId, UserId};
-use crate::model::{DEDICATED, ModelId};
+use crate::model::ModelId;
 use crate::money::{NanoUsd, Price};
 use crate::time::Timestamp;
 use std::borrow::Cow;
@@ -95,7 +95,7 @@ pub struct UsageEvent {
 impl UsageEvent {
     /// Only calls to models of the catalogue do; dedicated ones are paid by the GPU-hour.
     pub fn counts_against_quota(&self) -> bool {
-        self.model.provider() != DEDICATED
+        !self.model.is_dedicated()
     }
 }
 

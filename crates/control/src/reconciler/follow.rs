@@ -86,7 +86,7 @@ impl<D: Driver> Follower<D> {
 }
 
 fn known(endpoint: &Endpoint, live: &[Replica], route: impl Fn(&Replica) -> Option<String>) -> Known {
-    let id = ModelId::parse(&endpoint.name.model_id()).expect("names of endpoints are parts of Model IDs");
+    let id = endpoint.name.model_id();
     let serves = |replica: &&Replica| {
         replica.endpoint == endpoint.id && replica.state == ReplicaState::Ready && replica.wish == Wish::Run
     };

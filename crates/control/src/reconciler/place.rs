@@ -8,7 +8,7 @@ use domain::endpoint::event::EventType;
 use domain::endpoint::failure::Ending;
 use domain::endpoint::replica::{Replica, ReplicaState};
 use domain::endpoint::state::Trigger;
-use domain::model::{Launch, ModelId, Serving};
+use domain::model::{Launch, Serving};
 use domain::{Endpoint, Timestamp};
 use fleet::drivers::{Binding, DeviceId, Driver, NoRoom, Owner, ReplicaSpec, StartError, Taken};
 use store::holds::{self, NewHold};
@@ -140,7 +140,7 @@ impl<D: Driver + Clone> Reconciler<D> {
             Serving::Engine(pool) => Some(pool.weights.clone()),
             Serving::Upstreams(_) => None,
         });
-        let model = ModelId::parse(&endpoint.name.model_id()).expect("names of endpoints are parts of Model IDs");
+        let model = endpoint.name.model_id();
         let (modality, length) = (shape.modality, shape.context_length);
         let owner = Owner {
             endpoint: endpoint.id.to_string(),

@@ -4,7 +4,7 @@ use super::figures::{Line, Name, Number, Sheet, Sum};
 use super::{Frame, Question};
 use crate::refusal::Refusal;
 use domain::WorkspaceId;
-use domain::model::DEDICATED;
+use domain::model_ref::endpoint_part;
 use domain::series::{Division, Level, Metric, Tally, Timing};
 use domain::usage::Actor;
 use store::Store;
@@ -114,9 +114,7 @@ fn name(division: Option<Division>, model: &str, actor: &str, code: Option<&str>
         None => Some(Name::All),
         Some(Division::Model) => Some(Name::Model((!model.is_empty()).then(|| model.to_owned()))),
         Some(Division::Key) => Actor::parse(actor).map(Name::Actor),
-        Some(Division::Endpoint) => {
-            model.strip_prefix(DEDICATED)?.strip_prefix('/').map(|name| Name::Endpoint(name.to_owned()))
-        }
+        Some(Division::Endpoint) => endpoint_part(model).map(|name| Name::Endpoint(name.to_owned())),
         Some(Division::Code) => code.map(|code| Name::Code(code.to_owned())),
     }
 }

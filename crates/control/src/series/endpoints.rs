@@ -4,7 +4,7 @@ use super::figures::{Line, Name, Number, Sheet, Sum};
 use super::{Frame, Question};
 use crate::refusal::Refusal;
 use domain::gpu_time::{SAMPLE_MILLIS, WINDOW_MILLIS};
-use domain::model::DEDICATED;
+use domain::model_ref::endpoint_part;
 use domain::series::Metric;
 use domain::{Span, WorkspaceId};
 use store::gauges::{self, Gauge};
@@ -80,7 +80,7 @@ pub(super) async fn gauge(
     let (resolution, span) = (frame.points.step.resolution(), frame.points.span());
     let mut sheet: Sheet<Readings> = Sheet::new(frame.points.count(), question.division);
     for found in gauges::read(store, workspace, resolution, gauge, span).await? {
-        let endpoint = found.model.strip_prefix(DEDICATED).and_then(|rest| rest.strip_prefix('/')).unwrap_or_default();
+        let endpoint = endpoint_part(&found.model).unwrap_or_default();
         if let (Some(name), Some(index)) = (name(question, endpoint), frame.points.index(found.starts_at)) {
             let readings = Readings { total: found.total, highest: found.highest, samples: found.samples };
             sheet.add(name, index, &readings);

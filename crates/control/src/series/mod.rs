@@ -36,7 +36,7 @@ pub struct Question {
 impl Question {
     /// The model whose calls are asked for: an endpoint's is `dedicated/<name>`.
     fn model(&self) -> Option<String> {
-        let of_endpoint = self.endpoint.as_ref().map(|name| format!("{}/{name}", domain::model::DEDICATED));
+        let of_endpoint = self.endpoint.as_ref().map(|name| format!("{}/{name}", domain::model_ref::DEDICATED));
         of_endpoint.or_else(|| self.model.clone())
     }
 

@@ -1,5 +1,7 @@
 //! Names of endpoints: what follows `dedicated/` in a Model ID.
 
+use crate::model::ModelId;
+use crate::model_ref::DEDICATED;
 use std::fmt;
 
 const MAX_LEN: usize = 63;
@@ -38,8 +40,8 @@ impl EndpointName {
     }
 
     /// How the endpoint is called: `dedicated/<name>`.
-    pub fn model_id(&self) -> String {
-        format!("{}/{}", crate::model::DEDICATED, self.0)
+    pub fn model_id(&self) -> ModelId {
+        ModelId::parse(&format!("{DEDICATED}/{}", self.0)).expect("names of endpoints are parts of Model IDs")
     }
 }
 
@@ -71,6 +73,6 @@ mod tests {
         for reserved in RESERVED {
             assert_eq!(EndpointName::parse(reserved), Err(BadName::Reserved));
         }
-        assert_eq!(EndpointName::parse("x").unwrap().model_id(), "dedicated/x");
+        assert_eq!(EndpointName::parse("x").unwrap().model_id().as_str(), "dedicated/x");
     }
 }

@@ -121,7 +121,7 @@ impl Serialize for Endpoint {
             id: &self.id,
             object: "endpoint",
             name: &self.name,
-            model_id: self.name.model_id(),
+            model_id: self.name.model_id().to_string(),
             model: self.model.as_str(),
             organization_id: &self.organization,
             workspace_id: &self.workspace,

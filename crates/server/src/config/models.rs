@@ -6,9 +6,7 @@
 use super::fingerprint;
 use super::reader::Section;
 use super::sections::{http_url, is_plain_name};
-use domain::model::{
-    DEDICATED, DriverKind, EngineKind, EnginePool, Flavor, Launch, Modality, Model, Serving, Upstream,
-};
+use domain::model::{DriverKind, EngineKind, EnginePool, Flavor, Launch, Modality, Model, Serving, Upstream};
 use domain::money::{NanoUsd, Price};
 use domain::{Catalogue, GpuType, ModelId};
 use std::collections::HashSet;
@@ -48,7 +46,7 @@ fn read_id(section: &Section<'_>) -> Option<ModelId> {
     section.require("id", "\"acme/tiny-chat\"");
     let text = section.text("id")?;
     match ModelId::parse(text) {
-        Ok(id) if id.provider() == DEDICATED => {
+        Ok(id) if id.is_dedicated() => {
             section.report(section.line("id"), "id", "lies under dedicated/, which names dedicated endpoints");
             None
         }

@@ -335,7 +335,7 @@ pub(super) fn is_plain_name(text: &str) -> bool {
 }
 
 fn provider_name(text: &str) -> Option<&str> {
-    (is_plain_name(text) && text != domain::model::DEDICATED).then_some(text)
+    (is_plain_name(text) && text != domain::model_ref::DEDICATED).then_some(text)
 }
 
 /// An http or https URL with a host and without credentials, query or fragment; slashes at its end are taken off.

@@ -9,7 +9,7 @@ use control::series::{self, Number, Question};
 use domain::endpoint::replica::{Replica, ReplicaState};
 use domain::model::{Modality, Model, Serving};
 use domain::series::{Metric, Step};
-use domain::{Endpoint, Grain, ModelId, NanoUsd, Price, ReplicaId, Retention, Span, Timestamp};
+use domain::{Endpoint, Grain, NanoUsd, Price, ReplicaId, Retention, Span, Timestamp};
 use fleet::drivers::{DeviceId, EngineFigures, EngineLoad, NoLoad, ReplicaName};
 use fleet::endpoints::{Condition, Known};
 use fleet::{Connector, Endpoints, Routes, TokenCounters};
@@ -50,7 +50,7 @@ fn known(endpoint: &Endpoint) -> Known {
         workspace: endpoint.workspace.clone(),
         name: endpoint.name.to_string(),
         model: Arc::new(Model {
-            id: ModelId::parse(&endpoint.name.model_id()).unwrap(),
+            id: endpoint.name.model_id(),
             name: endpoint.name.to_string(),
             modality: Modality::Chat,
             context_length: 100,

@@ -12,7 +12,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use control::requests;
-use domain::model::DEDICATED;
+use domain::model_ref::DEDICATED;
 use domain::usage::Actor;
 use domain::{RequestId, Span, Timestamp, WorkspaceId};
 use serde::Deserialize;

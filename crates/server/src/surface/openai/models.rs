@@ -5,7 +5,7 @@ use super::error::Refused;
 use crate::edge::Body;
 use dataplane::{Dataplane, Refusal};
 use domain::Caller;
-use domain::model::DEDICATED;
+use domain::model_ref::endpoint_part;
 use fleet::{Route, Routes};
 use http::{HeaderValue, Response, header};
 use percent_encoding::percent_decode_str;
@@ -87,7 +87,7 @@ pub(super) fn list(routes: &Routes, query: Option<&str>) -> Response<Body> {
 /// `GET /v1/models/{id}`, the slashes of the id raw or encoded.
 pub(super) fn show(dataplane: &Dataplane, caller: &Caller, encoded: &str) -> Result<Response<Body>, Refused> {
     let id = percent_decode_str(encoded).decode_utf8_lossy();
-    let route = match id.strip_prefix(DEDICATED).and_then(|rest| rest.strip_prefix('/')) {
+    let route = match endpoint_part(&id) {
         None => dataplane.routes().table().get(&id).cloned(),
         Some(name) => match dataplane.endpoint(caller, name) {
             Ok(endpoint) => endpoint.map(|endpoint| Arc::clone(&endpoint.view().route)),

@@ -9,7 +9,7 @@ use super::page::Page;
 use super::pair::{OfModel, Pair};
 use arc_swap::ArcSwap;
 use dataplane::usage_tap::Record;
-use domain::model::DEDICATED;
+use domain::model_ref::endpoint_part;
 use foldhash::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -129,7 +129,7 @@ impl Calls {
 
 /// Where a call counts when no further pair is counted apart.
 fn instead<'a>(workspace: &'a str, model: &'a str) -> (&'a str, &'a str) {
-    let is_dedicated = model.strip_prefix(DEDICATED).is_some_and(|rest| rest.starts_with('/'));
+    let is_dedicated = endpoint_part(model).is_some();
     (if workspace.is_empty() { workspace } else { OTHER }, if is_dedicated { OTHER } else { model })
 }
 

@@ -9,7 +9,7 @@ use crate::edge::clock;
 use domain::allotment::{Defaults, Ledger};
 use domain::endpoint::replica::Status;
 use domain::endpoint::state::State;
-use domain::model::DEDICATED;
+use domain::model_ref::DEDICATED;
 use domain::quota::Account;
 use domain::{Endpoint, GpuType, Month, OrganizationId, WorkspaceId};
 use std::collections::BTreeMap;

@@ -3,8 +3,8 @@
 //! A session acts in one organization. Whatever belongs to another does not exist for it, also when the user belongs
 //! to both: switching is one call.
 
-use crate::refusal::Refusal;
-use crate::sessions::Signed;
+use crate::command_error::CommandError;
+use crate::sessions::SignedIn;
 use domain::user::Role;
 use domain::{OrganizationId, User, Workspace, WorkspaceId};
 use store::{Page, Store, workspaces};
@@ -12,9 +12,9 @@ use store::{Page, Store, workspaces};
 /// The organization that the session acts in, and what the user may do there.
 ///
 /// A membership that has ended since the session chose its organization counts as no choice.
-pub fn organization(signed: &Signed) -> Result<(&OrganizationId, Role), Refusal> {
-    let chosen = signed.session.organization.as_ref().ok_or(Refusal::NoOrganizationContext)?;
-    let role = signed.user.standing_in(chosen).ok_or(Refusal::NoOrganizationContext)?;
+pub fn organization(signed: &SignedIn) -> Result<(&OrganizationId, Role), CommandError> {
+    let chosen = signed.session.organization.as_ref().ok_or(CommandError::NoOrganizationContext)?;
+    let role = signed.user.effective_role_in(chosen).ok_or(CommandError::NoOrganizationContext)?;
     Ok((chosen, role))
 }
 
@@ -24,10 +24,10 @@ pub async fn workspace(
     user: &User,
     organization: &OrganizationId,
     id: &WorkspaceId,
-) -> Result<Workspace, Refusal> {
+) -> Result<Workspace, CommandError> {
     let found = workspaces::by_id(store, id).await?.filter(|found| found.organization == *organization);
-    let found = found.ok_or_else(|| Refusal::missing("workspace", id.as_str()))?;
-    if belongs(store, user, &found).await? { Ok(found) } else { Err(Refusal::NotAMember) }
+    let found = found.ok_or_else(|| CommandError::missing("workspace", id.as_str()))?;
+    if belongs(store, user, &found).await? { Ok(found) } else { Err(CommandError::NotAMember) }
 }
 
 /// The workspaces of the organization that the user may work in.
@@ -36,8 +36,8 @@ pub async fn workspaces(
     user: &User,
     organization: &OrganizationId,
     page: Page<'_>,
-) -> Result<Vec<Workspace>, Refusal> {
-    match user.standing_in(organization) {
+) -> Result<Vec<Workspace>, CommandError> {
+    match user.effective_role_in(organization) {
         Some(Role::Admin) => Ok(workspaces::list(store, organization, page).await?),
         Some(Role::Member) => Ok(workspaces::list_joined_in(store, organization, &user.id, page).await?),
         None => Ok(Vec::new()),
@@ -45,8 +45,8 @@ pub async fn workspaces(
 }
 
 /// Administrators of the organization count as members of every workspace.
-async fn belongs(store: &Store, user: &User, workspace: &Workspace) -> Result<bool, Refusal> {
-    match user.standing_in(&workspace.organization) {
+async fn belongs(store: &Store, user: &User, workspace: &Workspace) -> Result<bool, CommandError> {
+    match user.effective_role_in(&workspace.organization) {
         Some(Role::Admin) => Ok(true),
         Some(Role::Member) => Ok(workspaces::has_member(store, &workspace.id, &user.id).await?),
         None => Ok(false),

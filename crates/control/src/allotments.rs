@@ -1,7 +1,7 @@
 //! GPU allotments of organizations: what is committed, and the operator's caps.
 
 use crate::author::Author;
-use crate::refusal::Refusal;
+use crate::command_error::CommandError;
 use domain::allotment::{Defaults, Ledger};
 use domain::{GpuType, OrganizationId, Timestamp};
 use serde::Serialize;
@@ -36,7 +36,11 @@ impl Line {
 }
 
 /// The ledger of an organization, by GPU type.
-pub async fn list(store: &Store, organization: &OrganizationId, defaults: &Defaults) -> Result<Vec<Line>, Refusal> {
+pub async fn list(
+    store: &Store,
+    organization: &OrganizationId,
+    defaults: &Defaults,
+) -> Result<Vec<Line>, CommandError> {
     let ledgers = allotments::list(store, organization, defaults).await?;
     Ok(ledgers.into_iter().map(|(gpu_type, ledger)| Line::new(gpu_type, ledger)).collect())
 }
@@ -50,12 +54,12 @@ pub async fn set(
     allotment: Option<u64>,
     defaults: &Defaults,
     now: Timestamp,
-) -> Result<Line, Refusal> {
+) -> Result<Line, CommandError> {
     if allotment.is_some_and(|gpus| gpus > MAX_GPUS) {
-        return Err(Refusal::BadValue { field: "allotment", why: "an allotment is at most 1000000 GPUs" });
+        return Err(CommandError::BadValue { field: "allotment", why: "an allotment is at most 1000000 GPUs" });
     }
     let known = organizations::by_id(store, organization).await?;
-    known.ok_or_else(|| Refusal::missing("organization", organization.as_str()))?;
+    known.ok_or_else(|| CommandError::missing("organization", organization.as_str()))?;
     let mut tx = store.begin().await?;
     let before = allotments::lock(&mut tx, organization, gpu_type, defaults).await?;
     allotments::set(&mut tx, organization, gpu_type, allotment).await?;

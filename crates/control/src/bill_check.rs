@@ -1,6 +1,6 @@
 //! Bill check: compares billed tokens with the counters of the engines, per replica and hour.
 
-use crate::refusal::Refusal;
+use crate::command_error::CommandError;
 use domain::bill_check::{Difference, TokenCounts};
 use domain::{Grain, OrganizationId, Span, Timestamp};
 use std::collections::BTreeMap;
@@ -47,11 +47,11 @@ pub struct Report {
 }
 
 /// Compares the hours of a span, for the endpoints of one organization or for all engines.
-pub async fn report(store: &Store, organization: Option<&OrganizationId>, span: Span) -> Result<Report, Refusal> {
+pub async fn report(store: &Store, organization: Option<&OrganizationId>, span: Span) -> Result<Report, CommandError> {
     let span = Span { from: Grain::Hour.start_of(span.from), to: span.to };
     let hours = bill_check::list(store, organization, span, MAX_LISTED + 1).await?;
     if hours.len() > MAX_LISTED {
-        return Err(Refusal::BadValue {
+        return Err(CommandError::BadValue {
             field: "from",
             why: "the span covers more than 20000 hours of replicas: choose a shorter one",
         });

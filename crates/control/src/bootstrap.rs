@@ -1,8 +1,8 @@
 //! The first start on an empty store: somebody must be able to sign in, and something must be able to call.
 
 use crate::author::Author;
-use crate::keys::{self, Wish};
-use crate::refusal::Refusal;
+use crate::command_error::CommandError;
+use crate::keys::{self, KeyRequest};
 use crate::{entropy, passwords};
 use domain::key::NewKey;
 use domain::user::{Email, Membership, Role};
@@ -26,7 +26,7 @@ pub struct FirstStart {
 }
 
 /// Fills an empty store and leaves any other alone. Of several nodes that start at once, exactly one gets `Some`.
-pub async fn first_start(store: &Store, defaults: &Limits, now: Timestamp) -> Result<Option<FirstStart>, Refusal> {
+pub async fn first_start(store: &Store, defaults: &Limits, now: Timestamp) -> Result<Option<FirstStart>, CommandError> {
     if !organizations::store_is_empty(store).await? {
         return Ok(None);
     }
@@ -59,8 +59,8 @@ pub async fn first_start(store: &Store, defaults: &Limits, now: Timestamp) -> Re
     workspaces::insert(&mut tx, &workspace).await?;
     users::insert(&mut tx, &user, Some(&password_hash)).await?;
     workspaces::add_member(&mut tx, &workspace.id, &user.id, now).await?;
-    let wish = Wish { name: KEY_NAME, expires_at: None, requests_per_minute: None, tokens_per_minute: None };
-    let created = keys::create_in(&mut tx, &Author::FirstStart, &workspace, wish, defaults, now).await?;
+    let request = KeyRequest { name: KEY_NAME, expires_at: None, requests_per_minute: None, tokens_per_minute: None };
+    let created = keys::create_in(&mut tx, &Author::FirstStart, &workspace, request, defaults, now).await?;
     let organization_id = Some(&organization.id);
     Author::FirstStart
         .did(&mut tx, "platform.first-start", organization_id, organization.id.as_str(), EMAIL, now)

@@ -1,7 +1,7 @@
 //! What a workspace costs in a month: serverless calls by their tokens, dedicated endpoints by their GPU-hours.
 
+use crate::command_error::CommandError;
 use crate::gpu_costs::{days, tenures, until};
-use crate::refusal::Refusal;
 use domain::gpu_time::GpuMillis;
 use domain::grouping::{Dimension, Group};
 use domain::span::plan;
@@ -41,9 +41,14 @@ pub struct Costs {
 }
 
 /// The costs of a month that has begun.
-pub async fn month(store: &Store, workspace: &WorkspaceId, month: Month, now: Timestamp) -> Result<Costs, Refusal> {
+pub async fn month(
+    store: &Store,
+    workspace: &WorkspaceId,
+    month: Month,
+    now: Timestamp,
+) -> Result<Costs, CommandError> {
     if month.start() > now {
-        return Err(Refusal::BadValue { field: "month", why: "this month has not begun" });
+        return Err(CommandError::BadValue { field: "month", why: "this month has not begun" });
     }
     let whole = Span { from: month.start(), to: month.end() };
     let serverless = serverless_by_day(store, workspace, whole, now).await?;
@@ -87,7 +92,7 @@ async fn serverless_by_day(
     workspace: &WorkspaceId,
     span: Span,
     now: Timestamp,
-) -> Result<BTreeMap<Day, NanoUsd>, Refusal> {
+) -> Result<BTreeMap<Day, NanoUsd>, CommandError> {
     let grouping = Grouping::from(&[Dimension::Day][..]);
     let sums = usage_sums::read(store, workspace, &plan(span, now), &grouping).await?;
     let mut days: BTreeMap<Day, NanoUsd> = BTreeMap::new();

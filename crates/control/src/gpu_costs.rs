@@ -1,7 +1,7 @@
 //! What dedicated endpoints held, what that costs, and how busy it was.
 
+use crate::command_error::CommandError;
 use crate::gpu_prices;
-use crate::refusal::Refusal;
 use domain::gpu_costs::{Dimension, Group};
 use domain::gpu_time::{GpuBusy, Hold, Known, Measure, PriceSince};
 use domain::{Day, EndpointId, GpuType, ModelId, Span, Timestamp, WorkspaceId};
@@ -46,7 +46,7 @@ pub async fn report(
     span: Span,
     dimensions: &[Dimension],
     now: Timestamp,
-) -> Result<Report, Refusal> {
+) -> Result<Report, CommandError> {
     let span = until(span, now);
     let mut tenures = tenures(store, owner, span).await?;
     tenures.retain(|tenure| visible.is_none_or(|visible| visible.contains(&tenure.workspace)));
@@ -60,7 +60,7 @@ pub(crate) fn until(span: Span, now: Timestamp) -> Span {
 }
 
 /// The endpoints that held something in a span.
-pub(crate) async fn tenures(store: &Store, owner: Owner<'_>, span: Span) -> Result<Vec<Tenure>, Refusal> {
+pub(crate) async fn tenures(store: &Store, owner: Owner<'_>, span: Span) -> Result<Vec<Tenure>, CommandError> {
     let mut tenures: BTreeMap<EndpointId, Tenure> = BTreeMap::new();
     let mut prices: HashMap<(ModelId, String), Vec<PriceSince>> = HashMap::new();
     for billed in holds::of_owner(store, owner, span).await? {

@@ -1,6 +1,6 @@
 //! What a GPU-hour costs: the catalogue says what it is, the store remembers what it was.
 
-use crate::refusal::Refusal;
+use crate::command_error::CommandError;
 use domain::gpu_time::PriceSince;
 use domain::{Catalogue, Endpoint, ModelId, Timestamp};
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use store::gpu_prices::{self, FlavorOf};
 ///
 /// Of several nodes that declare the same catalogue at once, exactly one opens the versions. Flavors that are no longer
 /// in the catalogue keep their last price: their endpoints still run.
-pub async fn declare(store: &Store, catalogue: &Catalogue, now: Timestamp) -> Result<usize, Refusal> {
+pub async fn declare(store: &Store, catalogue: &Catalogue, now: Timestamp) -> Result<usize, CommandError> {
     if new_versions(catalogue, &gpu_prices::newest(store).await?, now).is_empty() {
         return Ok(0);
     }
@@ -25,7 +25,7 @@ pub async fn declare(store: &Store, catalogue: &Catalogue, now: Timestamp) -> Re
 }
 
 /// The prices of an endpoint's flavor, oldest first: those written down, or the one it was created with.
-pub(crate) async fn of_endpoint(store: &Store, endpoint: &Endpoint) -> Result<Vec<PriceSince>, Refusal> {
+pub(crate) async fn of_endpoint(store: &Store, endpoint: &Endpoint) -> Result<Vec<PriceSince>, CommandError> {
     let flavor = &endpoint.shape.flavor;
     let created = PriceSince { valid_from: endpoint.created_at, price_per_gpu_hour: flavor.price_per_gpu_hour };
     of_flavor(store, &endpoint.model, &flavor.name, created).await
@@ -37,7 +37,7 @@ pub(crate) async fn of_flavor(
     model: &ModelId,
     flavor: &str,
     otherwise: PriceSince,
-) -> Result<Vec<PriceSince>, Refusal> {
+) -> Result<Vec<PriceSince>, CommandError> {
     let written = gpu_prices::of_flavor(store, model, flavor).await?;
     Ok(if written.is_empty() { vec![otherwise] } else { written })
 }

@@ -1,8 +1,8 @@
 //! Commands on invitations: a link that lets somebody into an organization.
 
 use crate::author::{Act, Author};
-use crate::refusal::Refusal;
-use crate::sessions::{self, Origin, Signed};
+use crate::command_error::CommandError;
+use crate::sessions::{self, Origin, SignedIn};
 use crate::{entropy, passwords, sign_in, snapshot};
 use domain::invitation::LIFETIME_MILLIS;
 use domain::session::Lifetimes;
@@ -16,14 +16,14 @@ use store::{Page, Store, Tx, invitations, organizations, users, workspaces};
 /// Workspaces that one invitation may open.
 const MAX_WORKSPACES: usize = 100;
 
-pub struct Wish<'a> {
+pub struct InvitationRequest<'a> {
     pub email: &'a str,
     pub role: Role,
     pub workspaces: Vec<WorkspaceId>,
 }
 
 /// A new invitation, and the token of its link for the one time it is shown.
-pub struct Created {
+pub struct CreatedInvitation {
     pub invitation: Invitation,
     pub token: String,
 }
@@ -40,19 +40,22 @@ pub async fn create(
     store: &Store,
     author: &Author,
     organization: &OrganizationId,
-    wish: Wish<'_>,
+    request: InvitationRequest<'_>,
     now: Timestamp,
-) -> Result<Created, Refusal> {
-    if wish.workspaces.len() > MAX_WORKSPACES {
-        return Err(Refusal::BadValue { field: "workspaceIds", why: "an invitation opens at most 100 workspaces" });
+) -> Result<CreatedInvitation, CommandError> {
+    if request.workspaces.len() > MAX_WORKSPACES {
+        return Err(CommandError::BadValue {
+            field: "workspaceIds",
+            why: "an invitation opens at most 100 workspaces",
+        });
     }
     let token = entropy::token();
     let invitation = Invitation {
         id: InvitationId::new(now, entropy::for_id()),
         organization: organization.clone(),
-        email: Email::parse(wish.email)?,
-        role: wish.role,
-        workspaces: wish.workspaces,
+        email: Email::parse(request.email)?,
+        role: request.role,
+        workspaces: request.workspaces,
         created_at: now,
         created_by: author.user().cloned(),
         expires_at: now.plus_millis(LIFETIME_MILLIS),
@@ -62,7 +65,7 @@ pub async fn create(
     for id in &invitation.workspaces {
         let workspace = workspaces::lock(&mut tx, id).await?;
         if workspace.organization != *organization {
-            return Err(Refusal::missing("workspace", id.as_str()));
+            return Err(CommandError::missing("workspace", id.as_str()));
         }
     }
     invitations::insert(&mut tx, &invitation, SecretHash::of(&token)).await?;
@@ -75,11 +78,15 @@ pub async fn create(
     };
     author.changed(&mut tx, act, now).await?;
     tx.commit().await?;
-    Ok(Created { invitation, token })
+    Ok(CreatedInvitation { invitation, token })
 }
 
 /// Those that nobody has accepted.
-pub async fn list(store: &Store, organization: &OrganizationId, page: Page<'_>) -> Result<Vec<Invitation>, Refusal> {
+pub async fn list(
+    store: &Store,
+    organization: &OrganizationId,
+    page: Page<'_>,
+) -> Result<Vec<Invitation>, CommandError> {
     Ok(invitations::list(store, organization, page).await?)
 }
 
@@ -89,7 +96,7 @@ pub async fn delete(
     organization: &OrganizationId,
     id: &InvitationId,
     now: Timestamp,
-) -> Result<(), Refusal> {
+) -> Result<(), CommandError> {
     let mut tx = store.begin().await?;
     let gone = invitations::delete(&mut tx, organization, id).await?;
     let act = Act {
@@ -103,7 +110,7 @@ pub async fn delete(
     Ok(tx.commit().await?)
 }
 
-pub async fn preview(store: &Store, token: &str, now: Timestamp) -> Result<Preview, Refusal> {
+pub async fn preview(store: &Store, token: &str, now: Timestamp) -> Result<Preview, CommandError> {
     let invitation = open(store, token, now).await?;
     let organization = organizations::by_id(store, &invitation.organization).await?.ok_or_else(gone)?;
     let account_exists = users::by_email(store, &invitation.email).await?.is_some();
@@ -116,13 +123,13 @@ pub async fn accept(
     store: &Store,
     token: &str,
     password: Option<&str>,
-    signed_in: Option<&Signed>,
+    signed_in: Option<&SignedIn>,
     origin: &Origin,
     lifetimes: &Lifetimes,
     now: Timestamp,
-) -> Result<Signed, Refusal> {
+) -> Result<SignedIn, CommandError> {
     let invitation = open(store, token, now).await?;
-    let needed = || Refusal::BadValue { field: "password", why: "a password is needed" };
+    let needed = || CommandError::BadValue { field: "password", why: "a password is needed" };
     let entrant = match users::by_email(store, &invitation.email).await? {
         Some(user) if signed_in.is_some_and(|signed| signed.user.id == user.id) => Entrant::Known(user),
         Some(user) => {
@@ -157,7 +164,7 @@ enum Entrant {
 
 /// A role that somebody has already is not lowered by an invitation. Locks are taken in the order of all who need
 /// several: workspaces, the organization, the user.
-async fn let_in(tx: &mut Tx, invitation: &Invitation, entrant: Entrant, now: Timestamp) -> Result<User, Refusal> {
+async fn let_in(tx: &mut Tx, invitation: &Invitation, entrant: Entrant, now: Timestamp) -> Result<User, CommandError> {
     for workspace in &invitation.workspaces {
         workspaces::lock(tx, workspace).await?;
     }
@@ -191,11 +198,11 @@ async fn let_in(tx: &mut Tx, invitation: &Invitation, entrant: Entrant, now: Tim
 }
 
 /// A link that was used, taken back or has expired is as good as none.
-async fn open(store: &Store, token: &str, now: Timestamp) -> Result<Invitation, Refusal> {
+async fn open(store: &Store, token: &str, now: Timestamp) -> Result<Invitation, CommandError> {
     let found = invitations::by_token(store, SecretHash::of(token)).await?;
     found.filter(|invitation| invitation.is_open(now)).ok_or_else(gone)
 }
 
-fn gone() -> Refusal {
-    Refusal::missing("invitation", "of this link")
+fn gone() -> CommandError {
+    CommandError::missing("invitation", "of this link")
 }

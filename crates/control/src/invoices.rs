@@ -1,7 +1,7 @@
 //! What an invoice for a workspace and a month is made from: lines whose amounts add up to the total.
 
+use crate::command_error::CommandError;
 use crate::gpu_costs::{tenures, until};
-use crate::refusal::Refusal;
 use domain::gpu_time::{self, GpuMillis, PriceSince};
 use domain::grouping::{Dimension, Group};
 use domain::span::plan;
@@ -51,12 +51,18 @@ pub struct Invoice {
 }
 
 /// The invoice of a month that has begun; until it is over, of the month to date.
-pub async fn invoice(store: &Store, workspace: Workspace, month: Month, now: Timestamp) -> Result<Invoice, Refusal> {
+pub async fn invoice(
+    store: &Store,
+    workspace: Workspace,
+    month: Month,
+    now: Timestamp,
+) -> Result<Invoice, CommandError> {
     if month.start() > now {
-        return Err(Refusal::BadValue { field: "month", why: "this month has not begun" });
+        return Err(CommandError::BadValue { field: "month", why: "this month has not begun" });
     }
     let organization = organizations::by_id(store, &workspace.organization).await?;
-    let organization = organization.ok_or_else(|| Refusal::missing("organization", workspace.organization.as_str()))?;
+    let organization =
+        organization.ok_or_else(|| CommandError::missing("organization", workspace.organization.as_str()))?;
     let whole = Span { from: month.start(), to: month.end() };
     let serverless = serverless(store, &workspace, whole, now).await?;
     let span = until(whole, now);
@@ -89,7 +95,7 @@ async fn serverless(
     workspace: &Workspace,
     span: Span,
     now: Timestamp,
-) -> Result<Vec<ServerlessLine>, Refusal> {
+) -> Result<Vec<ServerlessLine>, CommandError> {
     let grouping = Grouping::from(&[Dimension::Model][..]);
     let mut lines = Vec::new();
     for sum in usage_sums::read(store, &workspace.id, &plan(span, now), &grouping).await? {
@@ -107,7 +113,7 @@ async fn dedicated(
     workspace: &Workspace,
     span: Span,
     now: Timestamp,
-) -> Result<Vec<DedicatedLine>, Refusal> {
+) -> Result<Vec<DedicatedLine>, CommandError> {
     let mut lines = Vec::new();
     for tenure in tenures(store, Owner::Workspace(&workspace.id), span).await? {
         for (PriceSince { price_per_gpu_hour, .. }, piece) in gpu_time::versions(&tenure.prices, span) {

@@ -1,7 +1,7 @@
 //! Commands on API keys.
 
 use crate::author::{Act, Author};
-use crate::refusal::Refusal;
+use crate::command_error::CommandError;
 use crate::{entropy, snapshot};
 use domain::key::NewKey;
 use domain::workspace::{Limits, check_name};
@@ -13,7 +13,7 @@ const MAX_OVERLAP_SECS: u64 = 7 * 24 * 60 * 60;
 
 /// What the holder of a new key may choose.
 #[derive(Debug, Clone, Copy)]
-pub struct Wish<'a> {
+pub struct KeyRequest<'a> {
     pub name: &'a str,
     pub expires_at: Option<Timestamp>,
     pub requests_per_minute: Option<u64>,
@@ -22,7 +22,7 @@ pub struct Wish<'a> {
 
 /// A new key, and its text for the one time it is shown.
 #[derive(Debug)]
-pub struct Created {
+pub struct CreatedKey {
     pub key: ApiKey,
     pub text: NewKey,
 }
@@ -32,24 +32,24 @@ pub async fn create(
     store: &Store,
     author: &Author,
     workspace: &WorkspaceId,
-    wish: Wish<'_>,
+    request: KeyRequest<'_>,
     defaults: &Limits,
     now: Timestamp,
-) -> Result<Created, Refusal> {
-    check(&wish, now)?;
+) -> Result<CreatedKey, CommandError> {
+    check(&request, now)?;
     let mut tx = store.begin().await?;
     let workspace = workspaces::lock(&mut tx, workspace).await?;
-    let created = create_in(&mut tx, author, &workspace, wish, defaults, now).await?;
+    let created = create_in(&mut tx, author, &workspace, request, defaults, now).await?;
     tx.commit().await?;
     Ok(created)
 }
 
-pub async fn list(store: &Store, workspace: &WorkspaceId, page: Page<'_>) -> Result<Vec<ApiKey>, Refusal> {
+pub async fn list(store: &Store, workspace: &WorkspaceId, page: Page<'_>) -> Result<Vec<ApiKey>, CommandError> {
     Ok(api_keys::list(store, workspace, page).await?)
 }
 
-pub async fn show(store: &Store, id: &KeyId) -> Result<ApiKey, Refusal> {
-    api_keys::by_id(store, id).await?.ok_or_else(|| Refusal::missing("key", id.as_str()))
+pub async fn show(store: &Store, id: &KeyId) -> Result<ApiKey, CommandError> {
+    api_keys::by_id(store, id).await?.ok_or_else(|| CommandError::missing("key", id.as_str()))
 }
 
 /// May be said twice; a disabled key is refused.
@@ -59,7 +59,7 @@ pub async fn revoke(
     workspace: &WorkspaceId,
     id: &KeyId,
     now: Timestamp,
-) -> Result<ApiKey, Refusal> {
+) -> Result<ApiKey, CommandError> {
     let mut tx = store.begin().await?;
     let before = api_keys::lock(&mut tx, workspace, id).await?;
     let after = api_keys::revoke(&mut tx, workspace, id, now).await?;
@@ -72,7 +72,7 @@ pub async fn disable(
     workspace: &WorkspaceId,
     id: &KeyId,
     now: Timestamp,
-) -> Result<ApiKey, Refusal> {
+) -> Result<ApiKey, CommandError> {
     let mut tx = store.begin().await?;
     let before = api_keys::lock(&mut tx, workspace, id).await?;
     let after = api_keys::disable(&mut tx, workspace, id, now).await?;
@@ -85,7 +85,7 @@ pub async fn enable(
     workspace: &WorkspaceId,
     id: &KeyId,
     now: Timestamp,
-) -> Result<ApiKey, Refusal> {
+) -> Result<ApiKey, CommandError> {
     let mut tx = store.begin().await?;
     let before = api_keys::lock(&mut tx, workspace, id).await?;
     let after = api_keys::enable(&mut tx, workspace, id, now).await?;
@@ -98,7 +98,7 @@ pub async fn expire(
     workspace: &WorkspaceId,
     id: &KeyId,
     now: Timestamp,
-) -> Result<ApiKey, Refusal> {
+) -> Result<ApiKey, CommandError> {
     let mut tx = store.begin().await?;
     let before = api_keys::lock(&mut tx, workspace, id).await?;
     let after = api_keys::expire(&mut tx, workspace, id, now).await?;
@@ -113,9 +113,9 @@ pub async fn rotate(
     id: &KeyId,
     overlap_secs: u64,
     now: Timestamp,
-) -> Result<Created, Refusal> {
+) -> Result<CreatedKey, CommandError> {
     if overlap_secs > MAX_OVERLAP_SECS {
-        return Err(Refusal::BadValue {
+        return Err(CommandError::BadValue {
             field: "overlapSeconds",
             why: "an overlap has at most 604800 seconds, 7 days",
         });
@@ -127,7 +127,7 @@ pub async fn rotate(
     let fresh = (text.segment, text.hash);
     let after = api_keys::rotate(&mut tx, workspace, id, fresh, old_dies_at, now).await?;
     let key = finish(tx, author, "key.rotate", &before, after, now).await?;
-    Ok(Created { key, text })
+    Ok(CreatedKey { key, text })
 }
 
 /// The part of [`create`] inside a transaction that holds the workspace.
@@ -135,27 +135,27 @@ pub(crate) async fn create_in(
     tx: &mut Tx,
     author: &Author,
     workspace: &Workspace,
-    wish: Wish<'_>,
+    request: KeyRequest<'_>,
     defaults: &Limits,
     now: Timestamp,
-) -> Result<Created, Refusal> {
+) -> Result<CreatedKey, CommandError> {
     let text = entropy::new_key();
     let key = ApiKey {
         id: KeyId::new(now, entropy::for_id()),
         workspace: workspace.id.clone(),
         organization: workspace.organization.clone(),
-        name: check_name(wish.name)?.to_owned(),
+        name: check_name(request.name)?.to_owned(),
         segment: text.segment,
         hash: text.hash,
         dies_at: None,
         created_at: now,
         created_by: author.user().cloned(),
-        expires_at: wish.expires_at,
+        expires_at: request.expires_at,
         last_used_at: None,
         revoked_at: None,
         disabled_at: None,
-        requests_per_minute: wish.requests_per_minute,
-        tokens_per_minute: wish.tokens_per_minute,
+        requests_per_minute: request.requests_per_minute,
+        tokens_per_minute: request.tokens_per_minute,
     };
     api_keys::insert_within(tx, &key, workspace.limits(defaults).max_api_keys).await?;
     let act = Act {
@@ -166,20 +166,20 @@ pub(crate) async fn create_in(
         after: snapshot::key(&key),
     };
     author.changed(tx, act, now).await?;
-    Ok(Created { key, text })
+    Ok(CreatedKey { key, text })
 }
 
-fn check(wish: &Wish<'_>, now: Timestamp) -> Result<(), Refusal> {
-    check_name(wish.name)?;
-    if wish.expires_at.is_some_and(|end| end <= now) {
-        return Err(Refusal::BadValue { field: "expiresAt", why: "a key expires in the future" });
+fn check(request: &KeyRequest<'_>, now: Timestamp) -> Result<(), CommandError> {
+    check_name(request.name)?;
+    if request.expires_at.is_some_and(|end| end <= now) {
+        return Err(CommandError::BadValue { field: "expiresAt", why: "a key expires in the future" });
     }
     let at_least_one = |field, limit: Option<u64>| match limit {
-        Some(0) => Err(Refusal::BadValue { field, why: "a limit is at least 1" }),
+        Some(0) => Err(CommandError::BadValue { field, why: "a limit is at least 1" }),
         Some(_) | None => Ok(()),
     };
-    at_least_one("requestsPerMinute", wish.requests_per_minute)?;
-    at_least_one("tokensPerMinute", wish.tokens_per_minute)
+    at_least_one("requestsPerMinute", request.requests_per_minute)?;
+    at_least_one("tokensPerMinute", request.tokens_per_minute)
 }
 
 /// What was said before and changes nothing now is not told again.
@@ -190,7 +190,7 @@ async fn finish(
     before: &ApiKey,
     after: ApiKey,
     now: Timestamp,
-) -> Result<ApiKey, Refusal> {
+) -> Result<ApiKey, CommandError> {
     let (was, became) = (snapshot::key(before), snapshot::key(&after));
     if was != became {
         let act = Act {

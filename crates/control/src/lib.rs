@@ -1,7 +1,7 @@
 //! The slow path: commands that change what is remembered.
 //!
 //! A command checks what it is given, opens one transaction, and leaves one row in the audit log. It takes the moment
-//! and the [`Author`] as arguments and answers with records of the domain or a [`Refusal`]; who may ask for what is
+//! and the [`Author`] as arguments and answers with records of the domain or a [`CommandError`]; who may ask for what is
 //! decided by the surface that calls it, with the help of [`access`].
 
 pub mod access;
@@ -10,6 +10,7 @@ pub mod audit;
 mod author;
 pub mod bill_check;
 pub mod bootstrap;
+mod command_error;
 pub mod costs;
 pub mod endpoints;
 mod entropy;
@@ -26,7 +27,6 @@ pub mod organizations;
 pub mod passwords;
 pub mod prices;
 pub mod reconciler;
-mod refusal;
 pub mod requests;
 pub mod retention;
 pub mod series;
@@ -39,4 +39,4 @@ pub mod users;
 pub mod workspaces;
 
 pub use author::Author;
-pub use refusal::{Kind, Refusal};
+pub use command_error::{CommandError, CommandErrorKind};

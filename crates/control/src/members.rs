@@ -1,7 +1,7 @@
 //! Commands on the members of an organization.
 
 use crate::author::{Act, Author};
-use crate::refusal::Refusal;
+use crate::command_error::CommandError;
 use crate::snapshot;
 use domain::user::Role;
 use domain::{OrganizationId, Timestamp, UserId, Workspace};
@@ -9,12 +9,16 @@ use serde_json::Value;
 use store::users::{self, Member};
 use store::{Page, Store};
 
-pub async fn list(store: &Store, organization: &OrganizationId, page: Page<'_>) -> Result<Vec<Member>, Refusal> {
+pub async fn list(store: &Store, organization: &OrganizationId, page: Page<'_>) -> Result<Vec<Member>, CommandError> {
     Ok(users::list_members(store, organization, page).await?)
 }
 
 /// Those who belong to a workspace by name.
-pub async fn list_of_workspace(store: &Store, workspace: &Workspace, page: Page<'_>) -> Result<Vec<Member>, Refusal> {
+pub async fn list_of_workspace(
+    store: &Store,
+    workspace: &Workspace,
+    page: Page<'_>,
+) -> Result<Vec<Member>, CommandError> {
     Ok(users::list_of_workspace(store, workspace, page).await?)
 }
 
@@ -26,7 +30,7 @@ pub async fn set_role(
     id: &UserId,
     role: Role,
     now: Timestamp,
-) -> Result<(), Refusal> {
+) -> Result<(), CommandError> {
     let mut tx = store.begin().await?;
     let current = users::lock_role(&mut tx, id, organization).await?;
     if (current, role) == (Role::Admin, Role::Member) {
@@ -51,7 +55,7 @@ pub async fn remove(
     organization: &OrganizationId,
     id: &UserId,
     now: Timestamp,
-) -> Result<(), Refusal> {
+) -> Result<(), CommandError> {
     let mut tx = store.begin().await?;
     let current = users::lock_role(&mut tx, id, organization).await?;
     if current == Role::Admin {

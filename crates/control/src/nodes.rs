@@ -1,17 +1,17 @@
 //! Commands on nodes.
 
 use crate::author::Author;
-use crate::refusal::Refusal;
+use crate::command_error::CommandError;
 use domain::Timestamp;
 use store::nodes::{self, Node};
 use store::{Page, Store, endpoint_loads, quota};
 
-pub async fn list(store: &Store, page: Page<'_>) -> Result<Vec<Node>, Refusal> {
+pub async fn list(store: &Store, page: Page<'_>) -> Result<Vec<Node>, CommandError> {
     Ok(nodes::list(store, page).await?)
 }
 
 /// Removes a node that will not come back; what it leased and did not report is free again, and its calls are over.
-pub async fn forget(store: &Store, author: &Author, id: &str, now: Timestamp) -> Result<(), Refusal> {
+pub async fn forget(store: &Store, author: &Author, id: &str, now: Timestamp) -> Result<(), CommandError> {
     let mut tx = store.begin().await?;
     nodes::forget(&mut tx, id).await?;
     quota::forget_node(&mut tx, id).await?;

@@ -1,14 +1,14 @@
 //! Commands on organizations.
 
 use crate::author::{Act, Author};
-use crate::refusal::Refusal;
+use crate::command_error::CommandError;
 use crate::{entropy, snapshot};
 use domain::workspace::check_name;
 use domain::{Organization, OrganizationId, Timestamp};
 use serde_json::Value;
 use store::{Page, Store, organizations};
 
-pub async fn create(store: &Store, author: &Author, name: &str, now: Timestamp) -> Result<Organization, Refusal> {
+pub async fn create(store: &Store, author: &Author, name: &str, now: Timestamp) -> Result<Organization, CommandError> {
     let name = check_name(name)?.to_owned();
     let new = Organization { id: OrganizationId::new(now, entropy::for_id()), name, created_at: now };
     let mut tx = store.begin().await?;
@@ -25,12 +25,12 @@ pub async fn create(store: &Store, author: &Author, name: &str, now: Timestamp) 
     Ok(new)
 }
 
-pub async fn list(store: &Store, page: Page<'_>) -> Result<Vec<Organization>, Refusal> {
+pub async fn list(store: &Store, page: Page<'_>) -> Result<Vec<Organization>, CommandError> {
     Ok(organizations::list(store, page).await?)
 }
 
-pub async fn show(store: &Store, id: &OrganizationId) -> Result<Organization, Refusal> {
-    organizations::by_id(store, id).await?.ok_or_else(|| Refusal::missing("organization", id.as_str()))
+pub async fn show(store: &Store, id: &OrganizationId) -> Result<Organization, CommandError> {
+    organizations::by_id(store, id).await?.ok_or_else(|| CommandError::missing("organization", id.as_str()))
 }
 
 pub async fn rename(
@@ -39,7 +39,7 @@ pub async fn rename(
     id: &OrganizationId,
     name: &str,
     now: Timestamp,
-) -> Result<Organization, Refusal> {
+) -> Result<Organization, CommandError> {
     let name = check_name(name)?;
     let mut tx = store.begin().await?;
     let current = organizations::lock(&mut tx, id).await?;
@@ -57,7 +57,7 @@ pub async fn rename(
 }
 
 /// Refused while the organization still has workspaces.
-pub async fn delete(store: &Store, author: &Author, id: &OrganizationId, now: Timestamp) -> Result<(), Refusal> {
+pub async fn delete(store: &Store, author: &Author, id: &OrganizationId, now: Timestamp) -> Result<(), CommandError> {
     let mut tx = store.begin().await?;
     let current = organizations::lock(&mut tx, id).await?;
     organizations::delete(&mut tx, id, now).await?;

@@ -1,6 +1,6 @@
 //! Passwords: Argon2id, with the parameters inside the hash, so that they can grow without a migration.
 
-use crate::refusal::Refusal;
+use crate::command_error::CommandError;
 use argon2::password_hash::{Error, PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, Params, Version};
 use tokio::sync::Semaphore;
@@ -17,22 +17,22 @@ const AT_ONCE: usize = 4;
 static WORK: Semaphore = Semaphore::const_new(AT_ONCE);
 
 /// Whether people may choose this password.
-pub fn check(password: &str) -> Result<&str, Refusal> {
+pub fn check(password: &str) -> Result<&str, CommandError> {
     let length = password.chars().count();
     if (MIN_LEN..=MAX_LEN).contains(&length) {
         return Ok(password);
     }
-    Err(Refusal::BadValue { field: "password", why: "a password has 8 to 1024 characters" })
+    Err(CommandError::BadValue { field: "password", why: "a password has 8 to 1024 characters" })
 }
 
 /// The text to remember: `$argon2id$v=19$m=…,t=…,p=…$salt$hash`.
-pub async fn hash(password: &str) -> Result<String, Refusal> {
+pub async fn hash(password: &str) -> Result<String, CommandError> {
     let password = password.to_owned();
     on_a_worker(move || Ok(argon2id()?.hash_password(password.as_bytes())?.to_string())).await
 }
 
 /// Whether the password is the one that was hashed. Without a hash the answer is no, and takes as long.
-pub async fn verify(password: &str, stored: Option<&str>) -> Result<bool, Refusal> {
+pub async fn verify(password: &str, stored: Option<&str>) -> Result<bool, CommandError> {
     if password.len() > MAX_LEN * 4 {
         return Ok(false);
     }
@@ -59,13 +59,13 @@ fn argon2id() -> Result<Argon2<'static>, Error> {
 
 async fn on_a_worker<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
-) -> Result<T, Refusal> {
+) -> Result<T, CommandError> {
     let _permit = WORK.acquire().await.map_err(internal)?;
     tokio::task::spawn_blocking(work).await.map_err(internal)?.map_err(internal)
 }
 
-fn internal(cause: impl std::error::Error + Send + Sync + 'static) -> Refusal {
-    Refusal::Internal { cause: Box::new(cause) }
+fn internal(cause: impl std::error::Error + Send + Sync + 'static) -> CommandError {
+    CommandError::Internal { cause: Box::new(cause) }
 }
 
 #[cfg(test)]

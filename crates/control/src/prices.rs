@@ -3,7 +3,7 @@
 //! A call is charged at the price of the catalogue that its node serves, and its event keeps that price. The history
 //! here answers what a model cost when; no cost is computed from it.
 
-use crate::refusal::Refusal;
+use crate::command_error::CommandError;
 use domain::{Catalogue, ModelId, Timestamp};
 use std::collections::HashMap;
 use store::Store;
@@ -13,7 +13,7 @@ use store::prices::{self, PriceVersion};
 ///
 /// Of several nodes that declare the same catalogue at once, exactly one opens the versions. Models that are no longer
 /// in the catalogue keep their history.
-pub async fn declare(store: &Store, catalogue: &Catalogue, now: Timestamp) -> Result<Vec<PriceVersion>, Refusal> {
+pub async fn declare(store: &Store, catalogue: &Catalogue, now: Timestamp) -> Result<Vec<PriceVersion>, CommandError> {
     if new_versions(catalogue, &prices::newest(store).await?, now).is_empty() {
         return Ok(Vec::new());
     }
@@ -27,7 +27,7 @@ pub async fn declare(store: &Store, catalogue: &Catalogue, now: Timestamp) -> Re
 }
 
 /// The history of one model or of all, by model and then by time.
-pub async fn history(store: &Store, model: Option<&ModelId>) -> Result<Vec<PriceVersion>, Refusal> {
+pub async fn history(store: &Store, model: Option<&ModelId>) -> Result<Vec<PriceVersion>, CommandError> {
     let mut versions: Vec<PriceVersion> = Vec::new();
     loop {
         let page = prices::list(store, model, versions.last()).await?;
@@ -37,7 +37,7 @@ pub async fn history(store: &Store, model: Option<&ModelId>) -> Result<Vec<Price
         versions.extend(page);
     }
     match model {
-        Some(model) if versions.is_empty() => return Err(Refusal::missing("price of", model.as_str())),
+        Some(model) if versions.is_empty() => return Err(CommandError::missing("price of", model.as_str())),
         Some(_) | None => {}
     }
     // The databases disagree about the order of texts.

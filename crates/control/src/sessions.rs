@@ -1,7 +1,7 @@
 //! Commands on sessions.
 
 use crate::author::{Act, Author};
-use crate::refusal::Refusal;
+use crate::command_error::CommandError;
 use crate::{access, entropy, passwords, sign_in, snapshot};
 use domain::session::{Lifetimes, SessionToken};
 use domain::{OrganizationId, Session, SessionId, Timestamp, User, WorkspaceId};
@@ -29,13 +29,13 @@ impl Origin {
 
 /// A session, its user, and the token that proves it.
 #[derive(Debug, Clone)]
-pub struct Signed {
+pub struct SignedIn {
     pub token: SessionToken,
     pub session: Session,
     pub user: User,
 }
 
-impl Signed {
+impl SignedIn {
     pub fn author(&self, origin: &Origin) -> Author {
         Author::User { id: self.user.id.clone(), address: origin.address.clone() }
     }
@@ -47,7 +47,7 @@ pub async fn identify(
     token: SessionToken,
     lifetimes: &Lifetimes,
     now: Timestamp,
-) -> Result<Option<Signed>, Refusal> {
+) -> Result<Option<SignedIn>, CommandError> {
     let found = sessions::by_token(store, token.hash()).await?;
     let Some(session) = found.filter(|session| session.is_alive(lifetimes, now)) else { return Ok(None) };
     let Some(user) = users::by_id(store, &session.user).await? else { return Ok(None) };
@@ -57,7 +57,7 @@ pub async fn identify(
     {
         tracing::debug!(%error, "the last use of a session was not written");
     }
-    Ok(Some(Signed { token, session, user }))
+    Ok(Some(SignedIn { token, session, user }))
 }
 
 async fn touch(store: &Store, session: &Session, now: Timestamp) -> Result<(), StoreError> {
@@ -70,7 +70,7 @@ async fn touch(store: &Store, session: &Session, now: Timestamp) -> Result<(), S
 pub(crate) async fn first_context(
     store: &Store,
     user: &User,
-) -> Result<(Option<OrganizationId>, Option<WorkspaceId>), Refusal> {
+) -> Result<(Option<OrganizationId>, Option<WorkspaceId>), CommandError> {
     let Some(membership) = user.memberships.first() else { return Ok((None, None)) };
     let organization = &membership.organization_id;
     let mut first = access::workspaces(store, user, organization, Page::first(1)).await?;
@@ -85,7 +85,7 @@ pub(crate) async fn start(
     origin: &Origin,
     lifetimes: &Lifetimes,
     now: Timestamp,
-) -> Result<Signed, Refusal> {
+) -> Result<SignedIn, CommandError> {
     let token = entropy::session_token();
     let session = Session {
         id: SessionId::new(now, entropy::for_id()),
@@ -98,13 +98,13 @@ pub(crate) async fn start(
         user_agent: origin.user_agent.clone(),
     };
     sessions::insert(tx, &session, token.hash(), lifetimes).await?;
-    let signed = Signed { token, session, user };
+    let signed = SignedIn { token, session, user };
     tell(tx, &signed, origin, "session.create", (Value::Null, snapshot::session(&signed.session)), now).await?;
     Ok(signed)
 }
 
 /// Gives a new session without a workspace the first one there is.
-pub(crate) async fn settle_in(store: &Store, mut signed: Signed) -> Result<Signed, Refusal> {
+pub(crate) async fn settle_in(store: &Store, mut signed: SignedIn) -> Result<SignedIn, CommandError> {
     let (organization, workspace) = first_context(store, &signed.user).await?;
     let mut tx = store.begin().await?;
     sessions::set_context(&mut tx, &signed.session.id, organization.as_ref(), workspace.as_ref()).await?;
@@ -113,12 +113,17 @@ pub(crate) async fn settle_in(store: &Store, mut signed: Signed) -> Result<Signe
     Ok(signed)
 }
 
-pub async fn sign_out(store: &Store, signed: &Signed, origin: &Origin, now: Timestamp) -> Result<(), Refusal> {
+pub async fn sign_out(store: &Store, signed: &SignedIn, origin: &Origin, now: Timestamp) -> Result<(), CommandError> {
     end(store, signed, &signed.session.id, origin, now).await
 }
 
 /// The user's own sessions that are alive, newest first.
-pub async fn list(store: &Store, user: &User, lifetimes: &Lifetimes, now: Timestamp) -> Result<Vec<Session>, Refusal> {
+pub async fn list(
+    store: &Store,
+    user: &User,
+    lifetimes: &Lifetimes,
+    now: Timestamp,
+) -> Result<Vec<Session>, CommandError> {
     let mut all = sessions::list(store, &user.id).await?;
     all.retain(|session| session.is_alive(lifetimes, now));
     Ok(all)
@@ -127,11 +132,11 @@ pub async fn list(store: &Store, user: &User, lifetimes: &Lifetimes, now: Timest
 /// Ends one of the user's own sessions.
 pub async fn end(
     store: &Store,
-    signed: &Signed,
+    signed: &SignedIn,
     id: &SessionId,
     origin: &Origin,
     now: Timestamp,
-) -> Result<(), Refusal> {
+) -> Result<(), CommandError> {
     let mut tx = store.begin().await?;
     sessions::end(&mut tx, &signed.user.id, id).await?;
     let before = serde_json::json!({ "sessionId": id });
@@ -142,15 +147,15 @@ pub async fn end(
 /// Lets the session act in another organization and workspace, or in none.
 pub async fn set_context(
     store: &Store,
-    signed: Signed,
+    signed: SignedIn,
     organization: Option<OrganizationId>,
     workspace: Option<WorkspaceId>,
     origin: &Origin,
     now: Timestamp,
-) -> Result<Signed, Refusal> {
+) -> Result<SignedIn, CommandError> {
     if let Some(organization) = &organization {
-        let missing = || Refusal::missing("organization", organization.as_str());
-        signed.user.standing_in(organization).ok_or_else(missing)?;
+        let missing = || CommandError::missing("organization", organization.as_str());
+        signed.user.effective_role_in(organization).ok_or_else(missing)?;
         organizations::by_id(store, organization).await?.ok_or_else(missing)?;
     }
     match (&organization, &workspace) {
@@ -158,13 +163,13 @@ pub async fn set_context(
             access::workspace(store, &signed.user, organization, workspace).await?;
         }
         (None, Some(_)) => {
-            return Err(Refusal::BadValue { field: "workspaceId", why: "a workspace needs its organization" });
+            return Err(CommandError::BadValue { field: "workspaceId", why: "a workspace needs its organization" });
         }
         (_, None) => {}
     }
     let before = snapshot::context(&signed.session);
     let session = Session { organization, workspace, ..signed.session };
-    let signed = Signed { session, ..signed };
+    let signed = SignedIn { session, ..signed };
     let mut tx = store.begin().await?;
     let (organization, workspace) = (signed.session.organization.as_ref(), signed.session.workspace.as_ref());
     sessions::set_context(&mut tx, &signed.session.id, organization, workspace).await?;
@@ -177,16 +182,18 @@ pub async fn set_context(
 /// Changes the user's own password and ends every other session.
 pub async fn change_password(
     store: &Store,
-    signed: &Signed,
+    signed: &SignedIn,
     current: &str,
     new: &str,
     origin: &Origin,
     now: Timestamp,
-) -> Result<(), Refusal> {
+) -> Result<(), CommandError> {
     let new = passwords::check(new)
-        .map_err(|_| Refusal::BadValue { field: "newPassword", why: "a password has 8 to 1024 characters" })?;
+        .map_err(|_| CommandError::BadValue { field: "newPassword", why: "a password has 8 to 1024 characters" })?;
     sign_in::check(store, &signed.user.email, current, origin, now).await.map_err(|refusal| match refusal {
-        Refusal::BadCredentials => Refusal::BadValue { field: "currentPassword", why: "this is not your password" },
+        CommandError::BadCredentials => {
+            CommandError::BadValue { field: "currentPassword", why: "this is not your password" }
+        }
         other => other,
     })?;
     let hash = passwords::hash(new).await?;
@@ -200,7 +207,7 @@ pub async fn change_password(
 /// What somebody does with an own session is the matter of the organization that it acts in.
 async fn tell(
     tx: &mut Tx,
-    signed: &Signed,
+    signed: &SignedIn,
     origin: &Origin,
     action: &'static str,
     (before, after): (Value, Value),

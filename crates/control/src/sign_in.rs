@@ -3,9 +3,9 @@
 //! An attempt is counted against its account and its address before the password is looked at, so that many at once
 //! cannot all slip through. An account that does not exist is counted, and takes as long, like one that does.
 
+use crate::command_error::CommandError;
 use crate::passwords;
-use crate::refusal::Refusal;
-use crate::sessions::{self, Origin, Signed};
+use crate::sessions::{self, Origin, SignedIn};
 use domain::session::Lifetimes;
 use domain::user::Email;
 use domain::{Timestamp, UserId, attempts};
@@ -18,10 +18,10 @@ pub async fn sign_in(
     origin: &Origin,
     lifetimes: &Lifetimes,
     now: Timestamp,
-) -> Result<Signed, Refusal> {
+) -> Result<SignedIn, CommandError> {
     let email = Email::parse(email)?;
     let id = check(store, &email, password, origin, now).await?;
-    let user = users::by_id(store, &id).await?.ok_or(Refusal::BadCredentials)?;
+    let user = users::by_id(store, &id).await?.ok_or(CommandError::BadCredentials)?;
     let context = sessions::first_context(store, &user).await?;
     let mut tx = store.begin().await?;
     let signed = sessions::start(&mut tx, user, context, origin, lifetimes, now).await?;
@@ -36,11 +36,11 @@ pub(crate) async fn check(
     password: &str,
     origin: &Origin,
     now: Timestamp,
-) -> Result<UserId, Refusal> {
+) -> Result<UserId, CommandError> {
     let (account, address) = (format!("account {email}"), format!("address {}", origin.address));
     let too_many = |error| match error {
-        StoreError::TooManyAttempts { wait } => Refusal::TooManyAttempts { wait, now },
-        other => Refusal::from(other),
+        StoreError::TooManyAttempts { wait } => CommandError::TooManyAttempts { wait, now },
+        other => CommandError::from(other),
     };
     let mut tx = store.begin().await?;
     store::attempts::take(&mut tx, &account, &attempts::PER_ACCOUNT, now).await.map_err(too_many)?;
@@ -51,7 +51,7 @@ pub(crate) async fn check(
     let hash = credentials.as_ref().and_then(|found| found.password_hash.as_deref());
     let good = passwords::verify(password, hash).await?;
     let Some(credentials) = credentials.filter(|_| good) else {
-        return Err(Refusal::BadCredentials);
+        return Err(CommandError::BadCredentials);
     };
     let mut tx = store.begin().await?;
     store::attempts::forget(&mut tx, &account).await?;

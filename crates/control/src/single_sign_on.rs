@@ -4,8 +4,8 @@
 //! id for a person, or, the first time, by the e-mail address that the provider has verified.
 
 use crate::author::{Act, Author};
-use crate::refusal::Refusal;
-use crate::sessions::{self, Origin, Signed};
+use crate::command_error::CommandError;
+use crate::sessions::{self, Origin, SignedIn};
 use crate::{entropy, snapshot};
 use domain::session::Lifetimes;
 use domain::user::{Email, Membership, Role};
@@ -49,7 +49,7 @@ impl Mapping {
 }
 
 /// Remembers a sign-in that is under way; its state, which is told to the browser and the provider.
-pub async fn begin(store: &Store, nonce: String, verifier: String, now: Timestamp) -> Result<String, Refusal> {
+pub async fn begin(store: &Store, nonce: String, verifier: String, now: Timestamp) -> Result<String, CommandError> {
     let state = entropy::token();
     let mut tx = store.begin().await?;
     let pending = Pending { nonce, verifier };
@@ -59,7 +59,7 @@ pub async fn begin(store: &Store, nonce: String, verifier: String, now: Timestam
 }
 
 /// What was remembered of a sign-in; it is good once.
-pub async fn resume(store: &Store, state: &str, now: Timestamp) -> Result<Option<Pending>, Refusal> {
+pub async fn resume(store: &Store, state: &str, now: Timestamp) -> Result<Option<Pending>, CommandError> {
     let mut tx = store.begin().await?;
     let found = single_sign_on::take(&mut tx, SecretHash::of(state), now).await?;
     tx.commit().await?;
@@ -74,7 +74,7 @@ pub async fn enter(
     origin: &Origin,
     lifetimes: &Lifetimes,
     now: Timestamp,
-) -> Result<Signed, Refusal> {
+) -> Result<SignedIn, CommandError> {
     let email = Email::parse(&identity.email)?;
     let known = match single_sign_on::linked(store, &identity.issuer, &identity.subject).await? {
         Some(id) => users::by_id(store, &id).await?,
@@ -86,7 +86,7 @@ pub async fn enter(
         (Some(user), Some((organization, role))) => adjust(&mut tx, user, organization, role, origin, now).await?,
         (Some(user), None) => user,
         (None, Some((organization, role))) => create(&mut tx, email, organization, role, origin, now).await?,
-        (None, None) => return Err(Refusal::NoAccount),
+        (None, None) => return Err(CommandError::NoAccount),
     };
     single_sign_on::link(&mut tx, &identity.issuer, &identity.subject, &user.id).await?;
     let context = match user.memberships.first() {
@@ -106,7 +106,7 @@ async fn adjust(
     role: Role,
     origin: &Origin,
     now: Timestamp,
-) -> Result<User, Refusal> {
+) -> Result<User, CommandError> {
     let current = user.role_in(organization);
     if current == Some(role) {
         return Ok(user);
@@ -139,7 +139,7 @@ async fn create(
     role: Role,
     origin: &Origin,
     now: Timestamp,
-) -> Result<User, Refusal> {
+) -> Result<User, CommandError> {
     let user = User {
         id: UserId::new(now, entropy::for_id()),
         email,

@@ -1,7 +1,7 @@
 //! What a workspace used and what it costs.
 
 use crate::author::Author;
-use crate::refusal::Refusal;
+use crate::command_error::CommandError;
 use domain::grouping::Group;
 use domain::span::plan;
 use domain::usage::Totals;
@@ -40,19 +40,19 @@ pub async fn report(
     to: Option<Timestamp>,
     grouping: &Grouping,
     now: Timestamp,
-) -> Result<Report, Refusal> {
+) -> Result<Report, CommandError> {
     let span = readable(store, Span::or_month_of(now, from, to)?).await?;
     let sums = usage_sums::read(store, workspace, &plan(span, now), grouping).await?;
     let total: Totals = sums.iter().map(|sum| sum.totals).sum();
     if total == Totals::default() && workspaces::by_id(store, workspace).await?.is_none() {
-        return Err(Refusal::missing("workspace", workspace.as_str()));
+        return Err(CommandError::missing("workspace", workspace.as_str()));
     }
     let line = |Summed { groups, totals }| Line { groups: Groups(groups), totals };
     Ok(Report { grouping: grouping.clone(), data: sums.into_iter().map(line).collect(), total })
 }
 
 /// The span, with edges in whole hours where the single calls of the past are gone: their sums are all that is left.
-async fn readable(store: &Store, span: Span) -> Result<Span, Refusal> {
+async fn readable(store: &Store, span: Span) -> Result<Span, CommandError> {
     let is_whole = |moment: Timestamp| Grain::Hour.start_of(moment) == moment;
     if is_whole(span.from) && is_whole(span.to) {
         return Ok(span);
@@ -131,7 +131,7 @@ pub struct Rebuilt {
 }
 
 /// Adds all events up again and corrects the sums that differ, beside running nodes.
-pub async fn rebuild(store: &Store, author: &Author, now: Timestamp) -> Result<Rebuilt, Refusal> {
+pub async fn rebuild(store: &Store, author: &Author, now: Timestamp) -> Result<Rebuilt, CommandError> {
     let mut rebuilt = Rebuilt::default();
     let mut last = None;
     // What was added up from events that are gone stays as it is.
@@ -163,7 +163,7 @@ async fn rebuild_all(
     workspace: &WorkspaceId,
     grain: Grain,
     mut from: Timestamp,
-) -> Result<(u64, u64), Refusal> {
+) -> Result<(u64, u64), CommandError> {
     let (mut count, mut rows) = (0, 0);
     while let Some(start) = check::next_start(store, workspace, grain, from).await? {
         count += 1;

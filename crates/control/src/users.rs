@@ -1,7 +1,7 @@
 //! Commands on people.
 
 use crate::author::{Act, Author};
-use crate::refusal::Refusal;
+use crate::command_error::CommandError;
 use crate::{entropy, passwords, snapshot};
 use domain::user::{Email, Membership, Role};
 use domain::{OrganizationId, Timestamp, User, UserId};
@@ -28,12 +28,17 @@ pub struct Edit<'a> {
 
 /// A new user, and the password if it was made up.
 #[derive(Debug)]
-pub struct Created {
+pub struct CreatedUser {
     pub user: User,
     pub generated_password: Option<String>,
 }
 
-pub async fn create(store: &Store, author: &Author, new: NewUser<'_>, now: Timestamp) -> Result<Created, Refusal> {
+pub async fn create(
+    store: &Store,
+    author: &Author,
+    new: NewUser<'_>,
+    now: Timestamp,
+) -> Result<CreatedUser, CommandError> {
     let email = Email::parse(new.email)?;
     let generated_password = new.password.is_none().then(entropy::password);
     let password = generated_password.as_deref().or(new.password).unwrap_or_default();
@@ -56,23 +61,29 @@ pub async fn create(store: &Store, author: &Author, new: NewUser<'_>, now: Times
     };
     author.changed(&mut tx, act, now).await?;
     tx.commit().await?;
-    Ok(Created { user, generated_password })
+    Ok(CreatedUser { user, generated_password })
 }
 
-pub async fn list(store: &Store, page: Page<'_>) -> Result<Vec<User>, Refusal> {
+pub async fn list(store: &Store, page: Page<'_>) -> Result<Vec<User>, CommandError> {
     Ok(users::list(store, page).await?)
 }
 
-pub async fn show(store: &Store, id: &UserId) -> Result<User, Refusal> {
-    users::by_id(store, id).await?.ok_or_else(|| Refusal::missing("user", id.as_str()))
+pub async fn show(store: &Store, id: &UserId) -> Result<User, CommandError> {
+    users::by_id(store, id).await?.ok_or_else(|| CommandError::missing("user", id.as_str()))
 }
 
-pub async fn show_by_email(store: &Store, email: &str) -> Result<User, Refusal> {
+pub async fn show_by_email(store: &Store, email: &str) -> Result<User, CommandError> {
     let email = Email::parse(email)?;
-    users::by_email(store, &email).await?.ok_or_else(|| Refusal::missing("user", email.as_str()))
+    users::by_email(store, &email).await?.ok_or_else(|| CommandError::missing("user", email.as_str()))
 }
 
-pub async fn set(store: &Store, author: &Author, id: &UserId, edit: Edit<'_>, now: Timestamp) -> Result<User, Refusal> {
+pub async fn set(
+    store: &Store,
+    author: &Author,
+    id: &UserId,
+    edit: Edit<'_>,
+    now: Timestamp,
+) -> Result<User, CommandError> {
     let current = show(store, id).await?;
     let mut tx = store.begin().await?;
     if let Some((organization, role)) = edit.role {
@@ -108,7 +119,7 @@ pub async fn leave(
     id: &UserId,
     organization: &OrganizationId,
     now: Timestamp,
-) -> Result<(), Refusal> {
+) -> Result<(), CommandError> {
     let current = show(store, id).await?;
     let mut tx = store.begin().await?;
     users::leave(&mut tx, id, organization, now).await?;
@@ -130,7 +141,7 @@ pub async fn reset_password(
     id: &UserId,
     password: Option<&str>,
     now: Timestamp,
-) -> Result<Option<String>, Refusal> {
+) -> Result<Option<String>, CommandError> {
     let generated = password.is_none().then(entropy::password);
     let chosen = generated.as_deref().or(password).unwrap_or_default();
     let password_hash = passwords::hash(passwords::check(chosen)?).await?;
@@ -142,7 +153,7 @@ pub async fn reset_password(
     Ok(generated)
 }
 
-pub async fn delete(store: &Store, author: &Author, id: &UserId, now: Timestamp) -> Result<(), Refusal> {
+pub async fn delete(store: &Store, author: &Author, id: &UserId, now: Timestamp) -> Result<(), CommandError> {
     let current = show(store, id).await?;
     let mut tx = store.begin().await?;
     users::delete(&mut tx, id, now).await?;

@@ -1,10 +1,10 @@
 //! Commands on workspaces.
 
 use crate::author::{Act, Author};
-use crate::refusal::Refusal;
+use crate::command_error::CommandError;
 use crate::{entropy, snapshot};
 use domain::workspace::{Limits, OwnLimits, check_name};
-use domain::workspace_edit::{self, LimitWishes};
+use domain::workspace_edit::{self, LimitChanges};
 use domain::{OrganizationId, Timestamp, UserId, Workspace, WorkspaceId};
 use serde_json::{Value, json};
 use store::{Page, Store, workspaces};
@@ -13,7 +13,7 @@ use store::{Page, Store, workspaces};
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Edit<'a> {
     pub name: Option<&'a str>,
-    pub limits: LimitWishes,
+    pub limits: LimitChanges,
     pub version: Option<u64>,
 }
 
@@ -33,7 +33,7 @@ pub async fn create(
     name: &str,
     own: OwnLimits,
     now: Timestamp,
-) -> Result<Workspace, Refusal> {
+) -> Result<Workspace, CommandError> {
     let new = Workspace {
         id: WorkspaceId::new(now, entropy::for_id()),
         organization: organization.clone(),
@@ -61,17 +61,21 @@ pub async fn create(
 }
 
 /// The workspaces of one organization.
-pub async fn list(store: &Store, organization: &OrganizationId, page: Page<'_>) -> Result<Vec<Workspace>, Refusal> {
+pub async fn list(
+    store: &Store,
+    organization: &OrganizationId,
+    page: Page<'_>,
+) -> Result<Vec<Workspace>, CommandError> {
     Ok(workspaces::list(store, organization, page).await?)
 }
 
 /// The workspaces of all organizations.
-pub async fn list_all(store: &Store, page: Page<'_>) -> Result<Vec<Workspace>, Refusal> {
+pub async fn list_all(store: &Store, page: Page<'_>) -> Result<Vec<Workspace>, CommandError> {
     Ok(workspaces::list_all(store, page).await?)
 }
 
-pub async fn show(store: &Store, id: &WorkspaceId) -> Result<Workspace, Refusal> {
-    workspaces::by_id(store, id).await?.ok_or_else(|| Refusal::missing("workspace", id.as_str()))
+pub async fn show(store: &Store, id: &WorkspaceId) -> Result<Workspace, CommandError> {
+    workspaces::by_id(store, id).await?.ok_or_else(|| CommandError::missing("workspace", id.as_str()))
 }
 
 pub async fn set(
@@ -82,14 +86,14 @@ pub async fn set(
     authority: Authority,
     defaults: &Limits,
     now: Timestamp,
-) -> Result<Workspace, Refusal> {
+) -> Result<Workspace, CommandError> {
     let name = edit.name.map(check_name).transpose()?;
     let mut tx = store.begin().await?;
     let current = workspaces::lock(&mut tx, id).await?;
     let version = edit.version.unwrap_or(current.version);
     // Whoever read an older version is told so first: what they ask for was meant for another record.
     if version != current.version {
-        return Err(Refusal::VersionConflict { current: Box::new(current) });
+        return Err(CommandError::VersionConflict { current: Box::new(current) });
     }
     let (own, lowered) = match authority {
         Authority::Operator => workspace_edit::by_operator(&current, &edit.limits, defaults),
@@ -111,7 +115,7 @@ pub async fn set(
 }
 
 /// Refused while the workspace has active keys.
-pub async fn delete(store: &Store, author: &Author, id: &WorkspaceId, now: Timestamp) -> Result<(), Refusal> {
+pub async fn delete(store: &Store, author: &Author, id: &WorkspaceId, now: Timestamp) -> Result<(), CommandError> {
     let mut tx = store.begin().await?;
     let current = workspaces::lock(&mut tx, id).await?;
     workspaces::delete(&mut tx, id, now).await?;
@@ -132,7 +136,7 @@ pub async fn add_member(
     id: &WorkspaceId,
     user: &UserId,
     now: Timestamp,
-) -> Result<(), Refusal> {
+) -> Result<(), CommandError> {
     let mut tx = store.begin().await?;
     let workspace = workspaces::lock(&mut tx, id).await?;
     workspaces::add_member(&mut tx, id, user, now).await?;
@@ -153,7 +157,7 @@ pub async fn remove_member(
     id: &WorkspaceId,
     user: &UserId,
     now: Timestamp,
-) -> Result<(), Refusal> {
+) -> Result<(), CommandError> {
     let mut tx = store.begin().await?;
     let workspace = workspaces::lock(&mut tx, id).await?;
     workspaces::remove_member(&mut tx, id, user, now).await?;

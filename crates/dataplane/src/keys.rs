@@ -150,7 +150,7 @@ impl KeyDirectory {
         let workspace = workspace.map_err(|error| Unidentified::StoreUnavailable(format!("{error:?}")))?;
         let actor = Actor::Key(key.id.clone());
         Ok(Arc::new(Caller {
-            workspace_limits: workspace.map(|workspace| workspace.kept_limits()).unwrap_or_default(),
+            workspace_limits: workspace.map(|workspace| workspace.stored_limits()).unwrap_or_default(),
             key_limits: OwnPerMinute { requests: key.requests_per_minute, tokens: key.tokens_per_minute },
             ..Caller::new(key.organization.clone(), key.workspace.clone(), actor)
         }))

@@ -26,7 +26,7 @@ pub use call::{Call, TRACEPARENT};
 pub use refusal::{Refusal, Rejection};
 
 use admission::Admission;
-use domain::limits::Standings;
+use domain::limits::RateLimitStatus;
 use domain::model::CallTimeouts;
 use fleet::{Connector, Endpoints, Lease, Routes};
 use resolve::Target;
@@ -50,7 +50,7 @@ pub struct Dataplane {
 pub struct Answer {
     pub form: Form,
     /// What is left of the limits by the minute, where they count.
-    pub standings: Option<Standings>,
+    pub standings: Option<RateLimitStatus>,
     pub body: AnswerBody,
 }
 

@@ -3,7 +3,7 @@
 //! What a client may read is in `Display`; causes are for our log.
 
 use crate::probe::{Fault, Invalid};
-use domain::limits::{Exceeded, Scope, Standings};
+use domain::limits::{Exceeded, RateLimitStatus, Scope};
 use domain::quota::Account;
 use domain::usage::Actor;
 use domain::{Caller, Month, Timestamp};
@@ -40,11 +40,11 @@ pub enum Refusal {
     #[error("the model server gave no usable answer")]
     BadGateway { cause: String },
     #[error("{message}")]
-    RateLimited { message: String, retry_after_secs: u64, standings: Standings },
+    RateLimited { message: String, retry_after_secs: u64, standings: RateLimitStatus },
     #[error("{message}")]
-    QuotaExceeded { message: String, retry_after_secs: u64, standings: Standings },
+    QuotaExceeded { message: String, retry_after_secs: u64, standings: RateLimitStatus },
     #[error("the quota cannot be checked right now; try again")]
-    QuotaUnavailable { cause: String, standings: Standings },
+    QuotaUnavailable { cause: String, standings: RateLimitStatus },
     #[error("usage cannot be recorded right now; try again")]
     JournalFull,
     /// The engine refused what the client sent, and said why.
@@ -83,7 +83,7 @@ impl Refusal {
         account: &Account,
         month: Month,
         now: Timestamp,
-        standings: Standings,
+        standings: RateLimitStatus,
     ) -> Self {
         let Account { cap, used, reserved } = account;
         let resets_at = month.end();

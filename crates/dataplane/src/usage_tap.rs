@@ -6,7 +6,7 @@
 use crate::admission::Permit;
 use crate::answer::Meter;
 use crate::trace::Trace;
-use domain::limits::Standings;
+use domain::limits::RateLimitStatus;
 use domain::usage::{Certainty, Tokens};
 use domain::{Caller, RequestId, Timestamp};
 use fleet::{Replica, Route};
@@ -189,7 +189,7 @@ impl UsageTap {
         self.permit = Some(Box::new(permit));
     }
 
-    pub fn standings(&self) -> Option<Standings> {
+    pub fn standings(&self) -> Option<RateLimitStatus> {
         self.permit.as_ref().and_then(|permit| permit.standings())
     }
 

@@ -27,11 +27,11 @@ pub struct Attempts {
 
 /// No more attempts before this moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wait {
+pub struct Lockout {
     pub until: Timestamp,
 }
 
-impl Wait {
+impl Lockout {
     /// Whole seconds, at least one, after which the next attempt is really let in.
     pub const fn retry_after_secs(&self, now: Timestamp) -> u64 {
         let seconds = self.until.millis_since(now).div_ceil(1_000);
@@ -40,13 +40,13 @@ impl Wait {
 }
 
 /// Counts one more attempt, or tells how long to wait.
-pub fn count(policy: &Policy, seen: Attempts, now: Timestamp) -> Result<Attempts, Wait> {
+pub fn count(policy: &Policy, seen: Attempts, now: Timestamp) -> Result<Attempts, Lockout> {
     let until = seen.since.plus_millis(policy.span_millis);
     if seen.count == 0 || now >= until {
         return Ok(Attempts { count: 1, since: now });
     }
     if seen.count >= policy.max {
-        return Err(Wait { until });
+        return Err(Lockout { until });
     }
     Ok(Attempts { count: seen.count + 1, ..seen })
 }

@@ -3,7 +3,7 @@
 use crate::ids::{OrganizationId, WorkspaceId};
 use crate::limits::OwnPerMinute;
 use crate::usage::Actor;
-use crate::workspace::KeptLimits;
+use crate::workspace::StoredLimits;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
@@ -11,7 +11,7 @@ pub struct Caller {
     pub workspace: WorkspaceId,
     pub actor: Actor,
     /// The workspace's own limits; what it has not follows the defaults.
-    pub workspace_limits: KeptLimits,
+    pub workspace_limits: StoredLimits,
     /// The key's own limits, inside those of the workspace.
     pub key_limits: OwnPerMinute,
 }
@@ -19,7 +19,7 @@ pub struct Caller {
 impl Caller {
     /// A caller who has no limits of its own.
     pub fn new(organization: OrganizationId, workspace: WorkspaceId, actor: Actor) -> Self {
-        let (workspace_limits, key_limits) = (KeptLimits::default(), OwnPerMinute::default());
+        let (workspace_limits, key_limits) = (StoredLimits::default(), OwnPerMinute::default());
         Self { organization, workspace, actor, workspace_limits, key_limits }
     }
 }

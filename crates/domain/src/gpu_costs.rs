@@ -14,7 +14,7 @@ pub enum Dimension {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadDimensions {
+pub enum DimensionsError {
     #[error("`{0}` is not one of endpoint, gpuType, workspace and day")]
     Unknown(String),
     #[error("`{0}` is named twice")]
@@ -34,13 +34,13 @@ impl Dimension {
     }
 
     /// Reads names with commas between, each at most once.
-    pub fn parse_all(text: &str) -> Result<Vec<Self>, BadDimensions> {
+    pub fn parse_all(text: &str) -> Result<Vec<Self>, DimensionsError> {
         let mut dimensions = Vec::new();
         for word in text.split(',').map(str::trim).filter(|_| !text.trim().is_empty()) {
             let known = Self::ALL.into_iter().find(|dimension| dimension.as_str() == word);
-            let dimension = known.ok_or_else(|| BadDimensions::Unknown(word.chars().take(64).collect()))?;
+            let dimension = known.ok_or_else(|| DimensionsError::Unknown(word.chars().take(64).collect()))?;
             if dimensions.contains(&dimension) {
-                return Err(BadDimensions::Twice(dimension.as_str()));
+                return Err(DimensionsError::Twice(dimension.as_str()));
             }
             dimensions.push(dimension);
         }

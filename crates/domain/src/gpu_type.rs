@@ -9,10 +9,10 @@ pub struct GpuType(Box<str>);
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a GPU type of the form <vendor>/<gpu-type>")]
-pub struct BadGpuType(pub String);
+pub struct GpuTypeError(pub String);
 
 impl GpuType {
-    pub fn parse(text: &str) -> Result<Self, BadGpuType> {
+    pub fn parse(text: &str) -> Result<Self, GpuTypeError> {
         let plain = |part: &str| {
             (1..=100).contains(&part.len())
                 && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte))
@@ -20,7 +20,7 @@ impl GpuType {
         if text.split_once('/').is_some_and(|(vendor, kind)| plain(vendor) && plain(kind)) {
             return Ok(Self(text.into()));
         }
-        Err(BadGpuType(text.chars().take(64).collect()))
+        Err(GpuTypeError(text.chars().take(64).collect()))
     }
 
     pub fn as_str(&self) -> &str {

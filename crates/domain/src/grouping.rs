@@ -14,7 +14,7 @@ pub enum Dimension {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadGrouping {
+pub enum GroupingError {
     #[error("`{0}` is not one of model, key and day")]
     Unknown(String),
     #[error("`{0}` is named twice")]
@@ -30,9 +30,9 @@ impl Dimension {
         }
     }
 
-    fn parse(text: &str) -> Result<Self, BadGrouping> {
+    fn parse(text: &str) -> Result<Self, GroupingError> {
         let known = [Self::Model, Self::Key, Self::Day].into_iter().find(|dimension| dimension.as_str() == text);
-        known.ok_or_else(|| BadGrouping::Unknown(text.chars().take(64).collect()))
+        known.ok_or_else(|| GroupingError::Unknown(text.chars().take(64).collect()))
     }
 
     /// The members that name a group of this dimension.
@@ -51,12 +51,12 @@ pub struct Grouping(Vec<Dimension>);
 
 impl Grouping {
     /// Reads `model,key,day`, in any order and any part of it.
-    pub fn parse(text: &str) -> Result<Self, BadGrouping> {
+    pub fn parse(text: &str) -> Result<Self, GroupingError> {
         let mut dimensions = Vec::new();
         for word in text.split(',').map(str::trim).filter(|_| !text.trim().is_empty()) {
             let dimension = Dimension::parse(word)?;
             if dimensions.contains(&dimension) {
-                return Err(BadGrouping::Twice(dimension.as_str()));
+                return Err(GroupingError::Twice(dimension.as_str()));
             }
             dimensions.push(dimension);
         }
@@ -104,8 +104,8 @@ mod tests {
         assert_eq!(read("day,model"), Ok(vec![Dimension::Day, Dimension::Model]));
         assert_eq!(read("model, key ,day").unwrap().len(), 3);
         assert_eq!(read(""), Ok(Vec::new()));
-        assert_eq!(read("model,colour"), Err(BadGrouping::Unknown("colour".into())));
-        assert_eq!(read("model,"), Err(BadGrouping::Unknown(String::new())));
-        assert_eq!(read("day,model,day"), Err(BadGrouping::Twice("day")));
+        assert_eq!(read("model,colour"), Err(GroupingError::Unknown("colour".into())));
+        assert_eq!(read("model,"), Err(GroupingError::Unknown(String::new())));
+        assert_eq!(read("day,model,day"), Err(GroupingError::Twice("day")));
     }
 }

@@ -31,7 +31,7 @@ fn millis_of(ulid: &str) -> Timestamp {
 /// A text that is not an identifier of the wanted kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not an id of the form {prefix}…")]
-pub struct BadId {
+pub struct IdError {
     pub text: String,
     pub prefix: &'static str,
 }
@@ -54,11 +54,11 @@ macro_rules! id {
                 Self::with_tail(&ulid(at, entropy))
             }
 
-            pub fn parse(text: &str) -> Result<Self, BadId> {
+            pub fn parse(text: &str) -> Result<Self, IdError> {
                 let tail = text.strip_prefix($prefix).and_then(|tail| tail.as_bytes().try_into().ok());
                 match tail {
                     Some(tail) if is_ulid(tail) => Ok(Self::with_tail(tail)),
-                    _ => Err(BadId { text: text.chars().take(64).collect(), prefix: $prefix }),
+                    _ => Err(IdError { text: text.chars().take(64).collect(), prefix: $prefix }),
                 }
             }
 

@@ -67,14 +67,14 @@ impl fmt::Display for Unit {
 
 /// How full a bucket is: what a client is told of a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct LimitStatus {
     pub limit: u64,
     pub remaining: u64,
     /// Until the bucket is full again.
     pub reset_millis: u64,
 }
 
-impl Standing {
+impl LimitStatus {
     /// From a level as a shared counter reports it; debt counts as nothing left.
     pub fn of_level(limit: u64, level: i64) -> Self {
         let missing = i128::from(limit) - i128::from(level);
@@ -88,12 +88,12 @@ impl Standing {
 
 /// What is left of both limits, of whichever scope is tighter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standings {
-    pub requests: Standing,
-    pub tokens: Standing,
+pub struct RateLimitStatus {
+    pub requests: LimitStatus,
+    pub tokens: LimitStatus,
 }
 
-impl Standings {
+impl RateLimitStatus {
     pub fn tighter(self, other: Self) -> Self {
         Self { requests: self.requests.tighter(other.requests), tokens: self.tokens.tighter(other.tokens) }
     }
@@ -107,7 +107,7 @@ pub struct Exceeded {
     pub limit: u64,
     pub used: u64,
     pub wait_millis: u64,
-    pub standings: Standings,
+    pub standings: RateLimitStatus,
 }
 
 impl Exceeded {
@@ -129,8 +129,8 @@ impl Buckets {
         Self { requests: Bucket::full(limits.requests, now_millis), tokens: Bucket::full(limits.tokens, now_millis) }
     }
 
-    pub fn standings(&self, limits: PerMinute, now_millis: u64) -> Standings {
-        Standings {
+    pub fn standings(&self, limits: PerMinute, now_millis: u64) -> RateLimitStatus {
+        RateLimitStatus {
             requests: self.requests.standing(limits.requests, now_millis),
             tokens: self.tokens.standing(limits.tokens, now_millis),
         }
@@ -163,7 +163,7 @@ pub struct Counted<'a> {
 }
 
 /// Debits one request and so many tokens from every scope, or nothing from any.
-pub fn take(scopes: &mut [Counted<'_>], tokens: u64, now_millis: u64) -> Result<Standings, Exceeded> {
+pub fn take(scopes: &mut [Counted<'_>], tokens: u64, now_millis: u64) -> Result<RateLimitStatus, Exceeded> {
     let exceeded = scopes
         .iter()
         .filter_map(|counted| counted.buckets.check(counted.scope, counted.limits, tokens, now_millis))
@@ -177,7 +177,7 @@ pub fn take(scopes: &mut [Counted<'_>], tokens: u64, now_millis: u64) -> Result<
     let standings = scopes
         .iter()
         .map(|counted| counted.buckets.standings(counted.limits, now_millis))
-        .reduce(Standings::tighter)
+        .reduce(RateLimitStatus::tighter)
         .expect("every call falls under its workspace");
     let Some((unit, wait_millis, scope)) = exceeded else { return Ok(standings) };
     let counted = scopes.iter().find(|counted| counted.scope == scope).expect("it was just found there");
@@ -222,9 +222,9 @@ impl Bucket {
         u64::try_from((missing + PARTS - 1) / PARTS).unwrap_or(u64::MAX)
     }
 
-    fn standing(&self, limit: u64, now_millis: u64) -> Standing {
+    fn standing(&self, limit: u64, now_millis: u64) -> LimitStatus {
         let level = self.level(limit, now_millis);
-        Standing {
+        LimitStatus {
             limit,
             remaining: u64::try_from(level.max(0) / PARTS).unwrap_or(u64::MAX),
             reset_millis: millis_for(i128::from(limit) * PARTS - level, limit),

@@ -221,7 +221,7 @@ impl EngineKind {
     }
 
     /// Whether the engine tells how much of its KV cache is in use; llama-server no longer does.
-    pub const fn tells_kv_cache_usage(self) -> bool {
+    pub const fn reports_kv_cache_usage(self) -> bool {
         match self {
             Self::ForebayEngine | Self::Vllm | Self::Sglang => true,
             Self::LlamaServer => false,

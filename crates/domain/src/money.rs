@@ -12,7 +12,7 @@ const TOKENS_PER_PRICE: i128 = 1_000_000;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not an amount in USD such as \"0.10\" (digits, at most nine after the point)")]
-pub struct BadAmount(pub String);
+pub struct AmountError(pub String);
 
 impl NanoUsd {
     pub const ZERO: Self = Self(0);
@@ -25,8 +25,8 @@ impl NanoUsd {
         self.0
     }
 
-    pub fn parse(text: &str) -> Result<Self, BadAmount> {
-        let bad = || BadAmount(text.chars().take(64).collect());
+    pub fn parse(text: &str) -> Result<Self, AmountError> {
+        let bad = || AmountError(text.chars().take(64).collect());
         let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
         let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
         if !digits(whole) || !digits(fraction) || fraction.len() > 9 {

@@ -11,14 +11,14 @@ const SHARES_PER_NODE: u64 = 8;
 
 /// The most that a call can use, or would.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bound {
+pub struct TokenBound {
     pub prompt: u64,
     /// Of each choice.
     pub completion: u64,
     pub choices: u64,
 }
 
-impl Bound {
+impl TokenBound {
     pub fn total(&self) -> u64 {
         self.prompt.saturating_add(self.completion.saturating_mul(self.choices))
     }
@@ -56,7 +56,7 @@ impl Account {
 
 /// What a node wants to spend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ask {
+pub struct LeaseRequest {
     /// What waits for this very answer.
     pub wanted: u64,
     /// Less than this is of no use.
@@ -74,7 +74,7 @@ pub struct Grant {
 }
 
 /// How much a node gets, if anything.
-pub fn grant(account: &Account, ask: &Ask) -> Option<Grant> {
+pub fn grant(account: &Account, ask: &LeaseRequest) -> Option<Grant> {
     let left = account.left();
     if left < ask.least {
         return None;
@@ -108,13 +108,13 @@ impl Lease {
 
 /// A node's own view of one lease: what of it is promised to calls, and what they used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Book {
+pub struct LeaseBook {
     granted: u64,
     promised: u64,
     settled: u64,
 }
 
-impl Book {
+impl LeaseBook {
     pub fn granted(&self) -> u64 {
         self.granted
     }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 #[test]
 fn a_chunk_follows_what_is_left_and_what_was_used_lately() {
-    let ask = |wanted, recent| Ask { wanted, least: 1, recent, nodes: 2 };
+    let ask = |wanted, recent| LeaseRequest { wanted, least: 1, recent, nodes: 2 };
     let account = |cap, used, reserved| Account { cap, used, reserved };
     for (account, ask, tokens, near_cap) in [
         (account(50_000_000, 0, 0), ask(500, 0), 1_000_000, false),
@@ -27,7 +27,7 @@ fn a_chunk_follows_what_is_left_and_what_was_used_lately() {
 
 #[test]
 fn what_an_engine_used_beyond_its_bound_is_not_taken_from_the_next_call() {
-    let mut book = Book::default();
+    let mut book = LeaseBook::default();
     book.set_granted(100);
     assert!(book.reserve(100));
     assert_eq!(book.settle(100, 150), 50);
@@ -38,11 +38,11 @@ fn what_an_engine_used_beyond_its_bound_is_not_taken_from_the_next_call() {
 
 #[test]
 fn a_call_is_clamped_to_what_is_left() {
-    let bound = Bound { prompt: 100, completion: 1_000, choices: 2 };
+    let bound = TokenBound { prompt: 100, completion: 1_000, choices: 2 };
     assert_eq!((bound.total(), bound.least()), (2_100, 102));
     assert_eq!(bound.clamped(1_101).completion, 500);
     assert_eq!(bound.clamped(100).completion, 0);
-    let embedding = Bound { prompt: 100, completion: 0, choices: 1 };
+    let embedding = TokenBound { prompt: 100, completion: 0, choices: 1 };
     assert_eq!((embedding.total(), embedding.least()), (100, 100));
 }
 
@@ -92,7 +92,7 @@ fn step() -> impl Strategy<Value = Step> {
 #[derive(Default)]
 struct Node {
     run: u32,
-    book: Book,
+    book: LeaseBook,
     calls: Vec<u64>,
     /// Events in the journal that the store does not have yet.
     journal: Vec<u64>,
@@ -112,7 +112,7 @@ impl Rows {
     }
 
     /// Sets a lease to what the node believes it has, and adds what is granted.
-    fn set(&mut self, id: (usize, u32), believed: u64, ask: Option<&Ask>) -> (u64, bool) {
+    fn set(&mut self, id: (usize, u32), believed: u64, ask: Option<&LeaseRequest>) -> (u64, bool) {
         let lease = self.leases.entry(id).or_default();
         lease.granted = believed;
         let granted = ask.and_then(|ask| grant(&self.account(), ask));
@@ -137,7 +137,7 @@ proptest! {
                 Step::Call { node: index, most } => {
                     let node = &mut nodes[index];
                     if !node.book.reserve(most) {
-                        let ask = Ask { wanted: most, least: most, recent: 0, nodes: 3 };
+                        let ask = LeaseRequest { wanted: most, least: most, recent: 0, nodes: 3 };
                         let believed = node.book.granted();
                         let (tokens, _) = rows.set((index, node.run), believed, Some(&ask));
                         node.book.set_granted(believed + tokens);
@@ -194,11 +194,11 @@ proptest! {
     #[test]
     fn calls_that_go_on_until_the_first_refusal_use_nearly_all(most in 1..2_000_u64, cap in 50_000..2_000_000_u64) {
         let mut rows = Rows { cap, ..Rows::default() };
-        let mut books = [Book::default(); 3];
+        let mut books = [LeaseBook::default(); 3];
         for round in 0.. {
             let node = round % 3;
             if !books[node].reserve(most) {
-                let ask = Ask { wanted: most, least: most, recent: 0, nodes: 3 };
+                let ask = LeaseRequest { wanted: most, least: most, recent: 0, nodes: 3 };
                 let (tokens, granted) = rows.set((node, 0), books[node].granted(), Some(&ask));
                 if !granted {
                     break;

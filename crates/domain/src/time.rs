@@ -8,7 +8,7 @@ pub struct Timestamp(i64);
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a time such as 2026-01-31T12:00:00Z")]
-pub struct BadTime(pub String);
+pub struct TimestampError(pub String);
 
 impl Timestamp {
     pub const fn from_millis(millis: i64) -> Self {
@@ -34,8 +34,8 @@ impl Timestamp {
         if span < 0 { 0 } else { span.unsigned_abs() }
     }
 
-    pub fn parse(text: &str) -> Result<Self, BadTime> {
-        let moment: jiff::Timestamp = text.parse().map_err(|_| BadTime(text.chars().take(64).collect()))?;
+    pub fn parse(text: &str) -> Result<Self, TimestampError> {
+        let moment: jiff::Timestamp = text.parse().map_err(|_| TimestampError(text.chars().take(64).collect()))?;
         Ok(Self(moment.as_millisecond()))
     }
 }
@@ -66,11 +66,11 @@ pub struct Month(i32);
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a month such as 2026-11")]
-pub struct BadMonth(pub String);
+pub struct MonthError(pub String);
 
 impl Month {
     /// Reads `2026-11`. Months before 1970 and after 9998 are none of ours.
-    pub fn parse(text: &str) -> Result<Self, BadMonth> {
+    pub fn parse(text: &str) -> Result<Self, MonthError> {
         let number = |part: &str, digits: usize| {
             let is_good = part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit());
             is_good.then(|| part.parse::<i32>().ok()).flatten()
@@ -80,7 +80,7 @@ impl Month {
             let (year, month) = (number(year, 4)?, number(month, 2)?);
             ((1970..9999).contains(&year) && (1..=12).contains(&month)).then_some(Self(year * 100 + month))
         };
-        read().ok_or_else(|| BadMonth(text.chars().take(64).collect()))
+        read().ok_or_else(|| MonthError(text.chars().take(64).collect()))
     }
 
     pub fn of(moment: Timestamp) -> Self {

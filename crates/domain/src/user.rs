@@ -22,7 +22,7 @@ impl User {
     }
 
     /// What the user may do there; the operator administers every organization.
-    pub fn standing_in(&self, organization: &OrganizationId) -> Option<Role> {
+    pub fn effective_role_in(&self, organization: &OrganizationId) -> Option<Role> {
         if self.operator { Some(Role::Admin) } else { self.role_in(organization) }
     }
 }
@@ -65,10 +65,10 @@ pub struct Email(String);
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not an e-mail address")]
-pub struct BadEmail(pub String);
+pub struct EmailError(pub String);
 
 impl Email {
-    pub fn parse(text: &str) -> Result<Self, BadEmail> {
+    pub fn parse(text: &str) -> Result<Self, EmailError> {
         let trimmed = text.trim();
         let good = trimmed.len() <= 254
             && !trimmed.chars().any(|letter| letter.is_whitespace() || letter.is_control())
@@ -76,7 +76,7 @@ impl Email {
                 .split_once('@')
                 .is_some_and(|(name, host)| !name.is_empty() && !host.is_empty() && !host.contains('@'));
         if !good {
-            return Err(BadEmail(trimmed.chars().take(64).collect()));
+            return Err(EmailError(trimmed.chars().take(64).collect()));
         }
         Ok(Self(trimmed.to_lowercase()))
     }

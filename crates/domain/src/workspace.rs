@@ -54,22 +54,22 @@ impl Workspace {
 
     /// What is in force.
     pub fn limits(&self, defaults: &Limits) -> Limits {
-        self.kept_limits().over(defaults)
+        self.stored_limits().over(defaults)
     }
 
-    pub const fn kept_limits(&self) -> KeptLimits {
-        KeptLimits { own: self.own, lowered: self.lowered }
+    pub const fn stored_limits(&self) -> StoredLimits {
+        StoredLimits { own: self.own, lowered: self.lowered }
     }
 }
 
 /// What is kept of a workspace's limits; what is in force also depends on the defaults, which may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct KeptLimits {
+pub struct StoredLimits {
     pub own: OwnLimits,
     pub lowered: OwnLimits,
 }
 
-impl KeptLimits {
+impl StoredLimits {
     /// The operator's values, or less where an administrator wants less.
     pub fn over(&self, defaults: &Limits) -> Limits {
         let ceiling = self.own.over(defaults);
@@ -88,15 +88,15 @@ pub fn lower(ceiling: u64, lowered: Option<u64>) -> u64 {
 }
 
 /// The name of an organization, a workspace or a key: something to show, on one line.
-pub fn check_name(text: &str) -> Result<&str, BadName> {
+pub fn check_name(text: &str) -> Result<&str, NameError> {
     let trimmed = text.trim();
     let length = trimmed.chars().count();
     if (1..=100).contains(&length) && !trimmed.chars().any(char::is_control) {
         return Ok(trimmed);
     }
-    Err(BadName)
+    Err(NameError)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a name has 1 to 100 characters on one line")]
-pub struct BadName;
+pub struct NameError;

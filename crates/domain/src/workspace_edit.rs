@@ -8,7 +8,7 @@ use crate::workspace::{Limits, OwnLimits, Workspace, lower};
 
 /// What somebody wants of one limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum LimitWish {
+pub enum LimitChange {
     #[default]
     Keep,
     /// Follow what is above: the operator's value, or the configured default.
@@ -17,17 +17,17 @@ pub enum LimitWish {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LimitWishes {
-    pub requests_per_minute: LimitWish,
-    pub tokens_per_minute: LimitWish,
-    pub monthly_tokens: LimitWish,
-    pub max_api_keys: LimitWish,
+pub struct LimitChanges {
+    pub requests_per_minute: LimitChange,
+    pub tokens_per_minute: LimitChange,
+    pub monthly_tokens: LimitChange,
+    pub max_api_keys: LimitChange,
 }
 
 /// A limit that only the operator may raise, by its name on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("only the operator may raise this limit above {ceiling}")]
-pub struct OperatorOnly {
+pub struct OperatorOnlyError {
     pub field: &'static str,
     pub ceiling: u64,
 }
@@ -49,48 +49,50 @@ impl Slot {
         lower(self.ceiling(), self.lowered)
     }
 
-    fn by_operator(self, wish: LimitWish) -> Self {
-        match wish {
-            LimitWish::Keep => self,
-            LimitWish::Follow => Self { own: None, lowered: None, ..self },
-            LimitWish::Set(value) => Self { own: Some(value), lowered: None, ..self },
+    fn by_operator(self, change: LimitChange) -> Self {
+        match change {
+            LimitChange::Keep => self,
+            LimitChange::Follow => Self { own: None, lowered: None, ..self },
+            LimitChange::Set(value) => Self { own: Some(value), lowered: None, ..self },
         }
     }
 
-    fn by_admin(self, field: &'static str, wish: LimitWish) -> Result<Self, OperatorOnly> {
-        match wish {
-            LimitWish::Keep => Ok(self),
-            LimitWish::Set(value) if value == self.in_force() => Ok(self),
-            LimitWish::Set(value) if value > self.ceiling() => Err(OperatorOnly { field, ceiling: self.ceiling() }),
-            LimitWish::Set(value) if value < self.ceiling() => Ok(Self { lowered: Some(value), ..self }),
-            LimitWish::Follow | LimitWish::Set(_) => Ok(Self { lowered: None, ..self }),
+    fn by_admin(self, field: &'static str, change: LimitChange) -> Result<Self, OperatorOnlyError> {
+        match change {
+            LimitChange::Keep => Ok(self),
+            LimitChange::Set(value) if value == self.in_force() => Ok(self),
+            LimitChange::Set(value) if value > self.ceiling() => {
+                Err(OperatorOnlyError { field, ceiling: self.ceiling() })
+            }
+            LimitChange::Set(value) if value < self.ceiling() => Ok(Self { lowered: Some(value), ..self }),
+            LimitChange::Follow | LimitChange::Set(_) => Ok(Self { lowered: None, ..self }),
         }
     }
 }
 
 /// The operator's and the administrators' values after the operator's change.
-pub fn by_operator(workspace: &Workspace, wishes: &LimitWishes, defaults: &Limits) -> (OwnLimits, OwnLimits) {
+pub fn by_operator(workspace: &Workspace, changes: &LimitChanges, defaults: &Limits) -> (OwnLimits, OwnLimits) {
     let [requests, tokens, monthly, keys] = slots(workspace, defaults);
     values([
-        requests.by_operator(wishes.requests_per_minute),
-        tokens.by_operator(wishes.tokens_per_minute),
-        monthly.by_operator(wishes.monthly_tokens),
-        keys.by_operator(wishes.max_api_keys),
+        requests.by_operator(changes.requests_per_minute),
+        tokens.by_operator(changes.tokens_per_minute),
+        monthly.by_operator(changes.monthly_tokens),
+        keys.by_operator(changes.max_api_keys),
     ])
 }
 
 /// The same after an administrator's change, unless it would raise a limit above the operator's value.
 pub fn by_admin(
     workspace: &Workspace,
-    wishes: &LimitWishes,
+    changes: &LimitChanges,
     defaults: &Limits,
-) -> Result<(OwnLimits, OwnLimits), OperatorOnly> {
+) -> Result<(OwnLimits, OwnLimits), OperatorOnlyError> {
     let [requests, tokens, monthly, keys] = slots(workspace, defaults);
     Ok(values([
-        requests.by_admin("requestsPerMinute", wishes.requests_per_minute)?,
-        tokens.by_admin("tokensPerMinute", wishes.tokens_per_minute)?,
-        monthly.by_admin("monthlyTokens", wishes.monthly_tokens)?,
-        keys.by_admin("maxApiKeys", wishes.max_api_keys)?,
+        requests.by_admin("requestsPerMinute", changes.requests_per_minute)?,
+        tokens.by_admin("tokensPerMinute", changes.tokens_per_minute)?,
+        monthly.by_admin("monthlyTokens", changes.monthly_tokens)?,
+        keys.by_admin("maxApiKeys", changes.max_api_keys)?,
     ]))
 }
 
@@ -127,40 +129,40 @@ mod tests {
 
     #[test]
     fn an_administrator_lowers_and_takes_it_back() {
-        for (before, wish, expected) in [
-            (slot(None, None), LimitWish::Set(100), (None, Some(100), 100)),
-            (slot(Some(900), None), LimitWish::Set(0), (Some(900), Some(0), 0)),
-            (slot(None, Some(100)), LimitWish::Set(200), (None, Some(200), 200)),
-            (slot(None, Some(100)), LimitWish::Set(600), (None, None, 600)),
-            (slot(None, Some(100)), LimitWish::Follow, (None, None, 600)),
-            (slot(None, Some(100)), LimitWish::Keep, (None, Some(100), 100)),
-            (slot(None, None), LimitWish::Set(600), (None, None, 600)),
+        for (before, change, expected) in [
+            (slot(None, None), LimitChange::Set(100), (None, Some(100), 100)),
+            (slot(Some(900), None), LimitChange::Set(0), (Some(900), Some(0), 0)),
+            (slot(None, Some(100)), LimitChange::Set(200), (None, Some(200), 200)),
+            (slot(None, Some(100)), LimitChange::Set(600), (None, None, 600)),
+            (slot(None, Some(100)), LimitChange::Follow, (None, None, 600)),
+            (slot(None, Some(100)), LimitChange::Keep, (None, Some(100), 100)),
+            (slot(None, None), LimitChange::Set(600), (None, None, 600)),
             // Sent back as it was read: a lower ceiling has overtaken the administrator's value.
-            (slot(Some(50), Some(100)), LimitWish::Set(50), (Some(50), Some(100), 50)),
+            (slot(Some(50), Some(100)), LimitChange::Set(50), (Some(50), Some(100), 50)),
         ] {
-            assert_eq!(before.by_admin("x", wish).map(after), Ok(expected), "{before:?} {wish:?}");
+            assert_eq!(before.by_admin("x", change).map(after), Ok(expected), "{before:?} {change:?}");
         }
     }
 
     #[test]
     fn nobody_but_the_operator_gets_past_the_ceiling() {
-        for (before, wish) in [(slot(None, None), 601), (slot(Some(50), Some(10)), 51), (slot(Some(0), None), 1)] {
-            let refused = before.by_admin("maxApiKeys", LimitWish::Set(wish)).map(after);
-            assert_eq!(refused, Err(OperatorOnly { field: "maxApiKeys", ceiling: before.ceiling() }));
-            assert_eq!(after(before.by_operator(LimitWish::Set(wish))), (Some(wish), None, wish));
+        for (before, change) in [(slot(None, None), 601), (slot(Some(50), Some(10)), 51), (slot(Some(0), None), 1)] {
+            let refused = before.by_admin("maxApiKeys", LimitChange::Set(change)).map(after);
+            assert_eq!(refused, Err(OperatorOnlyError { field: "maxApiKeys", ceiling: before.ceiling() }));
+            assert_eq!(after(before.by_operator(LimitChange::Set(change))), (Some(change), None, change));
         }
     }
 
     #[test]
     fn the_operators_word_replaces_the_administrators() {
-        for (before, wish, expected) in [
-            (slot(None, Some(100)), LimitWish::Set(300), (Some(300), None, 300)),
-            (slot(Some(300), Some(100)), LimitWish::Follow, (None, None, 600)),
-            (slot(Some(300), Some(100)), LimitWish::Keep, (Some(300), Some(100), 100)),
-            (slot(Some(300), Some(100)), LimitWish::Set(100), (Some(100), None, 100)),
-            (slot(None, None), LimitWish::Set(600), (Some(600), None, 600)),
+        for (before, change, expected) in [
+            (slot(None, Some(100)), LimitChange::Set(300), (Some(300), None, 300)),
+            (slot(Some(300), Some(100)), LimitChange::Follow, (None, None, 600)),
+            (slot(Some(300), Some(100)), LimitChange::Keep, (Some(300), Some(100), 100)),
+            (slot(Some(300), Some(100)), LimitChange::Set(100), (Some(100), None, 100)),
+            (slot(None, None), LimitChange::Set(600), (Some(600), None, 600)),
         ] {
-            assert_eq!(after(before.by_operator(wish)), expected, "{before:?} {wish:?}");
+            assert_eq!(after(before.by_operator(change)), expected, "{before:?} {change:?}");
         }
     }
 

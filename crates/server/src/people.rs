@@ -1,8 +1,8 @@
 //! What every surface with signed-in people has at hand.
 
 use crate::config::Config;
-use control::Refusal;
-use control::sessions::{self, Signed};
+use control::CommandError;
+use control::sessions::{self, SignedIn};
 use domain::allotment::Defaults;
 use domain::session::{Lifetimes, SessionToken};
 use domain::workspace::Limits;
@@ -39,7 +39,7 @@ impl People {
     }
 
     /// The session of a token, unless it has ended.
-    pub(crate) async fn identify(&self, token: SessionToken, now: Timestamp) -> Result<Option<Signed>, Refusal> {
+    pub(crate) async fn identify(&self, token: SessionToken, now: Timestamp) -> Result<Option<SignedIn>, CommandError> {
         sessions::identify(&self.store, token, &self.lifetimes, now).await
     }
 

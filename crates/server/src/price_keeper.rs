@@ -3,7 +3,7 @@
 //! Calls do not wait for it: they are charged at the catalogue's price from the reload on, and keep that price.
 
 use crate::edge::clock;
-use control::{Refusal, gpu_prices, prices};
+use control::{CommandError, gpu_prices, prices};
 use domain::{Catalogue, Timestamp};
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub(crate) async fn declare(
     store: &Store,
     catalogue: &Catalogue,
     since: Timestamp,
-) -> Result<Vec<PriceVersion>, Refusal> {
+) -> Result<Vec<PriceVersion>, CommandError> {
     gpu_prices::declare(store, catalogue, since).await?;
     prices::declare(store, catalogue, since).await
 }

@@ -22,7 +22,7 @@ pub enum StoreError {
     #[error("another account has this e-mail address")]
     EmailTaken,
     #[error("too many attempts")]
-    TooManyAttempts { wait: domain::attempts::Wait },
+    TooManyAttempts { wait: domain::attempts::Lockout },
     #[error("the organization would be left without an administrator")]
     LastAdmin,
     #[error("the organization still has {workspaces} workspaces")]

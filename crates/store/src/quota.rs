@@ -6,7 +6,7 @@
 use crate::db::{Store, Tx};
 use crate::error::StoreError;
 use crate::row;
-use domain::quota::{Account, Ask, Lease, grant};
+use domain::quota::{Account, Lease, LeaseRequest, grant};
 use domain::workspace::lower;
 use domain::{Month, Timestamp, UsageEvent, WorkspaceId};
 use sqlx::any::AnyRow;
@@ -39,7 +39,7 @@ pub async fn set_lease(
     store: &Store,
     of: LeaseOf<'_>,
     believed: u64,
-    ask: Option<&Ask>,
+    ask: Option<&LeaseRequest>,
     default_cap: u64,
     expires_at: Timestamp,
 ) -> Result<Leased, StoreError> {

@@ -1,6 +1,6 @@
 use super::attempt::{Attempt, Retries, Start, event_of};
 use super::ledger::Commitment;
-use super::{Answer, Call, Office, Outcome, Refusal, Run};
+use super::{Answer, Call, CommandContext, Outcome, Refusal, Run};
 use crate::entropy;
 use domain::endpoint::event::EventType;
 use domain::endpoint::labels::{Labels, patched};
@@ -13,7 +13,12 @@ use domain::{Endpoint, EndpointId};
 use store::{StoreError, endpoint_events, endpoints};
 
 /// Creates an endpoint, or tells what creating it would give.
-pub async fn create(office: Office<'_>, call: Call<'_>, new: &NewEndpoint, run: Run) -> Result<Answer, Refusal> {
+pub async fn create(
+    office: CommandContext<'_>,
+    call: Call<'_>,
+    new: &NewEndpoint,
+    run: Run,
+) -> Result<Answer, Refusal> {
     let mut retries = Retries::new();
     loop {
         match once(office, call, new, run).await {
@@ -23,7 +28,7 @@ pub async fn create(office: Office<'_>, call: Call<'_>, new: &NewEndpoint, run: 
     }
 }
 
-async fn once(office: Office<'_>, call: Call<'_>, new: &NewEndpoint, run: Run) -> Result<Answer, Refusal> {
+async fn once(office: CommandContext<'_>, call: Call<'_>, new: &NewEndpoint, run: Run) -> Result<Answer, Refusal> {
     let call = match run {
         Run::Real => call,
         Run::Dry => Call { idempotency: None, ..call },
@@ -87,7 +92,7 @@ fn planned(model: &Model, call: Call<'_>, new: &NewEndpoint) -> Result<Endpoint,
 /// An operator's own command line may start anything, so it is believed.
 pub(super) fn check_metric(shape: &Shape, scaling: &Scaling) -> Result<(), Refusal> {
     let tells = match &shape.flavor.launch {
-        Launch::Engine(kind) => kind.tells_kv_cache_usage(),
+        Launch::Engine(kind) => kind.reports_kv_cache_usage(),
         Launch::Argv(_) => true,
     };
     match scaling.target.metric() {

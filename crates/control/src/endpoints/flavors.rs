@@ -1,4 +1,4 @@
-use super::{Office, Refusal};
+use super::{CommandContext, Refusal};
 use domain::endpoint::scaling::DEFAULT_CONCURRENCY;
 use domain::model::{Flavor, Launch};
 use domain::{GpuType, ModelId, NanoUsd, OrganizationId};
@@ -24,7 +24,7 @@ pub struct FlavorLine {
 
 /// The list depends on the model alone: what does not fit is marked, not hidden.
 pub async fn flavors(
-    office: Office<'_>,
+    office: CommandContext<'_>,
     organization: &OrganizationId,
     model: &ModelId,
 ) -> Result<Vec<FlavorLine>, Refusal> {

@@ -1,7 +1,7 @@
 //! Asking the ledger, and writing down what it allowed.
 
 use super::attempt::event_of;
-use super::{Call, Exceeding, Office, Refusal};
+use super::{Call, CommandContext, Exceeding, Refusal};
 use domain::Endpoint;
 use domain::allotment::{Change, Exceeded, Ledger};
 use domain::endpoint::event::{Event, EventType};
@@ -25,7 +25,12 @@ impl<'a> Commitment<'a> {
     }
 
     /// Locks the ledger and checks against it, if GPUs are added at all.
-    pub(super) async fn check(&self, tx: &mut Tx, office: Office<'_>, doing: &'static str) -> Result<(), Refusal> {
+    pub(super) async fn check(
+        &self,
+        tx: &mut Tx,
+        office: CommandContext<'_>,
+        doing: &'static str,
+    ) -> Result<(), Refusal> {
         if self.change.added <= self.change.released {
             return Ok(());
         }

@@ -47,7 +47,7 @@ use store::Store;
 
 /// What every command has at hand.
 #[derive(Clone, Copy)]
-pub struct Office<'a> {
+pub struct CommandContext<'a> {
     pub store: &'a Store,
     pub catalogue: &'a Catalogue,
     /// Caps of organizations that have none of their own.

@@ -166,10 +166,10 @@ impl From<StoreError> for Refusal {
     }
 }
 
-impl From<crate::Refusal> for Refusal {
-    fn from(refusal: crate::Refusal) -> Self {
+impl From<crate::CommandError> for Refusal {
+    fn from(refusal: crate::CommandError) -> Self {
         match refusal {
-            crate::Refusal::StoreUnavailable { cause } => Self::DatabaseUnavailable { cause },
+            crate::CommandError::StoreUnavailable { cause } => Self::DatabaseUnavailable { cause },
             other => Self::Internal { cause: Box::new(other) },
         }
     }

@@ -1,7 +1,7 @@
 use super::attempt::{Attempt, Retries, Start, check_match, step, stepped};
 use super::create::check_metric;
 use super::ledger::{Commitment, tell_of_rejection};
-use super::{Answer, Call, Choice, Office, Outcome, Refusal};
+use super::{Answer, Call, Choice, CommandContext, Outcome, Refusal};
 use domain::Endpoint;
 use domain::endpoint::event::EventType;
 use domain::endpoint::labels::patched;
@@ -13,7 +13,7 @@ use store::StoreError;
 
 /// Changes how an endpoint scales, and its labels.
 pub async fn rescale(
-    office: Office<'_>,
+    office: CommandContext<'_>,
     call: Call<'_>,
     choice: &Choice,
     change: &Change,
@@ -35,7 +35,7 @@ pub(super) struct Wanted<'a> {
 
 /// Lets the endpoint step with its changed scaling, and asks the ledger if that adds GPUs.
 pub(super) async fn apply(
-    office: Office<'_>,
+    office: CommandContext<'_>,
     call: Call<'_>,
     choice: &Choice,
     wanted: Wanted<'_>,
@@ -50,7 +50,12 @@ pub(super) async fn apply(
     }
 }
 
-async fn once(office: Office<'_>, call: Call<'_>, choice: &Choice, wanted: Wanted<'_>) -> Result<Answer, Refusal> {
+async fn once(
+    office: CommandContext<'_>,
+    call: Call<'_>,
+    choice: &Choice,
+    wanted: Wanted<'_>,
+) -> Result<Answer, Refusal> {
     let tx = office.store.begin_ledger().await?;
     let mut attempt = match Attempt::start(tx, call).await? {
         Start::Answered(answer) => return Ok(*answer),

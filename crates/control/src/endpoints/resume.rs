@@ -1,5 +1,5 @@
 use super::rescale::{Wanted, apply};
-use super::{Answer, Call, Choice, Office, Refusal};
+use super::{Answer, Call, Choice, CommandContext, Refusal};
 use domain::endpoint::event::EventType;
 use domain::endpoint::labels::LabelsPatch;
 use domain::endpoint::request::Change;
@@ -8,7 +8,7 @@ use domain::endpoint::state::Trigger;
 
 /// Starts a suspended or failed endpoint, perhaps smaller than it was. One that is active already is only rescaled.
 pub async fn resume(
-    office: Office<'_>,
+    office: CommandContext<'_>,
     call: Call<'_>,
     choice: &Choice,
     scaling: &ScalingPatch,

@@ -1,11 +1,11 @@
 use super::attempt::{Attempt, Retries, Start, step, stepped};
-use super::{Answer, Call, Choice, Office, Outcome, Refusal};
+use super::{Answer, Call, Choice, CommandContext, Outcome, Refusal};
 use domain::endpoint::event::EventType;
 use domain::endpoint::state::Trigger;
 use store::StoreError;
 
 /// Stops an endpoint; its commitment is free at once. Said twice, the second time changes nothing.
-pub async fn suspend(office: Office<'_>, call: Call<'_>, choice: &Choice) -> Result<Answer, Refusal> {
+pub async fn suspend(office: CommandContext<'_>, call: Call<'_>, choice: &Choice) -> Result<Answer, Refusal> {
     let (trigger, kind) = (Trigger::Suspend, EventType::Suspended);
     release(office, call, choice, Release { trigger, kind, outcome: Outcome::Done }).await
 }
@@ -20,7 +20,7 @@ pub(super) struct Release {
 
 /// What frees GPUs never waits for the ledger: whoever adds up at the same time is only stricter for a moment.
 pub(super) async fn release(
-    office: Office<'_>,
+    office: CommandContext<'_>,
     call: Call<'_>,
     choice: &Choice,
     release: Release,
@@ -34,7 +34,12 @@ pub(super) async fn release(
     }
 }
 
-async fn once(office: Office<'_>, call: Call<'_>, choice: &Choice, release: Release) -> Result<Answer, Refusal> {
+async fn once(
+    office: CommandContext<'_>,
+    call: Call<'_>,
+    choice: &Choice,
+    release: Release,
+) -> Result<Answer, Refusal> {
     let mut attempt = match Attempt::start(office.store.begin().await?, call).await? {
         Start::Answered(answer) => return Ok(*answer),
         Start::Fresh(attempt) => attempt,

@@ -2,7 +2,7 @@
 
 use super::figures::{Line, Name, Number, Sheet, Sum};
 use super::{Frame, Question};
-use crate::refusal::Refusal;
+use crate::command_error::CommandError;
 use domain::WorkspaceId;
 use domain::model_ref::endpoint_part;
 use domain::series::{Division, Level, Metric, Tally, Timing};
@@ -32,7 +32,7 @@ pub(super) async fn lines(
     workspace: &WorkspaceId,
     question: &Question,
     frame: &Frame,
-) -> Result<Vec<Line>, Refusal> {
+) -> Result<Vec<Line>, CommandError> {
     let model = question.model();
     let tells = |division| question.division == Some(division);
     let asked = series::Question {
@@ -77,11 +77,11 @@ pub(super) async fn lines(
 }
 
 /// Nobody looks at so much at once, and reading it would hold up others.
-fn bounded(rows: usize) -> Result<(), Refusal> {
+fn bounded(rows: usize) -> Result<(), CommandError> {
     if rows <= MAX_ROWS {
         return Ok(());
     }
-    Err(Refusal::BadValue {
+    Err(CommandError::BadValue {
         field: "step",
         why: "that is too much to read at once: take longer steps or a shorter span",
     })

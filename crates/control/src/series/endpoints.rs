@@ -2,7 +2,7 @@
 
 use super::figures::{Line, Name, Number, Sheet, Sum};
 use super::{Frame, Question};
-use crate::refusal::Refusal;
+use crate::command_error::CommandError;
 use domain::gpu_time::{SAMPLE_MILLIS, WINDOW_MILLIS};
 use domain::model_ref::endpoint_part;
 use domain::series::Metric;
@@ -35,7 +35,7 @@ pub(super) async fn cold_starts(
     workspace: &WorkspaceId,
     question: &Question,
     frame: &Frame,
-) -> Result<Vec<Line>, Refusal> {
+) -> Result<Vec<Line>, CommandError> {
     let mut sheet: Sheet<u64> = Sheet::new(frame.points.count(), question.division);
     for (at, endpoint) in endpoint_events::cold_starts(store, workspace, frame.points.span(), MAX_ROWS).await? {
         if let (Some(name), Some(index)) = (name(question, &endpoint), frame.points.index(at)) {
@@ -75,7 +75,7 @@ pub(super) async fn gauge(
     workspace: &WorkspaceId,
     question: &Question,
     frame: &Frame,
-) -> Result<Vec<Line>, Refusal> {
+) -> Result<Vec<Line>, CommandError> {
     let gauge = if question.metric == Metric::KvCache { Gauge::KvCache } else { Gauge::Waiting };
     let (resolution, span) = (frame.points.step.resolution(), frame.points.span());
     let mut sheet: Sheet<Readings> = Sheet::new(frame.points.count(), question.division);
@@ -127,9 +127,12 @@ pub(super) async fn gpu_busy(
     workspace: &WorkspaceId,
     question: &Question,
     frame: &Frame,
-) -> Result<Vec<Line>, Refusal> {
+) -> Result<Vec<Line>, CommandError> {
     if frame.points.step.millis() % WINDOW_MILLIS != 0 {
-        return Err(Refusal::BadValue { field: "step", why: "how busy GPUs are is kept in windows of 300 seconds" });
+        return Err(CommandError::BadValue {
+            field: "step",
+            why: "how busy GPUs are is kept in windows of 300 seconds",
+        });
     }
     let span = frame.points.span();
     let mut sheet: Sheet<Measured> = Sheet::new(frame.points.count(), question.division);

@@ -9,7 +9,7 @@ mod figures;
 
 pub use figures::{Figures, Line, Name, Number, Report};
 
-use crate::refusal::Refusal;
+use crate::command_error::CommandError;
 use domain::series::{BadStep, Division, Metric, Points, Resolution, Step};
 use domain::usage::Actor;
 use domain::{Retention, Span, Timestamp, WorkspaceId};
@@ -40,8 +40,8 @@ impl Question {
         of_endpoint.or_else(|| self.model.clone())
     }
 
-    fn check(&self) -> Result<(), Refusal> {
-        let bad = |field, why| Err(Refusal::BadValue { field, why });
+    fn check(&self) -> Result<(), CommandError> {
+        let bad = |field, why| Err(CommandError::BadValue { field, why });
         if self.division.is_some_and(|division| !self.metric.divides_by(division)) {
             return bad("groupBy", "this metric cannot be divided so");
         }
@@ -68,7 +68,7 @@ pub async fn report(
     question: &Question,
     retention: &Retention,
     now: Timestamp,
-) -> Result<Report, Refusal> {
+) -> Result<Report, CommandError> {
     question.check()?;
     let kept = |resolution| kept_from(question.metric, retention, resolution, now);
     let step = question.step.unwrap_or_else(|| {
@@ -76,7 +76,7 @@ pub async fn report(
         Step::for_span(question.span, kept).at_least(least)
     });
     let points = Points::of(question.span, step).map_err(|bad| match bad {
-        BadStep::TooMany { .. } | BadStep::Unreadable => Refusal::BadValue {
+        BadStep::TooMany { .. } | BadStep::Unreadable => CommandError::BadValue {
             field: "step",
             why: "that would be more than 1500 points: take longer steps or a shorter span",
         },

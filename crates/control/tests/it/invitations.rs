@@ -1,8 +1,8 @@
 use crate::databases::on_both;
 use crate::{DEFAULTS, NOW};
-use control::invitations::{self, Wish};
-use control::sessions::{Origin, Signed};
-use control::{Author, Refusal, bootstrap, organizations, users};
+use control::invitations::{self, InvitationRequest};
+use control::sessions::{Origin, SignedIn};
+use control::{Author, CommandError, bootstrap, organizations, users};
 use domain::invitation::LIFETIME_MILLIS;
 use domain::session::Lifetimes;
 use domain::user::Role;
@@ -16,12 +16,12 @@ async fn invite(
     organization: &OrganizationId,
     email: &str,
     workspaces: Vec<WorkspaceId>,
-) -> Result<String, Refusal> {
-    let wish = Wish { email, role: Role::Member, workspaces };
-    invitations::create(store, &Author::CommandLine, organization, wish, NOW).await.map(|created| created.token)
+) -> Result<String, CommandError> {
+    let request = InvitationRequest { email, role: Role::Member, workspaces };
+    invitations::create(store, &Author::CommandLine, organization, request, NOW).await.map(|created| created.token)
 }
 
-async fn accept(store: &Store, token: &str, password: Option<&str>, now: Timestamp) -> Result<Signed, Refusal> {
+async fn accept(store: &Store, token: &str, password: Option<&str>, now: Timestamp) -> Result<SignedIn, CommandError> {
     let origin = Origin::default();
     invitations::accept(store, token, password, None, &origin, &LIFETIMES, now).await
 }

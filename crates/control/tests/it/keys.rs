@@ -1,13 +1,14 @@
 use crate::databases::on_both;
 use crate::{DEFAULTS, NOW};
-use control::keys::{self, Wish};
+use control::keys::{self, KeyRequest};
 use control::workspaces::Authority;
-use control::{Author, Kind, bootstrap, workspaces};
-use domain::workspace_edit::{LimitWish, LimitWishes};
+use control::{Author, CommandErrorKind, bootstrap, workspaces};
+use domain::workspace_edit::{LimitChange, LimitChanges};
 use store::Page;
 use store::audit::{self, Filter};
 
-const WISH: Wish<'_> = Wish { name: "ci", expires_at: None, requests_per_minute: None, tokens_per_minute: None };
+const REQUEST: KeyRequest<'_> =
+    KeyRequest { name: "ci", expires_at: None, requests_per_minute: None, tokens_per_minute: None };
 
 #[tokio::test]
 async fn the_limit_is_the_workspaces_own_or_else_the_default() {
@@ -15,15 +16,15 @@ async fn the_limit_is_the_workspaces_own_or_else_the_default() {
         let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
         let author = Author::User { id: first.user.id, address: "192.0.2.1".into() };
         let workspace = first.workspace.id;
-        let created = keys::create(&store, &author, &workspace, WISH, &DEFAULTS, NOW).await.unwrap();
+        let created = keys::create(&store, &author, &workspace, REQUEST, &DEFAULTS, NOW).await.unwrap();
         assert_eq!(created.key.created_by.as_ref(), author.user());
-        let refused = keys::create(&store, &author, &workspace, WISH, &DEFAULTS, NOW).await.unwrap_err();
-        assert_eq!((refused.code(), refused.kind()), ("key_limit_reached", Kind::Conflict));
+        let refused = keys::create(&store, &author, &workspace, REQUEST, &DEFAULTS, NOW).await.unwrap_err();
+        assert_eq!((refused.code(), refused.kind()), ("key_limit_reached", CommandErrorKind::Conflict));
 
-        let limits = LimitWishes { max_api_keys: LimitWish::Set(3), ..LimitWishes::default() };
+        let limits = LimitChanges { max_api_keys: LimitChange::Set(3), ..LimitChanges::default() };
         let edit = workspaces::Edit { limits, ..workspaces::Edit::default() };
         workspaces::set(&store, &author, &workspace, edit, Authority::Operator, &DEFAULTS, NOW).await.unwrap();
-        keys::create(&store, &author, &workspace, WISH, &DEFAULTS, NOW).await.unwrap();
+        keys::create(&store, &author, &workspace, REQUEST, &DEFAULTS, NOW).await.unwrap();
         assert_eq!(keys::list(&store, &workspace, Page::default()).await.unwrap().len(), 3);
     })
     .await;
@@ -61,10 +62,10 @@ async fn a_key_with_a_bad_wish_is_not_made() {
     on_both(async |_, store| {
         let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
         for (wish, field) in [
-            (Wish { name: " ", ..WISH }, "name"),
-            (Wish { expires_at: Some(NOW), ..WISH }, "expiresAt"),
-            (Wish { requests_per_minute: Some(0), ..WISH }, "requestsPerMinute"),
-            (Wish { tokens_per_minute: Some(0), ..WISH }, "tokensPerMinute"),
+            (KeyRequest { name: " ", ..REQUEST }, "name"),
+            (KeyRequest { expires_at: Some(NOW), ..REQUEST }, "expiresAt"),
+            (KeyRequest { requests_per_minute: Some(0), ..REQUEST }, "requestsPerMinute"),
+            (KeyRequest { tokens_per_minute: Some(0), ..REQUEST }, "tokensPerMinute"),
         ] {
             let author = Author::CommandLine;
             let refused = keys::create(&store, &author, &first.workspace.id, wish, &DEFAULTS, NOW).await.unwrap_err();

@@ -1,6 +1,6 @@
 use crate::NOW;
 use crate::databases::on_both;
-use control::{Kind, prices};
+use control::{CommandErrorKind, prices};
 use domain::model::{Modality, Model, Serving};
 use domain::{Catalogue, ModelId, NanoUsd, Price, Timestamp};
 use store::Store;
@@ -47,7 +47,7 @@ async fn a_price_that_differs_opens_a_version_and_the_same_price_does_not() {
         assert_eq!(history(&store, None).await, ["Acme/a 7 0", "acme/b 5 0", "acme/b 6 2", "acme/b 5 3"]);
         assert_eq!(history(&store, Some("Acme/a")).await, ["Acme/a 7 0"]);
         let unknown = ModelId::parse("acme/none").unwrap();
-        assert_eq!(prices::history(&store, Some(&unknown)).await.unwrap_err().kind(), Kind::Missing);
+        assert_eq!(prices::history(&store, Some(&unknown)).await.unwrap_err().kind(), CommandErrorKind::Missing);
     })
     .await;
 }

@@ -2,7 +2,7 @@ use crate::databases::on_both;
 use crate::{DEFAULTS, NOW};
 use control::bootstrap::{self, FirstStart};
 use control::series::{Line, Name, Number, Question, Report, report};
-use control::{Refusal, retention, usage};
+use control::{CommandError, retention, usage};
 use domain::series::{Division, Metric, Step};
 use domain::usage::{Actor, Certainty, Tokens};
 use domain::{Caller, Grouping, ModelId, NanoUsd, Price, RequestId, Retention, Span, Timestamp, UsageEvent};
@@ -77,7 +77,7 @@ fn question(metric: Metric) -> Question {
     }
 }
 
-async fn ask(store: &Store, first: &FirstStart, question: Question) -> Result<Report, Refusal> {
+async fn ask(store: &Store, first: &FirstStart, question: Question) -> Result<Report, CommandError> {
     report(store, &first.workspace.id, &question, &KEPT, NOW).await
 }
 

@@ -1,8 +1,8 @@
 use crate::databases::on_both;
 use crate::{DEFAULTS, NOW};
 use control::bootstrap::{self, FirstStart};
-use control::sessions::{self, Origin, Signed};
-use control::{Kind, Refusal, access, sign_in, users};
+use control::sessions::{self, Origin, SignedIn};
+use control::{CommandError, CommandErrorKind, access, sign_in, users};
 use domain::session::{Lifetimes, SessionToken};
 use domain::{OrganizationId, Timestamp};
 use store::Store;
@@ -23,11 +23,11 @@ async fn first(store: &Store) -> FirstStart {
     bootstrap::first_start(store, &DEFAULTS, NOW).await.unwrap().unwrap()
 }
 
-async fn enter(store: &Store, email: &str, password: &str, now: Timestamp) -> Result<Signed, Refusal> {
+async fn enter(store: &Store, email: &str, password: &str, now: Timestamp) -> Result<SignedIn, CommandError> {
     sign_in::sign_in(store, email, password, &origin(), &LIFETIMES, now).await
 }
 
-async fn identify(store: &Store, token: &SessionToken, now: Timestamp) -> Option<Signed> {
+async fn identify(store: &Store, token: &SessionToken, now: Timestamp) -> Option<SignedIn> {
     sessions::identify(store, token.clone(), &LIFETIMES, now).await.unwrap()
 }
 
@@ -76,8 +76,8 @@ async fn many_guesses_at_once_are_stopped_and_the_wait_is_true() {
             assert_eq!(codes[10..], ["too_many_attempts"; 4], "{email}");
         }
         let refused = enter(&store, "admin@localhost", &first.password, later(1)).await.unwrap_err();
-        let Refusal::TooManyAttempts { wait, now } = refused else { panic!("{refused}") };
-        assert_eq!((refused_kind(&store, &first).await, wait.retry_after_secs(now)), (Kind::TooMany, 900));
+        let CommandError::TooManyAttempts { wait, now } = refused else { panic!("{refused}") };
+        assert_eq!((refused_kind(&store, &first).await, wait.retry_after_secs(now)), (CommandErrorKind::TooMany, 900));
         enter(&store, "admin@localhost", &first.password, wait.until).await.unwrap();
         // A good sign-in starts the count afresh.
         for _ in 0..9 {
@@ -88,7 +88,7 @@ async fn many_guesses_at_once_are_stopped_and_the_wait_is_true() {
     .await;
 }
 
-async fn refused_kind(store: &Store, first: &FirstStart) -> Kind {
+async fn refused_kind(store: &Store, first: &FirstStart) -> CommandErrorKind {
     enter(store, "admin@localhost", &first.password, later(1)).await.unwrap_err().kind()
 }
 

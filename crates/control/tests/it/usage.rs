@@ -2,7 +2,7 @@ use crate::databases::on_both;
 use crate::{DEFAULTS, NOW};
 use control::bootstrap::{self, FirstStart};
 use control::usage::{self, Rebuilt};
-use control::{Author, Kind, keys, workspaces};
+use control::{Author, CommandErrorKind, keys, workspaces};
 use domain::usage::{Actor, Certainty, Tokens};
 use domain::{Caller, Grouping, ModelId, NanoUsd, Price, RequestId, Timestamp, UsageEvent, WorkspaceId};
 use expect_test::expect;
@@ -132,7 +132,7 @@ async fn a_deleted_workspace_keeps_its_bill_and_an_unknown_one_has_none() {
         assert_eq!(report(&store, &first.workspace.id, "model").await.total().requests, 3);
         let unknown = WorkspaceId::new(NOW, 1);
         let refused = usage::report(&store, &unknown, None, None, &Grouping::default(), NOW).await.unwrap_err();
-        assert_eq!(refused.kind(), Kind::Missing);
+        assert_eq!(refused.kind(), CommandErrorKind::Missing);
     })
     .await;
 }

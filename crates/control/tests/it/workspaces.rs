@@ -1,20 +1,20 @@
 use crate::databases::on_both;
 use crate::{DEFAULTS, NOW};
 use control::workspaces::{self, Authority, Edit};
-use control::{Author, Refusal, bootstrap};
+use control::{Author, CommandError, bootstrap};
 use domain::workspace::OwnLimits;
-use domain::workspace_edit::{LimitWish, LimitWishes};
+use domain::workspace_edit::{LimitChange, LimitChanges};
 use domain::{Workspace, WorkspaceId};
 use serde_json::Value;
 use store::audit::{self, Filter};
 use store::{Page, Store};
 
-async fn set(store: &Store, id: &WorkspaceId, edit: Edit<'_>, authority: Authority) -> Result<Workspace, Refusal> {
+async fn set(store: &Store, id: &WorkspaceId, edit: Edit<'_>, authority: Authority) -> Result<Workspace, CommandError> {
     workspaces::set(store, &Author::CommandLine, id, edit, authority, &DEFAULTS, NOW).await
 }
 
-fn max_api_keys(limit: u64) -> LimitWishes {
-    LimitWishes { max_api_keys: LimitWish::Set(limit), ..LimitWishes::default() }
+fn max_api_keys(limit: u64) -> LimitChanges {
+    LimitChanges { max_api_keys: LimitChange::Set(limit), ..LimitChanges::default() }
 }
 
 #[tokio::test]
@@ -45,7 +45,9 @@ async fn an_edit_of_a_stale_version_is_refused_and_one_without_version_is_not() 
         let edit = Edit { name: Some("Labs"), version: Some(1), ..Edit::default() };
         assert_eq!(set(&store, &id, edit, Authority::Operator).await.unwrap().version, 2);
         match set(&store, &id, edit, Authority::Operator).await {
-            Err(Refusal::VersionConflict { current }) => assert_eq!((current.version, &*current.name), (2, "Labs")),
+            Err(CommandError::VersionConflict { current }) => {
+                assert_eq!((current.version, &*current.name), (2, "Labs"))
+            }
             other => panic!("{other:?}"),
         }
         let edit = Edit { limits: max_api_keys(5), ..Edit::default() };

@@ -1,6 +1,6 @@
 //! One lease as this node holds it.
 
-use domain::quota::{Account, Book};
+use domain::quota::{Account, LeaseBook};
 use domain::{Month, WorkspaceId};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,7 +23,7 @@ pub(super) struct Held {
 }
 
 pub(super) struct State {
-    pub(super) book: Book,
+    pub(super) book: LeaseBook,
     near_cap: bool,
     /// Past this the store may have given the lease up.
     good_until: Option<Instant>,
@@ -45,7 +45,7 @@ pub(super) struct State {
 impl Held {
     pub(super) fn new(workspace: WorkspaceId, month: Month) -> Self {
         let state = State {
-            book: Book::default(),
+            book: LeaseBook::default(),
             near_cap: false,
             good_until: None,
             low_mark: 0,

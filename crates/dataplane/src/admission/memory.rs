@@ -1,7 +1,7 @@
 //! Buckets in the memory of this process.
 
 use super::minute::Charge;
-use domain::limits::{Buckets, Counted, Exceeded, PerMinute, Scope, Standings, take};
+use domain::limits::{Buckets, Counted, Exceeded, PerMinute, RateLimitStatus, Scope, take};
 use domain::{KeyId, WorkspaceId};
 use foldhash::HashMap;
 use foldhash::fast::RandomState;
@@ -42,7 +42,7 @@ impl Default for Memory {
 
 impl Memory {
     /// Takes the charge from this one of so many nodes that cannot count together.
-    pub(super) fn take(&self, charge: &Charge, nodes: u32) -> Result<Standings, Exceeded> {
+    pub(super) fn take(&self, charge: &Charge, nodes: u32) -> Result<RateLimitStatus, Exceeded> {
         let now = self.millis_at(Instant::now());
         let limits = charge.workspace_limits.share(nodes);
         let mut shard = self.shard(charge.workspace());
@@ -75,7 +75,7 @@ impl Memory {
         }
     }
 
-    pub(super) fn look(&self, workspace: &WorkspaceId, limits: PerMinute, nodes: u32) -> Standings {
+    pub(super) fn look(&self, workspace: &WorkspaceId, limits: PerMinute, nodes: u32) -> RateLimitStatus {
         let (now, limits) = (self.millis_at(Instant::now()), limits.share(nodes));
         let shard = self.shard(workspace);
         let known = shard.workspaces.get(workspace).map(|counters| counters.buckets);

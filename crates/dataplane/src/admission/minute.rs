@@ -2,7 +2,7 @@
 
 use super::memory::Memory;
 use super::shared::Shared;
-use domain::limits::{Exceeded, PerMinute, Standings};
+use domain::limits::{Exceeded, PerMinute, RateLimitStatus};
 use domain::usage::Actor;
 use domain::{Caller, KeyId, RequestId, WorkspaceId};
 use std::sync::Arc;
@@ -79,7 +79,7 @@ impl Debit {
 
 impl Minutes {
     /// Takes one request and the tokens from every bucket, or nothing from any.
-    pub(super) async fn take(&self, charge: Charge) -> Result<(Debit, Standings), Exceeded> {
+    pub(super) async fn take(&self, charge: Charge) -> Result<(Debit, RateLimitStatus), Exceeded> {
         match self {
             Self::Memory(memory) => {
                 let standings = memory.take(&charge, 1)?;
@@ -118,7 +118,7 @@ impl Minutes {
     }
 
     /// What is left at this moment, without taking anything.
-    pub async fn look(&self, workspace: &WorkspaceId, limits: PerMinute) -> Standings {
+    pub async fn look(&self, workspace: &WorkspaceId, limits: PerMinute) -> RateLimitStatus {
         match self {
             Self::Memory(memory) => memory.look(workspace, limits, 1),
             Self::Shared(shared) => shared.look(workspace, limits).await,

@@ -2,7 +2,7 @@
 
 use super::minute::{Debit, Minutes, Settlement};
 use super::quota::Reservation;
-use domain::limits::Standings;
+use domain::limits::RateLimitStatus;
 use domain::usage::Tokens;
 use fleet::endpoints::Visit;
 use std::time::Instant;
@@ -12,7 +12,7 @@ const STEP: u64 = 256;
 
 /// What was taken is given back when the permit settles, or when it is dropped.
 pub struct Permit {
-    standings: Option<Standings>,
+    standings: Option<RateLimitStatus>,
     clamp: Option<u64>,
     /// Tokens that the call may generate before more is counted.
     counted_completion: u64,
@@ -28,7 +28,12 @@ pub(super) struct Served {
 }
 
 impl Permit {
-    pub(super) fn metered(served: Served, standings: Standings, clamp: Option<u64>, counted_completion: u64) -> Self {
+    pub(super) fn metered(
+        served: Served,
+        standings: RateLimitStatus,
+        clamp: Option<u64>,
+        counted_completion: u64,
+    ) -> Self {
         Self { standings: Some(standings), clamp, counted_completion, served: Some(served), _visit: None }
     }
 
@@ -38,7 +43,7 @@ impl Permit {
     }
 
     /// What is left of the limits by the minute.
-    pub fn standings(&self) -> Option<Standings> {
+    pub fn standings(&self) -> Option<RateLimitStatus> {
         self.standings
     }
 

@@ -5,7 +5,7 @@
 //! raised before it is needed. Near the cap, what calls did not use goes back at once, for other nodes to use.
 
 use super::lease::{Held, Waiting};
-use domain::quota::{Account, Ask, Bound};
+use domain::quota::{Account, LeaseRequest, TokenBound};
 use domain::{Month, RunId, Timestamp, WorkspaceId};
 use foldhash::HashMap;
 use foldhash::fast::RandomState;
@@ -118,7 +118,7 @@ impl Quota {
     pub(super) async fn reserve(
         &self,
         workspace: &WorkspaceId,
-        bound: &Bound,
+        bound: &TokenBound,
         now: Timestamp,
     ) -> Result<Reservation, NoQuota> {
         let held = self.held(workspace, Month::of(now));
@@ -132,7 +132,7 @@ impl Quota {
         }
     }
 
-    async fn reserve_slowly(&self, held: Arc<Held>, bound: &Bound) -> Result<Reservation, NoQuota> {
+    async fn reserve_slowly(&self, held: Arc<Held>, bound: &TokenBound) -> Result<Reservation, NoQuota> {
         let mut looks = 0;
         loop {
             if let Some(account) = held.state().known_spent(bound.least(), Instant::now()) {
@@ -153,7 +153,7 @@ impl Quota {
     }
 
     /// Asks the store, unless a call before this one has just brought enough, or has found that the store is away.
-    async fn ask(&self, held: &Arc<Held>, bound: &Bound) -> Result<Answer, String> {
+    async fn ask(&self, held: &Arc<Held>, bound: &TokenBound) -> Result<Answer, String> {
         let came = Instant::now();
         let waiting = held.wait_for(bound.total());
         // A call that leaves gives up its place; those of an outage would fill the memory.
@@ -173,7 +173,7 @@ impl Quota {
     async fn ask_store(
         self,
         held: Arc<Held>,
-        bound: Bound,
+        bound: TokenBound,
         waiting: Waiting,
         _turn: OwnedMutexGuard<()>,
     ) -> Result<Answer, store::StoreError> {
@@ -181,7 +181,7 @@ impl Quota {
         let (believed, ask) = {
             let state = held.state();
             let free = state.book.free();
-            let ask = Ask {
+            let ask = LeaseRequest {
                 wanted: bound.total().max(held.waiting()).saturating_sub(free),
                 least: bound.least().saturating_sub(free).max(1),
                 recent: state.recent(began),
@@ -207,7 +207,7 @@ impl Quota {
         &self,
         held: &Held,
         believed: u64,
-        ask: Option<&Ask>,
+        ask: Option<&LeaseRequest>,
     ) -> Result<quota::Leased, store::StoreError> {
         let shared = &self.shared;
         if shared.closed.load(Ordering::SeqCst) {
@@ -230,7 +230,7 @@ impl Quota {
                 (state.book.granted(), state.recent(began))
             };
             let nodes = quota.shared.nodes.load(Ordering::Relaxed);
-            let ask = Ask { wanted: 0, least: 1, recent, nodes };
+            let ask = LeaseRequest { wanted: 0, least: 1, recent, nodes };
             let leased = quota.set_lease(&held, believed, Some(&ask)).await;
             let mut state = held.state();
             match leased {

@@ -8,7 +8,7 @@
 use super::memory::Memory;
 use super::minute::{Charge, Debit, From, Minutes, Settlement};
 use super::settling::{Settler, Work};
-use domain::limits::{Exceeded, PerMinute, Scope, Standing, Standings, Unit};
+use domain::limits::{Exceeded, LimitStatus, PerMinute, RateLimitStatus, Scope, Unit};
 use domain::{KeyId, WorkspaceId};
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, RedisError, Script};
@@ -99,7 +99,7 @@ impl Shared {
         &self.limits.local
     }
 
-    pub(super) async fn take(self: &Arc<Self>, charge: Charge) -> Result<(Debit, Standings), Exceeded> {
+    pub(super) async fn take(self: &Arc<Self>, charge: Charge) -> Result<(Debit, RateLimitStatus), Exceeded> {
         let Some(connection) = self.connection().await else { return self.take_share(charge) };
         let (keys, reservation) = (charge_keys(&charge), reservation_key(&charge));
         let unheard = Unheard { settler: &self.limits.settler, charge: Some(charge.clone()) };
@@ -113,13 +113,13 @@ impl Shared {
         }
     }
 
-    fn take_share(&self, charge: Charge) -> Result<(Debit, Standings), Exceeded> {
+    fn take_share(&self, charge: Charge) -> Result<(Debit, RateLimitStatus), Exceeded> {
         let nodes = self.limits.nodes.load(Ordering::Relaxed);
         let standings = self.limits.local.take(&charge, nodes)?;
         Ok((Debit::new(charge, From::Share(nodes)), standings))
     }
 
-    pub(super) async fn look(self: &Arc<Self>, workspace: &WorkspaceId, limits: PerMinute) -> Standings {
+    pub(super) async fn look(self: &Arc<Self>, workspace: &WorkspaceId, limits: PerMinute) -> RateLimitStatus {
         let levels = match self.connection().await {
             Some(connection) => {
                 let keys = bucket_keys(workspace, None);
@@ -262,7 +262,7 @@ impl Link {
 struct Levels(Vec<i64>);
 
 impl Levels {
-    fn judge(&self, charge: &Charge) -> Result<Standings, Exceeded> {
+    fn judge(&self, charge: &Charge) -> Result<RateLimitStatus, Exceeded> {
         let standings = self.standings(limits_of(charge));
         let wait_millis = self.0[0].max(0).unsigned_abs();
         if wait_millis == 0 {
@@ -277,13 +277,13 @@ impl Levels {
         Err(Exceeded { scope, unit, limit, used: used.max(0).unsigned_abs(), wait_millis, standings })
     }
 
-    fn standings(&self, limits: impl Iterator<Item = PerMinute>) -> Standings {
+    fn standings(&self, limits: impl Iterator<Item = PerMinute>) -> RateLimitStatus {
         let pairs = self.0[2..].chunks_exact(2).zip(limits);
-        let each = pairs.map(|(levels, limits)| Standings {
-            requests: Standing::of_level(limits.requests, levels[0]),
-            tokens: Standing::of_level(limits.tokens, levels[1]),
+        let each = pairs.map(|(levels, limits)| RateLimitStatus {
+            requests: LimitStatus::of_level(limits.requests, levels[0]),
+            tokens: LimitStatus::of_level(limits.tokens, levels[1]),
         });
-        each.reduce(Standings::tighter).expect("the script answers for the workspace at least")
+        each.reduce(RateLimitStatus::tighter).expect("the script answers for the workspace at least")
     }
 }
 

@@ -3,9 +3,9 @@
 use super::quota::{NoQuota, Reservation};
 use super::*;
 use crate::probe::chat;
-use domain::limits::Standing;
+use domain::limits::LimitStatus;
 use domain::model::{Modality, Model, Serving};
-use domain::quota::{Account, Bound};
+use domain::quota::{Account, TokenBound};
 use domain::usage::Actor;
 use domain::workspace::OwnLimits;
 use domain::{KeyId, ModelId, Month, Organization, OrganizationId, Price, RunId, Workspace, WorkspaceId};
@@ -59,7 +59,7 @@ impl Node {
     }
 
     async fn reserve(&self, tokens: u64, now: Timestamp) -> Result<Reservation, NoQuota> {
-        let bound = Bound { prompt: tokens, completion: 0, choices: 1 };
+        let bound = TokenBound { prompt: tokens, completion: 0, choices: 1 };
         self.admission.quota.reserve(&self.caller.workspace, &bound, now).await
     }
 
@@ -77,7 +77,7 @@ impl Node {
         assert!(left.is_err(), "the store is busy, so nobody is let in");
     }
 
-    async fn standings(&self) -> (Standing, Standing) {
+    async fn standings(&self) -> (LimitStatus, LimitStatus) {
         let per_minute = PerMinute { requests: 60, tokens: 6_000 };
         let standings = self.admission.minutes.look(&self.caller.workspace, per_minute).await;
         (standings.requests, standings.tokens)

@@ -3,7 +3,7 @@
 use super::checks::Checks;
 use crate::edits::Edits;
 use crate::json::{Malformed, Reader};
-use domain::quota::Bound;
+use domain::quota::TokenBound;
 use std::ops::Range;
 
 /// No template adds more to a message.
@@ -63,10 +63,10 @@ impl Demand {
     }
 
     /// The most that the call can use of a model with such a context.
-    pub fn bound(&self, context_length: u64) -> Bound {
+    pub fn bound(&self, context_length: u64) -> TokenBound {
         if !self.generates {
             let prompt = self.prompt_bytes.saturating_add(self.messages.saturating_mul(PER_MESSAGE));
-            return Bound {
+            return TokenBound {
                 prompt: prompt.min(context_length.saturating_mul(self.messages)),
                 completion: 0,
                 choices: 1,
@@ -75,12 +75,12 @@ impl Demand {
         let text = self.prompt_bytes.saturating_add(self.messages.saturating_mul(PER_MESSAGE));
         let prompt = if self.opaque { context_length } else { text.min(context_length) };
         match self.limit() {
-            Some(limit) => Bound { prompt, completion: limit.min(context_length), choices: self.choices },
+            Some(limit) => TokenBound { prompt, completion: limit.min(context_length), choices: self.choices },
             // An engine cannot exceed its context, of which the prompt is a part.
             None => {
                 let whole = context_length.saturating_mul(self.choices);
                 let completion = whole.saturating_sub(prompt).div_ceil(self.choices.max(1));
-                Bound { prompt, completion, choices: self.choices }
+                TokenBound { prompt, completion, choices: self.choices }
             }
         }
     }
@@ -124,7 +124,7 @@ fn read_limit(reader: &mut Reader<'_>, checks: &mut Checks, name: &'static str) 
 #[cfg(test)]
 mod tests {
     use crate::probe::{Probe, chat, embeddings};
-    use domain::quota::Bound;
+    use domain::quota::TokenBound;
 
     const CONTEXT: u64 = 8_192;
 
@@ -133,7 +133,7 @@ mod tests {
         chat::probe(body.into()).unwrap()
     }
 
-    fn bound(rest: &str) -> Bound {
+    fn bound(rest: &str) -> TokenBound {
         probe(rest).demand.bound(CONTEXT)
     }
 
@@ -146,7 +146,7 @@ mod tests {
     fn a_call_with_a_limit_is_bounded_by_its_prompt_and_its_limit() {
         let messages = r#"[{"role":"user","content":"hi"}]"#.len() as u64;
         let prompt = messages + 64;
-        assert_eq!(bound(r#","max_tokens":100"#), Bound { prompt, completion: 100, choices: 1 });
+        assert_eq!(bound(r#","max_tokens":100"#), TokenBound { prompt, completion: 100, choices: 1 });
         assert_eq!(bound(r#","max_completion_tokens":100,"n":3"#).total(), prompt + 300);
         assert_eq!(bound(r#","max_tokens":100,"max_completion_tokens":50"#).completion, 100);
         assert_eq!(bound(r#","max_tokens":1,"tools":[]"#).prompt, prompt + 2);
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn inputs_are_bounded_by_their_bytes_and_generate_nothing() {
         let probe = embeddings::probe(r#"{"model":"a/b","input":["one","three"]}"#.into()).unwrap();
-        assert_eq!(probe.demand.bound(CONTEXT), Bound { prompt: 15 + 128, completion: 0, choices: 1 });
+        assert_eq!(probe.demand.bound(CONTEXT), TokenBound { prompt: 15 + 128, completion: 0, choices: 1 });
         assert_eq!(probe.demand.expected(CONTEXT, 1_000), (3, 0));
     }
 

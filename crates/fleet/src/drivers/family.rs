@@ -60,7 +60,7 @@ impl Family {
     }
 
     /// Whether it can tell how full its KV cache is; llama-server cannot any more, of an unknown one we cannot say.
-    pub const fn tells_kv_cache_usage(self) -> Option<bool> {
+    pub const fn reports_kv_cache_usage(self) -> Option<bool> {
         match self {
             Self::ForebayEngine | Self::Vllm | Self::Sglang => Some(true),
             Self::LlamaServer => Some(false),

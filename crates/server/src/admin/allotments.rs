@@ -1,6 +1,6 @@
 //! `forebay admin allotments …`
 
-use super::desk::{Desk, whole_list};
+use super::context::{AdminContext, whole_list};
 use super::output::Shown;
 use control::allotments::{self, Line};
 use control::organizations;
@@ -55,8 +55,8 @@ impl Shown for View {
         &["organizationId", "gpuType", "allotment", "committed", "headroom", "utilization"];
 }
 
-pub(super) async fn run(desk: &Desk<'_>, defaults: &Defaults, verb: Verb) -> anyhow::Result<String> {
-    let Desk { store, author, now, .. } = desk;
+pub(super) async fn run(context: &AdminContext<'_>, defaults: &Defaults, verb: Verb) -> anyhow::Result<String> {
+    let AdminContext { store, author, now, .. } = context;
     match verb {
         Verb::Set { organization, gpu_type, gpus } => {
             let own = match gpus {
@@ -64,7 +64,7 @@ pub(super) async fn run(desk: &Desk<'_>, defaults: &Defaults, verb: Verb) -> any
                 Gpus::Default => None,
             };
             let line = allotments::set(store, author, &organization, &gpu_type, own, defaults, *now).await?;
-            desk.show(&View { organization_id: organization, line })
+            context.show(&View { organization_id: organization, line })
         }
         Verb::List { organization } => {
             let named = match organization {
@@ -80,7 +80,7 @@ pub(super) async fn run(desk: &Desk<'_>, defaults: &Defaults, verb: Verb) -> any
                     views.push(View { organization_id: organization.id.clone(), line });
                 }
             }
-            desk.show_list(&views)
+            context.show_list(&views)
         }
     }
 }

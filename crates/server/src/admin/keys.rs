@@ -1,10 +1,10 @@
 //! `forebay admin keys …`
 
-use super::desk::{Desk, whole_list};
+use super::context::{AdminContext, whole_list};
 use super::output::Shown;
 use crate::view::KeyView;
 use anyhow::bail;
-use control::keys::{self, Wish};
+use control::keys::{self, KeyRequest};
 use domain::{ApiKey, KeyId, Timestamp, WorkspaceId};
 
 #[derive(Debug, clap::Subcommand)]
@@ -61,12 +61,12 @@ pub(super) struct Choice {
 }
 
 impl Choice {
-    async fn find(self, desk: &Desk<'_>) -> anyhow::Result<ApiKey> {
+    async fn find(self, context: &AdminContext<'_>) -> anyhow::Result<ApiKey> {
         if let (Some(name), Some(workspace)) = (&self.name, &self.workspace) {
-            return find_by_name(desk, workspace, name).await;
+            return find_by_name(context, workspace, name).await;
         }
         let Some(id) = self.positional.or(self.key) else { bail!("no key is named") };
-        let key = keys::show(desk.store, &id).await?;
+        let key = keys::show(context.store, &id).await?;
         match &self.workspace {
             Some(workspace) if *workspace != key.workspace => bail!("there is no key `{id}` in `{workspace}`"),
             Some(_) | None => Ok(key),
@@ -75,8 +75,8 @@ impl Choice {
 }
 
 /// Names need not be unique, and revoked keys keep theirs: those that are not revoked come first.
-async fn find_by_name(desk: &Desk<'_>, workspace: &WorkspaceId, name: &str) -> anyhow::Result<ApiKey> {
-    let mut named = list(desk, workspace).await?;
+async fn find_by_name(context: &AdminContext<'_>, workspace: &WorkspaceId, name: &str) -> anyhow::Result<ApiKey> {
+    let mut named = list(context, workspace).await?;
     named.retain(|key| key.name == name);
     if named.iter().any(|key| key.revoked_at.is_none()) {
         named.retain(|key| key.revoked_at.is_none());
@@ -88,8 +88,8 @@ async fn find_by_name(desk: &Desk<'_>, workspace: &WorkspaceId, name: &str) -> a
     }
 }
 
-async fn list(desk: &Desk<'_>, workspace: &WorkspaceId) -> anyhow::Result<Vec<ApiKey>> {
-    let read = async |page: store::Page<'_>| keys::list(desk.store, workspace, page).await;
+async fn list(context: &AdminContext<'_>, workspace: &WorkspaceId) -> anyhow::Result<Vec<ApiKey>> {
+    let read = async |page: store::Page<'_>| keys::list(context.store, workspace, page).await;
     Ok(whole_list(read, |key| key.id.as_str()).await?)
 }
 
@@ -108,42 +108,43 @@ impl Shown for KeyView {
     ];
 }
 
-pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> anyhow::Result<String> {
-    let Desk { store, author, now, .. } = desk;
+pub(super) async fn run(context: &AdminContext<'_>, verb: Verb) -> anyhow::Result<String> {
+    let AdminContext { store, author, now, .. } = context;
     let changed = match verb {
-        Verb::Create(flags) => return create(desk, &flags).await,
+        Verb::Create(flags) => return create(context, &flags).await,
         Verb::List { workspace } => {
             control::workspaces::show(store, &workspace).await?;
-            let found = list(desk, &workspace).await?;
-            return desk.show_list(&found.into_iter().map(|key| KeyView::new(key, *now)).collect::<Vec<_>>());
+            let found = list(context, &workspace).await?;
+            return context.show_list(&found.into_iter().map(|key| KeyView::new(key, *now)).collect::<Vec<_>>());
         }
         Verb::Revoke(choice) => {
-            let key = choice.find(desk).await?;
+            let key = choice.find(context).await?;
             keys::revoke(store, author, &key.workspace, &key.id, *now).await?
         }
         Verb::Disable(choice) => {
-            let key = choice.find(desk).await?;
+            let key = choice.find(context).await?;
             keys::disable(store, author, &key.workspace, &key.id, *now).await?
         }
         Verb::Enable(choice) => {
-            let key = choice.find(desk).await?;
+            let key = choice.find(context).await?;
             keys::enable(store, author, &key.workspace, &key.id, *now).await?
         }
         Verb::Expire(choice) => {
-            let key = choice.find(desk).await?;
+            let key = choice.find(context).await?;
             keys::expire(store, author, &key.workspace, &key.id, *now).await?
         }
     };
-    desk.show(&KeyView::new(changed, *now))
+    context.show(&KeyView::new(changed, *now))
 }
 
-async fn create(desk: &Desk<'_>, flags: &NewKeyFlags) -> anyhow::Result<String> {
-    let wish = Wish {
+async fn create(context: &AdminContext<'_>, flags: &NewKeyFlags) -> anyhow::Result<String> {
+    let request = KeyRequest {
         name: &flags.name,
         expires_at: flags.expires_at,
         requests_per_minute: flags.requests_per_minute,
         tokens_per_minute: flags.tokens_per_minute,
     };
-    let created = keys::create(desk.store, &desk.author, &flags.workspace, wish, desk.defaults, desk.now).await?;
-    desk.show(&KeyView::once(created, desk.now))
+    let created =
+        keys::create(context.store, &context.author, &flags.workspace, request, context.defaults, context.now).await?;
+    context.show(&KeyView::once(created, context.now))
 }

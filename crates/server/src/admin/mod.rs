@@ -4,7 +4,7 @@
 //! the exit code are for `main`. Nouns are files, verbs are their variants.
 
 mod allotments;
-mod desk;
+mod context;
 mod keys;
 mod nodes;
 mod organizations;
@@ -18,7 +18,7 @@ mod workspaces;
 
 use crate::config::Config;
 use crate::doctor;
-use desk::Desk;
+use context::AdminContext;
 use std::io::Write;
 use std::path::PathBuf;
 use store::Store;
@@ -93,16 +93,16 @@ pub async fn run(args: AdminArgs, config: &Config, store: &Store) -> anyhow::Res
 }
 
 async fn answer(args: AdminArgs, config: &Config, store: &Store) -> anyhow::Result<String> {
-    let desk = Desk::new(store, &config.workspace_defaults, args.json)?;
+    let context = AdminContext::new(store, &config.workspace_defaults, args.json)?;
     match args.noun {
-        Noun::Organizations(verb) => organizations::run(&desk, verb).await,
-        Noun::Workspaces(verb) => workspaces::run(&desk, verb).await,
-        Noun::Users(verb) => users::run(&desk, verb).await,
-        Noun::Keys(verb) => keys::run(&desk, verb).await,
-        Noun::Allotments(verb) => allotments::run(&desk, &config.allotment_defaults, verb).await,
-        Noun::Prices(verb) => prices::run(&desk, verb).await,
-        Noun::Usage(verb) => usage::run(&desk, verb).await,
-        Noun::Nodes(verb) => nodes::run(&desk, verb).await,
+        Noun::Organizations(verb) => organizations::run(&context, verb).await,
+        Noun::Workspaces(verb) => workspaces::run(&context, verb).await,
+        Noun::Users(verb) => users::run(&context, verb).await,
+        Noun::Keys(verb) => keys::run(&context, verb).await,
+        Noun::Allotments(verb) => allotments::run(&context, &config.allotment_defaults, verb).await,
+        Noun::Prices(verb) => prices::run(&context, verb).await,
+        Noun::Usage(verb) => usage::run(&context, verb).await,
+        Noun::Nodes(verb) => nodes::run(&context, verb).await,
         Noun::Doctor => anyhow::bail!("the doctor is asked without a store"),
     }
 }

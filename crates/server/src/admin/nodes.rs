@@ -1,6 +1,6 @@
 //! `forebay admin nodes …`
 
-use super::desk::{Desk, whole_list};
+use super::context::{AdminContext, whole_list};
 use super::output::Shown;
 use control::nodes;
 use domain::Timestamp;
@@ -47,17 +47,17 @@ impl From<Node> for View {
     }
 }
 
-pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> anyhow::Result<String> {
+pub(super) async fn run(context: &AdminContext<'_>, verb: Verb) -> anyhow::Result<String> {
     match verb {
         Verb::List => {
-            let read = async |page: store::Page<'_>| nodes::list(desk.store, page).await;
+            let read = async |page: store::Page<'_>| nodes::list(context.store, page).await;
             let found = whole_list(read, |node: &Node| node.id.as_str()).await?;
-            desk.show_list(&found.into_iter().map(View::from).collect::<Vec<_>>())
+            context.show_list(&found.into_iter().map(View::from).collect::<Vec<_>>())
         }
         Verb::Forget(choice) => {
             let id = choice.positional.or(choice.node).unwrap_or_default();
-            nodes::forget(desk.store, &desk.author, &id, desk.now).await?;
-            desk.show_deleted(&id)
+            nodes::forget(context.store, &context.author, &id, context.now).await?;
+            context.show_deleted(&id)
         }
     }
 }

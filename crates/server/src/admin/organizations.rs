@@ -1,6 +1,6 @@
 //! `forebay admin organizations …`
 
-use super::desk::{Desk, whole_list};
+use super::context::{AdminContext, whole_list};
 use super::output::Shown;
 use control::organizations;
 use domain::{Organization, OrganizationId};
@@ -49,22 +49,22 @@ impl Shown for Organization {
     const COLUMNS: &'static [&'static str] = &["id", "name", "createdAt"];
 }
 
-pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> anyhow::Result<String> {
-    let Desk { store, author, now, .. } = desk;
+pub(super) async fn run(context: &AdminContext<'_>, verb: Verb) -> anyhow::Result<String> {
+    let AdminContext { store, author, now, .. } = context;
     match verb {
-        Verb::Create { name } => desk.show(&organizations::create(store, author, &name, *now).await?),
+        Verb::Create { name } => context.show(&organizations::create(store, author, &name, *now).await?),
         Verb::List => {
             let read = async |page: store::Page<'_>| organizations::list(store, page).await;
-            desk.show_list(&whole_list(read, |organization| organization.id.as_str()).await?)
+            context.show_list(&whole_list(read, |organization| organization.id.as_str()).await?)
         }
-        Verb::Show(choice) => desk.show(&organizations::show(store, &choice.id()?).await?),
+        Verb::Show(choice) => context.show(&organizations::show(store, &choice.id()?).await?),
         Verb::Set { choice, name } => {
-            desk.show(&organizations::rename(store, author, &choice.id()?, &name, *now).await?)
+            context.show(&organizations::rename(store, author, &choice.id()?, &name, *now).await?)
         }
         Verb::Delete(choice) => {
             let id = choice.id()?;
             organizations::delete(store, author, &id, *now).await?;
-            desk.show_deleted(id.as_str())
+            context.show_deleted(id.as_str())
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `forebay admin prices …`
 
-use super::desk::Desk;
+use super::context::AdminContext;
 use super::output::Shown;
 use control::prices;
 use domain::{ModelId, NanoUsd, Timestamp};
@@ -34,9 +34,9 @@ impl Shown for View {
         &["model", "validFrom", "validUntil", "inputPer1m", "cachedInputPer1m", "outputPer1m"];
 }
 
-pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> anyhow::Result<String> {
+pub(super) async fn run(context: &AdminContext<'_>, verb: Verb) -> anyhow::Result<String> {
     match verb {
-        Verb::List { model } => desk.show_list(&views(&prices::history(desk.store, model.as_ref()).await?)),
+        Verb::List { model } => context.show_list(&views(&prices::history(context.store, model.as_ref()).await?)),
     }
 }
 

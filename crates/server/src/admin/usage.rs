@@ -1,6 +1,6 @@
 //! `forebay admin usage …`
 
-use super::desk::Desk;
+use super::context::AdminContext;
 use super::output::{self, Shown};
 use crate::view::{CostsView, GpuCostsView, InvoiceView, csv};
 use control::usage::{self, Rebuilt};
@@ -76,41 +76,41 @@ impl Shown for Rebuilt {
     const COLUMNS: &'static [&'static str] = &["workspaces", "hours", "days", "rowsCorrected"];
 }
 
-pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> anyhow::Result<String> {
+pub(super) async fn run(context: &AdminContext<'_>, verb: Verb) -> anyhow::Result<String> {
     match verb {
-        Verb::Show(question) => show(desk, &question).await,
+        Verb::Show(question) => show(context, &question).await,
         Verb::Costs(asked) => {
-            let month = asked.month.unwrap_or_else(|| Month::of(desk.now));
-            workspaces::show(desk.store, &asked.workspace).await?;
-            let view = CostsView::from(costs::month(desk.store, &asked.workspace, month, desk.now).await?);
-            print(desk, asked.csv, &view, view.table(), view.total_rows())
+            let month = asked.month.unwrap_or_else(|| Month::of(context.now));
+            workspaces::show(context.store, &asked.workspace).await?;
+            let view = CostsView::from(costs::month(context.store, &asked.workspace, month, context.now).await?);
+            print(context, asked.csv, &view, view.table(), view.total_rows())
         }
         Verb::Invoice(asked) => {
-            let month = asked.month.unwrap_or_else(|| Month::of(desk.now));
-            let workspace = workspaces::show(desk.store, &asked.workspace).await?;
-            let view = InvoiceView::from(invoices::invoice(desk.store, workspace, month, desk.now).await?);
-            print(desk, asked.csv, &view, view.table(), Vec::new())
+            let month = asked.month.unwrap_or_else(|| Month::of(context.now));
+            let workspace = workspaces::show(context.store, &asked.workspace).await?;
+            let view = InvoiceView::from(invoices::invoice(context.store, workspace, month, context.now).await?);
+            print(context, asked.csv, &view, view.table(), Vec::new())
         }
         Verb::GpuCosts(asked) => {
-            organizations::show(desk.store, &asked.organization).await?;
-            let span = Span::or_month_of(desk.now, asked.from, asked.to)?;
+            organizations::show(context.store, &asked.organization).await?;
+            let span = Span::or_month_of(context.now, asked.from, asked.to)?;
             let (owner, by) = (Owner::Organization(&asked.organization), Dimension::parse_all(&asked.group_by)?);
-            let view = GpuCostsView::from(gpu_costs::report(desk.store, owner, None, span, &by, desk.now).await?);
-            print(desk, asked.csv, &view, view.table(), Vec::new())
+            let view = GpuCostsView::from(gpu_costs::report(context.store, owner, None, span, &by, context.now).await?);
+            print(context, asked.csv, &view, view.table(), Vec::new())
         }
-        Verb::Rebuild => desk.show(&usage::rebuild(desk.store, &desk.author, desk.now).await?),
+        Verb::Rebuild => context.show(&usage::rebuild(context.store, &context.author, context.now).await?),
     }
 }
 
 /// A table for people, with what stands below it; or one of the two for programs.
 fn print(
-    desk: &Desk<'_>,
+    context: &AdminContext<'_>,
     as_csv: bool,
     view: &impl Serialize,
     mut table: Vec<Vec<String>>,
     below: Vec<Vec<String>>,
 ) -> anyhow::Result<String> {
-    if desk.json {
+    if context.json {
         return output::record_as_json(view);
     }
     if as_csv {
@@ -120,10 +120,10 @@ fn print(
     Ok(output::table(table))
 }
 
-async fn show(desk: &Desk<'_>, question: &Question) -> anyhow::Result<String> {
+async fn show(context: &AdminContext<'_>, question: &Question) -> anyhow::Result<String> {
     let Question { workspace, from, to, group_by, csv } = question;
-    let report = usage::report(desk.store, workspace, *from, *to, group_by, desk.now).await?;
-    if desk.json {
+    let report = usage::report(context.store, workspace, *from, *to, group_by, context.now).await?;
+    if context.json {
         return output::record_as_json(&report);
     }
     if *csv {

@@ -1,6 +1,6 @@
 //! `forebay admin users …`
 
-use super::desk::{Desk, whole_list};
+use super::context::{AdminContext, whole_list};
 use super::output::Shown;
 use control::users::{self, Edit, NewUser};
 use domain::user::Role;
@@ -89,12 +89,12 @@ pub(super) struct Choice {
 }
 
 impl Choice {
-    async fn find(self, desk: &Desk<'_>) -> anyhow::Result<User> {
+    async fn find(self, context: &AdminContext<'_>) -> anyhow::Result<User> {
         if let Some(email) = self.email {
-            return Ok(users::show_by_email(desk.store, &email).await?);
+            return Ok(users::show_by_email(context.store, &email).await?);
         }
         let id = self.positional.or(self.user).ok_or_else(|| anyhow::anyhow!("no user is named"))?;
-        Ok(users::show(desk.store, &id).await?)
+        Ok(users::show(context.store, &id).await?)
     }
 }
 
@@ -119,30 +119,30 @@ impl Shown for User {
     const COLUMNS: &'static [&'static str] = &["id", "email", "operator", "memberships", "createdAt"];
 }
 
-pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> anyhow::Result<String> {
-    let Desk { store, author, now, .. } = desk;
+pub(super) async fn run(context: &AdminContext<'_>, verb: Verb) -> anyhow::Result<String> {
+    let AdminContext { store, author, now, .. } = context;
     match verb {
-        Verb::Create(flags) => create(desk, &flags).await,
+        Verb::Create(flags) => create(context, &flags).await,
         Verb::List => {
             let read = async |page: store::Page<'_>| users::list(store, page).await;
-            desk.show_list(&whole_list(read, |user| user.id.as_str()).await?)
+            context.show_list(&whole_list(read, |user| user.id.as_str()).await?)
         }
-        Verb::Show(choice) => desk.show(&choice.find(desk).await?),
-        Verb::Set(flags) => set(desk, flags).await,
+        Verb::Show(choice) => context.show(&choice.find(context).await?),
+        Verb::Set(flags) => set(context, flags).await,
         Verb::Delete(choice) => {
-            let user = choice.find(desk).await?;
+            let user = choice.find(context).await?;
             users::delete(store, author, &user.id, *now).await?;
-            desk.show_deleted(user.id.as_str())
+            context.show_deleted(user.id.as_str())
         }
         Verb::ResetPassword { choice, password } => {
-            let user = choice.find(desk).await?;
+            let user = choice.find(context).await?;
             let password = users::reset_password(store, author, &user.id, password.as_deref(), *now).await?;
-            desk.show(&View { user, password })
+            context.show(&View { user, password })
         }
     }
 }
 
-async fn create(desk: &Desk<'_>, flags: &NewUserFlags) -> anyhow::Result<String> {
+async fn create(context: &AdminContext<'_>, flags: &NewUserFlags) -> anyhow::Result<String> {
     let new = NewUser {
         email: &flags.email,
         password: flags.password.as_deref(),
@@ -151,18 +151,19 @@ async fn create(desk: &Desk<'_>, flags: &NewUserFlags) -> anyhow::Result<String>
         operator: flags.operator,
     };
     for workspace in &flags.workspaces {
-        control::workspaces::show(desk.store, workspace).await?;
+        control::workspaces::show(context.store, workspace).await?;
     }
-    let created = users::create(desk.store, &desk.author, new, desk.now).await?;
+    let created = users::create(context.store, &context.author, new, context.now).await?;
     for workspace in &flags.workspaces {
-        control::workspaces::add_member(desk.store, &desk.author, workspace, &created.user.id, desk.now).await?;
+        control::workspaces::add_member(context.store, &context.author, workspace, &created.user.id, context.now)
+            .await?;
     }
-    desk.show(&View { user: created.user, password: created.generated_password })
+    context.show(&View { user: created.user, password: created.generated_password })
 }
 
-async fn set(desk: &Desk<'_>, flags: SetFlags) -> anyhow::Result<String> {
-    let Desk { store, author, now, .. } = desk;
-    let id = flags.choice.find(desk).await?.id;
+async fn set(context: &AdminContext<'_>, flags: SetFlags) -> anyhow::Result<String> {
+    let AdminContext { store, author, now, .. } = context;
+    let id = flags.choice.find(context).await?.id;
     let edit = Edit { role: flags.organization.as_ref().zip(flags.role), operator: flags.operator };
     users::set(store, author, &id, edit, *now).await?;
     if let Some(organization) = &flags.leave_organization {
@@ -174,5 +175,5 @@ async fn set(desk: &Desk<'_>, flags: SetFlags) -> anyhow::Result<String> {
     for workspace in &flags.remove_workspaces {
         control::workspaces::remove_member(store, author, workspace, &id, *now).await?;
     }
-    desk.show(&users::show(store, &id).await?)
+    context.show(&users::show(store, &id).await?)
 }

@@ -1,11 +1,11 @@
 //! `forebay admin workspaces …`
 
-use super::desk::{Desk, whole_list};
+use super::context::{AdminContext, whole_list};
 use super::output::Shown;
 use crate::view::WorkspaceView;
 use control::workspaces::{self, Authority, Edit};
 use domain::workspace::OwnLimits;
-use domain::workspace_edit::{LimitWish, LimitWishes};
+use domain::workspace_edit::{LimitChange, LimitChanges};
 use domain::{OrganizationId, WorkspaceId};
 
 #[derive(Debug, clap::Subcommand)]
@@ -65,29 +65,29 @@ impl Choice {
 pub(super) struct LimitFlags {
     /// Calls per minute, or `default`.
     #[arg(long, value_name = "N", value_parser = parse_limit)]
-    requests_per_minute: Option<LimitWish>,
+    requests_per_minute: Option<LimitChange>,
     /// Tokens per minute, or `default`.
     #[arg(long, value_name = "N", value_parser = parse_limit)]
-    tokens_per_minute: Option<LimitWish>,
+    tokens_per_minute: Option<LimitChange>,
     /// Tokens per calendar month, or `default`.
     #[arg(long, value_name = "N", value_parser = parse_limit)]
-    monthly_tokens: Option<LimitWish>,
+    monthly_tokens: Option<LimitChange>,
     /// Active and disabled keys at once, or `default`.
     #[arg(long, value_name = "N", value_parser = parse_limit)]
-    max_api_keys: Option<LimitWish>,
+    max_api_keys: Option<LimitChange>,
 }
 
-fn parse_limit(text: &str) -> Result<LimitWish, &'static str> {
+fn parse_limit(text: &str) -> Result<LimitChange, &'static str> {
     if text == "default" {
-        return Ok(LimitWish::Follow);
+        return Ok(LimitChange::Follow);
     }
-    text.parse().map(LimitWish::Set).map_err(|_| "neither a whole number nor `default`")
+    text.parse().map(LimitChange::Set).map_err(|_| "neither a whole number nor `default`")
 }
 
 impl LimitFlags {
     /// What is not said stays.
-    fn wishes(&self) -> LimitWishes {
-        LimitWishes {
+    fn changes(&self) -> LimitChanges {
+        LimitChanges {
             requests_per_minute: self.requests_per_minute.unwrap_or_default(),
             tokens_per_minute: self.tokens_per_minute.unwrap_or_default(),
             monthly_tokens: self.monthly_tokens.unwrap_or_default(),
@@ -97,9 +97,9 @@ impl LimitFlags {
 
     /// For a workspace that has no values yet.
     fn own(&self) -> OwnLimits {
-        let own = |wish: Option<LimitWish>| match wish {
-            Some(LimitWish::Set(limit)) => Some(limit),
-            Some(LimitWish::Follow | LimitWish::Keep) | None => None,
+        let own = |change: Option<LimitChange>| match change {
+            Some(LimitChange::Set(limit)) => Some(limit),
+            Some(LimitChange::Follow | LimitChange::Keep) | None => None,
         };
         OwnLimits {
             requests_per_minute: own(self.requests_per_minute),
@@ -123,12 +123,12 @@ impl Shown for WorkspaceView {
     ];
 }
 
-pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> anyhow::Result<String> {
-    let Desk { store, author, now, .. } = desk;
-    let view = |workspace| WorkspaceView::new(workspace, desk.defaults);
+pub(super) async fn run(context: &AdminContext<'_>, verb: Verb) -> anyhow::Result<String> {
+    let AdminContext { store, author, now, .. } = context;
+    let view = |workspace| WorkspaceView::new(workspace, context.defaults);
     match verb {
         Verb::Create { organization, name, limits } => {
-            desk.show(&view(workspaces::create(store, author, &organization, &name, limits.own(), *now).await?))
+            context.show(&view(workspaces::create(store, author, &organization, &name, limits.own(), *now).await?))
         }
         Verb::List { organization } => {
             let read = async |page: store::Page<'_>| match &organization {
@@ -136,18 +136,20 @@ pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> anyhow::Result<String> {
                 None => workspaces::list_all(store, page).await,
             };
             let found = whole_list(read, |workspace| workspace.id.as_str()).await?;
-            desk.show_list(&found.into_iter().map(view).collect::<Vec<_>>())
+            context.show_list(&found.into_iter().map(view).collect::<Vec<_>>())
         }
-        Verb::Show(choice) => desk.show(&view(workspaces::show(store, &choice.id()?).await?)),
+        Verb::Show(choice) => context.show(&view(workspaces::show(store, &choice.id()?).await?)),
         Verb::Set { choice, name, limits, version } => {
-            let edit = Edit { name: name.as_deref(), limits: limits.wishes(), version };
+            let edit = Edit { name: name.as_deref(), limits: limits.changes(), version };
             let authority = Authority::Operator;
-            desk.show(&view(workspaces::set(store, author, &choice.id()?, edit, authority, desk.defaults, *now).await?))
+            context.show(&view(
+                workspaces::set(store, author, &choice.id()?, edit, authority, context.defaults, *now).await?,
+            ))
         }
         Verb::Delete(choice) => {
             let id = choice.id()?;
             workspaces::delete(store, author, &id, *now).await?;
-            desk.show_deleted(id.as_str())
+            context.show_deleted(id.as_str())
         }
     }
 }

@@ -3,8 +3,8 @@
 use super::{Forbidden, Refused};
 use crate::edge::session_cookie;
 use crate::people::People;
-use control::sessions::Signed;
-use control::{Kind, Refusal, access};
+use control::sessions::SignedIn;
+use control::{CommandError, CommandErrorKind, access};
 use domain::session::SessionToken;
 use domain::usage::Actor;
 use domain::{Caller, Timestamp, WorkspaceId};
@@ -45,29 +45,32 @@ async fn find(
 
 /// A workspace that is named and cannot be found is one that the user is no member of: which ones exist elsewhere is
 /// not told.
-async fn act(people: &People, signed: &Signed, named: Option<String>) -> Result<Caller, Refusal> {
+async fn act(people: &People, signed: &SignedIn, named: Option<String>) -> Result<Caller, CommandError> {
     let (organization, _) = access::organization(signed)?;
     let (workspace, otherwise) = match named {
-        Some(text) => (WorkspaceId::parse(&text).map_err(|_| Refusal::NotAMember)?, Refusal::NotAMember),
-        None => (signed.session.workspace.clone().ok_or(Refusal::NoWorkspaceContext)?, Refusal::NoWorkspaceContext),
+        Some(text) => (WorkspaceId::parse(&text).map_err(|_| CommandError::NotAMember)?, CommandError::NotAMember),
+        None => (
+            signed.session.workspace.clone().ok_or(CommandError::NoWorkspaceContext)?,
+            CommandError::NoWorkspaceContext,
+        ),
     };
     let found = access::workspace(&people.store, &signed.user, organization, &workspace).await;
     let workspace = found.map_err(|refusal| match refusal.kind() {
-        Kind::Missing | Kind::Forbidden => otherwise,
+        CommandErrorKind::Missing | CommandErrorKind::Forbidden => otherwise,
         _ => refusal,
     })?;
     Ok(Caller {
-        workspace_limits: workspace.kept_limits(),
+        workspace_limits: workspace.stored_limits(),
         ..Caller::new(workspace.organization, workspace.id, Actor::User(signed.user.id.clone()))
     })
 }
 
-fn refuse(refusal: &Refusal) -> Refused {
+fn refuse(refusal: &CommandError) -> Refused {
     match refusal {
-        Refusal::NoOrganizationContext => Refused::Forbidden(Forbidden::NoOrganizationContext),
-        Refusal::NoWorkspaceContext => Refused::Forbidden(Forbidden::NoWorkspaceContext),
-        Refusal::NotAMember => Refused::Forbidden(Forbidden::NotAMember),
-        Refusal::StoreUnavailable { cause } => Refused::StoreUnavailable { cause: format!("{cause:?}") },
+        CommandError::NoOrganizationContext => Refused::Forbidden(Forbidden::NoOrganizationContext),
+        CommandError::NoWorkspaceContext => Refused::Forbidden(Forbidden::NoWorkspaceContext),
+        CommandError::NotAMember => Refused::Forbidden(Forbidden::NotAMember),
+        CommandError::StoreUnavailable { cause } => Refused::StoreUnavailable { cause: format!("{cause:?}") },
         other => {
             tracing::error!(error = ?other, "a session could not be looked up");
             Refused::Internal

@@ -6,7 +6,7 @@
 use super::body::Body;
 use super::rate_limit_lines;
 use domain::RequestId;
-use domain::limits::Standings;
+use domain::limits::RateLimitStatus;
 use http::{HeaderName, HeaderValue, Response};
 
 pub(crate) struct Answered {
@@ -16,7 +16,7 @@ pub(crate) struct Answered {
     /// Our name for the request.
     pub id: Option<RequestId>,
     /// What is left of the caller's limits by the minute.
-    pub standings: Option<Standings>,
+    pub standings: Option<RateLimitStatus>,
 }
 
 impl From<Response<Body>> for Answered {
@@ -59,16 +59,16 @@ impl Answered {
 mod tests {
     use super::*;
     use domain::Timestamp;
-    use domain::limits::Standing;
+    use domain::limits::LimitStatus;
 
     #[test]
     fn both_ways_of_saying_it_say_the_same() {
-        let standing = Standing { limit: 60, remaining: 59, reset_millis: 61_000 };
+        let standing = LimitStatus { limit: 60, remaining: 59, reset_millis: 61_000 };
         let answered = Answered {
             response: Response::new(Body::empty()),
             lines: "content-type: text/plain\r\n",
             id: Some(RequestId::new(Timestamp::from_millis(1_700_000_000_000), 7)),
-            standings: Some(Standings { requests: standing, tokens: standing }),
+            standings: Some(RateLimitStatus { requests: standing, tokens: standing }),
         };
         let mut lines = Vec::new();
         answered.write_lines(&mut lines);

@@ -1,11 +1,11 @@
 //! What a client is told about its limits by the minute, with every serverless answer.
 
-use domain::limits::{Standing, Standings};
+use domain::limits::{LimitStatus, RateLimitStatus};
 
 /// Writes six lines of a head.
-pub(super) fn write(out: &mut Vec<u8>, standings: &Standings) {
+pub(super) fn write(out: &mut Vec<u8>, standings: &RateLimitStatus) {
     for (unit, standing) in [("requests", standings.requests), ("tokens", standings.tokens)] {
-        let Standing { limit, remaining, reset_millis } = standing;
+        let LimitStatus { limit, remaining, reset_millis } = standing;
         for (name, count) in [("x-ratelimit-limit-", limit), ("x-ratelimit-remaining-", remaining)] {
             write_name(out, name, unit);
             write_number(out, count);

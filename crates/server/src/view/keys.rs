@@ -1,4 +1,4 @@
-use control::keys::Created;
+use control::keys::CreatedKey;
 use domain::{ApiKey, KeyId, KeyState, Timestamp, UserId};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -62,7 +62,7 @@ impl KeyView {
     }
 
     /// With the text of a key that is new or has a new secret.
-    pub(crate) fn once(created: Created, now: Timestamp) -> Self {
+    pub(crate) fn once(created: CreatedKey, now: Timestamp) -> Self {
         Self { key: Some(created.text.reveal().to_owned()), ..Self::new(created.key, now) }
     }
 }

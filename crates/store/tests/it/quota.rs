@@ -1,6 +1,6 @@
 use crate::databases::on_both;
 use crate::people;
-use domain::quota::{Account, Ask};
+use domain::quota::{Account, LeaseRequest};
 use domain::workspace::OwnLimits;
 use domain::{Month, Timestamp, UsageEvent, Workspace};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ fn lease_of<'a>(workspace: &'a Workspace, run: &'a str) -> LeaseOf<'a> {
 }
 
 async fn ask(store: &Store, workspace: &Workspace, run: &str, believed: u64, wanted: u64) -> Leased {
-    let ask = Ask { wanted, least: wanted, recent: 0, nodes: 3 };
+    let ask = LeaseRequest { wanted, least: wanted, recent: 0, nodes: 3 };
     quota::set_lease(store, lease_of(workspace, run), believed, Some(&ask), CAP, LATER).await.unwrap()
 }
 
@@ -125,13 +125,13 @@ async fn a_cap_that_is_lowered_grants_nothing_more_and_one_that_is_raised_does()
         let workspace = followers_workspace(&store).await;
         ask(&store, &workspace, "run_a", 0, 50_000).await;
         for (cap, added) in [(50_000, false), (60_000, true)] {
-            let ask = Ask { wanted: 10_000, least: 10_000, recent: 0, nodes: 1 };
+            let ask = LeaseRequest { wanted: 10_000, least: 10_000, recent: 0, nodes: 1 };
             let of = lease_of(&workspace, "run_a");
             let leased = quota::set_lease(&store, of, 50_000, Some(&ask), cap, LATER).await.unwrap();
             assert_eq!(leased.added, added, "{cap}");
         }
         let other_month = LeaseOf { month: Month::of(people::NOW).next(), ..lease_of(&workspace, "run_a") };
-        let ask = Ask { wanted: 1, least: 1, recent: 0, nodes: 1 };
+        let ask = LeaseRequest { wanted: 1, least: 1, recent: 0, nodes: 1 };
         assert!(quota::set_lease(&store, other_month, 0, Some(&ask), 10, LATER).await.unwrap().added);
     })
     .await;

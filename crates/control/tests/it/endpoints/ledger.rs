@@ -1,7 +1,7 @@
 use super::office::{Platform, choice, gpu_type, new, told};
 use crate::NOW;
 use crate::databases::on_both;
-use control::endpoints::{self, Office, Refusal, Run};
+use control::endpoints::{self, CommandContext, Refusal, Run};
 use control::{Author, allotments};
 use domain::endpoint::State;
 use domain::endpoint::state::Trigger;
@@ -88,7 +88,7 @@ async fn fifty_creates_at_once_give_exactly_the_cap() {
         for number in 0..50 {
             let (platform, store) = (Arc::clone(&platform), stores[number % 3].clone());
             creates.spawn(async move {
-                let office = Office { store: &store, ..platform.office() };
+                let office = CommandContext { store: &store, ..platform.office() };
                 let body = new(&format!("e{number}"), "1x", json!({"replicas": 1}));
                 endpoints::create(office, platform.call(), &body, Run::Real).await
             });

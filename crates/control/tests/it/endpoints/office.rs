@@ -1,7 +1,7 @@
 //! An organization with two workspaces, a catalogue, and short ways to ask for things.
 
 use crate::{DEFAULTS, NOW};
-use control::endpoints::{self, Answer, Call, Choice, IdempotencyKey, Office, Refusal, Run, Scope};
+use control::endpoints::{self, Answer, Call, Choice, CommandContext, IdempotencyKey, Refusal, Run, Scope};
 use control::{Author, bootstrap, workspaces};
 use domain::allotment::Defaults;
 use domain::endpoint::IfMatch;
@@ -80,8 +80,8 @@ impl Platform {
         }
     }
 
-    pub(crate) fn office(&self) -> Office<'_> {
-        Office { store: &self.store, catalogue: &self.catalogue, defaults: &self.defaults }
+    pub(crate) fn office(&self) -> CommandContext<'_> {
+        CommandContext { store: &self.store, catalogue: &self.catalogue, defaults: &self.defaults }
     }
 
     pub(crate) fn scope(&self) -> Scope<'_> {

@@ -10,7 +10,7 @@ use crate::view::AllotmentView;
 use axum::Json;
 use axum::extract::State;
 use control::{access, allotments, organizations};
-use domain::ids::BadId;
+use domain::ids::IdError;
 use domain::{GpuType, OrganizationId};
 use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
@@ -18,8 +18,8 @@ use utoipa::ToSchema;
 impl InPath for GpuType {
     const PARAM: &'static str = "gpuType";
 
-    fn read(text: &str) -> Result<Self, BadId> {
-        Self::parse(text).map_err(|bad| BadId { text: bad.0, prefix: "" })
+    fn read(text: &str) -> Result<Self, IdError> {
+        Self::parse(text).map_err(|bad| IdError { text: bad.0, prefix: "" })
     }
 }
 

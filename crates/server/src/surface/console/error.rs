@@ -4,7 +4,7 @@
 
 use crate::edge::request_body::Unread;
 use axum::response::{IntoResponse, Response};
-use control::{Kind, Refusal};
+use control::{CommandError, CommandErrorKind};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
@@ -36,7 +36,7 @@ pub(crate) enum Refused {
     VersionConflict {
         current: Value,
     },
-    Control(Refusal),
+    Control(CommandError),
     Internal,
 }
 
@@ -64,14 +64,14 @@ pub(crate) struct Error {
     current: Option<Value>,
 }
 
-impl From<Refusal> for Refused {
-    fn from(refusal: Refusal) -> Self {
+impl From<CommandError> for Refused {
+    fn from(refusal: CommandError) -> Self {
         Self::Control(refusal)
     }
 }
 
-impl From<domain::ids::BadId> for Refused {
-    fn from(bad: domain::ids::BadId) -> Self {
+impl From<domain::ids::IdError> for Refused {
+    fn from(bad: domain::ids::IdError) -> Self {
         Self::Control(bad.into())
     }
 }
@@ -104,14 +104,14 @@ impl Refused {
             Self::InvalidValue { .. } => StatusCode::UNPROCESSABLE_ENTITY,
             Self::VersionConflict { .. } => StatusCode::CONFLICT,
             Self::Control(refusal) => match refusal.kind() {
-                Kind::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
-                Kind::Missing => StatusCode::NOT_FOUND,
-                Kind::Conflict => StatusCode::CONFLICT,
-                Kind::Unauthenticated => StatusCode::UNAUTHORIZED,
-                Kind::Forbidden => StatusCode::FORBIDDEN,
-                Kind::TooMany => StatusCode::TOO_MANY_REQUESTS,
-                Kind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
-                Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+                CommandErrorKind::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
+                CommandErrorKind::Missing => StatusCode::NOT_FOUND,
+                CommandErrorKind::Conflict => StatusCode::CONFLICT,
+                CommandErrorKind::Unauthenticated => StatusCode::UNAUTHORIZED,
+                CommandErrorKind::Forbidden => StatusCode::FORBIDDEN,
+                CommandErrorKind::TooMany => StatusCode::TOO_MANY_REQUESTS,
+                CommandErrorKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+                CommandErrorKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             },
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         }
@@ -181,8 +181,8 @@ impl Refused {
         }
         match self {
             Self::VersionConflict { current } => drop(body.insert("current".into(), current.clone())),
-            Self::Control(Refusal::KeyLimitReached { limit }) => drop(body.insert("limit".into(), json!(limit))),
-            Self::Control(Refusal::OperatorOnly(limit)) => drop(body.insert("limit".into(), json!(limit.ceiling))),
+            Self::Control(CommandError::KeyLimitReached { limit }) => drop(body.insert("limit".into(), json!(limit))),
+            Self::Control(CommandError::OperatorOnly(limit)) => drop(body.insert("limit".into(), json!(limit.ceiling))),
             _ => {}
         }
         Value::Object(body)
@@ -191,7 +191,7 @@ impl Refused {
     fn retry_after_secs(&self) -> Option<u64> {
         const RETRY_LATER_SECS: u64 = 5;
         match self {
-            Self::Control(Refusal::TooManyAttempts { wait, now }) => Some(wait.retry_after_secs(*now)),
+            Self::Control(CommandError::TooManyAttempts { wait, now }) => Some(wait.retry_after_secs(*now)),
             Self::Unread(Unread::TooSlow { .. }) => Some(1),
             _ if self.status() == StatusCode::SERVICE_UNAVAILABLE => Some(RETRY_LATER_SECS),
             _ => None,
@@ -201,7 +201,7 @@ impl Refused {
     /// What only our log says.
     fn log(&self) {
         match self {
-            Self::Control(refusal @ (Refusal::StoreUnavailable { cause: _ } | Refusal::Internal { .. })) => {
+            Self::Control(refusal @ (CommandError::StoreUnavailable { cause: _ } | CommandError::Internal { .. })) => {
                 tracing::error!(error = ?refusal, "a request to the console's surface failed");
             }
             Self::Internal => tracing::error!("a handler of the console's surface panicked"),

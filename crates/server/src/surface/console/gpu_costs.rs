@@ -50,7 +50,7 @@ pub(super) async fn show(
     let visible = visible(&console, &caller, &id).await?;
     let now = caller.now();
     let (from, to) = (moment("from", &asked.from)?, moment("to", &asked.to)?);
-    let span = Span::or_month_of(now, from, to).map_err(control::Refusal::from)?;
+    let span = Span::or_month_of(now, from, to).map_err(control::CommandError::from)?;
     let dimensions = Dimension::parse_all(said(&asked.group_by).unwrap_or_default())
         .map_err(|error| Refused::invalid("groupBy", &error.to_string()))?;
     let format = ReportFormat::parse(&asked.format)?;

@@ -10,7 +10,7 @@ use crate::view::{InvitationView, RoleView};
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use control::invitations::{self, Wish};
+use control::invitations::{self, InvitationRequest};
 use domain::user::{Email, Role};
 use domain::{InvitationId, Timestamp, WorkspaceId};
 use http::StatusCode;
@@ -84,7 +84,7 @@ pub(super) async fn create(
 ) -> Result<(StatusCode, Json<InvitationView>), Refused> {
     let people = &console.people;
     let workspaces = wish.workspace_ids.iter().map(|id| WorkspaceId::parse(id)).collect::<Result<Vec<_>, _>>()?;
-    let new = Wish { email: &wish.email, role: wish.role, workspaces };
+    let new = InvitationRequest { email: &wish.email, role: wish.role, workspaces };
     let (author, now) = (member.caller.author(), member.caller.now());
     let created = invitations::create(&people.store, &author, &member.organization, new, now).await?;
     // Behind `#`, where no server and no log sees it.

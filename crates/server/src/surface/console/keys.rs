@@ -10,8 +10,8 @@ use super::payload::Payload;
 use crate::view::KeyView;
 use axum::Json;
 use axum::extract::State;
-use control::Refusal;
-use control::keys::{self, Wish};
+use control::CommandError;
+use control::keys::{self, KeyRequest};
 use domain::{ApiKey, KeyId, Timestamp};
 use http::StatusCode;
 use serde::Deserialize;
@@ -62,7 +62,7 @@ pub(super) async fn create(
     Payload(new): Payload<NewKey>,
 ) -> Result<(StatusCode, Json<KeyView>), Refused> {
     let limit = |field, said: Option<u64>| said.map(|value| bounds::count(field, value)).transpose();
-    let wish = Wish {
+    let wish = KeyRequest {
         name: &new.name,
         expires_at: new.expires_at,
         requests_per_minute: limit("requestsPerMinute", new.requests_per_minute)?,
@@ -146,5 +146,5 @@ async fn find(console: &Console, place: &InWorkspace, id: &KeyId) -> Result<ApiK
     if key.workspace == place.workspace.id {
         return Ok(key);
     }
-    Err(Refusal::Missing { noun: "key", id: key.id.to_string() }.into())
+    Err(CommandError::Missing { noun: "key", id: key.id.to_string() }.into())
 }

@@ -9,7 +9,7 @@ use super::payload::Payload;
 use crate::view::{MemberView, RoleView};
 use axum::Json;
 use axum::extract::State;
-use control::{Refusal, members, users, workspaces};
+use control::{CommandError, members, users, workspaces};
 use domain::UserId;
 use domain::user::Role;
 use http::StatusCode;
@@ -86,7 +86,7 @@ pub(super) async fn add_to_workspace(
     let store = &console.people.store;
     let is_member = users::show(store, &id).await?.role_in(&place.workspace.organization).is_some();
     if !is_member {
-        return Err(Refusal::Missing { noun: "member", id: id.to_string() }.into());
+        return Err(CommandError::Missing { noun: "member", id: id.to_string() }.into());
     }
     workspaces::add_member(store, &place.author(), &place.workspace.id, &id, place.now()).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -9,8 +9,8 @@ use crate::oidc::{Departure, Failure, Provider};
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use control::sessions::Signed;
-use control::{Kind, single_sign_on};
+use control::sessions::SignedIn;
+use control::{CommandErrorKind, single_sign_on};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -103,13 +103,13 @@ pub(super) async fn come_back(
         single_sign_on::enter(&people.store, &identity, provider.mapping(), origin, &people.lifetimes, now).await;
     match entered {
         Ok(signed) => Ok(arrive(&console, visitor, &signed).await),
-        Err(refusal) if refusal.kind() == Kind::Forbidden => Ok(home(&console, refusal.code())),
+        Err(refusal) if refusal.kind() == CommandErrorKind::Forbidden => Ok(home(&console, refusal.code())),
         Err(refusal) => Err(refusal.into()),
     }
 }
 
-/// Signed in: the new session takes the place of the browser's old one.
-async fn arrive(console: &Console, visitor: Visitor, signed: &Signed) -> Response {
+/// SignedIn in: the new session takes the place of the browser's old one.
+async fn arrive(console: &Console, visitor: Visitor, signed: &SignedIn) -> Response {
     let people = &console.people;
     if let Some(before) = visitor.signed {
         // It may have ended at the same moment.

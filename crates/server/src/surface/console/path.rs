@@ -2,7 +2,7 @@
 
 use super::error::Refused;
 use axum::extract::{FromRequestParts, RawPathParams};
-use domain::ids::BadId;
+use domain::ids::IdError;
 use domain::{InvitationId, KeyId, OrganizationId, SessionId, UserId, WorkspaceId};
 use http::request::Parts;
 
@@ -12,7 +12,7 @@ pub(crate) struct Id<T>(pub T);
 pub(crate) trait InPath: Sized {
     const PARAM: &'static str;
 
-    fn read(text: &str) -> Result<Self, BadId>;
+    fn read(text: &str) -> Result<Self, IdError>;
 }
 
 macro_rules! in_path {
@@ -20,7 +20,7 @@ macro_rules! in_path {
         impl InPath for $id {
             const PARAM: &'static str = $param;
 
-            fn read(text: &str) -> Result<Self, BadId> {
+            fn read(text: &str) -> Result<Self, IdError> {
                 Self::parse(text)
             }
         }
@@ -42,10 +42,10 @@ pub(crate) struct NodeId(pub String);
 impl InPath for NodeId {
     const PARAM: &'static str = "nodeId";
 
-    fn read(text: &str) -> Result<Self, BadId> {
+    fn read(text: &str) -> Result<Self, IdError> {
         // PostgreSQL does not even want to compare a zero byte.
         if text.contains('\0') {
-            return Err(BadId { text: text.chars().take(64).collect(), prefix: "node_" });
+            return Err(IdError { text: text.chars().take(64).collect(), prefix: "node_" });
         }
         Ok(Self(text.to_owned()))
     }

@@ -134,7 +134,7 @@ pub(super) async fn quota(State(console): State<Console>, place: InWorkspace) ->
     let (people, workspace) = (&console.people, &place.workspace);
     let month = Month::of(place.now());
     let account = quota::account(&people.store, &workspace.id, month, people.defaults.monthly_tokens).await;
-    let account = account.map_err(control::Refusal::from)?;
+    let account = account.map_err(control::CommandError::from)?;
     let limits = workspace.limits(&people.defaults);
     let per_minute = PerMinute { requests: limits.requests_per_minute, tokens: limits.tokens_per_minute };
     let left = console.minutes.look(&workspace.id, per_minute).await;

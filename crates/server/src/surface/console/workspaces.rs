@@ -10,10 +10,10 @@ use crate::view::WorkspaceView;
 use axum::Json;
 use axum::extract::State;
 use control::workspaces::{self, Authority, Edit};
-use control::{Refusal, access};
+use control::{CommandError, access};
 use domain::Workspace;
 use domain::workspace::OwnLimits;
-use domain::workspace_edit::{LimitWish, LimitWishes};
+use domain::workspace_edit::{LimitChange, LimitChanges};
 use http::StatusCode;
 use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
@@ -54,8 +54,8 @@ fn said<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<u64>
 }
 
 impl WorkspaceEdit {
-    fn wishes(&self) -> Result<LimitWishes, Refused> {
-        Ok(LimitWishes {
+    fn wishes(&self) -> Result<LimitChanges, Refused> {
+        Ok(LimitChanges {
             requests_per_minute: wish("requestsPerMinute", self.requests_per_minute)?,
             tokens_per_minute: wish("tokensPerMinute", self.tokens_per_minute)?,
             monthly_tokens: wish("monthlyTokens", self.monthly_tokens)?,
@@ -64,11 +64,11 @@ impl WorkspaceEdit {
     }
 }
 
-fn wish(field: &str, said: Option<Option<u64>>) -> Result<LimitWish, Refused> {
+fn wish(field: &str, said: Option<Option<u64>>) -> Result<LimitChange, Refused> {
     Ok(match said {
-        None => LimitWish::Keep,
-        Some(None) => LimitWish::Follow,
-        Some(Some(value)) => LimitWish::Set(bounds::count(field, value)?),
+        None => LimitChange::Keep,
+        Some(None) => LimitChange::Follow,
+        Some(Some(value)) => LimitChange::Set(bounds::count(field, value)?),
     })
 }
 
@@ -78,9 +78,9 @@ impl Console {
     }
 
     /// A conflict shows the record that is there now, as a reader would get it.
-    fn conflict(&self, refusal: Refusal) -> Refused {
+    fn conflict(&self, refusal: CommandError) -> Refused {
         match refusal {
-            Refusal::VersionConflict { current } => {
+            CommandError::VersionConflict { current } => {
                 let view = serde_json::to_value(self.workspace(*current)).expect("views have only text keys");
                 Refused::VersionConflict { current: view }
             }

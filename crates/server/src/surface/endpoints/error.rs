@@ -72,8 +72,8 @@ impl From<Refusal> for Refused {
     }
 }
 
-impl From<control::Refusal> for Refused {
-    fn from(refusal: control::Refusal) -> Self {
+impl From<control::CommandError> for Refused {
+    fn from(refusal: control::CommandError) -> Self {
         Self::Command(refusal.into())
     }
 }

@@ -28,7 +28,7 @@ use crate::people::People;
 use crate::price_keeper::Declared;
 use ask::{Ask, Reply};
 use control::Author;
-use control::endpoints::{Kind, Office};
+use control::endpoints::{CommandContext, Kind};
 use control::reconciler::Follower;
 use dataplane::keys::KeyDirectory;
 use dataplane::usage_tap::{Outcome, UsageTap};
@@ -65,8 +65,8 @@ impl Desk {
         self.served.borrow().catalogue()
     }
 
-    fn office<'a>(&'a self, catalogue: &'a Catalogue) -> Office<'a> {
-        Office { store: &self.people.store, catalogue, defaults: &self.people.allotment_defaults }
+    fn office<'a>(&'a self, catalogue: &'a Catalogue) -> CommandContext<'a> {
+        CommandContext { store: &self.people.store, catalogue, defaults: &self.people.allotment_defaults }
     }
 
     async fn answer(&self, method: &Method, route: &Route, ask: &Ask) -> Result<Reply, Refused> {

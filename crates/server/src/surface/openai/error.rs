@@ -7,7 +7,7 @@ use crate::edge::Body;
 use crate::edge::request_body::Unread;
 use bytes::Bytes;
 use dataplane::{Refusal, Rejection, json};
-use domain::limits::Standings;
+use domain::limits::RateLimitStatus;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 
 /// Everything this surface may refuse.
@@ -185,7 +185,7 @@ impl Refused {
     }
 
     /// What is left of the limits that refused the call.
-    pub(crate) fn standings(&self) -> Option<Standings> {
+    pub(crate) fn standings(&self) -> Option<RateLimitStatus> {
         match self {
             Self::Call(
                 Refusal::RateLimited { standings, .. }

@@ -1,13 +1,13 @@
 //! What every command has at hand: the store, the defaults, the moment, and how to show its result.
 
 use super::output::{self, Shown};
-use control::{Author, Refusal};
+use control::{Author, CommandError};
 use domain::Timestamp;
 use domain::workspace::Limits;
 use std::time::{SystemTime, UNIX_EPOCH};
 use store::{Page, Store};
 
-pub(super) struct Desk<'a> {
+pub(super) struct AdminContext<'a> {
     pub(super) store: &'a Store,
     pub(super) defaults: &'a Limits,
     pub(super) author: Author,
@@ -15,7 +15,7 @@ pub(super) struct Desk<'a> {
     pub(super) json: bool,
 }
 
-impl<'a> Desk<'a> {
+impl<'a> AdminContext<'a> {
     pub(super) fn new(store: &'a Store, defaults: &'a Limits, json: bool) -> anyhow::Result<Self> {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH)?;
         let now = Timestamp::from_millis(i64::try_from(since_1970.as_millis())?);
@@ -42,9 +42,9 @@ impl<'a> Desk<'a> {
 
 /// Reads a list to its end, page by page.
 pub(super) async fn whole_list<T>(
-    read: impl AsyncFn(Page<'_>) -> Result<Vec<T>, Refusal>,
+    read: impl AsyncFn(Page<'_>) -> Result<Vec<T>, CommandError>,
     id: impl Fn(&T) -> &str,
-) -> Result<Vec<T>, Refusal> {
+) -> Result<Vec<T>, CommandError> {
     let mut all: Vec<T> = Vec::new();
     loop {
         let cursor = all.last().map(|last| id(last).to_owned()).unwrap_or_default();

@@ -1,20 +1,20 @@
 //! Why a command was not done.
 
-use domain::attempts::Wait;
-use domain::ids::BadId;
+use domain::attempts::Lockout;
+use domain::ids::IdError;
 use domain::span::EndsBeforeItStarts;
-use domain::user::BadEmail;
-use domain::workspace::BadName;
-use domain::workspace_edit::OperatorOnly;
+use domain::user::EmailError;
+use domain::workspace::NameError;
+use domain::workspace_edit::OperatorOnlyError;
 use domain::{Timestamp, Workspace};
 use store::StoreError;
 
 #[derive(Debug, thiserror::Error)]
-pub enum Refusal {
+pub enum CommandError {
     #[error(transparent)]
-    BadName(#[from] BadName),
+    BadName(#[from] NameError),
     #[error(transparent)]
-    BadEmail(#[from] BadEmail),
+    BadEmail(#[from] EmailError),
     #[error("{why}")]
     BadValue { field: &'static str, why: &'static str },
     #[error("there is no {noun} `{id}`")]
@@ -40,7 +40,7 @@ pub enum Refusal {
     #[error("nobody here has this e-mail address; ask for an invitation")]
     NoAccount,
     #[error("too many attempts; try again in {} s", wait.retry_after_secs(*now))]
-    TooManyAttempts { wait: Wait, now: Timestamp },
+    TooManyAttempts { wait: Lockout, now: Timestamp },
     #[error("the session is in no organization; choose one")]
     NoOrganizationContext,
     #[error("the session is in no workspace; choose one")]
@@ -48,7 +48,7 @@ pub enum Refusal {
     #[error("you are not a member of this workspace")]
     NotAMember,
     #[error(transparent)]
-    OperatorOnly(#[from] OperatorOnly),
+    OperatorOnly(#[from] OperatorOnlyError),
     #[error("an organization keeps at least one administrator")]
     LastAdmin,
     #[error("the workspace still has dedicated endpoints ({endpoints}); delete them first")]
@@ -67,7 +67,7 @@ pub enum Refusal {
 
 /// What a refusal asks of the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum CommandErrorKind {
     /// Say something else.
     Invalid,
     /// It does not exist.
@@ -86,11 +86,11 @@ pub enum Kind {
     Internal,
 }
 
-impl Refusal {
-    pub const fn kind(&self) -> Kind {
+impl CommandError {
+    pub const fn kind(&self) -> CommandErrorKind {
         match self {
-            Self::BadName(_) | Self::BadEmail(_) | Self::BadValue { .. } => Kind::Invalid,
-            Self::Missing { .. } => Kind::Missing,
+            Self::BadName(_) | Self::BadEmail(_) | Self::BadValue { .. } => CommandErrorKind::Invalid,
+            Self::Missing { .. } => CommandErrorKind::Missing,
             Self::KeyLimitReached { .. }
             | Self::KeyDisabled
             | Self::KeyRevoked
@@ -100,16 +100,16 @@ impl Refusal {
             | Self::OrganizationNotEmpty { .. }
             | Self::WorkspaceInUse { .. }
             | Self::LastAdmin
-            | Self::WorkspaceHasEndpoints { .. } => Kind::Conflict,
-            Self::BadCredentials => Kind::Unauthenticated,
-            Self::TooManyAttempts { .. } => Kind::TooMany,
+            | Self::WorkspaceHasEndpoints { .. } => CommandErrorKind::Conflict,
+            Self::BadCredentials => CommandErrorKind::Unauthenticated,
+            Self::TooManyAttempts { .. } => CommandErrorKind::TooMany,
             Self::NoAccount
             | Self::NoOrganizationContext
             | Self::NoWorkspaceContext
             | Self::NotAMember
-            | Self::OperatorOnly(_) => Kind::Forbidden,
-            Self::StoreUnavailable { .. } => Kind::Unavailable,
-            Self::Internal { .. } => Kind::Internal,
+            | Self::OperatorOnly(_) => CommandErrorKind::Forbidden,
+            Self::StoreUnavailable { .. } => CommandErrorKind::Unavailable,
+            Self::Internal { .. } => CommandErrorKind::Internal,
         }
     }
 
@@ -172,7 +172,7 @@ impl Refusal {
     }
 }
 
-impl From<StoreError> for Refusal {
+impl From<StoreError> for CommandError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Missing { noun, id } => Self::Missing { noun, id },
@@ -202,15 +202,15 @@ impl From<StoreError> for Refusal {
     }
 }
 
-impl From<EndsBeforeItStarts> for Refusal {
+impl From<EndsBeforeItStarts> for CommandError {
     fn from(_: EndsBeforeItStarts) -> Self {
         Self::BadValue { field: "to", why: "`to` is before `from`" }
     }
 }
 
 /// A text that is no id of this kind names nothing.
-impl From<BadId> for Refusal {
-    fn from(bad: BadId) -> Self {
+impl From<IdError> for CommandError {
+    fn from(bad: IdError) -> Self {
         let noun = match bad.prefix {
             "org_" => "organization",
             "ws_" => "workspace",

@@ -1,4 +1,4 @@
-//! Clears away what is kept for a while only. One node does it: the one that leads the control plane.
+//! Deletes rows that are older than the configured retention. Only the leader does it.
 
 use domain::series::Resolution;
 use domain::{Retention, Timestamp};
@@ -6,41 +6,37 @@ use std::time::Duration;
 use store::retention::{BATCH, Kind, clear};
 use store::{Store, StoreError, leader};
 
-const LOOK_EVERY: Duration = Duration::from_secs(600);
-/// Others may write between two batches.
-const PAUSE: Duration = Duration::from_millis(50);
-/// Batches of one kind in one round; the next round goes on.
+/// Pause between two batches, so that other writers get their turn.
+const BATCH_PAUSE: Duration = Duration::from_millis(50);
+/// Batches of one kind in one round; the next round continues.
 const MAX_BATCHES: usize = 1_000;
-/// Samples are needed until their window is over everywhere.
+/// Samples are needed until their window has ended on all nodes.
 const KEEP_SAMPLES_MILLIS: i64 = 24 * 3_600_000;
 
-/// Clears away now and then, for ever.
-pub async fn keep(store: Store, node: String, retention: Retention, now: fn() -> Timestamp) {
-    loop {
-        match leads(&store, &node).await {
-            Ok(true) => {
-                if let Err(error) = clear_all(&store, &retention, now()).await {
-                    tracing::warn!(%error, "what is too old could not be cleared away");
-                }
-            }
-            Ok(false) => {}
-            Err(error) => tracing::debug!(%error, "who leads cannot be read"),
-        }
-        tokio::time::sleep(LOOK_EVERY).await;
+/// One round of the loop: deletes old rows if this node leads.
+pub async fn clear_if_leading(
+    store: &Store,
+    node: &str,
+    retention: &Retention,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    if leads(store, node).await? {
+        clear_all(store, retention, now).await?;
     }
+    Ok(())
 }
 
-/// Whether this node leads; being wrong for a moment does no harm here.
+/// Whether this node leads. A stale result is harmless here: deleting old rows is idempotent.
 pub(crate) async fn leads(store: &Store, node: &str) -> Result<bool, StoreError> {
     Ok(leader::read(store).await?.holder == node)
 }
 
-/// Everything that is too old, as far as one round goes; how many rows that were.
+/// Deletes what is too old, within the bounds of one round, and returns the number of rows.
 pub async fn clear_all(store: &Store, retention: &Retention, now: Timestamp) -> Result<u64, StoreError> {
-    let (mut cleared, mut calls_wait) = (0, false);
+    let (mut cleared, mut events_remain) = (0, false);
     for (kind, before) in plan(retention, now) {
-        // What they have in common goes after them.
-        if kind == Kind::UsageKinds && calls_wait {
+        // Dimensions are deleted only after the events that refer to them.
+        if kind == Kind::UsageKinds && events_remain {
             continue;
         }
         let mut batches = 0;
@@ -52,16 +48,16 @@ pub async fn clear_all(store: &Store, retention: &Retention, now: Timestamp) -> 
                 break;
             }
             if batches == MAX_BATCHES {
-                calls_wait |= kind == Kind::UsageEvents;
+                events_remain |= kind == Kind::UsageEvents;
                 break;
             }
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(BATCH_PAUSE).await;
         }
     }
     Ok(cleared)
 }
 
-/// What goes, and from before which moment.
+/// Which rows are deleted, and the moment before which they are too old.
 fn plan(retention: &Retention, now: Timestamp) -> Vec<(Kind, Timestamp)> {
     let mut plan = Vec::new();
     for resolution in Resolution::ALL {

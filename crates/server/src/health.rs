@@ -1,9 +1,9 @@
-//! Whether this node should get calls, and how each of its parts is.
+//! Readiness: whether this node should receive calls, and the health of each of its parts.
 //!
-//! A part that is degraded is told and does not stop serving; only what makes every call fail, on this node and not on
-//! others, takes it out. `docs/operations.md` explains each.
+//! A degraded part is reported but keeps serving. The node becomes not ready only if every call would fail here while
+//! other nodes could serve it. `docs/operations.md` explains each part.
 
-use crate::node::{Leads, NodeState};
+use crate::node::{Leader, NodeState};
 use dataplane::admission::RedisLimits;
 use domain::ModelId;
 use domain::leadership::LEASE_MILLIS;
@@ -14,40 +14,41 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::Journal;
 
-/// A node without the store serves keys that it knows for so long, and then none.
+/// Without the store, a node serves the keys it knows for this long.
 const KEYS_ARE_TRUSTED: Duration = dataplane::keys::TRUST;
-const NO_LEADER_PATIENCE: Duration = Duration::from_millis(LEASE_MILLIS);
+const NO_LEADER_GRACE: Duration = Duration::from_millis(LEASE_MILLIS);
 
-/// The parts in the order in which they are told.
+/// The parts in the order in which they are reported.
 pub(crate) const PARTS: [&str; 6] = ["store", "limits", "journal", "catalogue", "engines", "leader"];
 
-/// What readiness is judged by.
-pub(crate) struct Seen {
+/// The observed state that readiness is computed from.
+pub(crate) struct Observation {
     pub draining: bool,
+    /// `None` if the store is reachable.
     pub store_away_for: Option<Duration>,
     /// How far this node's clock is ahead of the store's.
     pub clock_skew_millis: Option<i64>,
     pub limits_are_degraded: bool,
-    pub journal: JournalSeen,
+    pub journal: JournalObservation,
     /// Nodes that serve another catalogue.
     pub differing_nodes: Vec<String>,
     pub alive_nodes: u32,
-    pub leads: Leads,
-    /// Models of the catalogue that are not available, and how they are.
+    pub leader: Leader,
+    /// Models of the catalogue that are not fully available.
     pub ailing: Vec<(ModelId, Standing)>,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct JournalSeen {
+pub(crate) struct JournalObservation {
     pub waiting: u64,
     pub max: u64,
     pub has_room: bool,
 }
 
-impl Seen {
-    /// A leader that does not reach the store does not act.
+impl Observation {
+    /// Whether this node leads and can act: a leader without the store cannot.
     pub(crate) fn leads(&self) -> bool {
-        self.leads == Leads::ThisNode && self.store_away_for.is_none()
+        self.leader == Leader::ThisNode && self.store_away_for.is_none()
     }
 }
 
@@ -59,7 +60,7 @@ pub(crate) enum Status {
     Unavailable,
 }
 
-/// How a part is, and why it is not better.
+/// The status of a part, and the reason if it is not `ok`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Part {
     status: Status,
@@ -112,8 +113,8 @@ impl Report {
         matches!(self.status, READY | DEGRADED)
     }
 
-    /// Whether they should by the measure of somebody who wants this part to be well.
-    pub(crate) fn is_well(&self, part: &str) -> bool {
+    /// Whether this part is `ok`, for probes that ask for it by name.
+    pub(crate) fn is_part_ok(&self, part: &str) -> bool {
         self.parts().any(|(name, found)| name == part && found.is_ok())
     }
 
@@ -128,20 +129,20 @@ const DEGRADED: &str = "degraded";
 const NOT_READY: &str = "not_ready";
 const DRAINING: &str = "draining";
 
-/// Looks at the parts of this node.
+/// Observes the parts of this node.
 pub(crate) struct Health {
     pub node: Arc<NodeState>,
     pub routes: Routes,
     pub journal: Journal,
     pub journal_max: u64,
-    /// Where limits are shared.
+    /// `None` if limits are not shared.
     pub limits: Option<RedisLimits>,
 }
 
 impl Health {
-    pub(crate) fn look(&self) -> (Seen, Report) {
-        let seen = self.see();
-        let parts = judge(&seen);
+    pub(crate) fn check(&self) -> (Observation, Report) {
+        let seen = self.observe();
+        let parts = assess(&seen);
         let report = Report {
             status: status(&seen, &parts),
             node_id: self.node.id().to_owned(),
@@ -153,33 +154,33 @@ impl Health {
         (seen, report)
     }
 
-    fn see(&self) -> Seen {
-        let heard = self.node.heard();
+    fn observe(&self) -> Observation {
+        let cluster = self.node.cluster();
         let (waiting, has_room) = (self.journal.waiting_bytes(), self.journal.has_room());
         let table = self.routes.table();
         let standings = table.iter().map(|route| (&route.model, route.pool.standing()));
-        // A model may have flavors alone: nobody expects it to be served here.
+        // A model with flavors only is not served as a serverless one.
         let served = standings.filter(|(model, _)| model.serving != Serving::Upstreams(Vec::new()));
         let ailing = served.filter(|(_, standing)| *standing != Standing::Available);
-        Seen {
+        Observation {
             draining: self.node.is_draining(),
-            store_away_for: heard.store_away_since.map(|since| since.elapsed()),
-            clock_skew_millis: heard.clock_skew_millis,
+            store_away_for: cluster.store_away_since.map(|since| since.elapsed()),
+            clock_skew_millis: cluster.clock_skew_millis,
             limits_are_degraded: self.limits.as_ref().is_some_and(RedisLimits::is_degraded),
-            journal: JournalSeen { waiting, max: self.journal_max, has_room },
-            differing_nodes: heard.differing,
+            journal: JournalObservation { waiting, max: self.journal_max, has_room },
+            differing_nodes: cluster.differing,
             alive_nodes: self.node.alive_count(),
-            leads: heard.leads,
+            leader: cluster.leader,
             ailing: ailing.map(|(model, standing)| (model.id.clone(), standing)).collect(),
         }
     }
 }
 
-fn judge(seen: &Seen) -> Parts {
+fn assess(seen: &Observation) -> Parts {
     Parts {
         store: store(seen),
         limits: if seen.limits_are_degraded {
-            Part::degraded("Redis does not answer: each node enforces its share of the limits by the minute")
+            Part::degraded("Redis does not respond: each node enforces its share of the per-minute limits")
         } else {
             Part::OK
         },
@@ -194,7 +195,7 @@ fn judge(seen: &Seen) -> Parts {
     }
 }
 
-fn status(seen: &Seen, parts: &Parts) -> &'static str {
+fn status(seen: &Observation, parts: &Parts) -> &'static str {
     let Parts { store, limits, journal, catalogue, engines, leader } = parts;
     let worst = [store, limits, journal, catalogue, engines, leader].map(|part| part.status);
     match () {
@@ -205,57 +206,57 @@ fn status(seen: &Seen, parts: &Parts) -> &'static str {
     }
 }
 
-fn store(seen: &Seen) -> Part {
+fn store(seen: &Observation) -> Part {
     let trusted = KEYS_ARE_TRUSTED.as_secs() / 60;
     match seen.store_away_for {
         None => Part::OK,
         Some(away) if away >= KEYS_ARE_TRUSTED => Part::unavailable(format!(
-            "the store has been away for more than {trusted} minutes: no key is known any more"
+            "the store has been unreachable for more than {trusted} minutes: known keys are no longer accepted"
         )),
         Some(away) => Part::degraded(format!(
-            "the store has not answered for {} s: keys that are known are served for {trusted} minutes",
+            "the store has not responded for {} s: known keys are accepted for {trusted} minutes",
             away.as_secs()
         )),
     }
 }
 
-fn journal(seen: &JournalSeen) -> Part {
-    let JournalSeen { waiting, max, has_room } = *seen;
+fn journal(seen: &JournalObservation) -> Part {
+    let JournalObservation { waiting, max, has_room } = *seen;
     match has_room {
         false if waiting >= max => {
             Part::unavailable(format!("the journal is full: {waiting} of {max} bytes wait for the store"))
         }
-        false => Part::unavailable("the disk of the journal takes nothing"),
+        false => Part::unavailable("the journal cannot be written to its disk"),
         true if waiting > max / 2 => {
-            Part::degraded(format!("{waiting} of {max} bytes wait for the store; at the bound calls are refused"))
+            Part::degraded(format!("{waiting} of {max} bytes wait for the store; when full, calls are rejected"))
         }
         true => Part::OK,
     }
 }
 
 fn engines(ailing: &[(ModelId, Standing)]) -> Part {
-    let named = |wanted: Standing| {
-        let ids = ailing.iter().filter(move |(_, standing)| *standing == wanted).map(|(id, _)| id.as_str());
+    let named = |standing_asked: Standing| {
+        let ids = ailing.iter().filter(move |(_, standing)| *standing == standing_asked).map(|(id, _)| id.as_str());
         ids.collect::<Vec<_>>().join(", ")
     };
     let (none, some) = (named(Standing::Unavailable), named(Standing::Degraded));
     match (none.is_empty(), some.is_empty()) {
         (true, true) => Part::OK,
-        (false, true) => Part::degraded(format!("no replica takes calls for {none}")),
-        (true, false) => Part::degraded(format!("not every replica takes calls for {some}")),
+        (false, true) => Part::degraded(format!("no replica accepts calls for {none}")),
+        (true, false) => Part::degraded(format!("some replicas do not accept calls for {some}")),
         (false, false) => {
-            Part::degraded(format!("no replica takes calls for {none}; not every replica takes calls for {some}"))
+            Part::degraded(format!("no replica accepts calls for {none}; some replicas do not accept calls for {some}"))
         }
     }
 }
 
-fn leader(seen: &Seen) -> Part {
-    match seen.leads {
-        _ if seen.store_away_for.is_some() => Part::degraded("who leads is not known while the store is away"),
-        Leads::Nobody { since } if since.elapsed() >= NO_LEADER_PATIENCE => {
-            Part::degraded("no node leads the control plane: dedicated endpoints stay as they are")
+fn leader(seen: &Observation) -> Part {
+    match seen.leader {
+        _ if seen.store_away_for.is_some() => Part::degraded("the leader is unknown while the store is unreachable"),
+        Leader::NoNode { since } if since.elapsed() >= NO_LEADER_GRACE => {
+            Part::degraded("no node leads the control plane: dedicated endpoints are not managed")
         }
-        Leads::Nobody { .. } | Leads::ThisNode | Leads::AnotherNode => Part::OK,
+        Leader::NoNode { .. } | Leader::ThisNode | Leader::AnotherNode => Part::OK,
     }
 }
 

@@ -1,19 +1,19 @@
-//! This process among others: it tells the store that it lives and which catalogue it serves.
+//! This node among others: its heartbeat, the catalogue it serves, and who leads.
 
 use crate::clock_skew;
 use crate::edge::clock;
 use domain::Timestamp;
 use domain::leadership::{Lease, Move, Watch};
 use fleet::Routes;
+use parking_lot::Mutex;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use store::nodes::Node;
 use store::{Store, StoreError, leader, nodes};
 
-const HEARTBEAT: Duration = Duration::from_secs(5);
-/// A node that has said nothing for so long is not compared with.
+/// A node without a heartbeat for this long counts as gone.
 pub(crate) const ALIVE_MILLIS: i64 = 30_000;
 
 pub(crate) struct NodeState {
@@ -21,33 +21,35 @@ pub(crate) struct NodeState {
     started_at: Timestamp,
     routes: Routes,
     draining: AtomicBool,
-    heard: Mutex<Heard>,
-    /// Of the leader's lease.
+    cluster: Mutex<ClusterView>,
+    /// Observes whether the leader renews its term.
     watch: Mutex<Option<Watch>>,
-    /// How many nodes live, this one included.
+    /// The number of living nodes, this one included.
     alive: Arc<AtomicU32>,
 }
 
-/// What the store has told at the last heartbeat.
+/// The state of the cluster, as read from the store at the last heartbeat.
 #[derive(Clone)]
-pub(crate) struct Heard {
+pub(crate) struct ClusterView {
+    /// `None` if the store was reachable.
     pub store_away_since: Option<Instant>,
+    /// Nodes that serve another catalogue.
     pub differing: Vec<String>,
     /// How far this node's clock is ahead of the store's.
     pub clock_skew_millis: Option<i64>,
-    pub leads: Leads,
+    pub leader: Leader,
 }
 
 /// Who leads the control plane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Leads {
+pub(crate) enum Leader {
     ThisNode,
     AnotherNode,
-    Nobody { since: Instant },
+    NoNode { since: Instant },
 }
 
 impl NodeState {
-    /// The id of a data directory stays the same over restarts.
+    /// The node's id is kept in the data directory, so it survives restarts.
     pub(crate) fn open(data_dir: &Path, routes: Routes) -> anyhow::Result<Self> {
         let file = data_dir.join("node-id");
         let id = match std::fs::read_to_string(&file) {
@@ -60,18 +62,18 @@ impl NodeState {
                 id
             }
         };
-        let leads = Leads::Nobody { since: Instant::now() };
-        let heard = Heard { store_away_since: None, differing: Vec::new(), clock_skew_millis: None, leads };
+        let leader = Leader::NoNode { since: Instant::now() };
+        let cluster = ClusterView { store_away_since: None, differing: Vec::new(), clock_skew_millis: None, leader };
         let alive = Arc::new(AtomicU32::new(1));
-        let (heard, watch, draining) = (Mutex::new(heard), Mutex::default(), AtomicBool::new(false));
-        Ok(Self { id, started_at: clock::now(), routes, draining, heard, watch, alive })
+        let (cluster, watch, draining) = (Mutex::new(cluster), Mutex::default(), AtomicBool::new(false));
+        Ok(Self { id, started_at: clock::now(), routes, draining, cluster, watch, alive })
     }
 
     pub(crate) fn id(&self) -> &str {
         &self.id
     }
 
-    /// The number of nodes that live, as it was last known.
+    /// The number of living nodes as of the last heartbeat.
     pub(crate) fn alive(&self) -> Arc<AtomicU32> {
         Arc::clone(&self.alive)
     }
@@ -88,32 +90,29 @@ impl NodeState {
         self.alive.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn heard(&self) -> Heard {
-        self.lock_heard().clone()
+    /// The cluster as of the last heartbeat.
+    pub(crate) fn cluster(&self) -> ClusterView {
+        self.cluster.lock().clone()
     }
 
-    /// Tells the store, for ever.
-    pub(crate) async fn beat(self: Arc<Self>, store: Store) {
-        let mut ticks = tokio::time::interval(HEARTBEAT);
-        loop {
-            ticks.tick().await;
-            let before = self.heard();
-            let heard = match self.tell(&store, &before).await {
-                Ok(heard) => heard,
-                Err(error) => {
-                    tracing::debug!(%error, "the store did not take the heartbeat");
-                    let since = before.store_away_since.unwrap_or_else(Instant::now);
-                    Heard { store_away_since: Some(since), ..before.clone() }
-                }
-            };
-            if heard.differing != before.differing && !heard.differing.is_empty() {
-                tracing::warn!(nodes = ?heard.differing, "other nodes serve another catalogue");
+    /// One heartbeat: records that this node is alive and reads the state of the others.
+    pub(crate) async fn beat(&self, store: &Store) -> Result<(), StoreError> {
+        let before = self.cluster();
+        let (cluster, result) = match self.exchange(store, &before).await {
+            Ok(cluster) => (cluster, Ok(())),
+            Err(error) => {
+                let since = before.store_away_since.unwrap_or_else(Instant::now);
+                (ClusterView { store_away_since: Some(since), ..before.clone() }, Err(error))
             }
-            *self.lock_heard() = heard;
+        };
+        if cluster.differing != before.differing && !cluster.differing.is_empty() {
+            tracing::warn!(nodes = ?cluster.differing, "other nodes serve another catalogue");
         }
+        *self.cluster.lock() = cluster;
+        result
     }
 
-    async fn tell(&self, store: &Store, before: &Heard) -> Result<Heard, StoreError> {
+    async fn exchange(&self, store: &Store, before: &ClusterView) -> Result<ClusterView, StoreError> {
         let now = clock::now();
         let hash = self.routes.table().catalogue_hash.to_string();
         let node =
@@ -125,26 +124,22 @@ impl NodeState {
         let alive = nodes::count_alive(store, since).await?;
         self.alive.store(u32::try_from(alive).unwrap_or(u32::MAX).max(1), Ordering::Relaxed);
         let differing = nodes::differing_catalogues(store, &hash, since).await?;
-        Ok(Heard {
+        Ok(ClusterView {
             store_away_since: None,
             differing: differing.into_iter().map(|node| node.id).collect(),
             clock_skew_millis: Some(clock_skew::measure(store).await?),
-            leads: self.look_for_leader(&leader::read(store).await?, before.leads, now),
+            leader: self.find_leader(&leader::read(store).await?, before.leader, now),
         })
     }
 
-    fn look_for_leader(&self, lease: &Lease, before: Leads, now: Timestamp) -> Leads {
-        let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
+    fn find_leader(&self, lease: &Lease, before: Leader, now: Timestamp) -> Leader {
+        let mut watch = self.watch.lock();
         let watch = watch.get_or_insert_with(|| Watch::new(lease.clone(), now));
         match (watch.look(lease, &self.id, now), before) {
-            (Move::Renew, _) => Leads::ThisNode,
-            (Move::Wait, _) => Leads::AnotherNode,
-            (Move::TakeOver, Leads::Nobody { since }) => Leads::Nobody { since },
-            (Move::TakeOver, Leads::ThisNode | Leads::AnotherNode) => Leads::Nobody { since: Instant::now() },
+            (Move::Renew, _) => Leader::ThisNode,
+            (Move::Wait, _) => Leader::AnotherNode,
+            (Move::TakeOver, Leader::NoNode { since }) => Leader::NoNode { since },
+            (Move::TakeOver, Leader::ThisNode | Leader::AnotherNode) => Leader::NoNode { since: Instant::now() },
         }
-    }
-
-    fn lock_heard(&self) -> std::sync::MutexGuard<'_, Heard> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,19 +1,21 @@
-//! Writes the prices of a reloaded catalogue into the history, also when the store is away at that moment.
+//! Writes the prices of a reloaded catalogue into the price history, and retries while the store is unavailable.
 //!
 //! Calls do not wait for it: they are charged at the catalogue's price from the reload on, and keep that price.
 
 use crate::edge::clock;
+use background::Backoff;
 use control::{CommandError, gpu_prices, prices};
 use domain::{Catalogue, Timestamp};
 use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
 use store::prices::PriceVersion;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
-const RETRY: Duration = Duration::from_secs(2);
+/// Delay after the store did not take the new prices.
+pub(crate) const BACKOFF: Backoff = Backoff::constant(Duration::from_secs(2));
 
-/// A catalogue, and since when it is served.
+/// A catalogue and the moment from which it is served.
 #[derive(Clone)]
 pub(crate) struct Declared {
     catalogue: Arc<Catalogue>,
@@ -30,7 +32,33 @@ impl Declared {
     }
 }
 
-/// Declares what models and GPU-hours cost from now on; returns the models whose price is new.
+/// The catalogue being served. A reload replaces it and nudges the loop that records prices.
+pub(crate) struct Served {
+    current: watch::Sender<Declared>,
+    nudge: Arc<Notify>,
+}
+
+impl Served {
+    pub(crate) fn new(catalogue: Catalogue) -> Self {
+        Self { current: watch::Sender::new(Declared::now(catalogue)), nudge: Arc::default() }
+    }
+
+    pub(crate) fn subscribe(&self) -> watch::Receiver<Declared> {
+        self.current.subscribe()
+    }
+
+    /// Notified by every reload.
+    pub(crate) fn nudge(&self) -> Arc<Notify> {
+        Arc::clone(&self.nudge)
+    }
+
+    pub(crate) fn replace(&self, catalogue: Catalogue) {
+        self.current.send_replace(Declared::now(catalogue));
+        self.nudge.notify_one();
+    }
+}
+
+/// Records the prices of models and GPU-hours from `since` on; returns the models whose price is new. Idempotent.
 pub(crate) async fn declare(
     store: &Store,
     catalogue: &Catalogue,
@@ -40,21 +68,13 @@ pub(crate) async fn declare(
     prices::declare(store, catalogue, since).await
 }
 
-/// Declares the newest catalogue after every reload, for ever. The first one is declared by the start itself.
-pub(crate) async fn keep(store: Store, mut reloads: watch::Receiver<Declared>) {
-    while reloads.changed().await.is_ok() {
-        loop {
-            let declared = reloads.borrow_and_update().clone();
-            match declare(&store, &declared.catalogue, declared.since).await {
-                Ok(opened) if opened.is_empty() => break,
-                Ok(opened) => {
-                    let models: Vec<_> = opened.iter().map(|version| version.model.as_str()).collect();
-                    tracing::info!(?models, "new prices are in force");
-                    break;
-                }
-                Err(error) => tracing::warn!(%error, "the new prices are in force, but not in the history yet"),
-            }
-            tokio::time::sleep(RETRY).await;
-        }
+/// One round of the loop: records the prices of the catalogue being served.
+pub(crate) async fn record(store: &Store, served: &watch::Receiver<Declared>) -> Result<(), CommandError> {
+    let declared = served.borrow().clone();
+    let opened = declare(store, &declared.catalogue, declared.since).await?;
+    if !opened.is_empty() {
+        let models: Vec<_> = opened.iter().map(|version| version.model.as_str()).collect();
+        tracing::info!(?models, "new prices are in force");
     }
+    Ok(())
 }

@@ -60,8 +60,8 @@ fn ready(operations: &Operations, query: &str) -> Response<Body> {
             return json(StatusCode::BAD_REQUEST, body.to_string());
         }
     };
-    let (_, report) = operations.health.look();
-    let is_ready = report.is_ready() && required.iter().all(|part| report.is_well(part));
+    let (_, report) = operations.health.check();
+    let is_ready = report.is_ready() && required.iter().all(|part| report.is_part_ok(part));
     let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     json(status, serde_json::to_string(&report).expect("a report has only text keys"))
 }

@@ -19,7 +19,7 @@ async fn a_model_that_nobody_serves_is_told_and_whoever_wants_it_may_insist() {
         .await;
     let ops = Client::new(app.forebay.ops);
     wait_until("degraded", PATIENCE, async || part(&ops, "engines").await["status"] == "degraded").await;
-    let told = json!({"status": "degraded", "why": "no replica takes calls for acme/down"});
+    let told = json!({"status": "degraded", "why": "no replica accepts calls for acme/down"});
     assert_eq!(part(&ops, "engines").await, told);
     let ready = ops.get("/readyz").await;
     assert_eq!((ready.status_line().as_str(), &ready.json()["status"]), ("200 OK", &"degraded".into()));

@@ -123,7 +123,7 @@ impl Metrics {
     }
 
     fn write_parts(&self, page: &mut Page) {
-        let (seen, report) = self.health.look();
+        let (seen, report) = self.health.check();
         page.flag(&families::LEADER, seen.leads());
         page.flag(&families::RATE_LIMIT_DEGRADED, seen.limits_are_degraded);
         page.whole(&families::ALIVE_NODES, seen.alive_nodes.into());

@@ -1,0 +1,142 @@
+//! The background work of a node: every loop is started here.
+
+use super::build::Parts;
+use crate::edge::clock;
+use crate::price_keeper;
+use crate::surface::operations::{self, Operations};
+use crate::telemetry::metrics::{Metrics, Rows};
+use crate::telemetry::traces::Tracer;
+use crate::telemetry::usage_writer::UsageWriter;
+use ::background::{Loop, Tasks};
+use control::retention;
+use fleet::{Engines, health};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::time::Duration;
+use store::JournalReader;
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+const HEARTBEAT_PERIOD: Duration = Duration::from_secs(5);
+const RETENTION_PERIOD: Duration = Duration::from_secs(600);
+
+/// The running loops, in the groups in which shutdown ends them.
+pub(super) struct Background {
+    /// Loops that may be aborted at any `await`.
+    pub loops: Tasks,
+    /// Serverless engines, which are children of this process.
+    pub engines: Engines,
+    pub usage_writer: Finishing,
+    pub trace_export: Finishing,
+    pub tracer: Option<Arc<Tracer>>,
+}
+
+/// Work that is not aborted but asked to finish.
+pub(super) struct Finishing {
+    tasks: Tasks,
+    stop: watch::Sender<bool>,
+}
+
+impl Finishing {
+    fn new() -> (Self, watch::Receiver<bool>) {
+        let (stop, stopping) = watch::channel(false);
+        (Self { tasks: Tasks::new(Handle::current()), stop }, stopping)
+    }
+
+    /// Asks the work to finish and waits until it has.
+    pub(super) async fn finish(&self) {
+        self.stop.send_replace(true);
+        self.tasks.finish().await;
+    }
+}
+
+impl Background {
+    pub(super) fn start(parts: &mut Parts, reader: JournalReader, ops_listener: TcpListener) -> anyhow::Result<Self> {
+        let loops = Tasks::new(Handle::current());
+        let (launcher, routes, connector) = (parts.launcher.clone(), parts.routes.clone(), parts.connector.clone());
+        let engines = Engines::start(&Handle::current(), launcher, routes, connector);
+        follow_changes(parts, &loops);
+        parts.control_plane.start();
+        watch_fleet(parts, &loops);
+        keep_state(parts, &loops);
+
+        let (usage_writer, stopping) = Finishing::new();
+        let set_aside = Arc::clone(&parts.set_aside);
+        let writer = UsageWriter { reader, store: parts.store.clone(), set_aside };
+        usage_writer.tasks.spawn(writer.run(parts.journal.run().clone(), stopping));
+        let (trace_export, stopping) = Finishing::new();
+        let tracer = parts.config.telemetry.traces.clone().map(|traces| {
+            let (tracer, export) = Tracer::open(traces, parts.node.id(), parts.connector.clone(), stopping);
+            trace_export.tasks.spawn(export);
+            Arc::new(tracer)
+        });
+        report(parts, &loops, tracer.clone(), ops_listener)?;
+        Ok(Self { loops, engines, usage_writer, trace_export, tracer })
+    }
+}
+
+/// Applies changes made on other nodes: keys, quotas, endpoints.
+fn follow_changes(parts: &Parts, loops: &Tasks) {
+    let (quota, control_plane_hears) = (parts.quota.clone(), parts.control_plane.ear());
+    loops.spawn(Arc::clone(&parts.keys).follow(move |change| {
+        quota.heard(change);
+        control_plane_hears(change);
+    }));
+}
+
+/// Observes replicas and engines.
+fn watch_fleet(parts: &Parts, loops: &Tasks) {
+    let meters = parts.control_plane.meters(parts.connector.clone(), Arc::clone(&parts.bill));
+    loops.spawn(meters.run());
+    loops.spawn(health::watch(parts.routes.clone(), parts.endpoints.clone(), parts.connector.clone()));
+    if let Some(redis) = parts.redis.clone() {
+        loops.spawn(redis.keep_asking());
+    }
+}
+
+/// Keeps the store's rows of this node, its quota leases, prices and retention up to date.
+fn keep_state(parts: &Parts, loops: &Tasks) {
+    loops.spawn(parts.quota.clone().keep(clock::now));
+    let (node, store) = (Arc::clone(&parts.node), parts.store.clone());
+    let heartbeat = loops.every("heartbeat", HEARTBEAT_PERIOD);
+    loops.spawn(heartbeat.run(async move || node.beat(&store).await));
+    let (served, store) = (parts.served.subscribe(), parts.store.clone());
+    let price_history = Loop::on_nudge("price history", parts.served.nudge()).backing_off(price_keeper::BACKOFF);
+    let price_history = loops.register(price_history);
+    loops.spawn(price_history.run(async move || price_keeper::record(&store, &served).await));
+    let (store, node, kept) = (parts.store.clone(), parts.node.id().to_owned(), parts.config.retention);
+    let cleanup = loops.every("retention", RETENTION_PERIOD);
+    loops.spawn(cleanup.run(async move || retention::clear_if_leading(&store, &node, &kept, clock::now()).await));
+    let (refusals, store) = (Arc::clone(&parts.refusals), parts.store.clone());
+    loops.spawn(refusals.run(store));
+    let log = Arc::clone(&parts.log);
+    loops.spawn(async move { log.run().await });
+}
+
+/// Serves metrics and health on the operations port.
+fn report(parts: &Parts, loops: &Tasks, tracer: Option<Arc<Tracer>>, listener: TcpListener) -> anyhow::Result<()> {
+    let max_label_sets = parts.config.telemetry.max_label_sets;
+    let monthly = parts.config.workspace_defaults.monthly_tokens;
+    let allotment_defaults = parts.config.allotment_defaults.clone();
+    let rows = Arc::new(Rows::new(parts.store.clone(), allotment_defaults, monthly, max_label_sets));
+    let rows_loop = Arc::clone(&rows);
+    loops.spawn(async move { rows_loop.keep().await });
+    let health = Arc::clone(&parts.health);
+    let metrics = Metrics {
+        calls: Arc::clone(&parts.calls),
+        routes: parts.routes.clone(),
+        endpoints: parts.endpoints.clone(),
+        health: Arc::clone(&health),
+        quota: parts.quota.clone(),
+        log: Arc::clone(&parts.log),
+        control: parts.control_plane.figures(),
+        bill: Arc::clone(&parts.bill),
+        rows,
+        usage_set_aside: Arc::clone(&parts.set_aside),
+        tracer,
+        max_label_sets,
+    };
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    loops.spawn(operations::serve(listener, Arc::new(Operations { metrics, health })));
+    Ok(())
+}

@@ -1,0 +1,230 @@
+//! Builds the parts of a node, each once and in the order of their needs.
+
+use crate::config::Config;
+use crate::control_plane::ControlPlane;
+use crate::edge::cors::Cors;
+use crate::edge::request_body::BodyBounds;
+use crate::edge::request_id::RequestIds;
+use crate::edge::workers::Workers;
+use crate::edge::{clock, listener};
+use crate::first_start;
+use crate::health::Health;
+use crate::node::NodeState;
+use crate::oidc::Provider;
+use crate::people::People;
+use crate::price_keeper::{self, Served};
+use crate::surface::Surface;
+use crate::surface::console::ConsoleSurface;
+use crate::surface::endpoints::{CursorKey, EndpointsSurface};
+use crate::surface::openapi;
+use crate::telemetry::Recorder;
+use crate::telemetry::access_log::AccessLog;
+use crate::telemetry::metrics::{Calls, SetAside};
+use crate::telemetry::refusals::Refusals;
+use crate::telemetry::traces::Tracer;
+use anyhow::Context;
+use control::bill_check::Monitor;
+use dataplane::Dataplane;
+use dataplane::admission::{Admission, Minutes, Quota, RedisLimits};
+use dataplane::keys::KeyDirectory;
+use dataplane::usage_tap::Sink;
+use domain::RunId;
+use domain::model::CallTimeouts;
+use fleet::{Connector, Endpoints, Launcher, Routes};
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use store::{Journal, JournalReader, Store};
+use tokio::runtime::Handle;
+use tokio_rustls::TlsAcceptor;
+
+/// The parts that loops and surfaces share.
+pub(super) struct Parts {
+    pub config: Config,
+    /// The number of worker threads that serve calls.
+    pub cores: usize,
+    pub store: Store,
+    pub routes: Routes,
+    pub endpoints: Endpoints,
+    pub connector: Connector,
+    pub launcher: Launcher,
+    pub node: Arc<NodeState>,
+    pub journal: Journal,
+    pub quota: Quota,
+    /// `None` if limits are kept in this node's memory.
+    pub redis: Option<RedisLimits>,
+    pub health: Arc<Health>,
+    pub keys: Arc<KeyDirectory>,
+    pub people: Arc<People>,
+    pub control_plane: ControlPlane,
+    /// The catalogue being served, replaced by a reload.
+    pub served: Served,
+    pub log: Arc<AccessLog>,
+    pub refusals: Arc<Refusals>,
+    pub calls: Arc<Calls>,
+    pub set_aside: Arc<SetAside>,
+    pub bill: Arc<Monitor>,
+}
+
+/// Opens the store, migrates it and records the prices of the catalogue.
+pub(super) async fn open_store(config: &Config, data_dir: &Path) -> anyhow::Result<Store> {
+    let store = Store::open(&config.store.url, data_dir).await.context("cannot open the store")?;
+    store.migrate().await.context("cannot migrate the store")?;
+    let declared = price_keeper::declare(&store, &config.catalogue, clock::now()).await;
+    declared.context("cannot record the prices of the catalogue")?;
+    Ok(store)
+}
+
+impl Parts {
+    /// Builds the parts. The journal's reader is returned apart: only the usage writer may own it.
+    pub(super) async fn build(
+        config: Config,
+        data_dir: &Path,
+        store: Store,
+        public: SocketAddr,
+    ) -> anyhow::Result<(Self, JournalReader)> {
+        let runtime = Handle::current();
+        let (routes, endpoints, connector) = (Routes::default(), Endpoints::default(), Connector::default());
+        routes.apply(&config.catalogue)?;
+        let node = Arc::new(NodeState::open(data_dir, routes.clone())?);
+        let (journal, reader) = open_journal(data_dir, &config)?;
+        let run = journal.run().clone();
+        let monthly = config.workspace_defaults.monthly_tokens;
+        let quota = Quota::new(store.clone(), runtime.clone(), run, node.id(), monthly, node.alive());
+        let redis = open_limits(&config, &node)?;
+        let health = Arc::new(Health {
+            node: Arc::clone(&node),
+            routes: routes.clone(),
+            journal: journal.clone(),
+            journal_max: config.journal.max_bytes,
+            limits: redis.clone(),
+        });
+        let keys = KeyDirectory::new(store.clone(), runtime.clone());
+        let console_url = first_start::console_url(&config, public);
+        let people = Arc::new(People::new(store.clone(), runtime, &config, console_url));
+        let launcher = launcher(data_dir)?;
+        let table = (routes.clone(), endpoints.clone());
+        let control_plane = ControlPlane::open(&config, data_dir, &launcher, store.clone(), &node, table).await?;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let parts = Self {
+            cores,
+            routes,
+            endpoints,
+            connector,
+            launcher,
+            node,
+            journal,
+            quota,
+            redis,
+            health,
+            keys,
+            people,
+            control_plane,
+            served: Served::new(config.catalogue.clone()),
+            log: Arc::default(),
+            refusals: Arc::default(),
+            calls: Arc::new(Calls::new(cores, config.telemetry.max_label_sets)),
+            set_aside: Arc::default(),
+            bill: Arc::default(),
+            config,
+            store,
+        };
+        Ok((parts, reader))
+    }
+}
+
+/// Starts the threads that serve calls, each with surfaces of its own.
+pub(super) async fn start_workers(
+    parts: &Parts,
+    tracer: Option<&Arc<Tracer>>,
+    listeners: Vec<TcpListener>,
+    tls: Option<&TlsAcceptor>,
+) -> anyhow::Result<Workers> {
+    let config = &parts.config;
+    let ids = Arc::new(RequestIds::new()?);
+    let in_memory = Minutes::Memory(Arc::default());
+    let minutes = || parts.redis.as_ref().map_or_else(|| in_memory.clone(), RedisLimits::for_core);
+    let body_bounds = BodyBounds { limit: config.edge.body_limit, read_timeout: config.edge.body_read_timeout };
+    let people = &parts.people;
+    let provider = config.oidc.clone().map(|oidc| Provider::new(oidc, parts.connector.clone(), &people.console_url));
+    let console = ConsoleSurface::new(Arc::clone(people), minutes(), provider.map(Arc::new), body_bounds);
+    let cursors = CursorKey::load(&parts.store).await.context("cannot read the secret of cursors")?;
+    let endpoints_surface = EndpointsSurface::new(
+        Arc::clone(people),
+        Arc::clone(&parts.keys),
+        parts.served.subscribe(),
+        cursors,
+        parts.control_plane.follower(),
+        body_bounds,
+    );
+    let description = openapi::document();
+    let timeouts = CallTimeouts { first_byte: config.edge.first_byte_timeout, idle: config.edge.idle_timeout };
+    let dataplane = || {
+        let (quota, journal) = (parts.quota.clone(), parts.journal.clone());
+        let admission = Admission { minutes: minutes(), quota, journal, defaults: config.workspace_defaults };
+        let (routes, endpoints) = (parts.routes.clone(), parts.endpoints.clone());
+        Dataplane::new(routes, endpoints, parts.connector.clone(), timeouts, admission)
+    };
+    let sink = |core| -> Arc<dyn Sink> {
+        let (log, refusals) = (Arc::clone(&parts.log), Arc::clone(&parts.refusals));
+        Arc::new(Recorder { log, calls: parts.calls.on_core(core), journal: parts.journal.clone(), refusals })
+    };
+    Workers::start(listeners, tls, config.server.drain_timeout, |core| Surface {
+        dataplane: dataplane(),
+        keys: Arc::clone(&parts.keys),
+        sink: sink(core),
+        tracer: tracer.cloned(),
+        ids: Arc::clone(&ids),
+        cors: Cors::new(config.server.cors_origins.clone()),
+        hold_timeout: config.edge.hold_timeout,
+        body_bounds,
+        people: Arc::clone(people),
+        console: console.clone(),
+        endpoints: endpoints_surface.clone(),
+        description: description.clone(),
+        trusted_proxies: config.server.trusted_proxies.clone(),
+    })
+}
+
+/// Launches engines from the binary beside this one, or from the one that `FOREBAY_ENGINE` names.
+pub(crate) fn launcher(data_dir: &Path) -> anyhow::Result<Launcher> {
+    let beside = || Ok::<_, std::io::Error>(std::env::current_exe()?.with_file_name("forebay-engine"));
+    let binary = std::env::var_os("FOREBAY_ENGINE").map(PathBuf::from).map_or_else(beside, Ok)?;
+    let data_dir = std::path::absolute(data_dir)?;
+    Ok(Launcher { binary, run_dir: data_dir.join("engines"), cache_dir: data_dir.join("cache") })
+}
+
+fn open_journal(data_dir: &Path, config: &Config) -> anyhow::Result<(Journal, JournalReader)> {
+    let mut random = [0; 16];
+    getrandom::fill(&mut random).map_err(|error| anyhow::anyhow!("no randomness from the system: {error}"))?;
+    let run = RunId::new(clock::now(), u128::from_le_bytes(random));
+    let folder = data_dir.join("journal");
+    Journal::open(&folder, run, config.journal.max_bytes).with_context(|| format!("cannot open {}", folder.display()))
+}
+
+/// Limits shared with other nodes; `None` with `url = "memory:"`.
+fn open_limits(config: &Config, node: &NodeState) -> anyhow::Result<Option<RedisLimits>> {
+    if config.limits.url == "memory:" {
+        return Ok(None);
+    }
+    // The URL may contain a password, so the error does not repeat it.
+    let limits = RedisLimits::open(&config.limits.url, config.limits.timeout, node.alive());
+    limits.map(Some).map_err(|_| anyhow::anyhow!("[limits] url is not of the form redis://host:6379/0"))
+}
+
+/// The listening sockets: one per core for the public address, one for the operations address.
+pub(super) struct Sockets {
+    pub public: Vec<TcpListener>,
+    pub ops: TcpListener,
+}
+
+impl Sockets {
+    pub(super) fn bind(config: &Config) -> anyhow::Result<Self> {
+        for address in [config.server.listen, config.server.ops_listen] {
+            anyhow::ensure!(!listener::is_taken(address), "cannot listen on {address}: another program does");
+        }
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let mut ops = listener::bind(config.server.ops_listen, 1)?;
+        Ok(Self { public: listener::bind(config.server.listen, cores)?, ops: ops.remove(0) })
+    }
+}

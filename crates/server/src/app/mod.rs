@@ -1,0 +1,70 @@
+//! Starts the service: builds each part once, runs the loops and the surfaces, and stops them in reverse.
+
+mod background;
+mod build;
+mod shutdown;
+mod signals;
+
+use crate::cli::load;
+use crate::config::Config;
+use crate::first_start::{self, Bootstrap};
+use crate::{data_dir, edge};
+use background::Background;
+pub(crate) use build::launcher;
+use build::{Parts, Sockets};
+use domain::model::Modality;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use shutdown::LAST_MOMENT;
+use signals::Signals;
+use std::path::{Path, PathBuf};
+
+/// Threads for the store, the probes and the loops. Calls are served by threads of their own.
+const BACKGROUND_THREADS: usize = 2;
+
+/// Serves until SIGTERM or SIGINT.
+pub(crate) fn serve(config_file: Option<PathBuf>, data_dir: &Path) -> anyhow::Result<()> {
+    let config = load(config_file.as_deref())?;
+    let _claim = data_dir::claim(data_dir)?;
+    raise_descriptor_limit();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(BACKGROUND_THREADS)
+        .thread_name("background")
+        .enable_all()
+        .build()?;
+    let result = runtime.block_on(run(config, config_file.as_deref(), data_dir));
+    // Abandons what still blocks, such as a write to a standard output that no process reads.
+    runtime.shutdown_timeout(LAST_MOMENT);
+    result
+}
+
+/// A stream takes two descriptors, and many systems allow a process only 1,024 unless it raises the limit.
+fn raise_descriptor_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    if let Err(error) = setrlimit(Resource::Nofile, raised) {
+        tracing::warn!(%error, "cannot raise the limit on open files");
+    }
+}
+
+async fn run(config: Config, config_file: Option<&Path>, data_dir: &Path) -> anyhow::Result<()> {
+    let mut signals = Signals::listen()?;
+    let tls = config.server.tls.as_ref().map(edge::tls::acceptor).transpose()?;
+    first_start::forget_listen(data_dir);
+    let store = build::open_store(&config, data_dir).await?;
+    let Sockets { public: listeners, ops: ops_listener } = Sockets::bind(&config)?;
+    let (public, ops) = (listeners[0].local_addr()?, ops_listener.local_addr()?);
+    let bootstrap = first_start::prepare(&store, &config, data_dir, public).await?;
+    let (mut parts, reader) = Parts::build(config, data_dir, store, public).await?;
+    let background = Background::start(&mut parts, reader, ops_listener)?;
+    let workers = build::start_workers(&parts, background.tracer.as_ref(), listeners, tls.as_ref()).await?;
+
+    first_start::write_listen(data_dir, public, ops)?;
+    tracing::info!(%public, %ops, workers = parts.cores, "forebay is serving");
+    if let Some(bootstrap) = bootstrap.filter(Bootstrap::is_to_be_shown) {
+        let first_chat = parts.config.catalogue.iter().find(|model| model.modality == Modality::Chat);
+        bootstrap.print(first_chat.map(|model| model.id.as_str()));
+    }
+    let end = signals.wait_for_end(&parts.routes, &parts.served, config_file).await;
+    shutdown::stop(parts, background, workers, end, &mut signals, data_dir).await;
+    Ok(())
+}

@@ -1,0 +1,55 @@
+//! Stops the parts in the reverse order of their start. Each step has a bound on its time.
+//!
+//! 1. Calls: `/readyz` turns 503, no new connections, open streams go on up to `server.drain_timeout`.
+//! 2. Engines and the control plane: replicas of dedicated endpoints keep running unless the operator pressed Ctrl-C.
+//! 3. Quota leases are returned. A lease that changed after its run has ended would stay reserved.
+//! 4. Loops, then the usage events that are still in the journal, then traces and the last lines of the log.
+
+use super::background::Background;
+use super::build::Parts;
+use super::signals::{End, Signals};
+use crate::edge::workers::Workers;
+use crate::first_start;
+use std::path::Path;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// How long quota leases, and then usage events, may take to reach the store.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long the last log lines, traces and rejections may take.
+pub(super) const LAST_MOMENT: Duration = Duration::from_secs(2);
+
+pub(super) async fn stop(
+    mut parts: Parts,
+    background: Background,
+    workers: Workers,
+    end: End,
+    signals: &mut Signals,
+    data_dir: &Path,
+) {
+    tracing::info!("stopping: open responses may finish");
+    parts.node.drain();
+    tokio::select! {
+        () = workers.stop() => {}
+        () = signals.wait_for_another() => tracing::warn!("second signal: open responses are cut"),
+    }
+    first_start::forget_listen(data_dir);
+    background.engines.stop().await;
+    parts.control_plane.leave().await;
+    if end == End::Interrupted {
+        parts.control_plane.stop_replicas().await;
+    }
+    parts.control_plane.resign().await;
+
+    let leases_are_back = timeout(FLUSH_TIMEOUT, parts.quota.close()).await.is_ok();
+    background.loops.abort().await;
+    let _ = timeout(LAST_MOMENT, parts.refusals.flush(&parts.store)).await;
+    // The usage writer closes this run's leases at its end, so it must not end while one may still change.
+    if !leases_are_back || timeout(FLUSH_TIMEOUT, background.usage_writer.finish()).await.is_err() {
+        tracing::warn!(bytes = parts.journal.waiting_bytes(), "usage events stay in the journal for the next start");
+    }
+    let last_reports = async { tokio::join!(parts.log.flush(), background.trace_export.finish()) };
+    let _ = timeout(LAST_MOMENT, last_reports).await;
+    parts.store.close().await;
+    tracing::info!("stopped");
+}

@@ -1,42 +1,32 @@
-//! The slow path: commands that change what is remembered.
+//! The slow path: commands that change the store, and the loops of the control plane.
 //!
-//! A command checks what it is given, opens one transaction, and leaves one row in the audit log. It takes the moment
-//! and the [`Author`] as arguments and answers with records of the domain or a [`CommandError`]; who may ask for what is
-//! decided by the surface that calls it, with the help of [`access`].
+//! A command checks its input, opens one transaction, and writes one row to the audit log. It takes the time and the
+//! [`Author`] as arguments and returns records of the domain or a [`CommandError`]. Authorization is decided by the
+//! surface that calls it, with the help of [`access`].
 
-pub mod access;
+pub mod accounts;
 pub mod allotments;
-pub mod audit;
-mod author;
 pub mod bill_check;
-pub mod bootstrap;
 mod command_error;
 pub mod costs;
 pub mod endpoints;
-mod entropy;
 pub mod fault;
 pub mod gpu_costs;
-pub mod gpu_prices;
-pub mod invitations;
 pub mod invoices;
-pub mod keys;
-pub mod members;
 pub mod meters;
 pub mod nodes;
-pub mod organizations;
-pub mod passwords;
 pub mod prices;
 pub mod reconciler;
 pub mod requests;
 pub mod retention;
 pub mod series;
-pub mod sessions;
-pub mod sign_in;
-pub mod single_sign_on;
-mod snapshot;
 pub mod usage;
-pub mod users;
-pub mod workspaces;
 
-pub use author::Author;
+pub use accounts::author::Author;
+pub use accounts::{
+    access, audit, bootstrap, invitations, keys, members, organizations, passwords, sessions, sign_in, single_sign_on,
+    users, workspaces,
+};
+pub(crate) use accounts::{author, entropy, snapshot};
 pub use command_error::{CommandError, CommandErrorKind};
+pub use prices::gpu_prices;

@@ -3,39 +3,29 @@
 //! Nothing here reads a clock, a file or a socket: time and randomness are arguments, so every rule can be tested
 //! with a table.
 
+pub mod accounts;
 pub mod allotment;
-pub mod attempts;
 pub mod autoscaler;
 pub mod bill_check;
-pub mod caller;
 pub mod catalogue;
+pub mod costs;
 pub mod endpoint;
-pub mod forecast;
 pub mod gpu_busy;
-pub mod gpu_costs;
 pub mod gpu_time;
-pub mod gpu_type;
-pub mod grouping;
 pub mod ids;
-pub mod invitation;
-pub mod key;
 pub mod leadership;
 pub mod limits;
-pub mod model;
-pub mod model_ref;
-pub mod money;
-pub mod organization;
-pub mod quota;
 pub mod retention;
 pub mod series;
-pub mod session;
 pub mod sketch;
 pub mod span;
 pub mod time;
 pub mod usage;
-pub mod user;
-pub mod workspace;
-pub mod workspace_edit;
+
+pub use accounts::{caller, invitation, key, organization, session, user, workspace, workspace_edit};
+pub use catalogue::{gpu_type, model, model_ref};
+pub use costs::{forecast, gpu_costs, grouping, money};
+pub use limits::{attempts, quota};
 
 pub use caller::Caller;
 pub use catalogue::Catalogue;

@@ -1,5 +1,9 @@
 //! The catalogue: every model that can be called, read from the configuration and replaced as a whole.
 
+pub mod gpu_type;
+pub mod model;
+pub mod model_ref;
+
 use crate::model::{Model, ModelId};
 use std::collections::HashMap;
 use std::sync::Arc;

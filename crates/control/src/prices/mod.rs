@@ -3,6 +3,8 @@
 //! A call is charged at the price of the catalogue that its node serves, and its event keeps that price. The history
 //! here answers what a model cost when; no cost is computed from it.
 
+pub mod gpu_prices;
+
 use crate::command_error::CommandError;
 use domain::{Catalogue, ModelId, Timestamp};
 use std::collections::HashMap;

@@ -3,6 +3,9 @@
 //! A bucket holds a minute's worth and refills evenly. A call is checked against every bucket it falls under before any
 //! is debited, so a refusal costs nothing. Levels are counted in sixty-thousandths: refilling by the millisecond is exact.
 
+pub mod attempts;
+pub mod quota;
+
 use std::fmt;
 
 /// A minute in milliseconds, and the parts that one request or token is counted in.

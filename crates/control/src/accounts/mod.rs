@@ -1,0 +1,18 @@
+//! Commands on organizations, people, workspaces, keys and sessions, and the audit log that records them.
+
+pub mod access;
+pub mod audit;
+pub(crate) mod author;
+pub mod bootstrap;
+pub(crate) mod entropy;
+pub mod invitations;
+pub mod keys;
+pub mod members;
+pub mod organizations;
+pub mod passwords;
+pub mod sessions;
+pub mod sign_in;
+pub mod single_sign_on;
+pub(crate) mod snapshot;
+pub mod users;
+pub mod workspaces;

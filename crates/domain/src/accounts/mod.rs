@@ -1,0 +1,10 @@
+//! Organizations, people, workspaces, keys and sessions.
+
+pub mod caller;
+pub mod invitation;
+pub mod key;
+pub mod organization;
+pub mod session;
+pub mod user;
+pub mod workspace;
+pub mod workspace_edit;

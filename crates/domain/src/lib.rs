@@ -15,16 +15,19 @@ pub mod gpu_time;
 pub mod ids;
 pub mod leadership;
 pub mod limits;
+pub mod model_ref;
+pub mod money;
 pub mod retention;
 pub mod series;
 pub mod sketch;
 pub mod span;
 pub mod time;
+pub mod tokens;
 pub mod usage;
 
 pub use accounts::{caller, invitation, key, organization, session, user, workspace, workspace_edit};
-pub use catalogue::{gpu_type, model, model_ref};
-pub use costs::{forecast, gpu_costs, grouping, money};
+pub use catalogue::{gpu_type, model};
+pub use costs::{forecast, gpu_costs, grouping};
 pub use limits::{attempts, quota};
 
 pub use caller::Caller;

@@ -1,26 +1,15 @@
 //! What a served call used: the event that is remembered, billed and counted.
 
 use crate::caller::Caller;
-use crate::ids::{KeyId, RequestId, UserId};
+use crate::ids::RequestId;
 use crate::model::ModelId;
 use crate::money::{NanoUsd, Price};
 use crate::time::Timestamp;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Tokens of one call. `cached` is a part of `prompt`, not an addition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tokens {
-    pub prompt: u64,
-    pub completion: u64,
-    pub cached: u64,
-}
-
-impl Tokens {
-    pub const fn total(self) -> u64 {
-        self.prompt.saturating_add(self.completion)
-    }
-}
+pub use crate::caller::Actor;
+pub use crate::tokens::Tokens;
 
 /// How the token counts of an event are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,27 +33,6 @@ impl Certainty {
 
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Exact, Self::Estimated, Self::Void].into_iter().find(|certainty| certainty.as_str() == text)
-    }
-}
-
-/// Who made the call: a key, or a signed-in user in the Playground.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Actor {
-    Key(KeyId),
-    User(UserId),
-}
-
-impl Actor {
-    /// The prefix of an id says which of the two it is.
-    pub fn parse(text: &str) -> Option<Self> {
-        KeyId::parse(text).map(Self::Key).or_else(|_| UserId::parse(text).map(Self::User)).ok()
-    }
-
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::Key(key) => key.as_str(),
-            Self::User(user) => user.as_str(),
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The command line: `serve`, `check-config`, `migrate`, `admin`.
 
-use crate::config::Config;
+use crate::config::{Config, load};
 use crate::{admin, app, data_dir, edge};
 use clap::Parser;
 use fleet::drivers::process::shim;
@@ -95,11 +95,6 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::ReplicaShim(shim) if shim.detached => Ok(shim::run(&shim.dir)?),
         Command::ReplicaShim(_) => Ok(shim::detach()?),
     }
-}
-
-/// Reads the configuration, secrets from the environment.
-pub(crate) fn load(path: Option<&Path>) -> anyhow::Result<Config> {
-    Config::load(path, &|name| std::env::var(name).ok()).map_err(|problems| anyhow::anyhow!("{problems}"))
 }
 
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {

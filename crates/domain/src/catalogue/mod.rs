@@ -2,7 +2,6 @@
 
 pub mod gpu_type;
 pub mod model;
-pub mod model_ref;
 
 use crate::model::{Model, ModelId};
 use std::collections::HashMap;

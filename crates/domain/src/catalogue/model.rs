@@ -1,7 +1,6 @@
 //! Models: what can be called, and what it costs.
 
 use crate::gpu_type::GpuType;
-use crate::model_ref::endpoint_part;
 use crate::money::Price;
 use std::fmt;
 use std::sync::Arc;
@@ -11,6 +10,8 @@ use std::time::Duration;
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ModelId(Arc<str>);
 
+/// The provider part of the ids of dedicated endpoints; no provider of the catalogue may have this name.
+pub const DEDICATED: &str = "dedicated";
 const MAX_ID_LEN: usize = 200;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -51,6 +52,11 @@ impl ModelId {
     pub fn is_dedicated(&self) -> bool {
         endpoint_part(&self.0).is_some()
     }
+}
+
+/// The endpoint's name in `dedicated/<name>`, unchecked: for lookups that need no copy. `None` for other ids.
+pub fn endpoint_part(model_id: &str) -> Option<&str> {
+    model_id.strip_prefix(DEDICATED)?.strip_prefix('/')
 }
 
 impl fmt::Display for ModelId {

@@ -1,8 +1,8 @@
 //! How usage is divided when it is shown: by model, by who called, by day.
 
+use crate::caller::Actor;
 use crate::model::ModelId;
 use crate::time::Day;
-use crate::usage::Actor;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dimension {

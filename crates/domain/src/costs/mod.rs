@@ -1,6 +1,5 @@
-//! Money: prices, the dimensions by which costs are grouped, and forecasts.
+//! Reports on costs: the dimensions by which they are grouped, and forecasts.
 
 pub mod forecast;
 pub mod gpu_costs;
 pub mod grouping;
-pub mod money;

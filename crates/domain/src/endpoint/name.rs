@@ -1,7 +1,6 @@
 //! Names of endpoints: what follows `dedicated/` in a Model ID.
 
-use crate::model::ModelId;
-use crate::model_ref::DEDICATED;
+use crate::model::{DEDICATED, ModelId};
 use std::fmt;
 
 const MAX_LEN: usize = 63;

@@ -5,8 +5,7 @@ mod build;
 mod shutdown;
 mod signals;
 
-use crate::cli::load;
-use crate::config::Config;
+use crate::config::{Config, load};
 use crate::first_start::{self, Bootstrap};
 use crate::{data_dir, edge};
 use background::Background;

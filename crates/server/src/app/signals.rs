@@ -1,6 +1,6 @@
 //! Signals: SIGHUP reloads the catalogue, SIGTERM and SIGINT end the process.
 
-use crate::cli::load;
+use crate::config::load;
 use crate::price_keeper::Served;
 use fleet::Routes;
 use std::path::Path;

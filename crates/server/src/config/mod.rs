@@ -29,6 +29,11 @@ use reader::{Reader, Section};
 use std::cell::RefCell;
 use std::path::Path;
 
+/// Reads the configuration file, with secrets from the environment of this process.
+pub(crate) fn load(path: Option<&Path>) -> anyhow::Result<Config> {
+    Config::load(path, &|name| std::env::var(name).ok()).map_err(|problems| anyhow::anyhow!("{problems}"))
+}
+
 /// Everything that can be set.
 #[derive(Debug, Clone)]
 pub struct Config {

@@ -1,8 +1,8 @@
 //! The file, and what it names.
 
 use super::finding::Finding;
-use crate::cli::load;
 use crate::config::Config;
+use crate::config::load;
 use crate::edge::tls;
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! Money: whole nano-dollars inside, decimal text in USD outside, never a float.
 
-use crate::usage::Tokens;
+use crate::tokens::Tokens;
 use std::fmt;
 
 /// A billionth of a US dollar.

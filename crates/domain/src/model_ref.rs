@@ -1,13 +1,10 @@
 //! What a Model ID refers to: a model of the catalogue, or a dedicated endpoint.
-//!
-//! This is the only module that knows the prefix `dedicated/`.
 
 use crate::endpoint::EndpointName;
 use crate::model::{ModelId, ModelIdError};
 use std::fmt;
 
-/// The provider part of the ids of dedicated endpoints; no provider of the catalogue may have this name.
-pub const DEDICATED: &str = "dedicated";
+pub use crate::model::{DEDICATED, endpoint_part};
 
 /// A parsed Model ID. Parse it at the border and match on it afterwards.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -49,11 +46,6 @@ impl fmt::Display for ModelRef {
             Self::Dedicated(name) => write!(f, "{DEDICATED}/{name}"),
         }
     }
-}
-
-/// The endpoint's name in `dedicated/<name>`, unchecked: for lookups that need no copy. `None` for other ids.
-pub fn endpoint_part(model_id: &str) -> Option<&str> {
-    model_id.strip_prefix(DEDICATED)?.strip_prefix('/')
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Why a command was not done.
+//! Errors of commands.
 
 use domain::attempts::Lockout;
 use domain::ids::IdError;
@@ -37,19 +37,19 @@ pub enum CommandError {
     WorkspaceInUse { active_keys: u64 },
     #[error("e-mail address or password is wrong")]
     BadCredentials,
-    #[error("nobody here has this e-mail address; ask for an invitation")]
+    #[error("no account has this e-mail address; ask for an invitation")]
     NoAccount,
     #[error("too many attempts; try again in {} s", wait.retry_after_secs(*now))]
     TooManyAttempts { wait: Lockout, now: Timestamp },
-    #[error("the session is in no organization; choose one")]
+    #[error("the session has no organization selected")]
     NoOrganizationContext,
-    #[error("the session is in no workspace; choose one")]
+    #[error("the session has no workspace selected")]
     NoWorkspaceContext,
     #[error("you are not a member of this workspace")]
     NotAMember,
     #[error(transparent)]
     OperatorOnly(#[from] OperatorOnlyError),
-    #[error("an organization keeps at least one administrator")]
+    #[error("an organization needs at least one administrator")]
     LastAdmin,
     #[error("the workspace still has dedicated endpoints ({endpoints}); delete them first")]
     WorkspaceHasEndpoints { endpoints: u64 },
@@ -58,31 +58,31 @@ pub enum CommandError {
         #[source]
         cause: StoreError,
     },
-    #[error("something went wrong inside")]
+    #[error("internal error")]
     Internal {
         #[source]
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
 }
 
-/// What a refusal asks of the caller.
+/// The class of an error, which decides how a surface reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommandErrorKind {
-    /// Say something else.
+    /// The input is invalid.
     Invalid,
-    /// It does not exist.
+    /// The record does not exist.
     Missing,
-    /// It exists in another state than the command needs.
+    /// The record is in a state that does not allow the command.
     Conflict,
-    /// Say who you are.
+    /// The credentials are wrong.
     Unauthenticated,
-    /// Ask somebody else to do it, or do it elsewhere.
+    /// The caller may not do this.
     Forbidden,
-    /// Try again after the wait that it names.
+    /// Too many attempts; the error carries the wait.
     TooMany,
-    /// Try again later.
+    /// Temporarily unavailable; retry later.
     Unavailable,
-    /// Nothing: it is our fault.
+    /// A bug or an unexpected failure.
     Internal,
 }
 
@@ -138,7 +138,7 @@ impl CommandError {
         }
     }
 
-    /// Which part of the request an `invalid_value` is about.
+    /// The field of the request that is invalid.
     pub const fn field(&self) -> Option<&'static str> {
         match self {
             Self::BadName(_) => Some("name"),
@@ -208,7 +208,7 @@ impl From<EndsBeforeItStarts> for CommandError {
     }
 }
 
-/// A text that is no id of this kind names nothing.
+/// A malformed id is treated as the id of a missing record.
 impl From<IdError> for CommandError {
     fn from(bad: IdError) -> Self {
         let noun = match bad.prefix {

@@ -1,7 +1,7 @@
 //! Prefixed, sortable identifiers: `org_…`, `ws_…`, `usr_…`, `key_…`, `req_…`, `ep_…` and so on.
 //!
-//! The text after the prefix is a ULID in lower case: 48 bits of milliseconds, then 80 random bits, so identifiers
-//! sort by the moment they were made.
+//! The part after the prefix is a lower-case ULID: 48 bits of milliseconds, then 80 random bits, so identifiers sort by
+//! creation time.
 
 use crate::time::Timestamp;
 use std::fmt;
@@ -21,14 +21,14 @@ fn ulid(at: Timestamp, entropy: u128) -> [u8; ULID_LEN] {
     text
 }
 
-/// The moment in the first ten characters of a ULID.
+/// The creation time, from the first ten characters of a ULID.
 fn millis_of(ulid: &str) -> Timestamp {
     let digit = |byte: u8| ALPHABET.iter().position(|letter| *letter == byte).unwrap_or(0);
     let millis = ulid.bytes().take(10).fold(0_i64, |millis, byte| (millis << 5) | (digit(byte) as i64));
     Timestamp::from_millis(millis)
 }
 
-/// A text that is not an identifier of the wanted kind.
+/// A text is not an identifier of the expected kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not an id of the form {prefix}…")]
 pub struct IdError {
@@ -40,7 +40,7 @@ fn is_ulid(text: &[u8; ULID_LEN]) -> bool {
     text.iter().all(|byte| ALPHABET.contains(byte))
 }
 
-/// An identifier is kept in place, not on the heap: every call makes one, and copies those of its caller.
+/// Identifiers are stored inline rather than on the heap: every call creates one and copies those of its caller.
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
         $(#[$doc])*
@@ -74,12 +74,12 @@ macro_rules! id {
                 std::str::from_utf8(&self.0).expect("letters and digits")
             }
 
-            /// The same without another look at it.
+            /// The same as bytes, without the UTF-8 check.
             pub fn as_bytes(&self) -> &[u8] {
                 &self.0
             }
 
-            /// When it was made.
+            /// Its creation time.
             pub fn made_at(&self) -> Timestamp {
                 millis_of(&self.as_str()[$prefix.len()..])
             }
@@ -106,7 +106,7 @@ macro_rules! id {
 }
 
 id!(
-    /// The holder of GPU allotments and of workspaces.
+    /// Holds GPU allotments and workspaces.
     OrganizationId,
     "org_"
 );
@@ -129,7 +129,7 @@ id!(
     "req_"
 );
 id!(
-    /// One process from its start to its end.
+    /// One run of a node, from start to end.
     RunId,
     "run_"
 );
@@ -139,12 +139,12 @@ id!(
     "ep_"
 );
 id!(
-    /// One running instance of an endpoint's model server, from its wish to its end.
+    /// One instance of an endpoint's engine, from its creation to its end.
     ReplicaId,
     "rep_"
 );
 id!(
-    /// Something that happened to an endpoint.
+    /// An event in the life of an endpoint.
     EventId,
     "evt_"
 );
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn another_kind_of_id_is_refused() {
+    fn ids_of_another_kind_are_rejected() {
         let key = KeyId::new(Timestamp::from_millis(5), 7);
         assert!(WorkspaceId::parse(key.as_str()).is_err());
         assert!(KeyId::parse("key_").is_err());

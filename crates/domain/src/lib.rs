@@ -1,7 +1,6 @@
-//! The words and rules of the service.
+//! Types and rules of the service.
 //!
-//! Nothing here reads a clock, a file or a socket: time and randomness are arguments, so every rule can be tested
-//! with a table.
+//! No I/O and no clock: time and randomness are arguments, so every rule can be tested with a table.
 
 pub mod accounts;
 pub mod allotment;

@@ -1,4 +1,4 @@
-//! Money: whole nano-dollars inside, decimal text in USD outside, never a float.
+//! Money: whole nano-dollars internally, decimal text in USD on the wire, never a float.
 
 use crate::tokens::Tokens;
 use std::fmt;
@@ -38,14 +38,14 @@ impl NanoUsd {
     }
 }
 
-/// Sums stop at the largest amount there is, nine thousand million dollars.
+/// Saturates at the largest amount, about nine billion dollars.
 impl std::ops::AddAssign for NanoUsd {
     fn add_assign(&mut self, other: Self) {
         self.0 = self.0.saturating_add(other.0);
     }
 }
 
-/// At least two digits after the point, no more than are needed: `0.10`, `0.000001`.
+/// With at least two decimals and no more than needed: `0.10`, `0.000001`.
 impl fmt::Display for NanoUsd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.0 < 0 { "-" } else { "" };
@@ -63,7 +63,7 @@ impl serde::Serialize for NanoUsd {
     }
 }
 
-/// What a million tokens cost.
+/// Prices per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Price {
     pub input_per_1m: NanoUsd,
@@ -72,7 +72,7 @@ pub struct Price {
 }
 
 impl Price {
-    /// The cost of a call, rounded half up once to a nano-dollar.
+    /// The cost of a call, rounded once, half up, to a nano-dollar.
     pub fn charge(&self, tokens: Tokens) -> NanoUsd {
         let part = |count: u64, price: NanoUsd| i128::from(count) * i128::from(price.0);
         let millionths = part(tokens.prompt.saturating_sub(tokens.cached), self.input_per_1m)
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_rounded_once_over_all_its_parts() {
+    fn the_cost_of_a_call_is_rounded_once() {
         let usd = |text| NanoUsd::parse(text).unwrap();
         let price = Price { input_per_1m: usd("0.10"), cached_input_per_1m: usd("0.05"), output_per_1m: usd("0.40") };
         let cost = price.charge(Tokens { prompt: 1_000, completion: 500, cached: 200 });

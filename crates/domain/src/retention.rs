@@ -1,4 +1,4 @@
-//! How long what is not needed for a bill is kept.
+//! Retention of data that no bill needs.
 
 use crate::series::Resolution;
 use crate::time::Timestamp;
@@ -6,16 +6,16 @@ use std::time::Duration;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
-    /// Series by the minute, the hour and the day.
+    /// Series per minute, per hour and per day.
     pub minutes: Duration,
     pub hours: Duration,
     pub days: Duration,
-    /// The request log: usage events, and calls that were refused.
+    /// The request log: usage events and rejected calls.
     pub requests: Duration,
 }
 
 impl Retention {
-    /// Rows that begin earlier may be gone.
+    /// Rows that start earlier may have been deleted.
     pub fn kept_from(&self, resolution: Resolution, now: Timestamp) -> Timestamp {
         let kept = match resolution {
             Resolution::Minute => self.minutes,
@@ -25,7 +25,7 @@ impl Retention {
         resolution.start_of(before(now, kept))
     }
 
-    /// Calls that were received earlier may be gone.
+    /// Calls received earlier may have been deleted.
     pub fn requests_kept_from(&self, now: Timestamp) -> Timestamp {
         before(now, self.requests)
     }
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_is_kept_until_all_of_it_is_too_old() {
+    fn a_row_is_kept_until_its_whole_span_is_too_old() {
         let hour = Duration::from_secs(3_600);
         let kept = Retention { minutes: hour, hours: 24 * hour, days: 240 * hour, requests: 240 * hour };
         let now = Timestamp::parse("2026-11-20T10:30:30Z").unwrap();

@@ -28,7 +28,7 @@ impl Timestamp {
         Self(self.0.saturating_add(millis))
     }
 
-    /// Milliseconds from `earlier` to here; never negative, also when a clock was set back.
+    /// Milliseconds since `earlier`; zero if a clock was set back.
     pub const fn millis_since(self, earlier: Self) -> u64 {
         let span = self.0.saturating_sub(earlier.0);
         if span < 0 { 0 } else { span.unsigned_abs() }
@@ -60,7 +60,7 @@ impl<'de> serde::Deserialize<'de> for Timestamp {
     }
 }
 
-/// A calendar month in UTC, kept as a number such as 202611 and shown as `2026-11`.
+/// A calendar month in UTC, stored as a number such as 202611 and written as `2026-11`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Month(i32);
 
@@ -69,7 +69,7 @@ pub struct Month(i32);
 pub struct MonthError(pub String);
 
 impl Month {
-    /// Reads `2026-11`. Months before 1970 and after 9998 are none of ours.
+    /// Parses `2026-11`. Months before 1970 and after 9998 are rejected.
     pub fn parse(text: &str) -> Result<Self, MonthError> {
         let number = |part: &str, digits: usize| {
             let is_good = part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -113,7 +113,7 @@ impl Month {
         Timestamp(start.map_or(0, |start| start.timestamp().as_millisecond()))
     }
 
-    /// The first moment that is no longer in it.
+    /// The first moment after it.
     pub fn end(self) -> Timestamp {
         self.next().start()
     }
@@ -125,7 +125,7 @@ impl fmt::Display for Month {
     }
 }
 
-/// How long the spans are that usage is added up over. Both start on the hour and at midnight in UTC.
+/// The length of the spans over which usage is summed, aligned to hours and days in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grain {
     Hour,
@@ -140,12 +140,12 @@ impl Grain {
         }
     }
 
-    /// The first moment of the hour or day that has `moment` in it.
+    /// The start of the hour or day that contains `moment`.
     pub const fn start_of(self, moment: Timestamp) -> Timestamp {
         Timestamp(moment.0 - moment.0.rem_euclid(self.millis()))
     }
 
-    /// The first moment of an hour or day that is not before `moment`.
+    /// The first start of an hour or day at or after `moment`.
     pub const fn start_at_or_after(self, moment: Timestamp) -> Timestamp {
         self.start_of(Timestamp(moment.0 + self.millis() - 1))
     }
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_set_back_gives_no_negative_span() {
+    fn a_clock_set_back_gives_no_negative_span() {
         assert_eq!(Timestamp::from_millis(5).millis_since(Timestamp::from_millis(9)), 0);
     }
 
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_month_is_refused() {
+    fn invalid_months_are_rejected() {
         for bad in ["", "2026", "2026-13", "2026-00", "2026-1", "26-01", "1969-12", "9999-01", "2026-01-01", "+026-01"]
         {
             assert!(Month::parse(bad).is_err(), "{bad}");

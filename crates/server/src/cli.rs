@@ -84,7 +84,7 @@ fn run(command: Command) -> anyhow::Result<()> {
             println!("schema version {} (was {})", migrated.to, migrated.from);
             Ok(())
         }),
-        Command::Admin(arguments) if arguments.asks_for_doctor() => runtime()?.block_on(admin::examine(&arguments)),
+        Command::Admin(arguments) if arguments.is_doctor() => runtime()?.block_on(admin::examine(&arguments)),
         Command::Admin(arguments) => {
             let (config, data_dir) = (arguments.config.clone(), arguments.data_dir.clone());
             with_store(config.as_deref(), &data_dir, async |config, store| {

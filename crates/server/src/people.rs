@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use control::CommandError;
-use control::sessions::{self, SignedIn};
+use control::sessions::{self, ActiveSession};
 use domain::allotment::Defaults;
 use domain::session::{Lifetimes, SessionToken};
 use domain::workspace::Limits;
@@ -39,7 +39,11 @@ impl People {
     }
 
     /// The session of a token, unless it has ended.
-    pub(crate) async fn identify(&self, token: SessionToken, now: Timestamp) -> Result<Option<SignedIn>, CommandError> {
+    pub(crate) async fn identify(
+        &self,
+        token: SessionToken,
+        now: Timestamp,
+    ) -> Result<Option<ActiveSession>, CommandError> {
         sessions::identify(&self.store, token, &self.lifetimes, now).await
     }
 

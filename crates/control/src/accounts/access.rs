@@ -1,24 +1,22 @@
-//! Who may act where: the questions that every surface with sessions asks.
+//! Authorization of sessions: which organization and workspaces a user may access.
 //!
-//! A session acts in one organization. Whatever belongs to another does not exist for it, also when the user belongs
-//! to both: switching is one call.
+//! A session has one selected organization. Records of other organizations do not exist for it, even if the user is a
+//! member there too; switching is one call.
 
 use crate::command_error::CommandError;
-use crate::sessions::SignedIn;
+use crate::sessions::ActiveSession;
 use domain::user::Role;
 use domain::{OrganizationId, User, Workspace, WorkspaceId};
 use store::{Page, Store, workspaces};
 
-/// The organization that the session acts in, and what the user may do there.
-///
-/// A membership that has ended since the session chose its organization counts as no choice.
-pub fn organization(signed: &SignedIn) -> Result<(&OrganizationId, Role), CommandError> {
+/// The selected organization and the user's role there. Fails if the membership has ended since.
+pub fn organization(signed: &ActiveSession) -> Result<(&OrganizationId, Role), CommandError> {
     let chosen = signed.session.organization.as_ref().ok_or(CommandError::NoOrganizationContext)?;
     let role = signed.user.effective_role_in(chosen).ok_or(CommandError::NoOrganizationContext)?;
     Ok((chosen, role))
 }
 
-/// A workspace of the organization that the user may work in.
+/// A workspace of the organization, if the user may access it.
 pub async fn workspace(
     store: &Store,
     user: &User,
@@ -30,7 +28,7 @@ pub async fn workspace(
     if belongs(store, user, &found).await? { Ok(found) } else { Err(CommandError::NotAMember) }
 }
 
-/// The workspaces of the organization that the user may work in.
+/// The workspaces of the organization that the user may access.
 pub async fn workspaces(
     store: &Store,
     user: &User,

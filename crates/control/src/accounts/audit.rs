@@ -1,10 +1,10 @@
-//! Reading the audit log.
+//! Reads the audit log.
 
 use crate::command_error::CommandError;
 use store::Store;
 use store::audit::{self, Filter, Recorded};
 
-/// The newest entries first.
+/// Entries, newest first.
 pub async fn list(store: &Store, filter: &Filter<'_>, limit: u32) -> Result<Vec<Recorded>, CommandError> {
     Ok(audit::list(store, filter, limit).await?)
 }

@@ -1,4 +1,4 @@
-//! Who asked for a change, as the audit log tells it.
+//! The author of a change, as recorded in the audit log.
 
 use domain::endpoint::event::Actor;
 use domain::{KeyId, OrganizationId, Timestamp, UserId};
@@ -9,17 +9,17 @@ use store::{StoreError, Tx};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Author {
-    /// A signed-in user, and the address the request came from.
+    /// A signed-in user, with the IP address of the request.
     User { id: UserId, address: String },
-    /// A program with an API key, and the address the request came from.
+    /// A program with an API key, with the IP address of the request.
     Key { id: KeyId, address: String },
-    /// Whoever runs `forebay admin` on the machine.
+    /// The operator, running `forebay admin`.
     CommandLine,
-    /// The service itself, on an empty store.
+    /// The service itself, on its first start.
     FirstStart,
 }
 
-/// One entry of the log. What is `Null` before was created, what is `Null` after is gone; secrets are in neither.
+/// A change for the audit log. `before` is `Null` for a creation, `after` is `Null` for a deletion. Never contains secrets.
 pub(crate) struct Act<'a> {
     pub(crate) action: &'static str,
     pub(crate) organization: Option<&'a OrganizationId>,
@@ -36,7 +36,7 @@ impl Author {
         }
     }
 
-    /// As the events of an endpoint tell it.
+    /// The actor in the events of an endpoint.
     pub fn actor(&self) -> Actor {
         match self {
             Self::User { id, .. } => Actor::User(id.clone()),
@@ -53,7 +53,7 @@ impl Author {
         }
     }
 
-    /// Tells what was there before and after.
+    /// Records a change with the state before and after.
     pub(crate) async fn changed(&self, tx: &mut Tx, act: Act<'_>, now: Timestamp) -> Result<(), StoreError> {
         let written = |value: Value| (!value.is_null()).then(|| value.to_string());
         let entry = Entry {
@@ -70,7 +70,7 @@ impl Author {
         audit::append(tx, &entry).await
     }
 
-    /// Tells what was done where nothing can be shown before and after.
+    /// Records an action that has no state before and after.
     pub(crate) async fn did(
         &self,
         tx: &mut Tx,

@@ -1,4 +1,4 @@
-//! The first start on an empty store: somebody must be able to sign in, and something must be able to call.
+//! First start on an empty store: creates a user to sign in with and a key to call with.
 
 use crate::author::Author;
 use crate::command_error::CommandError;
@@ -14,7 +14,7 @@ const NAME: &str = "Default";
 const EMAIL: &str = "admin@localhost";
 const KEY_NAME: &str = "bootstrap";
 
-/// What was created, with the two secrets that are told once.
+/// The created records, with the two secrets that are shown once.
 pub struct FirstStart {
     pub organization: Organization,
     pub workspace: Workspace,
@@ -25,7 +25,7 @@ pub struct FirstStart {
     pub key_text: NewKey,
 }
 
-/// Fills an empty store and leaves any other alone. Of several nodes that start at once, exactly one gets `Some`.
+/// Fills an empty store; returns `None` if it is not empty. Of several nodes that start at once, exactly one gets `Some`.
 pub async fn first_start(store: &Store, defaults: &Limits, now: Timestamp) -> Result<Option<FirstStart>, CommandError> {
     if !organizations::store_is_empty(store).await? {
         return Ok(None);

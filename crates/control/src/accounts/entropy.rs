@@ -1,4 +1,4 @@
-//! Randomness from the system: ids, keys and passwords start here.
+//! Random ids, keys, passwords and tokens.
 
 use domain::key::NewKey;
 use domain::session::SessionToken;
@@ -8,12 +8,12 @@ const PASSWORD_LEN: usize = 24;
 const TOKEN_LEN: usize = 43;
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// For the random part of an id.
+/// The random part of an id.
 pub(crate) fn for_id() -> u128 {
     u128::from_le_bytes(bytes())
 }
 
-/// For the random part of ids that sort in the order they were made, also within a millisecond of one process.
+/// The random part of an id that sorts by creation within this process, also within one millisecond.
 pub(crate) fn in_order() -> u128 {
     static MADE: AtomicU64 = AtomicU64::new(0);
     let number = MADE.fetch_add(1, Ordering::Relaxed) & 0xffff;
@@ -29,15 +29,15 @@ pub(crate) fn password() -> String {
 }
 
 pub(crate) fn session_token() -> SessionToken {
-    SessionToken::parse(&base62::<{ SessionToken::LEN }>()).expect("letters and digits, and as many as it wants")
+    SessionToken::parse(&base62::<{ SessionToken::LEN }>()).expect("letters and digits of the required length")
 }
 
-/// For a link, or whatever else is shown once and known by its hash.
+/// A token for links: shown once, stored as a hash.
 pub(crate) fn token() -> String {
     base62::<TOKEN_LEN>()
 }
 
-/// Two bytes to a character keep the distribution even to one part in a thousand.
+/// Two random bytes per character keep the modulo bias below one part in a thousand.
 fn base62<const LEN: usize>() -> String {
     let draw = |pair: [u8; 2]| BASE62[usize::from(u16::from_le_bytes(pair)) % BASE62.len()];
     (0..LEN).map(|_| char::from(draw(bytes()))).collect()
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_password_is_long_plain_and_new_each_time() {
+    fn passwords_are_long_alphanumeric_and_random() {
         let password = password();
         assert_eq!(password.len(), PASSWORD_LEN);
         assert!(password.bytes().all(|byte| byte.is_ascii_alphanumeric()));

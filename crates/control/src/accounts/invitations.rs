@@ -1,8 +1,8 @@
-//! Commands on invitations: a link that lets somebody into an organization.
+//! Commands on invitations, which add a user to an organization by a link.
 
 use crate::author::{Act, Author};
 use crate::command_error::CommandError;
-use crate::sessions::{self, Origin, SignedIn};
+use crate::sessions::{self, ActiveSession, Origin};
 use crate::{entropy, passwords, sign_in, snapshot};
 use domain::invitation::LIFETIME_MILLIS;
 use domain::session::Lifetimes;
@@ -13,7 +13,7 @@ use domain::{
 use serde_json::Value;
 use store::{Page, Store, Tx, invitations, organizations, users, workspaces};
 
-/// Workspaces that one invitation may open.
+/// The most workspaces in one invitation.
 const MAX_WORKSPACES: usize = 100;
 
 pub struct InvitationRequest<'a> {
@@ -22,17 +22,17 @@ pub struct InvitationRequest<'a> {
     pub workspaces: Vec<WorkspaceId>,
 }
 
-/// A new invitation, and the token of its link for the one time it is shown.
+/// A new invitation, and the token of its link, which is shown once.
 pub struct CreatedInvitation {
     pub invitation: Invitation,
     pub token: String,
 }
 
-/// What whoever holds a link may know before accepting.
+/// The details of an invitation that its link shows before it is accepted.
 pub struct Preview {
     pub invitation: Invitation,
     pub organization: Organization,
-    /// Whether the address has an account already, whose password is then asked for.
+    /// Whether the address already has an account, whose password is then required.
     pub account_exists: bool,
 }
 
@@ -46,7 +46,7 @@ pub async fn create(
     if request.workspaces.len() > MAX_WORKSPACES {
         return Err(CommandError::BadValue {
             field: "workspaceIds",
-            why: "an invitation opens at most 100 workspaces",
+            why: "an invitation can include at most 100 workspaces",
         });
     }
     let token = entropy::token();
@@ -81,7 +81,7 @@ pub async fn create(
     Ok(CreatedInvitation { invitation, token })
 }
 
-/// Those that nobody has accepted.
+/// Invitations that were not accepted yet.
 pub async fn list(
     store: &Store,
     organization: &OrganizationId,
@@ -117,19 +117,19 @@ pub async fn preview(store: &Store, token: &str, now: Timestamp) -> Result<Previ
     Ok(Preview { invitation, organization, account_exists })
 }
 
-/// Lets the holder of a link in and signs them in. An address with an account joins with it: its password must be
-/// right, unless `signed_in` is that account. Any other address gets an account with this password.
+/// Accepts an invitation and signs the user in. An existing account joins the organization; its password is required
+/// unless `signed_in` is that account. Otherwise a new account is created with this password.
 pub async fn accept(
     store: &Store,
     token: &str,
     password: Option<&str>,
-    signed_in: Option<&SignedIn>,
+    signed_in: Option<&ActiveSession>,
     origin: &Origin,
     lifetimes: &Lifetimes,
     now: Timestamp,
-) -> Result<SignedIn, CommandError> {
+) -> Result<ActiveSession, CommandError> {
     let invitation = open(store, token, now).await?;
-    let needed = || CommandError::BadValue { field: "password", why: "a password is needed" };
+    let needed = || CommandError::BadValue { field: "password", why: "a password is required" };
     let entrant = match users::by_email(store, &invitation.email).await? {
         Some(user) if signed_in.is_some_and(|signed| signed.user.id == user.id) => Entrant::Known(user),
         Some(user) => {
@@ -158,12 +158,12 @@ pub async fn accept(
 
 enum Entrant {
     Known(User),
-    /// With the hash of the password they chose.
+    /// With the hash of the chosen password.
     New(String),
 }
 
-/// A role that somebody has already is not lowered by an invitation. Locks are taken in the order of all who need
-/// several: workspaces, the organization, the user.
+/// Adds the memberships. An invitation never lowers an existing role. Locks are taken in the global order: workspaces,
+/// organization, user.
 async fn let_in(tx: &mut Tx, invitation: &Invitation, entrant: Entrant, now: Timestamp) -> Result<User, CommandError> {
     for workspace in &invitation.workspaces {
         workspaces::lock(tx, workspace).await?;
@@ -197,7 +197,7 @@ async fn let_in(tx: &mut Tx, invitation: &Invitation, entrant: Entrant, now: Tim
     Ok(user)
 }
 
-/// A link that was used, taken back or has expired is as good as none.
+/// A used, revoked or expired link is treated as missing.
 async fn open(store: &Store, token: &str, now: Timestamp) -> Result<Invitation, CommandError> {
     let found = invitations::by_token(store, SecretHash::of(token)).await?;
     found.filter(|invitation| invitation.is_open(now)).ok_or_else(gone)

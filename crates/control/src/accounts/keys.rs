@@ -11,7 +11,7 @@ use store::{Page, Store, Tx, api_keys, workspaces};
 
 const MAX_OVERLAP_SECS: u64 = 7 * 24 * 60 * 60;
 
-/// What the holder of a new key may choose.
+/// The settings of a new key.
 #[derive(Debug, Clone, Copy)]
 pub struct KeyRequest<'a> {
     pub name: &'a str,
@@ -20,14 +20,14 @@ pub struct KeyRequest<'a> {
     pub tokens_per_minute: Option<u64>,
 }
 
-/// A new key, and its text for the one time it is shown.
+/// A new key and its text, which is shown once.
 #[derive(Debug)]
 pub struct CreatedKey {
     pub key: ApiKey,
     pub text: NewKey,
 }
 
-/// Creates a key unless the workspace has as many as its limit, its own or the default, allows.
+/// Creates a key. Fails if the workspace has reached its limit of keys.
 pub async fn create(
     store: &Store,
     author: &Author,
@@ -52,7 +52,7 @@ pub async fn show(store: &Store, id: &KeyId) -> Result<ApiKey, CommandError> {
     api_keys::by_id(store, id).await?.ok_or_else(|| CommandError::missing("key", id.as_str()))
 }
 
-/// May be said twice; a disabled key is refused.
+/// Revokes a key. Idempotent. A disabled key cannot be revoked.
 pub async fn revoke(
     store: &Store,
     author: &Author,
@@ -105,7 +105,7 @@ pub async fn expire(
     finish(tx, author, "key.expire", &before, after, now).await
 }
 
-/// Gives a key another segment and secret; id, name and limits stay. The old secret dies at once, or after the overlap.
+/// Replaces segment and secret of a key; id, name and limits stay. The old secret ends at once or after the overlap.
 pub async fn rotate(
     store: &Store,
     author: &Author,
@@ -117,7 +117,7 @@ pub async fn rotate(
     if overlap_secs > MAX_OVERLAP_SECS {
         return Err(CommandError::BadValue {
             field: "overlapSeconds",
-            why: "an overlap has at most 604800 seconds, 7 days",
+            why: "the overlap can be at most 604800 seconds (7 days)",
         });
     }
     let old_dies_at = now.plus_millis(overlap_secs.cast_signed() * 1_000);
@@ -130,7 +130,7 @@ pub async fn rotate(
     Ok(CreatedKey { key, text })
 }
 
-/// The part of [`create`] inside a transaction that holds the workspace.
+/// [`create`] within a transaction that has locked the workspace.
 pub(crate) async fn create_in(
     tx: &mut Tx,
     author: &Author,
@@ -172,17 +172,17 @@ pub(crate) async fn create_in(
 fn check(request: &KeyRequest<'_>, now: Timestamp) -> Result<(), CommandError> {
     check_name(request.name)?;
     if request.expires_at.is_some_and(|end| end <= now) {
-        return Err(CommandError::BadValue { field: "expiresAt", why: "a key expires in the future" });
+        return Err(CommandError::BadValue { field: "expiresAt", why: "the expiry must be in the future" });
     }
     let at_least_one = |field, limit: Option<u64>| match limit {
-        Some(0) => Err(CommandError::BadValue { field, why: "a limit is at least 1" }),
+        Some(0) => Err(CommandError::BadValue { field, why: "a limit must be at least 1" }),
         Some(_) | None => Ok(()),
     };
     at_least_one("requestsPerMinute", request.requests_per_minute)?;
     at_least_one("tokensPerMinute", request.tokens_per_minute)
 }
 
-/// What was said before and changes nothing now is not told again.
+/// Records the change and commits. A call that changed nothing leaves no audit entry.
 async fn finish(
     mut tx: Tx,
     author: &Author,

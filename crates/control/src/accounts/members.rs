@@ -13,7 +13,7 @@ pub async fn list(store: &Store, organization: &OrganizationId, page: Page<'_>) 
     Ok(users::list_members(store, organization, page).await?)
 }
 
-/// Those who belong to a workspace by name.
+/// The explicit members of a workspace, without administrators of the organization.
 pub async fn list_of_workspace(
     store: &Store,
     workspace: &Workspace,
@@ -22,7 +22,7 @@ pub async fn list_of_workspace(
     Ok(users::list_of_workspace(store, workspace, page).await?)
 }
 
-/// Gives a member another role. The last administrator stays one.
+/// Changes the role of a member. The last administrator cannot be demoted.
 pub async fn set_role(
     store: &Store,
     author: &Author,
@@ -48,7 +48,7 @@ pub async fn set_role(
     Ok(tx.commit().await?)
 }
 
-/// Ends a membership in the organization and in its workspaces. The last administrator stays.
+/// Removes a member from the organization and its workspaces. The last administrator cannot be removed.
 pub async fn remove(
     store: &Store,
     author: &Author,

@@ -1,4 +1,4 @@
-//! Commands on organizations, people, workspaces, keys and sessions, and the audit log that records them.
+//! Commands on organizations, users, workspaces, keys and sessions, and the audit log that records them.
 
 pub mod access;
 pub mod audit;

@@ -56,7 +56,7 @@ pub async fn rename(
     Ok(renamed)
 }
 
-/// Refused while the organization still has workspaces.
+/// Deletes an organization. Fails while it has workspaces.
 pub async fn delete(store: &Store, author: &Author, id: &OrganizationId, now: Timestamp) -> Result<(), CommandError> {
     let mut tx = store.begin().await?;
     let current = organizations::lock(&mut tx, id).await?;

@@ -1,4 +1,4 @@
-//! Passwords: Argon2id, with the parameters inside the hash, so that they can grow without a migration.
+//! Password hashing with Argon2id. The parameters are part of the hash, so they can change without a migration.
 
 use crate::command_error::CommandError;
 use argon2::password_hash::{Error, PasswordHasher, PasswordVerifier};
@@ -6,32 +6,32 @@ use argon2::{Algorithm, Argon2, Params, Version};
 use tokio::sync::Semaphore;
 
 const MIN_LEN: usize = 8;
-/// Work is linear in the length, and nobody types more.
+/// Bounds the work, which is linear in the length.
 const MAX_LEN: usize = 1_024;
 const MEMORY_KIB: u32 = 19 * 1_024;
 const PASSES: u32 = 2;
 const LANES: u32 = 1;
-/// How many passwords are worked on at once: each takes [`MEMORY_KIB`] and a core.
+/// Passwords hashed at the same time: each takes [`MEMORY_KIB`] and a core.
 const AT_ONCE: usize = 4;
 
 static WORK: Semaphore = Semaphore::const_new(AT_ONCE);
 
-/// Whether people may choose this password.
+/// Checks the length of a new password.
 pub fn check(password: &str) -> Result<&str, CommandError> {
     let length = password.chars().count();
     if (MIN_LEN..=MAX_LEN).contains(&length) {
         return Ok(password);
     }
-    Err(CommandError::BadValue { field: "password", why: "a password has 8 to 1024 characters" })
+    Err(CommandError::BadValue { field: "password", why: "a password must have 8 to 1024 characters" })
 }
 
-/// The text to remember: `$argon2id$v=19$m=…,t=…,p=…$salt$hash`.
+/// The hash to store: `$argon2id$v=19$m=…,t=…,p=…$salt$hash`.
 pub async fn hash(password: &str) -> Result<String, CommandError> {
     let password = password.to_owned();
     on_a_worker(move || Ok(argon2id()?.hash_password(password.as_bytes())?.to_string())).await
 }
 
-/// Whether the password is the one that was hashed. Without a hash the answer is no, and takes as long.
+/// Whether the password matches the stored hash. Without a hash it returns `false` after the same time.
 pub async fn verify(password: &str, stored: Option<&str>) -> Result<bool, CommandError> {
     if password.len() > MAX_LEN * 4 {
         return Ok(false);
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_password_is_known_by_its_hash_alone() {
+    async fn a_password_is_verified_against_its_hash() {
         let stored = hash("correct horse").await.unwrap();
         assert!(stored.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{stored}");
         assert!(verify("correct horse", Some(&stored)).await.unwrap());
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn short_passwords_are_refused() {
+    fn short_and_long_passwords_are_rejected() {
         assert!(check("1234567").is_err());
         assert!(check("12345678").is_ok());
         assert!(check(&"x".repeat(1_025)).is_err());

@@ -8,11 +8,11 @@ use domain::{OrganizationId, Session, SessionId, Timestamp, User, WorkspaceId};
 use serde_json::Value;
 use store::{Page, Store, StoreError, Tx, organizations, sessions, users};
 
-/// How exactly the last use of a session is known.
+/// Precision of the recorded last use of a session.
 const TOUCH_MILLIS: i64 = 60_000;
 const MAX_USER_AGENT: usize = 200;
 
-/// Where a request comes from.
+/// The origin of a request.
 #[derive(Debug, Clone, Default)]
 pub struct Origin {
     pub address: String,
@@ -20,34 +20,34 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// What a client says of itself is cut to one readable line.
+    /// Removes control characters from the user agent and truncates it.
     pub fn new(address: String, user_agent: &str) -> Self {
         let readable = user_agent.chars().filter(|letter| !letter.is_control());
         Self { address, user_agent: readable.take(MAX_USER_AGENT).collect() }
     }
 }
 
-/// A session, its user, and the token that proves it.
+/// A session with its user and token.
 #[derive(Debug, Clone)]
-pub struct SignedIn {
+pub struct ActiveSession {
     pub token: SessionToken,
     pub session: Session,
     pub user: User,
 }
 
-impl SignedIn {
+impl ActiveSession {
     pub fn author(&self, origin: &Origin) -> Author {
         Author::User { id: self.user.id.clone(), address: origin.address.clone() }
     }
 }
 
-/// The session of a token, unless it has ended.
+/// The session of a token; `None` if it has ended.
 pub async fn identify(
     store: &Store,
     token: SessionToken,
     lifetimes: &Lifetimes,
     now: Timestamp,
-) -> Result<Option<SignedIn>, CommandError> {
+) -> Result<Option<ActiveSession>, CommandError> {
     let found = sessions::by_token(store, token.hash()).await?;
     let Some(session) = found.filter(|session| session.is_alive(lifetimes, now)) else { return Ok(None) };
     let Some(user) = users::by_id(store, &session.user).await? else { return Ok(None) };
@@ -55,9 +55,9 @@ pub async fn identify(
     if now.millis_since(session.seen_at) > touch_after.unsigned_abs()
         && let Err(error) = touch(store, &session, now).await
     {
-        tracing::debug!(%error, "the last use of a session was not written");
+        tracing::debug!(%error, "cannot record the last use of a session");
     }
-    Ok(Some(SignedIn { token, session, user }))
+    Ok(Some(ActiveSession { token, session, user }))
 }
 
 async fn touch(store: &Store, session: &Session, now: Timestamp) -> Result<(), StoreError> {
@@ -66,7 +66,7 @@ async fn touch(store: &Store, session: &Session, now: Timestamp) -> Result<(), S
     tx.commit().await
 }
 
-/// Where a session of this user begins: the first organization and the first workspace there.
+/// The initial context of a session: the user's first organization and its first workspace.
 pub(crate) async fn first_context(
     store: &Store,
     user: &User,
@@ -77,7 +77,7 @@ pub(crate) async fn first_context(
     Ok((Some(organization.clone()), first.pop().map(|workspace| workspace.id)))
 }
 
-/// Starts a session inside the transaction that has let its user in.
+/// Starts a session within the transaction of the sign-in.
 pub(crate) async fn start(
     tx: &mut Tx,
     user: User,
@@ -85,7 +85,7 @@ pub(crate) async fn start(
     origin: &Origin,
     lifetimes: &Lifetimes,
     now: Timestamp,
-) -> Result<SignedIn, CommandError> {
+) -> Result<ActiveSession, CommandError> {
     let token = entropy::session_token();
     let session = Session {
         id: SessionId::new(now, entropy::for_id()),
@@ -98,13 +98,13 @@ pub(crate) async fn start(
         user_agent: origin.user_agent.clone(),
     };
     sessions::insert(tx, &session, token.hash(), lifetimes).await?;
-    let signed = SignedIn { token, session, user };
+    let signed = ActiveSession { token, session, user };
     tell(tx, &signed, origin, "session.create", (Value::Null, snapshot::session(&signed.session)), now).await?;
     Ok(signed)
 }
 
-/// Gives a new session without a workspace the first one there is.
-pub(crate) async fn settle_in(store: &Store, mut signed: SignedIn) -> Result<SignedIn, CommandError> {
+/// Selects the first workspace for a new session that has none.
+pub(crate) async fn settle_in(store: &Store, mut signed: ActiveSession) -> Result<ActiveSession, CommandError> {
     let (organization, workspace) = first_context(store, &signed.user).await?;
     let mut tx = store.begin().await?;
     sessions::set_context(&mut tx, &signed.session.id, organization.as_ref(), workspace.as_ref()).await?;
@@ -113,11 +113,16 @@ pub(crate) async fn settle_in(store: &Store, mut signed: SignedIn) -> Result<Sig
     Ok(signed)
 }
 
-pub async fn sign_out(store: &Store, signed: &SignedIn, origin: &Origin, now: Timestamp) -> Result<(), CommandError> {
+pub async fn sign_out(
+    store: &Store,
+    signed: &ActiveSession,
+    origin: &Origin,
+    now: Timestamp,
+) -> Result<(), CommandError> {
     end(store, signed, &signed.session.id, origin, now).await
 }
 
-/// The user's own sessions that are alive, newest first.
+/// The user's active sessions, newest first.
 pub async fn list(
     store: &Store,
     user: &User,
@@ -132,7 +137,7 @@ pub async fn list(
 /// Ends one of the user's own sessions.
 pub async fn end(
     store: &Store,
-    signed: &SignedIn,
+    signed: &ActiveSession,
     id: &SessionId,
     origin: &Origin,
     now: Timestamp,
@@ -144,15 +149,15 @@ pub async fn end(
     Ok(tx.commit().await?)
 }
 
-/// Lets the session act in another organization and workspace, or in none.
+/// Selects another organization and workspace for the session, or none.
 pub async fn set_context(
     store: &Store,
-    signed: SignedIn,
+    signed: ActiveSession,
     organization: Option<OrganizationId>,
     workspace: Option<WorkspaceId>,
     origin: &Origin,
     now: Timestamp,
-) -> Result<SignedIn, CommandError> {
+) -> Result<ActiveSession, CommandError> {
     if let Some(organization) = &organization {
         let missing = || CommandError::missing("organization", organization.as_str());
         signed.user.effective_role_in(organization).ok_or_else(missing)?;
@@ -163,13 +168,16 @@ pub async fn set_context(
             access::workspace(store, &signed.user, organization, workspace).await?;
         }
         (None, Some(_)) => {
-            return Err(CommandError::BadValue { field: "workspaceId", why: "a workspace needs its organization" });
+            return Err(CommandError::BadValue {
+                field: "workspaceId",
+                why: "a workspace can be selected only with its organization",
+            });
         }
         (_, None) => {}
     }
     let before = snapshot::context(&signed.session);
     let session = Session { organization, workspace, ..signed.session };
-    let signed = SignedIn { session, ..signed };
+    let signed = ActiveSession { session, ..signed };
     let mut tx = store.begin().await?;
     let (organization, workspace) = (signed.session.organization.as_ref(), signed.session.workspace.as_ref());
     sessions::set_context(&mut tx, &signed.session.id, organization, workspace).await?;
@@ -179,17 +187,19 @@ pub async fn set_context(
     Ok(signed)
 }
 
-/// Changes the user's own password and ends every other session.
+/// Changes the user's own password and ends all other sessions.
 pub async fn change_password(
     store: &Store,
-    signed: &SignedIn,
+    signed: &ActiveSession,
     current: &str,
     new: &str,
     origin: &Origin,
     now: Timestamp,
 ) -> Result<(), CommandError> {
-    let new = passwords::check(new)
-        .map_err(|_| CommandError::BadValue { field: "newPassword", why: "a password has 8 to 1024 characters" })?;
+    let new = passwords::check(new).map_err(|_| CommandError::BadValue {
+        field: "newPassword",
+        why: "a password must have 8 to 1024 characters",
+    })?;
     sign_in::check(store, &signed.user.email, current, origin, now).await.map_err(|refusal| match refusal {
         CommandError::BadCredentials => {
             CommandError::BadValue { field: "currentPassword", why: "this is not your password" }
@@ -204,10 +214,10 @@ pub async fn change_password(
     Ok(tx.commit().await?)
 }
 
-/// What somebody does with an own session is the matter of the organization that it acts in.
+/// Records an action on the user's own session in the audit log of its selected organization.
 async fn tell(
     tx: &mut Tx,
-    signed: &SignedIn,
+    signed: &ActiveSession,
     origin: &Origin,
     action: &'static str,
     (before, after): (Value, Value),

@@ -1,11 +1,11 @@
-//! Signing in with e-mail address and password.
+//! Sign-in with e-mail address and password.
 //!
-//! An attempt is counted against its account and its address before the password is looked at, so that many at once
-//! cannot all slip through. An account that does not exist is counted, and takes as long, like one that does.
+//! An attempt is counted against its account and its IP address before the password is checked, so that concurrent
+//! attempts cannot exceed the limit. An unknown account is counted and takes as long as a known one.
 
 use crate::command_error::CommandError;
 use crate::passwords;
-use crate::sessions::{self, Origin, SignedIn};
+use crate::sessions::{self, ActiveSession, Origin};
 use domain::session::Lifetimes;
 use domain::user::Email;
 use domain::{Timestamp, UserId, attempts};
@@ -18,7 +18,7 @@ pub async fn sign_in(
     origin: &Origin,
     lifetimes: &Lifetimes,
     now: Timestamp,
-) -> Result<SignedIn, CommandError> {
+) -> Result<ActiveSession, CommandError> {
     let email = Email::parse(email)?;
     let id = check(store, &email, password, origin, now).await?;
     let user = users::by_id(store, &id).await?.ok_or(CommandError::BadCredentials)?;
@@ -29,7 +29,7 @@ pub async fn sign_in(
     Ok(signed)
 }
 
-/// Whose password this is, within the bounds on attempts.
+/// Checks the password within the limits on attempts.
 pub(crate) async fn check(
     store: &Store,
     email: &Email,

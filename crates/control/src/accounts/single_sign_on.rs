@@ -1,11 +1,11 @@
-//! Signing in by way of a provider that knows people already.
+//! Sign-in through an OpenID Connect provider.
 //!
-//! What the provider said is checked by the caller; here is whom it lets in. An account is found by the provider's own
-//! id for a person, or, the first time, by the e-mail address that the provider has verified.
+//! The caller verifies the provider's response; this module maps the identity to an account. An account is found by the
+//! provider's subject, or on the first sign-in by the e-mail address that the provider has verified.
 
 use crate::author::{Act, Author};
 use crate::command_error::CommandError;
-use crate::sessions::{self, Origin, SignedIn};
+use crate::sessions::{self, ActiveSession, Origin};
 use crate::{entropy, snapshot};
 use domain::session::Lifetimes;
 use domain::user::{Email, Membership, Role};
@@ -14,10 +14,10 @@ use serde_json::Value;
 use store::single_sign_on::{self, Pending};
 use store::{Store, StoreError, Tx, users};
 
-/// How long the way to the provider and back may take.
+/// How long a sign-in at the provider may take.
 const PENDING_MILLIS: i64 = 10 * 60 * 1_000;
 
-/// A person, as the provider vouches for them.
+/// An identity asserted by the provider.
 #[derive(Debug)]
 pub struct Identity {
     pub issuer: String,
@@ -27,18 +27,18 @@ pub struct Identity {
     pub groups: Vec<String>,
 }
 
-/// Whom the provider's people become here.
+/// How identities map to organizations and roles.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Mapping {
-    /// Where people without an account join; absent: only those who have an account get in.
+    /// The organization that new users join; `None` if only existing accounts may sign in.
     pub organization: Option<OrganizationId>,
     pub admin_groups: Vec<String>,
-    /// Empty: everybody.
+    /// Empty means all users.
     pub member_groups: Vec<String>,
 }
 
 impl Mapping {
-    /// The role that somebody's groups give, if any.
+    /// The role for these groups; `None` if they give no access.
     pub fn role(&self, groups: &[String]) -> Option<Role> {
         let in_any = |wanted: &[String]| groups.iter().any(|group| wanted.contains(group));
         if in_any(&self.admin_groups) {
@@ -48,7 +48,7 @@ impl Mapping {
     }
 }
 
-/// Remembers a sign-in that is under way; its state, which is told to the browser and the provider.
+/// Stores a pending sign-in and returns its `state`, which goes to the browser and the provider.
 pub async fn begin(store: &Store, nonce: String, verifier: String, now: Timestamp) -> Result<String, CommandError> {
     let state = entropy::token();
     let mut tx = store.begin().await?;
@@ -58,7 +58,7 @@ pub async fn begin(store: &Store, nonce: String, verifier: String, now: Timestam
     Ok(state)
 }
 
-/// What was remembered of a sign-in; it is good once.
+/// Takes the stored data of a pending sign-in. Works once.
 pub async fn resume(store: &Store, state: &str, now: Timestamp) -> Result<Option<Pending>, CommandError> {
     let mut tx = store.begin().await?;
     let found = single_sign_on::take(&mut tx, SecretHash::of(state), now).await?;
@@ -66,7 +66,7 @@ pub async fn resume(store: &Store, state: &str, now: Timestamp) -> Result<Option
     Ok(found)
 }
 
-/// Signs in whom the provider vouches for; who has no account and may not get one is refused.
+/// Signs a user in. Fails if the user has no account and may not get one.
 pub async fn enter(
     store: &Store,
     identity: &Identity,
@@ -74,7 +74,7 @@ pub async fn enter(
     origin: &Origin,
     lifetimes: &Lifetimes,
     now: Timestamp,
-) -> Result<SignedIn, CommandError> {
+) -> Result<ActiveSession, CommandError> {
     let email = Email::parse(&identity.email)?;
     let known = match single_sign_on::linked(store, &identity.issuer, &identity.subject).await? {
         Some(id) => users::by_id(store, &id).await?,
@@ -98,7 +98,7 @@ pub async fn enter(
     sessions::settle_in(store, signed).await
 }
 
-/// Gives the role that the groups say; the last administrator stays one.
+/// Applies the role of the groups. The last administrator is not demoted.
 async fn adjust(
     tx: &mut Tx,
     mut user: User,
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_give_the_highest_role_they_can() {
+    fn groups_give_the_highest_matching_role() {
         let text = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let open = Mapping { admin_groups: text(&["ops"]), ..Mapping::default() };
         let closed = Mapping { member_groups: text(&["staff"]), ..open.clone() };

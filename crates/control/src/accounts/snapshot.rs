@@ -1,4 +1,4 @@
-//! Records as the audit log shows them: what somebody may have changed, and never a secret.
+//! Snapshots of records for the audit log: everything that can be changed, and never a secret.
 
 use domain::user::{Membership, Role};
 use domain::{ApiKey, Invitation, Organization, Session, User, Workspace};
@@ -8,7 +8,7 @@ pub(crate) fn organization(organization: &Organization) -> Value {
     json!({ "name": organization.name })
 }
 
-/// Limits as they are kept: the operator's and the administrators' apart, nothing where a default is followed.
+/// Limits as stored: the operator's and the administrators' values separately; `null` follows the default.
 pub(crate) fn workspace(workspace: &Workspace) -> Value {
     let limits = |own: &domain::workspace::OwnLimits| {
         json!({

@@ -1,4 +1,4 @@
-//! Commands on people.
+//! Commands on users.
 
 use crate::author::{Act, Author};
 use crate::command_error::CommandError;
@@ -11,22 +11,22 @@ use store::{Page, Store, sessions, users};
 #[derive(Debug, Clone, Copy)]
 pub struct NewUser<'a> {
     pub email: &'a str,
-    /// Absent: one is made up and told once.
+    /// `None`: a generated password is returned once.
     pub password: Option<&'a str>,
     pub organization: &'a OrganizationId,
     pub role: Role,
     pub operator: bool,
 }
 
-/// What to change; what is absent stays.
+/// The fields to change; `None` keeps the value.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Edit<'a> {
-    /// A role in an organization, whether the user belonged to it before or not.
+    /// A role in an organization; adds the membership if there is none.
     pub role: Option<(&'a OrganizationId, Role)>,
     pub operator: Option<bool>,
 }
 
-/// A new user, and the password if it was made up.
+/// A new user, and the password if it was generated.
 #[derive(Debug)]
 pub struct CreatedUser {
     pub user: User,
@@ -112,7 +112,7 @@ pub async fn set(
     show(store, id).await
 }
 
-/// Ends the membership in an organization and in its workspaces.
+/// Removes the user from an organization and its workspaces.
 pub async fn leave(
     store: &Store,
     author: &Author,
@@ -134,7 +134,7 @@ pub async fn leave(
     Ok(tx.commit().await?)
 }
 
-/// Gives the user another password and ends every session; a made-up password is returned.
+/// Sets a new password and ends all sessions. Returns the password if it was generated.
 pub async fn reset_password(
     store: &Store,
     author: &Author,

@@ -9,7 +9,7 @@ use domain::{OrganizationId, Timestamp, UserId, Workspace, WorkspaceId};
 use serde_json::{Value, json};
 use store::{Page, Store, workspaces};
 
-/// What to change; what is absent stays. A `version` that is no longer the present one is refused.
+/// The fields to change; `None` keeps the value. Fails if `version` is not the current one.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Edit<'a> {
     pub name: Option<&'a str>,
@@ -17,15 +17,15 @@ pub struct Edit<'a> {
     pub version: Option<u64>,
 }
 
-/// Whose word a change of limits is.
+/// Who changes the limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Authority {
     Operator,
-    /// May only lower what the operator allows.
+    /// May only lower limits.
     Admin,
 }
 
-/// A user who creates a workspace belongs to it.
+/// Creates a workspace. A user who creates one becomes a member.
 pub async fn create(
     store: &Store,
     author: &Author,
@@ -91,7 +91,7 @@ pub async fn set(
     let mut tx = store.begin().await?;
     let current = workspaces::lock(&mut tx, id).await?;
     let version = edit.version.unwrap_or(current.version);
-    // Whoever read an older version is told so first: what they ask for was meant for another record.
+    // Checked before everything else: the change was meant for an older record.
     if version != current.version {
         return Err(CommandError::VersionConflict { current: Box::new(current) });
     }
@@ -114,7 +114,7 @@ pub async fn set(
     Ok(changed)
 }
 
-/// Refused while the workspace has active keys.
+/// Deletes a workspace. Fails while it has active keys.
 pub async fn delete(store: &Store, author: &Author, id: &WorkspaceId, now: Timestamp) -> Result<(), CommandError> {
     let mut tx = store.begin().await?;
     let current = workspaces::lock(&mut tx, id).await?;

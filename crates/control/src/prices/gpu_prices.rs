@@ -1,4 +1,4 @@
-//! What a GPU-hour costs: the catalogue says what it is, the store remembers what it was.
+//! Price history of GPU-hours: the catalogue has the current prices, the store the past ones.
 
 use crate::command_error::CommandError;
 use domain::gpu_time::PriceSince;
@@ -24,14 +24,14 @@ pub async fn declare(store: &Store, catalogue: &Catalogue, now: Timestamp) -> Re
     Ok(opened.len())
 }
 
-/// The prices of an endpoint's flavor, oldest first: those written down, or the one it was created with.
+/// The prices of an endpoint's flavor, oldest first; if none is recorded, the price at its creation.
 pub(crate) async fn of_endpoint(store: &Store, endpoint: &Endpoint) -> Result<Vec<PriceSince>, CommandError> {
     let flavor = &endpoint.shape.flavor;
     let created = PriceSince { valid_from: endpoint.created_at, price_per_gpu_hour: flavor.price_per_gpu_hour };
     of_flavor(store, &endpoint.model, &flavor.name, created).await
 }
 
-/// The prices of a flavor, oldest first: those written down, or else this one.
+/// The prices of a flavor, oldest first; if none is recorded, `otherwise`.
 pub(crate) async fn of_flavor(
     store: &Store,
     model: &ModelId,
@@ -42,7 +42,7 @@ pub(crate) async fn of_flavor(
     Ok(if written.is_empty() { vec![otherwise] } else { written })
 }
 
-/// A version is always later than the one before, also when a clock was set back.
+/// A version is always later than the previous one, even if a clock was set back.
 fn new_versions(
     catalogue: &Catalogue,
     newest: &HashMap<FlavorOf, PriceSince>,

@@ -1,7 +1,7 @@
-//! Prices: the catalogue says what they are, the store remembers what they were.
+//! Price history of models: the catalogue has the current prices, the store the past ones.
 //!
-//! A call is charged at the price of the catalogue that its node serves, and its event keeps that price. The history
-//! here answers what a model cost when; no cost is computed from it.
+//! A call is charged at the price in the catalogue of its node, and its usage event keeps that price. The history is for
+//! display; no cost is computed from it.
 
 pub mod gpu_prices;
 
@@ -28,7 +28,7 @@ pub async fn declare(store: &Store, catalogue: &Catalogue, now: Timestamp) -> Re
     Ok(opened)
 }
 
-/// The history of one model or of all, by model and then by time.
+/// The price history of one model or of all, ordered by model and time.
 pub async fn history(store: &Store, model: Option<&ModelId>) -> Result<Vec<PriceVersion>, CommandError> {
     let mut versions: Vec<PriceVersion> = Vec::new();
     loop {
@@ -42,12 +42,12 @@ pub async fn history(store: &Store, model: Option<&ModelId>) -> Result<Vec<Price
         Some(model) if versions.is_empty() => return Err(CommandError::missing("price of", model.as_str())),
         Some(_) | None => {}
     }
-    // The databases disagree about the order of texts.
+    // SQLite and PostgreSQL sort texts differently.
     versions.sort_unstable_by(|one, other| (&one.model, one.valid_from).cmp(&(&other.model, other.valid_from)));
     Ok(versions)
 }
 
-/// A version is always later than the one before, also when a clock was set back.
+/// A version is always later than the previous one, even if a clock was set back.
 fn new_versions(catalogue: &Catalogue, newest: &HashMap<ModelId, PriceVersion>, now: Timestamp) -> Vec<PriceVersion> {
     let differing = catalogue.iter().filter_map(|model| {
         let before = newest.get(&model.id);

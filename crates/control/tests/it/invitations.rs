@@ -1,7 +1,7 @@
 use crate::databases::on_both;
 use crate::{DEFAULTS, NOW};
 use control::invitations::{self, InvitationRequest};
-use control::sessions::{Origin, SignedIn};
+use control::sessions::{ActiveSession, Origin};
 use control::{Author, CommandError, bootstrap, organizations, users};
 use domain::invitation::LIFETIME_MILLIS;
 use domain::session::Lifetimes;
@@ -21,7 +21,12 @@ async fn invite(
     invitations::create(store, &Author::CommandLine, organization, request, NOW).await.map(|created| created.token)
 }
 
-async fn accept(store: &Store, token: &str, password: Option<&str>, now: Timestamp) -> Result<SignedIn, CommandError> {
+async fn accept(
+    store: &Store,
+    token: &str,
+    password: Option<&str>,
+    now: Timestamp,
+) -> Result<ActiveSession, CommandError> {
     let origin = Origin::default();
     invitations::accept(store, token, password, None, &origin, &LIFETIMES, now).await
 }

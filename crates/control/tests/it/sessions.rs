@@ -1,7 +1,7 @@
 use crate::databases::on_both;
 use crate::{DEFAULTS, NOW};
 use control::bootstrap::{self, FirstStart};
-use control::sessions::{self, Origin, SignedIn};
+use control::sessions::{self, ActiveSession, Origin};
 use control::{CommandError, CommandErrorKind, access, sign_in, users};
 use domain::session::{Lifetimes, SessionToken};
 use domain::{OrganizationId, Timestamp};
@@ -23,11 +23,11 @@ async fn first(store: &Store) -> FirstStart {
     bootstrap::first_start(store, &DEFAULTS, NOW).await.unwrap().unwrap()
 }
 
-async fn enter(store: &Store, email: &str, password: &str, now: Timestamp) -> Result<SignedIn, CommandError> {
+async fn enter(store: &Store, email: &str, password: &str, now: Timestamp) -> Result<ActiveSession, CommandError> {
     sign_in::sign_in(store, email, password, &origin(), &LIFETIMES, now).await
 }
 
-async fn identify(store: &Store, token: &SessionToken, now: Timestamp) -> Option<SignedIn> {
+async fn identify(store: &Store, token: &SessionToken, now: Timestamp) -> Option<ActiveSession> {
     sessions::identify(store, token.clone(), &LIFETIMES, now).await.unwrap()
 }
 

@@ -1,4 +1,4 @@
-//! Who calls: exactly one workspace answers for every request.
+//! The caller of a request: every request belongs to exactly one workspace.
 
 use crate::ids::{KeyId, OrganizationId, UserId, WorkspaceId};
 use crate::limits::OwnPerMinute;
@@ -9,21 +9,21 @@ pub struct Caller {
     pub organization: OrganizationId,
     pub workspace: WorkspaceId,
     pub actor: Actor,
-    /// The workspace's own limits; what it has not follows the defaults.
+    /// The workspace's stored limits; unset ones follow the defaults.
     pub workspace_limits: StoredLimits,
-    /// The key's own limits, inside those of the workspace.
+    /// The key's own limits, which apply in addition to the workspace's.
     pub key_limits: OwnPerMinute,
 }
 
 impl Caller {
-    /// A caller who has no limits of its own.
+    /// A caller without limits of its own.
     pub fn new(organization: OrganizationId, workspace: WorkspaceId, actor: Actor) -> Self {
         let (workspace_limits, key_limits) = (StoredLimits::default(), OwnPerMinute::default());
         Self { organization, workspace, actor, workspace_limits, key_limits }
     }
 }
 
-/// Who made the call: a key, or a signed-in user in the Playground.
+/// The key that made a call, or the signed-in user in the Playground.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Actor {
     Key(KeyId),
@@ -31,7 +31,7 @@ pub enum Actor {
 }
 
 impl Actor {
-    /// The prefix of an id says which of the two it is.
+    /// Parses an id; its prefix decides the variant.
     pub fn parse(text: &str) -> Option<Self> {
         KeyId::parse(text).map(Self::Key).or_else(|_| UserId::parse(text).map(Self::User)).ok()
     }

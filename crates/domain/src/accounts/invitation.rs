@@ -1,10 +1,10 @@
-//! Invitations: a link that lets somebody into an organization until it expires.
+//! Invitations: a link that adds a user to an organization, until it expires.
 
 use crate::ids::{InvitationId, OrganizationId, UserId, WorkspaceId};
 use crate::time::Timestamp;
 use crate::user::{Email, Role};
 
-/// How long a link is good: long enough for a week-end.
+/// Links are valid for 7 days.
 pub const LIFETIME_MILLIS: i64 = 7 * 24 * 60 * 60 * 1_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! API keys: `sk-<segment>-<secret>`.
 //!
-//! The segment is public and finds the key; the secret is known to its holder alone, and only its SHA-256 is kept.
+//! The segment is public and identifies the key. Of the secret, only the SHA-256 is stored.
 
 use crate::ids::{KeyId, OrganizationId, UserId, WorkspaceId};
 use crate::time::Timestamp;
@@ -70,7 +70,7 @@ impl SecretHash {
     }
 }
 
-/// In constant time: how much of a guess was right must not show.
+/// Constant time, so that timing reveals nothing about a guess.
 impl PartialEq for SecretHash {
     fn eq(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
@@ -89,7 +89,7 @@ impl fmt::Debug for SecretHash {
     }
 }
 
-/// A key as its holder sends it, in the right form; nothing is said about whether it is good.
+/// A well-formed key as sent by a client; not yet authenticated.
 #[derive(Clone, Copy)]
 pub struct KeyText<'a> {
     pub segment: Segment,
@@ -109,7 +109,7 @@ impl<'a> KeyText<'a> {
     }
 }
 
-/// The whole text of a new key. It exists once, for its holder, and prints as its prefix.
+/// The full text of a new key, which is shown once. `Debug` prints only its prefix.
 pub struct NewKey {
     pub segment: Segment,
     pub hash: SecretHash,
@@ -117,10 +117,10 @@ pub struct NewKey {
 }
 
 impl NewKey {
-    /// Bytes of randomness that [`NewKey::from_entropy`] takes.
+    /// Random bytes needed by [`NewKey::from_entropy`].
     pub const ENTROPY: usize = (SEGMENT_LEN + SECRET_LEN) * 2;
 
-    /// Two bytes to a character keep the distribution even to one part in a thousand.
+    /// Two random bytes per character keep the modulo bias below one part in a thousand.
     pub fn from_entropy(entropy: &[u8; Self::ENTROPY]) -> Self {
         let mut pairs = entropy.chunks_exact(2).map(|pair| usize::from(u16::from_le_bytes([pair[0], pair[1]])));
         let mut draw = |alphabet: &[u8]| alphabet[pairs.next().expect("enough entropy") % alphabet.len()];
@@ -129,7 +129,7 @@ impl NewKey {
         Self { segment, hash: SecretHash::of(&secret), text: format!("sk-{segment}-{secret}") }
     }
 
-    /// The only way to the secret: to show it to its holder.
+    /// The secret, to show it to the user. The only way to read it.
     pub fn reveal(&self) -> &str {
         &self.text
     }
@@ -141,7 +141,7 @@ impl fmt::Debug for NewKey {
     }
 }
 
-/// What a key may be, seen at a moment.
+/// The state of a key at a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KeyState {
@@ -162,7 +162,7 @@ impl KeyState {
     }
 }
 
-/// A key as it is remembered.
+/// A stored key.
 #[derive(Debug, Clone)]
 pub struct ApiKey {
     pub id: KeyId,
@@ -171,7 +171,7 @@ pub struct ApiKey {
     pub name: String,
     pub segment: Segment,
     pub hash: SecretHash,
-    /// The end of this secret, where a rotation has put another in its place.
+    /// Until when this secret is valid after a rotation; `None` if it was not rotated.
     pub dies_at: Option<Timestamp>,
     pub created_at: Timestamp,
     pub created_by: Option<UserId>,
@@ -197,12 +197,12 @@ impl ApiKey {
         }
     }
 
-    /// When the key stops being good with this secret, if nobody changes it before.
+    /// Until when this secret is valid, unless the key is changed before; `None` if unlimited.
     pub fn good_until(&self) -> Option<Timestamp> {
         [self.expires_at, self.dies_at].into_iter().flatten().min()
     }
 
-    /// How the key is shown after its creation: `sk-3f9k2m7q1x8a-…`.
+    /// The key as displayed after its creation: `sk-3f9k2m7q1x8a-…`.
     pub fn masked(&self) -> String {
         format!("sk-{}-…", self.segment)
     }
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_key_is_refused() {
+    fn malformed_keys_are_rejected() {
         let secret = "a".repeat(32);
         for bad in [
             String::new(),

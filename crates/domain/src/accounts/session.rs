@@ -1,16 +1,16 @@
-//! Sessions: a signed-in browser, known by a random token of which only a hash is kept.
+//! Sessions of signed-in browsers, identified by a random token of which only a hash is stored.
 
 use crate::ids::{OrganizationId, SessionId, UserId, WorkspaceId};
 use crate::key::SecretHash;
 use crate::time::Timestamp;
 use std::fmt;
 
-/// How long a session may live.
+/// Maximum lifetimes of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lifetimes {
-    /// Since it was last used.
+    /// Since its last use.
     pub idle_millis: i64,
-    /// Since the sign-in, however much it is used.
+    /// Since the sign-in, regardless of use.
     pub absolute_millis: i64,
 }
 
@@ -18,12 +18,12 @@ pub struct Lifetimes {
 pub struct Session {
     pub id: SessionId,
     pub user: UserId,
-    /// The organization and the workspace it acts in.
+    /// The selected organization and workspace.
     pub organization: Option<OrganizationId>,
     pub workspace: Option<WorkspaceId>,
     pub created_at: Timestamp,
     pub seen_at: Timestamp,
-    /// Where it signed in from.
+    /// The IP address of the sign-in.
     pub address: String,
     pub user_agent: String,
 }
@@ -39,7 +39,7 @@ impl Session {
     }
 }
 
-/// What the browser holds. It prints as nothing.
+/// The token in the session cookie. `Debug` does not print it.
 #[derive(Clone)]
 pub struct SessionToken(String);
 
@@ -56,12 +56,12 @@ impl SessionToken {
         SecretHash::of(&self.0)
     }
 
-    /// The token that mutating calls must carry: made from this one, so it lives as long and needs no place to be kept.
+    /// The CSRF token that mutating calls must send. Derived from this token, so it needs no storage.
     pub fn csrf(&self) -> String {
         self.csrf_hash().to_hex()
     }
 
-    /// In constant time.
+    /// Compares in constant time.
     pub fn is_csrf(&self, text: &str) -> bool {
         SecretHash::from_hex(text).is_some_and(|shown| shown == self.csrf_hash())
     }
@@ -70,7 +70,7 @@ impl SessionToken {
         SecretHash::of(&format!("csrf:{}", self.0))
     }
 
-    /// For the one cookie that carries it.
+    /// The token itself, for the cookie.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_session_ends_when_idle_and_in_any_case() {
+    fn a_session_ends_when_idle_and_at_its_absolute_lifetime() {
         let at = Timestamp::from_millis;
         let lifetimes = Lifetimes { idle_millis: 10, absolute_millis: 25 };
         let mut session = Session {

@@ -1,4 +1,4 @@
-//! People, and what they may do in an organization.
+//! Users and their roles in organizations.
 
 use crate::ids::{OrganizationId, UserId};
 use crate::time::Timestamp;
@@ -9,19 +9,19 @@ use std::fmt;
 pub struct User {
     pub id: UserId,
     pub email: Email,
-    /// The operator runs the platform: caps, prices and limits above the defaults.
+    /// Operators run the platform: caps, prices and limits above the defaults.
     pub operator: bool,
     pub created_at: Timestamp,
     pub memberships: Vec<Membership>,
 }
 
 impl User {
-    /// The role in an organization that the user belongs to.
+    /// The role of the user's membership; `None` if not a member.
     pub fn role_in(&self, organization: &OrganizationId) -> Option<Role> {
         self.memberships.iter().find(|one| one.organization_id == *organization).map(|one| one.role)
     }
 
-    /// What the user may do there; the operator administers every organization.
+    /// The role that decides what the user may do: operators count as administrators everywhere.
     pub fn effective_role_in(&self, organization: &OrganizationId) -> Option<Role> {
         if self.operator { Some(Role::Admin) } else { self.role_in(organization) }
     }
@@ -58,7 +58,7 @@ impl Role {
     }
 }
 
-/// An e-mail address in lower case: two spellings of one address are one account.
+/// An e-mail address in lower case, so that spellings that differ in case are the same account.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(transparent)]
 pub struct Email(String);

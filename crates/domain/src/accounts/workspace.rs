@@ -3,7 +3,7 @@
 use crate::ids::{OrganizationId, WorkspaceId};
 use crate::time::Timestamp;
 
-/// Limits that are in force.
+/// Effective limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     pub requests_per_minute: u64,
@@ -12,7 +12,7 @@ pub struct Limits {
     pub max_api_keys: u64,
 }
 
-/// A workspace's own values; what is absent follows the configured defaults live.
+/// A workspace's own limits; `None` follows the configured default, also when that changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OwnLimits {
     pub requests_per_minute: Option<u64>,
@@ -37,22 +37,22 @@ pub struct Workspace {
     pub id: WorkspaceId,
     pub organization: OrganizationId,
     pub name: String,
-    /// The operator's values: the most that may be in force.
+    /// Set by the operator: the ceiling.
     pub own: OwnLimits,
-    /// What administrators of the organization have lowered.
+    /// Lowered by administrators of the organization.
     pub lowered: OwnLimits,
-    /// Grows with every change; a change must name the version it read.
+    /// Incremented by every change; a change must name the version it read.
     pub version: u64,
     pub created_at: Timestamp,
 }
 
 impl Workspace {
-    /// The operator's values, or the defaults where there are none.
+    /// The operator's limits, or the defaults if unset.
     pub fn ceiling(&self, defaults: &Limits) -> Limits {
         self.own.over(defaults)
     }
 
-    /// What is in force.
+    /// The effective limits.
     pub fn limits(&self, defaults: &Limits) -> Limits {
         self.stored_limits().over(defaults)
     }
@@ -62,7 +62,7 @@ impl Workspace {
     }
 }
 
-/// What is kept of a workspace's limits; what is in force also depends on the defaults, which may change.
+/// The stored limits of a workspace. The effective ones also depend on the defaults, which may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StoredLimits {
     pub own: OwnLimits,
@@ -70,7 +70,7 @@ pub struct StoredLimits {
 }
 
 impl StoredLimits {
-    /// The operator's values, or less where an administrator wants less.
+    /// The effective limits: the operator's, or lower if an administrator lowered them.
     pub fn over(&self, defaults: &Limits) -> Limits {
         let ceiling = self.own.over(defaults);
         Limits {
@@ -82,12 +82,12 @@ impl StoredLimits {
     }
 }
 
-/// The lesser of a limit and what somebody has lowered it to.
+/// The smaller of a ceiling and a lowered value.
 pub fn lower(ceiling: u64, lowered: Option<u64>) -> u64 {
     lowered.map_or(ceiling, |lowered| lowered.min(ceiling))
 }
 
-/// The name of an organization, a workspace or a key: something to show, on one line.
+/// Checks and trims the display name of an organization, a workspace or a key.
 pub fn check_name(text: &str) -> Result<&str, NameError> {
     let trimmed = text.trim();
     let length = trimmed.chars().count();
@@ -98,5 +98,5 @@ pub fn check_name(text: &str) -> Result<&str, NameError> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a name has 1 to 100 characters on one line")]
+#[error("a name must have 1 to 100 characters on one line")]
 pub struct NameError;

@@ -1,4 +1,4 @@
-//! Kinds of GPU: `<vendor>/<gpu-type>`, such as `nvidia/h100-sxm-80gb` or `local/cpu`.
+//! GPU types: `<vendor>/<gpu-type>`, such as `nvidia/h100-sxm-80gb` or `local/cpu`.
 
 use std::borrow::Borrow;
 use std::fmt;

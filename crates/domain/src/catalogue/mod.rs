@@ -1,4 +1,4 @@
-//! The catalogue: every model that can be called, read from the configuration and replaced as a whole.
+//! The catalogue: all serverless models, read from the configuration and replaced as a whole on reload.
 
 pub mod gpu_type;
 pub mod model;
@@ -11,12 +11,12 @@ use std::sync::Arc;
 pub struct Catalogue {
     models: Vec<Arc<Model>>,
     by_id: HashMap<Box<str>, Arc<Model>>,
-    /// A digest of the models and prices: nodes that differ in it serve different things.
+    /// A digest of models and prices, to detect nodes with different catalogues.
     pub hash: Box<str>,
 }
 
 impl Catalogue {
-    /// `models` have distinct ids: the configuration refuses others.
+    /// `models` must have distinct ids, which the configuration ensures.
     pub fn new(models: Vec<Model>, hash: &str) -> Self {
         let models: Vec<Arc<Model>> = models.into_iter().map(Arc::new).collect();
         let by_id = models.iter().map(|model| (model.id.as_str().into(), Arc::clone(model))).collect();

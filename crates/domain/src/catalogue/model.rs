@@ -1,4 +1,4 @@
-//! Models: what can be called, and what it costs.
+//! Models: their ids, prices, and how they are served.
 
 use crate::gpu_type::GpuType;
 use crate::money::Price;
@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// `<provider>/<model-name>`, as clients send it and as every answer echoes it.
+/// `<provider>/<model-name>`, as sent by clients and echoed in every response.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ModelId(Arc<str>);
 
@@ -103,9 +103,9 @@ pub struct Model {
 /// How a serverless model is served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Serving {
-    /// Model servers that someone else runs.
+    /// Model servers run outside of Forebay.
     Upstreams(Vec<Upstream>),
-    /// A pool that Forebay runs itself.
+    /// A pool of engines that Forebay runs itself.
     Engine(EnginePool),
 }
 
@@ -113,19 +113,19 @@ pub enum Serving {
 pub struct Upstream {
     /// Scheme, host, port and path prefix, for instance `http://127.0.0.1:9001/v1`.
     pub url: String,
-    /// The name by which the upstream knows the model.
+    /// The model's name at the upstream.
     pub model: String,
-    /// The upstream's own key, already read from the environment.
+    /// The API key for the upstream, read from the environment.
     pub api_key: Option<String>,
     pub max_in_flight: Option<u32>,
-    /// Where the engine says whether it is well, from the root of the host; default `/health`.
+    /// The engine's health route, from the root of the host; default `/health`.
     pub health_path: String,
-    /// Whether the engine takes `stream_options.continuous_usage_stats`; asked for in every stream where it does.
+    /// Whether the engine supports `stream_options.continuous_usage_stats`; if so, it is requested for every stream.
     pub continuous_usage: bool,
 }
 
 impl Upstream {
-    /// One of which nothing else is known than where it is and how it calls the model.
+    /// An upstream with default settings.
     pub fn plain(url: impl Into<String>, model: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -138,7 +138,7 @@ impl Upstream {
     }
 }
 
-/// Without the key: an upstream may be printed.
+/// Omits the API key.
 impl fmt::Debug for Upstream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Upstream").field("url", &self.url).field("model", &self.model).finish_non_exhaustive()
@@ -149,11 +149,11 @@ impl fmt::Debug for Upstream {
 pub struct EnginePool {
     pub weights: String,
     pub replicas: u32,
-    /// What its replicas run on, where a driver runs them; else they are children of the gateway.
+    /// The hardware of its replicas, if a driver runs them; `None` for child processes of the gateway.
     pub flavor: Option<Box<Flavor>>,
 }
 
-/// What runs replicas.
+/// The driver that runs replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum DriverKind {
     /// Processes on the gateway's own machine.
@@ -187,11 +187,11 @@ pub struct Flavor {
     pub precision: String,
     pub driver: DriverKind,
     pub launch: Launch,
-    /// What a Pod is made of, where it is not the usual image of its engine.
+    /// The container image; `None` for the default image of the engine.
     pub image: Option<String>,
     pub price_per_gpu_hour: crate::money::NanoUsd,
     pub weights: Option<String>,
-    /// Calls at once that a replica should have.
+    /// Target number of concurrent calls per replica.
     pub default_target: Option<u32>,
     pub max_len: Option<u64>,
 }
@@ -226,7 +226,7 @@ impl EngineKind {
         Self::ALL.into_iter().find(|kind| kind.as_str() == text)
     }
 
-    /// Whether the engine tells how much of its KV cache is in use; llama-server no longer does.
+    /// Whether the engine reports its KV-cache usage; llama-server no longer does.
     pub const fn reports_kv_cache_usage(self) -> bool {
         match self {
             Self::ForebayEngine | Self::Vllm | Self::Sglang => true,
@@ -235,12 +235,12 @@ impl EngineKind {
     }
 }
 
-/// How long a part of a call may take.
+/// Timeouts of a call to an upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallTimeouts {
-    /// Until the upstream's answer starts.
+    /// Until the first byte of the response.
     pub first_byte: Duration,
-    /// Between two pieces of an answer.
+    /// Between two chunks of the response.
     pub idle: Duration,
 }
 

@@ -1,14 +1,14 @@
-//! What a month will have cost, if it goes on as it went so far. It is plain arithmetic and knows nothing of weekends.
+//! Linear forecast of a month's costs. It ignores weekends and trends.
 
 use crate::money::NanoUsd;
 use crate::time::{Month, Timestamp};
 
-/// Before that much of a month is over, it says nothing about the rest.
+/// No forecast earlier than this into the month: there is too little data.
 const EARLIEST_MILLIS: u64 = 3_600_000;
 
-/// The cost so far, times the length of the month, divided by how much of it is over; rounded half up.
+/// The cost so far × length of the month ÷ elapsed time, rounded half up. `None` in the first hour of the month.
 ///
-/// A month that is over has cost what it has cost.
+/// For a past month, the forecast is the actual cost.
 pub fn linear(so_far: NanoUsd, month: Month, now: Timestamp) -> Option<NanoUsd> {
     let (start, end) = (month.start(), month.end());
     if now >= end {
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn half_a_month_costs_half_of_what_is_forecast() {
+    fn costs_are_extrapolated_to_the_end_of_the_month() {
         let month = Month::parse("2026-11").unwrap();
         let usd = |text| NanoUsd::parse(text).unwrap();
         for (now, so_far, forecast) in [

@@ -1,4 +1,4 @@
-//! How the costs of GPUs are divided when they are shown.
+//! Dimensions by which GPU costs are grouped.
 
 use crate::gpu_type::GpuType;
 use crate::ids::{EndpointId, WorkspaceId};
@@ -33,7 +33,7 @@ impl Dimension {
         }
     }
 
-    /// Reads names with commas between, each at most once.
+    /// Parses comma-separated names, each at most once.
     pub fn parse_all(text: &str) -> Result<Vec<Self>, DimensionsError> {
         let mut dimensions = Vec::new();
         for word in text.split(',').map(str::trim).filter(|_| !text.trim().is_empty()) {
@@ -48,7 +48,7 @@ impl Dimension {
     }
 }
 
-/// What a line is about; what it is not divided by is absent.
+/// The group of one line; dimensions that were not requested are `None`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Group {
     pub day: Option<Day>,

@@ -1,4 +1,4 @@
-//! How usage is divided when it is shown: by model, by who called, by day.
+//! Dimensions by which usage is grouped: model, caller, day.
 
 use crate::caller::Actor;
 use crate::model::ModelId;
@@ -7,7 +7,7 @@ use crate::time::Day;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dimension {
     Model,
-    /// Who called: a key, or a user in the Playground.
+    /// The caller: a key, or a user in the Playground.
     Key,
     /// Days in UTC.
     Day,
@@ -35,7 +35,7 @@ impl Dimension {
         known.ok_or_else(|| GroupingError::Unknown(text.chars().take(64).collect()))
     }
 
-    /// The members that name a group of this dimension.
+    /// The JSON members that identify a group of this dimension.
     pub const fn members(self) -> &'static [&'static str] {
         match self {
             Self::Model => &["model"],
@@ -45,12 +45,12 @@ impl Dimension {
     }
 }
 
-/// None or more dimensions, in the order in which they were asked for.
+/// Any number of dimensions, in the requested order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Grouping(Vec<Dimension>);
 
 impl Grouping {
-    /// Reads `model,key,day`, in any order and any part of it.
+    /// Parses a comma-separated list of `model`, `key` and `day`, in any order.
     pub fn parse(text: &str) -> Result<Self, GroupingError> {
         let mut dimensions = Vec::new();
         for word in text.split(',').map(str::trim).filter(|_| !text.trim().is_empty()) {
@@ -83,7 +83,7 @@ pub enum Group {
 }
 
 impl Group {
-    /// Its members by name. A call from the Playground has no key, and one with a key no user.
+    /// Its JSON members by name. A call from the Playground has no key; a call with a key has no user.
     pub fn members(&self) -> Vec<(&'static str, Option<String>)> {
         match self {
             Self::Model(model) => vec![("model", Some(model.to_string()))],

@@ -1,11 +1,11 @@
-//! How often something that needs a secret may be tried.
+//! Limits on attempts to guess a secret.
 //!
-//! An attempt is counted before its outcome is known, so that many at once cannot all slip through; a good one gives
-//! its count back.
+//! An attempt is counted before its outcome is known, so that concurrent attempts cannot exceed the limit. A successful
+//! one is uncounted again.
 
 use crate::time::Timestamp;
 
-/// So many attempts in a span that begins with the first of them.
+/// At most `max` attempts within a span that begins with the first of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
     pub max: u64,
@@ -25,21 +25,21 @@ pub struct Attempts {
     pub since: Timestamp,
 }
 
-/// No more attempts before this moment.
+/// No attempt is accepted before this moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lockout {
     pub until: Timestamp,
 }
 
 impl Lockout {
-    /// Whole seconds, at least one, after which the next attempt is really let in.
+    /// Whole seconds until the next attempt is accepted, at least one.
     pub const fn retry_after_secs(&self, now: Timestamp) -> u64 {
         let seconds = self.until.millis_since(now).div_ceil(1_000);
         if seconds == 0 { 1 } else { seconds }
     }
 }
 
-/// Counts one more attempt, or tells how long to wait.
+/// Counts one more attempt, or returns the lockout if there were too many.
 pub fn count(policy: &Policy, seen: Attempts, now: Timestamp) -> Result<Attempts, Lockout> {
     let until = seen.since.plus_millis(policy.span_millis);
     if seen.count == 0 || now >= until {
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_wait_is_true_to_the_millisecond() {
+    fn a_lockout_ends_exactly_when_it_says() {
         let policy = Policy { max: 2, span_millis: 10_000 };
         let at = Timestamp::from_millis;
         let mut seen = Attempts { count: 0, since: at(0) };

@@ -1,19 +1,23 @@
 //! Per-minute limits: token buckets of requests and of tokens.
 //!
-//! A bucket holds a minute's worth and refills evenly. A call is checked against every bucket it falls under before any
-//! is debited, so a refusal costs nothing. Levels are counted in sixty-thousandths: refilling by the millisecond is exact.
+//! A bucket holds one minute's worth and refills evenly. A call is checked against all its buckets before any is debited,
+//! so a rejected call costs nothing.
+//!
+//! Levels are integers in units of 1/60,000 of a request or token, so refilling is exact: with a limit of 60 per minute,
+//! each millisecond adds 60 units, and 1,000 ms add 60,000 units, which is one request. A call that costs more than the
+//! whole limit passes when the bucket is full and leaves it negative; later calls wait until the debt is refilled.
 
 pub mod attempts;
 pub mod quota;
 
 use std::fmt;
 
-/// A minute in milliseconds, and the parts that one request or token is counted in.
+/// Units per request or token; also the number of milliseconds in a minute.
 const PARTS: i128 = 60_000;
-/// What is said of a limit of zero, which no wait ends.
+/// The wait reported for a limit of zero, which never refills.
 const NEVER_MILLIS: u64 = 3_600_000;
 
-/// What may pass in a minute.
+/// Limits per minute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PerMinute {
     pub requests: u64,
@@ -21,7 +25,7 @@ pub struct PerMinute {
 }
 
 impl PerMinute {
-    /// The part of one of so many nodes that cannot count together; at least one request.
+    /// The share of one of `nodes` nodes that cannot count together. A limit above zero never shrinks to zero.
     pub fn share(self, nodes: u32) -> Self {
         let nodes = u64::from(nodes.max(1));
         let of = |limit: u64| if limit == 0 { 0 } else { (limit / nodes).max(1) };
@@ -29,7 +33,7 @@ impl PerMinute {
     }
 }
 
-/// A key's own limits, as far as it has any.
+/// A key's own limits; `None` if unset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OwnPerMinute {
     pub requests: Option<u64>,
@@ -37,7 +41,7 @@ pub struct OwnPerMinute {
 }
 
 impl OwnPerMinute {
-    /// Nothing where there is nothing of its own; a limit that is absent is as wide as the workspace's.
+    /// `None` if the key has no limits; an unset limit defaults to the workspace's.
     pub fn within(self, workspace: PerMinute) -> Option<PerMinute> {
         let own = PerMinute {
             requests: self.requests.unwrap_or(workspace.requests),
@@ -68,17 +72,17 @@ impl fmt::Display for Unit {
     }
 }
 
-/// How full a bucket is: what a client is told of a limit.
+/// The state of one limit, as reported to the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LimitStatus {
     pub limit: u64,
     pub remaining: u64,
-    /// Until the bucket is full again.
+    /// Time until the bucket is full again.
     pub reset_millis: u64,
 }
 
 impl LimitStatus {
-    /// From a level as a shared counter reports it; debt counts as nothing left.
+    /// From the level of a shared counter; a negative level counts as zero remaining.
     pub fn of_level(limit: u64, level: i64) -> Self {
         let missing = i128::from(limit) - i128::from(level);
         Self { limit, remaining: level.max(0).unsigned_abs(), reset_millis: millis_for(missing * PARTS, limit) }
@@ -89,7 +93,7 @@ impl LimitStatus {
     }
 }
 
-/// What is left of both limits, of whichever scope is tighter.
+/// The state of both limits: for each, of the tighter scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimitStatus {
     pub requests: LimitStatus,
@@ -102,7 +106,7 @@ impl RateLimitStatus {
     }
 }
 
-/// The limit that a call would break, and for how long.
+/// The limit that a call would exceed, and how long it must wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exceeded {
     pub scope: Scope,
@@ -114,13 +118,13 @@ pub struct Exceeded {
 }
 
 impl Exceeded {
-    /// At least a second: clients wait whole ones.
+    /// In whole seconds, at least one, as `Retry-After` requires.
     pub fn retry_after_secs(&self) -> u64 {
         self.wait_millis.div_ceil(1_000).max(1)
     }
 }
 
-/// The buckets of one scope at one moment.
+/// The buckets of one scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Buckets {
     requests: Bucket,
@@ -139,13 +143,13 @@ impl Buckets {
         }
     }
 
-    /// Takes back what a call did not use, or takes what it used beyond; a whole request where it was not served.
+    /// Corrects the debit of a call by its real usage: positive amounts are returned, negative ones are taken.
     pub fn settle(&mut self, limits: PerMinute, requests: i64, tokens: i64, now_millis: u64) {
         self.requests.give(limits.requests, requests, now_millis);
         self.tokens.give(limits.tokens, tokens, now_millis);
     }
 
-    /// A bucket that is full again says nothing that a new one would not.
+    /// Whether the buckets are full, so that they can be forgotten: a new one would be equal.
     pub fn is_full(&self, limits: PerMinute, now_millis: u64) -> bool {
         let full = |bucket: &Bucket, limit| bucket.level(limit, now_millis) == i128::from(limit) * PARTS;
         full(&self.requests, limits.requests) && full(&self.tokens, limits.tokens)
@@ -158,14 +162,14 @@ impl Buckets {
     }
 }
 
-/// One scope that a call falls under.
+/// One scope that a call counts against.
 pub struct Counted<'a> {
     pub scope: Scope,
     pub limits: PerMinute,
     pub buckets: &'a mut Buckets,
 }
 
-/// Debits one request and so many tokens from every scope, or nothing from any.
+/// Debits one request and `tokens` from every scope, or from none if any limit is exceeded.
 pub fn take(scopes: &mut [Counted<'_>], tokens: u64, now_millis: u64) -> Result<RateLimitStatus, Exceeded> {
     let exceeded = scopes
         .iter()
@@ -202,14 +206,14 @@ impl Bucket {
         Self { level: i128::from(limit) * PARTS, at_millis: now_millis }
     }
 
-    /// Refilled to this moment, and never above a limit that may have changed since.
+    /// The level now: refilled since the last change, capped at the current limit.
     fn level(&self, limit: u64, now_millis: u64) -> i128 {
         let elapsed = i128::from(now_millis.saturating_sub(self.at_millis));
         (self.level + elapsed * i128::from(limit)).min(i128::from(limit) * PARTS)
     }
 
-    /// How long such a cost must wait; nothing where it may pass. A cost above the limit passes when the bucket is full,
-    /// and leaves a debt: it is delayed, not starved.
+    /// How long a call of this cost must wait; `None` if it may pass. A cost above the limit passes when the bucket is
+    /// full and leaves a debt, so that large calls are delayed but not starved.
     fn wait(&self, limit: u64, cost: u64, now_millis: u64) -> Option<u64> {
         let missing = i128::from(cost.min(limit).max(u64::from(cost > 0))) * PARTS - self.level(limit, now_millis);
         (missing > 0).then(|| millis_for(missing, limit))
@@ -235,7 +239,7 @@ impl Bucket {
     }
 }
 
-/// How long a bucket takes to refill so many parts.
+/// How long a bucket takes to refill this many units.
 fn millis_for(parts: i128, limit: u64) -> u64 {
     if parts <= 0 {
         return 0;
@@ -260,25 +264,25 @@ mod tests {
     }
 
     #[test]
-    fn the_worked_waits_come_out() {
+    fn waits_match_the_worked_examples() {
         let limits = PerMinute { requests: 60, tokens: 60_000 };
         let mut buckets = Buckets::full(limits, 0);
         take(&mut one(limits, &mut buckets), 57_500, 0).unwrap();
-        let refused = take(&mut one(limits, &mut buckets), 4_000, 0).unwrap_err();
-        assert_eq!((refused.unit, refused.wait_millis, refused.retry_after_secs()), (Unit::Tokens, 1_500, 2));
-        assert_eq!((refused.limit, refused.used), (60_000, 57_500));
+        let exceeded = take(&mut one(limits, &mut buckets), 4_000, 0).unwrap_err();
+        assert_eq!((exceeded.unit, exceeded.wait_millis, exceeded.retry_after_secs()), (Unit::Tokens, 1_500, 2));
+        assert_eq!((exceeded.limit, exceeded.used), (60_000, 57_500));
 
         let mut buckets = Buckets::full(limits, 0);
         for _ in 0..60 {
             take(&mut one(limits, &mut buckets), 0, 0).unwrap();
         }
-        let refused = take(&mut one(limits, &mut buckets), 0, 0).unwrap_err();
-        assert_eq!((refused.unit, refused.retry_after_secs()), (Unit::Requests, 1));
-        assert!(take(&mut one(limits, &mut buckets), 0, 1_000).is_ok(), "the wait that was told is enough");
+        let exceeded = take(&mut one(limits, &mut buckets), 0, 0).unwrap_err();
+        assert_eq!((exceeded.unit, exceeded.retry_after_secs()), (Unit::Requests, 1));
+        assert!(take(&mut one(limits, &mut buckets), 0, 1_000).is_ok(), "the reported wait is enough");
     }
 
     #[test]
-    fn a_refusal_debits_no_scope() {
+    fn a_rejected_call_debits_no_scope() {
         let wide = PerMinute { requests: 100, tokens: 1_000 };
         let narrow = PerMinute { requests: 1, tokens: 1_000 };
         let (mut workspace, mut key) = (Buckets::full(wide, 0), Buckets::full(narrow, 0));
@@ -289,8 +293,8 @@ mod tests {
             ];
             take(&mut scopes, 10, now)
         };
-        let standings = call(0).unwrap();
-        assert_eq!((standings.requests.limit, standings.requests.remaining), (1, 0), "the key's is tighter");
+        let status = call(0).unwrap();
+        assert_eq!((status.requests.limit, status.requests.remaining), (1, 0), "the key's is tighter");
         for _ in 0..50 {
             assert_eq!(call(0).unwrap_err().scope, Scope::Key);
         }
@@ -303,14 +307,17 @@ mod tests {
         let limits = PerMinute { requests: 600, tokens: 1_000 };
         let mut buckets = Buckets::full(limits, 0);
         take(&mut one(limits, &mut buckets), 5_000, 0).unwrap();
-        let refused = take(&mut one(limits, &mut buckets), 1, 0).unwrap_err();
-        assert_eq!(refused.wait_millis, 240_060, "the debt of 4,000 comes first");
+        let exceeded = take(&mut one(limits, &mut buckets), 1, 0).unwrap_err();
+        assert_eq!(exceeded.wait_millis, 240_060, "the debt of 4,000 comes first");
         assert!(take(&mut one(limits, &mut buckets), 5_000, 299_999).is_err());
-        assert!(take(&mut one(limits, &mut buckets), 5_000, 300_000).is_ok(), "a full bucket lets it in again");
+        assert!(
+            take(&mut one(limits, &mut buckets), 5_000, 300_000).is_ok(),
+            "it passes again when the bucket is full"
+        );
     }
 
     #[test]
-    fn settlement_gives_back_and_never_overfills() {
+    fn settlement_returns_unused_tokens_and_never_overfills() {
         let limits = PerMinute { requests: 10, tokens: 1_000 };
         let mut buckets = Buckets::full(limits, 0);
         take(&mut one(limits, &mut buckets), 900, 0).unwrap();
@@ -323,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn no_window_of_a_minute_lets_more_through_than_the_bucket_and_its_refill() {
+    fn no_minute_passes_more_than_the_bucket_and_its_refill() {
         let limits = PerMinute { requests: 30, tokens: 1_000_000 };
         let mut buckets = Buckets::full(limits, 0);
         let passed: Vec<u64> =
@@ -337,20 +344,20 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_of_zero_lets_nothing_pass_and_changes_apply_at_once() {
+    fn a_limit_of_zero_rejects_everything_and_changes_apply_at_once() {
         let none = PerMinute { requests: 0, tokens: 0 };
         let some = PerMinute { requests: 60, tokens: 60 };
         let mut buckets = Buckets::full(none, 0);
         assert!(take(&mut one(none, &mut buckets), 0, 0).is_err());
-        assert!(take(&mut one(some, &mut buckets), 0, 1_000).is_ok(), "raised: it fills from where it was");
+        assert!(take(&mut one(some, &mut buckets), 0, 1_000).is_ok(), "raised: it refills from the old level");
         let mut buckets = Buckets::full(some, 0);
         let lowered = PerMinute { requests: 1, tokens: 60 };
         assert!(take(&mut one(lowered, &mut buckets), 0, 0).is_ok());
-        assert!(take(&mut one(lowered, &mut buckets), 0, 0).is_err(), "lowered: the old level does not count");
+        assert!(take(&mut one(lowered, &mut buckets), 0, 0).is_err(), "lowered: the level is capped");
     }
 
     #[test]
-    fn a_clock_that_goes_back_refills_nothing() {
+    fn a_clock_set_back_refills_nothing() {
         let limits = PerMinute { requests: 1, tokens: 10 };
         let mut buckets = Buckets::full(limits, 100_000);
         assert!(take(&mut one(limits, &mut buckets), 1, 100_000).is_ok());
@@ -359,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_apart_enforce_their_shares() {
+    fn nodes_without_a_shared_counter_enforce_their_shares() {
         let limits = PerMinute { requests: 2, tokens: 90 };
         assert_eq!(limits.share(3), PerMinute { requests: 1, tokens: 30 });
         assert_eq!(limits.share(0), limits);

@@ -1,19 +1,23 @@
-//! The monthly quota: never above the cap.
+//! The monthly quota, which is never exceeded.
 //!
-//! The store keeps an account of every workspace and month: what is used, and what nodes have leased. A node spends its
-//! lease without asking: it reserves the most that a call can use, and settles what it did use. A lease is an absolute
-//! amount that only its own run of a node sets, so a question whose answer was lost can be asked again.
+//! The store keeps an account per workspace and month: tokens used, and tokens leased to nodes. A node spends its lease
+//! locally: it reserves the upper bound of a call, and replaces that with the real usage when the call ends. A lease is
+//! an absolute amount that only one run of a node sets, so a request whose response was lost can simply be repeated.
+//!
+//! Example: cap 100,000, node A leases 10,000. A call with an upper bound of 4,000 reserves 4,000 of them and uses 1,500:
+//! 8,500 are free again. When the events of the call reach the store, 1,500 move from leased to used.
 
-/// Below so many tokens for each node and eight times over, leases are as small as the calls that need them.
+/// The smallest lease, as long as every node could get eight of them; closer to the cap, leases are as small as the calls
+/// that need them.
 const SMALLEST_CHUNK: u64 = 10_000;
 const LARGEST_CHUNK: u64 = 1_000_000;
 const SHARES_PER_NODE: u64 = 8;
 
-/// The most that a call can use, or would.
+/// Upper bound of the tokens that a call can use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenBound {
     pub prompt: u64,
-    /// Of each choice.
+    /// Per choice.
     pub completion: u64,
     pub choices: u64,
 }
@@ -23,23 +27,23 @@ impl TokenBound {
         self.prompt.saturating_add(self.completion.saturating_mul(self.choices))
     }
 
-    /// The least that is worth starting with: one token for every choice.
+    /// The minimum to start the call with: the prompt and one token per choice.
     pub fn least(&self) -> u64 {
         self.prompt.saturating_add(self.completion.min(1).saturating_mul(self.choices))
     }
 
-    /// The same call with so many tokens in all.
+    /// The same call limited to this many tokens in total.
     pub fn clamped(&self, tokens: u64) -> Self {
         Self { completion: tokens.saturating_sub(self.prompt) / self.choices.max(1), ..*self }
     }
 }
 
-/// What the store says of a workspace's month.
+/// The account of one workspace and month in the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Account {
     pub cap: u64,
     pub used: u64,
-    /// What all runs have leased and not yet written as used.
+    /// Leased by all runs and not yet written as used.
     pub reserved: u64,
 }
 
@@ -48,20 +52,20 @@ impl Account {
         self.cap.saturating_sub(self.used).saturating_sub(self.reserved)
     }
 
-    /// No lease that comes back unspent would make room for so much.
+    /// Whether this many tokens do not fit even if all leases come back unspent.
     pub fn is_spent_for(&self, tokens: u64) -> bool {
         self.used.saturating_add(tokens) > self.cap
     }
 }
 
-/// What a node wants to spend.
+/// A node's request for a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeaseRequest {
-    /// What waits for this very answer.
+    /// What the waiting call needs.
     pub wanted: u64,
-    /// Less than this is of no use.
+    /// Less than this is useless.
     pub least: u64,
-    /// What the workspace used here in the last minute.
+    /// Tokens that the workspace used on this node in the last minute.
     pub recent: u64,
     pub nodes: u32,
 }
@@ -69,11 +73,11 @@ pub struct LeaseRequest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grant {
     pub tokens: u64,
-    /// What is not spent at once should come back at once.
+    /// Unspent tokens should be returned at once.
     pub near_cap: bool,
 }
 
-/// How much a node gets, if anything.
+/// How many tokens a node gets; `None` if fewer than the least are left.
 pub fn grant(account: &Account, ask: &LeaseRequest) -> Option<Grant> {
     let left = account.left();
     if left < ask.least {
@@ -84,29 +88,29 @@ pub fn grant(account: &Account, ask: &LeaseRequest) -> Option<Grant> {
     let chunk = if near_cap {
         ask.wanted
     } else {
-        // A busy workspace gets more at once, but a share all the same: what a node holds is of no use to others.
+        // A busy workspace gets larger leases, but only a share: tokens leased to one node are unavailable to others.
         let largest = LARGEST_CHUNK.max(ask.recent.saturating_mul(2));
         (left / shares).clamp(SMALLEST_CHUNK, largest).max(ask.wanted)
     };
     Some(Grant { tokens: chunk.min(left), near_cap })
 }
 
-/// One run's lease as the store keeps it.
+/// The lease of one run, as stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Lease {
     pub granted: u64,
-    /// Tokens of the run's events that are in the store.
+    /// Tokens of the run's events that the store already has.
     pub written: u64,
 }
 
 impl Lease {
-    /// An engine that reported more than it could use makes this zero, not less.
+    /// Saturates at zero: an engine may report more than the upper bound.
     pub fn reserved(&self) -> u64 {
         self.granted.saturating_sub(self.written)
     }
 }
 
-/// A node's own view of one lease: what of it is promised to calls, and what they used.
+/// A node's own view of its lease: tokens promised to running calls, and tokens used by ended ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LeaseBook {
     granted: u64,
@@ -127,20 +131,21 @@ impl LeaseBook {
         self.promised == 0
     }
 
-    /// The store holds so much for this run from now on.
+    /// Sets the amount that the store holds for this run.
     pub fn set_granted(&mut self, granted: u64) {
         self.granted = granted;
         self.cover();
     }
 
-    /// Gives up what nobody needs, before the store is told.
+    /// Releases free tokens and returns their number. Done locally before the store is updated, so that a lost write can
+    /// only strand tokens, never grant them twice.
     pub fn give_up_free(&mut self) -> u64 {
         let free = self.free();
         self.granted -= free;
         free
     }
 
-    /// Promises so much to a call, if it is there.
+    /// Reserves tokens for a call; `false` if there are not enough.
     #[must_use]
     pub fn reserve(&mut self, tokens: u64) -> bool {
         let fits = tokens <= self.free();
@@ -150,7 +155,7 @@ impl LeaseBook {
         fits
     }
 
-    /// A call ended; returns what it used beyond its bound.
+    /// Ends a reservation with the real usage. Returns the overrun: tokens used above the upper bound.
     pub fn settle(&mut self, reserved: u64, used: u64) -> u64 {
         self.promised = self.promised.saturating_sub(reserved);
         self.settled = self.settled.saturating_add(used);
@@ -158,7 +163,7 @@ impl LeaseBook {
         used.saturating_sub(reserved)
     }
 
-    /// What was used beyond the lease is used all the same: the lease is as large, or the next call would have to pay.
+    /// Grows the lease to cover an overrun, so that it is not taken from the next call.
     fn cover(&mut self) {
         self.granted = self.granted.max(self.promised.saturating_add(self.settled));
     }

@@ -1,11 +1,11 @@
-//! The cap against every order of events: a store and three nodes made of the rules, and a reference that only adds.
+//! Property test of the cap under every order of events: a model of the store and three nodes, against a plain sum.
 
 use super::*;
 use proptest::prelude::*;
 use std::collections::HashMap;
 
 #[test]
-fn a_chunk_follows_what_is_left_and_what_was_used_lately() {
+fn the_size_of_a_lease_follows_the_remaining_quota_and_recent_usage() {
     let ask = |wanted, recent| LeaseRequest { wanted, least: 1, recent, nodes: 2 };
     let account = |cap, used, reserved| Account { cap, used, reserved };
     for (account, ask, tokens, near_cap) in [
@@ -26,18 +26,18 @@ fn a_chunk_follows_what_is_left_and_what_was_used_lately() {
 }
 
 #[test]
-fn what_an_engine_used_beyond_its_bound_is_not_taken_from_the_next_call() {
+fn an_overrun_is_not_taken_from_the_next_call() {
     let mut book = LeaseBook::default();
     book.set_granted(100);
     assert!(book.reserve(100));
     assert_eq!(book.settle(100, 150), 50);
-    assert_eq!((book.granted(), book.free()), (150, 0), "the lease is as large as what was used");
+    assert_eq!((book.granted(), book.free()), (150, 0), "the lease grows to the real usage");
     book.set_granted(book.granted() + 60);
-    assert!(book.reserve(60), "what is granted next is free");
+    assert!(book.reserve(60), "the next grant is free");
 }
 
 #[test]
-fn a_call_is_clamped_to_what_is_left() {
+fn a_call_is_clamped_to_the_remaining_quota() {
     let bound = TokenBound { prompt: 100, completion: 1_000, choices: 2 };
     assert_eq!((bound.total(), bound.least()), (2_100, 102));
     assert_eq!(bound.clamped(1_101).completion, 500);
@@ -46,10 +46,10 @@ fn a_call_is_clamped_to_what_is_left() {
     assert_eq!((embedding.total(), embedding.least()), (100, 100));
 }
 
-/// What may happen, in any order.
+/// Events that may happen in any order.
 #[derive(Debug, Clone)]
 enum Step {
-    /// A call on a node that can use at most so much.
+    /// A call on a node, with its upper bound.
     Call {
         node: usize,
         most: u64,
@@ -63,7 +63,7 @@ enum Step {
     Write {
         node: usize,
     },
-    /// The node returns what it does not need; the answer may be lost.
+    /// The node returns free tokens; the response may be lost.
     Return {
         node: usize,
         heard: bool,
@@ -129,7 +129,7 @@ proptest! {
     fn the_cap_holds_in_every_order_of_events(steps in prop::collection::vec(step(), 1..400)) {
         let mut rows = Rows { cap: 20_000, ..Rows::default() };
         let mut nodes: Vec<Node> = (0..3).map(|_| Node::default()).collect();
-        // The reference: what was promised to calls that run, and what calls have used.
+        // The reference: tokens promised to running calls, and tokens used.
         let (mut running, mut used) = (0_u64, 0_u64);
         let mut highest_cap = rows.cap;
         for step in steps {
@@ -173,7 +173,7 @@ proptest! {
                 Step::Crash { node: index } => {
                     let node = &mut nodes[index];
                     running -= node.calls.iter().sum::<u64>();
-                    // Its journal is replayed, then its lease ends, then it begins anew.
+                    // Its journal is replayed, then its lease ends, then it starts again.
                     rows.used += node.journal.drain(..).sum::<u64>();
                     rows.leases.remove(&(index, node.run));
                     *node = Node { run: node.run + 1, ..Node::default() };
@@ -184,7 +184,7 @@ proptest! {
                 }
             }
             let account = rows.account();
-            prop_assert!(used + running <= account.used + account.reserved, "the store knows of all that may be used");
+            prop_assert!(used + running <= account.used + account.reserved, "the store accounts for everything that may be used");
             prop_assert!(account.used + account.reserved <= highest_cap, "{:?} above {}", account, highest_cap);
             let waiting: u64 = nodes.iter().flat_map(|node| &node.journal).sum();
             prop_assert_eq!(account.used + waiting, used, "every event counts once");

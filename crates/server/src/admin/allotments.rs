@@ -10,18 +10,18 @@ use serde::Serialize;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Verb {
-    /// Set how many GPUs of a type an organization may commit; cutting it stops nothing that runs.
+    /// Set how many GPUs of a type an organization may commit. Lowering it does not stop running endpoints.
     Set {
         #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
         organization: OrganizationId,
-        /// Such as nvidia/h100-sxm-80gb or local/cpu.
+        /// GPU type, such as nvidia/h100-sxm-80gb or local/cpu.
         #[arg(long, value_name = "TYPE", value_parser = GpuType::parse)]
         gpu_type: GpuType,
-        /// A number, or `default` to follow the configuration.
+        /// Number of GPUs, or `default` to follow the configuration.
         #[arg(long, value_name = "N", value_parser = parse_gpus)]
         gpus: Gpus,
     },
-    /// List caps and commitments of one organization, or of all.
+    /// List allotments and commitments of one organization, or of all.
     List {
         #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
         organization: Option<OrganizationId>,

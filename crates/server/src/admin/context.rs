@@ -1,4 +1,4 @@
-//! What every command has at hand: the store, the defaults, the moment, and how to show its result.
+//! Context of every admin command: the store, the defaults, the time, and the output format.
 
 use super::output::{self, Shown};
 use control::{Author, CommandError};
@@ -30,7 +30,7 @@ impl<'a> AdminContext<'a> {
         if self.json { output::list_as_json(records) } else { output::list_as_table(records) }
     }
 
-    /// What is left to say of something that is gone.
+    /// The output after a deletion.
     pub(super) fn show_deleted(&self, id: &str) -> anyhow::Result<String> {
         if self.json {
             output::record_as_json(&output::Deleted { id, deleted: true })
@@ -40,7 +40,7 @@ impl<'a> AdminContext<'a> {
     }
 }
 
-/// Reads a list to its end, page by page.
+/// Reads all pages of a list.
 pub(super) async fn whole_list<T>(
     read: impl AsyncFn(Page<'_>) -> Result<Vec<T>, CommandError>,
     id: impl Fn(&T) -> &str,

@@ -9,20 +9,20 @@ use domain::{ApiKey, KeyId, Timestamp, WorkspaceId};
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Verb {
-    /// Create a key; its text is printed once.
+    /// Create a key. Its text is printed once.
     Create(NewKeyFlags),
     /// List the keys of a workspace.
     List {
         #[arg(long, value_name = "ID", value_parser = WorkspaceId::parse)]
         workspace: WorkspaceId,
     },
-    /// End a key for good.
+    /// Revoke a key permanently.
     Revoke(Choice),
-    /// Stop a key until it is enabled again.
+    /// Disable a key until it is enabled again.
     Disable(Choice),
-    /// Let a disabled key work again.
+    /// Enable a disabled key.
     Enable(Choice),
-    /// Let a key expire now.
+    /// Set the expiry of a key to now.
     Expire(Choice),
 }
 
@@ -32,10 +32,10 @@ pub(super) struct NewKeyFlags {
     workspace: WorkspaceId,
     #[arg(long)]
     name: String,
-    /// When the key stops working, such as 2030-01-31T12:00:00Z; default: never.
+    /// Expiry, such as 2030-01-31T12:00:00Z; default: never.
     #[arg(long, value_name = "TIME", value_parser = Timestamp::parse)]
     expires_at: Option<Timestamp>,
-    /// Calls per minute; default: only the workspace's limit.
+    /// Requests per minute; default: only the workspace's limit.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     requests_per_minute: Option<u64>,
     /// Tokens per minute; default: only the workspace's limit.
@@ -43,19 +43,19 @@ pub(super) struct NewKeyFlags {
     tokens_per_minute: Option<u64>,
 }
 
-/// Which key: its id, or its name in a workspace.
+/// Selects a key by its id, or by its name in a workspace.
 #[derive(Debug, clap::Args)]
 pub(super) struct Choice {
-    /// The key's id, `key_…`.
+    /// Id of the key, `key_…`.
     #[arg(value_name = "ID", value_parser = KeyId::parse, required_unless_present_any = ["key", "name"])]
     positional: Option<KeyId>,
-    /// The same as a flag.
+    /// The id as an option.
     #[arg(long, visible_alias = "id", value_name = "ID", value_parser = KeyId::parse, conflicts_with = "positional")]
     key: Option<KeyId>,
-    /// The name of a key of the workspace, when only one that still counts has it.
+    /// Name of the key, if it is unique among the active keys of the workspace.
     #[arg(long, requires = "workspace", conflicts_with_all = ["positional", "key"])]
     name: Option<String>,
-    /// The workspace that the key belongs to; may be left out beside an id.
+    /// Workspace of the key; optional with an id.
     #[arg(long, value_name = "ID", value_parser = WorkspaceId::parse)]
     workspace: Option<WorkspaceId>,
 }
@@ -65,7 +65,9 @@ impl Choice {
         if let (Some(name), Some(workspace)) = (&self.name, &self.workspace) {
             return find_by_name(context, workspace, name).await;
         }
-        let Some(id) = self.positional.or(self.key) else { bail!("no key is named") };
+        let Some(id) = self.positional.or(self.key) else {
+            bail!("name a key by its id, or by --name and --workspace")
+        };
         let key = keys::show(context.store, &id).await?;
         match &self.workspace {
             Some(workspace) if *workspace != key.workspace => bail!("there is no key `{id}` in `{workspace}`"),
@@ -74,7 +76,7 @@ impl Choice {
     }
 }
 
-/// Names need not be unique, and revoked keys keep theirs: those that are not revoked come first.
+/// Names need not be unique, and revoked keys keep theirs, so keys that are not revoked take precedence.
 async fn find_by_name(context: &AdminContext<'_>, workspace: &WorkspaceId, name: &str) -> anyhow::Result<ApiKey> {
     let mut named = list(context, workspace).await?;
     named.retain(|key| key.name == name);
@@ -83,8 +85,8 @@ async fn find_by_name(context: &AdminContext<'_>, workspace: &WorkspaceId, name:
     }
     match <[ApiKey; 1]>::try_from(named) {
         Ok([key]) => Ok(key),
-        Err(none) if none.is_empty() => bail!("there is no key called `{name}` in `{workspace}`"),
-        Err(many) => bail!("{} keys of `{workspace}` are called `{name}`: name one by its id", many.len()),
+        Err(none) if none.is_empty() => bail!("there is no key named `{name}` in `{workspace}`"),
+        Err(many) => bail!("{} keys of `{workspace}` are named `{name}`; use the id", many.len()),
     }
 }
 

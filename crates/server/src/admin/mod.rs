@@ -1,7 +1,7 @@
 //! `forebay admin <noun> <verb>`: the operator's commands, on the store directly and beside a running server.
 //!
-//! Here is the grammar and how results are shown. What a command does is in the crate `control`; opening the store and
-//! the exit code are for `main`. Nouns are files, verbs are their variants.
+//! This module defines the arguments and the output. The commands themselves are in the crate `control`; `cli` opens the
+//! store and sets the exit code. Each noun is a file, its verbs are the variants of an enum.
 
 mod allotments;
 mod context;
@@ -31,23 +31,23 @@ pub struct AdminArgs {
     /// Print records as JSON, as `/api` does.
     #[arg(long, global = true)]
     json: bool,
-    /// The configuration file; without it every setting has its default.
+    /// Configuration file; without it, all settings have their defaults.
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Where the store lies when it is a file.
+    /// Data directory, which contains the store if it is SQLite.
     #[arg(long, global = true, value_name = "DIR", default_value = "data")]
     pub data_dir: PathBuf,
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum Noun {
-    /// Holders of workspaces, members and GPU allotments.
+    /// Organizations: they hold workspaces, members and GPU allotments.
     #[command(subcommand)]
     Organizations(organizations::Verb),
-    /// The scope of keys, limits, quota and bills.
+    /// Workspaces: they hold keys, limits, quotas and usage.
     #[command(subcommand)]
     Workspaces(workspaces::Verb),
-    /// People who sign in.
+    /// Users of the console.
     #[command(subcommand)]
     Users(users::Verb),
     /// API keys of a workspace.
@@ -56,43 +56,43 @@ enum Noun {
     /// GPUs that organizations may commit.
     #[command(subcommand)]
     Allotments(allotments::Verb),
-    /// What models cost, and since when.
+    /// Price history of models.
     #[command(subcommand)]
     Prices(prices::Verb),
-    /// What workspaces used.
+    /// Usage, costs and invoices.
     #[command(subcommand)]
     Usage(usage::Verb),
-    /// Processes that serve from this store.
+    /// Nodes that serve from this store.
     #[command(subcommand)]
     Nodes(nodes::Verb),
-    /// Look at everything that a node needs, and say what is wrong and what to do.
+    /// Check everything that a node needs, and report problems with their remedies.
     Doctor,
 }
 
 impl AdminArgs {
-    /// Whether the doctor is asked for, who does not take a store for granted.
-    pub fn asks_for_doctor(&self) -> bool {
+    /// Whether the command is `doctor`, which runs without an open store.
+    pub fn is_doctor(&self) -> bool {
         matches!(self.noun, Noun::Doctor)
     }
 }
 
-/// Prints what the doctor found; an error where there is a problem.
+/// Runs the doctor and prints its report. Fails if there is a problem.
 pub async fn examine(args: &AdminArgs) -> anyhow::Result<()> {
     let report = doctor::examine(args.config.as_deref(), &args.data_dir).await;
     let text = if args.json { output::record_as_json(&report)? } else { report.to_text() };
     std::io::stdout().write_all(text.as_bytes())?;
-    anyhow::ensure!(report.status < doctor::Level::Problem, "something must be mended before this node can serve");
+    anyhow::ensure!(report.status < doctor::Level::Problem, "this node cannot serve until the problems are fixed");
     Ok(())
 }
 
-/// Does what is asked and prints the result; an error has changed nothing.
+/// Runs a command and prints its result. A failed command has changed nothing.
 pub async fn run(args: AdminArgs, config: &Config, store: &Store) -> anyhow::Result<()> {
-    let text = answer(args, config, store).await?;
+    let text = execute(args, config, store).await?;
     std::io::stdout().write_all(text.as_bytes())?;
     Ok(())
 }
 
-async fn answer(args: AdminArgs, config: &Config, store: &Store) -> anyhow::Result<String> {
+async fn execute(args: AdminArgs, config: &Config, store: &Store) -> anyhow::Result<String> {
     let context = AdminContext::new(store, &config.workspace_defaults, args.json)?;
     match args.noun {
         Noun::Organizations(verb) => organizations::run(&context, verb).await,
@@ -103,6 +103,6 @@ async fn answer(args: AdminArgs, config: &Config, store: &Store) -> anyhow::Resu
         Noun::Prices(verb) => prices::run(&context, verb).await,
         Noun::Usage(verb) => usage::run(&context, verb).await,
         Noun::Nodes(verb) => nodes::run(&context, verb).await,
-        Noun::Doctor => anyhow::bail!("the doctor is asked without a store"),
+        Noun::Doctor => anyhow::bail!("the doctor runs without a store"),
     }
 }

@@ -9,20 +9,20 @@ use store::nodes::Node;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Verb {
-    /// List the processes that serve from this store.
+    /// List the nodes that serve from this store.
     List,
-    /// Remove a process that will not come back.
+    /// Remove a node that will not come back.
     Forget(Choice),
 }
 
-/// Which node.
+/// Selects a node.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 pub(super) struct Choice {
-    /// The node's id.
+    /// Id of the node.
     #[arg(value_name = "ID")]
     positional: Option<String>,
-    /// The same as a flag.
+    /// The id as an option.
     #[arg(long, visible_alias = "id", value_name = "ID")]
     node: Option<String>,
 }

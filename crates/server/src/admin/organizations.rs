@@ -23,25 +23,25 @@ pub(super) enum Verb {
         #[arg(long)]
         name: String,
     },
-    /// Delete an organization that has no workspaces.
+    /// Delete an organization without workspaces.
     Delete(Choice),
 }
 
-/// Which organization.
+/// Selects an organization.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 pub(super) struct Choice {
-    /// The organization's id, `org_…`.
+    /// Id of the organization, `org_…`.
     #[arg(value_name = "ID", value_parser = OrganizationId::parse)]
     positional: Option<OrganizationId>,
-    /// The same as a flag.
+    /// The id as an option.
     #[arg(long, visible_alias = "id", value_name = "ID", value_parser = OrganizationId::parse)]
     organization: Option<OrganizationId>,
 }
 
 impl Choice {
     fn id(self) -> anyhow::Result<OrganizationId> {
-        self.positional.or(self.organization).ok_or_else(|| anyhow::anyhow!("no organization is named"))
+        self.positional.or(self.organization).ok_or_else(|| anyhow::anyhow!("name an organization by its id"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Two ways to show records: aligned columns for people, JSON as `/api` writes it for programs.
+//! Output of records: aligned columns, or JSON as in `/api`.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -7,7 +7,7 @@ const BETWEEN_COLUMNS: &str = "  ";
 
 /// A record that can be shown.
 pub(super) trait Shown: Serialize {
-    /// The members that people see, in this order.
+    /// The members shown as columns, in this order.
     const COLUMNS: &'static [&'static str];
 }
 
@@ -18,7 +18,7 @@ struct List<'a, T> {
     next_cursor: Option<&'a str>,
 }
 
-/// A record that was deleted, for programs.
+/// A deleted record, as JSON.
 #[derive(Serialize)]
 pub(super) struct Deleted<'a> {
     pub(super) id: &'a str,
@@ -33,14 +33,14 @@ pub(super) fn list_as_json<T: Shown>(records: &[T]) -> anyhow::Result<String> {
     record_as_json(&List { data: records, next_cursor: None })
 }
 
-/// One line for each member that has a value.
+/// One line per member that is not null.
 pub(super) fn record_as_lines<T: Shown>(record: &T) -> anyhow::Result<String> {
     let value = serde_json::to_value(record)?;
     let rows = T::COLUMNS.iter().filter(|name| value.get(name).is_some_and(|member| !member.is_null()));
     Ok(align(&rows.map(|name| vec![(*name).to_owned(), cell(&value[name])]).collect::<Vec<_>>()))
 }
 
-/// One line for each record, below the names of the columns.
+/// A header and one line per record.
 pub(super) fn list_as_table<T: Shown>(records: &[T]) -> anyhow::Result<String> {
     let mut rows = vec![T::COLUMNS.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()];
     for record in records {
@@ -62,7 +62,7 @@ fn cell(value: &Value) -> String {
     }
 }
 
-/// Lines of cells, the first with the names of the columns; an empty cell is shown as a dash.
+/// Aligns rows of cells; the first row is the header. An empty cell is shown as a dash.
 pub(super) fn table(mut rows: Vec<Vec<String>>) -> String {
     for cell in rows.iter_mut().flatten().filter(|cell| cell.is_empty()) {
         "-".clone_into(cell);

@@ -9,9 +9,9 @@ use store::prices::PriceVersion;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Verb {
-    /// List the prices that models have had, and since when.
+    /// List the price versions of models.
     List {
-        /// Only of this model.
+        /// Only this model.
         #[arg(long, value_name = "ID", value_parser = ModelId::parse)]
         model: Option<ModelId>,
     },
@@ -22,7 +22,7 @@ pub(super) enum Verb {
 struct View {
     model: String,
     valid_from: Timestamp,
-    /// When the next version began; none while this one is in force.
+    /// The start of the next version; `None` for the current one.
     valid_until: Option<Timestamp>,
     input_per_1m: NanoUsd,
     cached_input_per_1m: NanoUsd,
@@ -40,7 +40,7 @@ pub(super) async fn run(context: &AdminContext<'_>, verb: Verb) -> anyhow::Resul
     }
 }
 
-/// `versions` are in the order of models and moments.
+/// `versions` must be ordered by model and time.
 fn views(versions: &[PriceVersion]) -> Vec<View> {
     let followers = versions.iter().skip(1).map(Some).chain([None]);
     let view = |(version, follower): (&PriceVersion, Option<&PriceVersion>)| View {

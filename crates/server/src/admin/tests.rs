@@ -27,7 +27,7 @@ impl Shell {
 
     async fn try_run(&self, line: &str) -> anyhow::Result<String> {
         let words = ["admin"].into_iter().chain(line.split_whitespace());
-        answer(CommandLine::try_parse_from(words)?.admin, &self.config, &self.store).await
+        execute(CommandLine::try_parse_from(words)?.admin, &self.config, &self.store).await
     }
 
     async fn run(&self, line: &str) -> String {
@@ -38,7 +38,7 @@ impl Shell {
         serde_json::from_str(&self.run(&format!("{line} --json")).await).unwrap()
     }
 
-    async fn refusal(&self, line: &str) -> String {
+    async fn error(&self, line: &str) -> String {
         self.try_run(line).await.unwrap_err().to_string()
     }
 
@@ -55,7 +55,7 @@ fn members(value: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_key_is_shown_once_and_then_by_its_prefix() {
+async fn a_key_is_shown_once_and_then_masked() {
     let shell = Shell::open().await;
     let workspace = shell.workspace().await;
     let created = shell
@@ -78,7 +78,7 @@ async fn a_key_is_shown_once_and_then_by_its_prefix() {
 }
 
 #[tokio::test]
-async fn a_key_goes_through_its_states() {
+async fn a_key_changes_its_state() {
     let shell = Shell::open().await;
     let workspace = shell.workspace().await;
     let created = shell.json(&format!("keys create --workspace {workspace} --name a")).await;
@@ -96,23 +96,23 @@ async fn a_key_goes_through_its_states() {
 }
 
 #[tokio::test]
-async fn keys_are_found_only_where_they_are() {
+async fn keys_are_found_only_in_their_workspace() {
     let shell = Shell::open().await;
     let (here, elsewhere) = (shell.workspace().await, shell.workspace().await);
     let key = shell.json(&format!("keys create --workspace {here} --name a")).await;
     let id = key["id"].as_str().unwrap();
-    let refusal = shell.refusal(&format!("keys revoke --workspace {elsewhere} --key {id}")).await;
-    assert_eq!(refusal, format!("there is no key `{id}` in `{elsewhere}`"));
+    let error = shell.error(&format!("keys revoke --workspace {elsewhere} --key {id}")).await;
+    assert_eq!(error, format!("there is no key `{id}` in `{elsewhere}`"));
 
     shell.run(&format!("keys create --workspace {here} --name a")).await;
-    let refusal = shell.refusal(&format!("keys revoke --workspace {here} --name a")).await;
-    assert_eq!(refusal, format!("2 keys of `{here}` are called `a`: name one by its id"));
-    let refusal = shell.refusal(&format!("keys revoke --workspace {here} --name b")).await;
-    assert_eq!(refusal, format!("there is no key called `b` in `{here}`"));
+    let error = shell.error(&format!("keys revoke --workspace {here} --name a")).await;
+    assert_eq!(error, format!("2 keys of `{here}` are named `a`; use the id"));
+    let error = shell.error(&format!("keys revoke --workspace {here} --name b")).await;
+    assert_eq!(error, format!("there is no key named `b` in `{here}`"));
 }
 
 #[tokio::test]
-async fn a_workspace_shows_the_limits_in_force() {
+async fn a_workspace_shows_its_effective_limits() {
     let shell = Shell::open().await;
     let id = shell.workspace().await;
     let workspace = shell.json(&format!("workspaces show {id}")).await;
@@ -121,12 +121,12 @@ async fn a_workspace_shows_the_limits_in_force() {
     let changed = shell.json(&format!("workspaces set {id} --max-api-keys 1 --name Lab")).await;
     assert_eq!((&changed["maxApiKeys"], &changed["name"]), (&1.into(), &"Lab".into()));
     shell.run(&format!("keys create --workspace {id} --name a")).await;
-    let refusal = shell.refusal(&format!("keys create --workspace {id} --name b")).await;
-    assert_eq!(refusal, "the workspace already has 1 API keys, which is its limit");
+    let error = shell.error(&format!("keys create --workspace {id} --name b")).await;
+    assert_eq!(error, "the workspace already has 1 API keys, which is its limit");
 
     let changed = shell.json(&format!("workspaces set --workspace {id} --max-api-keys default")).await;
     assert_eq!((&changed["maxApiKeys"], &changed["name"]), (&20.into(), &"Lab".into()));
-    let stale = shell.refusal(&format!("workspaces set {id} --name X --version 1")).await;
+    let stale = shell.error(&format!("workspaces set {id} --name X --version 1")).await;
     assert_eq!(stale, "the workspace was changed by someone else since it was read");
 }
 
@@ -149,11 +149,11 @@ async fn users_get_a_password_once_and_roles_by_organization() {
     let reset = shell.json("users reset-password --email ada@example.com").await;
     assert_ne!(reset["password"], user["password"]);
     shell.run("users delete --email ada@example.com").await;
-    assert_eq!(shell.refusal("users show --email ada@example.com").await, "there is no user `ada@example.com`");
+    assert_eq!(shell.error("users show --email ada@example.com").await, "there is no user `ada@example.com`");
 }
 
 #[tokio::test]
-async fn usage_of_nothing_is_zero_and_its_sums_agree() {
+async fn usage_without_calls_is_zero_and_its_sums_agree() {
     let shell = Shell::open().await;
     let id = shell.workspace().await;
     let usage = shell.json(&format!("usage show --workspace {id}")).await;
@@ -174,21 +174,21 @@ async fn usage_of_nothing_is_zero_and_its_sums_agree() {
 }
 
 #[tokio::test]
-async fn a_span_that_ends_before_it_starts_is_refused() {
+async fn a_span_that_ends_before_it_starts_is_rejected() {
     let shell = Shell::open().await;
     let id = shell.workspace().await;
     let (early, late) = ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z");
-    let refusal = shell.refusal(&format!("usage show --workspace {id} --from {late} --to {early}")).await;
-    assert_eq!(refusal, "`to` is before `from`");
-    let nobody = "ws_00000000000000000000000000";
+    let error = shell.error(&format!("usage show --workspace {id} --from {late} --to {early}")).await;
+    assert_eq!(error, "`to` is before `from`");
+    let unknown = "ws_00000000000000000000000000";
     assert_eq!(
-        shell.refusal(&format!("usage show --workspace {nobody}")).await,
-        format!("there is no workspace `{nobody}`")
+        shell.error(&format!("usage show --workspace {unknown}")).await,
+        format!("there is no workspace `{unknown}`")
     );
 }
 
 #[tokio::test]
-async fn wrong_values_are_told_with_their_flag() {
+async fn invalid_values_are_reported_with_their_option() {
     let shell = Shell::open().await;
     let id = shell.workspace().await;
     for (line, flag) in [
@@ -202,8 +202,8 @@ async fn wrong_values_are_told_with_their_flag() {
         (format!("keys create --workspace {id} --name a --requests-per-minute 0"), "--requests-per-minute"),
         (format!("keys create --workspace {id} --name a --tokens-per-minute many"), "--tokens-per-minute"),
     ] {
-        let refusal = shell.refusal(&line).await;
-        assert!(refusal.lines().next().is_some_and(|first| first.contains(flag)), "{line}: {refusal}");
+        let error = shell.error(&line).await;
+        assert!(error.lines().next().is_some_and(|first| first.contains(flag)), "{line}: {error}");
     }
 }
 
@@ -226,11 +226,11 @@ async fn prices_are_listed_with_their_end() {
          acme/tiny  2026-01-01T01:00:00.000Z  -                         0.20        0.20              0.40\n"
     );
     assert_eq!(shell.json("prices list").await["data"][1]["validUntil"], Value::Null);
-    assert_eq!(shell.refusal("prices list --model acme/none").await, "there is no price of `acme/none`");
+    assert_eq!(shell.error("prices list --model acme/none").await, "there is no price of `acme/none`");
 }
 
 #[tokio::test]
-async fn people_read_columns_and_lines() {
+async fn records_are_shown_in_columns_and_lines() {
     let shell = Shell::open().await;
     let created = shell.run("organizations create --name Acme").await;
     let mut lines = created.lines();
@@ -240,7 +240,7 @@ async fn people_read_columns_and_lines() {
     assert!(list.starts_with("id  "), "{list}");
     assert_eq!(list.lines().count(), 2);
     assert_eq!(shell.run("nodes list").await, "id  startedAt  seenAt  catalogueHash\n");
-    assert_eq!(shell.refusal("nodes forget x").await, "there is no node `x`");
+    assert_eq!(shell.error("nodes forget x").await, "there is no node `x`");
 }
 
 #[tokio::test]
@@ -261,24 +261,24 @@ async fn an_organization_gets_a_cap_and_follows_the_default_again() {
     assert_eq!(shell.json(&format!("{set} default")).await["allotment"], 0);
     let unknown = domain::OrganizationId::new(domain::Timestamp::default(), 1);
     let set = format!("allotments set --organization {unknown} --gpu-type local/cpu --gpus 1");
-    assert_eq!(shell.refusal(&set).await, format!("there is no organization `{unknown}`"));
+    assert_eq!(shell.error(&set).await, format!("there is no organization `{unknown}`"));
     let shown = shell.run("allotments list").await;
     assert!(shown.starts_with("organizationId  "), "{shown}");
 }
 
 #[tokio::test]
-async fn wrong_usage_is_told_apart_from_a_refusal() {
+async fn usage_errors_exit_with_code_2() {
     let shell = Shell::open().await;
     for line in [
         "keys list",
         "keys revoke",
         "keys revoke --name a",
-        "keys create --name a --workspace nonsense",
+        "keys create --name a --workspace invalid",
         "organizations show",
         "users create --email a@b",
         "workspaces set ws_0 --max-api-keys many",
         "allotments set --organization org_0 --gpu-type local/cpu --gpus 1",
-        "nonsense",
+        "invalid",
     ] {
         let error = shell.try_run(line).await.unwrap_err();
         let exit_code = error.downcast_ref::<clap::Error>().map(clap::Error::exit_code);

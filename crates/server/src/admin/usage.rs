@@ -12,15 +12,15 @@ use store::holds::Owner;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Verb {
-    /// Show what a workspace used and what it costs.
+    /// Show the usage and costs of a workspace.
     Show(Question),
-    /// Show what a workspace costs in a month, by day, and what the month will cost if it goes on so.
+    /// Show the costs of a workspace per day of a month, with a forecast.
     Costs(OfMonth),
-    /// Show what an invoice for a workspace and a month is made from.
+    /// Show the invoice of a workspace and month.
     Invoice(OfMonth),
-    /// Show GPU-hours of dedicated endpoints, their cost, and how busy the GPUs were.
+    /// Show GPU-hours and costs of dedicated endpoints, and how busy the GPUs were.
     GpuCosts(GpuQuestion),
-    /// Add up all usage events again and correct sums that differ.
+    /// Recompute the sums from all usage events and correct differences.
     Rebuild,
 }
 
@@ -28,16 +28,16 @@ pub(super) enum Verb {
 pub(super) struct Question {
     #[arg(long, value_name = "ID", value_parser = WorkspaceId::parse)]
     workspace: WorkspaceId,
-    /// From this moment on, such as 2026-01-01T00:00:00Z; default: the start of the month.
+    /// Start, such as 2026-01-01T00:00:00Z; default: the start of the month.
     #[arg(long, value_name = "TIME", value_parser = Timestamp::parse)]
     from: Option<Timestamp>,
-    /// Up to and without this moment; default: now.
+    /// End (exclusive); default: now.
     #[arg(long, value_name = "TIME", value_parser = Timestamp::parse)]
     to: Option<Timestamp>,
-    /// None or more of model, key and day, with commas between.
+    /// Comma-separated list of model, key and day.
     #[arg(long, value_name = "GROUPS", value_parser = Grouping::parse, default_value = "")]
     group_by: Grouping,
-    /// Print comma-separated values.
+    /// Print CSV.
     #[arg(long, conflicts_with = "json")]
     csv: bool,
 }
@@ -46,10 +46,10 @@ pub(super) struct Question {
 pub(super) struct OfMonth {
     #[arg(long, value_name = "ID", value_parser = WorkspaceId::parse)]
     workspace: WorkspaceId,
-    /// Such as 2026-11; default: the current month.
+    /// Month, such as 2026-11; default: the current month.
     #[arg(long, value_name = "MONTH", value_parser = Month::parse)]
     month: Option<Month>,
-    /// Print comma-separated values.
+    /// Print CSV.
     #[arg(long, conflicts_with = "json")]
     csv: bool,
 }
@@ -58,16 +58,16 @@ pub(super) struct OfMonth {
 pub(super) struct GpuQuestion {
     #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
     organization: OrganizationId,
-    /// From this moment on, such as 2026-01-01T00:00:00Z; default: the start of the month.
+    /// Start, such as 2026-01-01T00:00:00Z; default: the start of the month.
     #[arg(long, value_name = "TIME", value_parser = Timestamp::parse)]
     from: Option<Timestamp>,
-    /// Up to and without this moment; default: now.
+    /// End (exclusive); default: now.
     #[arg(long, value_name = "TIME", value_parser = Timestamp::parse)]
     to: Option<Timestamp>,
-    /// None or more of endpoint, gpuType, workspace and day, with commas between.
+    /// Comma-separated list of endpoint, gpuType, workspace and day.
     #[arg(long, value_name = "GROUPS", default_value = "")]
     group_by: String,
-    /// Print comma-separated values.
+    /// Print CSV.
     #[arg(long, conflicts_with = "json")]
     csv: bool,
 }
@@ -102,7 +102,7 @@ pub(super) async fn run(context: &AdminContext<'_>, verb: Verb) -> anyhow::Resul
     }
 }
 
-/// A table for people, with what stands below it; or one of the two for programs.
+/// Prints JSON, CSV, or a table with the totals below it.
 fn print(
     context: &AdminContext<'_>,
     as_csv: bool,

@@ -9,21 +9,21 @@ use serde::Serialize;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Verb {
-    /// Create a user; a password that is made up is printed once.
+    /// Create a user. A generated password is printed once.
     Create(NewUserFlags),
     /// List all users.
     List,
     /// Show one user.
     Show(Choice),
-    /// Change what a user may do and where.
+    /// Change roles and memberships of a user.
     Set(SetFlags),
     /// Delete a user.
     Delete(Choice),
-    /// Give a user another password; one that is made up is printed once.
+    /// Set a new password. A generated one is printed once.
     ResetPassword {
         #[command(flatten)]
         choice: Choice,
-        /// The new password; other users of this machine may see it while the command runs.
+        /// New password; visible to other users of this machine while the command runs.
         #[arg(long)]
         password: Option<String>,
     },
@@ -35,16 +35,16 @@ pub(super) struct NewUserFlags {
     email: String,
     #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
     organization: OrganizationId,
-    /// admin or member.
+    /// Role: admin or member.
     #[arg(long, default_value = "member", value_parser = parse_role)]
     role: Role,
-    /// Workspaces that the user belongs to; may be repeated.
+    /// Workspace to add the user to; may be repeated.
     #[arg(long = "workspace", value_name = "ID", value_parser = WorkspaceId::parse)]
     workspaces: Vec<WorkspaceId>,
-    /// The user runs the platform.
+    /// Make the user an operator of the platform.
     #[arg(long)]
     operator: bool,
-    /// The password; other users of this machine may see it while the command runs. Default: one is made up.
+    /// Password; visible to other users of this machine while the command runs. Default: generated.
     #[arg(long)]
     password: Option<String>,
 }
@@ -53,37 +53,37 @@ pub(super) struct NewUserFlags {
 pub(super) struct SetFlags {
     #[command(flatten)]
     choice: Choice,
-    /// The organization in which --role is given.
+    /// Organization for --role.
     #[arg(long, value_name = "ID", requires = "role", value_parser = OrganizationId::parse)]
     organization: Option<OrganizationId>,
-    /// admin or member.
+    /// Role: admin or member.
     #[arg(long, requires = "organization", value_parser = parse_role)]
     role: Option<Role>,
-    /// Whether the user runs the platform.
+    /// Whether the user is an operator of the platform.
     #[arg(long, value_name = "true|false")]
     operator: Option<bool>,
-    /// End the membership in an organization and its workspaces.
+    /// Remove the user from an organization and its workspaces.
     #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
     leave_organization: Option<OrganizationId>,
     /// Add the user to a workspace; may be repeated.
     #[arg(long = "add-workspace", value_name = "ID", value_parser = WorkspaceId::parse)]
     add_workspaces: Vec<WorkspaceId>,
-    /// Take the user out of a workspace; may be repeated.
+    /// Remove the user from a workspace; may be repeated.
     #[arg(long = "remove-workspace", value_name = "ID", value_parser = WorkspaceId::parse)]
     remove_workspaces: Vec<WorkspaceId>,
 }
 
-/// Which user.
+/// Selects a user.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 pub(super) struct Choice {
-    /// The user's id, `usr_…`.
+    /// Id of the user, `usr_…`.
     #[arg(value_name = "ID", value_parser = UserId::parse)]
     positional: Option<UserId>,
-    /// The same as a flag.
+    /// The id as an option.
     #[arg(long, visible_alias = "id", value_name = "ID", value_parser = UserId::parse)]
     user: Option<UserId>,
-    /// The user's e-mail address.
+    /// E-mail address of the user.
     #[arg(long)]
     email: Option<String>,
 }
@@ -93,7 +93,7 @@ impl Choice {
         if let Some(email) = self.email {
             return Ok(users::show_by_email(context.store, &email).await?);
         }
-        let id = self.positional.or(self.user).ok_or_else(|| anyhow::anyhow!("no user is named"))?;
+        let id = self.positional.or(self.user).ok_or_else(|| anyhow::anyhow!("name a user by id or by --email"))?;
         Ok(users::show(context.store, &id).await?)
     }
 }
@@ -102,7 +102,7 @@ fn parse_role(text: &str) -> Result<Role, &'static str> {
     Role::parse(text).ok_or("neither `admin` nor `member`")
 }
 
-/// A user, with a password that was made up for the one time it is shown.
+/// A user, with the generated password, which is shown once.
 #[derive(Serialize)]
 struct View {
     #[serde(flatten)]

@@ -24,7 +24,7 @@ pub(super) enum Verb {
         #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
         organization: Option<OrganizationId>,
     },
-    /// Show one workspace with the limits in force.
+    /// Show one workspace with its effective limits.
     Show(Choice),
     /// Change a workspace's name or limits.
     Set {
@@ -34,36 +34,36 @@ pub(super) enum Verb {
         name: Option<String>,
         #[command(flatten)]
         limits: LimitFlags,
-        /// Refuse unless this is still the version.
+        /// Fail unless this is the current version.
         #[arg(long)]
         version: Option<u64>,
     },
-    /// Delete a workspace that has no active keys.
+    /// Delete a workspace without active keys.
     Delete(Choice),
 }
 
-/// Which workspace.
+/// Selects a workspace.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 pub(super) struct Choice {
-    /// The workspace's id, `ws_…`.
+    /// Id of the workspace, `ws_…`.
     #[arg(value_name = "ID", value_parser = WorkspaceId::parse)]
     positional: Option<WorkspaceId>,
-    /// The same as a flag.
+    /// The id as an option.
     #[arg(long, visible_alias = "id", value_name = "ID", value_parser = WorkspaceId::parse)]
     workspace: Option<WorkspaceId>,
 }
 
 impl Choice {
     fn id(self) -> anyhow::Result<WorkspaceId> {
-        self.positional.or(self.workspace).ok_or_else(|| anyhow::anyhow!("no workspace is named"))
+        self.positional.or(self.workspace).ok_or_else(|| anyhow::anyhow!("name a workspace by its id"))
     }
 }
 
-/// A workspace's own limits: a number, or `default` to follow the configuration.
+/// Limits of a workspace: a number, or `default` to follow the configuration.
 #[derive(Debug, clap::Args)]
 pub(super) struct LimitFlags {
-    /// Calls per minute, or `default`.
+    /// Requests per minute, or `default`.
     #[arg(long, value_name = "N", value_parser = parse_limit)]
     requests_per_minute: Option<LimitChange>,
     /// Tokens per minute, or `default`.
@@ -72,7 +72,7 @@ pub(super) struct LimitFlags {
     /// Tokens per calendar month, or `default`.
     #[arg(long, value_name = "N", value_parser = parse_limit)]
     monthly_tokens: Option<LimitChange>,
-    /// Active and disabled keys at once, or `default`.
+    /// Maximum number of active and disabled keys, or `default`.
     #[arg(long, value_name = "N", value_parser = parse_limit)]
     max_api_keys: Option<LimitChange>,
 }
@@ -85,7 +85,7 @@ fn parse_limit(text: &str) -> Result<LimitChange, &'static str> {
 }
 
 impl LimitFlags {
-    /// What is not said stays.
+    /// Limits that are not given stay unchanged.
     fn changes(&self) -> LimitChanges {
         LimitChanges {
             requests_per_minute: self.requests_per_minute.unwrap_or_default(),
@@ -95,7 +95,7 @@ impl LimitFlags {
         }
     }
 
-    /// For a workspace that has no values yet.
+    /// The limits of a new workspace.
     fn own(&self) -> OwnLimits {
         let own = |change: Option<LimitChange>| match change {
             Some(LimitChange::Set(limit)) => Some(limit),

@@ -3,7 +3,7 @@
 use super::{Forbidden, Refused};
 use crate::edge::session_cookie;
 use crate::people::People;
-use control::sessions::SignedIn;
+use control::sessions::ActiveSession;
 use control::{CommandError, CommandErrorKind, access};
 use domain::session::SessionToken;
 use domain::usage::Actor;
@@ -45,7 +45,7 @@ async fn find(
 
 /// A workspace that is named and cannot be found is one that the user is no member of: which ones exist elsewhere is
 /// not told.
-async fn act(people: &People, signed: &SignedIn, named: Option<String>) -> Result<Caller, CommandError> {
+async fn act(people: &People, signed: &ActiveSession, named: Option<String>) -> Result<Caller, CommandError> {
     let (organization, _) = access::organization(signed)?;
     let (workspace, otherwise) = match named {
         Some(text) => (WorkspaceId::parse(&text).map_err(|_| CommandError::NotAMember)?, CommandError::NotAMember),

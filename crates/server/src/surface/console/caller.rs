@@ -7,7 +7,7 @@ use super::error::Refused;
 use super::path::{self, Id};
 use crate::edge::session_cookie;
 use axum::extract::FromRequestParts;
-use control::sessions::{Origin, SignedIn};
+use control::sessions::{ActiveSession, Origin};
 use control::{Author, access};
 use domain::user::Role;
 use domain::{OrganizationId, Timestamp, Workspace, WorkspaceId};
@@ -30,7 +30,7 @@ impl<S: Sync> FromRequestParts<S> for Asked {
 
 /// Somebody who is signed in; what they change, they mean to.
 pub(crate) struct Caller {
-    pub signed: SignedIn,
+    pub signed: ActiveSession,
     pub asked: Asked,
 }
 
@@ -60,7 +60,7 @@ impl FromRequestParts<Console> for Caller {
 
 /// Somebody who may be signed in, at a route that takes what it needs from its body.
 pub(crate) struct Visitor {
-    pub signed: Option<SignedIn>,
+    pub signed: Option<ActiveSession>,
     pub asked: Asked,
 }
 

@@ -9,7 +9,7 @@ use crate::oidc::{Departure, Failure, Provider};
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use control::sessions::SignedIn;
+use control::sessions::ActiveSession;
 use control::{CommandErrorKind, single_sign_on};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::{Deserialize, Serialize};
@@ -108,8 +108,8 @@ pub(super) async fn come_back(
     }
 }
 
-/// SignedIn in: the new session takes the place of the browser's old one.
-async fn arrive(console: &Console, visitor: Visitor, signed: &SignedIn) -> Response {
+/// ActiveSession in: the new session takes the place of the browser's old one.
+async fn arrive(console: &Console, visitor: Visitor, signed: &ActiveSession) -> Response {
     let people = &console.people;
     if let Some(before) = visitor.signed {
         // It may have ended at the same moment.

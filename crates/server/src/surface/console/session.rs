@@ -10,7 +10,7 @@ use crate::view::RoleView;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use control::sessions::{self, SignedIn};
+use control::sessions::{self, ActiveSession};
 use control::{access, sign_in};
 use domain::user::{Email, Role};
 use domain::{OrganizationId, UserId, WorkspaceId};
@@ -121,7 +121,7 @@ pub(super) async fn sign_in(
 }
 
 /// Hands out the cookie of a new session and ends the one it takes the place of.
-pub(super) async fn enter(people: &People, visitor: Visitor, signed: SignedIn) -> Result<Response, Refused> {
+pub(super) async fn enter(people: &People, visitor: Visitor, signed: ActiveSession) -> Result<Response, Refused> {
     if let Some(before) = visitor.signed {
         // It may have ended at the same moment.
         let _ = sessions::sign_out(&people.store, &before, &visitor.asked.origin, visitor.asked.now).await;
@@ -180,7 +180,7 @@ pub(super) async fn change_password(
 }
 
 /// A choice that is no longer the user's to make is shown as none.
-async fn describe(people: &People, signed: &SignedIn) -> Result<SignedIn, Refused> {
+async fn describe(people: &People, signed: &ActiveSession) -> Result<SignedIn, Refused> {
     let (store, user) = (&people.store, &signed.user);
     let current = access::organization(signed).ok().map(|(organization, _)| organization);
     let mut joined: Vec<OrganizationId> = user.memberships.iter().map(|one| one.organization_id.clone()).collect();

@@ -9,7 +9,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use control::usage;
-use domain::limits::{PerMinute, Standing};
+use domain::limits::{LimitStatus, PerMinute};
 use domain::{Grouping, Month, Timestamp};
 use serde::{Deserialize, Serialize};
 use store::quota;
@@ -121,8 +121,8 @@ struct Left {
     remaining: u64,
 }
 
-impl From<Standing> for Left {
-    fn from(standing: Standing) -> Self {
+impl From<LimitStatus> for Left {
+    fn from(standing: LimitStatus) -> Self {
         Self { limit: standing.limit, remaining: standing.remaining }
     }
 }

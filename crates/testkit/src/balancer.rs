@@ -40,7 +40,7 @@ impl Balancer {
         self.whole.send_replace(false);
     }
 
-    pub fn mend(&self) {
+    pub fn restore(&self) {
         self.whole.send_replace(true);
     }
 }
@@ -121,7 +121,7 @@ mod tests {
         balancer.cut();
         assert_eq!(open.read(&mut [0]).await.unwrap_or(0), 0);
         assert_eq!(ask(&balancer).await.0, "");
-        balancer.mend();
+        balancer.restore();
         assert_eq!(ask(&balancer).await.0, "a");
     }
 }

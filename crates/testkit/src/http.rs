@@ -8,6 +8,6 @@ pub mod framing;
 mod raw;
 mod sse;
 
-pub use client::{Answer, Client};
-pub use raw::{RawAnswer, connect, send};
+pub use client::{Client, Response};
+pub use raw::{RawResponse, connect, send};
 pub use sse::{Event, Stream, events_of};

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 use tempfile::TempDir;
-use testkit::http::{Answer, Client};
+use testkit::http::{Client, Response};
 use testkit::process::{Child, Launch};
 
 pub(crate) const CHAT: &str = "forebay/smollm2-135m-instruct";
@@ -57,7 +57,7 @@ impl Engine {
     }
 
     /// A whole answer, whatever its status.
-    pub(crate) async fn ask(&self, body: Value) -> Answer {
+    pub(crate) async fn ask(&self, body: Value) -> Response {
         self.client.post_json("/v1/chat/completions", body).await
     }
 
@@ -139,7 +139,7 @@ pub(crate) fn with(mut call: Value, members: Value) -> Value {
 }
 
 /// The text of the first choice.
-pub(crate) fn content(answer: &Answer) -> String {
+pub(crate) fn content(answer: &Response) -> String {
     assert_eq!(answer.status, 200, "{}", answer.text());
     answer.json()["choices"][0]["message"]["content"].as_str().unwrap().to_owned()
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use store::Store;
 use store::usage_events::{self, Recorded};
 use testkit::fake_engine::{FakeEngine, Script};
-use testkit::http::{Answer, Client, Event, Stream};
+use testkit::http::{Client, Event, Response, Stream};
 use testkit::process::{Forebay, ForebayLaunch};
 
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_forebay");
@@ -199,15 +199,15 @@ impl TestApp {
         Client::new(format!("http://{}/v1", self.forebay.public))
     }
 
-    pub(crate) async fn chat(&self, text: &str) -> Answer {
+    pub(crate) async fn chat(&self, text: &str) -> Response {
         self.ask(chat(text)).await
     }
 
-    pub(crate) async fn ask(&self, body: Value) -> Answer {
+    pub(crate) async fn ask(&self, body: Value) -> Response {
         self.client().post_json("/chat/completions", body).await
     }
 
-    pub(crate) async fn embed(&self, body: Value) -> Answer {
+    pub(crate) async fn embed(&self, body: Value) -> Response {
         self.client().post_json("/embeddings", body).await
     }
 
@@ -303,7 +303,7 @@ pub(crate) fn content(events: &[Event]) -> String {
 }
 
 /// Status, headers and body, with what differs from call to call masked.
-pub(crate) fn shown(answer: &Answer) -> String {
+pub(crate) fn shown(answer: &Response) -> String {
     let mut text = format!("{}\n", answer.status_line());
     for (name, value) in headers_but_ids(answer) {
         writeln!(text, "{name}: {value}").unwrap();
@@ -312,7 +312,7 @@ pub(crate) fn shown(answer: &Answer) -> String {
 }
 
 /// The headers in order of their names, less `date`; the request id and what is left of limits are masked.
-pub(crate) fn headers_but_ids(answer: &Answer) -> BTreeMap<String, String> {
+pub(crate) fn headers_but_ids(answer: &Response) -> BTreeMap<String, String> {
     let mask = |name: &str, value: &str| match name {
         "x-request-id" => mask_id(value),
         // A bucket refills by the millisecond.
@@ -329,7 +329,7 @@ fn mask_id(value: &str) -> String {
 }
 
 /// `status code param` of an error in the envelope, after a look at the envelope itself.
-pub(crate) fn refusal(answer: &Answer) -> String {
+pub(crate) fn refusal(answer: &Response) -> String {
     let body = answer.json();
     let error = &body["error"];
     let members: Vec<&str> = error.as_object().unwrap().keys().map(String::as_str).collect();

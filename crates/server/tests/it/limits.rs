@@ -5,7 +5,7 @@ use domain::{Month, Timestamp};
 use serde_json::{Value, json};
 use store::quota;
 use testkit::fake_engine::Script;
-use testkit::http::Answer;
+use testkit::http::Response;
 
 const MANY: u64 = 1_000_000_000;
 
@@ -15,7 +15,7 @@ fn with_limit(max_tokens: u64) -> Value {
     body
 }
 
-fn seconds(answer: &Answer, header: &str) -> u64 {
+fn seconds(answer: &Response, header: &str) -> u64 {
     answer.header(header).unwrap_or_else(|| panic!("no {header}")).parse().unwrap()
 }
 

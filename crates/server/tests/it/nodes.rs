@@ -114,7 +114,7 @@ async fn without_the_store_known_keys_are_served_and_unknown_ones_wait() {
         (&"degraded".into(), &"degraded".into())
     );
 
-    cable.mend();
+    cable.restore();
     wait_until("served", PATIENCE, async || unknown.get("/models").await.status == 200).await;
     assert_eq!(app.usage(8).await.len(), 8, "twice before, five times during, and the stream");
     drop(app);
@@ -144,7 +144,7 @@ async fn a_store_that_does_not_answer_holds_nobody_up_for_long() {
         assert_eq!(answer.unwrap(), "503 store_unavailable");
     }
     assert!(started.elapsed() < Duration::from_secs(15), "strangers waited {:?}", started.elapsed());
-    cable.mend();
+    cable.restore();
     assert_eq!(app.usage(11).await.len(), 11);
     drop(app);
     database.remove().await;
@@ -164,7 +164,7 @@ async fn what_changed_while_the_store_was_away_is_seen_when_it_is_back() {
     direct.admin(&format!("keys revoke {}", text(&created["id"])));
     wait_until("revoked here", SEEN_WITHIN, async || status_at(&direct, key).await == 401).await;
     assert_eq!(status_at(&away, key).await, 200, "it cannot know");
-    cable.mend();
+    cable.restore();
     wait_until("revoked there", Duration::from_secs(5), async || status_at(&away, key).await == 401).await;
     drop((direct, away));
     database.remove().await;
@@ -183,7 +183,7 @@ async fn prices_that_changed_while_the_store_was_away_are_written_down_when_it_i
     let told = async || app.forebay.child.stderr().contains("not in the history yet");
     wait_until("told", PATIENCE, told).await;
     assert_eq!(app.client().get("/models/acme/tiny").await.json()["pricing"]["output_per_1m"], "5.00");
-    cable.mend();
+    cable.restore();
     wait_until("written down", PATIENCE, async || {
         app.admin("prices list --model acme/tiny")["data"].as_array().unwrap().len() == 2
     })

@@ -69,7 +69,7 @@ impl Cable {
         self.state.send_replace(State::Silent);
     }
 
-    pub(crate) fn mend(&self) {
+    pub(crate) fn restore(&self) {
         self.state.send_replace(State::Whole);
     }
 }

@@ -1,12 +1,12 @@
 //! The console's own addresses. What they show is tried in a browser; here, who answers and how.
 
-use testkit::http::{Answer, Client};
+use testkit::http::{Client, Response};
 
 use crate::app::TestApp;
 
 const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
-async fn browse(app: &TestApp, path: &str) -> Answer {
+async fn browse(app: &TestApp, path: &str) -> Response {
     Client::new(app.forebay.public).header("accept", BROWSER).get(path).await
 }
 

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use anyhow::Context;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
-use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
+use http::{HeaderMap, Method, Request, StatusCode, Uri};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
@@ -18,13 +18,13 @@ use super::sse::{Event, Stream, events_of};
 
 /// A whole answer.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct Response {
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub body: Bytes,
 }
 
-impl Answer {
+impl Response {
     /// `200 OK`
     pub fn status_line(&self) -> String {
         self.status.to_string()
@@ -83,38 +83,38 @@ impl Client {
         self
     }
 
-    pub async fn get(&self, path: &str) -> Answer {
+    pub async fn get(&self, path: &str) -> Response {
         self.send(Method::GET, path, Bytes::new()).await
     }
 
-    pub async fn delete(&self, path: &str) -> Answer {
+    pub async fn delete(&self, path: &str) -> Response {
         self.send(Method::DELETE, path, Bytes::new()).await
     }
 
-    pub async fn post_json(&self, path: &str, value: impl Into<Value>) -> Answer {
+    pub async fn post_json(&self, path: &str, value: impl Into<Value>) -> Response {
         self.send_json(Method::POST, path, value).await
     }
 
-    pub async fn post_bytes(&self, path: &str, body: impl Into<Bytes>) -> Answer {
+    pub async fn post_bytes(&self, path: &str, body: impl Into<Bytes>) -> Response {
         self.send(Method::POST, path, body.into()).await
     }
 
-    pub async fn send_json(&self, method: Method, path: &str, value: impl Into<Value>) -> Answer {
+    pub async fn send_json(&self, method: Method, path: &str, value: impl Into<Value>) -> Response {
         self.send(method, path, Bytes::from(value.into().to_string())).await
     }
 
     /// Any call; panics when there is no whole answer.
-    pub async fn send(&self, method: Method, path: &str, body: Bytes) -> Answer {
+    pub async fn send(&self, method: Method, path: &str, body: Bytes) -> Response {
         let named = format!("{method} {path}");
         self.try_send(method, path, body).await.unwrap_or_else(|error| panic!("{named}: {error:#}"))
     }
 
     /// Any call; the error tells how the connection or the answer broke.
-    pub async fn try_send(&self, method: Method, path: &str, body: Bytes) -> anyhow::Result<Answer> {
+    pub async fn try_send(&self, method: Method, path: &str, body: Bytes) -> anyhow::Result<Response> {
         let (answer, _connection) = self.open(method, path, body).await?;
         let (parts, body) = answer.into_parts();
         let body = body.collect().await.context("the answer broke off")?.to_bytes();
-        Ok(Answer { status: parts.status, headers: parts.headers, body })
+        Ok(Response { status: parts.status, headers: parts.headers, body })
     }
 
     /// A call whose answer is read event by event; dropping the stream disconnects.
@@ -128,7 +128,12 @@ impl Client {
         Ok(Stream::new(answer, connection))
     }
 
-    async fn open(&self, method: Method, path: &str, body: Bytes) -> anyhow::Result<(Response<Incoming>, JoinSet<()>)> {
+    async fn open(
+        &self,
+        method: Method,
+        path: &str,
+        body: Bytes,
+    ) -> anyhow::Result<(http::Response<Incoming>, JoinSet<()>)> {
         let stream = TcpStream::connect(&self.authority).await.context("connect")?;
         stream.set_nodelay(true)?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;

@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The bytes of an answer, and whether the server closed the connection.
 #[derive(Debug, Clone)]
-pub struct RawAnswer {
+pub struct RawResponse {
     pub bytes: Vec<u8>,
     /// The payload without the chunks' frames.
     pub payload: Vec<u8>,
@@ -26,7 +26,7 @@ pub struct RawAnswer {
     head_length: usize,
 }
 
-impl RawAnswer {
+impl RawResponse {
     /// Status line and headers with their blank line.
     pub fn head(&self) -> String {
         String::from_utf8_lossy(&self.bytes[..self.head_length]).into_owned()
@@ -58,14 +58,14 @@ pub async fn connect(address: SocketAddr) -> TcpStream {
 }
 
 /// Sends the bytes on a new connection and reads one answer, to its end, the connection's end or our patience's.
-pub async fn send(address: SocketAddr, request: &[u8]) -> RawAnswer {
+pub async fn send(address: SocketAddr, request: &[u8]) -> RawResponse {
     let mut stream = connect(address).await;
     // A server may answer and close before it has read everything; what it said is what counts.
     let _ = stream.write_all(request).await;
     read_answer(&mut stream).await
 }
 
-async fn read_answer(stream: &mut TcpStream) -> RawAnswer {
+async fn read_answer(stream: &mut TcpStream) -> RawResponse {
     let mut framing = Framing::default();
     let (mut bytes, mut payload, mut closed) = (Vec::new(), Vec::new(), false);
     let mut buffer = vec![0; 64 * 1024];
@@ -85,5 +85,5 @@ async fn read_answer(stream: &mut TcpStream) -> RawAnswer {
     let complete = framing.is_done() || (closed && framing.ends_with_connection());
     // An interim answer before the head counts as part of it.
     let head_length = memchr::memmem::find(&bytes, framing.head()).map_or(0, |at| at + framing.head().len());
-    RawAnswer { bytes, payload, complete, closed, status: framing.status(), head_length }
+    RawResponse { bytes, payload, complete, closed, status: framing.status(), head_length }
 }

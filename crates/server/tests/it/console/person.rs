@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::Method;
 use serde_json::{Value, json};
-use testkit::http::{Answer, Client};
+use testkit::http::{Client, Response};
 
 use crate::app::{TestApp, text};
 
@@ -21,14 +21,14 @@ pub(crate) fn browser(app: &TestApp) -> Client {
 }
 
 /// The value of the one cookie that an answer hands out.
-pub(crate) fn cookie_of(answer: &Answer) -> String {
+pub(crate) fn cookie_of(answer: &Response) -> String {
     let all: Vec<_> = answer.headers.get_all("set-cookie").iter().collect();
     assert_eq!(all.len(), 1, "{all:?}");
     all[0].to_str().unwrap().split(';').next().unwrap().to_owned()
 }
 
 /// `status code` of a refusal in this surface's envelope, after a look at the envelope itself.
-pub(crate) fn refusal(answer: &Answer) -> String {
+pub(crate) fn refusal(answer: &Response) -> String {
     let body = answer.json();
     assert!(body["code"].is_string() && body["error"].is_string(), "{body}");
     assert_eq!(answer.header("content-type"), Some("application/json"));
@@ -45,7 +45,7 @@ impl Person {
     }
 
     /// Whoever an answer has signed in.
-    pub(crate) fn of(app: &TestApp, answer: &Answer) -> Self {
+    pub(crate) fn of(app: &TestApp, answer: &Response) -> Self {
         let csrf = text(&answer.json()["csrfToken"]).to_owned();
         Self { base: browser(app), cookie: cookie_of(answer), csrf }
     }
@@ -79,28 +79,28 @@ impl Person {
         self.reader().header("x-csrf-token", &self.csrf)
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> Response {
         self.reader().get(path).await
     }
 
-    pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Response {
         self.client().post_json(path, body).await
     }
 
     /// A POST without a body.
-    pub(crate) async fn act(&self, path: &str) -> Answer {
+    pub(crate) async fn act(&self, path: &str) -> Response {
         self.client().send(Method::POST, path, Bytes::new()).await
     }
 
-    pub(crate) async fn put(&self, path: &str, body: Value) -> Answer {
+    pub(crate) async fn put(&self, path: &str, body: Value) -> Response {
         self.client().send_json(Method::PUT, path, body).await
     }
 
-    pub(crate) async fn patch(&self, path: &str, body: Value) -> Answer {
+    pub(crate) async fn patch(&self, path: &str, body: Value) -> Response {
         self.client().send_json(Method::PATCH, path, body).await
     }
 
-    pub(crate) async fn delete(&self, path: &str) -> Answer {
+    pub(crate) async fn delete(&self, path: &str) -> Response {
         self.client().delete(path).await
     }
 

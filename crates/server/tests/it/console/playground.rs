@@ -100,6 +100,6 @@ async fn a_lowered_limit_works_within_a_second_for_keys_and_for_sessions() {
     wait_until("the quota", second, async || refusal_of(&app.chat("hi").await) == "quota_exceeded").await;
 }
 
-fn refusal_of(answer: &testkit::http::Answer) -> String {
+fn refusal_of(answer: &testkit::http::Response) -> String {
     text(&answer.json()["error"]["code"]).to_owned()
 }

@@ -15,7 +15,7 @@ async fn called() -> (TestApp, Person, String, Vec<String>) {
     let person = Person::new(&app, "mia", "member").await;
     let log = format!("/api/workspaces/{}/requests", app.workspace());
     let mut made = Vec::new();
-    let mut note = |answer: &testkit::http::Answer| made.push(answer.header("x-request-id").unwrap().to_owned());
+    let mut note = |answer: &testkit::http::Response| made.push(answer.header("x-request-id").unwrap().to_owned());
     note(&app.chat("a secret prompt").await);
     note(&app.embed(json!({"model": EMBEDDING, "input": "another secret"})).await);
     app.engine().push(Script { status: Some(500), ..Script::default() });

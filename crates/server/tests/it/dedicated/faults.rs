@@ -98,7 +98,7 @@ async fn without_the_database_replicas_serve_on_and_what_happened_is_made_good_a
     kill(plant.pid_of(&first), "KILL");
     wait_until("its end is written down", PATIENCE, async || exit.exists()).await;
     let exit: Value = serde_json::from_slice(&std::fs::read(&exit).unwrap()).unwrap();
-    cable.mend();
+    cable.restore();
     assert_eq!(plant.chat("chat").await.status, 200, "held until its successor was ready");
     let holds = plant.holds(&first.endpoint).await;
     let ended = holds[0].hold.ended_at.unwrap();

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::Method;
 use serde_json::{Value, json};
-use testkit::http::Answer;
+use testkit::http::Response;
 use tokio::task::JoinSet;
 
 use super::plant::{PATIENCE, Plant, chat, wish};
@@ -18,7 +18,7 @@ async fn open_calls(plant: &Plant) -> u64 {
     loads.iter().map(|report| report.open_calls).sum()
 }
 
-fn is_the_edge_timeout(answer: &Answer) {
+fn is_the_edge_timeout(answer: &Response) {
     assert_eq!(answer.status, 504);
     assert_eq!(answer.header("content-type"), Some("text/html"));
     assert!(serde_json::from_str::<Value>(&answer.text()).is_err(), "{}", answer.text());

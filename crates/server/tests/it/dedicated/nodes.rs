@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use store::allotments;
-use testkit::http::Answer;
+use testkit::http::Response;
 use tokio::task::JoinSet;
 
 use super::plant::{Blueprint, PATIENCE, Plant, chat, kill, wish};
@@ -195,7 +195,7 @@ async fn fifty_creates_at_once_on_three_nodes_commit_exactly_the_cap() {
         });
     }
     let answers = creates.join_all().await;
-    let (made, refused): (Vec<&Answer>, Vec<&Answer>) = answers.iter().partition(|answer| answer.status == 201);
+    let (made, refused): (Vec<&Response>, Vec<&Response>) = answers.iter().partition(|answer| answer.status == 201);
     assert_eq!((made.len(), refused.len()), (10, 40));
     for answer in refused {
         let [allotment, committed, projected, need] = exceeded(answer);
@@ -218,7 +218,7 @@ async fn a_ledger_that_is_locked_or_away_could_not_be_asked_and_tells_no_numbers
     let mut holder = plant.store.begin_ledger().await.unwrap();
     let gpu_type = domain::GpuType::parse("local/cpu").unwrap();
     allotments::lock(&mut holder, &organization.unwrap(), &gpu_type, &Default::default()).await.unwrap();
-    let unavailable = |answer: &Answer| {
+    let unavailable = |answer: &Response| {
         assert_eq!(problem(answer), "503 GPU_ALLOTMENT_UNAVAILABLE");
         assert_eq!(answer.header("retry-after"), Some("2"));
         assert_eq!(answer.json()["extensions"], json!({"code": "GPU_ALLOTMENT_UNAVAILABLE"}));
@@ -240,13 +240,13 @@ async fn a_ledger_that_is_locked_or_away_could_not_be_asked_and_tells_no_numbers
         let answer = client.send(method.parse().unwrap(), path, bytes::Bytes::new()).await;
         assert_eq!(problem(&answer), "503 DATABASE_UNAVAILABLE", "{method} {path}");
     }
-    cable.mend();
+    cable.restore();
     let unknown = plant.app.new_key("unknown");
     cable.cut();
     let unknown = plant.app.client_with(unknown["key"].as_str().unwrap());
     let answer = unknown.post_json("/endpoints", wish("more", json!({"replicas": 1}))).await;
     assert_eq!(problem(&answer), "503 DATABASE_UNAVAILABLE", "not even who asks is known");
-    cable.mend();
+    cable.restore();
     drop(plant);
     database.remove().await;
 }

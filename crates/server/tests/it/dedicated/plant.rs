@@ -13,7 +13,7 @@ use domain::{Endpoint, EndpointId, Span, Timestamp};
 use serde_json::{Value, json};
 use store::holds::Held;
 use store::{Fenced, Store};
-use testkit::http::{Answer, Client};
+use testkit::http::{Client, Response};
 
 use crate::app::{BINARY, Setup, TestApp, wait_until};
 
@@ -203,7 +203,7 @@ impl Plant {
         std::fs::read_to_string(self.app.forebay.data_dir.join("node-id")).unwrap()
     }
 
-    pub(super) async fn chat(&self, name: &str) -> Answer {
+    pub(super) async fn chat(&self, name: &str) -> Response {
         self.app.ask(chat(name, "hi")).await
     }
 

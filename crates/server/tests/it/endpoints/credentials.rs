@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use http::Method;
 use serde_json::json;
-use testkit::http::{Answer, Client};
+use testkit::http::{Client, Response};
 
 use super::{create, problem, setup, wish};
 use crate::app::{TestApp, headers_but_ids, text, wait_until};
 use crate::console::person::Person;
 
 /// Status, headers and body of an answer but for the request id.
-fn face(answer: &Answer) -> String {
+fn face(answer: &Response) -> String {
     let id = answer.header("x-request-id").unwrap();
     format!("{} {:?} {}", answer.status, headers_but_ids(answer), answer.text().replace(id, "req_…"))
 }

@@ -10,7 +10,7 @@ mod records;
 use bytes::Bytes;
 use http::Method;
 use serde_json::{Value, json};
-use testkit::http::{Answer, Client};
+use testkit::http::{Client, Response};
 
 use crate::app::{Setup, TestApp, text};
 
@@ -39,16 +39,16 @@ pub(crate) fn wish(name: &str, gpus: u32, scaling: Value) -> Value {
     body
 }
 
-pub(crate) async fn create(client: &Client, name: &str, gpus: u32, scaling: Value) -> Answer {
+pub(crate) async fn create(client: &Client, name: &str, gpus: u32, scaling: Value) -> Response {
     client.post_json("/endpoints", wish(name, gpus, scaling)).await
 }
 
-pub(crate) async fn patch(client: &Client, name: &str, body: Value) -> Answer {
+pub(crate) async fn patch(client: &Client, name: &str, body: Value) -> Response {
     client.send_json(Method::PATCH, &format!("/endpoints/{name}"), body).await
 }
 
 /// A POST without a body.
-pub(crate) async fn act(client: &Client, path: &str) -> Answer {
+pub(crate) async fn act(client: &Client, path: &str) -> Response {
     client.send(Method::POST, path, Bytes::new()).await
 }
 
@@ -58,7 +58,7 @@ pub(crate) async fn committed(client: &Client) -> u64 {
 }
 
 /// `status code` of a problem, after a look at all its members.
-pub(crate) fn problem(answer: &Answer) -> String {
+pub(crate) fn problem(answer: &Response) -> String {
     let body = answer.json();
     assert_eq!(answer.header("content-type"), Some("application/json"), "{body}");
     let members: Vec<&str> = body.as_object().unwrap().keys().map(String::as_str).collect();
@@ -78,7 +78,7 @@ pub(crate) fn problem(answer: &Answer) -> String {
 }
 
 /// `status code field` of the small envelope, which has exactly two members.
-pub(crate) fn fault(answer: &Answer) -> String {
+pub(crate) fn fault(answer: &Response) -> String {
     let body = answer.json();
     assert_eq!(answer.header("content-type"), Some("application/json"));
     assert_eq!(body.as_object().unwrap().len(), 2, "{body}");
@@ -87,7 +87,7 @@ pub(crate) fn fault(answer: &Answer) -> String {
 }
 
 /// The numbers of a `GPU_ALLOTMENT_EXCEEDED`: allotment, committed, projected, need.
-pub(crate) fn exceeded(answer: &Answer) -> [u64; 4] {
+pub(crate) fn exceeded(answer: &Response) -> [u64; 4] {
     assert_eq!(problem(answer), "409 GPU_ALLOTMENT_EXCEEDED", "{}", answer.text());
     let body = answer.json();
     let extensions = &body["extensions"];

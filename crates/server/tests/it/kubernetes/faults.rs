@@ -188,7 +188,7 @@ async fn serving_goes_on_while_the_api_server_is_away() {
     }
     let open = store::holds::list_open(&plant.store).await.unwrap();
     assert!(open.len() == 1 && open[0].replica == before[0].id, "nothing was given up: {open:?}");
-    cluster.api.mend();
+    cluster.api.restore();
     plant.wait_for("chat", "serving", 2).await;
     assert!(plant.live().await.iter().any(|one| one.id == before[0].id), "and the first one serves on");
     plant.delete("chat").await;

@@ -5,7 +5,7 @@ use domain::endpoint::replica::Replica;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use store::Store;
-use testkit::http::{Answer, Client};
+use testkit::http::{Client, Response};
 
 use crate::app::{Setup, TestApp};
 use crate::kubernetes::cluster::{Cluster, GPU_TYPE};
@@ -145,12 +145,12 @@ impl Plant {
         store::replicas::newest_of(&self.store, &id, 20).await.unwrap()
     }
 
-    pub(crate) async fn chat(&self, name: &str) -> Answer {
+    pub(crate) async fn chat(&self, name: &str) -> Response {
         ask(&self.app.client(), name).await
     }
 }
 
-pub(crate) async fn ask(client: &Client, name: &str) -> Answer {
+pub(crate) async fn ask(client: &Client, name: &str) -> Response {
     let messages = json!([{"role": "user", "content": "Name the capital city of Japan."}]);
     let body = json!({"model": format!("dedicated/{name}"), "messages": messages, "temperature": 0, "max_tokens": 16});
     client.post_json("/chat/completions", body).await

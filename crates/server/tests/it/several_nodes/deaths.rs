@@ -146,7 +146,7 @@ async fn a_node_that_stops_without_postgresql_frees_its_lease_at_its_next_start(
     let child = &mut cluster.nodes[2].forebay.child;
     child.signal("TERM").unwrap();
     assert!(child.wait_for_end(PATIENCE).await.unwrap().success());
-    cluster.cable.mend();
+    cluster.cable.restore();
     assert!(cluster.account().await.reserved > 0, "nobody could be told");
     cluster.nodes[2].forebay.restart().await.unwrap();
     wait_until("free again", PATIENCE, async || cluster.account().await.reserved == 0).await;

@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant};
 
 use testkit::fake_engine::Script;
-use testkit::http::{Answer, Stream};
+use testkit::http::{Response, Stream};
 use tokio::task::JoinSet;
 
 use super::{Cluster, Limits, UNLIMITED, at_most, at_once, chat_of, uses};
 use crate::app::{PATIENCE, refusal, stream_with_usage, wait_until};
 
-fn left(answer: &Answer, what: &str) -> u64 {
+fn left(answer: &Response, what: &str) -> u64 {
     answer.header(&format!("x-ratelimit-remaining-{what}")).unwrap().parse().unwrap()
 }
 

@@ -12,7 +12,7 @@ use domain::{Month, Timestamp};
 use serde_json::{Value, json};
 use store::usage_events::Recorded;
 use testkit::fake_engine::{FakeEngine, Script};
-use testkit::http::{Answer, Client};
+use testkit::http::{Client, Response};
 
 use crate::app::{PATIENCE, TestApp, chat, refusal, wait_until};
 use crate::postgres::{Cable, Database};
@@ -86,7 +86,7 @@ impl Cluster {
         self.nodes[node % NODES].client()
     }
 
-    async fn ask(&self, node: usize, body: Value) -> Answer {
+    async fn ask(&self, node: usize, body: Value) -> Response {
         self.client(node).post_json("/chat/completions", body).await
     }
 
@@ -130,7 +130,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, answer: &Answer) {
+    fn add(&mut self, answer: &Response) {
         if answer.status == 200 {
             self.served.push(answer.header("x-request-id").unwrap().to_owned());
             self.tokens += answer.json()["usage"]["total_tokens"].as_u64().unwrap();

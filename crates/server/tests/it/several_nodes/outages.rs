@@ -43,7 +43,7 @@ async fn without_postgresql_calls_are_served_and_everything_arrives_afterwards()
     cluster.cable.cut();
     tally.join(call_for(&cluster, outage()).await);
     assert_eq!(tally.refused, [""; 0], "serving goes on");
-    cluster.cable.mend();
+    cluster.cable.restore();
     cluster.events(tally.served.len()).await;
     let account = cluster.account().await;
     assert_eq!(account.used, tally.tokens);
@@ -66,7 +66,7 @@ async fn without_postgresql_nothing_is_served_beyond_the_lease() {
     assert_eq!(refusal(&refused), "503 quota_unavailable");
     assert_eq!(refused.header("retry-after"), Some("5"));
     assert!(refused.header("x-ratelimit-remaining-tokens").is_some(), "limits are told whatever the answer");
-    cluster.cable.mend();
+    cluster.cable.restore();
     for node in 0..3 {
         wait_until("served again", PATIENCE, async || {
             let answer = cluster.ask(node, body.clone()).await;

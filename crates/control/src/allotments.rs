@@ -1,4 +1,4 @@
-//! GPU allotments of organizations: what is committed, and the operator's caps.
+//! GPU allotments of organizations: their commitments, and the operator's caps.
 
 use crate::author::Author;
 use crate::command_error::CommandError;
@@ -7,23 +7,23 @@ use domain::{GpuType, OrganizationId, Timestamp};
 use serde::Serialize;
 use store::{Store, allotments, organizations};
 
-/// More than anyone has; the configuration knows the same bound.
+/// The configuration has the same bound.
 const MAX_GPUS: u64 = 1_000_000;
 
-/// One line of the ledger, as it is shown.
+/// One line of the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Line {
+pub struct AllotmentLine {
     pub gpu_type: GpuType,
     pub allotment: u64,
     pub committed: u64,
-    /// Below zero after a cap was cut.
+    /// Negative after the cap was lowered.
     pub headroom: i64,
     /// The committed share of the cap.
     pub utilization: f64,
 }
 
-impl Line {
+impl AllotmentLine {
     fn new(gpu_type: GpuType, ledger: Ledger) -> Self {
         Self {
             gpu_type,
@@ -40,12 +40,12 @@ pub async fn list(
     store: &Store,
     organization: &OrganizationId,
     defaults: &Defaults,
-) -> Result<Vec<Line>, CommandError> {
+) -> Result<Vec<AllotmentLine>, CommandError> {
     let ledgers = allotments::list(store, organization, defaults).await?;
-    Ok(ledgers.into_iter().map(|(gpu_type, ledger)| Line::new(gpu_type, ledger)).collect())
+    Ok(ledgers.into_iter().map(|(gpu_type, ledger)| AllotmentLine::new(gpu_type, ledger)).collect())
 }
 
-/// Gives an organization a cap, or lets it follow the default again. Cutting it stops nothing that runs.
+/// Sets an organization's cap, or resets it to the default. Lowering it stops nothing that runs.
 pub async fn set(
     store: &Store,
     author: &Author,
@@ -54,7 +54,7 @@ pub async fn set(
     allotment: Option<u64>,
     defaults: &Defaults,
     now: Timestamp,
-) -> Result<Line, CommandError> {
+) -> Result<AllotmentLine, CommandError> {
     if allotment.is_some_and(|gpus| gpus > MAX_GPUS) {
         return Err(CommandError::BadValue { field: "allotment", why: "an allotment is at most 1000000 GPUs" });
     }
@@ -67,5 +67,5 @@ pub async fn set(
     let detail = format!("{gpu_type}: {} → {}", before.allotment, after.allotment);
     author.did(&mut tx, "allotment.set", Some(organization), organization.as_str(), detail, now).await?;
     tx.commit().await?;
-    Ok(Line::new(gpu_type.clone(), after))
+    Ok(AllotmentLine::new(gpu_type.clone(), after))
 }

@@ -1,12 +1,12 @@
-//! Places at which a test may have the process killed, to see that the next one makes good what was left half-done.
+//! Fault points: places where a test can kill the process, to verify that the next one completes unfinished work.
 //!
-//! `FOREBAY_TEST_KILL_AT=<place>` ends the process there as `kill -9` would. A release build has no such places.
+//! `FOREBAY_TEST_KILL_AT=<point>` kills the process there with SIGKILL. Release builds have no fault points.
 
-/// Every place there is, in the order in which a create and what follows from it reach them.
-pub const PLACES: [&str; 14] = [
+/// All fault points, in the order in which the life of an endpoint reaches them.
+pub const POINTS: [&str; 14] = [
     "command-before-commit",
     "command-after-commit",
-    "replica-wished",
+    "replica-added",
     "bound-before-commit",
     "bound-after-commit",
     "process-started",
@@ -20,16 +20,16 @@ pub const PLACES: [&str; 14] = [
     "ended-after-commit",
 ];
 
-/// Ends the process here if that is what a test wants.
+/// Kills the process if a test has selected this point.
 #[cfg(debug_assertions)]
-pub(crate) fn place(name: &str) {
+pub(crate) fn point(name: &str) {
     use std::sync::LazyLock;
-    static WANTED: LazyLock<Option<String>> = LazyLock::new(|| std::env::var("FOREBAY_TEST_KILL_AT").ok());
-    debug_assert!(PLACES.contains(&name), "{name} is not in the list");
-    if WANTED.as_deref() == Some(name) {
+    static SELECTED: LazyLock<Option<String>> = LazyLock::new(|| std::env::var("FOREBAY_TEST_KILL_AT").ok());
+    debug_assert!(POINTS.contains(&name), "unknown fault point {name}");
+    if SELECTED.as_deref() == Some(name) {
         let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
     }
 }
 
 #[cfg(not(debug_assertions))]
-pub(crate) const fn place(_name: &str) {}
+pub(crate) const fn point(_name: &str) {}

@@ -3,7 +3,7 @@
 use crate::command_error::CommandError;
 use crate::gpu_prices;
 use domain::gpu_costs::{Dimension, Group};
-use domain::gpu_time::{GpuBusy, Hold, Known, Measure, PriceSince};
+use domain::gpu_time::{GpuBusy, GpuUsage, Hold, Measure, PriceSince};
 use domain::{Day, EndpointId, GpuType, ModelId, Span, Timestamp, WorkspaceId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use store::holds::{self, Owner};
@@ -24,8 +24,8 @@ pub struct Tenure {
 }
 
 impl Tenure {
-    pub fn known(&self) -> Known<'_> {
-        Known { holds: &self.holds, prices: &self.prices, busy: &self.busy }
+    pub fn known(&self) -> GpuUsage<'_> {
+        GpuUsage { holds: &self.holds, prices: &self.prices, busy: &self.busy }
     }
 }
 

@@ -6,11 +6,12 @@ use domain::Timestamp;
 use store::nodes::{self, Node};
 use store::{Page, Store, endpoint_loads, quota};
 
+/// Lists the nodes.
 pub async fn list(store: &Store, page: Page<'_>) -> Result<Vec<Node>, CommandError> {
     Ok(nodes::list(store, page).await?)
 }
 
-/// Removes a node that will not come back; what it leased and did not report is free again, and its calls are over.
+/// Removes a node that will not come back. Its unreported quota leases are released, and its calls no longer count.
 pub async fn forget(store: &Store, author: &Author, id: &str, now: Timestamp) -> Result<(), CommandError> {
     let mut tx = store.begin().await?;
     nodes::forget(&mut tx, id).await?;

@@ -1,7 +1,7 @@
 //! GPU allotments: how many GPUs of a type an organization may commit.
 //!
-//! The ledger is nothing but the sum of what its endpoints commit. A change is refused only if it adds and goes past the
-//! cap: what shrinks passes, even when a cap was cut below what is committed already.
+//! The ledger is the sum of what the organization's endpoints commit. A change is rejected only if it adds GPUs and exceeds
+//! the cap: one that shrinks always passes, even if the cap was lowered below the commitment.
 
 use crate::gpu_type::GpuType;
 use std::collections::BTreeMap;
@@ -13,45 +13,45 @@ pub struct Ledger {
     pub committed: u64,
 }
 
-/// What a change adds to the commitment and takes from it.
+/// GPUs that a change releases from the commitment and adds to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Change {
     pub released: u64,
     pub added: u64,
 }
 
-/// The numbers of a refusal.
+/// A change that exceeds the allotment, with its numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{need} more GPUs are needed than the allotment of {allotment}: {committed} are committed, {projected} would be"
 )]
-pub struct Exceeded {
+pub struct AllotmentError {
     pub allotment: u64,
     pub committed: u64,
-    /// What the commitment would have become.
+    /// The commitment after the change.
     pub projected: u64,
-    /// How many of these are above the cap.
+    /// How far that is above the cap.
     pub need: u64,
 }
 
 impl Ledger {
-    /// The commitment after the change, if it may be made.
-    pub fn project(&self, change: Change) -> Result<u64, Exceeded> {
+    /// The commitment after the change, or an error if it exceeds the allotment.
+    pub fn project(&self, change: Change) -> Result<u64, AllotmentError> {
         let Self { allotment, committed } = *self;
         let projected = committed.saturating_sub(change.released) + change.added;
         if change.added <= change.released || projected <= allotment {
             return Ok(projected);
         }
-        Err(Exceeded { allotment, committed, projected, need: projected - allotment })
+        Err(AllotmentError { allotment, committed, projected, need: projected - allotment })
     }
 
-    /// How many GPUs are left; below zero after a cap was cut.
+    /// GPUs that are left; negative after the cap was lowered.
     pub fn headroom(&self) -> i64 {
         let signed = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         signed(self.allotment) - signed(self.committed)
     }
 
-    /// How many more replicas of so many GPUs fit.
+    /// How many more replicas of `gpu_count` GPUs each fit.
     pub fn replicas_that_fit(&self, gpu_count: u32) -> u64 {
         u64::try_from(self.headroom()).unwrap_or(0) / u64::from(gpu_count.max(1))
     }
@@ -61,13 +61,13 @@ impl Ledger {
     }
 }
 
-/// The part of the cap that is committed: the ledger's "utilization". It says nothing of how busy GPUs are.
+/// The committed part of the cap: the ledger's "utilization". Unrelated to how busy the GPUs are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CommittedShare(f64);
 
 impl CommittedShare {
     fn of(ledger: Ledger) -> Self {
-        #[expect(clippy::cast_precision_loss, reason = "nobody has 2^52 GPUs")]
+        #[expect(clippy::cast_precision_loss, reason = "GPU counts are far below 2^52")]
         let share = match ledger {
             Ledger { allotment: 0, committed: 0 } => 0.0,
             Ledger { allotment: 0, .. } => 1.0,
@@ -81,7 +81,7 @@ impl CommittedShare {
     }
 }
 
-/// Caps of organizations that the operator has given none of their own; types that are not here have none.
+/// Caps of organizations without caps of their own. The cap of a GPU type that is not listed is 0.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Defaults(BTreeMap<GpuType, u32>);
 

@@ -2,7 +2,7 @@ use super::*;
 use crate::endpoint::scaling::{Scaling, ScalingPatch};
 use crate::endpoint::state::{self, Next, Standing, State, StateReason, Step, Trigger};
 
-/// The ledger of the worked table: endpoints by name, and a cap.
+/// The ledger of the contract's worked table: endpoints by name, and a cap.
 struct Book {
     allotment: u64,
     endpoints: BTreeMap<&'static str, Standing>,
@@ -52,8 +52,8 @@ impl Book {
                 assert_eq!(self.ledger().committed, projected);
                 format!("committed {projected}")
             }
-            Err(Exceeded { allotment, committed, projected, need }) => {
-                assert_eq!(self.ledger().committed, committed, "a refusal changes nothing");
+            Err(AllotmentError { allotment, committed, projected, need }) => {
+                assert_eq!(self.ledger().committed, committed, "a rejection changes nothing");
                 format!("{allotment}/{committed}/{projected}/{need}")
             }
         }
@@ -111,7 +111,7 @@ fn the_worked_table() {
 }
 
 #[test]
-fn a_share_of_no_cap_is_nothing_or_all() {
+fn the_share_of_a_zero_cap_is_0_or_1() {
     for (allotment, committed, share) in [(0, 0, 0.0), (0, 3, 1.0), (16, 4, 0.25), (10, 14, 1.4)] {
         let found = Ledger { allotment, committed }.committed_share().fraction();
         assert!((found - share).abs() < 1e-12, "{allotment} {committed}: {found}");
@@ -119,7 +119,7 @@ fn a_share_of_no_cap_is_nothing_or_all() {
 }
 
 #[test]
-fn what_fits_is_counted_in_whole_replicas() {
+fn replicas_that_fit_are_whole() {
     for (allotment, committed, gpu_count, fits) in [(16, 12, 4, 1), (16, 12, 8, 0), (16, 12, 1, 4), (10, 14, 1, 0)] {
         assert_eq!(Ledger { allotment, committed }.replicas_that_fit(gpu_count), fits);
     }

@@ -1,4 +1,4 @@
-//! Samples of how busy GPUs are, on their way into windows of five minutes.
+//! Collects samples of how busy GPUs are into windows of five minutes.
 
 use crate::gpu_time::{GpuBusy, WINDOW_MILLIS};
 use crate::ids::{EndpointId, ReplicaId};
@@ -6,19 +6,19 @@ use crate::time::Timestamp;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Sums that may wait for the store; the oldest go first.
+/// Bound of the sums that wait for the store; the oldest are dropped first.
 const MAX_WAITING: usize = 10_000;
 
 /// One GPU of a replica in one window.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct GpuWindow {
     pub window: Timestamp,
     pub endpoint: EndpointId,
     pub replica: ReplicaId,
     pub gpu: String,
 }
 
-/// Samples, added up in millionths.
+/// A sum of samples, in millionths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sum {
     pub busy: u64,
@@ -26,32 +26,36 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// Nothing without a sample.
+    /// Zero without samples.
     pub fn mean(self) -> GpuBusy {
         GpuBusy::from_millionths((self.busy + self.samples / 2).checked_div(self.samples).unwrap_or(0))
     }
 }
 
-/// Samples that the store does not have yet.
+/// Samples not yet stored.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Samples(BTreeMap<Place, Sum>);
+pub struct Samples(BTreeMap<GpuWindow, Sum>);
 
 impl Samples {
     pub fn add(&mut self, at: Timestamp, endpoint: &EndpointId, replica: &ReplicaId, gpu: &str, busy: GpuBusy) {
-        let place =
-            Place { window: window_of(at), endpoint: endpoint.clone(), replica: replica.clone(), gpu: gpu.to_owned() };
-        self.put_back(vec![(place, Sum { busy: busy.millionths(), samples: 1 })]);
+        let key = GpuWindow {
+            window: window_of(at),
+            endpoint: endpoint.clone(),
+            replica: replica.clone(),
+            gpu: gpu.to_owned(),
+        };
+        self.put_back(vec![(key, Sum { busy: busy.millionths(), samples: 1 })]);
     }
 
-    /// What is there, to be written down.
-    pub fn take(&mut self) -> Vec<(Place, Sum)> {
+    /// Takes all sums, to store them.
+    pub fn take(&mut self) -> Vec<(GpuWindow, Sum)> {
         std::mem::take(&mut self.0).into_iter().collect()
     }
 
-    /// What could not be written waits for the next time.
-    pub fn put_back(&mut self, taken: Vec<(Place, Sum)>) {
-        for (place, sum) in taken {
-            let waiting = self.0.entry(place).or_default();
+    /// Returns sums that could not be stored.
+    pub fn put_back(&mut self, taken: Vec<(GpuWindow, Sum)>) {
+        for (key, sum) in taken {
+            let waiting = self.0.entry(key).or_default();
             waiting.busy += sum.busy;
             waiting.samples += sum.samples;
         }
@@ -61,20 +65,19 @@ impl Samples {
     }
 }
 
-/// The first moment of the window that has `at` in it.
+/// The start of the window that contains `at`.
 pub const fn window_of(at: Timestamp) -> Timestamp {
     Timestamp::from_millis(at.millis() - at.millis().rem_euclid(WINDOW_MILLIS))
 }
 
-/// How busy the slots of a replica on this machine's processors were: one slot is the time of one processor, and more than
-/// all of it is not more than busy.
+/// How busy a replica's CPU slots were. One slot is one processor; the result is at most 100 %.
 pub fn of_cpu_time(taken: Duration, elapsed: Duration, slots: u32) -> GpuBusy {
     let available = elapsed.as_micros().saturating_mul(u128::from(slots));
     let millionths = (taken.as_micros() * 1_000_000).checked_div(available).unwrap_or(0).min(1_000_000);
     GpuBusy::from_millionths(u64::try_from(millionths).unwrap_or(1_000_000))
 }
 
-/// One window of an endpoint: the mean over the GPUs that were held in it, of which those without a sample count as idle.
+/// One window of an endpoint: the mean over the GPUs held in it. GPUs without samples count as idle.
 pub fn of_window(measured: impl IntoIterator<Item = Sum>, held_gpus: usize) -> GpuBusy {
     let means: Vec<GpuBusy> = measured.into_iter().map(Sum::mean).collect();
     let held_gpus = held_gpus.max(means.len());
@@ -98,11 +101,11 @@ mod tests {
         let w4 = of_window([sum(&[0]), sum(&[0]), sum(&[0]), sum(&[0])], 4);
         assert_eq!([w1, w2, w3, w4], [800, 200, 0, 0].map(percents));
         assert_eq!(GpuBusy::mean(4, [w1, w2, w3, w4]), percents(250));
-        assert_eq!(of_window([sum(&[100, 50])], 2), percents(375), "a GPU without a sample is idle");
+        assert_eq!(of_window([sum(&[100, 50])], 2), percents(375), "a GPU without samples is idle");
     }
 
     #[test]
-    fn processors_are_busy_up_to_their_slots() {
+    fn cpu_slots_are_busy_up_to_100_percent() {
         let second = Duration::from_secs(1);
         for (taken_millis, slots, percent) in [(500, 1, 50), (500, 2, 25), (0, 4, 0), (3_000, 2, 100), (10, 0, 0)] {
             let busy = of_cpu_time(Duration::from_millis(taken_millis), second, slots);
@@ -112,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_gather_by_window_and_wait_within_a_bound() {
+    fn samples_are_summed_per_window_and_bounded() {
         let (endpoint, replica) = (EndpointId::new(Timestamp::default(), 1), ReplicaId::new(Timestamp::default(), 1));
         let mut samples = Samples::default();
         for second in [0, 5, 299, 300] {
@@ -120,7 +123,7 @@ mod tests {
             samples.add(at, &endpoint, &replica, "GPU-1", GpuBusy::from_millionths(500_000));
         }
         let taken = samples.take();
-        let counts: Vec<_> = taken.iter().map(|(place, sum)| (place.window.millis(), sum.samples)).collect();
+        let counts: Vec<_> = taken.iter().map(|(key, sum)| (key.window.millis(), sum.samples)).collect();
         assert_eq!(counts, [(0, 3), (300_000, 1)]);
         samples.put_back(taken);
         for window in 0..20_000 {

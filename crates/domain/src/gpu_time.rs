@@ -1,7 +1,7 @@
-//! GPU-hours: how long GPUs were held, what that costs, and how busy they were meanwhile.
+//! GPU-hours: how long GPUs were held, their cost, and how busy they were.
 //!
-//! What is remembered are intervals; sums are computed from them in whole GPU-milliseconds and divided once, at the end.
-//! GPUs count from the moment they are bound until they are released: loading and draining are paid for, waiting is not.
+//! Intervals are stored; sums are computed from them in whole GPU-milliseconds and divided once, at the end. GPUs count from
+//! binding to release: loading and draining are billed, waiting for GPUs is not.
 
 use crate::money::NanoUsd;
 use crate::span::Span;
@@ -9,25 +9,25 @@ use crate::time::{Grain, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// An open hold is believed in for so long after it was last seen. For the view only: it catches up.
-const BELIEVED_MILLIS: i64 = 120_000;
+/// An open hold counts until this long after it was last seen. Affects views only; the next report corrects them.
+const OPEN_GRACE_MILLIS: i64 = 120_000;
 const MILLIS_PER_HOUR: i64 = 3_600_000;
 
-/// A replica's GPUs, from when to when.
+/// The interval during which a replica has GPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hold {
     pub gpu_count: u32,
     pub started_at: Timestamp,
     pub last_seen_at: Timestamp,
     pub ended_at: Option<Timestamp>,
-    /// Starts that failed are shown and not billed.
+    /// Failed starts are shown but not billed.
     pub billable: bool,
 }
 
 impl Hold {
-    /// The interval as it is known at `now`.
+    /// The interval as known at `now`.
     pub fn span(&self, now: Timestamp) -> Span {
-        let open_until = || now.min(self.last_seen_at.plus_millis(BELIEVED_MILLIS));
+        let open_until = || now.min(self.last_seen_at.plus_millis(OPEN_GRACE_MILLIS));
         let to = self.ended_at.unwrap_or_else(open_until);
         Span { from: self.started_at, to: to.max(self.started_at) }
     }
@@ -36,7 +36,7 @@ impl Hold {
         GpuMillis(i64::from(self.gpu_count) * overlap_millis(self.span(now), within))
     }
 
-    /// Its hours, each with the part of the time that fell into it. The parts add up to the whole.
+    /// The GPU time per hour. The parts add up to [`Hold::gpu_time`].
     pub fn by_hour(&self, within: Span, now: Timestamp) -> Vec<(Timestamp, GpuMillis)> {
         let held = self.span(now);
         let span = Span { from: held.from.max(within.from), to: held.to.min(within.to) };
@@ -54,16 +54,11 @@ impl Hold {
     }
 }
 
-/// When a node is lost, its holds end when they were last seen; never before they started.
-pub fn end_of_lost(hold: &Hold) -> Timestamp {
-    hold.last_seen_at.max(hold.started_at)
-}
-
 fn overlap_millis(one: Span, other: Span) -> i64 {
     (one.to.min(other.to).millis() - one.from.max(other.from).millis()).max(0)
 }
 
-/// GPUs times milliseconds. Corrections may be negative.
+/// GPUs × milliseconds. Corrections may be negative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct GpuMillis(i64);
 
@@ -76,7 +71,7 @@ impl GpuMillis {
         self.0
     }
 
-    /// What it costs at so much per GPU-hour, rounded half up once.
+    /// The cost at a price per GPU-hour, rounded half up once.
     pub fn cost(self, price_per_gpu_hour: NanoUsd) -> NanoUsd {
         let per_hour = i128::from(MILLIS_PER_HOUR);
         let parts = i128::from(self.0) * i128::from(price_per_gpu_hour.nanos());
@@ -100,7 +95,7 @@ impl std::iter::Sum for GpuMillis {
     }
 }
 
-/// In GPU-hours as decimal text: one to nine digits after the point.
+/// GPU-hours as decimal text, with one to nine digits after the point.
 impl fmt::Display for GpuMillis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const NANO_HOURS: u128 = 1_000_000_000;
@@ -119,16 +114,16 @@ impl serde::Serialize for GpuMillis {
     }
 }
 
-/// What a GPU-hour costs from a moment on.
+/// The price of a GPU-hour from a moment on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PriceSince {
     pub valid_from: Timestamp,
     pub price_per_gpu_hour: NanoUsd,
 }
 
-/// The versions of a price that are in force in a span, each with its part of it.
+/// The price versions in force in a span, each with its part of the span.
 ///
-/// `prices` are in the order of their moments; the first one also covers what was before it.
+/// `prices` are ordered by time; the first one also covers the time before it.
 pub fn versions(prices: &[PriceSince], within: Span) -> impl Iterator<Item = (PriceSince, Span)> + '_ {
     prices.iter().enumerate().filter_map(move |(index, version)| {
         let from = if index == 0 { within.from } else { version.valid_from.max(within.from) };
@@ -137,7 +132,7 @@ pub fn versions(prices: &[PriceSince], within: Span) -> impl Iterator<Item = (Pr
     })
 }
 
-/// What holds cost in a span: each version of the price is rounded once, over all its time.
+/// The cost of holds in a span. It is rounded once per price version, over all its time.
 pub fn cost(holds: &[Hold], prices: &[PriceSince], within: Span, now: Timestamp) -> NanoUsd {
     let mut total = NanoUsd::ZERO;
     for (version, piece) in versions(prices, within) {
@@ -155,9 +150,9 @@ fn billable(holds: &[Hold]) -> impl Iterator<Item = &Hold> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct GpuBusy(u64);
 
-/// How long a collection window is.
+/// Length of a collection window.
 pub const WINDOW_MILLIS: i64 = 300_000;
-/// How far samples of a GPU are apart.
+/// Period between two samples of a GPU.
 pub const SAMPLE_MILLIS: u64 = 5_000;
 
 impl GpuBusy {
@@ -175,17 +170,7 @@ impl GpuBusy {
         millionths / 1e6
     }
 
-    /// One window of an endpoint: the plain mean over its GPUs, each the mean of its samples in percent. A GPU without a
-    /// sample counts as idle.
-    pub fn of_window(samples_by_gpu: &[Vec<u32>]) -> Self {
-        let of_gpu = |samples: &Vec<u32>| {
-            let percent: u64 = samples.iter().copied().map(u64::from).sum();
-            rounded(percent * 10_000, samples.len())
-        };
-        Self(rounded(samples_by_gpu.iter().map(of_gpu).sum(), samples_by_gpu.len()))
-    }
-
-    /// The view: every window in which a GPU was held counts once, whatever it held and whether it was measured.
+    /// The mean over windows. Every window in which a GPU was held counts once; one without measurements counts as idle.
     pub fn mean(held_windows: usize, measured: impl IntoIterator<Item = Self>) -> Self {
         Self(rounded(measured.into_iter().map(|window| window.0).sum(), held_windows))
     }
@@ -196,7 +181,7 @@ fn rounded(sum: u64, count: usize) -> u64 {
     (sum + count / 2).checked_div(count).unwrap_or(0)
 }
 
-/// The windows of one endpoint in which it held at least one GPU, by their first moment.
+/// The starts of the windows in which an endpoint held at least one GPU.
 pub fn held_windows(holds: &[Hold], within: Span, now: Timestamp) -> BTreeSet<Timestamp> {
     let window_of = |moment: Timestamp| moment.millis() - moment.millis().rem_euclid(WINDOW_MILLIS);
     let mut windows = BTreeSet::new();
@@ -212,7 +197,7 @@ pub fn held_windows(holds: &[Hold], within: Span, now: Timestamp) -> BTreeSet<Ti
     windows
 }
 
-/// One line of an endpoint's usage.
+/// An endpoint's usage in one hour, day or span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UsageLine {
     pub start: Timestamp,
@@ -221,19 +206,19 @@ pub struct UsageLine {
     pub busy: GpuBusy,
 }
 
-/// What was held in a span: it can be added to that of other endpoints and other spans.
+/// The usage of a span. Measures of different endpoints and spans can be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Measure {
-    /// Held, billed or not.
+    /// Held time, billed or not.
     pub gpu_time: GpuMillis,
     pub cost: NanoUsd,
-    /// Windows of endpoints in which something was held, and the sum of how busy they were.
+    /// Number of windows in which GPUs were held, and the sum of their busyness in millionths.
     windows: usize,
     busy: u64,
 }
 
 impl Measure {
-    /// Every window counts once, whatever it held, whoever held it and whether it was measured.
+    /// The mean over windows; see [`GpuBusy::mean`].
     pub fn busy(&self) -> GpuBusy {
         GpuBusy(rounded(self.busy, self.windows))
     }
@@ -248,18 +233,18 @@ impl std::ops::AddAssign for Measure {
     }
 }
 
-/// What is known of an endpoint's use of GPUs.
+/// The recorded GPU usage of an endpoint.
 #[derive(Debug, Clone, Copy)]
-pub struct Known<'a> {
+pub struct GpuUsage<'a> {
     pub holds: &'a [Hold],
     pub prices: &'a [PriceSince],
-    /// Measured windows, by their first moment.
+    /// Measured windows, by start.
     pub busy: &'a BTreeMap<Timestamp, GpuBusy>,
 }
 
-impl Known<'_> {
-    /// A piece of a span. The costs of all pieces of a span add up to the cost of the span, which is rounded once for each
-    /// version of the price.
+impl GpuUsage<'_> {
+    /// The usage of a piece of a span. The costs of all pieces add up to the cost of the span, which is rounded once per price
+    /// version.
     pub fn measure(&self, piece: Span, of: Span, now: Timestamp) -> Measure {
         let cost_until = |to: Timestamp| cost(self.holds, self.prices, Span { from: of.from, to }, now).nanos();
         let windows = held_windows(self.holds, piece, now);
@@ -272,7 +257,7 @@ impl Known<'_> {
         }
     }
 
-    /// All of a span in one line. Of the future nothing is known: give it a span that ends by `now`.
+    /// The usage of a whole span, which must not end after `now`.
     pub fn total(&self, within: Span, now: Timestamp) -> UsageLine {
         let windows = held_windows(self.holds, within, now);
         let measured = windows.iter().filter_map(|start| self.busy.get(start).copied());
@@ -284,7 +269,7 @@ impl Known<'_> {
         }
     }
 
-    /// The hours or days of a span in which something was held.
+    /// The hours or days of a span in which GPUs were held.
     pub fn lines(&self, within: Span, grain: Grain, now: Timestamp) -> Vec<UsageLine> {
         let mut starts = BTreeSet::new();
         for hold in self.holds {

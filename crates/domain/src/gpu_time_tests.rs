@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// A moment of one day: `hh:mm:ss`.
+/// A moment of one day, from `hh:mm:ss`.
 fn at(clock: &str) -> Timestamp {
     Timestamp::parse(&format!("2026-01-05T{clock}Z")).unwrap()
 }
@@ -28,40 +28,38 @@ fn the_worked_holds() {
     assert_eq!((hours(&r1), hours(&r2)), ("5.0".into(), "1.0".into()));
     let by_hour: Vec<String> = r1.by_hour(ALWAYS, LATER).iter().map(|(_, part)| part.to_string()).collect();
     assert_eq!(by_hour, ["2.0", "2.0", "1.0"]);
-    let known = Known { holds: &[r1, r2], prices: &price("2.50"), busy: &BTreeMap::new() };
+    let known = GpuUsage { holds: &[r1, r2], prices: &price("2.50"), busy: &BTreeMap::new() };
     let total = known.total(ALWAYS, LATER);
     assert_eq!((total.gpu_time.to_string(), total.cost.to_string()), ("6.0".into(), "15.00".into()));
 
     let lost = Hold { last_seen_at: at("13:20:15"), ended_at: None, ..hold(2, "13:00:00", "13:25:00") };
-    let r3 = Hold { ended_at: Some(end_of_lost(&lost)), ..lost };
+    let r3 = Hold { ended_at: Some(lost.last_seen_at), ..lost };
     assert_eq!(r3.gpu_time(ALWAYS, at("13:25:00")).get(), 1_215 * 2 * 1_000);
     assert_eq!(hours(&r3), "0.675");
 
     let warm = Hold { ended_at: Some(at("00:00:00").plus_millis(24 * 3_600_000)), ..hold(4, "00:00:00", "00:00:00") };
     assert_eq!(hours(&warm), "96.0");
-    assert_eq!(Known { holds: &[], ..known }.total(ALWAYS, LATER).gpu_time, GpuMillis::default());
+    assert_eq!(GpuUsage { holds: &[], ..known }.total(ALWAYS, LATER).gpu_time, GpuMillis::default());
 }
 
 #[test]
-fn an_open_hold_runs_to_now_and_no_further_than_two_minutes_past_its_last_sign() {
+fn an_open_hold_counts_until_now_but_at_most_two_minutes_after_it_was_last_seen() {
     let open = Hold { last_seen_at: at("10:10:00"), ended_at: None, ..hold(1, "10:00:00", "10:00:00") };
     for (now, seconds) in [("10:05:00", 300), ("10:11:00", 660), ("10:12:00", 720), ("11:00:00", 720)] {
         assert_eq!(open.gpu_time(ALWAYS, at(now)).get(), seconds * 1_000, "{now}");
     }
-    let before = Hold { last_seen_at: at("09:00:00"), ..open };
-    assert_eq!(end_of_lost(&before), at("10:00:00"), "nothing ends before it starts");
 }
 
 #[test]
-fn failed_starts_are_shown_and_not_billed() {
+fn failed_starts_are_shown_but_not_billed() {
     let failed = Hold { billable: false, ..hold(2, "10:00:00", "11:00:00") };
-    let known = Known { holds: &[failed], prices: &price("2.50"), busy: &BTreeMap::new() };
+    let known = GpuUsage { holds: &[failed], prices: &price("2.50"), busy: &BTreeMap::new() };
     let total = known.total(ALWAYS, LATER);
     assert_eq!((total.gpu_time.to_string(), total.cost), ("2.0".into(), NanoUsd::ZERO));
 }
 
 #[test]
-fn each_version_of_the_price_is_rounded_once() {
+fn each_price_version_is_rounded_once() {
     let hold = hold(1, "10:00:00", "12:00:00");
     let since = |clock, nanos| PriceSince { valid_from: at(clock), price_per_gpu_hour: NanoUsd::from_nanos(nanos) };
     let prices = [since("10:30:00", 1), since("11:00:00", 1_000), since("11:30:00", 3)];
@@ -74,34 +72,28 @@ fn each_version_of_the_price_is_rounded_once() {
 
 #[test]
 fn the_worked_windows() {
-    let samples = |percents: &[u32]| percents.iter().map(|percent| vec![*percent]).collect::<Vec<_>>();
-    let w1 = GpuBusy::of_window(&samples(&[80]));
-    let w2 = GpuBusy::of_window(&samples(&[40, 0, 20, 20]));
-    let w3 = GpuBusy::of_window(&vec![Vec::new(); 4]);
-    let w4 = GpuBusy::of_window(&samples(&[0, 0, 0, 0]));
-    assert_eq!([w1, w2, w3, w4].map(GpuBusy::millionths), [800_000, 200_000, 0, 0]);
-    assert!((GpuBusy::mean(4, [w1, w2, w3, w4]).fraction() - 0.25).abs() < 1e-9);
-    assert!((GpuBusy::mean(4, [w1, w2, w4]).fraction() - 0.25).abs() < 1e-9, "not measured is as idle");
     let of = |percent: u64| GpuBusy::from_millionths(percent * 10_000);
+    assert!((GpuBusy::mean(4, [of(80), of(20), of(0), of(0)]).fraction() - 0.25).abs() < 1e-9);
+    assert!((GpuBusy::mean(4, [of(80), of(20), of(0)]).fraction() - 0.25).abs() < 1e-9, "not measured counts as idle");
     assert_eq!(GpuBusy::mean(3, [of(90), of(10), of(20)]), of(40));
     assert_eq!(GpuBusy::mean(0, []), GpuBusy::default());
 }
 
 #[test]
-fn windows_are_those_with_a_hold_and_each_counts_once() {
+fn every_window_with_a_hold_counts_once() {
     let holds = [hold(1, "10:04:00", "10:11:00"), hold(4, "10:06:00", "10:07:00"), hold(1, "10:30:00", "10:30:00")];
     let windows: Vec<String> =
         held_windows(&holds, ALWAYS, LATER).iter().map(|start| start.to_string()[11..16].to_owned()).collect();
     assert_eq!(windows, ["10:00", "10:05", "10:10"]);
     let busy = BTreeMap::from([(at("10:05:00"), GpuBusy::from_millionths(900_000))]);
-    let known = Known { holds: &holds, prices: &[], busy: &busy };
+    let known = GpuUsage { holds: &holds, prices: &[], busy: &busy };
     assert_eq!(known.total(ALWAYS, LATER).busy.millionths(), 300_000);
 }
 
 #[test]
 fn lines_are_the_hours_or_days_with_a_hold() {
     let holds = [hold(2, "10:30:00", "11:15:00"), hold(2, "13:00:00", "13:30:00")];
-    let known = Known { holds: &holds, prices: &price("1.00"), busy: &BTreeMap::new() };
+    let known = GpuUsage { holds: &holds, prices: &price("1.00"), busy: &BTreeMap::new() };
     let shown = |grain| {
         let line = |line: &UsageLine| format!("{} {} {}", &line.start.to_string()[11..16], line.gpu_time, line.cost);
         known.lines(ALWAYS, grain, LATER).iter().map(line).collect::<Vec<_>>()
@@ -111,7 +103,7 @@ fn lines_are_the_hours_or_days_with_a_hold() {
 }
 
 #[test]
-fn an_hour_of_ticks_is_an_hour() {
+fn ticks_of_an_hour_add_up_to_an_hour() {
     let hold = hold(1, "10:00:00", "11:00:00");
     let tick = |n: i64| Span {
         from: at("10:00:00").plus_millis(n * 10_000),

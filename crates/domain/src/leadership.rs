@@ -1,62 +1,62 @@
-//! Who leads the control plane: one node at a time, judged by whether its lease is renewed.
+//! Leader election: one node at a time leads the control plane, for as long as it renews its term.
 //!
-//! Nobody compares clocks. A node watches the lease, and takes it over when it has not changed for a whole lease by the
-//! node's own clock. Every takeover opens a new epoch; what an older epoch still wants to write is refused by the store.
+//! Clocks of different nodes are never compared. A node takes over when the term has not changed for [`TERM_MILLIS`] by its
+//! own clock. Every takeover opens a new epoch, and the store rejects writes of older epochs.
 
 use crate::time::Timestamp;
 
-/// A lease that was not renewed for so long is free.
-pub const LEASE_MILLIS: u64 = 10_000;
-/// A leader that could not renew for so long stops acting.
+/// A term that was not renewed for this long is free.
+pub const TERM_MILLIS: u64 = 10_000;
+/// A leader that could not renew for this long stops acting.
 pub const RENEW_WITHIN_MILLIS: u64 = 7_000;
-/// How often the lease is looked at.
+/// How often the term is read.
 pub const LOOK_EVERY_MILLIS: u64 = 2_000;
 
-/// The lease as the store has it.
+/// The term as stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lease {
+pub struct Term {
     pub epoch: u64,
-    /// Nobody's when empty.
+    /// The leading node's id; empty if the leader has resigned.
     pub holder: String,
     pub renewals: u64,
 }
 
-/// What a node remembers of the lease.
+/// A node's view of the term over time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Watch {
-    seen: Lease,
-    /// When it was last seen to change, by the node's own clock.
+    seen: Term,
+    /// When the term last changed, by this node's clock.
     since: Timestamp,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Move {
-    /// It is ours: renew it.
+pub enum Action {
+    /// This node leads: renew the term.
     Renew,
-    /// It is free: try to take it.
+    /// The term is free: try to take it over.
     TakeOver,
     Wait,
 }
 
 impl Watch {
-    pub fn new(seen: Lease, now: Timestamp) -> Self {
+    pub fn new(seen: Term, now: Timestamp) -> Self {
         Self { seen, since: now }
     }
 
-    /// Looks at the lease again.
-    pub fn look(&mut self, lease: &Lease, me: &str, now: Timestamp) -> Move {
-        if self.seen != *lease {
-            *self = Self::new(lease.clone(), now);
+    /// Records the current term and decides what the node `me` does.
+    pub fn observe(&mut self, term: &Term, me: &str, now: Timestamp) -> Action {
+        if self.seen != *term {
+            *self = Self::new(term.clone(), now);
         }
-        if lease.holder == me {
-            return Move::Renew;
+        if term.holder == me {
+            return Action::Renew;
         }
-        let abandoned = now.millis_since(self.since) >= LEASE_MILLIS;
-        if lease.holder.is_empty() || abandoned { Move::TakeOver } else { Move::Wait }
+        let expired = now.millis_since(self.since) >= TERM_MILLIS;
+        if term.holder.is_empty() || expired { Action::TakeOver } else { Action::Wait }
     }
 }
 
-/// Whether a leader that last renewed then may still act.
+/// Whether a leader that last renewed at `renewed_at` may still act.
 pub fn may_act(renewed_at: Timestamp, now: Timestamp) -> bool {
     now.millis_since(renewed_at) < RENEW_WITHIN_MILLIS
 }
@@ -69,24 +69,24 @@ mod tests {
         Timestamp::from_millis(seconds * 1_000)
     }
 
-    fn lease(holder: &str, renewals: u64) -> Lease {
-        Lease { epoch: 3, holder: holder.into(), renewals }
+    fn term(holder: &str, renewals: u64) -> Term {
+        Term { epoch: 3, holder: holder.into(), renewals }
     }
 
     #[test]
-    fn a_lease_that_is_renewed_stays_and_one_that_is_not_is_free_after_ten_seconds() {
-        let mut watch = Watch::new(lease("a", 1), at(0));
-        assert_eq!(watch.look(&lease("a", 1), "b", at(9)), Move::Wait);
-        assert_eq!(watch.look(&lease("a", 2), "b", at(11)), Move::Wait, "it was renewed in between");
-        assert_eq!(watch.look(&lease("a", 2), "b", at(20)), Move::Wait);
-        assert_eq!(watch.look(&lease("a", 2), "b", at(21)), Move::TakeOver);
-        assert_eq!(watch.look(&lease("", 2), "b", at(21)), Move::TakeOver, "given back");
-        assert_eq!(watch.look(&lease("b", 3), "b", at(22)), Move::Renew);
+    fn a_term_that_is_not_renewed_is_free_after_ten_seconds() {
+        let mut watch = Watch::new(term("a", 1), at(0));
+        assert_eq!(watch.observe(&term("a", 1), "b", at(9)), Action::Wait);
+        assert_eq!(watch.observe(&term("a", 2), "b", at(11)), Action::Wait, "it was renewed in between");
+        assert_eq!(watch.observe(&term("a", 2), "b", at(20)), Action::Wait);
+        assert_eq!(watch.observe(&term("a", 2), "b", at(21)), Action::TakeOver);
+        assert_eq!(watch.observe(&term("", 2), "b", at(21)), Action::TakeOver, "resigned");
+        assert_eq!(watch.observe(&term("b", 3), "b", at(22)), Action::Renew);
     }
 
     #[test]
     fn a_leader_stops_before_another_can_start() {
-        const { assert!(RENEW_WITHIN_MILLIS < LEASE_MILLIS) };
+        const { assert!(RENEW_WITHIN_MILLIS < TERM_MILLIS) };
         assert!(may_act(at(0), at(6)) && !may_act(at(0), at(7)));
     }
 }

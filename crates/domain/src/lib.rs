@@ -9,6 +9,7 @@ pub mod bill_check;
 pub mod catalogue;
 pub mod costs;
 pub mod endpoint;
+pub mod endpoint_load;
 pub mod gpu_busy;
 pub mod gpu_time;
 pub mod ids;

@@ -3,7 +3,7 @@
 use crate::clock_skew;
 use crate::edge::clock;
 use domain::Timestamp;
-use domain::leadership::{Lease, Move, Watch};
+use domain::leadership::{Action, Term, Watch};
 use fleet::Routes;
 use parking_lot::Mutex;
 use std::path::Path;
@@ -132,14 +132,14 @@ impl NodeState {
         })
     }
 
-    fn find_leader(&self, lease: &Lease, before: Leader, now: Timestamp) -> Leader {
+    fn find_leader(&self, term: &Term, before: Leader, now: Timestamp) -> Leader {
         let mut watch = self.watch.lock();
-        let watch = watch.get_or_insert_with(|| Watch::new(lease.clone(), now));
-        match (watch.look(lease, &self.id, now), before) {
-            (Move::Renew, _) => Leader::ThisNode,
-            (Move::Wait, _) => Leader::AnotherNode,
-            (Move::TakeOver, Leader::NoNode { since }) => Leader::NoNode { since },
-            (Move::TakeOver, Leader::ThisNode | Leader::AnotherNode) => Leader::NoNode { since: Instant::now() },
+        let watch = watch.get_or_insert_with(|| Watch::new(term.clone(), now));
+        match (watch.observe(term, &self.id, now), before) {
+            (Action::Renew, _) => Leader::ThisNode,
+            (Action::Wait, _) => Leader::AnotherNode,
+            (Action::TakeOver, Leader::NoNode { since }) => Leader::NoNode { since },
+            (Action::TakeOver, Leader::ThisNode | Leader::AnotherNode) => Leader::NoNode { since: Instant::now() },
         }
     }
 }

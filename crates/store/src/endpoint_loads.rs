@@ -4,7 +4,7 @@ use crate::db::{Store, Tx};
 use crate::error::StoreError;
 use crate::leader::Fenced;
 use crate::row;
-use domain::endpoint::load::{LoadReport, ReplicaCalls};
+use domain::endpoint_load::{LoadReport, ReplicaCalls};
 use domain::{EndpointId, ReplicaId, Timestamp};
 use serde_json::{Value, json};
 use sqlx::any::AnyRow;

@@ -3,7 +3,7 @@
 use crate::db::{Store, Tx};
 use crate::error::StoreError;
 use crate::row;
-use domain::gpu_busy::{self, Place, Sum};
+use domain::gpu_busy::{self, GpuWindow, Sum};
 use domain::gpu_time::{GpuBusy, WINDOW_MILLIS};
 use domain::{EndpointId, Span, Timestamp, WorkspaceId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +30,7 @@ pub async fn record(
 /// Adds samples of this node's GPUs, and makes the windows of their endpoints anew from all samples there are.
 ///
 /// Nodes that measure replicas of one endpoint come one after the other: who comes second sees what the first has written.
-pub async fn add_samples(tx: &mut Tx, samples: &[(Place, Sum)]) -> Result<(), StoreError> {
+pub async fn add_samples(tx: &mut Tx, samples: &[(GpuWindow, Sum)]) -> Result<(), StoreError> {
     let windows: BTreeSet<(&EndpointId, Timestamp)> =
         samples.iter().map(|(place, _)| (&place.endpoint, place.window)).collect();
     for (endpoint, window) in &windows {

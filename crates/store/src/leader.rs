@@ -1,23 +1,23 @@
 //! The row that says who leads the control plane, and the transactions that only a leader may make.
 //!
-//! A lease alone does not fence: a leader that slept may wake up and write. So whatever it writes goes through
+//! A term alone does not fence: a leader that slept may wake up and write. So whatever it writes goes through
 //! [`Fenced`], which holds the leader's row until the end: a takeover waits for it, and comes before everything later.
 
 use crate::db::{Store, Tx};
 use crate::error::StoreError;
 use crate::row;
 use domain::Timestamp;
-use domain::leadership::Lease;
+use domain::leadership::Term;
 use sqlx::any::AnyRow;
 use std::ops::{Deref, DerefMut};
 
-pub async fn read(store: &Store) -> Result<Lease, StoreError> {
+pub async fn read(store: &Store) -> Result<Term, StoreError> {
     let query = sqlx::query("SELECT epoch, holder, renewals FROM leader WHERE name = 'control'");
-    lease(&store.row(query).await?.ok_or_else(no_leader)?)
+    term(&store.row(query).await?.ok_or_else(no_leader)?)
 }
 
-/// Opens a new epoch for `holder`, if the lease is still as it was `seen`.
-pub async fn take_over(store: &Store, seen: &Lease, holder: &str, now: Timestamp) -> Result<Option<Lease>, StoreError> {
+/// Opens a new epoch for `holder`, if the term is still as it was `seen`.
+pub async fn take_over(store: &Store, seen: &Term, holder: &str, now: Timestamp) -> Result<Option<Term>, StoreError> {
     let update = sqlx::query(
         "UPDATE leader SET epoch = epoch + 1, holder = $3, renewals = renewals + 1, renewed_at = $4 \
          WHERE name = 'control' AND epoch = $1 AND renewals = $2",
@@ -27,8 +27,8 @@ pub async fn take_over(store: &Store, seen: &Lease, holder: &str, now: Timestamp
     .bind(holder)
     .bind(now.millis());
     let taken = change(store, update).await?;
-    let lease = Lease { epoch: seen.epoch + 1, holder: holder.to_owned(), renewals: seen.renewals + 1 };
-    Ok(taken.then_some(lease))
+    let term = Term { epoch: seen.epoch + 1, holder: holder.to_owned(), renewals: seen.renewals + 1 };
+    Ok(taken.then_some(term))
 }
 
 /// Says that the leader lives; false when it no longer leads.
@@ -40,7 +40,7 @@ pub async fn renew(store: &Store, epoch: u64, holder: &str, now: Timestamp) -> R
     change(store, update.bind(row::to_number(epoch)).bind(holder).bind(now.millis())).await
 }
 
-/// Gives the lease back, so that nobody has to wait for its end.
+/// Gives the term back, so that nobody has to wait for its end.
 pub async fn resign(store: &Store, epoch: u64, holder: &str) -> Result<bool, StoreError> {
     let update = sqlx::query(
         "UPDATE leader SET holder = '', renewals = renewals + 1 WHERE name = 'control' AND epoch = $1 AND holder = $2",
@@ -95,8 +95,8 @@ async fn change(store: &Store, update: crate::db::Query<'_>) -> Result<bool, Sto
     Ok(changed)
 }
 
-fn lease(found: &AnyRow) -> Result<Lease, StoreError> {
-    Ok(Lease {
+fn term(found: &AnyRow) -> Result<Term, StoreError> {
+    Ok(Term {
         epoch: row::count(found, "epoch")?,
         holder: row::text(found, "holder")?,
         renewals: row::count(found, "renewals")?,

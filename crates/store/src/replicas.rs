@@ -4,8 +4,8 @@ use crate::db::Store;
 use crate::error::StoreError;
 use crate::leader::Fenced;
 use crate::row;
-use domain::endpoint::failure::Ending;
-use domain::endpoint::replica::{Replica, ReplicaState, Wish};
+use domain::endpoint::FailureClass;
+use domain::endpoint::replica::{Intent, Replica, ReplicaState};
 use domain::model::DriverKind;
 use domain::{EndpointId, ReplicaId, Timestamp};
 use sqlx::any::AnyRow;
@@ -94,9 +94,9 @@ fn bound<'q>(query: crate::db::Query<'q>, replica: &'q Replica) -> crate::db::Qu
     query
         .bind(replica.id.as_str())
         .bind(replica.endpoint.as_str())
-        .bind(replica.wish.as_str())
+        .bind(replica.intent.as_str())
         .bind(row::to_optional_millis(replica.drain_until))
-        .bind(replica.state.as_str())
+        .bind(replica.state().as_str())
         .bind(replica.node.as_deref())
         .bind(replica.address.as_deref())
         .bind(replica.created_at.millis())
@@ -104,7 +104,7 @@ fn bound<'q>(query: crate::db::Query<'q>, replica: &'q Replica) -> crate::db::Qu
         .bind(row::to_optional_millis(replica.ready_at))
         .bind(row::to_optional_millis(replica.ended_at))
         .bind(replica.last_error.as_deref())
-        .bind(replica.ending.map(Ending::as_str))
+        .bind(replica.failure.map(FailureClass::as_str))
         .bind(tail(&replica.log_tail))
         .bind(replica.driver.as_str())
 }
@@ -115,24 +115,22 @@ fn tail(log: &str) -> &str {
 }
 
 fn replica(found: &AnyRow) -> Result<Replica, StoreError> {
-    Ok(Replica {
-        id: row::parsed(found, "id", |text| ReplicaId::parse(text).ok())?,
-        endpoint: row::parsed(found, "endpoint_id", |text| EndpointId::parse(text).ok())?,
-        wish: row::parsed(found, "wish", Wish::parse)?,
-        drain_until: row::optional_moment(found, "drain_until")?,
-        state: row::parsed(found, "state", ReplicaState::parse)?,
-        node: row::optional_text(found, "node")?,
-        address: row::optional_text(found, "address")?,
-        gpu_ids: Vec::new(),
-        created_at: row::moment(found, "created_at")?,
-        started_at: row::optional_moment(found, "started_at")?,
-        ready_at: row::optional_moment(found, "ready_at")?,
-        ended_at: row::optional_moment(found, "ended_at")?,
-        last_error: row::optional_text(found, "last_error")?,
-        ending: row::optional_parsed(found, "ending", Ending::parse)?,
-        log_tail: row::text(found, "log_tail")?,
-        driver: row::parsed(found, "driver", DriverKind::parse)?,
-    })
+    let id = row::parsed(found, "id", |text| ReplicaId::parse(text).ok())?;
+    let endpoint = row::parsed(found, "endpoint_id", |text| EndpointId::parse(text).ok())?;
+    let state = row::parsed(found, "state", ReplicaState::parse)?;
+    let mut replica = Replica::new(id, endpoint, row::moment(found, "created_at")?).restored(state);
+    replica.intent = row::parsed(found, "wish", Intent::parse)?;
+    replica.drain_until = row::optional_moment(found, "drain_until")?;
+    replica.node = row::optional_text(found, "node")?;
+    replica.address = row::optional_text(found, "address")?;
+    replica.started_at = row::optional_moment(found, "started_at")?;
+    replica.ready_at = row::optional_moment(found, "ready_at")?;
+    replica.ended_at = row::optional_moment(found, "ended_at")?;
+    replica.last_error = row::optional_text(found, "last_error")?;
+    replica.failure = row::optional_parsed(found, "ending", FailureClass::parse)?;
+    replica.log_tail = row::text(found, "log_tail")?;
+    replica.driver = row::parsed(found, "driver", DriverKind::parse)?;
+    Ok(replica)
 }
 
 /// Forgets replicas that ended before a moment; their holds stay.

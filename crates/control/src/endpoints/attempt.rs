@@ -1,7 +1,7 @@
-//! One attempt at a command: its transaction, from the idempotency key to the answer that is kept with it.
+//! One attempt at a command: its transaction, from the idempotency key to the stored response.
 
-use super::ledger::Commitment;
-use super::{Answer, Call, Choice, IdempotencyKey, Outcome, Refusal};
+use super::commitment::Commitment;
+use super::{Call, CommandResponse, EndpointError, EndpointRef, IdempotencyKey, Outcome};
 use crate::{entropy, fault};
 use domain::endpoint::event::{Actor, Event, EventType};
 use domain::endpoint::state::{Next, Step, Trigger};
@@ -11,32 +11,32 @@ use std::time::Duration;
 use store::idempotency::{self, Claim};
 use store::{StoreError, Tx, endpoint_events, endpoints};
 
-/// How often a command whose transaction was broken off by another one begins anew.
+/// Retries of a command whose transaction was aborted by a concurrent one.
 const CONTENTIONS: u32 = 3;
-/// How often a command that read an old record reads it again: others are busy with it, but not for ever.
+/// Retries of a command that read a stale record.
 const RE_READS: u32 = 8;
 
-/// How often a command may still begin anew.
+/// The retries that are left to a command.
 pub(super) struct Retries {
     contentions: u32,
     re_reads: u32,
 }
 
 impl Retries {
-    /// For commands that take the record as it is.
+    /// For commands that accept any generation of the record.
     pub(super) const fn new() -> Self {
         Self { contentions: CONTENTIONS, re_reads: RE_READS }
     }
 
-    /// For commands that name the generation they read.
+    /// For commands that require the generation they read.
     pub(super) const fn without_re_reads() -> Self {
         Self { re_reads: 0, ..Self::new() }
     }
 
-    /// Whether to begin anew after this refusal; waits a little before it says yes.
-    pub(super) async fn again(&mut self, refusal: &Refusal) -> bool {
-        let left = match refusal {
-            Refusal::Modified { .. } => &mut self.re_reads,
+    /// Whether to retry after this error. Waits for a short backoff before it returns true.
+    pub(super) async fn again(&mut self, error: &EndpointError) -> bool {
+        let left = match error {
+            EndpointError::Modified { .. } => &mut self.re_reads,
             other if other.is_contention() => &mut self.contentions,
             _ => return false,
         };
@@ -56,36 +56,36 @@ pub(super) struct Attempt<'a> {
     pub(super) call: Call<'a>,
 }
 
-/// Either an old answer, or a transaction to make a new one in.
+/// Either the stored response of an earlier request, or a new attempt.
 pub(super) enum Start<'a> {
-    Answered(Box<Answer>),
-    Fresh(Attempt<'a>),
+    Replayed(Box<CommandResponse>),
+    New(Attempt<'a>),
 }
 
 impl<'a> Attempt<'a> {
-    pub(super) async fn start(mut tx: Tx, call: Call<'a>) -> Result<Start<'a>, Refusal> {
-        let Some(request) = request(&call) else { return Ok(Start::Fresh(Self { tx, call })) };
+    pub(super) async fn start(mut tx: Tx, call: Call<'a>) -> Result<Start<'a>, EndpointError> {
+        let Some(request) = request(&call) else { return Ok(Start::New(Self { tx, call })) };
         match idempotency::claim(&mut tx, request, call.now).await? {
-            Claim::New => Ok(Start::Fresh(Self { tx, call })),
-            Claim::Reused => Err(Refusal::IdempotencyKeyReused),
+            Claim::New => Ok(Start::New(Self { tx, call })),
+            Claim::Reused => Err(EndpointError::IdempotencyKeyReused),
             Claim::Answered { outcome, response } => {
-                let answer = Answer::replayed(&outcome, response).ok_or(Refusal::IdempotencyInProgress)?;
-                Ok(Start::Answered(Box::new(answer)))
+                let replayed = CommandResponse::replayed(&outcome, response);
+                Ok(Start::Replayed(Box::new(replayed.ok_or(EndpointError::IdempotencyInProgress)?)))
             }
         }
     }
 
-    /// The endpoint of the call's workspace.
-    pub(super) async fn find(&mut self, choice: &Choice) -> Result<Endpoint, Refusal> {
+    /// Finds the endpoint in the call's workspace.
+    pub(super) async fn find(&mut self, endpoint_ref: &EndpointRef) -> Result<Endpoint, EndpointError> {
         let organization = self.call.scope.organization;
-        let found = match choice {
-            Choice::Name(name) => endpoints::read_named(&mut self.tx, organization, name).await?,
-            Choice::Id(id) => endpoints::read(&mut self.tx, id).await?,
+        let found = match endpoint_ref {
+            EndpointRef::Name(name) => endpoints::read_named(&mut self.tx, organization, name).await?,
+            EndpointRef::Id(id) => endpoints::read(&mut self.tx, id).await?,
         };
-        super::show::in_scope(found, self.call.scope, choice)
+        super::query::in_scope(found, self.call.scope, endpoint_ref)
     }
 
-    /// Writes what follows from a step: the row, its event, what it commits and who did it.
+    /// Writes the result of a step: the row, its event, its commitment and its audit entry.
     pub(super) async fn write(
         &mut self,
         before: &Endpoint,
@@ -107,16 +107,20 @@ impl<'a> Attempt<'a> {
         author.did(&mut self.tx, kind.as_str(), Some(scope.organization), endpoint.id.as_str(), detail, now).await
     }
 
-    /// Keeps the answer for who asks again, and commits.
-    pub(super) async fn finish(mut self, outcome: Outcome, endpoint: Endpoint) -> Result<Answer, Refusal> {
-        let answer = Answer::new(outcome, endpoint)?;
+    /// Stores the response for a repeated request, and commits.
+    pub(super) async fn finish(
+        mut self,
+        outcome: Outcome,
+        endpoint: Endpoint,
+    ) -> Result<CommandResponse, EndpointError> {
+        let response = CommandResponse::new(outcome, endpoint)?;
         if let Some(request) = request(&self.call) {
-            idempotency::answer(&mut self.tx, request, outcome.as_str(), &answer.body).await?;
+            idempotency::answer(&mut self.tx, request, outcome.as_str(), &response.body).await?;
         }
-        fault::place("command-before-commit");
+        fault::point("command-before-commit");
         self.tx.commit_or_unsure().await?;
-        fault::place("command-after-commit");
-        Ok(answer)
+        fault::point("command-after-commit");
+        Ok(response)
     }
 }
 
@@ -125,12 +129,12 @@ fn request<'a>(call: &Call<'a>) -> Option<idempotency::Request<'a>> {
     Some(idempotency::Request { workspace: call.scope.workspace, key, fingerprint })
 }
 
-/// An event to be filled in. Those of one process sort in the order they were made.
+/// A new event without details. Events of one process sort in the order of their creation.
 pub fn new_event(endpoint: &EndpointId, kind: EventType, actor: Actor, now: Timestamp) -> Event {
     Event::new(EventId::new(now, entropy::in_order()), endpoint.clone(), kind, actor, now)
 }
 
-/// An event of something that the call's author did.
+/// An event caused by the call's author.
 pub(super) fn event_of(endpoint: &Endpoint, kind: EventType, call: &Call<'_>) -> Event {
     Event {
         to: Some(endpoint.state),
@@ -140,26 +144,26 @@ pub(super) fn event_of(endpoint: &Endpoint, kind: EventType, call: &Call<'_>) ->
     }
 }
 
-pub(super) fn check_match(endpoint: &Endpoint, if_match: Option<&IfMatch>) -> Result<(), Refusal> {
-    if if_match.is_none_or(|wanted| wanted.accepts(endpoint.generation)) {
+pub(super) fn check_match(endpoint: &Endpoint, if_match: Option<&IfMatch>) -> Result<(), EndpointError> {
+    if if_match.is_none_or(|if_match| if_match.accepts(endpoint.generation)) {
         return Ok(());
     }
-    Err(Refusal::Modified { current: endpoint.generation })
+    Err(EndpointError::Modified { current: endpoint.generation })
 }
 
-/// What the table of states says to something that a person asked for.
-pub(super) fn step(endpoint: &Endpoint, trigger: Trigger) -> Result<Step, Refusal> {
-    // What people ask for is in place everywhere but on the way out.
-    state::step(&endpoint.standing(), trigger).map_err(|_| Refusal::Deleting)
+/// Applies a user's trigger to the state machine.
+pub(super) fn step(endpoint: &Endpoint, trigger: Trigger) -> Result<Step, EndpointError> {
+    // Users' triggers apply to every state except `Deleting`.
+    state::step(&endpoint.standing(), trigger).map_err(|_| EndpointError::Deleting)
 }
 
-/// The record after a step that does not end it.
+/// The record after a step that does not delete it.
 pub(super) fn stepped(before: &Endpoint, step: &Step, now: Timestamp) -> Endpoint {
     let state = match step.to {
         Next::State(state) => state,
         Next::Gone => State::Deleting,
     };
-    let same_standing = (before.state, before.reason) == (state, step.reason);
+    let is_unchanged = (before.state, before.reason) == (state, step.reason);
     let mut after = before.clone();
     after.scaling = step.scaling;
     after.status.desired = step.desired;
@@ -167,13 +171,13 @@ pub(super) fn stepped(before: &Endpoint, step: &Step, now: Timestamp) -> Endpoin
     after.updated_at = now;
     after.state = state;
     after.reason = step.reason;
-    if !same_standing {
+    if !is_unchanged {
         after.message = step.reason.message().to_owned();
     }
     if before.state != state {
         after.state_since = now;
     }
-    if !same_standing && step.reason.is_a_start() {
+    if !is_unchanged && step.reason.is_requested_start() {
         after.started_at = now;
     }
     after

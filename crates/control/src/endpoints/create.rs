@@ -1,6 +1,6 @@
 use super::attempt::{Attempt, Retries, Start, event_of};
-use super::ledger::Commitment;
-use super::{Answer, Call, CommandContext, Outcome, Refusal, Run};
+use super::commitment::Commitment;
+use super::{Call, CommandContext, CommandResponse, EndpointError, Outcome, RunMode};
 use crate::entropy;
 use domain::endpoint::event::EventType;
 use domain::endpoint::labels::{Labels, patched};
@@ -12,46 +12,51 @@ use domain::model::{Launch, Model};
 use domain::{Endpoint, EndpointId};
 use store::{StoreError, endpoint_events, endpoints};
 
-/// Creates an endpoint, or tells what creating it would give.
+/// Creates an endpoint; a dry run returns the record without creating it.
 pub async fn create(
-    office: CommandContext<'_>,
+    context: CommandContext<'_>,
     call: Call<'_>,
     new: &NewEndpoint,
-    run: Run,
-) -> Result<Answer, Refusal> {
+    run: RunMode,
+) -> Result<CommandResponse, EndpointError> {
     let mut retries = Retries::new();
     loop {
-        match once(office, call, new, run).await {
-            Err(refusal) if retries.again(&refusal).await => {}
-            outcome => return outcome.map_err(Refusal::while_checking_the_allotment),
+        match once(context, call, new, run).await {
+            Err(error) if retries.again(&error).await => {}
+            outcome => return outcome.map_err(EndpointError::while_checking_allotment),
         }
     }
 }
 
-async fn once(office: CommandContext<'_>, call: Call<'_>, new: &NewEndpoint, run: Run) -> Result<Answer, Refusal> {
+async fn once(
+    context: CommandContext<'_>,
+    call: Call<'_>,
+    new: &NewEndpoint,
+    run: RunMode,
+) -> Result<CommandResponse, EndpointError> {
     let call = match run {
-        Run::Real => call,
-        Run::Dry => Call { idempotency: None, ..call },
+        RunMode::Real => call,
+        RunMode::Dry => Call { idempotency: None, ..call },
     };
-    let tx = office.store.begin_ledger().await?;
+    let tx = context.store.begin_ledger().await?;
     let mut attempt = match Attempt::start(tx, call).await? {
-        Start::Answered(answer) => return Ok(*answer),
-        Start::Fresh(attempt) => attempt,
+        Start::Replayed(response) => return Ok(*response),
+        Start::New(attempt) => attempt,
     };
-    let unknown = || Refusal::ModelNotFound { model: new.model.clone() };
-    let model = office.catalogue.get(new.model.as_str()).ok_or_else(unknown)?;
-    let name_in_use = || Refusal::NameInUse { name: new.name.clone() };
+    let unknown = || EndpointError::ModelNotFound { model: new.model.clone() };
+    let model = context.catalogue.get(new.model.as_str()).ok_or_else(unknown)?;
+    let name_in_use = || EndpointError::NameInUse { name: new.name.clone() };
     if endpoints::name_is_taken(&mut attempt.tx, call.scope.organization, &new.name).await? {
         return Err(name_in_use());
     }
     let endpoint = planned(model, call, new)?;
-    Commitment::of_new(&endpoint).check(&mut attempt.tx, office, "Creating").await?;
+    Commitment::of_new(&endpoint).check(&mut attempt.tx, context, "Creating").await?;
     endpoints::insert(&mut attempt.tx, &endpoint, state::SCALE_DOWN_DRAIN_SECS).await.map_err(|error| match error {
         StoreError::EndpointNameTaken => name_in_use(),
         other => other.into(),
     })?;
-    if run == Run::Dry {
-        return Answer::new(Outcome::Done, endpoint); // and what was written is undone
+    if run == RunMode::Dry {
+        return CommandResponse::new(Outcome::Done, endpoint); // dropping the attempt rolls back
     }
     endpoint_events::append(&mut attempt.tx, &event_of(&endpoint, EventType::Created, &call)).await?;
     Commitment::of_new(&endpoint).record(&mut attempt.tx, &call, EventType::Created.as_str()).await?;
@@ -59,10 +64,10 @@ async fn once(office: CommandContext<'_>, call: Call<'_>, new: &NewEndpoint, run
     attempt.finish(Outcome::Created, endpoint).await
 }
 
-fn planned(model: &Model, call: Call<'_>, new: &NewEndpoint) -> Result<Endpoint, Refusal> {
-    let not_offered = || Refusal::FlavorNotOffered { model: new.model.clone(), flavor: new.flavor.clone() };
+fn planned(model: &Model, call: Call<'_>, new: &NewEndpoint) -> Result<Endpoint, EndpointError> {
+    let not_offered = || EndpointError::FlavorNotOffered { model: new.model.clone(), flavor: new.flavor.clone() };
     let shape = Shape::of(model, &new.flavor).ok_or_else(not_offered)?;
-    let scaling = Scaling::create(&new.scaling, shape.flavor.default_target).map_err(Refusal::Unfit)?;
+    let scaling = Scaling::create(&new.scaling, shape.flavor.default_target).map_err(EndpointError::Conflicting)?;
     check_metric(&shape, &scaling)?;
     let step = state::create(scaling, shape.flavor.gpu_count);
     Ok(Endpoint {
@@ -81,7 +86,7 @@ fn planned(model: &Model, call: Call<'_>, new: &NewEndpoint) -> Result<Endpoint,
         status: Status { desired: step.desired, ..Status::default() },
         committed_gpus: step.committed,
         last_request_at: None,
-        labels: patched(&Labels::new(), &new.labels).map_err(Refusal::Unfit)?,
+        labels: patched(&Labels::new(), &new.labels).map_err(EndpointError::Conflicting)?,
         created_by: call.author.to_string(),
         created_at: call.now,
         updated_at: call.now,
@@ -89,14 +94,16 @@ fn planned(model: &Model, call: Call<'_>, new: &NewEndpoint) -> Result<Endpoint,
     })
 }
 
-/// An operator's own command line may start anything, so it is believed.
-pub(super) fn check_metric(shape: &Shape, scaling: &Scaling) -> Result<(), Refusal> {
-    let tells = match &shape.flavor.launch {
+/// Rejects a metric that the flavor's engine does not report. A custom command line may run any engine, so it is accepted.
+pub(super) fn check_metric(shape: &Shape, scaling: &Scaling) -> Result<(), EndpointError> {
+    let reports_kv_cache = match &shape.flavor.launch {
         Launch::Engine(kind) => kind.reports_kv_cache_usage(),
         Launch::Argv(_) => true,
     };
     match scaling.target.metric() {
-        Metric::KvCacheUtilization if !tells => Err(Refusal::MetricNotSupported { flavor: shape.flavor.name.clone() }),
+        Metric::KvCacheUtilization if !reports_kv_cache => {
+            Err(EndpointError::MetricNotSupported { flavor: shape.flavor.name.clone() })
+        }
         Metric::KvCacheUtilization | Metric::Concurrency => Ok(()),
     }
 }

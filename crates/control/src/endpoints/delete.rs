@@ -1,10 +1,14 @@
 use super::suspend::{Release, release};
-use super::{Answer, Call, Choice, CommandContext, Outcome, Refusal};
+use super::{Call, CommandContext, CommandResponse, EndpointError, EndpointRef, Outcome};
 use domain::endpoint::event::EventType;
 use domain::endpoint::state::Trigger;
 
-/// Begins the end of an endpoint: its commitment is free at once, its name when the last replica has let go.
-pub async fn delete(office: CommandContext<'_>, call: Call<'_>, choice: &Choice) -> Result<Answer, Refusal> {
+/// Starts deleting an endpoint. Its commitment is released at once, its name when its last replica has released its GPUs.
+pub async fn delete(
+    context: CommandContext<'_>,
+    call: Call<'_>,
+    endpoint_ref: &EndpointRef,
+) -> Result<CommandResponse, EndpointError> {
     let (trigger, kind) = (Trigger::Delete, EventType::Deleting);
-    release(office, call, choice, Release { trigger, kind, outcome: Outcome::Accepted }).await
+    release(context, call, endpoint_ref, Release { trigger, kind, outcome: Outcome::Accepted }).await
 }

@@ -1,42 +1,32 @@
-//! Commands on dedicated endpoints.
+//! Commands and queries on dedicated endpoints.
 //!
-//! Each is one transaction: take the idempotency key, find the endpoint, let the table of states say what follows, ask
-//! the ledger if that adds GPUs, write the row, its event and its audit entry. Only what adds GPUs waits for the ledger;
-//! suspending, deleting and reading never do.
+//! A command is one transaction: claim the idempotency key, find the endpoint, apply the state machine, check the ledger if
+//! GPUs are added, write the row, its event and its audit entry. Only commands that add GPUs lock the ledger; suspending,
+//! deleting and reading never do.
 
-mod answer;
 mod attempt;
+mod commitment;
 mod create;
 mod delete;
-mod events;
-mod flavors;
-mod ledger;
-mod list;
-mod refusal;
-mod repair;
+mod error;
+mod query;
 mod rescale;
+mod response;
 mod resume;
-mod show;
 mod suspend;
 mod transition;
-mod usage;
 mod wake;
 
-pub use answer::{Answer, Outcome};
 pub use attempt::new_event;
 pub use create::create;
 pub use delete::delete;
-pub use events::events;
-pub use flavors::{FlavorLine, flavors};
-pub use list::list;
-pub use refusal::{Exceeding, Extensions, Kind, Refusal};
-pub use repair::{Difference, find_differences};
+pub use error::{AllotmentExceeded, EndpointError, EndpointErrorKind, Extensions};
+pub use query::{Difference, FlavorLine, UsageReport, events, find_differences, flavors, list, replicas, show, usage};
 pub use rescale::rescale;
+pub use response::{CommandResponse, Outcome};
 pub use resume::resume;
-pub use show::{replicas, show};
 pub use suspend::suspend;
 pub use transition::{Note, Transition, transition};
-pub use usage::{UsageReport, usage};
 pub use wake::wake;
 
 use crate::author::Author;
@@ -45,16 +35,16 @@ use domain::endpoint::EndpointName;
 use domain::{Catalogue, EndpointId, OrganizationId, Timestamp, WorkspaceId};
 use store::Store;
 
-/// What every command has at hand.
+/// The dependencies of every command.
 #[derive(Clone, Copy)]
 pub struct CommandContext<'a> {
     pub store: &'a Store,
     pub catalogue: &'a Catalogue,
-    /// Caps of organizations that have none of their own.
+    /// Caps of organizations without caps of their own.
     pub defaults: &'a Defaults,
 }
 
-/// Who asks, where, when.
+/// One call of a command: its author, workspace, idempotency key and time.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
     pub author: &'a Author,
@@ -63,33 +53,33 @@ pub struct Call<'a> {
     pub now: Timestamp,
 }
 
-/// The one workspace that a call acts in.
+/// The workspace that a call acts in.
 #[derive(Debug, Clone, Copy)]
 pub struct Scope<'a> {
     pub organization: &'a OrganizationId,
     pub workspace: &'a WorkspaceId,
 }
 
-/// A client's own name for its request, and a digest of method, path and body.
+/// The client's key of its request, and a digest of method, path and body.
 #[derive(Debug, Clone, Copy)]
 pub struct IdempotencyKey<'a> {
     pub key: &'a str,
     pub fingerprint: &'a str,
 }
 
-/// Which endpoint: by name or by id. The two cannot be confused, since no name has an underscore.
+/// The name or the id of an endpoint. They cannot be confused, since names have no underscore.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Choice {
+pub enum EndpointRef {
     Name(EndpointName),
     Id(EndpointId),
 }
 
-impl Choice {
-    /// A text that is neither names nothing.
-    pub fn parse(text: &str) -> Result<Self, Refusal> {
+impl EndpointRef {
+    /// A text that is neither a name nor an id is an unknown endpoint.
+    pub fn parse(text: &str) -> Result<Self, EndpointError> {
         let id = EndpointId::parse(text).ok().map(Self::Id);
         let name = || EndpointName::parse(text).ok().map(Self::Name);
-        let unknown = || Refusal::EndpointNotFound { endpoint: text.chars().take(64).collect() };
+        let unknown = || EndpointError::EndpointNotFound { endpoint: text.chars().take(64).collect() };
         id.or_else(name).ok_or_else(unknown)
     }
 
@@ -101,9 +91,9 @@ impl Choice {
     }
 }
 
-/// Whether a command only tells what it would do.
+/// Whether a command is executed or only reports its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Run {
+pub enum RunMode {
     Real,
     Dry,
 }

@@ -1,7 +1,7 @@
 use super::attempt::{Attempt, Retries, Start, check_match, step, stepped};
+use super::commitment::{Commitment, record_rejection};
 use super::create::check_metric;
-use super::ledger::{Commitment, tell_of_rejection};
-use super::{Answer, Call, Choice, CommandContext, Outcome, Refusal};
+use super::{Call, CommandContext, CommandResponse, EndpointError, EndpointRef, Outcome};
 use domain::Endpoint;
 use domain::endpoint::event::EventType;
 use domain::endpoint::labels::patched;
@@ -11,21 +11,21 @@ use domain::endpoint::state::Trigger;
 use domain::endpoint::{IfMatch, State};
 use store::StoreError;
 
-/// Changes how an endpoint scales, and its labels.
+/// Changes the scaling policy and the labels of an endpoint.
 pub async fn rescale(
-    office: CommandContext<'_>,
+    context: CommandContext<'_>,
     call: Call<'_>,
-    choice: &Choice,
+    endpoint_ref: &EndpointRef,
     change: &Change,
     if_match: Option<&IfMatch>,
-) -> Result<Answer, Refusal> {
-    let wanted = Wanted { change, if_match, kind: EventType::Updated, doing: "Scaling", trigger: Trigger::Rescaled };
-    apply(office, call, choice, wanted).await
+) -> Result<CommandResponse, EndpointError> {
+    let update = Update { change, if_match, kind: EventType::Updated, doing: "Scaling", trigger: Trigger::Rescaled };
+    apply(context, call, endpoint_ref, update).await
 }
 
-/// What is asked of an endpoint that exists.
+/// A change of an existing endpoint.
 #[derive(Clone, Copy)]
-pub(super) struct Wanted<'a> {
+pub(super) struct Update<'a> {
     pub(super) change: &'a Change,
     pub(super) if_match: Option<&'a IfMatch>,
     pub(super) kind: EventType,
@@ -33,67 +33,67 @@ pub(super) struct Wanted<'a> {
     pub(super) trigger: fn(Scaling) -> Trigger,
 }
 
-/// Lets the endpoint step with its changed scaling, and asks the ledger if that adds GPUs.
+/// Applies a change to the endpoint, and checks the ledger if that adds GPUs.
 pub(super) async fn apply(
-    office: CommandContext<'_>,
+    context: CommandContext<'_>,
     call: Call<'_>,
-    choice: &Choice,
-    wanted: Wanted<'_>,
-) -> Result<Answer, Refusal> {
-    let mut retries = if wanted.if_match.is_none() { Retries::new() } else { Retries::without_re_reads() };
+    endpoint_ref: &EndpointRef,
+    update: Update<'_>,
+) -> Result<CommandResponse, EndpointError> {
+    let mut retries = if update.if_match.is_none() { Retries::new() } else { Retries::without_re_reads() };
     loop {
-        match once(office, call, choice, wanted).await {
-            // Someone was faster; with the record as it is now there may be no reason to refuse.
-            Err(refusal) if retries.again(&refusal).await => {}
-            outcome => return outcome.map_err(Refusal::while_checking_the_allotment),
+        match once(context, call, endpoint_ref, update).await {
+            // A concurrent change came first; the command may succeed on the new record.
+            Err(error) if retries.again(&error).await => {}
+            outcome => return outcome.map_err(EndpointError::while_checking_allotment),
         }
     }
 }
 
 async fn once(
-    office: CommandContext<'_>,
+    context: CommandContext<'_>,
     call: Call<'_>,
-    choice: &Choice,
-    wanted: Wanted<'_>,
-) -> Result<Answer, Refusal> {
-    let tx = office.store.begin_ledger().await?;
+    endpoint_ref: &EndpointRef,
+    update: Update<'_>,
+) -> Result<CommandResponse, EndpointError> {
+    let tx = context.store.begin_ledger().await?;
     let mut attempt = match Attempt::start(tx, call).await? {
-        Start::Answered(answer) => return Ok(*answer),
-        Start::Fresh(attempt) => attempt,
+        Start::Replayed(response) => return Ok(*response),
+        Start::New(attempt) => attempt,
     };
-    let before = attempt.find(choice).await?;
+    let before = attempt.find(endpoint_ref).await?;
     if before.state == State::Deleting {
-        return Err(Refusal::Deleting);
+        return Err(EndpointError::Deleting);
     }
-    check_match(&before, wanted.if_match)?;
-    let default_target = before.shape.in_force(&before.model, office.catalogue).flavor.default_target;
-    let scaling = before.scaling.patched(&wanted.change.scaling, default_target).map_err(Refusal::Unfit)?;
+    check_match(&before, update.if_match)?;
+    let default_target = before.shape.in_force(&before.model, context.catalogue).flavor.default_target;
+    let scaling = before.scaling.patched(&update.change.scaling, default_target).map_err(EndpointError::Conflicting)?;
     check_metric(&before.shape, &scaling)?;
-    let says_nothing_of_scaling = wanted.kind == EventType::Updated && wanted.change.scaling.is_empty();
-    let trigger = if says_nothing_of_scaling { Trigger::Found } else { (wanted.trigger)(scaling) };
+    let keeps_scaling = update.kind == EventType::Updated && update.change.scaling.is_empty();
+    let trigger = if keeps_scaling { Trigger::Found } else { (update.trigger)(scaling) };
     let step = step(&before, trigger)?;
     let mut after = stepped(&before, &step, call.now);
-    after.labels = patched(&before.labels, &wanted.change.labels).map_err(Refusal::Unfit)?;
+    after.labels = patched(&before.labels, &update.change.labels).map_err(EndpointError::Conflicting)?;
     if is_same(&before, &after) {
         return attempt.finish(Outcome::Done, before).await;
     }
-    match Commitment::between(&before, &after).check(&mut attempt.tx, office, wanted.doing).await {
+    match Commitment::between(&before, &after).check(&mut attempt.tx, context, update.doing).await {
         Ok(()) => {}
-        Err(Refusal::AllotmentExceeded(why)) => {
+        Err(EndpointError::AllotmentExceeded(exceeded)) => {
             drop(attempt);
-            tell_of_rejection(office.store, &call, &before, &why).await;
-            return Err(Refusal::AllotmentExceeded(why));
+            record_rejection(context.store, &call, &before, &exceeded).await;
+            return Err(EndpointError::AllotmentExceeded(exceeded));
         }
         Err(other) => return Err(other),
     }
-    match attempt.write(&before, after, &step, wanted.kind).await {
+    match attempt.write(&before, after, &step, update.kind).await {
         Ok(written) => attempt.finish(Outcome::Done, written).await,
-        Err(StoreError::EndpointStale) => Err(Refusal::Modified { current: before.generation }),
+        Err(StoreError::EndpointStale) => Err(EndpointError::Modified { current: before.generation }),
         Err(other) => Err(other.into()),
     }
 }
 
-/// Whether there is nothing to write.
+/// Whether nothing changes, the update time aside.
 fn is_same(before: &Endpoint, after: &Endpoint) -> bool {
     Endpoint { updated_at: before.updated_at, ..after.clone() } == *before
 }

@@ -1,19 +1,20 @@
-use super::rescale::{Wanted, apply};
-use super::{Answer, Call, Choice, CommandContext, Refusal};
+use super::rescale::{Update, apply};
+use super::{Call, CommandContext, CommandResponse, EndpointError, EndpointRef};
 use domain::endpoint::event::EventType;
 use domain::endpoint::labels::LabelsPatch;
 use domain::endpoint::request::Change;
 use domain::endpoint::scaling::ScalingPatch;
 use domain::endpoint::state::Trigger;
 
-/// Starts a suspended or failed endpoint, perhaps smaller than it was. One that is active already is only rescaled.
+/// Starts a suspended or failed endpoint, optionally with another scaling policy. An active endpoint is only rescaled.
 pub async fn resume(
-    office: CommandContext<'_>,
+    context: CommandContext<'_>,
     call: Call<'_>,
-    choice: &Choice,
+    endpoint_ref: &EndpointRef,
     scaling: &ScalingPatch,
-) -> Result<Answer, Refusal> {
+) -> Result<CommandResponse, EndpointError> {
     let change = Change { scaling: *scaling, labels: LabelsPatch::new() };
     let (kind, trigger) = (EventType::Resumed, Trigger::Resume as fn(_) -> _);
-    apply(office, call, choice, Wanted { change: &change, if_match: None, kind, doing: "Resuming", trigger }).await
+    apply(context, call, endpoint_ref, Update { change: &change, if_match: None, kind, doing: "Resuming", trigger })
+        .await
 }

@@ -1,16 +1,20 @@
 use super::attempt::{Attempt, Retries, Start, step, stepped};
-use super::{Answer, Call, Choice, CommandContext, Outcome, Refusal};
+use super::{Call, CommandContext, CommandResponse, EndpointError, EndpointRef, Outcome};
 use domain::endpoint::event::EventType;
 use domain::endpoint::state::Trigger;
 use store::StoreError;
 
-/// Stops an endpoint; its commitment is free at once. Said twice, the second time changes nothing.
-pub async fn suspend(office: CommandContext<'_>, call: Call<'_>, choice: &Choice) -> Result<Answer, Refusal> {
+/// Suspends an endpoint; its commitment is released at once. Idempotent.
+pub async fn suspend(
+    context: CommandContext<'_>,
+    call: Call<'_>,
+    endpoint_ref: &EndpointRef,
+) -> Result<CommandResponse, EndpointError> {
     let (trigger, kind) = (Trigger::Suspend, EventType::Suspended);
-    release(office, call, choice, Release { trigger, kind, outcome: Outcome::Done }).await
+    release(context, call, endpoint_ref, Release { trigger, kind, outcome: Outcome::Done }).await
 }
 
-/// A trigger that frees GPUs, the event it leaves, and how it is answered.
+/// A trigger that releases GPUs, with its event and outcome.
 #[derive(Clone, Copy)]
 pub(super) struct Release {
     pub(super) trigger: Trigger,
@@ -18,33 +22,34 @@ pub(super) struct Release {
     pub(super) outcome: Outcome,
 }
 
-/// What frees GPUs never waits for the ledger: whoever adds up at the same time is only stricter for a moment.
+/// Applies a trigger that releases GPUs. It does not lock the ledger: a concurrent check that still counts these GPUs is
+/// only stricter than necessary.
 pub(super) async fn release(
-    office: CommandContext<'_>,
+    context: CommandContext<'_>,
     call: Call<'_>,
-    choice: &Choice,
+    endpoint_ref: &EndpointRef,
     release: Release,
-) -> Result<Answer, Refusal> {
+) -> Result<CommandResponse, EndpointError> {
     let mut retries = Retries::new();
     loop {
-        match once(office, call, choice, release).await {
-            Err(refusal) if retries.again(&refusal).await => {}
+        match once(context, call, endpoint_ref, release).await {
+            Err(error) if retries.again(&error).await => {}
             outcome => return outcome,
         }
     }
 }
 
 async fn once(
-    office: CommandContext<'_>,
+    context: CommandContext<'_>,
     call: Call<'_>,
-    choice: &Choice,
+    endpoint_ref: &EndpointRef,
     release: Release,
-) -> Result<Answer, Refusal> {
-    let mut attempt = match Attempt::start(office.store.begin().await?, call).await? {
-        Start::Answered(answer) => return Ok(*answer),
-        Start::Fresh(attempt) => attempt,
+) -> Result<CommandResponse, EndpointError> {
+    let mut attempt = match Attempt::start(context.store.begin().await?, call).await? {
+        Start::Replayed(response) => return Ok(*response),
+        Start::New(attempt) => attempt,
     };
-    let before = attempt.find(choice).await?;
+    let before = attempt.find(endpoint_ref).await?;
     let step = step(&before, release.trigger)?;
     let after = stepped(&before, &step, call.now);
     if before.state == after.state {
@@ -52,7 +57,7 @@ async fn once(
     }
     match attempt.write(&before, after, &step, release.kind).await {
         Ok(written) => attempt.finish(release.outcome, written).await,
-        Err(StoreError::EndpointStale) => Err(Refusal::Modified { current: before.generation }),
+        Err(StoreError::EndpointStale) => Err(EndpointError::Modified { current: before.generation }),
         Err(other) => Err(other.into()),
     }
 }

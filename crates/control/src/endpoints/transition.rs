@@ -1,34 +1,34 @@
-//! What the service itself does to endpoints: the reconciler and the autoscaler, through the leader's fence.
+//! State changes by the reconciler and the autoscaler, inside the leader's fence.
 
 use super::attempt::{new_event, stepped};
 use domain::endpoint::event::{Actor, Event, EventType};
-use domain::endpoint::state::{self, Next, NoStep, Trigger};
+use domain::endpoint::state::{self, Next, StepError, Trigger};
 use domain::{Endpoint, Timestamp};
 use serde_json::Value;
 use store::{Fenced, StoreError, endpoint_events, endpoints};
 
-/// Who did it and why, for the event.
+/// The author and explanation of a transition, for its event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Note {
-    /// Such as `reconciler` or `autoscaler`.
+    /// The part of the control plane, such as `reconciler` or `autoscaler`.
     pub part: &'static str,
-    /// The message of the state's reason if it is empty.
+    /// If empty, the message of the state's reason is used.
     pub message: String,
     pub data: Value,
 }
 
-/// What became of the endpoint.
+/// The result of a trigger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Transition {
-    /// Nothing had to be written.
-    Same,
+    /// Nothing changed.
+    Unchanged,
     Changed(Box<Endpoint>),
     Gone,
-    /// The trigger does not belong to this state: look again.
-    OutOfPlace(NoStep),
+    /// The trigger does not apply to the current state.
+    NotApplicable(StepError),
 }
 
-/// Lets something happen to an endpoint. Refused as stale when someone wrote the record since it was read.
+/// Applies a trigger to an endpoint. Fails with [`StoreError::EndpointStale`] if the record was changed since it was read.
 pub async fn transition(
     tx: &mut Fenced,
     before: &Endpoint,
@@ -38,7 +38,7 @@ pub async fn transition(
 ) -> Result<Transition, StoreError> {
     let step = match state::step(&before.standing(), trigger) {
         Ok(step) => step,
-        Err(no_step) => return Ok(Transition::OutOfPlace(no_step)),
+        Err(error) => return Ok(Transition::NotApplicable(error)),
     };
     let event = |kind| new_event(&before.id, kind, Actor::system(note.part), now);
     if step.to == Next::Gone {
@@ -50,21 +50,21 @@ pub async fn transition(
     }
     let mut after = stepped(before, &step, now);
     if (Endpoint { updated_at: before.updated_at, ..after.clone() }) == *before {
-        return Ok(Transition::Same);
+        return Ok(Transition::Unchanged);
     }
-    let moved = (before.state, before.reason) != (after.state, after.reason);
-    if moved && !note.message.is_empty() {
+    let is_state_change = (before.state, before.reason) != (after.state, after.reason);
+    if is_state_change && !note.message.is_empty() {
         after.message.clone_from(&note.message);
     }
     let written = endpoints::update_as_leader(tx, after, before.generation, step.drain_secs).await?;
-    let told = Event {
+    let changed = Event {
         from: Some(before.state),
         to: Some(written.state),
         reason: written.reason.as_str().to_owned(),
         message: if note.message.is_empty() { written.message.clone() } else { note.message },
         data: note.data,
-        ..event(if moved { EventType::StateChanged } else { EventType::Scaled })
+        ..event(if is_state_change { EventType::StateChanged } else { EventType::Scaled })
     };
-    endpoint_events::append(tx, &told).await?;
+    endpoint_events::append(tx, &changed).await?;
     Ok(Transition::Changed(Box::new(written)))
 }

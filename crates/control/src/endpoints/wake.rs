@@ -1,4 +1,4 @@
-use super::Refusal;
+use super::EndpointError;
 use super::attempt::{new_event, stepped};
 use domain::autoscaler::wake_size;
 use domain::endpoint::event::{Actor, Event, EventType};
@@ -6,9 +6,14 @@ use domain::endpoint::state::{self, State, Trigger};
 use domain::{Endpoint, EndpointId, Timestamp};
 use store::{Store, StoreError, endpoint_events, endpoints};
 
-/// Wakes an endpoint at zero for the calls that wait for it. Any node may; of a crowd one does, and the others see that
-/// it is done.
-pub async fn wake(store: &Store, id: &EndpointId, held: u64, now: Timestamp) -> Result<Option<Endpoint>, Refusal> {
+/// Wakes an endpoint at zero for the held calls. Any node may call this; if several do, the first one wins and the others
+/// return its result.
+pub async fn wake(
+    store: &Store,
+    id: &EndpointId,
+    held: u64,
+    now: Timestamp,
+) -> Result<Option<Endpoint>, EndpointError> {
     let mut tx = store.begin().await?;
     let Some(before) = endpoints::read(&mut tx, id).await? else { return Ok(None) };
     if before.state != State::ScaledToZero {
@@ -27,8 +32,8 @@ pub async fn wake(store: &Store, id: &EndpointId, held: u64, now: Timestamp) -> 
         to: Some(written.state),
         reason: written.reason.as_str().to_owned(),
         message: match held {
-            1 => format!("0 → {}: a call waits", step.desired),
-            _ => format!("0 → {}: {held} calls wait", step.desired),
+            1 => format!("0 → {}: 1 held call", step.desired),
+            _ => format!("0 → {}: {held} held calls", step.desired),
         },
         ..new_event(id, EventType::StateChanged, Actor::system("activator"), now)
     };

@@ -4,9 +4,9 @@ use super::replica::name_of;
 use super::{Parts, Picture};
 use crate::endpoints::{Note, new_event, transition};
 use domain::autoscaler::signal;
-use domain::autoscaler::{Decision, Memory, Notice, Sight, Signal, TICK_MILLIS, decide};
+use domain::autoscaler::{Decision, Memory, Notice, Observation, Signal, TICK_MILLIS, decide};
 use domain::endpoint::event::{Actor, Event, EventType};
-use domain::endpoint::replica::{Replica, ReplicaState, Wish};
+use domain::endpoint::replica::Replica;
 use domain::endpoint::scaling::{DEFAULT_CONCURRENCY, Metric, Mode};
 use domain::endpoint::state::{State, Trigger};
 use domain::{Endpoint, Timestamp};
@@ -92,12 +92,11 @@ async fn look<D: Driver + Clone>(
     endpoint: &Endpoint,
     picture: &Picture,
     now: Timestamp,
-) -> Result<Sight, StoreError> {
+) -> Result<Observation, StoreError> {
     let loads = picture.loads_of(&endpoint.id);
     let concurrency = loads.concurrency(endpoint.scaling.windows.down_secs);
     let live = replicas::live_of(&parts.store, &endpoint.id).await?;
-    let is_ready = |replica: &&Replica| replica.state == ReplicaState::Ready && replica.wish == Wish::Run;
-    let ready: Vec<&Replica> = live.iter().filter(is_ready).collect();
+    let ready: Vec<&Replica> = live.iter().filter(|replica| replica.is_serving()).collect();
     let signal = match endpoint.scaling.target.metric() {
         Metric::Concurrency => concurrency.signal,
         Metric::KvCacheUtilization => kv_cache(parts, endpoint, &ready, now).await,
@@ -112,7 +111,7 @@ async fn look<D: Driver + Clone>(
     };
     // Of the store's clock only how long it is from now matters.
     let ahead = now.millis() - picture.told_at.millis();
-    Ok(Sight {
+    Ok(Observation {
         scaling: endpoint.scaling,
         current: endpoint.status.desired,
         ready: u32::try_from(ready.len()).unwrap_or(u32::MAX),

@@ -4,7 +4,7 @@ use super::Parts;
 use super::replica::name_of;
 use super::report::Reporter;
 use crate::endpoints::wake;
-use domain::endpoint::replica::{Replica, ReplicaState, Wish};
+use domain::endpoint::replica::{Replica, ReplicaState};
 use domain::endpoint::state::Admission;
 use domain::model::{EngineKind, Launch, Model, ModelId, Serving, Upstream};
 use domain::{Endpoint, EndpointId, Price};
@@ -87,10 +87,8 @@ impl<D: Driver> Follower<D> {
 
 fn known(endpoint: &Endpoint, live: &[Replica], route: impl Fn(&Replica) -> Option<String>) -> Known {
     let id = endpoint.name.model_id();
-    let serves = |replica: &&Replica| {
-        replica.endpoint == endpoint.id && replica.state == ReplicaState::Ready && replica.wish == Wish::Run
-    };
-    let drains = |replica: &&Replica| replica.endpoint == endpoint.id && replica.state == ReplicaState::Draining;
+    let serves = |replica: &&Replica| replica.endpoint == endpoint.id && replica.is_serving();
+    let drains = |replica: &&Replica| replica.endpoint == endpoint.id && replica.state() == ReplicaState::Draining;
     let replicas = live.iter().filter(serves).filter_map(|replica| {
         let address = route(replica)?;
         Some((replica.id.to_string(), upstream(endpoint, &id, &address)))

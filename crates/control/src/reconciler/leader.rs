@@ -2,7 +2,7 @@
 
 use super::Parts;
 use domain::Timestamp;
-use domain::leadership::{LOOK_EVERY_MILLIS, Move, Watch, may_act};
+use domain::leadership::{Action, LOOK_EVERY_MILLIS, Watch, may_act};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use store::{Store, StoreError, leader};
@@ -24,7 +24,7 @@ impl Leadership {
     }
 }
 
-/// Takes the lease when it is free, and renews it.
+/// Takes the term when it is free, and renews it.
 pub(super) struct Keeper {
     store: Store,
     node: String,
@@ -43,40 +43,40 @@ impl Keeper {
     pub(super) async fn keep(mut self) {
         loop {
             if let Err(error) = self.look().await {
-                tracing::debug!(%error, "the lease of the control plane cannot be looked at");
+                tracing::debug!(%error, "the term of the control plane cannot be looked at");
             }
             tokio::time::sleep(Duration::from_millis(LOOK_EVERY_MILLIS)).await;
         }
     }
 
     pub(super) async fn look(&mut self) -> Result<(), StoreError> {
-        // Before the store is asked: an answer that takes long makes the lease no longer.
+        // Before the store is asked: an answer that takes long makes the term no longer.
         let now = (self.now)();
-        let lease = leader::read(&self.store).await?;
-        let watch = self.watch.get_or_insert_with(|| Watch::new(lease.clone(), now));
-        match watch.look(&lease, &self.node, now) {
-            Move::Renew => {
-                let renewed = leader::renew(&self.store, lease.epoch, &self.node, now).await?;
-                self.leadership.set(renewed.then_some((lease.epoch, now)));
+        let term = leader::read(&self.store).await?;
+        let watch = self.watch.get_or_insert_with(|| Watch::new(term.clone(), now));
+        match watch.observe(&term, &self.node, now) {
+            Action::Renew => {
+                let renewed = leader::renew(&self.store, term.epoch, &self.node, now).await?;
+                self.leadership.set(renewed.then_some((term.epoch, now)));
             }
-            Move::TakeOver => {
-                if let Some(taken) = leader::take_over(&self.store, &lease, &self.node, now).await? {
+            Action::TakeOver => {
+                if let Some(taken) = leader::take_over(&self.store, &term, &self.node, now).await? {
                     tracing::info!(epoch = taken.epoch, "this node leads the control plane");
                     self.leadership.set(Some((taken.epoch, now)));
                     self.nudge.notify_one();
                 }
             }
-            Move::Wait => self.leadership.set(None),
+            Action::Wait => self.leadership.set(None),
         }
         Ok(())
     }
 }
 
-/// Gives the lease back if it is this node's, so that no other has to wait for its end.
+/// Gives the term back if it is this node's, so that no other has to wait for its end.
 pub async fn resign(store: &Store, node: &str) -> Result<(), StoreError> {
-    let lease = leader::read(store).await?;
-    if lease.holder == node {
-        leader::resign(store, lease.epoch, node).await?;
+    let term = leader::read(store).await?;
+    if term.holder == node {
+        leader::resign(store, term.epoch, node).await?;
     }
     Ok(())
 }

@@ -1,12 +1,12 @@
 //! What nobody looks after any more: replicas of nodes that are gone, and processes that nobody wants.
 
-use super::{Picture, Reconciler};
+use super::{Picture, Reconciler, RoundError};
 use domain::Endpoint;
-use domain::endpoint::failure::Ending;
+use domain::endpoint::FailureClass;
 use domain::endpoint::replica::Replica;
 use domain::model::DriverKind;
 use fleet::drivers::Driver;
-use store::{Page, StoreError, holds, nodes};
+use store::{Page, holds, nodes};
 
 /// A node that says nothing for so long is lost.
 const NODE_LOST_MILLIS: u64 = 60_000;
@@ -19,7 +19,7 @@ impl<D: Driver + Clone> Reconciler<D> {
         epoch: u64,
         all: &[Endpoint],
         picture: &Picture,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), RoundError> {
         let elsewhere = |replica: &&Replica| {
             replica.driver == DriverKind::Process
                 && replica.node.as_deref().is_some_and(|node| !self.parts.reach.covers(node))
@@ -37,7 +37,7 @@ impl<D: Driver + Clone> Reconciler<D> {
             let (Some(node), Some(endpoint)) = (replica.node.clone(), endpoint) else { continue };
             if !lives(&node) {
                 let at = holds::last_seen(&self.parts.store, &replica.id).await?.unwrap_or(now);
-                let ending = Some((Ending::NodeLost, format!("the node {node} has not been seen for a minute")));
+                let ending = Some((FailureClass::NodeLost, format!("the node {node} has not been seen for a minute")));
                 self.end(epoch, endpoint, &mut replica, at, ending).await?;
             }
         }

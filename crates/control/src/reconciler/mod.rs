@@ -26,7 +26,7 @@ pub use reach::Reach;
 
 use crate::endpoints::{Note, Transition, transition};
 use autoscale::Autoscaler;
-use domain::endpoint::replica::{Replica, ReplicaState, Wish};
+use domain::endpoint::replica::{Intent, Replica, ReplicaState, TransitionError};
 use domain::endpoint::state::{State, Trigger};
 use domain::model::DriverKind;
 use domain::{Endpoint, Timestamp};
@@ -44,6 +44,15 @@ use upkeep::Upkeep;
 
 /// How often a round is made when nothing asks for one.
 const ROUND: Duration = Duration::from_millis(500);
+
+/// Why a round, or its work on one endpoint, was not finished.
+#[derive(Debug, thiserror::Error)]
+pub enum RoundError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Transition(#[from] TransitionError),
+}
 
 /// What the control plane works with.
 #[derive(Clone)]
@@ -103,7 +112,7 @@ impl<D: Driver + Clone> Reconciler<D> {
     }
 
     /// Closes the holds of this machine's replicas that have ended because all of them were to end, or never began.
-    pub async fn release_ended(&mut self) -> Result<(), StoreError> {
+    pub async fn release_ended(&mut self) -> Result<(), RoundError> {
         let leadership = Leadership::default();
         Keeper::new(&self.parts, leadership.clone()).look().await?;
         let now = (self.parts.now)();
@@ -126,7 +135,7 @@ impl<D: Driver + Clone> Reconciler<D> {
     }
 
     /// Looks at everything once and does the next thing.
-    pub async fn round(&mut self, epoch: u64) -> Result<(), StoreError> {
+    pub async fn round(&mut self, epoch: u64) -> Result<(), RoundError> {
         let all = endpoints::list_all(&self.parts.store).await?;
         let Some(picture) = self.look().await? else { return Ok(()) };
         self.end_strangers(&picture).await;
@@ -136,9 +145,11 @@ impl<D: Driver + Clone> Reconciler<D> {
         for endpoint in all {
             let name = endpoint.name.clone();
             match self.tend(epoch, endpoint, &picture, &mut taken).await {
-                // Somebody else changed it meanwhile: the next round sees what is so now.
-                Ok(()) | Err(StoreError::EndpointStale) => {}
-                Err(error @ (StoreError::NotLeader { .. } | StoreError::Unavailable(_))) => return Err(error),
+                // It was changed meanwhile: the next round sees the new record.
+                Ok(()) | Err(RoundError::Store(StoreError::EndpointStale)) => {}
+                Err(RoundError::Store(error @ (StoreError::NotLeader { .. } | StoreError::Unavailable(_)))) => {
+                    return Err(error.into());
+                }
                 // What is wrong with one endpoint is not the others' trouble.
                 Err(error) => tracing::error!(endpoint.name = %name, %error, "endpoint {name} could not be tended"),
             }
@@ -146,11 +157,11 @@ impl<D: Driver + Clone> Reconciler<D> {
         self.parts.driver.protect(&protected).await;
         self.parts.driver.keep_pools(&self.parts.routes).await;
         self.autoscaler.tick(&self.parts, epoch, &picture).await?;
-        self.upkeep.tick(&self.parts, epoch).await
+        Ok(self.upkeep.tick(&self.parts, epoch).await?)
     }
 
     /// What there is; nothing where the driver cannot tell.
-    async fn look(&self) -> Result<Option<Picture>, StoreError> {
+    async fn look(&self) -> Result<Option<Picture>, RoundError> {
         // First what runs, then the rows: whatever runs has had its row before, whoever wrote it.
         let seen = match self.parts.driver.list().await {
             Ok(seen) => seen,
@@ -171,16 +182,16 @@ impl<D: Driver + Clone> Reconciler<D> {
         endpoint: Endpoint,
         picture: &Picture,
         taken: &mut Taken,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), RoundError> {
         let mut own = picture.replicas_of(&endpoint.id);
         self.keep_the_wanted(epoch, &endpoint, &mut own).await?;
         for replica in &mut own {
             self.follow(epoch, &endpoint, replica, picture).await?;
         }
-        own.retain(|replica| !replica.state.is_over());
+        own.retain(|replica| !replica.state().is_over());
         let Some(endpoint) = self.step_endpoint(epoch, endpoint, &own).await? else { return Ok(()) };
         self.make_the_number_right(epoch, &endpoint, &mut own, picture).await?;
-        for replica in own.iter().filter(|one| one.state == ReplicaState::Pending && one.wish == Wish::Run) {
+        for replica in own.iter().filter(|one| one.state() == ReplicaState::Pending && one.intent == Intent::Run) {
             self.place(epoch, &endpoint, replica, taken).await?;
         }
         Ok(())
@@ -203,8 +214,8 @@ impl<D: Driver + Clone> Reconciler<D> {
         epoch: u64,
         endpoint: Endpoint,
         own: &[Replica],
-    ) -> Result<Option<Endpoint>, StoreError> {
-        let ready = own.iter().filter(|one| one.state == ReplicaState::Ready && one.wish == Wish::Run).count();
+    ) -> Result<Option<Endpoint>, RoundError> {
+        let ready = own.iter().filter(|one| one.is_serving()).count();
         let ready = u32::try_from(ready).unwrap_or(u32::MAX);
         let trigger = match endpoint.state {
             State::Deleting if own.is_empty() => Trigger::LastHoldReleased,
@@ -226,12 +237,12 @@ impl<D: Driver + Clone> Reconciler<D> {
         endpoint: Endpoint,
         trigger: Trigger,
         message: String,
-    ) -> Result<Option<Endpoint>, StoreError> {
+    ) -> Result<Option<Endpoint>, RoundError> {
         let mut tx = Fenced::begin(&self.parts.store, epoch).await?;
         let note = Note { part: "reconciler", message, data: json!({}) };
         let written = transition(&mut tx, &endpoint, trigger, note, (self.parts.now)()).await?;
         match written {
-            Transition::Same | Transition::OutOfPlace(_) => Ok(Some(endpoint)),
+            Transition::Unchanged | Transition::NotApplicable(_) => Ok(Some(endpoint)),
             Transition::Changed(changed) => {
                 tx.commit().await?;
                 Ok(Some(*changed))
@@ -245,9 +256,9 @@ impl<D: Driver + Clone> Reconciler<D> {
         }
     }
 
-    async fn write(&self, epoch: u64, replica: &Replica) -> Result<(), StoreError> {
+    async fn write(&self, epoch: u64, replica: &Replica) -> Result<(), RoundError> {
         let mut tx = Fenced::begin(&self.parts.store, epoch).await?;
         replicas::update(&mut tx, replica).await?;
-        tx.commit().await
+        Ok(tx.commit().await?)
     }
 }

@@ -1,8 +1,8 @@
 //! What there is at the beginning of a round.
 
 use super::Reach;
-use domain::endpoint::load::{LoadReport, Loads};
 use domain::endpoint::replica::Replica;
+use domain::endpoint_load::{LoadReport, Loads};
 use domain::model::DriverKind;
 use domain::{EndpointId, Timestamp};
 use fleet::drivers::{DeviceId, Observed, Taken};

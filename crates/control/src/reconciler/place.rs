@@ -1,11 +1,11 @@
 //! Gives a replica its GPUs and starts it there.
 
-use super::Reconciler;
 use super::picture::port_of;
 use super::replica::{event, name_of};
+use super::{Reconciler, RoundError};
 use crate::fault;
+use domain::endpoint::FailureClass;
 use domain::endpoint::event::EventType;
-use domain::endpoint::failure::Ending;
 use domain::endpoint::replica::{Replica, ReplicaState};
 use domain::endpoint::state::Trigger;
 use domain::model::{Launch, Serving};
@@ -26,7 +26,7 @@ impl<D: Driver + Clone> Reconciler<D> {
         endpoint: &Endpoint,
         replica: &Replica,
         taken: &mut Taken,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), RoundError> {
         let spec = self.spec(endpoint, replica);
         if spec.weights.is_none() && matches!(spec.launch, Launch::Engine(_)) {
             self.happen(epoch, endpoint.clone(), Trigger::NoWeights, String::new()).await?;
@@ -47,7 +47,7 @@ impl<D: Driver + Clone> Reconciler<D> {
         let mut bound = match self.bind(epoch, endpoint, replica, &binding).await {
             Ok(bound) => bound,
             // A hold that is being closed still has it: the next round asks again.
-            Err(StoreError::GpuTaken { .. }) => return Ok(()),
+            Err(RoundError::Store(StoreError::GpuTaken { .. })) => return Ok(()),
             Err(error) => return Err(error),
         };
         self.happen(epoch, endpoint.clone(), Trigger::GpusBound, String::new()).await?;
@@ -55,12 +55,13 @@ impl<D: Driver + Clone> Reconciler<D> {
     }
 
     /// Ports on which a replica of the endpoint has just met another program: the next block is tried.
-    async fn ports_taken_by_others(&self, endpoint: &Endpoint) -> Result<Vec<u16>, StoreError> {
+    async fn ports_taken_by_others(&self, endpoint: &Endpoint) -> Result<Vec<u16>, RoundError> {
         let now = (self.parts.now)();
         let newest = replicas::newest_of(&self.parts.store, &endpoint.id, REMEMBERED_PORTS).await?;
         let is_recent = |ended: Timestamp| now.millis_since(ended) < AVOID_PORTS_MILLIS;
-        let met =
-            newest.iter().filter(|one| one.ending == Some(Ending::PortTaken) && one.ended_at.is_some_and(is_recent));
+        let met = newest
+            .iter()
+            .filter(|one| one.failure == Some(FailureClass::PortTaken) && one.ended_at.is_some_and(is_recent));
         Ok(met.filter_map(port_of).collect())
     }
 
@@ -71,20 +72,16 @@ impl<D: Driver + Clone> Reconciler<D> {
         endpoint: &Endpoint,
         replica: &Replica,
         binding: &Binding,
-    ) -> Result<Replica, StoreError> {
+    ) -> Result<Replica, RoundError> {
         let now = (self.parts.now)();
         let started_at = binding.since.unwrap_or(now);
         let node = binding.node.as_ref().unwrap_or(&self.parts.node);
         // Elsewhere its address is known when it runs.
         let address = binding.node.is_none().then(|| format!("127.0.0.1:{}", binding.port));
-        let bound = Replica {
-            state: ReplicaState::Bound,
-            node: Some(node.clone()),
-            address,
-            gpu_ids: binding.devices.iter().map(DeviceId::to_string).collect(),
-            started_at: Some(started_at),
-            ..replica.clone()
-        };
+        let mut bound = replica.clone();
+        bound.transition(ReplicaState::Bound)?;
+        (bound.node, bound.address, bound.started_at) = (Some(node.clone()), address, Some(started_at));
+        bound.gpu_ids = binding.devices.iter().map(DeviceId::to_string).collect();
         let hold = NewHold {
             replica: &bound.id,
             endpoint,
@@ -98,9 +95,9 @@ impl<D: Driver + Clone> Reconciler<D> {
         replicas::update(&mut tx, &bound).await?;
         let message = format!("{} on {node}", bound.gpu_ids.join(", "));
         endpoint_events::append(&mut tx, &event(endpoint, &bound, EventType::ReplicaBound, &message, now)).await?;
-        fault::place("bound-before-commit");
+        fault::point("bound-before-commit");
         tx.commit().await?;
-        fault::place("bound-after-commit");
+        fault::point("bound-after-commit");
         Ok(bound)
     }
 
@@ -109,23 +106,23 @@ impl<D: Driver + Clone> Reconciler<D> {
         epoch: u64,
         endpoint: &Endpoint,
         replica: &mut Replica,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), RoundError> {
         let (spec, port) = (self.spec(endpoint, replica), port_of(replica).unwrap_or_default());
         let devices = replica.gpu_ids.iter().map(|id| DeviceId::new(id)).collect();
         match self.parts.driver.start(&spec, &Binding::here(devices, port)).await {
             Ok(()) => {
-                fault::place("process-started");
-                replica.state = ReplicaState::Starting;
+                fault::point("process-started");
+                replica.transition(ReplicaState::Starting)?;
                 self.write(epoch, replica).await?;
-                fault::place("starting-written");
+                fault::point("starting-written");
                 Ok(())
             }
             Err(error) => {
                 let ending = match &error {
-                    StartError::Command(_) => Ending::EngineRejectedConfig,
-                    StartError::PortTaken(_) => Ending::PortTaken,
-                    StartError::DeviceGone(_) | StartError::PodGone => Ending::NodeLost,
-                    StartError::Files(_) | StartError::Shim(_) => Ending::Crash,
+                    StartError::Command(_) => FailureClass::EngineRejectedConfig,
+                    StartError::PortTaken(_) => FailureClass::PortTaken,
+                    StartError::DeviceGone(_) | StartError::PodGone => FailureClass::NodeLost,
+                    StartError::Files(_) | StartError::Shim(_) => FailureClass::Crash,
                 };
                 let now = (self.parts.now)();
                 self.end(epoch, endpoint, replica, now, Some((ending, error.to_string()))).await

@@ -1,7 +1,7 @@
 //! Asks replicas how they are, without waiting for the answers: a later round hears them.
 
-use super::Reconciler;
 use super::replica::{event, name_of};
+use super::{Reconciler, RoundError};
 use crate::fault;
 use domain::endpoint::event::EventType;
 use domain::endpoint::replica::{Replica, ReplicaState};
@@ -10,7 +10,7 @@ use fleet::drivers::process::{PROBE_PERIOD, Streak, Verdict};
 use fleet::drivers::{Driver, Probe};
 use std::collections::HashMap;
 use std::time::Duration;
-use store::{Fenced, StoreError, endpoint_events, holds, replicas};
+use store::{Fenced, endpoint_events, holds, replicas};
 use tokio::task::JoinSet;
 
 /// How often a replica that starts is asked whether it is ready.
@@ -87,7 +87,7 @@ impl<D: Driver + Clone> Reconciler<D> {
         epoch: u64,
         endpoint: &Endpoint,
         replica: &mut Replica,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), RoundError> {
         self.probes.collect();
         let (now, was_ready) = ((self.parts.now)(), replica.ready_at.is_some());
         let known = self.probes.known.entry(replica.id.clone()).or_default();
@@ -107,11 +107,11 @@ impl<D: Driver + Clone> Reconciler<D> {
             self.tell_of(epoch, replica, now).await?;
         }
         match (verdict, heard) {
-            (_, Some(Probe::Well)) if replica.state != ReplicaState::Ready => {
+            (_, Some(Probe::Well)) if replica.state() != ReplicaState::Ready => {
                 self.ready(epoch, endpoint, replica).await
             }
-            (Some(Verdict::NotReady), _) if replica.state == ReplicaState::Ready => {
-                replica.state = ReplicaState::Starting;
+            (Some(Verdict::NotReady), _) if replica.state() == ReplicaState::Ready => {
+                replica.transition(ReplicaState::Starting)?;
                 self.write(epoch, replica).await
             }
             (Some(Verdict::Restart), Some(Probe::Unwell(why))) if was_ready => {
@@ -126,7 +126,7 @@ impl<D: Driver + Clone> Reconciler<D> {
     }
 
     /// Tells the store that it is there, and the end of its log if there is something new in it.
-    async fn tell_of(&self, epoch: u64, replica: &mut Replica, now: Timestamp) -> Result<(), StoreError> {
+    async fn tell_of(&self, epoch: u64, replica: &mut Replica, now: Timestamp) -> Result<(), RoundError> {
         let log_tail = self.parts.driver.log_tail(&name_of(replica)).await;
         let mut tx = Fenced::begin(&self.parts.store, epoch).await?;
         holds::seen(&mut tx, &replica.id, now).await?;
@@ -134,12 +134,12 @@ impl<D: Driver + Clone> Reconciler<D> {
             replica.log_tail = log_tail;
             replicas::update(&mut tx, replica).await?;
         }
-        tx.commit().await
+        Ok(tx.commit().await?)
     }
 
-    async fn ready(&mut self, epoch: u64, endpoint: &Endpoint, replica: &mut Replica) -> Result<(), StoreError> {
+    async fn ready(&mut self, epoch: u64, endpoint: &Endpoint, replica: &mut Replica) -> Result<(), RoundError> {
         let now = (self.parts.now)();
-        replica.state = ReplicaState::Ready;
+        replica.transition(ReplicaState::Ready)?;
         replica.ready_at.get_or_insert(now);
         if let Some(address) = self.parts.driver.address(&name_of(replica)) {
             replica.address = Some(address.to_string());
@@ -147,9 +147,9 @@ impl<D: Driver + Clone> Reconciler<D> {
         let mut tx = Fenced::begin(&self.parts.store, epoch).await?;
         replicas::update(&mut tx, replica).await?;
         endpoint_events::append(&mut tx, &event(endpoint, replica, EventType::ReplicaReady, "", now)).await?;
-        fault::place("ready-before-commit");
+        fault::point("ready-before-commit");
         tx.commit().await?;
-        fault::place("ready-after-commit");
+        fault::point("ready-after-commit");
         Ok(())
     }
 }

@@ -1,16 +1,16 @@
 //! Does the next thing for one replica.
 
 use super::step::{Step, decide};
-use super::{Picture, Reconciler};
+use super::{Picture, Reconciler, RoundError};
 use crate::endpoints::new_event;
 use crate::fault;
+use domain::endpoint::FailureClass;
 use domain::endpoint::event::{Actor, Event, EventType};
-use domain::endpoint::failure::Ending;
-use domain::endpoint::replica::{Replica, ReplicaState, Wish};
+use domain::endpoint::replica::{Intent, Replica, ReplicaState};
 use domain::model::DriverKind;
 use domain::{Endpoint, Timestamp};
 use fleet::drivers::{DeviceId, Driver, ReplicaName};
-use store::{Fenced, StoreError, endpoint_events, holds, replicas};
+use store::{Fenced, endpoint_events, holds, replicas};
 
 /// Gateways need a moment to see that a replica gets no new calls.
 const LEAST_DRAIN_MILLIS: u64 = 2_000;
@@ -25,7 +25,7 @@ impl<D: Driver + Clone> Reconciler<D> {
         endpoint: &Endpoint,
         replica: &mut Replica,
         picture: &Picture,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), RoundError> {
         if !self.is_in_sight(replica) {
             return Ok(());
         }
@@ -45,7 +45,8 @@ impl<D: Driver + Clone> Reconciler<D> {
                 Ok(())
             }
             Step::LetGo => {
-                (replica.wish, replica.state, replica.drain_until) = (Wish::Go, ReplicaState::Draining, Some(now));
+                replica.transition(ReplicaState::Draining)?;
+                (replica.intent, replica.drain_until) = (Intent::Go, Some(now));
                 self.write(epoch, replica).await
             }
             Step::Over { at: Some(at), .. } if self.is_not_released(replica, at, now).await => Ok(()),
@@ -89,7 +90,7 @@ impl<D: Driver + Clone> Reconciler<D> {
         endpoint: &Endpoint,
         replica: &mut Replica,
         picture: &Picture,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), RoundError> {
         let (now, name) = ((self.parts.now)(), name_of(replica));
         if !replica.may_stay(now) {
             self.stop(&name).await; // it was told before, or its time is up
@@ -99,7 +100,7 @@ impl<D: Driver + Clone> Reconciler<D> {
             Ok(draining) => {
                 // The engine's own count where there is one, and every gateway's in any case.
                 let is_quiet = draining.in_flight.is_none_or(|count| count == 0);
-                let is_let_go = picture.loads_of(&endpoint.id).is_let_go(&replica.id);
+                let is_let_go = picture.loads_of(&endpoint.id).is_drained(&replica.id);
                 is_quiet && is_let_go && now.millis_since(draining.since) >= LEAST_DRAIN_MILLIS
             }
             Err(error) => {
@@ -116,18 +117,19 @@ impl<D: Driver + Clone> Reconciler<D> {
         replicas::update(&mut tx, replica).await?;
         endpoint_events::append(&mut tx, &event(endpoint, replica, EventType::ReplicaDrained, "", now)).await?;
         tx.commit().await?;
-        fault::place("drained-before-stop");
+        fault::point("drained-before-stop");
         self.stop(&name).await;
-        fault::place("stopped");
+        fault::point("stopped");
         Ok(())
     }
 
     /// A replica that was to go may stay after all: that saves a cold start.
-    pub(super) async fn keep(&self, epoch: u64, endpoint: &Endpoint, replica: &mut Replica) -> Result<(), StoreError> {
+    pub(super) async fn keep(&self, epoch: u64, endpoint: &Endpoint, replica: &mut Replica) -> Result<(), RoundError> {
         if let Err(error) = self.parts.driver.undrain(&name_of(replica)).await {
             tracing::warn!(replica.id = %replica.id, endpoint.name = %endpoint.name, %error, "a replica cannot be kept");
         }
-        (replica.wish, replica.state, replica.drain_until) = (Wish::Run, ReplicaState::Ready, None);
+        replica.transition(ReplicaState::Ready)?;
+        (replica.intent, replica.drain_until) = (Intent::Run, None);
         self.write(epoch, replica).await
     }
 
@@ -144,8 +146,8 @@ impl<D: Driver + Clone> Reconciler<D> {
         endpoint: &Endpoint,
         replica: &mut Replica,
         at: Timestamp,
-        ending: Option<(Ending, String)>,
-    ) -> Result<(), StoreError> {
+        ending: Option<(FailureClass, String)>,
+    ) -> Result<(), RoundError> {
         self.probes.forget(&replica.id);
         let now = (self.parts.now)();
         // Another machine's clock may tell whole seconds, and may be wrong: an end before the beginning would not count.
@@ -159,11 +161,11 @@ impl<D: Driver + Clone> Reconciler<D> {
         let (kind, reason, message) = match ending {
             None => (EventType::ReplicaReleased, "released", String::new()),
             Some((ending, message)) => {
-                (replica.ending, replica.last_error) = (Some(ending), Some(message.clone()));
+                (replica.failure, replica.last_error) = (Some(ending), Some(message.clone()));
                 (EventType::ReplicaFailed, ending.as_str(), message)
             }
         };
-        replica.state = if replica.ending.is_some() { ReplicaState::Failed } else { ReplicaState::Released };
+        replica.transition(if replica.failure.is_some() { ReplicaState::Failed } else { ReplicaState::Released })?;
         let cards: Vec<DeviceId> = replica.gpu_ids.iter().map(|id| DeviceId::new(id)).collect();
         let not_released = self.parts.driver.not_released(&cards).await;
         let mut told = Event { reason: reason.to_owned(), ..event(endpoint, replica, kind, &message, now) };
@@ -173,14 +175,14 @@ impl<D: Driver + Clone> Reconciler<D> {
         }
         let mut tx = Fenced::begin(&self.parts.store, epoch).await?;
         holds::close(&mut tx, &replica.id, at, reason).await?;
-        if replica.ending.is_some() && never_ready {
+        if replica.failure.is_some() && never_ready {
             holds::not_billed(&mut tx, &replica.id).await?;
         }
         replicas::update(&mut tx, replica).await?;
         endpoint_events::append(&mut tx, &told).await?;
-        fault::place("ended-before-commit");
+        fault::point("ended-before-commit");
         tx.commit().await?;
-        fault::place("ended-after-commit");
+        fault::point("ended-after-commit");
         self.parts.nudge.notify_one();
         Ok(())
     }

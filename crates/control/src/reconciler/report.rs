@@ -3,7 +3,7 @@
 use super::Parts;
 use domain::EndpointId;
 use domain::autoscaler::TICK_MILLIS;
-use domain::endpoint::load::{LoadReport, ReplicaCalls};
+use domain::endpoint_load::{LoadReport, ReplicaCalls};
 use domain::{ReplicaId, Timestamp};
 use fleet::Endpoint;
 use fleet::endpoints::{Load, ReplicaLoad};

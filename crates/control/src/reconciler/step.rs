@@ -1,9 +1,9 @@
 //! The next thing to do for a replica: a plain function of its row and of what was seen.
 
 use domain::Timestamp;
-use domain::endpoint::failure::{self, Ending};
-use domain::endpoint::replica::{Replica, ReplicaState, Wish};
-use fleet::drivers::{Exit, FailureClass, Sighting};
+use domain::endpoint::failure::{self, FailureClass};
+use domain::endpoint::replica::{Intent, Replica, ReplicaState};
+use fleet::drivers::{Exit, Sighting};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
@@ -20,18 +20,18 @@ pub(super) enum Step {
     /// There is nothing of it any more. Where nobody can say since when, it was over when it was last seen.
     Over {
         at: Option<Timestamp>,
-        ending: Option<(Ending, String)>,
+        ending: Option<(FailureClass, String)>,
     },
 }
 
 /// `sighting` is nothing where this machine knows nothing of the replica.
 pub(super) fn decide(replica: &Replica, sighting: Option<&Sighting>, now: Timestamp) -> Step {
-    match (replica.wish, replica.state) {
+    match (replica.intent, replica.state()) {
         (_, ReplicaState::Released | ReplicaState::Failed) => Step::Wait,
-        (Wish::Run, ReplicaState::Pending) => Step::Wait, // for GPUs
-        (Wish::Go, ReplicaState::Pending) => Step::Over { at: Some(now), ending: None },
-        (Wish::Run, ReplicaState::Bound) if never_started(sighting) => Step::Start,
-        (Wish::Run, _) => match sighting {
+        (Intent::Run, ReplicaState::Pending) => Step::Wait, // for GPUs
+        (Intent::Go, ReplicaState::Pending) => Step::Over { at: Some(now), ending: None },
+        (Intent::Run, ReplicaState::Bound) if never_started(sighting) => Step::Start,
+        (Intent::Run, _) => match sighting {
             Some(Sighting::Launching | Sighting::OutOfSight) => Step::Wait,
             Some(Sighting::Running(running)) if running.leaving => Step::LetGo,
             Some(Sighting::Running(_)) if starts_too_long(replica, now) => Step::Stop,
@@ -41,7 +41,7 @@ pub(super) fn decide(replica: &Replica, sighting: Option<&Sighting>, now: Timest
             Some(Sighting::Lost { last_seen }) => lost(*last_seen),
             None => lost(None),
         },
-        (Wish::Go, state) => match sighting {
+        (Intent::Go, state) => match sighting {
             Some(Sighting::Launching | Sighting::OutOfSight) => Step::Wait,
             Some(Sighting::Running(_)) if state == ReplicaState::Draining => Step::Drain,
             Some(Sighting::Running(_) | Sighting::Stray { .. }) => Step::Stop,
@@ -58,37 +58,25 @@ const fn never_started(sighting: Option<&Sighting>) -> bool {
 }
 
 fn starts_too_long(replica: &Replica, now: Timestamp) -> bool {
-    let starting = matches!(replica.state, ReplicaState::Bound | ReplicaState::Starting) && replica.ready_at.is_none();
+    let starting =
+        matches!(replica.state(), ReplicaState::Bound | ReplicaState::Starting) && replica.ready_at.is_none();
     starting && replica.started_at.is_some_and(|bound_at| failure::start_timed_out(bound_at, now))
 }
 
 fn lost(last_seen: Option<Timestamp>) -> Step {
-    let ending = (Ending::NodeLost, "the replica's process is gone and left no word".to_owned());
+    let ending = (FailureClass::NodeLost, "the replica's process is gone and left no word".to_owned());
     Step::Over { at: last_seen, ending: Some(ending) }
 }
 
-fn ending_of(replica: &Replica, exit: &Exit) -> (Ending, String) {
+fn ending_of(replica: &Replica, exit: &Exit) -> (FailureClass, String) {
     match (&exit.failure, &replica.last_error) {
-        (Some(failure), _) => (ending(failure.class), failure.message.clone()),
+        (Some(failure), _) => (failure.class, failure.message.clone()),
         (None, _) if starts_too_long(replica, exit.at) => {
-            (Ending::StartTimeout, "the replica was not ready within half an hour of getting its GPUs".to_owned())
+            (FailureClass::StartTimeout, "the replica was not ready within half an hour of getting its GPUs".to_owned())
         }
         // It was told to end, and why was written down before.
-        (None, Some(why)) => (Ending::Crash, why.clone()),
-        (None, None) => (Ending::Crash, "the replica was ended by somebody else".to_owned()),
-    }
-}
-
-const fn ending(class: FailureClass) -> Ending {
-    match class {
-        FailureClass::WeightsMissing => Ending::WeightsMissing,
-        FailureClass::WeightsUnauthorized => Ending::WeightsUnauthorized,
-        FailureClass::OutOfMemory => Ending::OutOfMemory,
-        FailureClass::EngineRejectedConfig => Ending::EngineRejectedConfig,
-        FailureClass::ImageMissing => Ending::ImageMissing,
-        FailureClass::PortTaken => Ending::PortTaken,
-        FailureClass::NodeLost => Ending::NodeLost,
-        FailureClass::Crash => Ending::Crash,
+        (None, Some(why)) => (FailureClass::Crash, why.clone()),
+        (None, None) => (FailureClass::Crash, "the replica was ended by somebody else".to_owned()),
     }
 }
 
@@ -100,15 +88,11 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_millis(10_000_000);
 
-    fn replica(wish: Wish, state: ReplicaState) -> Replica {
-        Replica {
-            wish,
-            state,
-            node: Some("node_1".into()),
-            address: Some("127.0.0.1:1".into()),
-            started_at: Some(NOW),
-            ..Replica::new(ReplicaId::new(NOW, 1), EndpointId::new(NOW, 1), NOW)
-        }
+    fn replica(intent: Intent, state: ReplicaState) -> Replica {
+        let mut replica = Replica::new(ReplicaId::new(NOW, 1), EndpointId::new(NOW, 1), NOW).restored(state);
+        (replica.intent, replica.started_at) = (intent, Some(NOW));
+        (replica.node, replica.address) = (Some("node_1".into()), Some("127.0.0.1:1".into()));
+        replica
     }
 
     fn running() -> Sighting {
@@ -128,53 +112,69 @@ mod tests {
     #[test]
     fn every_replica_has_its_next_thing() {
         use ReplicaState::{Bound, Draining, Pending, Ready, Starting};
-        let over = |ending: Option<(Ending, &str)>| Step::Over {
+        let over = |ending: Option<(FailureClass, &str)>| Step::Over {
             at: Some(Timestamp::from_millis(7)),
             ending: ending.map(|(ending, why)| (ending, why.to_owned())),
         };
-        for (wish, state, sighting, expected) in [
-            (Wish::Run, Pending, None, Step::Wait),
-            (Wish::Go, Pending, None, Step::Over { at: Some(NOW), ending: None }),
-            (Wish::Run, Bound, None, Step::Start),
-            (Wish::Run, Bound, Some(Sighting::Lost { last_seen: None }), Step::Start),
-            (Wish::Go, Bound, None, Step::Over { at: None, ending: None }),
-            (Wish::Run, Bound, Some(running()), Step::Ask),
-            (Wish::Run, Starting, Some(Sighting::Launching), Step::Wait),
-            (Wish::Run, Ready, Some(Sighting::OutOfSight), Step::Wait),
-            (Wish::Run, Ready, Some(leaving()), Step::LetGo),
-            (Wish::Go, Draining, Some(leaving()), Step::Drain),
-            (Wish::Go, Draining, Some(Sighting::OutOfSight), Step::Wait),
-            (Wish::Run, Ready, Some(exited(Some(FailureClass::NodeLost))), over(Some((Ending::NodeLost, "why")))),
-            (Wish::Run, Starting, Some(running()), Step::Ask),
-            (Wish::Run, Ready, Some(exited(Some(FailureClass::OutOfMemory))), over(Some((Ending::OutOfMemory, "why")))),
-            (Wish::Run, Starting, Some(exited(Some(FailureClass::PortTaken))), over(Some((Ending::PortTaken, "why")))),
-            (Wish::Go, Draining, Some(running()), Step::Drain),
-            (Wish::Go, Starting, Some(running()), Step::Stop),
-            (Wish::Go, Draining, Some(exited(None)), over(None)),
-            (Wish::Go, Draining, Some(exited(Some(FailureClass::Crash))), over(None)),
+        for (intent, state, sighting, expected) in [
+            (Intent::Run, Pending, None, Step::Wait),
+            (Intent::Go, Pending, None, Step::Over { at: Some(NOW), ending: None }),
+            (Intent::Run, Bound, None, Step::Start),
+            (Intent::Run, Bound, Some(Sighting::Lost { last_seen: None }), Step::Start),
+            (Intent::Go, Bound, None, Step::Over { at: None, ending: None }),
+            (Intent::Run, Bound, Some(running()), Step::Ask),
+            (Intent::Run, Starting, Some(Sighting::Launching), Step::Wait),
+            (Intent::Run, Ready, Some(Sighting::OutOfSight), Step::Wait),
+            (Intent::Run, Ready, Some(leaving()), Step::LetGo),
+            (Intent::Go, Draining, Some(leaving()), Step::Drain),
+            (Intent::Go, Draining, Some(Sighting::OutOfSight), Step::Wait),
+            (
+                Intent::Run,
+                Ready,
+                Some(exited(Some(FailureClass::NodeLost))),
+                over(Some((FailureClass::NodeLost, "why"))),
+            ),
+            (Intent::Run, Starting, Some(running()), Step::Ask),
+            (
+                Intent::Run,
+                Ready,
+                Some(exited(Some(FailureClass::OutOfMemory))),
+                over(Some((FailureClass::OutOfMemory, "why"))),
+            ),
+            (
+                Intent::Run,
+                Starting,
+                Some(exited(Some(FailureClass::PortTaken))),
+                over(Some((FailureClass::PortTaken, "why"))),
+            ),
+            (Intent::Go, Draining, Some(running()), Step::Drain),
+            (Intent::Go, Starting, Some(running()), Step::Stop),
+            (Intent::Go, Draining, Some(exited(None)), over(None)),
+            (Intent::Go, Draining, Some(exited(Some(FailureClass::Crash))), over(None)),
         ] {
-            let found = decide(&replica(wish, state), sighting.as_ref(), NOW);
-            assert_eq!(found, expected, "{wish:?} {state:?} {sighting:?}");
+            let found = decide(&replica(intent, state), sighting.as_ref(), NOW);
+            assert_eq!(found, expected, "{intent:?} {state:?} {sighting:?}");
         }
     }
 
     #[test]
     fn what_left_no_word_was_lost_when_it_was_last_seen() {
         let seen = Sighting::Lost { last_seen: Some(Timestamp::from_millis(5)) };
-        let step = decide(&replica(Wish::Run, ReplicaState::Ready), Some(&seen), NOW);
+        let step = decide(&replica(Intent::Run, ReplicaState::Ready), Some(&seen), NOW);
         assert!(
-            matches!(step, Step::Over { at, ending: Some((Ending::NodeLost, _)) } if at == Some(Timestamp::from_millis(5))),
+            matches!(step, Step::Over { at, ending: Some((FailureClass::NodeLost, _)) } if at == Some(Timestamp::from_millis(5))),
             "{step:?}"
         );
-        let step = decide(&replica(Wish::Run, ReplicaState::Ready), None, NOW);
-        assert!(matches!(step, Step::Over { at: None, ending: Some((Ending::NodeLost, _)) }), "{step:?}");
+        let step = decide(&replica(Intent::Run, ReplicaState::Ready), None, NOW);
+        assert!(matches!(step, Step::Over { at: None, ending: Some((FailureClass::NodeLost, _)) }), "{step:?}");
     }
 
     #[test]
     fn a_start_that_takes_too_long_is_stopped_and_a_slow_answer_later_is_not() {
         let later = NOW.plus_millis(1_800_000);
-        assert_eq!(decide(&replica(Wish::Run, ReplicaState::Starting), Some(&running()), later), Step::Stop);
-        let served = Replica { ready_at: Some(NOW), ..replica(Wish::Run, ReplicaState::Starting) };
+        assert_eq!(decide(&replica(Intent::Run, ReplicaState::Starting), Some(&running()), later), Step::Stop);
+        let mut served = replica(Intent::Run, ReplicaState::Starting);
+        served.ready_at = Some(NOW);
         assert_eq!(decide(&served, Some(&running()), later), Step::Ask);
     }
 
@@ -187,13 +187,14 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         };
-        let starting = replica(Wish::Run, ReplicaState::Starting);
+        let starting = replica(Intent::Run, ReplicaState::Starting);
         let (ending, why) = ended(&starting, NOW.plus_millis(1_800_000));
-        assert_eq!((ending, why.contains("half an hour")), (Ending::StartTimeout, true));
-        let ready = Replica { ready_at: Some(NOW), ..starting };
+        assert_eq!((ending, why.contains("half an hour")), (FailureClass::StartTimeout, true));
+        let mut ready = starting;
+        ready.ready_at = Some(NOW);
         let (ending, why) = ended(&ready, NOW.plus_millis(1_800_000));
-        assert_eq!((ending, why.contains("somebody else")), (Ending::Crash, true));
-        let unwell = Replica { last_error: Some("it hangs".into()), ..ready };
-        assert_eq!(ended(&unwell, NOW), (Ending::Crash, "it hangs".to_owned()));
+        assert_eq!((ending, why.contains("somebody else")), (FailureClass::Crash, true));
+        ready.last_error = Some("it hangs".into());
+        assert_eq!(ended(&ready, NOW), (FailureClass::Crash, "it hangs".to_owned()));
     }
 }

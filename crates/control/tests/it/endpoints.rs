@@ -5,5 +5,5 @@ mod gpu_costs;
 mod ledger;
 mod life;
 mod meters;
-pub(crate) mod office;
+pub(crate) mod platform;
 mod reading;

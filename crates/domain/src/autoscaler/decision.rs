@@ -1,6 +1,6 @@
-//! A decision with its inputs, and the sentence that explains it.
+//! A scaling decision with its inputs, and the sentence that explains it.
 
-use super::{Sight, Signal};
+use super::{Observation, Signal};
 use crate::endpoint::scaling::{Metric, Milli, Target};
 use serde_json::{Value, json};
 use std::fmt;
@@ -9,28 +9,28 @@ use std::fmt;
 pub struct Decision {
     pub from: u32,
     pub to: u32,
-    pub because: Because,
+    pub reason: Reason,
     pub target: Target,
     pub signal: Signal,
-    /// The load of the last minute for each of the replicas there were.
+    /// The mean load of the last minute per replica.
     pub mean: Option<Milli>,
     pub ready: u32,
     pub open_calls: u64,
     pub panic: bool,
-    /// Something to tell that is no change.
+    /// An event to record that does not change the number.
     pub notice: Option<Notice>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Because {
-    /// The endpoint does not scale.
+pub enum Reason {
+    /// The endpoint has a fixed number of replicas.
     Fixed,
-    /// It is at zero, and only a call ends that.
+    /// The endpoint is at zero; only a call wakes it.
     Asleep,
     MetricMissing,
     Unclear,
     Steady,
-    /// Twice as much as what is ready can take, or that was so within the last minute.
+    /// The load is, or was within the last minute, at least twice what the ready replicas can take.
     Panic,
     Above {
         secs: u32,
@@ -41,7 +41,7 @@ pub enum Because {
     Idle {
         secs: u32,
     },
-    /// The metric is missing, and this many calls at once need more.
+    /// The metric is missing, and the concurrency requires more replicas.
     ByConcurrency {
         load: Milli,
         target: u32,
@@ -55,16 +55,16 @@ pub enum Notice {
 }
 
 impl Decision {
-    pub(super) const fn new(sight: &Sight, to: u32, because: Because) -> Self {
+    pub(super) const fn new(observed: &Observation, to: u32, reason: Reason) -> Self {
         Self {
-            from: sight.current,
+            from: observed.current,
             to,
-            because,
-            target: sight.scaling.target,
-            signal: sight.signal,
+            reason,
+            target: observed.scaling.target,
+            signal: observed.signal,
             mean: None,
-            ready: sight.ready,
-            open_calls: sight.open_calls,
+            ready: observed.ready,
+            open_calls: observed.open_calls,
             panic: false,
             notice: None,
         }
@@ -74,7 +74,7 @@ impl Decision {
         self.from != self.to
     }
 
-    /// The numbers behind it, for the event.
+    /// The numbers behind the decision, for the event's `data`.
     pub fn inputs(&self) -> Value {
         let decimal = |milli: Milli| Shown { milli, target: self.target }.to_string();
         json!({
@@ -94,7 +94,7 @@ impl Decision {
     }
 }
 
-/// `2 → 3: kv-cache 0.91 against 0.70 for 30 s`.
+/// For example `2 → 3: kv-cache 0.91 against 0.70 for 30 s`.
 impl fmt::Display for Decision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.changes() {
@@ -108,33 +108,33 @@ impl fmt::Display for Decision {
         };
         let shown = |milli| Shown { milli, target: self.target };
         let (mean, target) = (shown(self.mean.unwrap_or_default()), shown(self.target.milli()));
-        match self.because {
-            Because::Fixed => write!(f, "a fixed count"),
-            Because::Asleep => write!(f, "at zero until a call arrives"),
-            Because::MetricMissing => write!(f, "{measure} is not known"),
-            Because::Unclear => write!(f, "{measure} points both ways or nowhere"),
-            Because::Steady => write!(f, "{measure} {mean} against {target}"),
-            Because::Panic => {
+        match self.reason {
+            Reason::Fixed => write!(f, "a fixed count"),
+            Reason::Asleep => write!(f, "at zero until a call arrives"),
+            Reason::MetricMissing => write!(f, "{measure} is unknown"),
+            Reason::Unclear => write!(f, "{measure} is inconclusive"),
+            Reason::Steady => write!(f, "{measure} {mean} against {target}"),
+            Reason::Panic => {
                 let load = match self.signal {
                     Signal::Seen(load) => shown(load),
                     Signal::Unclear | Signal::Missing => shown(0),
                 };
-                write!(f, "{measure} {load} in all with {} ready, twice what {target} each can take", self.ready)
+                write!(f, "{measure} {load} with {} ready, at least twice the target of {target} each", self.ready)
             }
-            Because::Above { secs: 0 } | Because::Below { secs: 0 } => write!(f, "{measure} {mean} against {target}"),
-            Because::Above { secs } | Because::Below { secs } => {
+            Reason::Above { secs: 0 } | Reason::Below { secs: 0 } => write!(f, "{measure} {mean} against {target}"),
+            Reason::Above { secs } | Reason::Below { secs } => {
                 write!(f, "{measure} {mean} against {target} for {secs} s")
             }
-            Because::Idle { secs } => write!(f, "no call for {secs} s"),
-            Because::ByConcurrency { load, target } => {
+            Reason::Idle { secs } => write!(f, "no call for {secs} s"),
+            Reason::ByConcurrency { load, target } => {
                 let load = Shown { milli: load, target: Target::Concurrency(target) };
-                write!(f, "{measure} is not known, and {load} calls at once need more at {target} each")
+                write!(f, "{measure} is unknown, and {load} concurrent calls need more replicas at {target} each")
             }
         }
     }
 }
 
-/// Thousandths as a decimal: calls as short as possible, fractions of the cache with two digits.
+/// Thousandths as a decimal: calls as short as possible, cache fractions with two digits.
 struct Shown {
     milli: Milli,
     target: Target,

@@ -1,4 +1,4 @@
-//! What the decider remembers of an endpoint between two ticks, and across restarts.
+//! The autoscaler's state of one endpoint between ticks. It is stored, so it survives restarts.
 
 use crate::autoscaler::Notice;
 use crate::endpoint::scaling::Milli;
@@ -6,7 +6,7 @@ use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 const MEAN_MILLIS: i64 = 60_000;
-/// No window is longer.
+/// No window is longer than this.
 const KEPT_MILLIS: i64 = 3_600_000;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,17 +17,18 @@ pub struct Memory {
     recommended: Highs,
     panic_until: Option<i64>,
     missing_since: Option<i64>,
-    told_missing: bool,
+    #[serde(rename = "toldMissing")]
+    reported_missing: bool,
 }
 
-/// Since when the metric is missing, and whether that is news.
+/// For how long the metric has been missing, and whether to report it now.
 pub(super) struct Missing {
     pub(super) millis: u64,
     pub(super) notice: Option<Notice>,
 }
 
 impl Memory {
-    /// Nothing is remembered but what is there, so nothing shrinks for one window.
+    /// A fresh memory. The current number counts as recommended now, so nothing shrinks for one window.
     pub fn seeded(current: u32, now: Timestamp) -> Self {
         let mut memory = Self {
             samples: Vec::new(),
@@ -35,7 +36,7 @@ impl Memory {
             recommended: Highs::default(),
             panic_until: None,
             missing_since: None,
-            told_missing: false,
+            reported_missing: false,
         };
         memory.recommend_up(current, now);
         memory.recommend(current, now);
@@ -79,18 +80,18 @@ impl Memory {
     pub(super) fn metric_is_missing(&mut self, now: Timestamp) -> Missing {
         let since = *self.missing_since.get_or_insert(now.millis());
         let millis = now.millis_since(Timestamp::from_millis(since));
-        let is_news = millis > super::MISSING_TOO_LONG_MILLIS && !self.told_missing;
-        self.told_missing |= is_news;
-        Missing { millis, notice: is_news.then_some(Notice::MetricsMissing) }
+        let is_new = millis > super::MISSING_TOO_LONG_MILLIS && !self.reported_missing;
+        self.reported_missing |= is_new;
+        Missing { millis, notice: is_new.then_some(Notice::MetricsMissing) }
     }
 
     pub(super) fn metric_is_back(&mut self) -> Option<Notice> {
         self.missing_since = None;
-        std::mem::take(&mut self.told_missing).then_some(Notice::MetricsRecovered)
+        std::mem::take(&mut self.reported_missing).then_some(Notice::MetricsRecovered)
     }
 }
 
-/// The mean load of the last minute, kept as a fraction.
+/// The mean load of the last minute, as a fraction.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mean {
     sum: Milli,
@@ -102,7 +103,7 @@ impl Mean {
         self.sum.div_ceil(self.count * target)
     }
 
-    /// Exactly ten per cent off is inside.
+    /// A load exactly ten per cent off is within the tolerance.
     pub(super) fn is_within_tolerance_of(self, target: Milli, replicas: u32) -> bool {
         let aim = target * u64::from(replicas) * self.count;
         self.sum.abs_diff(aim) * 10 <= aim
@@ -113,8 +114,8 @@ impl Mean {
     }
 }
 
-/// The greatest number of any last stretch of time. One that a later, greater one follows can never be it again, so only
-/// a few are kept.
+/// Sliding-window maximum. A number followed by a greater one can never be the maximum again and is dropped, so the kept
+/// numbers fall towards the newest.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 struct Highs(Vec<(i64, u32)>);
@@ -125,13 +126,13 @@ impl Highs {
         self.0.push((at, number));
     }
 
-    /// Of what came after `since`, and in any case of the newest.
+    /// The maximum after `since`; at least the newest number.
     fn most(&self, since: i64) -> u32 {
         first_after(&self.0, since)
     }
 }
 
-/// The least number of any last stretch of time.
+/// Sliding-window minimum; the kept numbers rise towards the newest.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 struct Lows(Vec<(i64, u32)>);
@@ -147,7 +148,7 @@ impl Lows {
     }
 }
 
-/// What is kept falls (or rises) towards the newest, so the oldest inside is the extreme one.
+/// The oldest number inside the window, which is its extreme.
 fn first_after(kept: &[(i64, u32)], since: i64) -> u32 {
     let inside = kept.iter().find(|(at, _)| *at > since).or(kept.last());
     inside.map_or(0, |(_, number)| *number)
@@ -160,7 +161,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn extremes_of_every_stretch_are_those_of_the_full_history(
+        fn the_extremes_of_every_window_are_those_of_the_full_history(
             numbers in prop::collection::vec(0..6_u32, 1..60), since in -5..70_i64,
         ) {
             let (mut highs, mut lows) = (Highs::default(), Lows::default());

@@ -1,14 +1,14 @@
-//! How many replicas an endpoint should have, and why.
+//! Decides how many replicas an endpoint should have, and why.
 //!
-//! One decider looks at each endpoint once in a tick. What it sees of the load is in [`signal`], what it remembers from
-//! tick to tick in [`Memory`]; [`decide`] is a plain function of both. Loads are whole thousandths, so that a load exactly
-//! ten per cent off its target is inside the tolerance on every machine.
+//! Each endpoint is looked at once per tick. [`signal`] turns reports into a load, [`Memory`] keeps what is needed from
+//! earlier ticks, and [`decide`] is a pure function of both. Loads are whole thousandths, so that a load exactly ten per cent
+//! off its target is inside the tolerance on every machine.
 
 mod decision;
 mod memory;
 pub mod signal;
 
-pub use decision::{Because, Decision, Notice};
+pub use decision::{Decision, Notice, Reason};
 pub use memory::Memory;
 pub use signal::Signal;
 
@@ -18,52 +18,63 @@ use crate::time::Timestamp;
 pub const TICK_MILLIS: u64 = 10_000;
 const PANIC_MILLIS: i64 = 60_000;
 const MISSING_TOO_LONG_MILLIS: u64 = 60_000;
-/// A sleeping endpoint is not woken with more replicas than this.
-const MOST_TO_WAKE: u64 = 4;
+/// Upper bound of the replicas that a wake starts.
+const MAX_WAKE: u64 = 4;
 
-/// What is known of an endpoint at a tick.
+/// The state of an endpoint at a tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sight {
+pub struct Observation {
     pub scaling: Scaling,
-    /// How many replicas it should have had until now.
+    /// The desired number of replicas until now.
     pub current: u32,
     pub ready: u32,
-    /// The load of the metric that it scales by.
+    /// The load of the metric that the endpoint scales by.
     pub signal: Signal,
     /// Calls in flight and held, whatever the metric.
     pub open_calls: u64,
-    /// The later of the end of the last call and of the moment it began to serve.
+    /// The later of the end of the last call and the moment a replica became ready.
     pub last_activity: Timestamp,
-    /// Part of the load is not known: nothing shrinks before this.
+    /// Set while part of the load is unknown: no scale-down before this.
     pub no_shrink_until: Option<Timestamp>,
-    /// The load in calls at once, and how many a replica of this flavor should have: for when the metric is missing.
+    /// The concurrency, and the flavor's target for it: the fallback while the metric is missing.
     pub concurrency: Option<(Milli, u32)>,
 }
 
-/// Decides, and remembers what it saw.
-pub fn decide(memory: &mut Memory, sight: &Sight, now: Timestamp) -> Decision {
-    let current = sight.current;
-    let hold = |because| Decision::new(sight, current, because);
-    let Mode::Autoscaled { min, max } = sight.scaling.mode else {
-        return Decision::new(sight, sight.scaling.mode.ceiling(), Because::Fixed);
+/// Decides the number of replicas, and updates the memory.
+///
+/// 1. Two needs follow from the load: `by_load` from this tick alone, `by_mean` from the mean of the last minute (a mean
+///    within 10 % of the target keeps the current number).
+/// 2. If `by_load` is at least twice what is ready, the endpoint panics for a minute: it scales up at once, never down.
+/// 3. Otherwise it scales up to the *lowest* need of the scale-up window (both `by_load` and `by_mean` must ask for it), and
+///    down to the *highest* need of the scale-down window.
+/// 4. One step at most doubles (or adds four) and at most halves, within `minReplicas` and `maxReplicas`. Zero is reached
+///    only from one idle replica.
+///
+/// Example: 2 replicas, target 10, scale-up window 30 s. A load of 30 needs 3, and after three ticks of it the lowest need of
+/// the window is 3: `2 → 3`. A load of 45 with one ready replica needs 5, at least twice 1: `1 → 5` at once.
+pub fn decide(memory: &mut Memory, observed: &Observation, now: Timestamp) -> Decision {
+    let current = observed.current;
+    let hold = |reason| Decision::new(observed, current, reason);
+    let Mode::Autoscaled { min, max } = observed.scaling.mode else {
+        return Decision::new(observed, observed.scaling.mode.ceiling(), Reason::Fixed);
     };
     if current == 0 {
-        return hold(Because::Asleep);
+        return hold(Reason::Asleep);
     }
-    let load = match sight.signal {
+    let load = match observed.signal {
         Signal::Seen(load) => load,
-        Signal::Unclear => return hold(Because::Unclear),
-        Signal::Missing => return without_metric(memory, sight, max, now),
+        Signal::Unclear => return hold(Reason::Unclear),
+        Signal::Missing => return without_metric(memory, observed, max, now),
     };
     let notice = memory.metric_is_back();
-    let seen = memory.sample(load, now);
-    let target = sight.scaling.target.milli();
-    let windows = sight.scaling.windows;
+    let mean = memory.sample(load, now);
+    let target = observed.scaling.target.milli();
+    let windows = observed.scaling.windows;
     let clamp = |replicas: u64| u32::try_from(replicas).unwrap_or(u32::MAX).clamp(min.max(1), max);
 
     let by_load = load.div_ceil(target);
-    let by_mean = if seen.is_within_tolerance_of(target, current) { u64::from(current) } else { seen.replicas(target) };
-    if by_load >= 2 * u64::from(sight.ready.max(1)) {
+    let by_mean = if mean.is_within_tolerance_of(target, current) { u64::from(current) } else { mean.replicas(target) };
+    if by_load >= 2 * u64::from(observed.ready.max(1)) {
         memory.panic_until(now.plus_millis(PANIC_MILLIS));
     }
     let panic = memory.is_panicking(now);
@@ -72,69 +83,70 @@ pub fn decide(memory: &mut Memory, sight: &Sight, now: Timestamp) -> Decision {
     let recommended = clamp(if panic { by_mean.max(by_load) } else { by_mean });
     memory.recommend(recommended, now);
 
-    let idle = sight.open_calls == 0;
+    let idle = observed.open_calls == 0;
     let down_secs = if idle && min == 0 { windows.down_secs.min(windows.to_zero_secs) } else { windows.down_secs };
-    let (want, because) = if panic {
-        (current.max(recommended), Because::Panic)
+    let (desired, reason) = if panic {
+        (current.max(recommended), Reason::Panic)
     } else {
         let up = memory.least_up(windows.up_secs, now);
         let down = memory.most_recommended(down_secs, now);
         if up > current {
-            (up, Because::Above { secs: windows.up_secs })
+            (up, Reason::Above { secs: windows.up_secs })
         } else if down < current {
-            (down, Because::Below { secs: down_secs })
+            (down, Reason::Below { secs: down_secs })
         } else {
-            (current, Because::Steady)
+            (current, Reason::Steady)
         }
     };
-    let may_shrink = sight.no_shrink_until.is_none_or(|until| until <= now);
-    let want = if may_shrink { want } else { want.max(current) };
-    let want = limit_the_step(want, current).clamp(min.max(1), max);
-    let quiet_since = now.millis_since(sight.last_activity);
-    let asleep = may_shrink
+    let may_shrink = observed.no_shrink_until.is_none_or(|until| until <= now);
+    let desired = if may_shrink { desired } else { desired.max(current) };
+    let desired = limit_step(desired, current).clamp(min.max(1), max);
+    let idle_millis = now.millis_since(observed.last_activity);
+    let falls_asleep = may_shrink
         && min == 0
-        && (current, want) == (1, 1)
+        && (current, desired) == (1, 1)
         && idle
-        && quiet_since >= u64::from(windows.to_zero_secs) * 1_000;
-    let (want, because) = if asleep { (0, Because::Idle { secs: windows.to_zero_secs }) } else { (want, because) };
-    let because = match because {
-        Because::Panic | Because::Above { .. } | Because::Below { .. } if want == current => Because::Steady,
+        && idle_millis >= u64::from(windows.to_zero_secs) * 1_000;
+    let (desired, reason) =
+        if falls_asleep { (0, Reason::Idle { secs: windows.to_zero_secs }) } else { (desired, reason) };
+    let reason = match reason {
+        Reason::Panic | Reason::Above { .. } | Reason::Below { .. } if desired == current => Reason::Steady,
         other => other,
     };
-    Decision { mean: Some(seen.per_replica(current)), panic, notice, ..Decision::new(sight, want, because) }
+    Decision { mean: Some(mean.per_replica(current)), panic, notice, ..Decision::new(observed, desired, reason) }
 }
 
-/// Nothing changes without the metric; when it stays away, calls at once may still make the endpoint grow.
-fn without_metric(memory: &mut Memory, sight: &Sight, max: u32, now: Timestamp) -> Decision {
-    let current = sight.current;
+/// Without its metric an endpoint never shrinks. If the metric stays missing, the concurrency may still scale it up.
+fn without_metric(memory: &mut Memory, observed: &Observation, max: u32, now: Timestamp) -> Decision {
+    let current = observed.current;
     let missing = memory.metric_is_missing(now);
     if missing.millis <= MISSING_TOO_LONG_MILLIS {
-        return Decision::new(sight, current, Because::MetricMissing);
+        return Decision::new(observed, current, Reason::MetricMissing);
     }
     let notice = missing.notice;
-    let Some((load, target)) = sight.concurrency else {
-        return Decision { notice, ..Decision::new(sight, current, Because::MetricMissing) };
+    let Some((load, target)) = observed.concurrency else {
+        return Decision { notice, ..Decision::new(observed, current, Reason::MetricMissing) };
     };
-    let wanted = load.div_ceil(Target::Concurrency(target.max(1)).milli());
-    memory.recommend_up(u32::try_from(wanted).unwrap_or(u32::MAX).clamp(1, max), now);
-    let want = memory.least_up(sight.scaling.windows.up_secs, now).max(current);
-    let want = limit_the_step(want, current).min(max).max(current);
-    let because = if want > current { Because::ByConcurrency { load, target } } else { Because::MetricMissing };
-    Decision { notice, ..Decision::new(sight, want, because) }
+    let needed = load.div_ceil(Target::Concurrency(target.max(1)).milli());
+    memory.recommend_up(u32::try_from(needed).unwrap_or(u32::MAX).clamp(1, max), now);
+    let desired = memory.least_up(observed.scaling.windows.up_secs, now).max(current);
+    let desired = limit_step(desired, current).min(max).max(current);
+    let reason = if desired > current { Reason::ByConcurrency { load, target } } else { Reason::MetricMissing };
+    Decision { notice, ..Decision::new(observed, desired, reason) }
 }
 
-/// At most double or four more at once; at most half of them fewer.
-fn limit_the_step(want: u32, current: u32) -> u32 {
-    want.min((2 * current).max(current + 4)).max(current.div_ceil(2))
+/// At most double or add four in one step; at most halve.
+fn limit_step(desired: u32, current: u32) -> u32 {
+    desired.min((2 * current).max(current + 4)).max(current.div_ceil(2))
 }
 
-/// How many replicas the calls that wait at zero need.
+/// How many replicas to start for `held` calls to an endpoint at zero.
 pub fn wake_size(target: Target, max: u32, held: u64) -> u32 {
-    let wanted = match target.metric() {
+    let needed = match target.metric() {
         Metric::Concurrency => (held * 1_000).div_ceil(target.milli()).max(1),
         Metric::KvCacheUtilization => 1,
     };
-    u32::try_from(wanted.min(MOST_TO_WAKE)).unwrap_or(1).min(max)
+    u32::try_from(needed.min(MAX_WAKE)).unwrap_or(1).min(max)
 }
 
 #[cfg(test)]

@@ -1,38 +1,38 @@
-//! What the decider sees of an endpoint's load. A load that is not known is never taken for none.
+//! The load of an endpoint, from the reports of nodes and engines. An unknown load is never taken for zero.
 
 use crate::endpoint::scaling::Milli;
 use crate::time::Timestamp;
 
-/// How long what a node or a replica said of itself is good for.
+/// Reports older than this are stale.
 pub const FRESH_MILLIS: u64 = 30_000;
-const MOST_DEMAND: Milli = 4_000;
+const MAX_DEMAND: Milli = 4_000;
 
 /// The load of a whole endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {
     Seen(Milli),
-    /// What is known points both ways, or nothing is there to be measured.
+    /// The reports contradict each other, or no replica is ready.
     Unclear,
     Missing,
 }
 
-/// What a node said of its calls to an endpoint: in flight and held, averaged over its last tick.
+/// A node's calls to an endpoint: in flight and held, averaged over its last tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeReport {
     pub at: Timestamp,
     pub load: Milli,
 }
 
-/// Calls at once over all nodes.
+/// Concurrent calls over all nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Concurrency {
     pub signal: Signal,
-    /// A node went silent: its calls may be anywhere, so nothing shrinks for one scale-down window.
+    /// Set when a node went silent: its calls may move to other nodes, so nothing shrinks for one scale-down window.
     pub no_shrink_until: Option<Timestamp>,
 }
 
-/// A silent node counts with its last word for as long as that is good, then with nothing. Nodes that left in good order
-/// are not among the reports.
+/// Adds up the reports. A silent node counts with its last report until that is stale. Nodes that shut down cleanly leave no
+/// report.
 pub fn concurrency(reports: &[NodeReport], down_secs: u32, now: Timestamp) -> Concurrency {
     let is_silent = |report: &&NodeReport| now.millis_since(report.at) > FRESH_MILLIS;
     let fresh = i64::try_from(FRESH_MILLIS).unwrap_or(i64::MAX);
@@ -48,7 +48,7 @@ pub fn concurrency(reports: &[NodeReport], down_secs: u32, now: Timestamp) -> Co
     }
 }
 
-/// What an engine says of itself.
+/// The metrics of one engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EngineLoad {
     pub at: Timestamp,
@@ -59,22 +59,24 @@ pub struct EngineLoad {
 }
 
 impl EngineLoad {
-    /// The cache that all its calls would fill: a full cache alone reads the same however long the queue is.
+    /// The cache that all its calls would fill, waiting ones included: the usage alone stays at 100 % however long the queue
+    /// is.
     pub fn demand(&self) -> Milli {
         let queue = self.kv_usage.saturating_mul(self.waiting) / self.running.max(1);
-        self.kv_usage.saturating_add(queue).min(MOST_DEMAND)
+        self.kv_usage.saturating_add(queue).min(MAX_DEMAND)
     }
 }
 
-/// The demand on the KV caches of all ready replicas, `None` where one said nothing for too long.
+/// The demand on the KV caches of all ready replicas; `None` for a replica without a fresh report.
 ///
-/// A replica that is not heard counts against the direction that the others point to: as if at its target when they are
-/// below theirs, as if idle when they are above. If that turns the direction round, nothing is clear.
+/// A missing replica counts against the direction of the others: at its target if they are below theirs, idle if they are
+/// above. If that reverses the direction, the signal is unclear. Example with a target of 0.70: two replicas at 0.95 ask to
+/// scale up, but with a third, missing one counted as idle the mean is 0.63, so the signal is unclear.
 pub fn kv_cache(ready: &[Option<EngineLoad>], target: Milli, now: Timestamp) -> Signal {
     let is_fresh = |load: &EngineLoad| now.millis_since(load.at) <= FRESH_MILLIS;
-    let heard: Vec<Milli> = ready.iter().flatten().filter(|load| is_fresh(load)).map(EngineLoad::demand).collect();
+    let known: Vec<Milli> = ready.iter().flatten().filter(|load| is_fresh(load)).map(EngineLoad::demand).collect();
     let count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
-    let (present, all) = (count(heard.len()), count(ready.len()));
+    let (present, all) = (count(known.len()), count(ready.len()));
     let missing = all - present;
     if all == 0 {
         return Signal::Unclear;
@@ -82,7 +84,7 @@ pub fn kv_cache(ready: &[Option<EngineLoad>], target: Milli, now: Timestamp) -> 
     if 2 * missing > all {
         return Signal::Missing;
     }
-    let sum: Milli = heard.iter().sum();
+    let sum: Milli = known.iter().sum();
     let direction = sum.cmp(&(target * present));
     let filled = if direction.is_gt() { sum } else { sum + target * missing };
     if filled.cmp(&(target * all)) == direction.reverse() && direction.is_ne() {

@@ -4,10 +4,10 @@ use crate::endpoint::scaling::{ScalingPatch, Windows};
 use crate::endpoint::state::{self, Standing, State, StateReason, Trigger};
 use proptest::prelude::*;
 
-const AT_ONCE: Target = Target::Concurrency(10);
+const CALLS: Target = Target::Concurrency(10);
 const KV: Target = Target::KvCacheUsage(700);
 
-/// The setting of the vectors, and what each of them changes.
+/// The defaults of the contract's vectors, which each vector changes.
 #[derive(Clone, Copy)]
 struct Setup {
     current: u32,
@@ -15,13 +15,13 @@ struct Setup {
     max: u32,
     target: Target,
     windows: Windows,
-    /// As many as are wanted, if not said.
+    /// As many as are desired, unless set.
     ready: Option<u32>,
 }
 
 const fn setup(current: u32) -> Setup {
     let windows = Windows { to_zero_secs: 3_600, up_secs: 30, down_secs: 600 };
-    Setup { current, min: 1, max: 8, target: AT_ONCE, windows, ready: None }
+    Setup { current, min: 1, max: 8, target: CALLS, windows, ready: None }
 }
 
 impl Setup {
@@ -59,9 +59,9 @@ impl Setup {
         Scaling { mode: Mode::Autoscaled { min: self.min, max: self.max }, target: self.target, windows: self.windows }
     }
 
-    fn sight(&self, current: u32, signal: Signal) -> Sight {
+    fn observe(&self, current: u32, signal: Signal) -> Observation {
         let idle = matches!(signal, Signal::Seen(0));
-        Sight {
+        Observation {
             scaling: self.scaling(),
             current,
             ready: self.ready.unwrap_or(current),
@@ -73,13 +73,13 @@ impl Setup {
         }
     }
 
-    /// Decisions that change something, from t = 10 s on: `30:4 40:2`.
+    /// The decisions that change something, from t = 10 s on, as `seconds:replicas`: `30:4 40:2`.
     fn run(&self, signals: impl Iterator<Item = Signal>) -> String {
         let mut memory = Memory::seeded(self.current, at(0));
         let (mut current, mut changes) = (self.current, Vec::new());
         for (tick, signal) in (1..).zip(signals) {
             let now = at(tick * 10);
-            let decision = decide(&mut memory, &self.sight(current, signal), now);
+            let decision = decide(&mut memory, &self.observe(current, signal), now);
             if decision.changes() {
                 changes.push(format!("{}:{}", tick * 10, decision.to));
             }
@@ -93,13 +93,13 @@ fn at(seconds: i64) -> Timestamp {
     Timestamp::from_millis(seconds * 1_000)
 }
 
-/// The first loads, then the last one again and again, for 20 minutes.
+/// These loads, then the last one repeated, for 20 minutes.
 fn loads(first: Vec<Milli>) -> impl Iterator<Item = Signal> {
     let last = first.last().copied().unwrap();
     first.into_iter().chain(std::iter::repeat(last)).map(Signal::Seen).take(120)
 }
 
-/// In calls at once.
+/// In concurrent calls.
 fn calls(first: &[Milli]) -> impl Iterator<Item = Signal> + use<> {
     loads(first.iter().map(|calls| calls * 1_000).collect())
 }
@@ -108,7 +108,7 @@ fn always(signal: Signal) -> impl Iterator<Item = Signal> {
     std::iter::repeat_n(signal, 120)
 }
 
-/// What replicas with so much of their cache in use and these queues say together.
+/// The signal of replicas with this cache usage, running and waiting calls each.
 fn engines(engines: &[Option<(Milli, u64, u64)>]) -> Signal {
     let load = |(kv_usage, running, waiting)| EngineLoad { at: at(0), kv_usage, running, waiting };
     let ready: Vec<_> = engines.iter().map(|engine| engine.map(load)).collect();
@@ -159,9 +159,9 @@ fn the_vectors_of_the_contract() {
 }
 
 #[test]
-fn vector_19_a_wake_is_as_large_as_what_waits_and_never_above_four() {
+fn vector_19_a_wake_is_sized_by_the_held_calls_and_starts_at_most_four() {
     for (held, max, replicas) in [(1, 8, 1), (11, 8, 2), (25, 8, 3), (100, 8, 4), (25, 2, 2), (0, 8, 1)] {
-        assert_eq!(wake_size(AT_ONCE, max, held), replicas, "{held} held");
+        assert_eq!(wake_size(CALLS, max, held), replicas, "{held} held");
     }
     assert_eq!(wake_size(KV, 8, 100), 1);
 }
@@ -174,7 +174,7 @@ fn vector_25_a_missing_replica_counts_as_if_at_its_target() {
 }
 
 #[test]
-fn vector_28_a_lower_ceiling_holds_at_once() {
+fn vector_28_a_lower_ceiling_applies_at_once() {
     let setup = setup(8);
     let standing = Standing {
         state: State::Serving,
@@ -186,63 +186,67 @@ fn vector_28_a_lower_ceiling_holds_at_once() {
     let lower = setup.scaling().patched(&ScalingPatch { max: Some(4), ..ScalingPatch::default() }, None).unwrap();
     assert_eq!(state::step(&standing, Trigger::Rescaled(lower)).unwrap().desired, 4);
     for load in [0, 80_000, 800_000] {
-        let sight = Sight { scaling: lower, ..setup.sight(8, Signal::Seen(load)) };
-        assert_eq!(decide(&mut Memory::seeded(8, at(0)), &sight, at(10)).to, 4, "{load}");
+        let observed = Observation { scaling: lower, ..setup.observe(8, Signal::Seen(load)) };
+        assert_eq!(decide(&mut Memory::seeded(8, at(0)), &observed, at(10)).to, 4, "{load}");
     }
 }
 
 #[test]
 fn vector_29_a_fixed_endpoint_never_scales() {
     for load in [0, 500_000] {
-        let sight = setup(3).sight(3, Signal::Seen(load));
-        let scaling = Scaling { mode: Mode::Fixed { replicas: 3 }, ..sight.scaling };
-        let decision = decide(&mut Memory::seeded(3, at(0)), &Sight { scaling, ..sight }, at(10));
-        assert_eq!((decision.to, decision.because), (3, Because::Fixed));
+        let observed = setup(3).observe(3, Signal::Seen(load));
+        let scaling = Scaling { mode: Mode::Fixed { replicas: 3 }, ..observed.scaling };
+        let decision = decide(&mut Memory::seeded(3, at(0)), &Observation { scaling, ..observed }, at(10));
+        assert_eq!((decision.to, decision.reason), (3, Reason::Fixed));
     }
 }
 
 #[test]
-fn every_change_says_why() {
+fn every_change_has_an_explanation() {
     let mut memory = Memory::seeded(2, at(0));
     let kv = setup(2).kv();
-    let mut said = Vec::new();
+    let mut decisions = Vec::new();
     for tick in 1..=3 {
-        said.push(decide(&mut memory, &kv.sight(2, Signal::Seen(1_820)), at(tick * 10)));
+        decisions.push(decide(&mut memory, &kv.observe(2, Signal::Seen(1_820)), at(tick * 10)));
     }
-    assert_eq!(said[0].to_string(), "2: kv-cache 0.91 against 0.70");
-    assert_eq!(said[2].to_string(), "2 → 3: kv-cache 0.91 against 0.70 for 30 s");
-    let inputs = said[2].inputs();
+    assert_eq!(decisions[0].to_string(), "2: kv-cache 0.91 against 0.70");
+    assert_eq!(decisions[2].to_string(), "2 → 3: kv-cache 0.91 against 0.70 for 30 s");
+    let inputs = decisions[2].inputs();
     assert_eq!((&inputs["oldReplicas"], &inputs["newReplicas"]), (&2.into(), &3.into()));
     assert_eq!((&inputs["load"], &inputs["meanPerReplica"]), (&"1.82".into(), &"0.91".into()));
 
     let first = |setup: Setup, signal, seconds| {
-        decide(&mut Memory::seeded(setup.current, at(0)), &setup.sight(setup.current, signal), at(seconds)).to_string()
+        decide(&mut Memory::seeded(setup.current, at(0)), &setup.observe(setup.current, signal), at(seconds))
+            .to_string()
     };
     assert_eq!(first(setup(3), Signal::Seen(36_000), 10), "3: concurrency 12 against 10");
     assert_eq!(
         first(setup(1), Signal::Seen(45_000), 10),
-        "1 → 5: concurrency 45 in all with 1 ready, twice what 10 each can take"
+        "1 → 5: concurrency 45 with 1 ready, at least twice the target of 10 each"
     );
     assert_eq!(first(setup(4).down(30), Signal::Seen(15_000), 30), "4 → 2: concurrency 3.8 against 10 for 30 s");
     assert_eq!(first(setup(1).min(0).to_zero(60), Signal::Seen(0), 60), "1 → 0: no call for 60 s");
-    assert_eq!(first(setup(2).kv(), Signal::Missing, 10), "2: kv-cache is not known");
+    assert_eq!(first(setup(2).kv(), Signal::Missing, 10), "2: kv-cache is unknown");
 }
 
 #[test]
-fn a_metric_that_stays_away_is_told_once_and_calls_at_once_may_only_add() {
+fn a_missing_metric_is_reported_once_and_concurrency_may_only_scale_up() {
     let kv = setup(2).kv();
     let mut memory = Memory::seeded(2, at(0));
     let mut tick = |seconds, signal, open: Milli| {
-        let sight = Sight { concurrency: Some((open * 1_000, 16)), ..kv.sight(2, signal) };
-        decide(&mut memory, &sight, at(seconds))
+        let observed = Observation { concurrency: Some((open * 1_000, 16)), ..kv.observe(2, signal) };
+        decide(&mut memory, &observed, at(seconds))
     };
     for seconds in [10, 20, 30, 40, 50, 60, 70] {
         let decision = tick(seconds, Signal::Missing, 80);
         assert_eq!((decision.to, decision.notice), (2, None), "{seconds}");
     }
-    let told = tick(80, Signal::Missing, 80);
-    assert_eq!((told.to, told.notice), (5, Some(Notice::MetricsMissing)));
-    assert_eq!(told.to_string(), "2 → 5: kv-cache is not known, and 80 calls at once need more at 16 each");
+    let reported = tick(80, Signal::Missing, 80);
+    assert_eq!((reported.to, reported.notice), (5, Some(Notice::MetricsMissing)));
+    assert_eq!(
+        reported.to_string(),
+        "2 → 5: kv-cache is unknown, and 80 concurrent calls need more replicas at 16 each"
+    );
     let idle = tick(90, Signal::Missing, 0);
     assert_eq!((idle.to, idle.notice), (2, None));
     assert_eq!(tick(100, Signal::Seen(1_400), 0).notice, Some(Notice::MetricsRecovered));
@@ -250,29 +254,30 @@ fn a_metric_that_stays_away_is_told_once_and_calls_at_once_may_only_add() {
 }
 
 #[test]
-fn a_silent_node_counts_for_half_a_minute_and_then_stops_every_shrinking_for_a_window() {
+fn a_silent_node_counts_for_half_a_minute_and_then_blocks_scale_down_for_a_window() {
     let report = |seconds, load| NodeReport { at: at(seconds), load };
     let reports = [report(0, 12_000), report(30, 9_000)];
-    let heard = signal::concurrency(&reports, 600, at(30));
-    assert_eq!(heard, Concurrency { signal: Signal::Seen(21_000), no_shrink_until: None });
+    let fresh = signal::concurrency(&reports, 600, at(30));
+    assert_eq!(fresh, Concurrency { signal: Signal::Seen(21_000), no_shrink_until: None });
     let lost = signal::concurrency(&reports, 600, at(31));
     assert_eq!(lost, Concurrency { signal: Signal::Seen(9_000), no_shrink_until: Some(at(630)) });
-    assert_eq!(signal::concurrency(&[], 600, at(31)).signal, Signal::Missing, "nobody said anything");
+    assert_eq!(signal::concurrency(&[], 600, at(31)).signal, Signal::Missing, "there is no report");
 
     let no_shrink = |until| {
-        let sight = Sight { no_shrink_until: Some(at(until)), ..setup(4).down(30).sight(4, Signal::Seen(0)) };
-        decide(&mut Memory::seeded(4, at(0)), &sight, at(40)).to
+        let observed =
+            Observation { no_shrink_until: Some(at(until)), ..setup(4).down(30).observe(4, Signal::Seen(0)) };
+        decide(&mut Memory::seeded(4, at(0)), &observed, at(40)).to
     };
     assert_eq!((no_shrink(41), no_shrink(40)), (4, 2));
 }
 
 #[test]
-fn missing_replicas_never_turn_a_direction_round_and_most_of_them_make_the_metric_missing() {
+fn missing_replicas_never_reverse_a_direction_and_a_majority_makes_the_metric_missing() {
     assert_eq!(engines(&[quiet(950), quiet(950), None]), Signal::Unclear);
     assert_eq!(engines(&[Some((1_000, 10, 10)), quiet(900), None]), Signal::Seen(2_900));
     assert_eq!(engines(&[quiet(200), None]), Signal::Seen(900), "half of them is not more than half");
     assert_eq!(engines(&[quiet(200), None, None]), Signal::Missing);
-    assert_eq!(engines(&[]), Signal::Unclear, "a cold start is no missing metric");
+    assert_eq!(engines(&[]), Signal::Unclear, "a cold start is not a missing metric");
     let old = EngineLoad { at: at(0), kv_usage: 500, running: 1, waiting: 0 };
     assert_eq!(signal::kv_cache(&[Some(old)], 700, at(30)), Signal::Seen(500));
     assert_eq!(signal::kv_cache(&[Some(old)], 700, at(31)), Signal::Missing);
@@ -281,11 +286,11 @@ fn missing_replicas_never_turn_a_direction_round_and_most_of_them_make_the_metri
 }
 
 #[test]
-fn a_decider_that_was_restarted_goes_on_from_what_was_written_down() {
+fn a_restarted_autoscaler_continues_from_its_stored_memory() {
     let mut memory = Memory::seeded(4, at(0));
     let setup = setup(4);
     for tick in 1..=30 {
-        decide(&mut memory, &setup.sight(4, Signal::Seen(5_000)), at(tick * 10));
+        decide(&mut memory, &setup.observe(4, Signal::Seen(5_000)), at(tick * 10));
     }
     let text = serde_json::to_string(&memory).unwrap();
     assert!(text.len() < 400, "small enough to be written every tick: {text}");
@@ -293,18 +298,18 @@ fn a_decider_that_was_restarted_goes_on_from_what_was_written_down() {
 }
 
 #[test]
-fn what_is_idle_between_two_ticks_is_not_idle_for_the_window() {
+fn idle_at_two_ticks_is_not_idle_for_the_window() {
     let sleepy = setup(1).min(0).to_zero(60);
-    let called = Sight { last_activity: at(30), ..sleepy.sight(1, Signal::Seen(0)) };
+    let called = Observation { last_activity: at(30), ..sleepy.observe(1, Signal::Seen(0)) };
     assert_eq!(decide(&mut Memory::seeded(1, at(0)), &called, at(89)).to, 1);
     assert_eq!(decide(&mut Memory::seeded(1, at(0)), &called, at(90)).to, 0);
-    let busy = Sight { open_calls: 1, ..called };
+    let busy = Observation { open_calls: 1, ..called };
     assert_eq!(decide(&mut Memory::seeded(1, at(0)), &busy, at(500)).to, 1, "a held call keeps it awake");
 }
 
 proptest! {
     #[test]
-    fn a_constant_load_never_makes_the_number_swing_and_the_bounds_always_hold(
+    fn a_constant_load_never_oscillates_and_the_bounds_always_hold(
         current in 1..=64_u32, min in 0..=64_u32, spread in 0..=64_u32, load in 0..2_000_000_u64, target in 1..=200_u32,
         up_secs in 0..=120_u32, down_secs in 0..=120_u32,
     ) {
@@ -316,7 +321,7 @@ proptest! {
         let mut numbers = vec![setup.current];
         for tick in 1..=60 {
             let current = *numbers.last().unwrap();
-            let decision = decide(&mut memory, &setup.sight(current, Signal::Seen(load)), at(tick * 10));
+            let decision = decide(&mut memory, &setup.observe(current, Signal::Seen(load)), at(tick * 10));
             prop_assert!((min.max(1)..=max).contains(&decision.to));
             numbers.push(decision.to);
         }
@@ -324,7 +329,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_happens_the_bounds_hold_and_no_step_is_too_large(
+    fn under_any_load_the_bounds_hold_and_no_step_is_too_large(
         loads in prop::collection::vec(prop_oneof![Just(None), (0..500_000_u64).prop_map(Some)], 1..80),
         ready in 0..10_u32, min in 0..=3_u32, more in 0..=9_u32,
     ) {
@@ -334,7 +339,7 @@ proptest! {
         let mut current = setup.current;
         for (tick, load) in (1..).zip(loads) {
             let signal = load.map_or(Signal::Missing, Signal::Seen);
-            let decision = decide(&mut memory, &setup.sight(current, signal), at(tick * 10));
+            let decision = decide(&mut memory, &setup.observe(current, signal), at(tick * 10));
             prop_assert!(decision.to <= max && (decision.to >= min.max(1) || (min == 0 && current <= 1)));
             prop_assert!(decision.to <= (2 * current).max(current + 4) && decision.to * 2 + 1 >= current);
             current = decision.to;

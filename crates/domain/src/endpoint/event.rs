@@ -1,4 +1,4 @@
-//! What happened to an endpoint, for those who ask later.
+//! The event log of an endpoint.
 
 use super::state::State;
 use crate::ids::{EndpointId, EventId, KeyId, ReplicaId, UserId};
@@ -72,12 +72,12 @@ impl EventType {
     }
 }
 
-/// Who caused it.
+/// Who caused an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Actor {
     User(UserId),
     ApiKey(KeyId),
-    /// The service, or who runs it; the text says which part.
+    /// The service or its operator; the text names the part, such as `reconciler`.
     System(String),
 }
 
@@ -133,7 +133,7 @@ pub struct Event {
     pub reason: String,
     pub message: String,
     pub replica: Option<ReplicaId>,
-    /// Numbers behind the message; an object.
+    /// The numbers behind the message; a JSON object.
     pub data: Value,
 }
 
@@ -155,7 +155,7 @@ impl Event {
     }
 }
 
-/// As `…/events` shows it.
+/// The JSON of `…/events`.
 impl Serialize for Event {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut members = serializer.serialize_struct("Event", 10)?;

@@ -1,9 +1,9 @@
-//! Starts that fail: what may be tried again, when, and when to give up.
+//! Failed replicas: their classes, when the next start may be tried, and when the endpoint gives up.
 
 use super::replica::Replica;
 use crate::time::Timestamp;
 
-/// Why an endpoint failed for good.
+/// Why an endpoint failed permanently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FailureReason {
     WeightsMissing,
@@ -44,31 +44,31 @@ impl FailureReason {
             Self::WeightsMissing => "The model's weights were not found in three attempts.",
             Self::WeightsUnauthorized => "The model's weights could not be read: access was denied three times.",
             Self::ImageMissing => "The engine's image or program was not found in three attempts.",
-            Self::EngineRejectedConfig => "The engine refused its configuration in three attempts.",
+            Self::EngineRejectedConfig => "The engine rejected its configuration in three attempts.",
             Self::CrashLoop => "The engine ended five times within 15 minutes.",
             Self::StartTimeout => "No replica became ready within 30 minutes of getting its GPUs.",
         }
     }
 }
 
-/// How one replica ended when it should not have.
+/// Why a single replica failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Ending {
+pub enum FailureClass {
     WeightsMissing,
     WeightsUnauthorized,
     ImageMissing,
     EngineRejectedConfig,
     OutOfMemory,
-    /// It had its GPUs for half an hour and was never ready.
+    /// Not ready within 30 minutes of getting its GPUs.
     StartTimeout,
     Crash,
-    /// Another program was faster at its ports; the next start takes others.
+    /// Another program uses its ports; the next start takes others. Not counted as a failed start.
     PortTaken,
-    /// The node went, the engine did nothing wrong.
+    /// The node or Pod was lost; not the engine's fault.
     NodeLost,
 }
 
-impl Ending {
+impl FailureClass {
     pub const ALL: [Self; 9] = [
         Self::WeightsMissing,
         Self::WeightsUnauthorized,
@@ -96,23 +96,23 @@ impl Ending {
     }
 
     pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|ending| ending.as_str() == text)
+        Self::ALL.into_iter().find(|class| class.as_str() == text)
     }
 
-    /// What so many of the same kind mean.
-    const fn hopeless_after(self) -> Option<(usize, FailureReason)> {
+    /// After how many failures of this class the endpoint fails, and with which reason.
+    const fn permanent_after(self) -> Option<(usize, FailureReason)> {
         match self {
-            Self::WeightsMissing => Some((HOPELESS_AFTER, FailureReason::WeightsMissing)),
-            Self::WeightsUnauthorized => Some((HOPELESS_AFTER, FailureReason::WeightsUnauthorized)),
-            Self::ImageMissing => Some((HOPELESS_AFTER, FailureReason::ImageMissing)),
-            Self::EngineRejectedConfig => Some((HOPELESS_AFTER, FailureReason::EngineRejectedConfig)),
+            Self::WeightsMissing => Some((PERMANENT_AFTER, FailureReason::WeightsMissing)),
+            Self::WeightsUnauthorized => Some((PERMANENT_AFTER, FailureReason::WeightsUnauthorized)),
+            Self::ImageMissing => Some((PERMANENT_AFTER, FailureReason::ImageMissing)),
+            Self::EngineRejectedConfig => Some((PERMANENT_AFTER, FailureReason::EngineRejectedConfig)),
             Self::StartTimeout => Some((1, FailureReason::StartTimeout)),
             Self::OutOfMemory | Self::Crash | Self::PortTaken | Self::NodeLost => None,
         }
     }
 
-    /// Whether the engine could have done better.
-    const fn is_own_fault(self) -> bool {
+    /// Whether the engine is to blame, so that the failure counts towards a crash loop.
+    const fn is_engine_fault(self) -> bool {
         match self {
             Self::WeightsMissing
             | Self::WeightsUnauthorized
@@ -129,82 +129,85 @@ impl Ending {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exit {
     pub at: Timestamp,
-    pub ending: Ending,
-    /// Whether it was ready before.
+    pub class: FailureClass,
+    /// Whether it had been ready.
     pub has_served: bool,
 }
 
-/// What to do after a replica ended.
+/// The decision after replicas failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    StartAgain { not_before: Timestamp },
+    Retry { not_before: Timestamp },
     GiveUp(FailureReason),
 }
 
-const HOPELESS_AFTER: usize = 3;
+const PERMANENT_AFTER: usize = 3;
 const CRASHES: usize = 5;
 const CRASH_WINDOW_MILLIS: u64 = 15 * 60_000;
 const START_TIMEOUT_MILLIS: u64 = 1_800_000;
-const FIRST_PAUSE_MILLIS: i64 = 10_000;
-const LONGEST_PAUSE_MILLIS: i64 = 300_000;
-const PORT_PAUSE_MILLIS: i64 = 1_000;
-/// A replica that served so long has earned a fresh budget.
+const FIRST_BACKOFF_MILLIS: i64 = 10_000;
+const MAX_BACKOFF_MILLIS: i64 = 300_000;
+const PORT_BACKOFF_MILLIS: i64 = 1_000;
+/// A replica that was ready for this long resets the failure budget.
 const HEALTHY_MILLIS: i64 = 10 * 60_000;
 
-/// The ends among these replicas that still count, oldest first: not those before somebody last asked for a start, nor
-/// those before a replica had been healthy for ten minutes.
-pub fn that_count(replicas: &[Replica], started_at: Timestamp, now: Timestamp) -> Vec<Exit> {
+/// The failures that count towards the next decision, oldest first. Those before the last requested start are forgotten,
+/// as are those before a replica had been healthy for ten minutes.
+pub fn recent_exits(replicas: &[Replica], started_at: Timestamp, now: Timestamp) -> Vec<Exit> {
     let healthy_at = |replica: &Replica| {
         let healthy = replica.ready_at?.plus_millis(HEALTHY_MILLIS);
         (replica.ended_at.unwrap_or(now) >= healthy).then_some(healthy)
     };
     let since = replicas.iter().filter_map(healthy_at).max().map_or(started_at, |healed| healed.max(started_at));
     let exit = |replica: &Replica| {
-        Some(Exit { at: replica.ended_at?, ending: replica.ending?, has_served: replica.ready_at.is_some() })
+        Some(Exit { at: replica.ended_at?, class: replica.failure?, has_served: replica.ready_at.is_some() })
     };
     let mut exits: Vec<Exit> = replicas.iter().filter_map(exit).filter(|exit| exit.at >= since).collect();
     exits.sort_by_key(|exit| exit.at);
     exits
 }
 
-/// What follows from `exits`, those [`that_count`]. As long as a replica is ready nothing is given up.
+/// Decides what follows from the [`recent_exits`]. An endpoint with a ready replica never gives up.
+///
+/// Example: after crashes at 0 s and 100 s the next start is at 120 s, since the backoff is 10 s and doubles. A fifth crash
+/// within 15 minutes fails the endpoint, and so does a third start without weights.
 pub fn after_exit(exits: &[Exit], any_ready: bool, now: Timestamp) -> Verdict {
-    match hopeless(exits, now) {
+    match permanent_failure(exits, now) {
         Some(reason) if !any_ready => Verdict::GiveUp(reason),
-        Some(_) | None => Verdict::StartAgain { not_before: next_start(exits) },
+        Some(_) | None => Verdict::Retry { not_before: next_start(exits) },
     }
 }
 
-fn hopeless(exits: &[Exit], now: Timestamp) -> Option<FailureReason> {
+fn permanent_failure(exits: &[Exit], now: Timestamp) -> Option<FailureReason> {
     let is_enough = |exit: &Exit| {
-        let (enough, reason) = exit.ending.hopeless_after()?;
-        (exits.iter().filter(|other| other.ending == exit.ending).count() >= enough).then_some(reason)
+        let (enough, reason) = exit.class.permanent_after()?;
+        (exits.iter().filter(|other| other.class == exit.class).count() >= enough).then_some(reason)
     };
-    let is_recent = |exit: &&Exit| exit.ending.is_own_fault() && now.millis_since(exit.at) < CRASH_WINDOW_MILLIS;
+    let is_recent = |exit: &&Exit| exit.class.is_engine_fault() && now.millis_since(exit.at) < CRASH_WINDOW_MILLIS;
     let is_loop = || (exits.iter().filter(is_recent).count() >= CRASHES).then_some(FailureReason::CrashLoop);
     exits.iter().find_map(is_enough).or_else(is_loop)
 }
 
 fn next_start(exits: &[Exit]) -> Timestamp {
     let Some(last) = exits.last() else { return Timestamp::default() };
-    let own_faults = exits.iter().filter(|exit| exit.ending.is_own_fault()).count();
-    // A machine that takes no replica at all is nobody's fault, and is not asked without end either.
-    let is_turned_away = |exit: &&Exit| exit.ending == Ending::NodeLost && !exit.has_served;
-    let turned_away = exits.iter().rev().take_while(is_turned_away).count();
-    let failures = own_faults.max(turned_away);
-    let pause = if last.ending == Ending::PortTaken { PORT_PAUSE_MILLIS } else { pause_millis(failures) };
-    last.at.plus_millis(pause)
+    let own_faults = exits.iter().filter(|exit| exit.class.is_engine_fault()).count();
+    // A node that rejects every replica is not the engine's fault, but still needs a backoff.
+    let is_rejected_by_node = |exit: &&Exit| exit.class == FailureClass::NodeLost && !exit.has_served;
+    let rejected = exits.iter().rev().take_while(is_rejected_by_node).count();
+    let failures = own_faults.max(rejected);
+    let backoff = if last.class == FailureClass::PortTaken { PORT_BACKOFF_MILLIS } else { backoff_millis(failures) };
+    last.at.plus_millis(backoff)
 }
 
-/// Whether the start of a replica that has had its GPUs since `bound_at` takes too long.
+/// Whether a replica that got its GPUs at `bound_at` has exceeded the start timeout.
 pub fn start_timed_out(bound_at: Timestamp, now: Timestamp) -> bool {
     now.millis_since(bound_at) >= START_TIMEOUT_MILLIS
 }
 
-/// 10 s, doubled with every failure, up to 300 s.
-fn pause_millis(failures: usize) -> i64 {
+/// 10 s, doubled with every failure, at most 300 s.
+fn backoff_millis(failures: usize) -> i64 {
     let doublings = u32::try_from(failures.saturating_sub(1)).unwrap_or(u32::MAX).min(16);
-    (FIRST_PAUSE_MILLIS << doublings).min(LONGEST_PAUSE_MILLIS)
+    (FIRST_BACKOFF_MILLIS << doublings).min(MAX_BACKOFF_MILLIS)
 }
 
 #[cfg(test)]
@@ -212,69 +215,77 @@ mod tests {
     use super::*;
     use crate::ids::{EndpointId, ReplicaId};
 
-    fn exits(seconds_and_endings: &[(i64, Ending)]) -> Vec<Exit> {
-        let exit = |(seconds, ending): &(i64, Ending)| Exit {
+    fn exits(seconds_and_classes: &[(i64, FailureClass)]) -> Vec<Exit> {
+        let exit = |(seconds, class): &(i64, FailureClass)| Exit {
             at: Timestamp::from_millis(seconds * 1_000),
-            ending: *ending,
+            class: *class,
             has_served: false,
         };
-        seconds_and_endings.iter().map(exit).collect()
+        seconds_and_classes.iter().map(exit).collect()
     }
 
-    fn verdict(seconds_and_endings: &[(i64, Ending)]) -> Verdict {
-        let exits = exits(seconds_and_endings);
+    fn verdict(seconds_and_classes: &[(i64, FailureClass)]) -> Verdict {
+        let exits = exits(seconds_and_classes);
         after_exit(&exits, false, exits.last().unwrap().at)
     }
 
     fn not_before(seconds: i64) -> Verdict {
-        Verdict::StartAgain { not_before: Timestamp::from_millis(seconds * 1_000) }
+        Verdict::Retry { not_before: Timestamp::from_millis(seconds * 1_000) }
     }
 
     #[test]
-    fn pauses_grow_from_ten_seconds_to_five_minutes() {
-        let pauses: Vec<i64> = (1..=7).map(|failures| pause_millis(failures) / 1_000).collect();
-        assert_eq!(pauses, [10, 20, 40, 80, 160, 300, 300]);
-        assert_eq!(verdict(&[(0, Ending::Crash), (100, Ending::OutOfMemory)]), not_before(120));
-        assert_eq!(verdict(&[(0, Ending::Crash), (100, Ending::PortTaken)]), not_before(101), "other ports are free");
-        assert_eq!(verdict(&[(0, Ending::NodeLost)]), not_before(10));
+    fn the_backoff_grows_from_ten_seconds_to_five_minutes() {
+        let backoffs: Vec<i64> = (1..=7).map(|failures| backoff_millis(failures) / 1_000).collect();
+        assert_eq!(backoffs, [10, 20, 40, 80, 160, 300, 300]);
+        assert_eq!(verdict(&[(0, FailureClass::Crash), (100, FailureClass::OutOfMemory)]), not_before(120));
+        assert_eq!(
+            verdict(&[(0, FailureClass::Crash), (100, FailureClass::PortTaken)]),
+            not_before(101),
+            "other ports are free"
+        );
+        assert_eq!(verdict(&[(0, FailureClass::NodeLost)]), not_before(10));
         assert_eq!(after_exit(&[], false, Timestamp::from_millis(5)), not_before(0));
     }
 
     #[test]
-    fn a_machine_that_turns_replicas_away_is_asked_less_and_less_often() {
-        let turned_away = exits(&[(0, Ending::Crash), (10, Ending::NodeLost), (20, Ending::NodeLost)]);
-        assert_eq!(after_exit(&turned_away, false, Timestamp::from_millis(20_000)), not_before(40));
-        assert_eq!(verdict(&[0, 10, 30, 70].map(|second| (second, Ending::NodeLost))), not_before(150));
-        let mut served = turned_away;
+    fn a_node_that_rejects_replicas_is_tried_less_and_less_often() {
+        let rejected = exits(&[(0, FailureClass::Crash), (10, FailureClass::NodeLost), (20, FailureClass::NodeLost)]);
+        assert_eq!(after_exit(&rejected, false, Timestamp::from_millis(20_000)), not_before(40));
+        assert_eq!(verdict(&[0, 10, 30, 70].map(|second| (second, FailureClass::NodeLost))), not_before(150));
+        let mut served = rejected;
         served.iter_mut().for_each(|exit| exit.has_served = true);
-        assert_eq!(after_exit(&served, false, Timestamp::from_millis(20_000)), not_before(30), "they had a place");
+        assert_eq!(after_exit(&served, false, Timestamp::from_millis(20_000)), not_before(30), "they had been ready");
     }
 
     #[test]
-    fn nothing_is_given_up_while_a_replica_serves() {
-        let crashes = exits(&[0, 10, 20, 30, 40].map(|second| (second, Ending::Crash)));
+    fn an_endpoint_never_gives_up_while_a_replica_serves() {
+        let crashes = exits(&[0, 10, 20, 30, 40].map(|second| (second, FailureClass::Crash)));
         let now = Timestamp::from_millis(40_000);
         assert_eq!(after_exit(&crashes, false, now), Verdict::GiveUp(FailureReason::CrashLoop));
-        assert_eq!(after_exit(&crashes, true, now), not_before(200), "and the pause grows on");
+        assert_eq!(after_exit(&crashes, true, now), not_before(200), "and the backoff keeps growing");
     }
 
     #[test]
-    fn one_start_that_takes_too_long_is_enough() {
-        assert_eq!(verdict(&[(1_800, Ending::StartTimeout)]), Verdict::GiveUp(FailureReason::StartTimeout));
+    fn one_start_timeout_is_enough() {
+        assert_eq!(verdict(&[(1_800, FailureClass::StartTimeout)]), Verdict::GiveUp(FailureReason::StartTimeout));
     }
 
     #[test]
-    fn a_start_that_was_asked_for_and_ten_good_minutes_give_a_fresh_budget() {
+    fn a_requested_start_and_ten_healthy_minutes_reset_the_budget() {
         let at = |seconds: i64| Timestamp::from_millis(seconds * 1_000);
-        let crashed = |seconds, ready: Option<i64>| {
-            let ready_at = ready.map(at);
-            let lived =
-                Replica { ready_at, ..Replica::new(ReplicaId::new(at(0), 1), EndpointId::new(at(0), 1), at(0)) };
-            Replica { ended_at: Some(at(seconds)), ending: Some(Ending::Crash), ..lived }
+        let replica = |ready: Option<i64>| {
+            let mut replica = Replica::new(ReplicaId::new(at(0), 1), EndpointId::new(at(0), 1), at(0));
+            replica.ready_at = ready.map(at);
+            replica
         };
-        let serves_since = |seconds| Replica { ended_at: None, ending: None, ..crashed(0, Some(seconds)) };
+        let crashed = |seconds, ready: Option<i64>| {
+            let mut replica = replica(ready);
+            (replica.ended_at, replica.failure) = (Some(at(seconds)), Some(FailureClass::Crash));
+            replica
+        };
+        let serves_since = |seconds| replica(Some(seconds));
         let seconds = |replicas: &[Replica], started, now| {
-            that_count(replicas, at(started), at(now)).iter().map(|exit| exit.at.seconds()).collect::<Vec<_>>()
+            recent_exits(replicas, at(started), at(now)).iter().map(|exit| exit.at.seconds()).collect::<Vec<_>>()
         };
         let three = [crashed(200, None), crashed(100, None), crashed(300, None)];
         assert_eq!(seconds(&three, 0, 400), [100, 200, 300], "in the order of their ends");
@@ -286,28 +297,28 @@ mod tests {
     }
 
     #[test]
-    fn what_no_attempt_can_mend_is_given_up_after_three() {
-        for (ending, reason) in [
-            (Ending::WeightsMissing, FailureReason::WeightsMissing),
-            (Ending::WeightsUnauthorized, FailureReason::WeightsUnauthorized),
-            (Ending::ImageMissing, FailureReason::ImageMissing),
-            (Ending::EngineRejectedConfig, FailureReason::EngineRejectedConfig),
+    fn a_failure_that_no_retry_can_fix_is_permanent_after_three_attempts() {
+        for (class, reason) in [
+            (FailureClass::WeightsMissing, FailureReason::WeightsMissing),
+            (FailureClass::WeightsUnauthorized, FailureReason::WeightsUnauthorized),
+            (FailureClass::ImageMissing, FailureReason::ImageMissing),
+            (FailureClass::EngineRejectedConfig, FailureReason::EngineRejectedConfig),
         ] {
-            assert!(matches!(verdict(&[(0, ending), (10, ending)]), Verdict::StartAgain { .. }));
-            assert_eq!(verdict(&[(0, ending), (10, ending), (30, ending)]), Verdict::GiveUp(reason));
+            assert!(matches!(verdict(&[(0, class), (10, class)]), Verdict::Retry { .. }));
+            assert_eq!(verdict(&[(0, class), (10, class), (30, class)]), Verdict::GiveUp(reason));
         }
     }
 
     #[test]
-    fn five_ends_within_fifteen_minutes_are_a_loop_and_lost_nodes_are_not() {
-        let every = |seconds: i64, ending| (0..5).map(|n| (n * seconds, ending)).collect::<Vec<_>>();
-        assert_eq!(verdict(&every(200, Ending::Crash)), Verdict::GiveUp(FailureReason::CrashLoop));
-        assert!(matches!(verdict(&every(225, Ending::Crash)), Verdict::StartAgain { .. }), "15 minutes are over");
-        assert!(matches!(verdict(&every(10, Ending::NodeLost)), Verdict::StartAgain { .. }));
+    fn five_failures_within_fifteen_minutes_are_a_crash_loop_and_lost_nodes_are_not() {
+        let every = |seconds: i64, class| (0..5).map(|n| (n * seconds, class)).collect::<Vec<_>>();
+        assert_eq!(verdict(&every(200, FailureClass::Crash)), Verdict::GiveUp(FailureReason::CrashLoop));
+        assert!(matches!(verdict(&every(225, FailureClass::Crash)), Verdict::Retry { .. }), "15 minutes are over");
+        assert!(matches!(verdict(&every(10, FailureClass::NodeLost)), Verdict::Retry { .. }));
     }
 
     #[test]
-    fn a_start_has_half_an_hour_from_its_gpus() {
+    fn a_start_times_out_half_an_hour_after_binding() {
         let at = Timestamp::from_millis;
         assert!(!start_timed_out(at(0), at(1_799_999)));
         assert!(start_timed_out(at(0), at(1_800_000)));

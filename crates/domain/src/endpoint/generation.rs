@@ -1,20 +1,20 @@
-//! Which writing of an endpoint's record someone has read: its ETag, and what `If-Match` asks for.
+//! The version of an endpoint's record: its ETag, and the header `If-Match`.
 
 use std::fmt;
 
-/// Grows by one with every write to the record.
+/// Incremented by every write to the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(transparent)]
 pub struct Generation(pub u64);
 
-/// As in the header: `"7"`.
+/// The ETag, with its quotes: `"7"`.
 impl fmt::Display for Generation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "\"{}\"", self.0)
     }
 }
 
-/// What a header `If-Match` accepts.
+/// The generations that a header `If-Match` accepts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IfMatch {
     Any,
@@ -22,7 +22,7 @@ pub enum IfMatch {
 }
 
 impl IfMatch {
-    /// Tags that are not ours match nothing, as do weak ones.
+    /// Malformed and weak tags match nothing.
     pub fn parse(header: &str) -> Self {
         if header.trim() == "*" {
             return Self::Any;

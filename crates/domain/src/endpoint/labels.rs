@@ -1,6 +1,6 @@
-//! Labels: a workspace's own words for its endpoints.
+//! Labels: free key-value pairs of an endpoint.
 
-use super::fault::{Fault, FaultCode};
+use super::field_error::{FieldError, FieldErrorCode};
 use std::collections::BTreeMap;
 
 const MAX_LABELS: usize = 32;
@@ -8,27 +8,27 @@ const MAX_KEY_LEN: usize = 63;
 const MAX_VALUE_CHARS: usize = 255;
 
 pub type Labels = BTreeMap<String, String>;
-/// What to change; a label without a value goes.
+/// A change of labels; `None` removes a label.
 pub type LabelsPatch = BTreeMap<String, Option<String>>;
 
-pub fn check(patch: &LabelsPatch) -> Result<(), Fault> {
+pub fn check(patch: &LabelsPatch) -> Result<(), FieldError> {
     for (key, value) in patch {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._/".contains(&byte);
         if !(1..=MAX_KEY_LEN).contains(&key.len()) || !key.bytes().all(plain) {
             let why = "a label's name has 1 to 63 letters, digits and -._/";
-            return Err(Fault::new("labels", FaultCode::InvalidFormat, why));
+            return Err(FieldError::new("labels", FieldErrorCode::InvalidFormat, why));
         }
         let printable = |text: &String| text.chars().count() <= MAX_VALUE_CHARS && !text.chars().any(char::is_control);
         if !value.as_ref().is_none_or(printable) {
             let why = "must be at most 255 characters on one line";
-            return Err(Fault::new(format!("labels.{key}"), FaultCode::InvalidFormat, why));
+            return Err(FieldError::new(format!("labels.{key}"), FieldErrorCode::InvalidFormat, why));
         }
     }
     check_count(patch.values().flatten().count())
 }
 
-/// The labels after a change.
-pub fn patched(labels: &Labels, patch: &LabelsPatch) -> Result<Labels, Fault> {
+/// Applies a change.
+pub fn patched(labels: &Labels, patch: &LabelsPatch) -> Result<Labels, FieldError> {
     let mut labels = labels.clone();
     for (key, value) in patch {
         match value {
@@ -40,9 +40,9 @@ pub fn patched(labels: &Labels, patch: &LabelsPatch) -> Result<Labels, Fault> {
     Ok(labels)
 }
 
-fn check_count(count: usize) -> Result<(), Fault> {
+fn check_count(count: usize) -> Result<(), FieldError> {
     if count <= MAX_LABELS {
         return Ok(());
     }
-    Err(Fault::new("labels", FaultCode::OutOfRange, format!("must be at most {MAX_LABELS}")))
+    Err(FieldError::new("labels", FieldErrorCode::OutOfRange, format!("must be at most {MAX_LABELS}")))
 }

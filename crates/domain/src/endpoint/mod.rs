@@ -1,15 +1,13 @@
 //! Dedicated endpoints: reserved GPU capacity that serves one model.
 //!
-//! Here is the record and what may become of it. The rules are one to a file: how it is called ([`name`]), how it scales
-//! ([`scaling`]), how requests say so ([`request`]), how it lives ([`state`]), what its replicas do ([`replica`]) and when
-//! a start is given up ([`failure`]).
+//! The record and its rules, one per file: names ([`EndpointName`]), scaling ([`scaling`]), requests ([`request`]), the state
+//! machine ([`state`]), replicas ([`replica`]), and when failed starts are retried or given up ([`failure`]).
 
 pub mod event;
 pub mod failure;
-mod fault;
+mod field_error;
 mod generation;
 pub mod labels;
-pub mod load;
 mod name;
 mod record;
 pub mod replica;
@@ -18,9 +16,10 @@ pub mod scaling;
 mod shape;
 pub mod state;
 
-pub use fault::{Fault, FaultCode};
+pub use failure::FailureClass;
+pub use field_error::{FieldError, FieldErrorCode};
 pub use generation::{Generation, IfMatch};
-pub use name::{BadName, EndpointName};
+pub use name::{EndpointName, EndpointNameError};
 pub use record::Endpoint;
 pub use shape::Shape;
 pub use state::State;

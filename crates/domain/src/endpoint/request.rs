@@ -3,7 +3,7 @@
 //! This is all that can be said of a request before it is known who asks and what there is. What is missing is found
 //! before what is wrong; null counts as not sent.
 
-use super::fault::{Fault, FaultCode};
+use super::field_error::{FieldError, FieldErrorCode};
 use super::labels::{self, LabelsPatch};
 use super::name::EndpointName;
 use super::scaling::{Metric, Milli, Scaling, ScalingPatch};
@@ -41,15 +41,15 @@ pub struct Change {
 }
 
 impl NewEndpoint {
-    pub fn read(body: &Value) -> Result<Self, Fault> {
+    pub fn read(body: &Value) -> Result<Self, FieldError> {
         let members = object(body)?;
         for field in IMMUTABLE {
             if sent(members, field).is_none() {
-                return Err(Fault::new(field, FaultCode::MissingField, "is required"));
+                return Err(FieldError::new(field, FieldErrorCode::MissingField, "is required"));
             }
         }
         only(members, |field| IMMUTABLE.contains(&field) || SCALING.contains(&field) || field == LABELS)?;
-        let invalid = |field: &'static str, why: String| Fault::new(field, FaultCode::InvalidFormat, why);
+        let invalid = |field: &'static str, why: String| FieldError::new(field, FieldErrorCode::InvalidFormat, why);
         let name = EndpointName::parse(text(members, "name")?).map_err(|bad| invalid("name", bad.to_string()))?;
         let model = ModelId::parse(text(members, "model")?)
             .map_err(|_| invalid("model", "must be a Model ID of the form <provider>/<model-name>".into()))?;
@@ -62,10 +62,10 @@ impl NewEndpoint {
 }
 
 impl Change {
-    pub fn read(body: &Value) -> Result<Self, Fault> {
+    pub fn read(body: &Value) -> Result<Self, FieldError> {
         let members = object(body)?;
         if let Some(field) = IMMUTABLE.into_iter().find(|field| sent(members, field).is_some()) {
-            return Err(Fault::new(field, FaultCode::FieldImmutable, "cannot be changed"));
+            return Err(FieldError::new(field, FieldErrorCode::FieldImmutable, "cannot be changed"));
         }
         only(members, |field| IMMUTABLE.contains(&field) || SCALING.contains(&field) || field == LABELS)?;
         Ok(Self { scaling: read_scaling(members)?, labels: read_labels(members)? })
@@ -73,21 +73,21 @@ impl Change {
 }
 
 /// The body of a resume: nothing, or how to scale from now on.
-pub fn read_resume(body: &Value) -> Result<ScalingPatch, Fault> {
+pub fn read_resume(body: &Value) -> Result<ScalingPatch, FieldError> {
     let members = object(body)?;
     if let Some(field) = IMMUTABLE.into_iter().find(|field| sent(members, field).is_some()) {
-        return Err(Fault::new(field, FaultCode::FieldImmutable, "cannot be changed"));
+        return Err(FieldError::new(field, FieldErrorCode::FieldImmutable, "cannot be changed"));
     }
     only(members, |field| IMMUTABLE.contains(&field) || SCALING.contains(&field))?;
     read_scaling(members)
 }
 
 /// What does not parse as JSON.
-pub fn malformed() -> Fault {
-    Fault::new("body", FaultCode::MalformedJson, "is not valid JSON")
+pub fn malformed() -> FieldError {
+    FieldError::new("body", FieldErrorCode::MalformedJson, "is not valid JSON")
 }
 
-fn read_scaling(members: &Map<String, Value>) -> Result<ScalingPatch, Fault> {
+fn read_scaling(members: &Map<String, Value>) -> Result<ScalingPatch, FieldError> {
     let patch = ScalingPatch {
         replicas: whole(members, "replicas")?,
         min: whole(members, "minReplicas")?,
@@ -102,15 +102,15 @@ fn read_scaling(members: &Map<String, Value>) -> Result<ScalingPatch, Fault> {
     Ok(patch)
 }
 
-fn metric(members: &Map<String, Value>) -> Result<Option<Metric>, Fault> {
+fn metric(members: &Map<String, Value>) -> Result<Option<Metric>, FieldError> {
     let Some(value) = sent(members, "autoscalingMetric") else { return Ok(None) };
     let known = value.as_str().and_then(Metric::parse);
     let why = "must be concurrency or kv-cache-utilization";
-    known.map(Some).ok_or_else(|| Fault::new("autoscalingMetric", FaultCode::InvalidFormat, why))
+    known.map(Some).ok_or_else(|| FieldError::new("autoscalingMetric", FieldErrorCode::InvalidFormat, why))
 }
 
-fn target(members: &Map<String, Value>) -> Result<Option<Milli>, Fault> {
-    let fault = |why| Fault::new("autoscalingTarget", FaultCode::InvalidFormat, why);
+fn target(members: &Map<String, Value>) -> Result<Option<Milli>, FieldError> {
+    let fault = |why| FieldError::new("autoscalingTarget", FieldErrorCode::InvalidFormat, why);
     match sent(members, "autoscalingTarget") {
         None => Ok(None),
         Some(Value::Number(number)) => {
@@ -131,23 +131,23 @@ fn thousandths(number: &Number) -> Option<Milli> {
 }
 
 /// A number beyond what any range allows becomes the largest there is.
-fn whole(members: &Map<String, Value>, field: &'static str) -> Result<Option<u32>, Fault> {
+fn whole(members: &Map<String, Value>, field: &'static str) -> Result<Option<u32>, FieldError> {
     let Some(value) = sent(members, field) else { return Ok(None) };
     if let Some(number) = value.as_u64() {
         return Ok(Some(u32::try_from(number).unwrap_or(u32::MAX)));
     }
     match value.as_f64() {
         Some(number) if number < 0.0 && number.fract() == 0.0 => {
-            Err(Fault::new(field, FaultCode::OutOfRange, "must not be negative"))
+            Err(FieldError::new(field, FieldErrorCode::OutOfRange, "must not be negative"))
         }
-        Some(_) | None => Err(Fault::new(field, FaultCode::InvalidFormat, "must be a whole number")),
+        Some(_) | None => Err(FieldError::new(field, FieldErrorCode::InvalidFormat, "must be a whole number")),
     }
 }
 
-fn read_labels(members: &Map<String, Value>) -> Result<LabelsPatch, Fault> {
+fn read_labels(members: &Map<String, Value>) -> Result<LabelsPatch, FieldError> {
     let Some(value) = sent(members, LABELS) else { return Ok(LabelsPatch::new()) };
     let Some(object) = value.as_object() else {
-        return Err(Fault::new(LABELS, FaultCode::InvalidFormat, "must be an object of texts"));
+        return Err(FieldError::new(LABELS, FieldErrorCode::InvalidFormat, "must be an object of texts"));
     };
     let mut patch = LabelsPatch::new();
     for (key, value) in object {
@@ -156,7 +156,7 @@ fn read_labels(members: &Map<String, Value>) -> Result<LabelsPatch, Fault> {
             Value::String(text) => Some(text.clone()),
             Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
                 let field = format!("{LABELS}.{}", key.chars().take(64).collect::<String>());
-                return Err(Fault::new(field, FaultCode::InvalidFormat, "must be a text"));
+                return Err(FieldError::new(field, FieldErrorCode::InvalidFormat, "must be a text"));
             }
         };
         patch.insert(key.clone(), value);
@@ -165,24 +165,24 @@ fn read_labels(members: &Map<String, Value>) -> Result<LabelsPatch, Fault> {
     Ok(patch)
 }
 
-fn object(body: &Value) -> Result<&Map<String, Value>, Fault> {
-    body.as_object().ok_or_else(|| Fault::new("body", FaultCode::MalformedJson, "must be a JSON object"))
+fn object(body: &Value) -> Result<&Map<String, Value>, FieldError> {
+    body.as_object().ok_or_else(|| FieldError::new("body", FieldErrorCode::MalformedJson, "must be a JSON object"))
 }
 
 fn sent<'a>(members: &'a Map<String, Value>, field: &str) -> Option<&'a Value> {
     members.get(field).filter(|value| !value.is_null())
 }
 
-fn text<'a>(members: &'a Map<String, Value>, field: &'static str) -> Result<&'a str, Fault> {
+fn text<'a>(members: &'a Map<String, Value>, field: &'static str) -> Result<&'a str, FieldError> {
     let found = sent(members, field).and_then(Value::as_str);
-    found.ok_or_else(|| Fault::new(field, FaultCode::InvalidFormat, "must be a text"))
+    found.ok_or_else(|| FieldError::new(field, FieldErrorCode::InvalidFormat, "must be a text"))
 }
 
-fn only(members: &Map<String, Value>, known: impl Fn(&str) -> bool) -> Result<(), Fault> {
+fn only(members: &Map<String, Value>, known: impl Fn(&str) -> bool) -> Result<(), FieldError> {
     match members.keys().find(|field| !known(field)) {
         Some(field) => {
             let field: String = field.chars().take(64).collect();
-            Err(Fault::new(field, FaultCode::UnknownField, "is not a field of this request"))
+            Err(FieldError::new(field, FieldErrorCode::UnknownField, "is not a field of this request"))
         }
         None => Ok(()),
     }

@@ -1,7 +1,7 @@
 use super::*;
 use serde_json::json;
 
-fn create(changes: &Value) -> Result<NewEndpoint, Fault> {
+fn create(changes: &Value) -> Result<NewEndpoint, FieldError> {
     let mut body = json!({"name": "chat", "model": "acme/tiny", "flavor": "cpu"});
     for (field, value) in changes.as_object().unwrap() {
         body[field] = value.clone();
@@ -78,8 +78,8 @@ fn every_fault_has_its_code_and_begins_with_its_field() {
         let fault = create(&changes).unwrap_err();
         assert_eq!((fault.code.as_str(), fault.to_string().as_str()), (code, detail), "{changes}");
     }
-    assert_eq!(NewEndpoint::read(&json!([])).unwrap_err().code, FaultCode::MalformedJson);
-    assert!(FaultCode::MissingField.is_shapeless() && !FaultCode::OutOfRange.is_shapeless());
+    assert_eq!(NewEndpoint::read(&json!([])).unwrap_err().code, FieldErrorCode::MalformedJson);
+    assert!(FieldErrorCode::MissingField.is_shapeless() && !FieldErrorCode::OutOfRange.is_shapeless());
 }
 
 #[test]
@@ -94,19 +94,19 @@ fn both_ends_of_the_kv_target_are_inside() {
 fn a_change_leaves_name_model_and_flavor_alone() {
     for field in ["name", "model", "flavor"] {
         let fault = Change::read(&json!({field: "x"})).unwrap_err();
-        assert_eq!((fault.code, fault.field.as_ref()), (FaultCode::FieldImmutable, field));
+        assert_eq!((fault.code, fault.field.as_ref()), (FieldErrorCode::FieldImmutable, field));
         assert!(Change::read(&json!({field: null})).is_ok());
-        assert_eq!(read_resume(&json!({field: "x"})).unwrap_err().code, FaultCode::FieldImmutable);
+        assert_eq!(read_resume(&json!({field: "x"})).unwrap_err().code, FieldErrorCode::FieldImmutable);
     }
     assert_eq!(Change::read(&json!({})), Ok(Change::default()));
     let labels = Change::read(&json!({"labels": {"gone": null, "here": "1"}})).unwrap().labels;
     assert_eq!(labels, LabelsPatch::from([("gone".into(), None), ("here".into(), Some("1".into()))]));
-    assert_eq!(read_resume(&json!({"labels": {}})).unwrap_err().code, FaultCode::UnknownField);
+    assert_eq!(read_resume(&json!({"labels": {}})).unwrap_err().code, FieldErrorCode::UnknownField);
     assert_eq!(read_resume(&json!({"replicas": 2})).unwrap().replicas, Some(2));
     // Which metric the endpoint has is not known yet.
     assert!(
         Change::read(&json!({"autoscalingTarget": 0.5})).is_ok()
             && Change::read(&json!({"autoscalingTarget": 8})).is_ok()
     );
-    assert_eq!(Change::read(&json!({"autoscalingTarget": 5000})).unwrap_err().code, FaultCode::OutOfRange);
+    assert_eq!(Change::read(&json!({"autoscalingTarget": 5000})).unwrap_err().code, FieldErrorCode::OutOfRange);
 }

@@ -1,9 +1,9 @@
-//! How many replicas an endpoint may have, and what makes it grow and shrink.
+//! The scaling policy of an endpoint: bounds, metric, target and windows.
 //!
-//! A request says some of this and leaves the rest to defaults or to what is there. Ranges are checked on what a request
-//! says, before anything else is known; what only shows beside the stored values is found by [`Scaling::patched`].
+//! A request sets some of these; the rest comes from defaults or from the stored policy. [`ScalingPatch::check`] checks the
+//! ranges of a request on its own, [`Scaling::patched`] its combination with the stored values.
 
-use super::fault::{Fault, FaultCode};
+use super::field_error::{FieldError, FieldErrorCode};
 use std::ops::RangeInclusive;
 
 pub const DEFAULT_CONCURRENCY: u32 = 16;
@@ -17,7 +17,7 @@ const TO_ZERO_SECS: RangeInclusive<u32> = 60..=86_400;
 const UP_SECS: RangeInclusive<u32> = 0..=3_600;
 const DOWN_SECS: RangeInclusive<u32> = 0..=3_600;
 
-/// A number of thousandths, as targets are written: 16 is 16,000 and 0.7 is 700.
+/// Thousandths: a target of 16 is 16,000, one of 0.7 is 700.
 pub type Milli = u64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The most replicas there can be: what the allotment pays for.
+    /// The maximum number of replicas, which counts against the allotment.
     pub const fn ceiling(self) -> u32 {
         match self {
             Self::Fixed { replicas } => replicas,
@@ -35,7 +35,7 @@ impl Mode {
         }
     }
 
-    /// The fewest replicas while the endpoint serves; none at all is reached by idling alone.
+    /// The minimum number of replicas while the endpoint serves; zero is reached only by idling.
     pub const fn floor(self) -> u32 {
         match self {
             Self::Fixed { replicas } => replicas,
@@ -72,10 +72,10 @@ impl Metric {
     }
 }
 
-/// What each replica should carry.
+/// The load that each replica should carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
-    /// Calls at once.
+    /// Concurrent calls.
     Concurrency(u32),
     /// Thousandths of the KV cache.
     KvCacheUsage(u32),
@@ -96,7 +96,7 @@ impl Target {
         }
     }
 
-    /// The target of a metric where none is said; `default_concurrency` is the flavor's.
+    /// The default target of a metric; `default_concurrency` is the flavor's.
     pub fn default_of(metric: Metric, default_concurrency: Option<u32>) -> Self {
         match metric {
             Metric::Concurrency => Self::Concurrency(default_concurrency.unwrap_or(DEFAULT_CONCURRENCY)),
@@ -104,8 +104,8 @@ impl Target {
         }
     }
 
-    /// `value` as a target of `metric`, if it is in range.
-    pub fn read(metric: Metric, value: Milli) -> Result<Self, Fault> {
+    /// Reads `value` as a target of `metric` and checks its range.
+    pub fn read(metric: Metric, value: Milli) -> Result<Self, FieldError> {
         match metric {
             Metric::Concurrency => {
                 if !value.is_multiple_of(1_000) {
@@ -119,7 +119,7 @@ impl Target {
                 let milli = u32::try_from(value).unwrap_or(u32::MAX);
                 if !KV_MILLI.contains(&milli) {
                     let why = "must be between 0.10 and 0.95 for kv-cache-utilization";
-                    return Err(Fault::new("autoscalingTarget", FaultCode::OutOfRange, why));
+                    return Err(FieldError::new("autoscalingTarget", FieldErrorCode::OutOfRange, why));
                 }
                 Ok(Self::KvCacheUsage(milli))
             }
@@ -140,7 +140,7 @@ impl Default for Windows {
     }
 }
 
-/// The whole policy of an endpoint. A fixed one keeps target and windows for the day it is scaled again.
+/// The scaling policy of an endpoint. A fixed one keeps its target and windows for a later change of mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scaling {
     pub mode: Mode,
@@ -148,7 +148,7 @@ pub struct Scaling {
     pub windows: Windows,
 }
 
-/// What a request says of scaling; what it leaves out, or says as null, is `None`.
+/// The scaling fields of a request; `None` for a field that is absent or null.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ScalingPatch {
     pub replicas: Option<u32>,
@@ -166,8 +166,8 @@ impl ScalingPatch {
         *self == Self::default()
     }
 
-    /// Faults that need no knowledge of the endpoint.
-    pub fn check(&self) -> Result<(), Fault> {
+    /// Checks what can be checked without the stored policy.
+    pub fn check(&self) -> Result<(), FieldError> {
         in_range("replicas", self.replicas, &REPLICAS)?;
         in_range("minReplicas", self.min, &MIN_REPLICAS)?;
         in_range("maxReplicas", self.max, &REPLICAS)?;
@@ -177,7 +177,7 @@ impl ScalingPatch {
         self.check_target()?;
         if self.replicas.is_some() && (self.min.is_some() || self.max.is_some()) {
             let why = "a fixed count cannot be combined with minReplicas or maxReplicas";
-            return Err(Fault::new("replicas", FaultCode::InvalidCombination, why));
+            return Err(FieldError::new("replicas", FieldErrorCode::InvalidCombination, why));
         }
         match (self.min, self.max) {
             (Some(min), Some(max)) => ordered(min, max),
@@ -185,8 +185,8 @@ impl ScalingPatch {
         }
     }
 
-    /// A target without its metric may be one of either.
-    fn check_target(&self) -> Result<(), Fault> {
+    /// A target without a metric is valid if it fits either metric.
+    fn check_target(&self) -> Result<(), FieldError> {
         match (self.target, self.metric) {
             (Some(value), Some(metric)) => Target::read(metric, value).map(drop),
             (Some(value), None) => Target::read(Metric::KvCacheUtilization, value)
@@ -199,7 +199,7 @@ impl ScalingPatch {
 
 impl Scaling {
     /// The policy of a new endpoint.
-    pub fn create(patch: &ScalingPatch, default_concurrency: Option<u32>) -> Result<Self, Fault> {
+    pub fn create(patch: &ScalingPatch, default_concurrency: Option<u32>) -> Result<Self, FieldError> {
         let start = Self {
             mode: new_autoscaled(None, None)?,
             target: Target::default_of(Metric::Concurrency, default_concurrency),
@@ -213,8 +213,8 @@ impl Scaling {
             .patched(&ScalingPatch { replicas: None, min: None, max: None, ..*patch }, default_concurrency)
     }
 
-    /// The policy after a change. Saying something of the other mode switches to it.
-    pub fn patched(&self, patch: &ScalingPatch, default_concurrency: Option<u32>) -> Result<Self, Fault> {
+    /// The policy after a change. A field of the other mode switches to that mode.
+    pub fn patched(&self, patch: &ScalingPatch, default_concurrency: Option<u32>) -> Result<Self, FieldError> {
         let mode = match (patch.replicas, patch.min, patch.max, self.mode) {
             (Some(replicas), _, _, _) => Mode::Fixed { replicas },
             (None, None, None, mode) => mode,
@@ -240,31 +240,31 @@ impl Scaling {
     }
 }
 
-fn new_autoscaled(min: Option<u32>, max: Option<u32>) -> Result<Mode, Fault> {
+fn new_autoscaled(min: Option<u32>, max: Option<u32>) -> Result<Mode, FieldError> {
     let min = min.unwrap_or(1);
     let max = max.unwrap_or(min.max(1));
     ordered(min, max)?;
     Ok(Mode::Autoscaled { min, max })
 }
 
-fn ordered(min: u32, max: u32) -> Result<(), Fault> {
+fn ordered(min: u32, max: u32) -> Result<(), FieldError> {
     if min <= max {
         return Ok(());
     }
     let why = format!("must not be above maxReplicas ({max})");
-    Err(Fault::new("minReplicas", FaultCode::InvalidCombination, why))
+    Err(FieldError::new("minReplicas", FieldErrorCode::InvalidCombination, why))
 }
 
-fn in_range(field: &'static str, value: Option<u32>, range: &RangeInclusive<u32>) -> Result<(), Fault> {
+fn in_range(field: &'static str, value: Option<u32>, range: &RangeInclusive<u32>) -> Result<(), FieldError> {
     if value.is_none_or(|value| range.contains(&value)) {
         return Ok(());
     }
     let why = format!("must be between {} and {}", range.start(), range.end());
-    Err(Fault::new(field, FaultCode::OutOfRange, why))
+    Err(FieldError::new(field, FieldErrorCode::OutOfRange, why))
 }
 
-fn bad_format(field: &'static str, why: &'static str) -> Fault {
-    Fault::new(field, FaultCode::InvalidFormat, why)
+fn bad_format(field: &'static str, why: &'static str) -> FieldError {
+    FieldError::new(field, FieldErrorCode::InvalidFormat, why)
 }
 
 #[cfg(test)]

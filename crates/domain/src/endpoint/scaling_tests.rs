@@ -20,7 +20,7 @@ const NOTHING: ScalingPatch = ScalingPatch {
 };
 
 #[test]
-fn a_new_endpoint_fills_what_is_not_said() {
+fn a_new_endpoint_gets_the_defaults() {
     let plain = Scaling::create(&NOTHING, None).unwrap();
     assert_eq!((plain.mode, plain.target), (autoscaled(1, 1), Target::Concurrency(16)));
     assert_eq!(plain.windows, Windows { to_zero_secs: 3_600, up_secs: 30, down_secs: 600 });
@@ -40,7 +40,7 @@ fn a_new_endpoint_fills_what_is_not_said() {
 }
 
 #[test]
-fn a_patch_changes_what_it_says_and_switches_the_mode() {
+fn a_patch_changes_its_fields_and_switches_the_mode() {
     let ranged = Scaling::create(&ScalingPatch { min: Some(1), max: Some(4), ..NOTHING }, None).unwrap();
     let pinned = Scaling { mode: fixed(3), ..ranged };
     for (start, patch, mode) in [
@@ -56,7 +56,7 @@ fn a_patch_changes_what_it_says_and_switches_the_mode() {
         assert_eq!(start.patched(&patch, None).unwrap().mode, mode, "{patch:?}");
     }
     let stored_ceiling = ranged.patched(&ScalingPatch { min: Some(5), ..NOTHING }, None).unwrap_err();
-    assert_eq!(stored_ceiling.code, FaultCode::InvalidCombination);
+    assert_eq!(stored_ceiling.code, FieldErrorCode::InvalidCombination);
     assert_eq!(stored_ceiling.to_string(), "minReplicas: must not be above maxReplicas (4)");
 }
 
@@ -65,17 +65,17 @@ fn a_target_belongs_to_its_metric() {
     let start = Scaling::create(&ScalingPatch { target: Some(20_000), ..NOTHING }, Some(8)).unwrap();
     let kv = ScalingPatch { metric: Some(Metric::KvCacheUtilization), ..NOTHING };
     let concurrency = ScalingPatch { metric: Some(Metric::Concurrency), ..NOTHING };
-    assert_eq!(start.patched(&concurrency, Some(8)).unwrap().target, Target::Concurrency(20), "said again, it stays");
+    assert_eq!(start.patched(&concurrency, Some(8)).unwrap().target, Target::Concurrency(20), "repeated, it stays");
     let switched = start.patched(&kv, Some(8)).unwrap();
     assert_eq!(switched.target, Target::KvCacheUsage(700));
     assert_eq!(switched.patched(&concurrency, Some(8)).unwrap().target, Target::Concurrency(8));
     let lower = ScalingPatch { target: Some(500), ..NOTHING };
     assert_eq!(switched.patched(&lower, None).unwrap().target, Target::KvCacheUsage(500));
-    assert_eq!(start.patched(&lower, None).unwrap_err().code, FaultCode::InvalidFormat, "half a call at once");
+    assert_eq!(start.patched(&lower, None).unwrap_err().code, FieldErrorCode::InvalidFormat, "half a concurrent call");
 }
 
 #[test]
-fn every_range_has_its_two_ends() {
+fn every_range_has_its_two_bounds() {
     type Set = fn(u32) -> ScalingPatch;
     let cases: [(&str, Set, u32, u32); 6] = [
         ("replicas", |value| ScalingPatch { replicas: Some(value), ..NOTHING }, 1, 64),
@@ -89,7 +89,7 @@ fn every_range_has_its_two_ends() {
         assert_eq!((set(low).check(), set(high).check()), (Ok(()), Ok(())), "{field}");
         for outside in [low.checked_sub(1), Some(high + 1)].into_iter().flatten() {
             let fault = set(outside).check().unwrap_err();
-            assert_eq!(fault.code, FaultCode::OutOfRange);
+            assert_eq!(fault.code, FieldErrorCode::OutOfRange);
             assert_eq!(fault.to_string(), format!("{field}: must be between {low} and {high}"));
         }
     }
@@ -98,17 +98,20 @@ fn every_range_has_its_two_ends() {
     {
         let check = |target| ScalingPatch { metric: Some(metric), target: Some(target), ..NOTHING }.check();
         assert!(good.into_iter().all(|target| check(target).is_ok()), "{metric:?}");
-        assert!(bad.into_iter().all(|target| check(target).unwrap_err().code == FaultCode::OutOfRange), "{metric:?}");
+        assert!(
+            bad.into_iter().all(|target| check(target).unwrap_err().code == FieldErrorCode::OutOfRange),
+            "{metric:?}"
+        );
     }
 }
 
 #[test]
-fn both_kinds_together_and_a_floor_above_the_ceiling_are_no_combination() {
+fn both_modes_together_and_a_floor_above_the_ceiling_are_invalid() {
     for patch in [
         ScalingPatch { replicas: Some(1), min: Some(0), ..NOTHING },
         ScalingPatch { replicas: Some(1), max: Some(1), ..NOTHING },
         ScalingPatch { min: Some(3), max: Some(2), ..NOTHING },
     ] {
-        assert_eq!(patch.check().unwrap_err().code, FaultCode::InvalidCombination, "{patch:?}");
+        assert_eq!(patch.check().unwrap_err().code, FieldErrorCode::InvalidCombination, "{patch:?}");
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Binding, ReplicaName};
 use domain::Timestamp;
+pub use domain::endpoint::FailureClass;
 
 /// A replica as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,35 +69,4 @@ pub struct Failure {
     pub class: FailureClass,
     /// The line of its log that says so, or how it ended.
     pub message: String,
-}
-
-/// What is wrong with a replica that ended by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FailureClass {
-    WeightsMissing,
-    WeightsUnauthorized,
-    OutOfMemory,
-    EngineRejectedConfig,
-    /// What should run is not there: the program on this machine, the image in a cluster.
-    ImageMissing,
-    /// Another program was faster: bind again, and do not count it.
-    PortTaken,
-    /// The machine was taken from it: the engine did nothing wrong.
-    NodeLost,
-    Crash,
-}
-
-impl FailureClass {
-    pub const fn code(self) -> &'static str {
-        match self {
-            Self::WeightsMissing => "weights-missing",
-            Self::WeightsUnauthorized => "weights-unauthorized",
-            Self::OutOfMemory => "out-of-memory",
-            Self::EngineRejectedConfig => "engine-rejected-config",
-            Self::ImageMissing => "image-missing",
-            Self::PortTaken => "port-taken",
-            Self::NodeLost => "node-lost",
-            Self::Crash => "crash",
-        }
-    }
 }

@@ -2,7 +2,7 @@
 
 use super::context::{AdminContext, whole_list};
 use super::output::Shown;
-use control::allotments::{self, Line};
+use control::allotments::{self, AllotmentLine};
 use control::organizations;
 use domain::allotment::Defaults;
 use domain::{GpuType, OrganizationId};
@@ -47,7 +47,7 @@ fn parse_gpus(text: &str) -> Result<Gpus, &'static str> {
 struct View {
     organization_id: OrganizationId,
     #[serde(flatten)]
-    line: Line,
+    line: AllotmentLine,
 }
 
 impl Shown for View {

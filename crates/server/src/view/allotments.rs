@@ -1,4 +1,4 @@
-use control::allotments::Line;
+use control::allotments::AllotmentLine;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -17,8 +17,8 @@ pub(crate) struct AllotmentView {
     utilization: f64,
 }
 
-impl From<Line> for AllotmentView {
-    fn from(line: Line) -> Self {
+impl From<AllotmentLine> for AllotmentView {
+    fn from(line: AllotmentLine) -> Self {
         Self {
             gpu_type: line.gpu_type.to_string(),
             allotment: line.allotment,

@@ -115,8 +115,7 @@ async fn the_status_is_what_the_replicas_do() {
         let mut tx = fleets::fenced(&store).await;
         let states = [ReplicaState::Pending, ReplicaState::Bound, ReplicaState::Starting, ReplicaState::Ready];
         for (number, state) in (0..).zip(states.into_iter().chain([ReplicaState::Draining, ReplicaState::Failed])) {
-            let mut replica = new_replica(&endpoint, number);
-            replica.state = state;
+            let mut replica = new_replica(&endpoint, number).restored(state);
             replica.log_tail = "é".repeat(4_000);
             replicas::insert(&mut tx, &replica).await.unwrap();
         }
@@ -125,14 +124,14 @@ async fn the_status_is_what_the_replicas_do() {
         assert_eq!(found.status, Status { desired: 1, pending: 1, starting: 2, ready: 1, draining: 1 });
         let live = replicas::live_of(&store, &endpoint.id).await.unwrap();
         assert_eq!((live.len(), live[0].log_tail.len()), (5, 4_096));
-        assert_eq!(replicas::newest_of(&store, &endpoint.id, 2).await.unwrap()[1].state, ReplicaState::Failed);
+        assert_eq!(replicas::newest_of(&store, &endpoint.id, 2).await.unwrap()[1].state(), ReplicaState::Failed);
 
         let mut tx = fleets::fenced(&store).await;
-        let mut over = replicas::newest_of(&store, &endpoint.id, 1).await.unwrap().remove(0);
-        over.state = ReplicaState::Ready;
+        let over = replicas::newest_of(&store, &endpoint.id, 1).await.unwrap().remove(0);
+        let over = over.restored(ReplicaState::Ready);
         assert!(!replicas::update(&mut tx, &over).await.unwrap(), "what is over stays over");
         let mut ready = live[3].clone();
-        ready.state = ReplicaState::Draining;
+        ready.transition(ReplicaState::Draining).unwrap();
         assert!(replicas::update(&mut tx, &ready).await.unwrap());
     })
     .await;

@@ -7,7 +7,7 @@ use domain::endpoint::replica::{Replica, Status};
 use domain::endpoint::scaling::{Scaling, ScalingPatch};
 use domain::endpoint::state::{self, Next};
 use domain::endpoint::{Generation, Shape, State};
-use domain::leadership::Lease;
+use domain::leadership::Term;
 use domain::model::{DriverKind, EngineKind, Flavor, Launch, Modality};
 use domain::{Endpoint, EndpointId, EndpointName, GpuType, ModelId, NanoUsd, ReplicaId, Workspace};
 use store::{Fenced, Store, endpoints, leader};
@@ -79,7 +79,7 @@ pub(crate) fn new_replica(endpoint: &Endpoint, number: u128) -> Replica {
 }
 
 /// Makes `holder` the leader.
-pub(crate) async fn lead(store: &Store, holder: &str) -> Lease {
+pub(crate) async fn lead(store: &Store, holder: &str) -> Term {
     let seen = leader::read(store).await.unwrap();
     leader::take_over(store, &seen, holder, NOW).await.unwrap().unwrap()
 }

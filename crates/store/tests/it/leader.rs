@@ -3,7 +3,7 @@ use crate::fleets::{self, new_replica};
 use crate::people::NOW;
 use domain::Timestamp;
 use domain::autoscaler::Memory;
-use domain::leadership::{Move, Watch};
+use domain::leadership::{Action, Watch};
 use store::{Fenced, StoreError, autoscaler, endpoints, leader, replicas};
 use tokio::task::JoinSet;
 
@@ -31,11 +31,11 @@ async fn another_takes_over_when_the_leader_no_longer_renews_and_the_old_one_wri
         let at = |seconds: i64| Timestamp::from_millis(seconds * 1_000);
         let mut watch = Watch::new(leader::read(&store).await.unwrap(), at(0));
         assert!(leader::renew(&store, old.epoch, "a", NOW).await.unwrap());
-        let lease = leader::read(&store).await.unwrap();
-        assert_eq!(watch.look(&lease, "b", at(9)), Move::Wait);
+        let term = leader::read(&store).await.unwrap();
+        assert_eq!(watch.observe(&term, "b", at(9)), Action::Wait);
         assert!(leader::take_over(&store, &old, "b", NOW).await.unwrap().is_none(), "it was renewed since");
-        assert_eq!(watch.look(&lease, "b", at(19)), Move::TakeOver);
-        let new = leader::take_over(&store, &lease, "b", NOW).await.unwrap().unwrap();
+        assert_eq!(watch.observe(&term, "b", at(19)), Action::TakeOver);
+        let new = leader::take_over(&store, &term, "b", NOW).await.unwrap().unwrap();
         assert_eq!(new.epoch, old.epoch + 1);
 
         assert!(!leader::renew(&store, old.epoch, "a", NOW).await.unwrap());
@@ -49,7 +49,7 @@ async fn another_takes_over_when_the_leader_no_longer_renews_and_the_old_one_wri
         tx.commit().await.unwrap();
 
         assert!(leader::resign(&store, new.epoch, "b").await.unwrap());
-        assert_eq!(watch.look(&leader::read(&store).await.unwrap(), "c", at(20)), Move::TakeOver);
+        assert_eq!(watch.observe(&leader::read(&store).await.unwrap(), "c", at(20)), Action::TakeOver);
     })
     .await;
 }

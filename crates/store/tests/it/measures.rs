@@ -3,7 +3,7 @@
 use crate::databases::on_both;
 use crate::fleets;
 use crate::people::{NOW, later};
-use domain::gpu_busy::{Place, Sum, window_of};
+use domain::gpu_busy::{GpuWindow, Sum, window_of};
 use domain::gpu_time::WINDOW_MILLIS;
 use domain::series::Resolution;
 use domain::{Endpoint, NanoUsd, ReplicaId, Span};
@@ -23,13 +23,17 @@ async fn hold(store: &Store, endpoint: &Endpoint, number: u128, gpus: &[&str]) -
     replica
 }
 
-fn sampled(endpoint: &Endpoint, replica: &ReplicaId, gpu: &str, percents: &[u64]) -> (Place, Sum) {
-    let place =
-        Place { window: window_of(NOW), endpoint: endpoint.id.clone(), replica: replica.clone(), gpu: gpu.to_owned() };
+fn sampled(endpoint: &Endpoint, replica: &ReplicaId, gpu: &str, percents: &[u64]) -> (GpuWindow, Sum) {
+    let place = GpuWindow {
+        window: window_of(NOW),
+        endpoint: endpoint.id.clone(),
+        replica: replica.clone(),
+        gpu: gpu.to_owned(),
+    };
     (place, Sum { busy: percents.iter().map(|percent| percent * 10_000).sum(), samples: percents.len() as u64 })
 }
 
-async fn write(store: &Store, samples: &[(Place, Sum)]) {
+async fn write(store: &Store, samples: &[(GpuWindow, Sum)]) {
     let mut tx = store.begin().await.unwrap();
     gpu_busy::add_samples(&mut tx, samples).await.unwrap();
     tx.commit().await.unwrap();

@@ -1,6 +1,6 @@
-use super::office::{Platform, choice, new};
+use super::platform::{Platform, choice, new};
 use crate::databases::on_both;
-use control::endpoints::{self, Choice, Kind, Outcome, Run, Scope};
+use control::endpoints::{self, EndpointErrorKind, EndpointRef, Outcome, RunMode, Scope};
 use control::workspaces;
 use domain::endpoint::{Generation, State};
 use serde_json::json;
@@ -42,7 +42,8 @@ async fn a_dry_run_makes_every_check_and_changes_nothing() {
     on_both(async |_, store| {
         let platform = Platform::new(store, 4).await;
         let dry = async |flavor, body| {
-            endpoints::create(platform.office(), platform.keyed("k", "f"), &new("chat", flavor, body), Run::Dry).await
+            endpoints::create(platform.context(), platform.keyed("k", "f"), &new("chat", flavor, body), RunMode::Dry)
+                .await
         };
         let answer = dry("4x", json!({})).await.unwrap();
         assert_eq!((answer.outcome, answer.endpoint.unwrap().committed_gpus), (Outcome::Done, 4));
@@ -60,7 +61,7 @@ async fn a_key_is_answered_again_and_a_refusal_may_be_tried_again_with_it() {
         let platform = Platform::new(store, 2).await;
         let create = async |key, fingerprint, flavor| {
             let call = platform.keyed(key, fingerprint);
-            endpoints::create(platform.office(), call, &new("chat", flavor, json!({})), Run::Real).await
+            endpoints::create(platform.context(), call, &new("chat", flavor, json!({})), RunMode::Real).await
         };
         assert_eq!(create("k", "f", "4x").await.unwrap_err().code(), "GPU_ALLOTMENT_EXCEEDED");
         let first = create("k", "f", "2x").await.unwrap();
@@ -72,7 +73,7 @@ async fn a_key_is_answered_again_and_a_refusal_may_be_tried_again_with_it() {
         assert_eq!(platform.committed().await, 2, "one endpoint, counted once");
 
         let suspend = async || {
-            endpoints::suspend(platform.office(), platform.keyed("s", "f"), &choice("chat")).await.unwrap().replayed
+            endpoints::suspend(platform.context(), platform.keyed("s", "f"), &choice("chat")).await.unwrap().replayed
         };
         assert_eq!((suspend().await, suspend().await), (false, true));
     })
@@ -88,7 +89,7 @@ async fn a_crowd_with_one_key_creates_one_endpoint() {
             let platform = Arc::clone(&platform);
             crowd.spawn(async move {
                 let body = new("chat", "1x", json!({}));
-                endpoints::create(platform.office(), platform.keyed("k", "f"), &body, Run::Real).await.unwrap()
+                endpoints::create(platform.context(), platform.keyed("k", "f"), &body, RunMode::Real).await.unwrap()
             });
         }
         let answers = crowd.join_all().await;
@@ -110,7 +111,7 @@ async fn a_key_whose_first_request_is_still_being_answered_is_in_progress() {
         let request = idempotency::Request { workspace: &platform.workspace.id, key: "k", fingerprint: "f" };
         idempotency::claim(&mut first, request, platform.now).await.unwrap();
         let body = new("chat", "1x", json!({}));
-        let second = endpoints::create(platform.office(), platform.keyed("k", "f"), &body, Run::Real).await;
+        let second = endpoints::create(platform.context(), platform.keyed("k", "f"), &body, RunMode::Real).await;
         assert_eq!(second.unwrap_err().code(), "IDEMPOTENCY_IN_PROGRESS");
     })
     .await;
@@ -122,7 +123,7 @@ async fn a_workspace_goes_only_after_its_endpoints() {
         let platform = Platform::new(store, 4).await;
         let neighbour = &platform.neighbour.id;
         let call = endpoints::Call { scope: Scope { workspace: neighbour, ..platform.scope() }, ..platform.call() };
-        endpoints::create(platform.office(), call, &new("chat", "1x", json!({})), Run::Real).await.unwrap();
+        endpoints::create(platform.context(), call, &new("chat", "1x", json!({})), RunMode::Real).await.unwrap();
         let delete = async || workspaces::delete(&platform.store, &platform.author, neighbour, platform.now).await;
         assert_eq!(delete().await.unwrap_err().code(), "workspace_in_use");
     })
@@ -137,7 +138,7 @@ async fn a_patch_changes_what_it_says_if_the_record_is_the_one_it_read() {
         let patched = platform.patch_if("chat", json!({"maxReplicas": 3}), Some("\"1\"")).await.unwrap();
         assert_eq!((patched.outcome, patched.generation), (Outcome::Done, Generation(2)));
         let stale = platform.patch_if("chat", json!({"maxReplicas": 4}), Some("\"1\"")).await.unwrap_err();
-        assert_eq!((stale.code(), stale.kind()), ("ENDPOINT_MODIFIED", Kind::Conflict));
+        assert_eq!((stale.code(), stale.kind()), ("ENDPOINT_MODIFIED", EndpointErrorKind::Conflict));
 
         let labels = platform.patch("chat", json!({"labels": {"env": null, "who": "me"}})).await.unwrap();
         let labels = labels.endpoint.unwrap().labels;
@@ -146,7 +147,7 @@ async fn a_patch_changes_what_it_says_if_the_record_is_the_one_it_read() {
         assert_eq!(platform.patch("chat", json!({"minReplicas": 9})).await.unwrap_err().code(), "INVALID_COMBINATION");
         let kv = platform.patch("chat", json!({"autoscalingMetric": "kv-cache-utilization"})).await.unwrap();
         let back = platform.patch("chat", json!({"autoscalingMetric": "concurrency"})).await.unwrap();
-        let target = |answer: endpoints::Answer| answer.endpoint.unwrap().scaling.target.milli();
+        let target = |answer: endpoints::CommandResponse| answer.endpoint.unwrap().scaling.target.milli();
         assert_eq!((target(kv), target(back)), (700, 32_000), "the flavor's own default");
         assert_eq!(platform.events("chat").await, ["created", "updated", "updated", "updated", "updated"]);
     })
@@ -209,17 +210,17 @@ async fn only_the_owning_workspace_sees_an_endpoint() {
         let neighbour = Scope { workspace: &platform.neighbour.id, ..platform.scope() };
         let stranger = domain::OrganizationId::new(platform.now, 99);
         let elsewhere = Scope { organization: &stranger, workspace: &platform.neighbour.id };
-        for which in [choice("chat"), Choice::Id(id)] {
+        for which in [choice("chat"), EndpointRef::Id(id)] {
             let code = async |scope| endpoints::show(&platform.store, scope, &which).await.unwrap_err().code();
             assert_eq!(code(neighbour).await, "WRONG_WORKSPACE");
             assert_eq!(code(elsewhere).await, "ENDPOINT_NOT_FOUND");
         }
-        assert_eq!(Choice::parse("No Name").unwrap_err().code(), "ENDPOINT_NOT_FOUND");
+        assert_eq!(EndpointRef::parse("No Name").unwrap_err().code(), "ENDPOINT_NOT_FOUND");
         let call = endpoints::Call { scope: neighbour, ..platform.call() };
-        let taken = endpoints::create(platform.office(), call, &new("chat", "1x", json!({})), Run::Real).await;
+        let taken = endpoints::create(platform.context(), call, &new("chat", "1x", json!({})), RunMode::Real).await;
         assert_eq!(taken.unwrap_err().code(), "ENDPOINT_NAME_IN_USE", "names are the organization's");
-        let refused = endpoints::delete(platform.office(), call, &choice("chat")).await.unwrap_err();
-        assert_eq!(refused.kind(), Kind::OtherWorkspace);
+        let refused = endpoints::delete(platform.context(), call, &choice("chat")).await.unwrap_err();
+        assert_eq!(refused.kind(), EndpointErrorKind::OtherWorkspace);
     })
     .await;
 }

@@ -1,6 +1,6 @@
 //! The worked numbers of GPU-hours, costs and utilization, and that every way to divide them adds up.
 
-use super::office::{Platform, choice, gpu_type};
+use super::platform::{Platform, choice, gpu_type};
 use crate::NOW;
 use crate::databases::on_both;
 use control::gpu_costs::{Report, report};
@@ -91,7 +91,7 @@ async fn the_worked_numbers_of_gpu_hours() {
         holds::seen(&mut tx, &lost, at("13:20:15")).await.unwrap();
         tx.commit().await.unwrap();
         let open = holds::list_open(&plant.platform.store).await.unwrap();
-        let ended_at = domain::gpu_time::end_of_lost(&open[0].hold);
+        let ended_at = open[0].hold.last_seen_at;
         let mut tx = plant.platform.fenced().await;
         holds::close(&mut tx, &lost, ended_at, "node-lost").await.unwrap();
         tx.commit().await.unwrap();

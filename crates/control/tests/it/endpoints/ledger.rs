@@ -1,7 +1,7 @@
-use super::office::{Platform, choice, gpu_type, new, told};
+use super::platform::{Platform, choice, gpu_type, new, told};
 use crate::NOW;
 use crate::databases::on_both;
-use control::endpoints::{self, CommandContext, Refusal, Run};
+use control::endpoints::{self, CommandContext, EndpointError, RunMode};
 use control::{Author, allotments};
 use domain::endpoint::State;
 use domain::endpoint::state::Trigger;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use store::Engine;
 use tokio::task::JoinSet;
 
-async fn cap(platform: &Platform, gpus: u64) -> allotments::Line {
+async fn cap(platform: &Platform, gpus: u64) -> allotments::AllotmentLine {
     let (organization, defaults) = (&platform.workspace.organization, &platform.defaults);
     let author = Author::CommandLine;
     allotments::set(&platform.store, &author, organization, &gpu_type(), Some(gpus), defaults, NOW).await.unwrap()
@@ -88,16 +88,16 @@ async fn fifty_creates_at_once_give_exactly_the_cap() {
         for number in 0..50 {
             let (platform, store) = (Arc::clone(&platform), stores[number % 3].clone());
             creates.spawn(async move {
-                let office = CommandContext { store: &store, ..platform.office() };
+                let context = CommandContext { store: &store, ..platform.context() };
                 let body = new(&format!("e{number}"), "1x", json!({"replicas": 1}));
-                endpoints::create(office, platform.call(), &body, Run::Real).await
+                endpoints::create(context, platform.call(), &body, RunMode::Real).await
             });
         }
         let (mut created, mut refused) = (0, 0);
         for outcome in creates.join_all().await {
             match outcome {
                 Ok(_) => created += 1,
-                Err(Refusal::AllotmentExceeded(why)) => {
+                Err(EndpointError::AllotmentExceeded(why)) => {
                     refused += 1;
                     let numbers = why.numbers;
                     assert_eq!((numbers.projected, numbers.need), (numbers.committed + 1, numbers.projected - 10));
@@ -138,7 +138,7 @@ async fn row_19_a_locked_ledger_is_unavailable_and_all_that_needs_no_check_goes_
             platform.show("a").await;
             endpoints::list(&platform.store, platform.scope(), store::endpoints::Filter::default(), 20).await.unwrap();
             let model = &domain::ModelId::parse("acme/tiny").unwrap();
-            let flavors = endpoints::flavors(platform.office(), organization, model).await.unwrap();
+            let flavors = endpoints::flavors(platform.context(), organization, model).await.unwrap();
             assert_eq!(flavors[0].fits, Some(true));
             platform.patch("a", json!({"replicas": 1})).await.unwrap();
             platform.suspend("a").await.unwrap();
@@ -155,7 +155,7 @@ async fn a_store_that_is_away_could_not_check_the_allotment_and_cannot_be_read()
         let platform = Platform::new(store, 16).await;
         platform.create("a", "1x", json!({})).await.unwrap();
         platform.store.close().await;
-        let code = |outcome: Result<endpoints::Answer, Refusal>| outcome.unwrap_err().code();
+        let code = |outcome: Result<endpoints::CommandResponse, EndpointError>| outcome.unwrap_err().code();
         assert_eq!(code(platform.create("b", "1x", json!({})).await), "GPU_ALLOTMENT_UNAVAILABLE");
         assert_eq!(code(platform.patch("a", json!({"replicas": 1})).await), "GPU_ALLOTMENT_UNAVAILABLE");
         assert_eq!(code(platform.resume("a", json!({})).await), "GPU_ALLOTMENT_UNAVAILABLE");
@@ -165,7 +165,7 @@ async fn a_store_that_is_away_could_not_check_the_allotment_and_cannot_be_read()
         assert_eq!(read.unwrap_err().code(), "DATABASE_UNAVAILABLE");
         let organization = &platform.workspace.organization;
         let model = &domain::ModelId::parse("acme/tiny").unwrap();
-        let flavors = endpoints::flavors(platform.office(), organization, model).await.unwrap();
+        let flavors = endpoints::flavors(platform.context(), organization, model).await.unwrap();
         assert_eq!((flavors.len(), flavors[0].fits, flavors[0].replicas_that_fit), (5, None, None));
     })
     .await;
@@ -175,7 +175,9 @@ async fn a_store_that_is_away_could_not_check_the_allotment_and_cannot_be_read()
 async fn a_refusal_carries_its_seven_members() {
     on_both(async |_, store| {
         let platform = Platform::new(store, 3).await;
-        let Err(Refusal::AllotmentExceeded(why)) = platform.create("chat", "4x", json!({})).await else { panic!() };
+        let Err(EndpointError::AllotmentExceeded(why)) = platform.create("chat", "4x", json!({})).await else {
+            panic!()
+        };
         let shown: Value = serde_json::to_value(why.extensions("https://x/docs/gpu-allotment")).unwrap();
         let expected = json!({
             "code": "GPU_ALLOTMENT_EXCEEDED", "gpuType": "nvidia/h100", "allotment": 3, "committed": 0,
@@ -183,7 +185,7 @@ async fn a_refusal_carries_its_seven_members() {
         });
         assert_eq!(shown, expected);
         let sentence = "Creating chat needs 1 more nvidia/h100 GPUs than the organization's allotment.";
-        assert_eq!(Refusal::AllotmentExceeded(why).to_string(), sentence);
+        assert_eq!(EndpointError::AllotmentExceeded(why).to_string(), sentence);
     })
     .await;
 }

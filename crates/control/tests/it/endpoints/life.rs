@@ -1,4 +1,4 @@
-use super::office::Platform;
+use super::platform::Platform;
 use crate::databases::on_both;
 use control::endpoints::{self, Note, Transition};
 use domain::Endpoint;
@@ -36,11 +36,11 @@ async fn the_service_moves_an_endpoint_and_says_so() {
         let created = platform.show("chat").await;
         let Transition::Changed(serving) = happen(&platform, &created, Trigger::Ready, "").await else { panic!() };
         assert_eq!((serving.state, serving.reason), (State::Serving, StateReason::Plain));
-        assert_eq!(happen(&platform, &serving, Trigger::Ready, "").await, Transition::Same);
+        assert_eq!(happen(&platform, &serving, Trigger::Ready, "").await, Transition::Unchanged);
         let scaled = happen(&platform, &serving, Trigger::Autoscaled { desired: 3 }, "1 → 3: because").await;
         let Transition::Changed(scaled) = scaled else { panic!() };
         assert_eq!((scaled.status.desired, scaled.message.as_str()), (3, ""));
-        assert!(matches!(happen(&platform, &scaled, Trigger::Idle, "").await, Transition::OutOfPlace(_)));
+        assert!(matches!(happen(&platform, &scaled, Trigger::Idle, "").await, Transition::NotApplicable(_)));
         assert_eq!(platform.events("chat").await, ["created", "state-changed", "scaled"]);
         let filter = store::endpoint_events::Filter::default();
         let events = store::endpoint_events::list(&platform.store, &scaled.id, filter, 1).await.unwrap();

@@ -1,6 +1,6 @@
 //! What the meters write down, with instruments that say what a story wants.
 
-use super::office::Platform;
+use super::platform::Platform;
 use crate::NOW;
 use crate::databases::on_both;
 use control::bill_check::{self, Monitor};
@@ -69,13 +69,10 @@ fn known(endpoint: &Endpoint) -> Known {
 async fn running(platform: &Platform) -> (Endpoint, ReplicaId) {
     platform.create("chat", "2x", json!({})).await.unwrap();
     let endpoint = platform.show("chat").await;
-    let replica = Replica {
-        state: ReplicaState::Ready,
-        node: Some("here".into()),
-        started_at: Some(NOW),
-        ready_at: Some(NOW),
-        ..Replica::new(ReplicaId::new(NOW, 1), endpoint.id.clone(), NOW)
-    };
+    let new = Replica::new(ReplicaId::new(NOW, 1), endpoint.id.clone(), NOW);
+    let mut replica = new.restored(ReplicaState::Ready);
+    replica.node = Some("here".into());
+    (replica.started_at, replica.ready_at) = (Some(NOW), Some(NOW));
     let mut tx = platform.fenced().await;
     let hold = NewHold {
         replica: &replica.id,

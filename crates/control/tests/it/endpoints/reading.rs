@@ -1,4 +1,4 @@
-use super::office::{Platform, catalogue, choice, gpu_type};
+use super::platform::{Platform, catalogue, choice, gpu_type};
 use crate::NOW;
 use crate::databases::on_both;
 use control::{endpoints, gpu_prices};
@@ -17,7 +17,7 @@ async fn flavors_are_all_listed_and_marked_when_they_do_not_fit() {
         platform.create("a", "3x", json!({"replicas": 1})).await.unwrap();
         let organization = &platform.workspace.organization;
         let model = ModelId::parse("acme/tiny").unwrap();
-        let flavors = endpoints::flavors(platform.office(), organization, &model).await.unwrap();
+        let flavors = endpoints::flavors(platform.context(), organization, &model).await.unwrap();
         let fitting: Vec<_> = flavors.iter().map(|line| (line.fits, line.replicas_that_fit)).collect();
         let fits = |replicas| (Some(replicas > 0), Some(replicas));
         assert_eq!(fitting, [fits(3), fits(1), fits(1), fits(0), fits(3)]);
@@ -28,7 +28,7 @@ async fn flavors_are_all_listed_and_marked_when_they_do_not_fit() {
         });
         assert_eq!(shown, expected);
         let unknown = ModelId::parse("acme/none").unwrap();
-        let refused = endpoints::flavors(platform.office(), organization, &unknown).await.unwrap_err();
+        let refused = endpoints::flavors(platform.context(), organization, &unknown).await.unwrap_err();
         assert_eq!(refused.code(), "MODEL_NOT_FOUND");
     })
     .await;

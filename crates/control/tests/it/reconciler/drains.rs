@@ -17,7 +17,7 @@ async fn the_least_busy_goes_and_only_when_every_gateway_has_let_it_go() {
         stage.platform.patch("chat", json!({"replicas": 1})).await.unwrap();
         stage.after(1).await;
         assert_eq!(stage.told().await, "serving () 1/1");
-        let goes = stage.live().await.into_iter().find(|one| one.state == ReplicaState::Draining).unwrap();
+        let goes = stage.live().await.into_iter().find(|one| one.state() == ReplicaState::Draining).unwrap();
         assert_eq!(goes.id, *idle, "the other one has more to do");
 
         stage.report("me", 1, &[(busy, true, 1), (idle, false, 1)]).await;

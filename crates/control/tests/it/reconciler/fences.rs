@@ -1,7 +1,8 @@
 use super::stage::Stage;
 use crate::NOW;
 use crate::databases::on_both;
-use domain::endpoint::failure::Ending;
+use control::reconciler::RoundError;
+use domain::endpoint::FailureClass;
 use serde_json::json;
 use store::nodes::{self, Node};
 use store::{StoreError, holds, leader, replicas};
@@ -15,7 +16,10 @@ async fn who_no_longer_leads_writes_nothing_and_starts_nothing() {
         let seen = leader::read(&store).await.unwrap();
         leader::take_over(&store, &seen, "another", NOW).await.unwrap().unwrap();
         let refused = stage.round_in(old).await;
-        assert!(matches!(refused, Err(StoreError::NotLeader { epoch }) if epoch == old), "{refused:?}");
+        assert!(
+            matches!(refused, Err(RoundError::Store(StoreError::NotLeader { epoch })) if epoch == old),
+            "{refused:?}"
+        );
         assert_eq!((stage.live().await.len(), stage.puppets.all().len()), (0, 0));
     })
     .await;
@@ -41,7 +45,7 @@ async fn replicas_of_a_node_that_is_gone_end_when_they_were_last_seen() {
         assert_eq!(stage.told().await, "serving () 1/1", "its node was seen less than a minute ago");
         stage.after(20).await;
         let newest = replicas::newest_of(&store, &replica.endpoint, 9).await.unwrap();
-        assert_eq!(newest[0].ending, Some(Ending::NodeLost));
+        assert_eq!(newest[0].failure, Some(FailureClass::NodeLost));
         assert_eq!(newest[0].ended_at, Some(NOW.plus_millis(15_000)), "in the customer's favour");
         stage.after(10).await;
         assert_eq!(stage.live().await[0].node.as_deref(), Some("me"));

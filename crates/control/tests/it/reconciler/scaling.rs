@@ -57,7 +57,7 @@ async fn a_metric_that_nobody_tells_is_told_of_and_calls_may_still_make_it_grow(
         };
         assert!(kinds(&stage).await.contains(&"autoscaler.metrics-missing"));
         let grown = stage.events().await.into_iter().find(|event| event.kind.as_str() == "endpoint.scaled").unwrap();
-        assert_eq!(grown.message, "1 → 3: kv-cache is not known, and 41 calls at once need more at 16 each");
+        assert_eq!(grown.message, "1 → 3: kv-cache is unknown, and 41 concurrent calls need more replicas at 16 each");
         stage.everyone_is_well().await;
         stage.every_cache_is(Some(0.5)).await;
         stage.after(10).await;

@@ -1,11 +1,11 @@
 //! A leader on a real database, whose replicas and whose time are the story's.
 
 use crate::NOW;
-use crate::endpoints::office::{Platform, catalogue};
-use control::reconciler::{Parts, Reach, Reconciler};
+use crate::endpoints::platform::{Platform, catalogue};
+use control::reconciler::{Parts, Reach, Reconciler, RoundError};
 use domain::endpoint::event::Event;
-use domain::endpoint::load::{LoadReport, ReplicaCalls};
 use domain::endpoint::replica::Replica;
+use domain::endpoint_load::{LoadReport, ReplicaCalls};
 use domain::model::DriverKind;
 use domain::{EndpointId, ReplicaId, Timestamp};
 use fleet::drivers::{
@@ -222,7 +222,7 @@ impl Stage {
     }
 
     /// A round of a leader that thinks it still is one.
-    pub(super) async fn round_in(&mut self, epoch: u64) -> Result<(), store::StoreError> {
+    pub(super) async fn round_in(&mut self, epoch: u64) -> Result<(), RoundError> {
         self.reconciler.round(epoch).await
     }
 

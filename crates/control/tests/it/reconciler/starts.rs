@@ -1,6 +1,6 @@
 use super::stage::Stage;
 use crate::databases::on_both;
-use domain::endpoint::failure::Ending;
+use domain::endpoint::FailureClass;
 use fleet::drivers::Probe;
 use serde_json::json;
 use store::replicas;
@@ -17,7 +17,7 @@ async fn a_start_that_takes_half_an_hour_fails_the_endpoint_and_is_not_billed() 
         stage.after(20).await;
         assert_eq!(stage.told().await, "failed (start-timeout) 0/0");
         let newest = replicas::newest_of(&stage.platform.store, &slow.endpoint, 9).await.unwrap();
-        assert_eq!((newest.len(), newest[0].ending), (1, Some(Ending::StartTimeout)));
+        assert_eq!((newest.len(), newest[0].failure), (1, Some(FailureClass::StartTimeout)));
         let span = domain::Span { from: crate::NOW, to: crate::NOW.plus_millis(10_000_000) };
         let holds = store::holds::of_endpoint(&stage.platform.store, &slow.endpoint, span).await.unwrap();
         assert_eq!((holds.len(), holds[0].hold.billable, holds[0].hold.ended_at.is_some()), (1, false, true));

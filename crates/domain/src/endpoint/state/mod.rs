@@ -1,15 +1,15 @@
-//! The life of an endpoint: every state, what moves it, and what each move means.
+//! The state machine of an endpoint.
 //!
-//! A state is intent and routing. What the replicas really do is beside it, so a suspended endpoint may still drain.
-//! [`step`] is the whole table; whoever calls it writes down what it says and does nothing else.
+//! The state is about intent and routing; the states of the replicas are separate, so a suspended endpoint may still drain.
+//! [`step`] is the whole table; its callers store the result and nothing else.
 
 mod reason;
 mod table;
 
 pub use reason::StateReason;
 pub use table::{
-    Next, NoStep, SCALE_DOWN_DRAIN_SECS, STOP_DRAIN_SECS, Standing, Step, Trigger, committed, create, first_replicas,
-    step,
+    Next, SCALE_DOWN_DRAIN_SECS, STOP_DRAIN_SECS, Standing, Step, StepError, Trigger, committed, create,
+    first_replicas, step,
 };
 
 use std::fmt;
@@ -43,7 +43,7 @@ impl State {
         Self::ALL.into_iter().find(|state| state.as_str() == text)
     }
 
-    /// What becomes of a call that arrives now.
+    /// How calls to the endpoint are treated.
     pub const fn admission(self) -> Admission {
         match self {
             Self::Serving => Admission::Routed,
@@ -61,17 +61,17 @@ impl fmt::Display for State {
     }
 }
 
-/// What happens to new calls.
+/// How new calls are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
-    /// To a ready replica.
+    /// Sent to a ready replica.
     Routed,
-    /// Kept open until a replica is ready or the edge's patience ends.
+    /// Held until a replica is ready or the edge timeout expires.
     Held,
-    /// Kept open, and the first one starts replicas.
+    /// Held, and the first one wakes the endpoint.
     HeldAndWakes,
-    /// Refused at once: waiting cannot help.
+    /// Rejected at once, since waiting cannot help.
     NotServing,
-    /// As if the endpoint did not exist.
+    /// Rejected as if the endpoint did not exist.
     Unknown,
 }

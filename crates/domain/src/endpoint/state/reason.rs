@@ -1,11 +1,11 @@
-//! Why an endpoint is in its state, in a word for programs and in a sentence for people.
+//! Why an endpoint is in its state: a code for programs and a sentence for people.
 
 use crate::endpoint::failure::FailureReason;
 
 /// Why an endpoint is in its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StateReason {
-    /// Nothing to explain.
+    /// No particular reason; shown as an empty string.
     Plain,
     Created,
     WaitingForGpus,
@@ -54,8 +54,8 @@ impl StateReason {
         plain.or_else(|| FailureReason::parse(text).map(Self::Failure))
     }
 
-    /// Whether somebody wanted the endpoint to start just then.
-    pub const fn is_a_start(self) -> bool {
+    /// Whether a start was requested: by a user, or by a call to an endpoint at zero.
+    pub const fn is_requested_start(self) -> bool {
         match self {
             Self::Created | Self::ColdStart | Self::Scaled | Self::Resumed | Self::Retry => true,
             Self::Plain
@@ -72,8 +72,8 @@ impl StateReason {
         match self {
             Self::Plain => "",
             Self::Created => "The endpoint was created and its first replica is being started.",
-            Self::WaitingForGpus => "No node has enough free GPUs of this type; a replica starts as soon as one has.",
-            Self::WaitingForWeights => "The model's weights are nowhere to be found yet.",
+            Self::WaitingForGpus => "No node has enough free GPUs of this type; a replica starts as soon as one does.",
+            Self::WaitingForWeights => "The model's weights are not available yet.",
             Self::Degraded => "A replica failed and is being restarted; the others serve.",
             Self::Recovering => "The last ready replica was lost and is being restarted.",
             Self::ColdStart => "A call arrived while no replica was running; replicas are being started.",

@@ -1,93 +1,93 @@
-//! The table of states: what follows from what happens.
+//! The transition table: what follows when a trigger occurs in a state.
 
 use super::{State, StateReason};
 use crate::endpoint::failure::FailureReason;
 use crate::endpoint::scaling::{Mode, Scaling};
 
-/// Where an endpoint stands when something happens to it.
+/// The part of an endpoint that the table depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
     pub state: State,
     pub reason: StateReason,
     pub scaling: Scaling,
     pub gpu_count: u32,
-    /// How many replicas there should be.
+    /// Desired number of replicas.
     pub desired: u32,
 }
 
-/// What happens to an endpoint.
+/// An occurrence that may change an endpoint's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trigger {
     /// No node has enough free GPUs for a replica.
     NoFreeGpu,
     /// There are no weights to start a replica with.
     NoWeights,
-    /// A replica that waited has its GPUs.
+    /// A pending replica got its GPUs.
     GpusBound,
-    /// A replica is ready, the first one or one that was missing: none is failing any more.
+    /// The first replica became ready, or the last missing one did.
     Ready,
-    /// A start failed for good and no replica is ready.
+    /// Starts failed permanently and no replica is ready.
     StartFailed(FailureReason),
-    /// The autoscaler wants another number.
+    /// The autoscaler decided on another number.
     Autoscaled {
         desired: u32,
     },
-    /// A replica failed or was lost; so many are still ready.
+    /// A replica failed or was lost; `ready` others remain.
     ReplicaLost {
         ready: u32,
     },
-    /// Nobody called for longer than the scale-to-zero window.
+    /// No call for the scale-to-zero window.
     Idle,
-    /// A call to an endpoint at zero, with the number of replicas that the held calls need.
+    /// A call to an endpoint at zero; the held calls need `wake` replicas.
     Request {
         wake: u32,
     },
-    /// Someone changed the scaling.
+    /// A user changed the scaling policy.
     Rescaled(Scaling),
     Suspend,
-    /// Someone resumed it, perhaps with another scaling.
+    /// A user resumed it, perhaps with another scaling policy.
     Resume(Scaling),
     Delete,
     /// No replica holds a GPU any more.
     LastHoldReleased,
-    /// The control plane starts and finds the endpoint.
+    /// Nothing happened; the state is kept. Used when only labels change.
     Found,
 }
 
-/// What follows.
+/// The endpoint after a trigger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
     pub to: Next,
     pub reason: StateReason,
     pub scaling: Scaling,
     pub desired: u32,
-    /// GPUs that count against the allotment from now on.
+    /// GPUs that count against the allotment.
     pub committed: u32,
-    /// How long replicas that must go may take.
+    /// Time limit for draining surplus replicas.
     pub drain_secs: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     State(State),
-    /// Only the tombstone is left; the name is free.
+    /// Deleted; its name is free.
     Gone,
 }
 
-/// Why nothing follows.
+/// Why a trigger was not applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NoStep {
+pub enum StepError {
     #[error("the endpoint is being deleted")]
     Deleting,
-    /// Whoever asked looked at an older state; looking again is all it takes.
-    #[error("this does not happen to an endpoint that is {0}")]
-    OutOfPlace(State),
+    /// The trigger does not apply to this state: the caller saw an older one and should read again.
+    #[error("the trigger does not apply to an endpoint that is {0}")]
+    NotApplicable(State),
 }
 
 pub const SCALE_DOWN_DRAIN_SECS: u32 = 3_600;
 pub const STOP_DRAIN_SECS: u32 = 120;
 
-/// GPUs that an endpoint commits: its ceiling, whatever runs, unless it is suspended or on its way out.
+/// GPUs that an endpoint commits: those of its maximum number of replicas, unless it is suspended or being deleted.
 pub const fn committed(state: State, mode: Mode, gpu_count: u32) -> u32 {
     match state {
         State::Suspended | State::Deleting => 0,
@@ -95,104 +95,104 @@ pub const fn committed(state: State, mode: Mode, gpu_count: u32) -> u32 {
     }
 }
 
-/// How many replicas a start begins with.
+/// The number of replicas at the first start.
 pub fn first_replicas(mode: Mode) -> u32 {
     mode.floor()
 }
 
-/// A new endpoint.
+/// The first step of a new endpoint.
 pub fn create(scaling: Scaling, gpu_count: u32) -> Step {
     start(scaling, gpu_count, StateReason::Created)
 }
 
-/// The table of states.
-pub fn step(now: &Standing, trigger: Trigger) -> Result<Step, NoStep> {
+/// The transition table.
+pub fn step(from: &Standing, trigger: Trigger) -> Result<Step, StepError> {
     use State::{Deleting, Failed, Provisioning, ScaledToZero, Serving, Suspended};
-    let out_of_place = Err(NoStep::OutOfPlace(now.state));
+    let not_applicable = Err(StepError::NotApplicable(from.state));
     match trigger {
-        Trigger::NoFreeGpu => match now.state {
-            Provisioning => Ok(stay(now, StateReason::WaitingForGpus)),
-            Serving | ScaledToZero | Suspended | Failed | Deleting => out_of_place,
+        Trigger::NoFreeGpu => match from.state {
+            Provisioning => Ok(stay(from, StateReason::WaitingForGpus)),
+            Serving | ScaledToZero | Suspended | Failed | Deleting => not_applicable,
         },
-        Trigger::NoWeights => match now.state {
-            Provisioning => Ok(stay(now, StateReason::WaitingForWeights)),
-            Serving | ScaledToZero | Suspended | Failed | Deleting => out_of_place,
+        Trigger::NoWeights => match from.state {
+            Provisioning => Ok(stay(from, StateReason::WaitingForWeights)),
+            Serving | ScaledToZero | Suspended | Failed | Deleting => not_applicable,
         },
-        Trigger::GpusBound => match (now.state, now.reason) {
+        Trigger::GpusBound => match (from.state, from.reason) {
             (Provisioning, StateReason::WaitingForGpus | StateReason::WaitingForWeights) => {
-                Ok(stay(now, StateReason::Plain))
+                Ok(stay(from, StateReason::Plain))
             }
-            (Provisioning | Serving, reason) => Ok(stay(now, reason)),
-            (ScaledToZero | Suspended | Failed | Deleting, _) => out_of_place,
+            (Provisioning | Serving, reason) => Ok(stay(from, reason)),
+            (ScaledToZero | Suspended | Failed | Deleting, _) => not_applicable,
         },
-        Trigger::Ready => match now.state {
-            Provisioning | Serving => Ok(go(now, Serving, StateReason::Plain, now.desired)),
-            ScaledToZero | Suspended | Failed | Deleting => out_of_place,
+        Trigger::Ready => match from.state {
+            Provisioning | Serving => Ok(go(from, Serving, StateReason::Plain, from.desired)),
+            ScaledToZero | Suspended | Failed | Deleting => not_applicable,
         },
-        Trigger::StartFailed(reason) => match now.state {
-            Provisioning => Ok(go(now, Failed, StateReason::Failure(reason), 0)),
-            Serving | ScaledToZero | Suspended | Failed | Deleting => out_of_place,
+        Trigger::StartFailed(reason) => match from.state {
+            Provisioning => Ok(go(from, Failed, StateReason::Failure(reason), 0)),
+            Serving | ScaledToZero | Suspended | Failed | Deleting => not_applicable,
         },
-        Trigger::Autoscaled { desired } => match now.state {
-            Provisioning | Serving => Ok(go(now, now.state, now.reason, now.scaling.mode.clamp(desired))),
-            ScaledToZero | Suspended | Failed | Deleting => out_of_place,
+        Trigger::Autoscaled { desired } => match from.state {
+            Provisioning | Serving => Ok(go(from, from.state, from.reason, from.scaling.mode.clamp(desired))),
+            ScaledToZero | Suspended | Failed | Deleting => not_applicable,
         },
-        Trigger::ReplicaLost { ready: 0 } => match now.state {
-            Serving => Ok(go(now, Provisioning, StateReason::Recovering, now.desired)),
-            Provisioning => Ok(stay(now, now.reason)),
-            ScaledToZero | Suspended | Failed | Deleting => out_of_place,
+        Trigger::ReplicaLost { ready: 0 } => match from.state {
+            Serving => Ok(go(from, Provisioning, StateReason::Recovering, from.desired)),
+            Provisioning => Ok(stay(from, from.reason)),
+            ScaledToZero | Suspended | Failed | Deleting => not_applicable,
         },
-        Trigger::ReplicaLost { .. } => match now.state {
-            Serving => Ok(stay(now, StateReason::Degraded)),
-            Provisioning => Ok(stay(now, now.reason)),
-            ScaledToZero | Suspended | Failed | Deleting => out_of_place,
+        Trigger::ReplicaLost { .. } => match from.state {
+            Serving => Ok(stay(from, StateReason::Degraded)),
+            Provisioning => Ok(stay(from, from.reason)),
+            ScaledToZero | Suspended | Failed | Deleting => not_applicable,
         },
-        Trigger::Idle => match now.state {
-            Serving if now.scaling.mode.may_sleep() && now.desired == 1 => {
-                Ok(go(now, ScaledToZero, StateReason::Plain, 0))
+        Trigger::Idle => match from.state {
+            Serving if from.scaling.mode.may_sleep() && from.desired == 1 => {
+                Ok(go(from, ScaledToZero, StateReason::Plain, 0))
             }
-            Provisioning | Serving | ScaledToZero | Suspended | Failed | Deleting => out_of_place,
+            Provisioning | Serving | ScaledToZero | Suspended | Failed | Deleting => not_applicable,
         },
-        Trigger::Request { wake } => match now.state {
-            ScaledToZero => Ok(go(now, Provisioning, StateReason::ColdStart, now.scaling.mode.clamp(wake))),
-            Provisioning | Serving | Suspended | Failed | Deleting => Ok(stay(now, now.reason)),
+        Trigger::Request { wake } => match from.state {
+            ScaledToZero => Ok(go(from, Provisioning, StateReason::ColdStart, from.scaling.mode.clamp(wake))),
+            Provisioning | Serving | Suspended | Failed | Deleting => Ok(stay(from, from.reason)),
         },
-        Trigger::Rescaled(scaling) => rescale(now, scaling),
-        Trigger::Suspend => match now.state {
-            Provisioning | Serving | ScaledToZero | Failed => Ok(go(now, Suspended, StateReason::Plain, 0)),
-            Suspended => Ok(stay(now, now.reason)),
-            Deleting => Err(NoStep::Deleting),
+        Trigger::Rescaled(scaling) => rescale(from, scaling),
+        Trigger::Suspend => match from.state {
+            Provisioning | Serving | ScaledToZero | Failed => Ok(go(from, Suspended, StateReason::Plain, 0)),
+            Suspended => Ok(stay(from, from.reason)),
+            Deleting => Err(StepError::Deleting),
         },
-        Trigger::Resume(scaling) => match now.state {
-            Suspended => Ok(start(scaling, now.gpu_count, StateReason::Resumed)),
-            Failed => Ok(start(scaling, now.gpu_count, StateReason::Retry)),
-            Provisioning | Serving | ScaledToZero if scaling == now.scaling => Ok(stay(now, now.reason)),
-            Provisioning | Serving | ScaledToZero => rescale(now, scaling),
-            Deleting => Err(NoStep::Deleting),
+        Trigger::Resume(scaling) => match from.state {
+            Suspended => Ok(start(scaling, from.gpu_count, StateReason::Resumed)),
+            Failed => Ok(start(scaling, from.gpu_count, StateReason::Retry)),
+            Provisioning | Serving | ScaledToZero if scaling == from.scaling => Ok(stay(from, from.reason)),
+            Provisioning | Serving | ScaledToZero => rescale(from, scaling),
+            Deleting => Err(StepError::Deleting),
         },
-        Trigger::Delete => match now.state {
-            Provisioning | Serving | ScaledToZero | Suspended | Failed => Ok(go(now, Deleting, StateReason::Plain, 0)),
-            Deleting => Ok(stay(now, now.reason)),
+        Trigger::Delete => match from.state {
+            Provisioning | Serving | ScaledToZero | Suspended | Failed => Ok(go(from, Deleting, StateReason::Plain, 0)),
+            Deleting => Ok(stay(from, from.reason)),
         },
-        Trigger::LastHoldReleased => match now.state {
-            Deleting => Ok(Step { to: Next::Gone, ..stay(now, StateReason::Plain) }),
-            Provisioning | Serving | ScaledToZero | Suspended | Failed => Ok(stay(now, now.reason)),
+        Trigger::LastHoldReleased => match from.state {
+            Deleting => Ok(Step { to: Next::Gone, ..stay(from, StateReason::Plain) }),
+            Provisioning | Serving | ScaledToZero | Suspended | Failed => Ok(stay(from, from.reason)),
         },
-        Trigger::Found => Ok(stay(now, now.reason)),
+        Trigger::Found => Ok(stay(from, from.reason)),
     }
 }
 
-fn rescale(now: &Standing, scaling: Scaling) -> Result<Step, NoStep> {
-    let changed = Standing { scaling, ..*now };
-    match now.state {
+fn rescale(from: &Standing, scaling: Scaling) -> Result<Step, StepError> {
+    let changed = Standing { scaling, ..*from };
+    match from.state {
         State::Provisioning | State::Serving => {
-            Ok(go(&changed, now.state, now.reason, scaling.mode.clamp(now.desired)))
+            Ok(go(&changed, from.state, from.reason, scaling.mode.clamp(from.desired)))
         }
-        State::ScaledToZero if scaling.mode.may_sleep() => Ok(stay(&changed, now.reason)),
-        State::ScaledToZero => Ok(start(scaling, now.gpu_count, StateReason::Scaled)),
-        State::Suspended => Ok(stay(&changed, now.reason)),
-        State::Failed => Ok(start(scaling, now.gpu_count, StateReason::Retry)),
-        State::Deleting => Err(NoStep::Deleting),
+        State::ScaledToZero if scaling.mode.may_sleep() => Ok(stay(&changed, from.reason)),
+        State::ScaledToZero => Ok(start(scaling, from.gpu_count, StateReason::Scaled)),
+        State::Suspended => Ok(stay(&changed, from.reason)),
+        State::Failed => Ok(start(scaling, from.gpu_count, StateReason::Retry)),
+        State::Deleting => Err(StepError::Deleting),
     }
 }
 
@@ -202,17 +202,17 @@ fn start(scaling: Scaling, gpu_count: u32, reason: StateReason) -> Step {
     go(&new, state, reason, first_replicas(scaling.mode))
 }
 
-fn stay(now: &Standing, reason: StateReason) -> Step {
-    go(now, now.state, reason, now.desired)
+fn stay(from: &Standing, reason: StateReason) -> Step {
+    go(from, from.state, reason, from.desired)
 }
 
-fn go(now: &Standing, to: State, reason: StateReason, desired: u32) -> Step {
+fn go(from: &Standing, to: State, reason: StateReason, desired: u32) -> Step {
     Step {
         to: Next::State(to),
         reason,
-        scaling: now.scaling,
+        scaling: from.scaling,
         desired,
-        committed: committed(to, now.scaling.mode, now.gpu_count),
+        committed: committed(to, from.scaling.mode, from.gpu_count),
         drain_secs: match to {
             State::Provisioning | State::Serving | State::ScaledToZero => SCALE_DOWN_DRAIN_SECS,
             State::Suspended | State::Failed | State::Deleting => STOP_DRAIN_SECS,

@@ -1,4 +1,4 @@
-//! One test for each row of the table, in its order.
+//! One test per row of the contract's table, in its order.
 
 use super::*;
 use crate::endpoint::scaling::ScalingPatch;
@@ -23,7 +23,7 @@ fn standing(state: State, scaling: Scaling, desired: u32) -> Standing {
 }
 
 /// `state (reason) desired/committed`.
-fn shown(step: Result<Step, NoStep>) -> String {
+fn shown(step: Result<Step, StepError>) -> String {
     match step {
         Ok(step) => {
             let to = match step.to {
@@ -32,8 +32,8 @@ fn shown(step: Result<Step, NoStep>) -> String {
             };
             format!("{to} ({}) {}/{}", step.reason.as_str(), step.desired, step.committed)
         }
-        Err(NoStep::Deleting) => "refused: deleting".into(),
-        Err(NoStep::OutOfPlace(state)) => format!("out of place: {state}"),
+        Err(StepError::Deleting) => "rejected: deleting".into(),
+        Err(StepError::NotApplicable(state)) => format!("not applicable: {state}"),
     }
 }
 
@@ -50,12 +50,12 @@ fn row_1_a_create_starts_the_fixed_count_or_the_floor_and_commits_the_ceiling() 
 }
 
 #[test]
-fn row_2_without_a_free_gpu_it_waits_and_goes_on_once_there_is_one() {
+fn row_2_without_a_free_gpu_it_waits_and_continues_once_there_is_one() {
     let waiting = step(&standing(State::Provisioning, fixed(1), 1), Trigger::NoFreeGpu);
     assert_eq!(shown(waiting), "provisioning (waiting-for-gpus) 1/4");
     let there = Standing { reason: StateReason::WaitingForGpus, ..standing(State::Provisioning, fixed(1), 1) };
     assert_eq!(shown(step(&there, Trigger::GpusBound)), "provisioning () 1/4");
-    assert_eq!(after(State::Serving, fixed(1), 1, Trigger::NoFreeGpu), "out of place: serving");
+    assert_eq!(after(State::Serving, fixed(1), 1, Trigger::NoFreeGpu), "not applicable: serving");
     let no_weights = after(State::Provisioning, fixed(1), 1, Trigger::NoWeights);
     assert_eq!(no_weights, "provisioning (waiting-for-weights) 1/4");
 }
@@ -67,7 +67,7 @@ fn row_3_the_first_ready_replica_serves() {
 }
 
 #[test]
-fn row_4_a_start_that_failed_for_good_stops_all_and_keeps_its_place() {
+fn row_4_a_permanent_start_failure_stops_all_and_keeps_the_commitment() {
     for reason in FailureReason::ALL {
         let failed = after(State::Provisioning, ranged(1, 3), 1, Trigger::StartFailed(reason));
         assert_eq!(failed, format!("failed ({}) 0/12", reason.as_str()));
@@ -76,7 +76,7 @@ fn row_4_a_start_that_failed_for_good_stops_all_and_keeps_its_place() {
 }
 
 #[test]
-fn row_5_scaling_moves_the_number_and_the_commitment_follows_the_ceiling_alone() {
+fn row_5_scaling_changes_the_number_and_the_commitment_follows_the_ceiling_alone() {
     assert_eq!(after(State::Serving, ranged(1, 3), 1, Trigger::Autoscaled { desired: 2 }), "serving () 2/12");
     assert_eq!(after(State::Serving, ranged(1, 3), 1, Trigger::Autoscaled { desired: 9 }), "serving () 3/12");
     assert_eq!(after(State::Serving, ranged(1, 8), 8, Trigger::Rescaled(ranged(1, 4))), "serving () 4/16");
@@ -93,7 +93,7 @@ fn row_6_a_lost_replica_among_others_degrades_until_one_is_ready_again() {
 }
 
 #[test]
-fn row_7_the_last_ready_replica_lost_means_calls_are_held_again() {
+fn row_7_when_the_last_ready_replica_is_lost_calls_are_held_again() {
     let lost = after(State::Serving, ranged(1, 3), 2, Trigger::ReplicaLost { ready: 0 });
     assert_eq!(lost, "provisioning (recovering) 2/12");
 }
@@ -102,7 +102,7 @@ fn row_7_the_last_ready_replica_lost_means_calls_are_held_again() {
 fn row_8_the_last_idle_replica_goes_and_the_commitment_stays() {
     assert_eq!(after(State::Serving, ranged(0, 3), 1, Trigger::Idle), "scaled-to-zero () 0/12");
     for (scaling, desired) in [(ranged(0, 3), 2), (ranged(1, 3), 1), (fixed(1), 1)] {
-        assert_eq!(after(State::Serving, scaling, desired, Trigger::Idle), "out of place: serving");
+        assert_eq!(after(State::Serving, scaling, desired, Trigger::Idle), "not applicable: serving");
     }
 }
 
@@ -115,7 +115,7 @@ fn row_9_a_call_wakes_it_once() {
 }
 
 #[test]
-fn row_10_a_floor_or_a_fixed_count_ends_the_sleep() {
+fn row_10_a_floor_or_a_fixed_count_starts_an_endpoint_at_zero() {
     let floor = after(State::ScaledToZero, ranged(0, 3), 0, Trigger::Rescaled(ranged(2, 3)));
     assert_eq!(floor, "provisioning (scaled) 2/12");
     let pinned = after(State::ScaledToZero, ranged(0, 3), 0, Trigger::Rescaled(fixed(1)));
@@ -137,7 +137,7 @@ fn row_11_a_suspend_drains_everything_and_frees_the_commitment_at_once() {
 }
 
 #[test]
-fn rows_12_and_13_a_resume_starts_as_a_create_does_and_the_ledger_decides_about_its_commitment() {
+fn rows_12_and_13_a_resume_starts_like_a_create_and_the_ledger_decides_about_its_commitment() {
     let resumed = after(State::Suspended, ranged(0, 3), 0, Trigger::Resume(ranged(0, 3)));
     assert_eq!(resumed, "provisioning (resumed) 1/12");
     let smaller = after(State::Suspended, fixed(3), 0, Trigger::Resume(fixed(2)));
@@ -148,14 +148,14 @@ fn rows_12_and_13_a_resume_starts_as_a_create_does_and_the_ledger_decides_about_
 }
 
 #[test]
-fn row_14_a_suspended_endpoint_may_be_rescaled_for_free() {
+fn row_14_a_suspended_endpoint_may_be_rescaled_without_a_commitment() {
     let rescaled = step(&standing(State::Suspended, fixed(2), 0), Trigger::Rescaled(fixed(3)));
     assert_eq!(shown(rescaled), "suspended () 0/0");
     assert_eq!(rescaled.unwrap().scaling, fixed(3));
 }
 
 #[test]
-fn row_15_a_failed_endpoint_is_tried_again_by_resume_and_by_scaling() {
+fn row_15_a_failed_endpoint_is_retried_by_resume_and_by_scaling() {
     assert_eq!(after(State::Failed, fixed(2), 0, Trigger::Resume(fixed(2))), "provisioning (retry) 2/8");
     assert_eq!(after(State::Failed, fixed(2), 0, Trigger::Rescaled(fixed(1))), "provisioning (retry) 1/4");
 }
@@ -171,29 +171,29 @@ fn row_16_a_delete_frees_the_commitment_at_once() {
 }
 
 #[test]
-fn row_17_it_is_gone_with_its_last_hold() {
+fn row_17_it_is_gone_once_its_last_hold_is_released() {
     assert_eq!(after(State::Deleting, fixed(2), 0, Trigger::LastHoldReleased), "gone () 0/0");
     assert_eq!(after(State::Suspended, fixed(2), 0, Trigger::LastHoldReleased), "suspended () 0/0");
 }
 
 #[test]
-fn row_18_nothing_else_is_done_to_an_endpoint_that_goes() {
+fn row_18_commands_on_a_deleting_endpoint_are_rejected() {
     for trigger in [Trigger::Rescaled(fixed(1)), Trigger::Suspend, Trigger::Resume(fixed(1))] {
-        assert_eq!(after(State::Deleting, fixed(2), 0, trigger), "refused: deleting");
+        assert_eq!(after(State::Deleting, fixed(2), 0, trigger), "rejected: deleting");
     }
 }
 
 #[test]
 fn row_19_a_restart_of_the_control_plane_changes_nothing() {
     for state in State::ALL {
-        let now = Standing { reason: StateReason::Degraded, ..standing(state, fixed(2), 2) };
-        let found = step(&now, Trigger::Found).unwrap();
-        assert_eq!((found.to, found.reason, found.desired), (Next::State(state), now.reason, 2));
+        let standing = Standing { reason: StateReason::Degraded, ..standing(state, fixed(2), 2) };
+        let found = step(&standing, Trigger::Found).unwrap();
+        assert_eq!((found.to, found.reason, found.desired), (Next::State(state), standing.reason, 2));
     }
 }
 
 #[test]
-fn states_and_reasons_are_read_as_they_are_written() {
+fn states_and_reasons_parse_from_their_text() {
     for state in State::ALL {
         assert_eq!(State::parse(state.as_str()), Some(state));
     }

@@ -5,8 +5,8 @@ use crate::edge::Body;
 use axum::extract::Query;
 use bytes::Bytes;
 use control::Author;
-use control::endpoints::{Answer, Call, IdempotencyKey, Outcome, Refusal, Scope};
-use domain::endpoint::{Fault, FaultCode, request};
+use control::endpoints::{Call, CommandResponse, EndpointError, IdempotencyKey, Outcome, Scope};
+use domain::endpoint::{FieldError, FieldErrorCode, request};
 use domain::{Caller, Timestamp};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Uri, header};
 use serde::Serialize;
@@ -43,7 +43,7 @@ impl Ask {
         caller: Arc<Caller>,
         author: Author,
         now: Timestamp,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, FieldError> {
         let query = query_of(&head.uri)?;
         let idempotency = match head.method {
             Method::POST | Method::PATCH | Method::DELETE => idempotency_of(head, &body)?,
@@ -77,65 +77,68 @@ impl Ask {
         name: &'static str,
         parse: impl Fn(&str) -> Option<T>,
         why: &'static str,
-    ) -> Result<Option<T>, Fault> {
+    ) -> Result<Option<T>, FieldError> {
         let Some(text) = self.param(name) else { return Ok(None) };
-        parse(text).map(Some).ok_or_else(|| Fault::new(name, FaultCode::InvalidFormat, why))
+        parse(text).map(Some).ok_or_else(|| FieldError::new(name, FieldErrorCode::InvalidFormat, why))
     }
 
     /// A call that changes something is not made in spite of a parameter that it does not know: `dryrun` is no dry run.
-    pub(super) fn only_params(&self, known: &[&str]) -> Result<(), Fault> {
+    pub(super) fn only_params(&self, known: &[&str]) -> Result<(), FieldError> {
         match self.query.iter().find(|(key, _)| !known.contains(&key.as_str())) {
             Some((key, _)) => {
                 let field: String = key.chars().take(64).collect();
-                Err(Fault::new(field, FaultCode::UnknownField, "is not a parameter of this request"))
+                Err(FieldError::new(field, FieldErrorCode::UnknownField, "is not a parameter of this request"))
             }
             None => Ok(()),
         }
     }
 
     /// How many are asked for.
-    pub(super) fn limit(&self) -> Result<u32, Fault> {
+    pub(super) fn limit(&self) -> Result<u32, FieldError> {
         let Some(text) = self.param("limit") else { return Ok(DEFAULT_LIMIT) };
-        let number: i64 =
-            text.parse().map_err(|_| Fault::new("limit", FaultCode::InvalidFormat, "must be a whole number"))?;
+        let number: i64 = text
+            .parse()
+            .map_err(|_| FieldError::new("limit", FieldErrorCode::InvalidFormat, "must be a whole number"))?;
         let limit = u32::try_from(number).ok().filter(|limit| (1..=MAX_LIMIT).contains(limit));
-        limit.ok_or_else(|| Fault::new("limit", FaultCode::OutOfRange, format!("must be between 1 and {MAX_LIMIT}")))
+        limit.ok_or_else(|| {
+            FieldError::new("limit", FieldErrorCode::OutOfRange, format!("must be between 1 and {MAX_LIMIT}"))
+        })
     }
 
     /// Where to go on.
-    pub(super) fn cursor(&self, key: &CursorKey, of: Of) -> Result<Option<(Timestamp, String)>, Fault> {
+    pub(super) fn cursor(&self, key: &CursorKey, of: Of) -> Result<Option<(Timestamp, String)>, FieldError> {
         let Some(text) = self.params("cursor").next() else { return Ok(None) };
         key.open(of, &self.caller.workspace, text).map(Some)
     }
 
     /// The body, which must be JSON.
-    pub(super) fn json(&self) -> Result<Value, Fault> {
+    pub(super) fn json(&self) -> Result<Value, FieldError> {
         serde_json::from_slice(&self.body).map_err(|_| request::malformed())
     }
 
     /// The body, where none at all is as good as `{}`.
-    pub(super) fn json_or_nothing(&self) -> Result<Value, Fault> {
+    pub(super) fn json_or_nothing(&self) -> Result<Value, FieldError> {
         if self.body.is_empty() { Ok(Value::Object(serde_json::Map::new())) } else { self.json() }
     }
 }
 
-fn query_of(uri: &Uri) -> Result<Vec<(String, String)>, Fault> {
-    let unreadable = || Fault::new("query", FaultCode::InvalidFormat, "cannot be read");
+fn query_of(uri: &Uri) -> Result<Vec<(String, String)>, FieldError> {
+    let unreadable = || FieldError::new("query", FieldErrorCode::InvalidFormat, "cannot be read");
     let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri).map_err(|_| unreadable())?;
     // PostgreSQL does not even want to compare a zero byte.
     match pairs.iter().find(|(_, value)| value.contains('\0')) {
         Some((key, _)) => {
             let field: String = key.chars().take(64).collect();
-            Err(Fault::new(field, FaultCode::InvalidFormat, "has a character that is not text"))
+            Err(FieldError::new(field, FieldErrorCode::InvalidFormat, "has a character that is not text"))
         }
         None => Ok(pairs),
     }
 }
 
-fn idempotency_of(head: &http::request::Parts, body: &[u8]) -> Result<Option<Idempotency>, Fault> {
+fn idempotency_of(head: &http::request::Parts, body: &[u8]) -> Result<Option<Idempotency>, FieldError> {
     let mut all = head.headers.get_all(IDEMPOTENCY_KEY).iter();
     let Some(value) = all.next() else { return Ok(None) };
-    let fault = |why| Fault::new("Idempotency-Key", FaultCode::InvalidFormat, why);
+    let fault = |why| FieldError::new("Idempotency-Key", FieldErrorCode::InvalidFormat, why);
     if all.next().is_some() {
         return Err(fault("must be sent once"));
     }
@@ -164,13 +167,13 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    pub(super) fn json(value: &impl Serialize) -> Result<Self, Refusal> {
-        let body = serde_json::to_string(value).map_err(|error| Refusal::Internal { cause: Box::new(error) })?;
+    pub(super) fn json(value: &impl Serialize) -> Result<Self, EndpointError> {
+        let body = serde_json::to_string(value).map_err(|error| EndpointError::Internal { cause: Box::new(error) })?;
         Ok(Self { status: StatusCode::OK, headers: Vec::new(), body })
     }
 
     /// What a command answers, now or again.
-    pub(super) fn of(answer: Answer) -> Self {
+    pub(super) fn of(answer: CommandResponse) -> Self {
         let mut headers = vec![(header::ETAG, answer.generation.to_string())];
         let status = match answer.outcome {
             Outcome::Created => {
@@ -187,7 +190,7 @@ impl Reply {
     }
 
     /// What was tried and not done has no version.
-    pub(super) fn of_dry_run(answer: Answer) -> Self {
+    pub(super) fn of_dry_run(answer: CommandResponse) -> Self {
         Self { status: StatusCode::OK, headers: Vec::new(), body: answer.body }
     }
 
@@ -228,8 +231,8 @@ impl<T> List<T> {
     pub(super) fn page(
         mut rows: Vec<T>,
         limit: u32,
-        cursor: impl Fn(&T) -> Result<String, Refusal>,
-    ) -> Result<Self, Refusal> {
+        cursor: impl Fn(&T) -> Result<String, EndpointError>,
+    ) -> Result<Self, EndpointError> {
         let limit = limit as usize;
         let more = rows.len() > limit;
         rows.truncate(limit);

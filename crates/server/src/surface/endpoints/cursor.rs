@@ -2,8 +2,8 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use control::endpoints::Refusal;
-use domain::endpoint::{Fault, FaultCode};
+use control::endpoints::EndpointError;
+use domain::endpoint::{FieldError, FieldErrorCode};
 use domain::{Timestamp, WorkspaceId};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -45,15 +45,21 @@ impl CursorKey {
     }
 
     /// The last one of this page, sealed.
-    pub(crate) fn seal(&self, of: Of, workspace: &WorkspaceId, at: Timestamp, id: &str) -> Result<String, Refusal> {
+    pub(crate) fn seal(
+        &self,
+        of: Of,
+        workspace: &WorkspaceId,
+        at: Timestamp,
+        id: &str,
+    ) -> Result<String, EndpointError> {
         let place = format!("{}.{id}", at.millis());
-        let mac = self.mac(of, workspace, &place).ok_or_else(|| Refusal::Internal { cause: "no MAC".into() })?;
+        let mac = self.mac(of, workspace, &place).ok_or_else(|| EndpointError::Internal { cause: "no MAC".into() })?;
         let mac = mac.finalize().into_bytes();
         Ok(URL_SAFE_NO_PAD.encode([&mac[..MAC_LEN], place.as_bytes()].concat()))
     }
 
-    pub(crate) fn open(&self, of: Of, workspace: &WorkspaceId, text: &str) -> Result<(Timestamp, String), Fault> {
-        let bad = || Fault::new("cursor", FaultCode::InvalidCursor, "is not a cursor of this list");
+    pub(crate) fn open(&self, of: Of, workspace: &WorkspaceId, text: &str) -> Result<(Timestamp, String), FieldError> {
+        let bad = || FieldError::new("cursor", FieldErrorCode::InvalidCursor, "is not a cursor of this list");
         self.opened(of, workspace, text).ok_or_else(bad)
     }
 
@@ -91,7 +97,7 @@ mod tests {
         assert!(key.open(Of::Endpoints, &other, &cursor).is_err());
         assert!(CursorKey([8; KEY_LEN]).open(Of::Endpoints, &one, &cursor).is_err());
         for bad in ["", "x", "AAAA", &cursor[1..], &format!("{cursor}A"), &"A".repeat(300)] {
-            assert_eq!(key.open(Of::Endpoints, &one, bad).unwrap_err().code, FaultCode::InvalidCursor, "{bad}");
+            assert_eq!(key.open(Of::Endpoints, &one, bad).unwrap_err().code, FieldErrorCode::InvalidCursor, "{bad}");
         }
     }
 }

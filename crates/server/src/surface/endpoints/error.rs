@@ -7,8 +7,8 @@ use super::problems;
 use crate::credential::{self, Forbidden};
 use crate::edge::Body;
 use crate::edge::request_body::Unread;
-use control::endpoints::{Kind, Refusal};
-use domain::endpoint::{Fault, FaultCode};
+use control::endpoints::{EndpointError, EndpointErrorKind};
+use domain::endpoint::{FieldError, FieldErrorCode};
 use http::{HeaderValue, Response, StatusCode, header};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -26,8 +26,8 @@ pub(crate) enum Refused {
     },
     Unread(Unread),
     /// What the bytes of the request tell.
-    Early(Fault),
-    Command(Refusal),
+    Early(FieldError),
+    Command(EndpointError),
     Internal,
 }
 
@@ -56,18 +56,18 @@ impl From<Unread> for Refused {
     }
 }
 
-fn body_fault(why: &'static str) -> Fault {
-    Fault::new("body", FaultCode::MalformedJson, why)
+fn body_fault(why: &'static str) -> FieldError {
+    FieldError::new("body", FieldErrorCode::MalformedJson, why)
 }
 
-impl From<Fault> for Refused {
-    fn from(fault: Fault) -> Self {
+impl From<FieldError> for Refused {
+    fn from(fault: FieldError) -> Self {
         Self::Early(fault)
     }
 }
 
-impl From<Refusal> for Refused {
-    fn from(refusal: Refusal) -> Self {
+impl From<EndpointError> for Refused {
+    fn from(refusal: EndpointError) -> Self {
         Self::Command(refusal)
     }
 }
@@ -115,12 +115,12 @@ impl Refused {
             Self::Early(fault) if fault.code.is_shapeless() => StatusCode::BAD_REQUEST,
             Self::Early(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::Command(refusal) => match refusal.kind() {
-                Kind::Missing => StatusCode::NOT_FOUND,
-                Kind::OtherWorkspace => StatusCode::FORBIDDEN,
-                Kind::Conflict => StatusCode::CONFLICT,
-                Kind::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
-                Kind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
-                Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+                EndpointErrorKind::Missing => StatusCode::NOT_FOUND,
+                EndpointErrorKind::OtherWorkspace => StatusCode::FORBIDDEN,
+                EndpointErrorKind::Conflict => StatusCode::CONFLICT,
+                EndpointErrorKind::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
+                EndpointErrorKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+                EndpointErrorKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             },
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         }
@@ -159,7 +159,9 @@ impl Refused {
         match self {
             Self::Credential(credential::Refused::Unauthenticated { cause }) => Some((*cause).into()),
             Self::Credential(credential::Refused::StoreUnavailable { cause }) => Some(cause.clone()),
-            Self::Command(refusal) if matches!(refusal.kind(), Kind::Unavailable | Kind::Internal) => {
+            Self::Command(refusal)
+                if matches!(refusal.kind(), EndpointErrorKind::Unavailable | EndpointErrorKind::Internal) =>
+            {
                 Some(format!("{refusal:?}"))
             }
             _ => None,
@@ -198,7 +200,7 @@ impl Refused {
 
     fn extensions(&self, place: &Place<'_>) -> Value {
         match self {
-            Self::Command(Refusal::AllotmentExceeded(exceeding)) => {
+            Self::Command(EndpointError::AllotmentExceeded(exceeding)) => {
                 let remediation = format!("{}/docs/gpu-allotment", place.public_url);
                 json!(exceeding.extensions(&remediation))
             }
@@ -223,8 +225,8 @@ impl Refused {
 
     fn retry_after_secs(&self) -> Option<u64> {
         match self {
-            Self::Command(Refusal::AllotmentUnavailable { .. }) => Some(RETRY_ALLOTMENT_SECS),
-            Self::Command(Refusal::IdempotencyInProgress) => Some(RETRY_SOON_SECS),
+            Self::Command(EndpointError::AllotmentUnavailable { .. }) => Some(RETRY_ALLOTMENT_SECS),
+            Self::Command(EndpointError::IdempotencyInProgress) => Some(RETRY_SOON_SECS),
             _ if self.status() == StatusCode::SERVICE_UNAVAILABLE => Some(RETRY_LATER_SECS),
             _ if self.status() == StatusCode::REQUEST_TIMEOUT => Some(RETRY_SOON_SECS),
             _ => None,

@@ -6,14 +6,14 @@ use super::describe::FlavorList;
 use super::error::Refused;
 use control::endpoints;
 use domain::ModelId;
-use domain::endpoint::{Fault, FaultCode};
+use domain::endpoint::{FieldError, FieldErrorCode};
 
 /// The flavors that a model is offered in; what does not fit the allotment is marked, not hidden.
 #[utoipa::path(get, path = "/v1/endpoints/flavors", operation_id = "listFlavors", tag = "endpoints",
     params(("model" = String, Query, description = "a Model ID")),
     responses((status = 200, body = FlavorList)))]
 pub(super) async fn list(desk: &Desk, ask: &Ask) -> Result<Reply, Refused> {
-    let missing = || Fault::new("model", FaultCode::MissingField, "is required");
+    let missing = || FieldError::new("model", FieldErrorCode::MissingField, "is required");
     let model = ask.word("model", |text| ModelId::parse(text).ok(), "must be <provider>/<model-name>")?;
     let model = model.ok_or_else(missing)?;
     let catalogue = desk.catalogue();

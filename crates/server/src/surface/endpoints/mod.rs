@@ -28,7 +28,7 @@ use crate::people::People;
 use crate::price_keeper::Declared;
 use ask::{Ask, Reply};
 use control::Author;
-use control::endpoints::{CommandContext, Kind};
+use control::endpoints::{CommandContext, EndpointErrorKind};
 use control::reconciler::Follower;
 use dataplane::keys::KeyDirectory;
 use dataplane::usage_tap::{Outcome, UsageTap};
@@ -215,7 +215,7 @@ fn author_of(caller: &Caller, client: IpAddr) -> Author {
 /// What belongs to another workspace of the organization: for a key, the one 401.
 fn as_seen_by(caller: &Caller, refused: Refused) -> Refused {
     match (&caller.actor, refused) {
-        (Actor::Key(_), Refused::Command(refusal)) if refusal.kind() == Kind::OtherWorkspace => {
+        (Actor::Key(_), Refused::Command(refusal)) if refusal.kind() == EndpointErrorKind::OtherWorkspace => {
             Refused::Credential(credential::Refused::Unauthenticated { cause: "a key of another workspace" })
         }
         (_, refused) => refused,

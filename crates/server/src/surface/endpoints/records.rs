@@ -5,9 +5,9 @@ use super::ask::{Ask, List, Reply};
 use super::cursor::Of;
 use super::describe::{Change, EndpointList, EndpointRecord, NewEndpoint, Scaling};
 use super::error::Refused;
-use control::endpoints::{self, Choice, Run};
+use control::endpoints::{self, EndpointRef, RunMode};
 use domain::endpoint::labels::{self, LabelsPatch};
-use domain::endpoint::{Fault, FaultCode, IfMatch, State, request};
+use domain::endpoint::{FieldError, FieldErrorCode, IfMatch, State, request};
 use domain::{EndpointId, ModelId};
 use http::header;
 use store::endpoints::Filter;
@@ -23,15 +23,15 @@ pub(super) async fn create(desk: &Desk, ask: &Ask) -> Result<Reply, Refused> {
     let new = request::NewEndpoint::read(&ask.json()?)?;
     ask.only_params(&["dryRun"])?;
     let run = match ask.params("dryRun").next() {
-        None | Some("false") => Run::Real,
-        Some("true") => Run::Dry,
-        Some(_) => return Err(Fault::new("dryRun", FaultCode::InvalidFormat, "must be true or false").into()),
+        None | Some("false") => RunMode::Real,
+        Some("true") => RunMode::Dry,
+        Some(_) => return Err(FieldError::new("dryRun", FieldErrorCode::InvalidFormat, "must be true or false").into()),
     };
     let catalogue = desk.catalogue();
     let answer = endpoints::create(desk.office(&catalogue), ask.call(), &new, run).await?;
     Ok(match run {
-        Run::Real => Reply::of(answer),
-        Run::Dry => Reply::of_dry_run(answer),
+        RunMode::Real => Reply::of(answer),
+        RunMode::Dry => Reply::of_dry_run(answer),
     })
 }
 
@@ -49,7 +49,8 @@ pub(super) async fn list(desk: &Desk, ask: &Ask) -> Result<Reply, Refused> {
     let model = ask.word("model", |text| ModelId::parse(text).ok(), "must be <provider>/<model-name>")?;
     let labels = labels_of(ask)?;
     let before = cursor.map(|(at, id)| EndpointId::parse(&id).map(|id| (at, id))).transpose();
-    let before = before.map_err(|_| Fault::new("cursor", FaultCode::InvalidCursor, "is not a cursor of this list"))?;
+    let before =
+        before.map_err(|_| FieldError::new("cursor", FieldErrorCode::InvalidCursor, "is not a cursor of this list"))?;
     let before = before.as_ref().map(|(at, id)| (*at, id));
     let filter = Filter { state, model: model.as_ref(), labels: &labels, before };
     let found = endpoints::list(&desk.people.store, ask.scope(), filter, limit + 1).await?;
@@ -60,10 +61,10 @@ pub(super) async fn list(desk: &Desk, ask: &Ask) -> Result<Reply, Refused> {
     Ok(Reply::json(&page)?)
 }
 
-fn labels_of(ask: &Ask) -> Result<Vec<(String, String)>, Fault> {
+fn labels_of(ask: &Ask) -> Result<Vec<(String, String)>, FieldError> {
     let mut all = Vec::new();
     for text in ask.params("label").filter(|text| !text.is_empty()) {
-        let bad = || Fault::new("label", FaultCode::InvalidFormat, "must be key=value");
+        let bad = || FieldError::new("label", FieldErrorCode::InvalidFormat, "must be key=value");
         let (key, value) = text.split_once('=').ok_or_else(bad)?;
         let (key, value) = (key.to_owned(), value.to_owned());
         labels::check(&LabelsPatch::from([(key.clone(), Some(value.clone()))])).map_err(|_| bad())?;
@@ -76,7 +77,7 @@ fn labels_of(ask: &Ask) -> Result<Vec<(String, String)>, Fault> {
 #[utoipa::path(get, path = "/v1/endpoints/{endpoint}", operation_id = "getEndpoint", tag = "endpoints",
     responses((status = 200, description = "`ETag` is its generation", body = EndpointRecord)))]
 pub(super) async fn show(desk: &Desk, ask: &Ask, which: &str) -> Result<Reply, Refused> {
-    let found = endpoints::show(&desk.people.store, ask.scope(), &Choice::parse(which)?).await?;
+    let found = endpoints::show(&desk.people.store, ask.scope(), &EndpointRef::parse(which)?).await?;
     Ok(Reply::json(&found)?.with(header::ETAG, found.generation.to_string()))
 }
 
@@ -91,7 +92,7 @@ pub(super) async fn change(desk: &Desk, ask: &Ask, which: &str) -> Result<Reply,
     ask.only_params(&[])?;
     let if_match = if_match(ask);
     let catalogue = desk.catalogue();
-    let choice = Choice::parse(which)?;
+    let choice = EndpointRef::parse(which)?;
     let answer = endpoints::rescale(desk.office(&catalogue), ask.call(), &choice, &change, if_match.as_ref()).await?;
     Ok(Reply::of(answer))
 }
@@ -111,7 +112,7 @@ fn if_match(ask: &Ask) -> Option<IfMatch> {
 pub(super) async fn delete(desk: &Desk, ask: &Ask, which: &str) -> Result<Reply, Refused> {
     ask.only_params(&[])?;
     let catalogue = desk.catalogue();
-    Ok(Reply::of(endpoints::delete(desk.office(&catalogue), ask.call(), &Choice::parse(which)?).await?))
+    Ok(Reply::of(endpoints::delete(desk.office(&catalogue), ask.call(), &EndpointRef::parse(which)?).await?))
 }
 
 /// Stop an endpoint and free what it commits.
@@ -122,14 +123,14 @@ pub(super) async fn suspend(desk: &Desk, ask: &Ask, which: &str) -> Result<Reply
     let body = ask.json_or_nothing()?;
     let members = body
         .as_object()
-        .ok_or_else(|| Fault::new("body", FaultCode::MalformedJson, "must be a JSON object, or nothing"))?;
+        .ok_or_else(|| FieldError::new("body", FieldErrorCode::MalformedJson, "must be a JSON object, or nothing"))?;
     if let Some(field) = members.keys().next() {
         let field: String = field.chars().take(64).collect();
-        return Err(Fault::new(field, FaultCode::UnknownField, "is not a field of this request").into());
+        return Err(FieldError::new(field, FieldErrorCode::UnknownField, "is not a field of this request").into());
     }
     ask.only_params(&[])?;
     let catalogue = desk.catalogue();
-    Ok(Reply::of(endpoints::suspend(desk.office(&catalogue), ask.call(), &Choice::parse(which)?).await?))
+    Ok(Reply::of(endpoints::suspend(desk.office(&catalogue), ask.call(), &EndpointRef::parse(which)?).await?))
 }
 
 /// Start a suspended or failed endpoint, perhaps smaller than it was.
@@ -141,6 +142,6 @@ pub(super) async fn resume(desk: &Desk, ask: &Ask, which: &str) -> Result<Reply,
     let scaling = request::read_resume(&ask.json_or_nothing()?)?;
     ask.only_params(&[])?;
     let catalogue = desk.catalogue();
-    let choice = Choice::parse(which)?;
+    let choice = EndpointRef::parse(which)?;
     Ok(Reply::of(endpoints::resume(desk.office(&catalogue), ask.call(), &choice, &scaling).await?))
 }

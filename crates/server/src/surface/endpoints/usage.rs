@@ -4,8 +4,8 @@ use super::Desk;
 use super::ask::{Ask, Reply};
 use super::describe::EndpointUsage;
 use super::error::Refused;
-use control::endpoints::{self, Choice};
-use domain::endpoint::{Fault, FaultCode};
+use control::endpoints::{self, EndpointRef};
+use domain::endpoint::{FieldError, FieldErrorCode};
 use domain::{Grain, Span, Timestamp};
 
 /// GPU-hours, cost and utilization; hours or days in which GPUs were held.
@@ -24,9 +24,9 @@ pub(super) async fn show(desk: &Desk, ask: &Ask, which: &str) -> Result<Reply, R
         _ => None,
     };
     let grain = ask.word("granularity", grain, "must be hour or day")?.unwrap_or(Grain::Hour);
-    let reversed = |_| Fault::new("to", FaultCode::InvalidCombination, "must not be before from");
+    let reversed = |_| FieldError::new("to", FieldErrorCode::InvalidCombination, "must not be before from");
     let span = Span::or_month_of(ask.now, from, to).map_err(reversed)?;
-    let choice = Choice::parse(which)?;
+    let choice = EndpointRef::parse(which)?;
     let report = endpoints::usage(&desk.people.store, ask.scope(), &choice, span, grain, ask.now).await?;
     Ok(Reply::json(&report)?)
 }

@@ -25,7 +25,7 @@ macro_rules! killed {
 killed! { a_create a_scale_up: {
     before_its_commit at "command-before-commit"
     before_its_answer at "command-after-commit"
-    with_a_replica_wished_for at "replica-wished"
+    with_a_replica_added at "replica-added"
     before_the_hold_is_written at "bound-before-commit"
     with_a_hold_and_no_process at "bound-after-commit"
     with_a_process_nobody_noted at "process-started"
@@ -181,7 +181,7 @@ async fn everything_ends(plant: &Plant) {
 #[test]
 fn every_place_has_its_story() {
     let text = include_str!("crashes.rs");
-    for place in control::fault::PLACES {
+    for place in control::fault::POINTS {
         assert!(text.contains(&format!("at \"{place}\"")), "nobody is killed at {place}");
     }
 }

@@ -74,7 +74,7 @@ async fn a_port_that_is_taken_is_no_crash_and_the_next_block_is_tried_soon() {
     plant.create("chat", json!({"replicas": 1})).await;
     plant.wait_for("chat", "serving", 1).await;
     let replicas = plant.replicas(&plant.id("chat").await).await;
-    let told: Vec<_> = replicas.iter().map(|one| one.ending.map(|ending| ending.as_str())).collect();
+    let told: Vec<_> = replicas.iter().map(|one| one.failure.map(|class| class.as_str())).collect();
     assert_eq!(told, [Some("port-taken"), None]);
     assert_ne!(replicas[0].address, replicas[1].address);
     plant.delete("chat").await;

@@ -36,7 +36,7 @@ async fn a_replica_that_is_killed_is_replaced_and_its_hold_ends_when_it_did() {
     plant.wait_for("chat", "serving", 1).await;
     let first = plant.live().await.remove(0);
     kill(plant.pid_of(&first), "KILL");
-    wait_until("failed", PATIENCE, async || plant.replicas(&first.endpoint).await[0].ending.is_some()).await;
+    wait_until("failed", PATIENCE, async || plant.replicas(&first.endpoint).await[0].failure.is_some()).await;
     let ended = plant.replicas(&first.endpoint).await.remove(0);
     let hold = plant.holds(&first.endpoint).await.remove(0);
     assert_eq!((hold.replica, hold.hold.ended_at), (first.id, ended.ended_at), "its hold ends when it did");

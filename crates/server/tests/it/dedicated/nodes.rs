@@ -70,7 +70,7 @@ async fn every_node_serves_and_a_call_at_any_of_them_wakes_a_sleeping_endpoint()
     assert_eq!(last.chat("chat").await.status, 200, "the leader heard of a call elsewhere");
     let events = first.events(&first.id("chat").await).await;
     let woken: Vec<_> = events.iter().filter(|event| event.reason == "cold-start").map(|one| &one.message).collect();
-    assert_eq!(woken, ["0 → 1: a call waits"]);
+    assert_eq!(woken, ["0 → 1: 1 held call"]);
     cluster.remove().await;
 }
 

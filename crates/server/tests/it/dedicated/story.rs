@@ -142,7 +142,7 @@ async fn load_brings_replicas_quiet_takes_them_away_and_the_next_call_wakes_the_
     let events = plant.events(&plant.id("chat").await).await;
     let woken: Vec<_> = events.iter().filter(|event| event.reason == "cold-start").collect();
     assert_eq!(woken.len(), 1, "a crowd wakes it once: {woken:#?}");
-    assert!(woken[0].message.starts_with("0 → ") && woken[0].message.contains("wait"), "{}", woken[0].message);
+    assert!(woken[0].message.starts_with("0 → ") && woken[0].message.contains("held"), "{}", woken[0].message);
 
     let usage = plant.client().get("/endpoints/chat/usage").await.json();
     let (hours, cost) = (number(&usage["gpuHours"]), number(&usage["costUsd"]));

@@ -25,7 +25,7 @@ async fn a_node_that_is_lost_is_given_up_and_its_replica_starts_elsewhere() {
     plant.wait_for("chat", "serving", 2).await;
     let all = plant.replicas("chat").await;
     let given_up = all.iter().find(|one| one.id == lost.id).unwrap();
-    assert_eq!(given_up.ending.map(|ending| ending.as_str()), Some("node-lost"));
+    assert_eq!(given_up.failure.map(|class| class.as_str()), Some("node-lost"));
     assert!(plant.live().await.iter().all(|one| one.node != lost.node));
     let names = cluster.pod_names().await;
     assert!(!names.contains(&pod_of(&lost)), "its object is not left behind: {names:?}");
@@ -114,10 +114,10 @@ async fn an_end_is_understood_though_its_log_cannot_be_had() {
     let plant = Plant::start(&cluster, "").await;
     cluster.nodes[0].withhold_logs();
     plant.create("weights", "acme/real", "no-weights", json!({"replicas": 1})).await;
-    let ended = async || plant.replicas("weights").await.into_iter().find(|one| one.ending.is_some());
+    let ended = async || plant.replicas("weights").await.into_iter().find(|one| one.failure.is_some());
     eventually("the first attempt ended", async || ended().await.is_some()).await;
     let first = ended().await.unwrap();
-    assert_eq!(first.ending.map(|ending| ending.as_str()), Some("weights-missing"));
+    assert_eq!(first.failure.map(|class| class.as_str()), Some("weights-missing"));
     assert!(first.log_tail.contains("nothing/here.gguf"), "{:?}", first.log_tail);
     plant.delete("weights").await;
     cluster.remove().await;
@@ -161,7 +161,7 @@ async fn a_replica_out_of_memory_is_replaced() {
     cluster.nodes[0].run_out_of_memory(&pod_of(&first));
     eventually("noted", async || {
         let all = plant.replicas("chat").await;
-        all.iter().any(|one| one.id == first.id && one.ending.is_some_and(|ending| ending.as_str() == "out-of-memory"))
+        all.iter().any(|one| one.id == first.id && one.failure.is_some_and(|class| class.as_str() == "out-of-memory"))
     })
     .await;
     plant.wait_for("chat", "serving", 1).await;

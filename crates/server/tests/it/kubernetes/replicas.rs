@@ -125,7 +125,7 @@ async fn a_pod_that_others_end_finishes_its_streams_while_another_takes_its_plac
     assert_eq!(plant.chat("chat").await.status_line(), "200 OK");
     eventually("the first is over", async || plant.live().await.iter().all(|one| one.id != first.id)).await;
     let all = plant.replicas("chat").await;
-    assert_eq!(all.iter().find(|one| one.id == first.id).unwrap().ending, None, "it did nothing wrong");
+    assert_eq!(all.iter().find(|one| one.id == first.id).unwrap().failure, None, "it did nothing wrong");
     plant.delete("chat").await;
     cluster.remove().await;
 }

@@ -20,7 +20,7 @@ const DRAIN_TIMEOUT: &str = "drain_timeout = \"60s\"";
 
 /// What is promised; the lengths of the lease say so, too.
 const ANOTHER_LEADS_WITHIN: Duration = Duration::from_secs(15);
-const _: () = assert!(leadership::LEASE_MILLIS + 2 * leadership::LOOK_EVERY_MILLIS <= 15_000);
+const _: () = assert!(leadership::TERM_MILLIS + 2 * leadership::LOOK_EVERY_MILLIS <= 15_000);
 /// What a machine with many other stories may add to each look at the lease.
 const BUSY_MACHINE: Duration = Duration::from_secs(5);
 

@@ -1,16 +1,16 @@
-//! What a command answers, now or once more.
+//! The response of a command, which is stored and replayed for a repeated idempotency key.
 
-use super::Refusal;
+use super::EndpointError;
 use domain::Endpoint;
 use domain::endpoint::Generation;
 use serde_json::Value;
 
-/// How a command ended well.
+/// How a command succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Created,
     Done,
-    /// It goes on after the answer.
+    /// It continues after the response.
     Accepted,
 }
 
@@ -31,21 +31,22 @@ impl Outcome {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct CommandResponse {
     pub outcome: Outcome,
-    /// The record as JSON: byte for byte the same when it is given again.
+    /// The record as JSON; byte for byte the same when replayed.
     pub body: String,
     pub name: String,
     pub generation: Generation,
-    /// Whether an earlier request with the same key was answered so.
+    /// Whether this is the stored response of an earlier request with the same key.
     pub replayed: bool,
-    /// The record itself, unless the answer is an old one.
+    /// The record itself; `None` if replayed.
     pub endpoint: Option<Endpoint>,
 }
 
-impl Answer {
-    pub(super) fn new(outcome: Outcome, endpoint: Endpoint) -> Result<Self, Refusal> {
-        let body = serde_json::to_string(&endpoint).map_err(|error| Refusal::Internal { cause: Box::new(error) })?;
+impl CommandResponse {
+    pub(super) fn new(outcome: Outcome, endpoint: Endpoint) -> Result<Self, EndpointError> {
+        let body =
+            serde_json::to_string(&endpoint).map_err(|error| EndpointError::Internal { cause: Box::new(error) })?;
         Ok(Self {
             outcome,
             body,

@@ -1,12 +1,14 @@
 //! An organization with two workspaces, a catalogue, and short ways to ask for things.
 
 use crate::{DEFAULTS, NOW};
-use control::endpoints::{self, Answer, Call, Choice, CommandContext, IdempotencyKey, Refusal, Run, Scope};
+use control::endpoints::{
+    self, Call, CommandContext, CommandResponse, EndpointError, EndpointRef, IdempotencyKey, RunMode, Scope,
+};
 use control::{Author, bootstrap, workspaces};
 use domain::allotment::Defaults;
 use domain::endpoint::IfMatch;
 use domain::endpoint::request::{Change, NewEndpoint, read_resume};
-use domain::leadership::Lease;
+use domain::leadership::Term;
 use domain::model::{EngineKind, Flavor, Launch, Modality, Model, Serving};
 use domain::workspace::OwnLimits;
 use domain::{Catalogue, Endpoint, GpuType, KeyId, ModelId, NanoUsd, Price, Timestamp, Workspace};
@@ -58,8 +60,8 @@ pub(crate) fn catalogue() -> Catalogue {
     Catalogue::new(vec![model], "hash")
 }
 
-pub(crate) fn choice(name: &str) -> Choice {
-    Choice::parse(name).unwrap()
+pub(crate) fn choice(name: &str) -> EndpointRef {
+    EndpointRef::parse(name).unwrap()
 }
 
 impl Platform {
@@ -80,7 +82,7 @@ impl Platform {
         }
     }
 
-    pub(crate) fn office(&self) -> CommandContext<'_> {
+    pub(crate) fn context(&self) -> CommandContext<'_> {
         CommandContext { store: &self.store, catalogue: &self.catalogue, defaults: &self.defaults }
     }
 
@@ -96,31 +98,41 @@ impl Platform {
         Call { idempotency: Some(IdempotencyKey { key, fingerprint }), ..self.call() }
     }
 
-    pub(crate) async fn create(&self, name: &str, flavor: &str, scaling: Value) -> Result<Answer, Refusal> {
-        endpoints::create(self.office(), self.call(), &new(name, flavor, scaling), Run::Real).await
+    pub(crate) async fn create(
+        &self,
+        name: &str,
+        flavor: &str,
+        scaling: Value,
+    ) -> Result<CommandResponse, EndpointError> {
+        endpoints::create(self.context(), self.call(), &new(name, flavor, scaling), RunMode::Real).await
     }
 
-    pub(crate) async fn patch(&self, name: &str, body: Value) -> Result<Answer, Refusal> {
+    pub(crate) async fn patch(&self, name: &str, body: Value) -> Result<CommandResponse, EndpointError> {
         self.patch_if(name, body, None).await
     }
 
-    pub(crate) async fn patch_if(&self, name: &str, body: Value, if_match: Option<&str>) -> Result<Answer, Refusal> {
+    pub(crate) async fn patch_if(
+        &self,
+        name: &str,
+        body: Value,
+        if_match: Option<&str>,
+    ) -> Result<CommandResponse, EndpointError> {
         let change = Change::read(&body).unwrap();
         let if_match = if_match.map(IfMatch::parse);
-        endpoints::rescale(self.office(), self.call(), &choice(name), &change, if_match.as_ref()).await
+        endpoints::rescale(self.context(), self.call(), &choice(name), &change, if_match.as_ref()).await
     }
 
-    pub(crate) async fn resume(&self, name: &str, body: Value) -> Result<Answer, Refusal> {
+    pub(crate) async fn resume(&self, name: &str, body: Value) -> Result<CommandResponse, EndpointError> {
         let scaling = read_resume(&body).unwrap();
-        endpoints::resume(self.office(), self.call(), &choice(name), &scaling).await
+        endpoints::resume(self.context(), self.call(), &choice(name), &scaling).await
     }
 
-    pub(crate) async fn suspend(&self, name: &str) -> Result<Answer, Refusal> {
-        endpoints::suspend(self.office(), self.call(), &choice(name)).await
+    pub(crate) async fn suspend(&self, name: &str) -> Result<CommandResponse, EndpointError> {
+        endpoints::suspend(self.context(), self.call(), &choice(name)).await
     }
 
-    pub(crate) async fn delete(&self, name: &str) -> Result<Answer, Refusal> {
-        endpoints::delete(self.office(), self.call(), &choice(name)).await
+    pub(crate) async fn delete(&self, name: &str) -> Result<CommandResponse, EndpointError> {
+        endpoints::delete(self.context(), self.call(), &choice(name)).await
     }
 
     pub(crate) async fn show(&self, name: &str) -> Endpoint {
@@ -141,7 +153,7 @@ impl Platform {
 
     pub(crate) async fn fenced(&self) -> Fenced {
         let seen = leader::read(&self.store).await.unwrap();
-        let Lease { epoch, .. } = leader::take_over(&self.store, &seen, "me", NOW).await.unwrap().unwrap();
+        let Term { epoch, .. } = leader::take_over(&self.store, &seen, "me", NOW).await.unwrap().unwrap();
         Fenced::begin(&self.store, epoch).await.unwrap()
     }
 }
@@ -156,10 +168,10 @@ pub(crate) fn new(name: &str, flavor: &str, scaling: Value) -> NewEndpoint {
 }
 
 /// `committed 8` or `16/12/18/2`, or the code of another refusal.
-pub(crate) async fn told(platform: &Platform, outcome: Result<Answer, Refusal>) -> String {
+pub(crate) async fn told(platform: &Platform, outcome: Result<CommandResponse, EndpointError>) -> String {
     match outcome {
         Ok(_) => format!("committed {}", platform.committed().await),
-        Err(Refusal::AllotmentExceeded(why)) => {
+        Err(EndpointError::AllotmentExceeded(why)) => {
             let numbers = why.numbers;
             assert_eq!(platform.committed().await, numbers.committed, "a refusal changes nothing");
             format!("{}/{}/{}/{}", numbers.allotment, numbers.committed, numbers.projected, numbers.need)

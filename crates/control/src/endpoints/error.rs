@@ -1,16 +1,16 @@
-//! Why nothing was done to an endpoint, in the codes of `/v1/endpoints`.
+//! Errors of commands and queries on endpoints, with the codes of `/v1/endpoints`.
 
-use domain::allotment::Exceeded;
-use domain::endpoint::{EndpointName, Fault, Generation};
+use domain::allotment::AllotmentError;
+use domain::endpoint::{EndpointName, FieldError, Generation};
 use domain::{GpuType, ModelId};
 use serde::Serialize;
 use store::StoreError;
 
 #[derive(Debug, thiserror::Error)]
-pub enum Refusal {
+pub enum EndpointError {
     #[error("There is no endpoint `{endpoint}`.")]
     EndpointNotFound { endpoint: String },
-    /// It exists, in another workspace of the organization.
+    /// It exists in another workspace of the organization.
     #[error("The endpoint `{endpoint}` belongs to another workspace.")]
     OtherWorkspace { endpoint: String },
     #[error("There is no model `{model}`.")]
@@ -27,13 +27,13 @@ pub enum Refusal {
     IdempotencyKeyReused,
     #[error("The model {model} is not offered in the flavor `{flavor}`.")]
     FlavorNotOffered { model: ModelId, flavor: String },
-    #[error("The engine of the flavor `{flavor}` does not tell its KV-cache utilization.")]
+    #[error("The engine of the flavor `{flavor}` does not report its KV-cache utilization.")]
     MetricNotSupported { flavor: String },
-    /// A value that does not go with those the endpoint has.
+    /// A value that conflicts with the stored ones.
     #[error("{0}")]
-    Unfit(Fault),
+    Conflicting(FieldError),
     #[error("{}", .0.sentence())]
-    AllotmentExceeded(Exceeding),
+    AllotmentExceeded(AllotmentExceeded),
     #[error("The GPU allotment could not be checked right now. Nothing was changed; try again.")]
     AllotmentUnavailable {
         #[source]
@@ -44,24 +44,24 @@ pub enum Refusal {
         #[source]
         cause: StoreError,
     },
-    #[error("Something went wrong inside.")]
+    #[error("Internal error.")]
     Internal {
         #[source]
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
 }
 
-/// What was asked for, and the numbers that stand against it.
+/// A command that exceeds the GPU allotment, with its numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exceeding {
+pub struct AllotmentExceeded {
     /// `Creating`, `Resuming` or `Scaling`.
     pub doing: &'static str,
     pub name: EndpointName,
     pub gpu_type: GpuType,
-    pub numbers: Exceeded,
+    pub numbers: AllotmentError,
 }
 
-/// The members of `extensions` but for the link, which the surface knows.
+/// The members of `extensions`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Extensions<'a> {
@@ -74,25 +74,25 @@ pub struct Extensions<'a> {
     pub remediation: &'a str,
 }
 
-impl Exceeding {
+impl AllotmentExceeded {
     fn sentence(&self) -> String {
         let Self { doing, name, gpu_type, numbers } = self;
         format!("{doing} {name} needs {} more {gpu_type} GPUs than the organization's allotment.", numbers.need)
     }
 
-    /// All seven; `remediation` is a link to the explanation of allotments.
+    /// All seven members; `remediation` is a link to the documentation of allotments.
     pub const fn extensions<'a>(&'a self, remediation: &'a str) -> Extensions<'a> {
-        let Exceeded { allotment, committed, projected, need } = self.numbers;
+        let AllotmentError { allotment, committed, projected, need } = self.numbers;
         let code = "GPU_ALLOTMENT_EXCEEDED";
         Extensions { code, gpu_type: &self.gpu_type, allotment, committed, projected, need, remediation }
     }
 }
 
-/// What a refusal asks of the caller.
+/// The class of an error, which decides the HTTP status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum EndpointErrorKind {
     Missing,
-    /// For a key as if it were none; for a session, another workspace has to be chosen.
+    /// For an API key the same as `Missing`; a session has to switch to the other workspace.
     OtherWorkspace,
     Conflict,
     Invalid,
@@ -100,22 +100,22 @@ pub enum Kind {
     Internal,
 }
 
-impl Refusal {
-    pub const fn kind(&self) -> Kind {
+impl EndpointError {
+    pub const fn kind(&self) -> EndpointErrorKind {
         match self {
-            Self::EndpointNotFound { .. } | Self::ModelNotFound { .. } => Kind::Missing,
-            Self::OtherWorkspace { .. } => Kind::OtherWorkspace,
+            Self::EndpointNotFound { .. } | Self::ModelNotFound { .. } => EndpointErrorKind::Missing,
+            Self::OtherWorkspace { .. } => EndpointErrorKind::OtherWorkspace,
             Self::NameInUse { .. }
             | Self::Modified { .. }
             | Self::Deleting
             | Self::IdempotencyInProgress
-            | Self::AllotmentExceeded(_) => Kind::Conflict,
+            | Self::AllotmentExceeded(_) => EndpointErrorKind::Conflict,
             Self::IdempotencyKeyReused
             | Self::FlavorNotOffered { .. }
             | Self::MetricNotSupported { .. }
-            | Self::Unfit(_) => Kind::Invalid,
-            Self::AllotmentUnavailable { .. } | Self::DatabaseUnavailable { .. } => Kind::Unavailable,
-            Self::Internal { .. } => Kind::Internal,
+            | Self::Conflicting(_) => EndpointErrorKind::Invalid,
+            Self::AllotmentUnavailable { .. } | Self::DatabaseUnavailable { .. } => EndpointErrorKind::Unavailable,
+            Self::Internal { .. } => EndpointErrorKind::Internal,
         }
     }
 
@@ -131,7 +131,7 @@ impl Refusal {
             Self::IdempotencyKeyReused => "IDEMPOTENCY_KEY_REUSED",
             Self::FlavorNotOffered { .. } => "FLAVOR_NOT_OFFERED",
             Self::MetricNotSupported { .. } => "METRIC_NOT_SUPPORTED",
-            Self::Unfit(fault) => fault.code.as_str(),
+            Self::Conflicting(error) => error.code.as_str(),
             Self::AllotmentExceeded(_) => "GPU_ALLOTMENT_EXCEEDED",
             Self::AllotmentUnavailable { .. } => "GPU_ALLOTMENT_UNAVAILABLE",
             Self::DatabaseUnavailable { .. } => "DATABASE_UNAVAILABLE",
@@ -139,15 +139,15 @@ impl Refusal {
         }
     }
 
-    /// The same, where an allotment had to be checked: a store that is away could not check it.
-    pub(super) fn while_checking_the_allotment(self) -> Self {
+    /// Converts an unavailable store into an unavailable allotment check.
+    pub(super) fn while_checking_allotment(self) -> Self {
         match self {
             Self::DatabaseUnavailable { cause } => Self::AllotmentUnavailable { cause },
             other => other,
         }
     }
 
-    /// Whether doing it all again may succeed.
+    /// Whether the transaction was aborted by a concurrent one, so that a retry may succeed.
     pub(super) fn is_contention(&self) -> bool {
         match self {
             Self::DatabaseUnavailable { cause } | Self::AllotmentUnavailable { cause } => cause.is_contention(),
@@ -156,7 +156,7 @@ impl Refusal {
     }
 }
 
-impl From<StoreError> for Refusal {
+impl From<StoreError> for EndpointError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::IdempotencyInProgress => Self::IdempotencyInProgress,
@@ -166,9 +166,9 @@ impl From<StoreError> for Refusal {
     }
 }
 
-impl From<crate::CommandError> for Refusal {
-    fn from(refusal: crate::CommandError) -> Self {
-        match refusal {
+impl From<crate::CommandError> for EndpointError {
+    fn from(error: crate::CommandError) -> Self {
+        match error {
             crate::CommandError::StoreUnavailable { cause } => Self::DatabaseUnavailable { cause },
             other => Self::Internal { cause: Box::new(other) },
         }

@@ -1,11 +1,12 @@
-use super::{Choice, Refusal, Scope, show};
+use super::show;
+use crate::endpoints::{EndpointError, EndpointRef, Scope};
 use crate::gpu_prices;
-use domain::gpu_time::{GpuMillis, Hold, Known, UsageLine};
+use domain::gpu_time::{GpuMillis, GpuUsage, Hold, UsageLine};
 use domain::{Grain, NanoUsd, Span, Timestamp};
 use serde::{Serialize, Serializer};
 use store::{Store, gpu_busy, holds};
 
-/// The body of `…/usage`: the whole span, and its hours or days in which GPUs were held.
+/// The response of `…/usage`: the whole span, and the hours or days in which GPUs were held.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageReport {
     pub span: Span,
@@ -14,23 +15,23 @@ pub struct UsageReport {
     pub lines: Vec<UsageLine>,
 }
 
-/// GPU-hours, cost and how busy the GPUs were. The span ends by now: of the rest nothing is known.
+/// GPU-hours, cost and how busy the GPUs were, until now at most.
 pub async fn usage(
     store: &Store,
     scope: Scope<'_>,
-    choice: &Choice,
+    endpoint_ref: &EndpointRef,
     span: Span,
     grain: Grain,
     now: Timestamp,
-) -> Result<UsageReport, Refusal> {
-    let endpoint = show(store, scope, choice).await?;
+) -> Result<UsageReport, EndpointError> {
+    let endpoint = show(store, scope, endpoint_ref).await?;
     let span = Span { from: span.from, to: span.to.min(now).max(span.from) };
     let holds = holds::of_endpoint(store, &endpoint.id, span).await?;
     let holds: Vec<Hold> = holds.into_iter().map(|held| held.hold).collect();
     let prices = gpu_prices::of_endpoint(store, &endpoint).await?;
     let busy = gpu_busy::list(store, &endpoint.id, span).await?;
-    let known = Known { holds: &holds, prices: &prices, busy: &busy };
-    Ok(UsageReport { span, grain, total: known.total(span, now), lines: known.lines(span, grain, now) })
+    let recorded = GpuUsage { holds: &holds, prices: &prices, busy: &busy };
+    Ok(UsageReport { span, grain, total: recorded.total(span, now), lines: recorded.lines(span, grain, now) })
 }
 
 impl Serialize for UsageReport {

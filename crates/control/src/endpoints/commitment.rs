@@ -1,14 +1,14 @@
-//! Asking the ledger, and writing down what it allowed.
+//! Checks a change of commitment against the ledger, and records it.
 
 use super::attempt::event_of;
-use super::{Call, CommandContext, Exceeding, Refusal};
+use super::{AllotmentExceeded, Call, CommandContext, EndpointError};
 use domain::Endpoint;
-use domain::allotment::{Change, Exceeded, Ledger};
+use domain::allotment::{AllotmentError, Change, Ledger};
 use domain::endpoint::event::{Event, EventType};
 use serde_json::json;
 use store::{Store, StoreError, Tx, allotments, endpoint_events};
 
-/// What an endpoint commits before and after a change.
+/// The change of an endpoint's commitment by a command.
 pub(super) struct Commitment<'a> {
     endpoint: &'a Endpoint,
     change: Change,
@@ -24,26 +24,26 @@ impl<'a> Commitment<'a> {
         Self { endpoint, change: Change { released: 0, added: endpoint.committed_gpus.into() } }
     }
 
-    /// Locks the ledger and checks against it, if GPUs are added at all.
+    /// Locks the ledger and checks the change against it, if it adds GPUs.
     pub(super) async fn check(
         &self,
         tx: &mut Tx,
-        office: CommandContext<'_>,
+        context: CommandContext<'_>,
         doing: &'static str,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), EndpointError> {
         if self.change.added <= self.change.released {
             return Ok(());
         }
         let (organization, gpu_type) = (&self.endpoint.organization, self.endpoint.gpu_type());
-        let ledger: Ledger = allotments::lock(tx, organization, gpu_type, office.defaults).await?;
-        let exceeding = |numbers: Exceeded| {
+        let ledger: Ledger = allotments::lock(tx, organization, gpu_type, context.defaults).await?;
+        let exceeding = |numbers: AllotmentError| {
             let (name, gpu_type) = (self.endpoint.name.clone(), gpu_type.clone());
-            Refusal::AllotmentExceeded(Exceeding { doing, name, gpu_type, numbers })
+            EndpointError::AllotmentExceeded(AllotmentExceeded { doing, name, gpu_type, numbers })
         };
         ledger.project(self.change).map(drop).map_err(exceeding)
     }
 
-    /// For the history of the ledger; a change that moves nothing leaves no trace there.
+    /// Appends to the history of the ledger, unless nothing changes.
     pub(super) async fn record(&self, tx: &mut Tx, call: &Call<'_>, action: &str) -> Result<(), StoreError> {
         if self.change.added == self.change.released {
             return Ok(());
@@ -61,12 +61,12 @@ impl<'a> Commitment<'a> {
     }
 }
 
-/// Leaves an event that an endpoint did not get what was asked for it. The refusal stands whether this succeeds or not.
-pub(super) async fn tell_of_rejection(store: &Store, call: &Call<'_>, endpoint: &Endpoint, why: &Exceeding) {
-    let Exceeded { allotment, committed, projected, need } = why.numbers;
+/// Records an event that a change was rejected. The rejection stands even if this fails.
+pub(super) async fn record_rejection(store: &Store, call: &Call<'_>, endpoint: &Endpoint, why: &AllotmentExceeded) {
+    let AllotmentError { allotment, committed, projected, need } = why.numbers;
     let event = Event {
         from: Some(endpoint.state),
-        message: Refusal::AllotmentExceeded(why.clone()).to_string(),
+        message: EndpointError::AllotmentExceeded(why.clone()).to_string(),
         reason: String::new(),
         data: json!({
             "gpuType": why.gpu_type, "allotment": allotment, "committed": committed, "projected": projected, "need": need,
@@ -74,7 +74,7 @@ pub(super) async fn tell_of_rejection(store: &Store, call: &Call<'_>, endpoint: 
         ..event_of(endpoint, EventType::AllotmentRejected, call)
     };
     if let Err(error) = append(store, &event).await {
-        tracing::warn!(endpoint.name = %endpoint.name, %error, "the event of a refused change was not written");
+        tracing::warn!(endpoint.name = %endpoint.name, %error, "the event of a rejected change was not stored");
     }
 }
 

@@ -1,9 +1,9 @@
-use super::Refusal;
+use crate::endpoints::EndpointError;
 use domain::endpoint::state::committed;
 use domain::{EndpointId, EndpointName};
 use store::{Store, endpoints};
 
-/// An endpoint whose row commits something else than it should.
+/// An endpoint whose stored commitment is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     pub endpoint: EndpointId,
@@ -12,8 +12,9 @@ pub struct Difference {
     pub expected: u32,
 }
 
-/// Computes every commitment again. A difference is a bug to be looked at, so nothing is corrected in silence.
-pub async fn find_differences(store: &Store) -> Result<Vec<Difference>, Refusal> {
+/// Recomputes every commitment and compares it with the stored one. Nothing is corrected: a difference is a bug, and
+/// hiding it would not help.
+pub async fn find_differences(store: &Store) -> Result<Vec<Difference>, EndpointError> {
     let mut differences = Vec::new();
     for endpoint in endpoints::list_all(store).await? {
         let expected = committed(endpoint.state, endpoint.scaling.mode, endpoint.gpu_count());

@@ -1,11 +1,11 @@
-use super::{CommandContext, Refusal};
+use crate::endpoints::{CommandContext, EndpointError};
 use domain::endpoint::scaling::DEFAULT_CONCURRENCY;
 use domain::model::{Flavor, Launch};
 use domain::{GpuType, ModelId, NanoUsd, OrganizationId};
 use serde::Serialize;
 use store::allotments;
 
-/// A flavor that a model is offered in, and whether it fits what is left of the allotment.
+/// A flavor of a model, and whether it fits into the rest of the allotment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FlavorLine {
@@ -13,30 +13,30 @@ pub struct FlavorLine {
     pub gpu_type: GpuType,
     pub gpu_count: u32,
     pub precision: String,
-    /// `custom` for an operator's own command line.
+    /// `custom` for an operator's command line.
     pub engine: &'static str,
-    /// None when the ledger cannot be read: looking never fails for that.
+    /// `None` if the ledger cannot be read; that does not fail the query.
     pub fits: Option<bool>,
     pub replicas_that_fit: Option<u64>,
     pub default_target: u32,
     pub price_per_gpu_hour: NanoUsd,
 }
 
-/// The list depends on the model alone: what does not fit is marked, not hidden.
+/// Lists the flavors of a model. Those that do not fit are marked, not hidden.
 pub async fn flavors(
-    office: CommandContext<'_>,
+    context: CommandContext<'_>,
     organization: &OrganizationId,
     model: &ModelId,
-) -> Result<Vec<FlavorLine>, Refusal> {
-    let unknown = || Refusal::ModelNotFound { model: model.clone() };
-    let listed = office.catalogue.get(model.as_str()).ok_or_else(unknown)?;
-    let ledgers = allotments::list(office.store, organization, office.defaults).await;
+) -> Result<Vec<FlavorLine>, EndpointError> {
+    let unknown = || EndpointError::ModelNotFound { model: model.clone() };
+    let listed = context.catalogue.get(model.as_str()).ok_or_else(unknown)?;
+    let ledgers = allotments::list(context.store, organization, context.defaults).await;
     let ledgers = ledgers
         .inspect_err(|error| tracing::warn!(%error, "the ledger cannot be read; flavors are listed without it"))
         .ok();
-    let fitting = |flavor: &Flavor| {
-        let left = |ledger: &domain::allotment::Ledger| ledger.replicas_that_fit(flavor.gpu_count);
-        ledgers.as_ref().map(|ledgers| ledgers.get(&flavor.gpu_type).map_or(0, left))
+    let replicas_that_fit = |flavor: &Flavor| {
+        let fit = |ledger: &domain::allotment::Ledger| ledger.replicas_that_fit(flavor.gpu_count);
+        ledgers.as_ref().map(|ledgers| ledgers.get(&flavor.gpu_type).map_or(0, fit))
     };
     let line = |flavor: &Flavor| FlavorLine {
         flavor: flavor.name.clone(),
@@ -47,8 +47,8 @@ pub async fn flavors(
             Launch::Engine(kind) => kind.as_str(),
             Launch::Argv(_) => "custom",
         },
-        fits: fitting(flavor).map(|replicas| replicas > 0),
-        replicas_that_fit: fitting(flavor),
+        fits: replicas_that_fit(flavor).map(|replicas| replicas > 0),
+        replicas_that_fit: replicas_that_fit(flavor),
         default_target: flavor.default_target.unwrap_or(DEFAULT_CONCURRENCY),
         price_per_gpu_hour: flavor.price_per_gpu_hour,
     };

@@ -1,40 +1,41 @@
-//! What nodes tell of their calls to an endpoint, so that the leader sees all of them and not only its own.
+//! Reports of all nodes about their calls to an endpoint, so that the leader sees more than its own calls.
 
 use crate::autoscaler::signal::{self, Concurrency, FRESH_MILLIS};
 use crate::endpoint::scaling::Milli;
 use crate::ids::{EndpointId, ReplicaId};
 use crate::time::Timestamp;
 
-/// One node's word on one endpoint.
+/// One node's report on one endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadReport {
     pub node: String,
     pub endpoint: EndpointId,
-    /// By the clock of the store, which all nodes share.
+    /// By the store's clock, which all nodes share.
     pub at: Timestamp,
     /// Calls in flight and held, averaged over the node's last tick.
     pub load: Milli,
     /// Calls in flight and held at that moment.
     pub open_calls: u64,
-    /// When the last call was there; nothing if the node has had none.
+    /// When the node last had a call; `None` if it never had one.
     pub last_call_at: Option<Timestamp>,
     pub replicas: Vec<ReplicaCalls>,
 }
 
-/// A replica that gets calls from a node, or still has some, or of which the node has heard that it gets none any more.
+/// A node's calls to one replica. Replicas that get no new calls are reported too, so that the leader knows that the node
+/// has stopped routing to them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplicaCalls {
     pub replica: ReplicaId,
-    /// Whether it gets new ones.
+    /// Whether the node still sends new calls to it.
     pub routed: bool,
     pub in_flight: u64,
 }
 
-/// What all nodes told of one endpoint. A node that has been silent for long is not asked any more.
+/// The reports of all nodes on one endpoint. Stale reports are ignored.
 #[derive(Debug, Clone, Copy)]
 pub struct Loads<'a> {
     reports: &'a [LoadReport],
-    /// By the clock of the store.
+    /// By the store's clock.
     now: Timestamp,
 }
 
@@ -47,7 +48,7 @@ impl<'a> Loads<'a> {
         self.fresh().map(|report| report.open_calls).sum()
     }
 
-    /// How long ago the last call to any node was; nothing if none is known of.
+    /// Time since the last call to any node; `None` if no call is known.
     pub fn quiet_millis(&self) -> Option<u64> {
         let last = self.reports.iter().filter_map(|report| report.last_call_at).max()?;
         Some(self.now.millis_since(last))
@@ -63,8 +64,9 @@ impl<'a> Loads<'a> {
         self.calls_of(replica).map(|calls| calls.in_flight).sum()
     }
 
-    /// Whether every node has said that the replica gets no new calls and has none left. Somebody must have said so.
-    pub fn is_let_go(&self, replica: &ReplicaId) -> bool {
+    /// Whether every live node reports that it sends no new calls to the replica and has none in flight. False without a
+    /// report.
+    pub fn is_drained(&self, replica: &ReplicaId) -> bool {
         let is_done = |calls: &ReplicaCalls| calls.replica == *replica && !calls.routed && calls.in_flight == 0;
         let mut nodes = self.fresh().peekable();
         nodes.peek().is_some() && nodes.all(|report| report.replicas.iter().any(is_done))
@@ -117,25 +119,25 @@ mod tests {
         assert_eq!((loads.open_calls(), loads.quiet_millis()), (7, Some(0)));
         assert_eq!((loads.in_flight(&replica(1)), loads.in_flight(&replica(2))), (6, 1));
         assert_eq!(loads.concurrency(600).signal, Signal::Seen(7_000));
-        assert_eq!(Loads::new(&[], at(100)).quiet_millis(), None, "nobody has told of a call");
-        assert_eq!(Loads::new(&reports, at(160)).quiet_millis(), Some(60_000), "also of a node that has gone silent");
+        assert_eq!(Loads::new(&[], at(100)).quiet_millis(), None, "no call is known");
+        assert_eq!(Loads::new(&reports, at(160)).quiet_millis(), Some(60_000), "also from a stale report");
     }
 
     #[test]
-    fn a_replica_is_let_go_when_every_node_that_lives_says_so() {
-        let heard = report("a", 100, 0, &[(1, false, 0), (2, true, 9)]);
-        for (other, gone) in [
+    fn a_replica_is_drained_when_every_node_that_lives_says_so() {
+        let drained = report("a", 100, 0, &[(1, false, 0), (2, true, 9)]);
+        for (other, is_drained) in [
             (report("b", 100, 0, &[(1, true, 0)]), false),
             (report("b", 100, 1, &[(1, false, 1)]), false),
             (report("b", 100, 0, &[(2, true, 0)]), false),
             (report("b", 100, 0, &[(1, false, 0)]), true),
             (report("dead", 70, 5, &[(1, true, 5)]), true),
         ] {
-            let reports = [heard.clone(), other];
-            assert_eq!(Loads::new(&reports, at(101)).is_let_go(&replica(1)), gone, "{reports:?}");
+            let reports = [drained.clone(), other];
+            assert_eq!(Loads::new(&reports, at(101)).is_drained(&replica(1)), is_drained, "{reports:?}");
         }
-        assert!(!Loads::new(&[], at(101)).is_let_go(&replica(1)), "nobody has said anything");
+        assert!(!Loads::new(&[], at(101)).is_drained(&replica(1)), "there is no report");
         let silent = [report("dead", 70, 5, &[(1, true, 5)])];
-        assert_eq!(Loads::new(&silent, at(101)).open_calls(), 0, "who is silent for half a minute is not waited for");
+        assert_eq!(Loads::new(&silent, at(101)).open_calls(), 0, "a stale report does not count");
     }
 }

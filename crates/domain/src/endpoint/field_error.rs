@@ -5,14 +5,14 @@ use std::borrow::Cow;
 /// One fault of one field. Its text begins with the field's path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {why}")]
-pub struct Fault {
+pub struct FieldError {
     pub field: Cow<'static, str>,
-    pub code: FaultCode,
+    pub code: FieldErrorCode,
     pub why: Cow<'static, str>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FaultCode {
+pub enum FieldErrorCode {
     MalformedJson,
     MissingField,
     InvalidCursor,
@@ -23,7 +23,7 @@ pub enum FaultCode {
     UnknownField,
 }
 
-impl FaultCode {
+impl FieldErrorCode {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::MalformedJson => "MALFORMED_JSON",
@@ -50,8 +50,8 @@ impl FaultCode {
     }
 }
 
-impl Fault {
-    pub fn new(field: impl Into<Cow<'static, str>>, code: FaultCode, why: impl Into<Cow<'static, str>>) -> Self {
+impl FieldError {
+    pub fn new(field: impl Into<Cow<'static, str>>, code: FieldErrorCode, why: impl Into<Cow<'static, str>>) -> Self {
         Self { field: field.into(), code, why: why.into() }
     }
 }

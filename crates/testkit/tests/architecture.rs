@@ -37,7 +37,6 @@ const KNOWN_BANNED_USES: &[&str] = &["edge → surface", "edge → telemetry", "
 const KNOWN_CYCLES: &[(&str, &[&str])] = &[
     ("dataplane", &["call", "hold"]),
     ("dataplane", &["trace", "usage_tap"]),
-    ("domain", &["autoscaler", "endpoint"]),
     ("engine", &["decode", "model"]),
     ("fleet", &["drivers", "token_counters"]),
     (

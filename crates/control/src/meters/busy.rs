@@ -9,21 +9,21 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 use store::{StoreError, gpu_busy, replicas};
 
-/// Slots of this machine's processors; others without a card are not measured.
+/// Prefix of CPU slots; other GPU types without a card are not measured.
 const PROCESSORS: &str = "local/";
-/// How long it is believed which replica has which GPUs.
-const LOOK_EVERY: Duration = Duration::from_secs(15);
+/// How long the list of held GPUs is cached.
+const REFRESH_EVERY: Duration = Duration::from_secs(15);
 
 #[derive(Default)]
 pub(super) struct BusyMeter {
     held: Vec<Held>,
-    looked_at: Option<Instant>,
-    /// What the processes of replicas had taken, and when.
+    refreshed_at: Option<Instant>,
+    /// CPU time of the replicas' processes, and when it was read.
     cpu: HashMap<ReplicaId, (Instant, Duration)>,
     samples: Samples,
 }
 
-/// A replica of this node and what it holds.
+/// A replica of this node and its GPUs.
 struct Held {
     replica: ReplicaId,
     endpoint: EndpointId,
@@ -32,8 +32,8 @@ struct Held {
 
 impl BusyMeter {
     pub(super) async fn sample<I: Instruments>(&mut self, parts: &Parts<I>) {
-        if let Err(error) = self.look(parts).await {
-            tracing::debug!(%error, "which replica has which GPUs is not known; what was known is believed");
+        if let Err(error) = self.refresh(parts).await {
+            tracing::debug!(%error, "cannot read which replica holds which GPUs; the cached list is used");
         }
         if self.held.is_empty() {
             self.cpu.clear();
@@ -57,7 +57,7 @@ impl BusyMeter {
         self.cpu = cpu;
     }
 
-    /// Nothing at the first look, and nothing when the engine has been started anew meanwhile.
+    /// `None` at the first sample, and if the engine was restarted since the last one.
     async fn slots_busy<I: Instruments>(
         &self,
         parts: &Parts<I>,
@@ -74,8 +74,8 @@ impl BusyMeter {
         Some(of_cpu_time(grown, at.duration_since(*before_at), slots))
     }
 
-    async fn look<I: Instruments>(&mut self, parts: &Parts<I>) -> Result<(), StoreError> {
-        if self.looked_at.is_some_and(|at| at.elapsed() < LOOK_EVERY) {
+    async fn refresh<I: Instruments>(&mut self, parts: &Parts<I>) -> Result<(), StoreError> {
+        if self.refreshed_at.is_some_and(|at| at.elapsed() < REFRESH_EVERY) {
             return Ok(());
         }
         let live = replicas::list_live(&parts.store).await?;
@@ -84,7 +84,7 @@ impl BusyMeter {
             .filter(|replica| !replica.gpu_ids.is_empty())
             .map(|replica| Held { replica: replica.id, endpoint: replica.endpoint, gpus: replica.gpu_ids })
             .collect();
-        self.looked_at = Some(Instant::now());
+        self.refreshed_at = Some(Instant::now());
         Ok(())
     }
 

@@ -1,6 +1,6 @@
-//! Reads engines: how full their caches are, how many calls wait in them, and their counters of tokens.
+//! Reads engines: KV-cache usage, waiting calls and token counters.
 
-use super::{Instruments, Parts, place_of};
+use super::{Instruments, Parts, owner_of};
 use domain::Timestamp;
 use domain::bill_check::TokenCounts;
 use domain::endpoint::replica::Replica as EndpointReplica;
@@ -16,14 +16,14 @@ use store::gauges::{self, Gauge};
 use store::{StoreError, replicas};
 use tokio::task::JoinSet;
 
-/// A model server that tells no counters is asked again after so long.
-const ASK_AGAIN: Duration = Duration::from_secs(600);
-/// Servers that are asked at once.
-const MAX_ASKED: usize = 64;
+/// A server without token counters is tried again after this time.
+const RETRY_SILENT: Duration = Duration::from_secs(600);
+/// Bound of concurrent reads.
+const MAX_READS: usize = 64;
 
 #[derive(Default)]
 pub(super) struct EngineMeter {
-    /// When servers of pools said nothing that could be read.
+    /// When pool servers last returned no counters.
     silent: HashMap<PoolReplica, Instant>,
 }
 
@@ -32,7 +32,7 @@ impl EngineMeter {
         let at = (parts.now)();
         let (mut readings, gauged) = of_endpoints(parts, leads, at).await?;
         readings.extend(self.of_pools(parts, leads, at).await);
-        // In one order everywhere, so that two nodes never wait for each other.
+        // The same order on every node, so that two transactions never deadlock.
         readings.sort_unstable_by(|one, other| (&one.replica, &one.source).cmp(&(&other.replica, &other.source)));
         if readings.is_empty() && gauged.is_empty() {
             return Ok(());
@@ -45,10 +45,10 @@ impl EngineMeter {
         tx.commit().await
     }
 
-    /// Engines of our own pools are read by the node that runs them, servers of others by the node that leads.
+    /// Engines of pools are read by the node that runs them, upstreams by the leader.
     async fn of_pools<I>(&mut self, parts: &Parts<I>, leads: bool, at: Timestamp) -> Vec<Reading> {
         let table = parts.routes.table();
-        let mut asked: JoinSet<(Arc<Replica>, String, String, Option<TokenCounters>)> = JoinSet::new();
+        let mut reads: JoinSet<(Arc<Replica>, String, String, Option<TokenCounters>)> = JoinSet::new();
         let mut present = Vec::new();
         for route in table.iter() {
             let (source, family) = match &route.model.serving {
@@ -58,13 +58,13 @@ impl EngineMeter {
             };
             for replica in route.pool.replicas() {
                 present.push(replica.id);
-                let is_silent = self.silent.get(&replica.id).is_some_and(|since| since.elapsed() < ASK_AGAIN);
-                if is_silent || asked.len() >= MAX_ASKED {
+                let is_silent = self.silent.get(&replica.id).is_some_and(|since| since.elapsed() < RETRY_SILENT);
+                if is_silent || reads.len() >= MAX_READS {
                     continue;
                 }
                 let (replica, connector) = (Arc::clone(replica), parts.connector.clone());
                 let (source, model) = (source.clone(), route.model.id.to_string());
-                asked.spawn(async move {
+                reads.spawn(async move {
                     let counters = token_counters::ask(&replica, family, &connector).await;
                     (replica, source, model, counters)
                 });
@@ -73,8 +73,8 @@ impl EngineMeter {
         drop(table);
         self.silent.retain(|replica, _| present.contains(replica));
         let mut readings = Vec::new();
-        while let Some(answered) = asked.join_next().await {
-            let Ok((replica, source, model, counters)) = answered else { continue };
+        while let Some(ended) = reads.join_next().await {
+            let Ok((replica, source, model, counters)) = ended else { continue };
             match counters {
                 Some(counters) => {
                     self.silent.remove(&replica.id);
@@ -87,7 +87,7 @@ impl EngineMeter {
     }
 }
 
-/// Replicas of dedicated endpoints on this node, and those of a cluster where this node leads.
+/// Reads the replicas of endpoints on this node, and on the leader those of the cluster.
 async fn of_endpoints<I: Instruments>(
     parts: &Parts<I>,
     leads: bool,
@@ -100,17 +100,13 @@ async fn of_endpoints<I: Instruments>(
         DriverKind::Kubernetes => leads,
     };
     for replica in live.iter().filter(is_ours) {
-        let Some((workspace, model)) = place_of(&parts.endpoints, replica.endpoint.as_str()) else { continue };
+        let Some((workspace, model)) = owner_of(&parts.endpoints, replica.endpoint.as_str()) else { continue };
         let Ok(name) = ReplicaName::parse(replica.id.as_str()) else { continue };
-        // One that is still loading does not answer.
+        // A replica that is still loading does not respond.
         let Ok(EngineFigures { load, tokens }) = parts.instruments.figures(&name).await else { continue };
         let values = [(Gauge::KvCache, load.kv_cache_usage), (Gauge::Waiting, load.waiting)];
         gauged.extend(values.into_iter().filter_map(|(gauge, value)| {
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "it is neither large nor negative"
-            )]
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "neither large nor negative")]
             let value = (value? * 1_000.0).round() as u64;
             Some(gauges::Reading { workspace: workspace.clone(), model: model.to_string(), gauge, at, value })
         }));

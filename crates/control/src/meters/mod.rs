@@ -1,14 +1,14 @@
-//! Reads what this node's replicas and engines say of themselves: how busy their GPUs are, how full their caches, and how
-//! many tokens they have counted.
+//! Measures this node's replicas and engines: how busy their GPUs are, their KV-cache usage, and their token counters.
 //!
-//! Every node reads its own; model servers that all nodes share are read by the one that leads. Nothing here decides
-//! anything, and nothing waits for it.
+//! Every node measures its own; upstreams that all nodes share are measured by the leader. No decision depends on these
+//! measurements.
 
 mod busy;
 mod engines;
 
 use crate::bill_check::Monitor;
 use crate::retention::leads;
+use background::Tasks;
 use busy::BusyMeter;
 use domain::gpu_time::SAMPLE_MILLIS;
 use domain::{ModelId, Timestamp, WorkspaceId};
@@ -20,14 +20,14 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::{Store, StoreError};
 
-/// How often engines are asked, and samples are written.
+/// Engines are read, and samples stored, every this many rounds.
 const READ_EVERY: u32 = 2;
-/// How often the two sides of the bill are held against each other.
+/// The bill check runs every this many rounds.
 const COMPARE_EVERY: u32 = 12;
 
-/// What can be measured of the replicas on a machine.
+/// Measuring instruments for the replicas of a machine.
 pub trait Instruments: Send + Sync + 'static {
-    /// In percent.
+    /// How busy each GPU is, in percent.
     fn cards_busy(&self) -> impl Future<Output = Vec<(DeviceId, u32)>> + Send;
 
     fn cpu_time(&self, replica: &ReplicaName) -> impl Future<Output = Option<Duration>> + Send;
@@ -49,7 +49,7 @@ impl Instruments for Drivers {
     }
 }
 
-/// What the meters work with.
+/// The dependencies of the meters.
 pub struct Parts<I> {
     pub store: Store,
     pub instruments: I,
@@ -73,19 +73,17 @@ impl<I: Instruments> Meters<I> {
         Self { parts, busy: BusyMeter::default(), engines: EngineMeter::default() }
     }
 
-    /// Measures, for ever.
-    pub async fn run(mut self) {
-        let mut ticks = tokio::time::interval(Duration::from_millis(SAMPLE_MILLIS));
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        for round in 1_u32.. {
-            ticks.tick().await;
-            if let Err(error) = self.round(round).await {
-                tracing::debug!(%error, "what was measured waits for the store");
-            }
-        }
+    /// Starts measuring.
+    pub fn start(mut self, tasks: &Tasks) {
+        let rounds = tasks.every("meters", Duration::from_millis(SAMPLE_MILLIS));
+        let mut number = 0_u32;
+        tasks.spawn(rounds.run(async move || {
+            number = number.wrapping_add(1);
+            self.round(number).await
+        }));
     }
 
-    /// One look at the GPUs; now and then one at the engines, too.
+    /// Samples the GPUs; every [`READ_EVERY`]th round also reads the engines.
     pub async fn round(&mut self, round: u32) -> Result<(), StoreError> {
         self.busy.sample(&self.parts).await;
         if round.is_multiple_of(READ_EVERY) {
@@ -100,8 +98,8 @@ impl<I: Instruments> Meters<I> {
     }
 }
 
-/// The workspace of an endpoint, and the Model ID by which it is called.
-fn place_of(endpoints: &Endpoints, id: &str) -> Option<(WorkspaceId, ModelId)> {
+/// The workspace and the Model ID of an endpoint.
+fn owner_of(endpoints: &Endpoints, id: &str) -> Option<(WorkspaceId, ModelId)> {
     let endpoint = endpoints.all().into_iter().find(|endpoint| endpoint.id == id)?;
     let model = endpoint.view().route.model.id.clone();
     Some((endpoint.workspace.clone(), model))

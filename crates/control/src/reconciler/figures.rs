@@ -1,9 +1,9 @@
-//! What the control plane of this node has done so far, for the operator to read.
+//! Counters of the control plane's loops, for metrics.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Counted by the loops of one process; nothing is decided by it.
+/// Counters of one process. No decision depends on them.
 #[derive(Debug, Default)]
 pub struct Figures {
     finished_rounds: AtomicU64,
@@ -35,22 +35,22 @@ impl Figures {
         self.ledger_differences.store(count as u64, Ordering::Relaxed);
     }
 
-    /// Rounds by how they ended.
+    /// Rounds by outcome.
     pub fn rounds(&self) -> [(&'static str, u64); 2] {
         [("finished", read(&self.finished_rounds)), ("failed", read(&self.failed_rounds))]
     }
 
-    /// What all rounds took together.
+    /// Total duration of all rounds.
     pub fn round_time(&self) -> Duration {
         Duration::from_micros(read(&self.round_micros))
     }
 
-    /// Decisions of the autoscaler by their direction.
+    /// Decisions of the autoscaler by direction.
     pub fn scalings(&self) -> [(&'static str, u64); 3] {
         [("up", read(&self.scaled_up)), ("down", read(&self.scaled_down)), ("to_zero", read(&self.scaled_to_zero))]
     }
 
-    /// Of the last look at the ledger; none before the first.
+    /// Differences found by the last check of the ledger; 0 before the first.
     pub fn ledger_differences(&self) -> u64 {
         read(&self.ledger_differences)
     }

@@ -1,31 +1,31 @@
-//! Whether this node leads.
+//! Leader election: takes, renews and gives back the term.
 
 use super::Parts;
 use domain::Timestamp;
-use domain::leadership::{Action, LOOK_EVERY_MILLIS, Watch, may_act};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use domain::leadership::{Action, Watch, may_act};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use store::{Store, StoreError, leader};
 use tokio::sync::Notify;
 
-/// The epoch that is this node's, and when it was last confirmed. Clones are the same.
+/// This node's epoch and when it was last renewed; `None` if it does not lead. Clones share the state.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Leadership(Arc<Mutex<Option<(u64, Timestamp)>>>);
 
 impl Leadership {
-    /// The epoch in which this node may act now, if it may.
+    /// The epoch in which this node may act now.
     pub(super) fn epoch(&self, now: Timestamp) -> Option<u64> {
-        let held = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = *self.0.lock();
         held.filter(|(_, renewed_at)| may_act(*renewed_at, now)).map(|(epoch, _)| epoch)
     }
 
     fn set(&self, held: Option<(u64, Timestamp)>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = held;
+        *self.0.lock() = held;
     }
 }
 
-/// Takes the term when it is free, and renews it.
-pub(super) struct Keeper {
+/// Takes over a free term, and renews its own.
+pub(super) struct Elector {
     store: Store,
     node: String,
     now: fn() -> Timestamp,
@@ -34,23 +34,14 @@ pub(super) struct Keeper {
     leadership: Leadership,
 }
 
-impl Keeper {
+impl Elector {
     pub(super) fn new<D>(parts: &Parts<D>, leadership: Leadership) -> Self {
         let (store, node, nudge) = (parts.store.clone(), parts.node.clone(), Arc::clone(&parts.nudge));
         Self { store, node, now: parts.now, nudge, watch: None, leadership }
     }
 
-    pub(super) async fn keep(mut self) {
-        loop {
-            if let Err(error) = self.look().await {
-                tracing::debug!(%error, "the term of the control plane cannot be looked at");
-            }
-            tokio::time::sleep(Duration::from_millis(LOOK_EVERY_MILLIS)).await;
-        }
-    }
-
-    pub(super) async fn look(&mut self) -> Result<(), StoreError> {
-        // Before the store is asked: an answer that takes long makes the term no longer.
+    pub(super) async fn tick(&mut self) -> Result<(), StoreError> {
+        // Read before the store is called: a slow response must not prolong the term.
         let now = (self.now)();
         let term = leader::read(&self.store).await?;
         let watch = self.watch.get_or_insert_with(|| Watch::new(term.clone(), now));
@@ -72,7 +63,7 @@ impl Keeper {
     }
 }
 
-/// Gives the term back if it is this node's, so that no other has to wait for its end.
+/// Gives back this node's term, so that another node can lead at once.
 pub async fn resign(store: &Store, node: &str) -> Result<(), StoreError> {
     let term = leader::read(store).await?;
     if term.holder == node {

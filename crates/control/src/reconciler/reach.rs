@@ -1,29 +1,25 @@
-//! Whose replicas a node can look after.
+//! The nodes whose replicas the driver can observe.
 
+use parking_lot::RwLock;
 use std::collections::BTreeSet;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
-/// The nodes whose replicas the driver sees. Clones are the same.
+/// Node ids, at first this node's alone. Clones share the set.
 #[derive(Debug, Clone)]
-pub struct Reach(Arc<RwLock<Option<BTreeSet<String>>>>);
+pub struct Reach(Arc<RwLock<BTreeSet<String>>>);
 
 impl Reach {
-    /// Of a driver that sees the replicas of all nodes, as in a cluster.
-    pub fn everywhere() -> Self {
-        Self(Arc::default())
-    }
-
-    /// Of a driver that sees the processes of one machine.
+    /// Of a driver that observes the processes of one machine.
     pub fn of_node(node: &str) -> Self {
-        Self(Arc::new(RwLock::new(Some(BTreeSet::from([node.to_owned()])))))
+        Self(Arc::new(RwLock::new(BTreeSet::from([node.to_owned()]))))
     }
 
-    /// These are on the same machine.
+    /// Replaces the set by the nodes on this machine.
     pub fn set(&self, nodes: BTreeSet<String>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(nodes);
+        *self.0.write() = nodes;
     }
 
     pub fn covers(&self, node: &str) -> bool {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).as_ref().is_none_or(|nodes| nodes.contains(node))
+        self.0.read().contains(node)
     }
 }

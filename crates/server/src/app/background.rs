@@ -87,7 +87,7 @@ fn follow_changes(parts: &Parts, loops: &Tasks) {
 /// Observes replicas and engines.
 fn watch_fleet(parts: &Parts, loops: &Tasks) {
     let meters = parts.control_plane.meters(parts.connector.clone(), Arc::clone(&parts.bill));
-    loops.spawn(meters.run());
+    meters.start(loops);
     loops.spawn(health::watch(parts.routes.clone(), parts.endpoints.clone(), parts.connector.clone()));
     if let Some(redis) = parts.redis.clone() {
         loops.spawn(redis.keep_asking());

@@ -1,4 +1,4 @@
-//! The control plane of dedicated endpoints as one process runs it: every node follows the rows, the leader acts.
+//! The control plane of dedicated endpoints in one process: every node follows the rows, the leader acts.
 
 mod neighbours;
 
@@ -6,6 +6,7 @@ use crate::config::Config;
 use crate::edge::clock;
 use crate::node::NodeState;
 use anyhow::Context;
+use background::Tasks;
 use control::bill_check::Monitor;
 use control::meters::{self, Meters};
 use control::reconciler::{self, Figures, Follower, Parts, Reach, Reconciler};
@@ -17,19 +18,19 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use store::{Change, Store, StoreError, endpoint_loads};
+use tokio::runtime::Handle;
 use tokio::sync::Notify;
-use tokio::task::JoinSet;
 
-/// How long replicas may take to end when they are to end with the gateway.
+/// Timeout for stopping the replicas that end with the gateway.
 const STOP_TIME: Duration = Duration::from_secs(45);
-/// How long the store may take to hear that a node leaves.
+/// Timeout for resigning at shutdown.
 const RESIGN_TIME: Duration = Duration::from_secs(3);
 
 pub(crate) struct ControlPlane {
     parts: Parts<Drivers>,
     changed: Arc<Notify>,
     follower: Follower<Drivers>,
-    loops: JoinSet<()>,
+    loops: Tasks,
 }
 
 impl ControlPlane {
@@ -53,7 +54,7 @@ impl ControlPlane {
         let process = ProcessDriver::open(settings).context("the folder of replicas cannot be used")?;
         let kubernetes = match config.drivers.kubernetes.clone() {
             Some(settings) => {
-                // Pods of another store are another installation's, and none of our business.
+                // Pods of another store belong to another installation.
                 let instance = format!("store-{}", neighbours::owner_of(&store).await?);
                 let settings = kubernetes::Settings { instance, ..settings };
                 Some(KubernetesDriver::open(settings).await.context("[drivers.kubernetes]")?)
@@ -66,14 +67,14 @@ impl ControlPlane {
         let parts = Parts { store, driver, routes, endpoints, node, reach, now: clock::now, nudge, figures };
         let changed = Arc::default();
         let follower = Follower::new(parts.clone(), Arc::clone(&changed));
-        Ok(Self { parts, changed, follower, loops: JoinSet::new() })
+        Ok(Self { parts, changed, follower, loops: Tasks::new(Handle::current()) })
     }
 
-    /// Follows and leads from now on.
-    pub(crate) fn start(&mut self) {
-        self.loops.spawn(neighbours::keep(self.parts.clone()));
-        self.loops.spawn(self.follower().run());
-        self.loops.spawn(Reconciler::new(self.parts.clone()).run());
+    /// Starts following the rows, and leading when elected.
+    pub(crate) fn start(&self) {
+        neighbours::start(self.parts.clone(), &self.loops);
+        self.follower().start(&self.loops);
+        Reconciler::new(self.parts.clone()).start(&self.loops);
         if let Some(cluster) = self.parts.driver.kubernetes.clone() {
             self.loops.spawn(Pools::new(cluster.clone(), self.parts.routes.clone()).run());
             let (changed, nudge) = (Arc::clone(&self.changed), Arc::clone(&self.parts.nudge));
@@ -87,7 +88,7 @@ impl ControlPlane {
         }
     }
 
-    /// What reads this node's replicas and engines.
+    /// The meters of this node's replicas and engines.
     pub(crate) fn meters(&self, connector: Connector, bill: Arc<Monitor>) -> Meters<Drivers> {
         let parts = self.parts.clone();
         Meters::new(meters::Parts {
@@ -102,17 +103,17 @@ impl ControlPlane {
         })
     }
 
-    /// What a surface that changes endpoints tells so.
+    /// For surfaces: notified after they have changed an endpoint.
     pub(crate) fn follower(&self) -> Follower<Drivers> {
         self.follower.clone()
     }
 
-    /// What its loops have done.
+    /// Counters of the loops.
     pub(crate) fn figures(&self) -> Arc<Figures> {
         Arc::clone(&self.parts.figures)
     }
 
-    /// What hears of changes to endpoints.
+    /// A listener for changes of endpoints.
     pub(crate) fn ear(&self) -> impl Fn(&Change) + Send + Sync + 'static {
         let (changed, nudge) = (Arc::clone(&self.changed), Arc::clone(&self.parts.nudge));
         move |change| {
@@ -123,34 +124,34 @@ impl ControlPlane {
         }
     }
 
-    /// Stops acting; replicas go on, for the next start to adopt.
-    pub(crate) async fn leave(&mut self) {
-        self.loops.shutdown().await;
+    /// Stops the loops. Replicas keep running, for the next start to adopt.
+    pub(crate) async fn leave(&self) {
+        self.loops.abort().await;
     }
 
-    /// Says that this node's calls are over, and lets another lead at once.
+    /// Reports that this node has no more calls, and lets another node lead at once.
     pub(crate) async fn resign(&self) {
-        let said = async {
+        let resigned = async {
             let mut tx = self.parts.store.begin().await?;
             endpoint_loads::leave(&mut tx, &self.parts.node).await?;
             tx.commit().await?;
             reconciler::resign(&self.parts.store, &self.parts.node).await
         };
-        let said: Result<Result<(), StoreError>, _> = tokio::time::timeout(RESIGN_TIME, said).await;
-        if !matches!(said, Ok(Ok(()))) {
-            tracing::warn!("the store did not hear that this node leaves; another one leads when its lease has ended");
+        let resigned: Result<Result<(), StoreError>, _> = tokio::time::timeout(RESIGN_TIME, resigned).await;
+        if !matches!(resigned, Ok(Ok(()))) {
+            tracing::warn!("cannot resign; another node leads when this node's term has expired");
         }
     }
 
-    /// Ends the replicas of this machine and closes their holds.
+    /// Stops the replicas of this machine and closes their holds.
     pub(crate) async fn stop_replicas(&self) {
         match tokio::time::timeout(STOP_TIME, self.parts.driver.process.stop_all()).await {
             Ok(Ok(_)) => {}
-            Ok(Err(error)) => tracing::error!(%error, "replicas of this machine could not be stopped"),
+            Ok(Err(error)) => tracing::error!(%error, "cannot stop the replicas of this machine"),
             Err(_elapsed) => tracing::error!("replicas of this machine did not stop in time"),
         }
         if let Err(error) = Reconciler::new(self.parts.clone()).release_ended().await {
-            tracing::error!(%error, "the holds of replicas that were stopped are closed at the next start");
+            tracing::error!(%error, "cannot close the holds of stopped replicas; the next start closes them");
         }
     }
 }

@@ -1,66 +1,71 @@
-//! Tells this node's calls what is so: every node follows the rows, whoever leads.
+//! Keeps this node's routing table up to date with the rows. Runs on every node, leader or not.
+
+mod report;
 
 use super::Parts;
-use super::replica::name_of;
-use super::report::Reporter;
+use super::round::name_of;
 use crate::endpoints::wake;
+use background::{Loop, Tasks};
 use domain::endpoint::replica::{Replica, ReplicaState};
 use domain::endpoint::state::Admission;
 use domain::model::{EngineKind, Launch, Model, ModelId, Serving, Upstream};
 use domain::{Endpoint, EndpointId, Price};
 use fleet::drivers::Driver;
 use fleet::endpoints::{Condition, Known};
+use report::Reporter;
 use std::sync::Arc;
 use std::time::Duration;
 use store::{StoreError, endpoints, replicas};
 use tokio::sync::{Mutex, Notify};
 
-const LOOK_EVERY: Duration = Duration::from_millis(300);
+/// Period of reading the rows without a notification.
+const REFRESH_EVERY: Duration = Duration::from_millis(300);
 
-/// Clones are the same follower.
+/// Clones share the state.
 #[derive(Clone)]
 pub struct Follower<D> {
     parts: Parts<D>,
-    /// An endpoint has changed.
+    /// Notified when an endpoint has changed.
     changed: Arc<Notify>,
-    /// Who looks. One after another: what was read first must not be told last.
-    looking: Arc<Mutex<()>>,
+    /// Serializes refreshes, so that an older read never overwrites a newer one.
+    refreshing: Arc<Mutex<()>>,
 }
 
 impl<D: Driver> Follower<D> {
     pub fn new(parts: Parts<D>, changed: Arc<Notify>) -> Self {
-        Self { parts, changed, looking: Arc::default() }
+        Self { parts, changed, refreshing: Arc::default() }
     }
 
-    /// Follows the rows, wakes who is waited for, and tells of this node's calls, for ever.
-    pub async fn run(self) {
+    /// Follows the rows, wakes endpoints with held calls, and reports this node's calls, until shutdown.
+    pub fn start(self, tasks: &Tasks) {
+        let rounds = Loop::every("endpoint routing", REFRESH_EVERY).nudged_by(Arc::clone(&self.changed));
+        let (endpoints, changed) = (self.parts.endpoints.clone(), Arc::clone(&self.changed));
+        tasks.spawn(async move {
+            loop {
+                endpoints.demanded().await;
+                changed.notify_one();
+            }
+        });
         let mut reporter = Reporter::default();
-        loop {
-            if let Err(error) = self.look().await {
-                tracing::debug!(%error, "endpoints cannot be read; calls go on as before");
-            }
-            self.wake_sleepers().await;
-            if let Err(error) = reporter.tell(&self.parts).await {
-                tracing::debug!(%error, "the store was not told of calls to endpoints");
-            }
-            tokio::select! {
-                () = self.changed.notified() => {}
-                () = self.parts.endpoints.demanded() => {}
-                () = tokio::time::sleep(LOOK_EVERY) => {}
-            }
-        }
+        tasks.spawn(tasks.register(rounds).run(async move || self.round(&mut reporter).await));
     }
 
-    /// Somebody has changed an endpoint on this node: calls see it from now on, and the leader looks at once.
+    async fn round(&self, reporter: &mut Reporter) -> Result<(), StoreError> {
+        let refreshed = self.refresh().await;
+        self.wake_endpoints().await;
+        refreshed.and(reporter.report(&self.parts).await)
+    }
+
+    /// Called after a change by this node: refreshes the routing table and nudges the leader.
     pub async fn catch_up(&self) {
         self.parts.nudge.notify_one();
-        if let Err(error) = self.look().await {
-            tracing::debug!(%error, "a change is seen a moment later");
+        if let Err(error) = self.refresh().await {
+            tracing::debug!(%error, "the change takes effect with the next refresh");
         }
     }
 
-    async fn look(&self) -> Result<(), StoreError> {
-        let _alone = self.looking.lock().await;
+    async fn refresh(&self) -> Result<(), StoreError> {
+        let _guard = self.refreshing.lock().await;
         let all = endpoints::list_all(&self.parts.store).await?;
         let live = replicas::list_live(&self.parts.store).await?;
         let route =
@@ -69,9 +74,9 @@ impl<D: Driver> Follower<D> {
         Ok(())
     }
 
-    /// Of a crowd at an endpoint that sleeps, one question wakes it. Whoever waits is seen here again and again, so a call
-    /// that came just before the endpoint fell asleep wakes it, too.
-    async fn wake_sleepers(&self) {
+    /// Wakes endpoints at zero that have held calls. Held calls are seen by every iteration, so a call that arrived just before
+    /// the endpoint went to zero wakes it, too.
+    async fn wake_endpoints(&self) {
         for endpoint in self.parts.endpoints.all() {
             if endpoint.view().condition != Condition::ScaledToZero || endpoint.held() == 0 {
                 continue;
@@ -79,7 +84,7 @@ impl<D: Driver> Follower<D> {
             let Ok(id) = EndpointId::parse(&endpoint.id) else { continue };
             match wake(&self.parts.store, &id, u64::from(endpoint.held()), (self.parts.now)()).await {
                 Ok(_) => self.parts.nudge.notify_one(),
-                Err(error) => tracing::warn!(endpoint.name = endpoint.name, %error, "an endpoint could not be woken"),
+                Err(error) => tracing::warn!(endpoint.name = endpoint.name, %error, "cannot wake an endpoint"),
             }
         }
     }
@@ -102,7 +107,7 @@ fn known(endpoint: &Endpoint, live: &[Replica], route: impl Fn(&Replica) -> Opti
             name: endpoint.name.to_string(),
             modality: endpoint.shape.modality,
             context_length: endpoint.shape.flavor.max_len.unwrap_or(endpoint.shape.context_length),
-            // Its tokens are counted and shown; what is paid is GPU-hours.
+            // Tokens are counted and shown, but GPU-hours are billed.
             price: Price::default(),
             optimized: false,
             serving: Serving::Upstreams(Vec::new()),

@@ -1,6 +1,6 @@
-//! Tells the store of this node's calls to endpoints, so that whoever leads sees the calls of all nodes.
+//! Reports this node's calls to endpoints to the store, so that the leader sees the calls of all nodes.
 
-use super::Parts;
+use crate::reconciler::Parts;
 use domain::EndpointId;
 use domain::autoscaler::TICK_MILLIS;
 use domain::endpoint_load::{LoadReport, ReplicaCalls};
@@ -12,53 +12,53 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::{StoreError, endpoint_loads, endpoints};
 
-/// An endpoint is told of at least so often.
-const AT_LEAST: Duration = Duration::from_millis(TICK_MILLIS);
-/// News of an endpoint wait for so long since it was last told of.
-const AT_MOST: Duration = Duration::from_secs(1);
+/// Period of reports on an endpoint without changes.
+const IDLE_PERIOD: Duration = Duration::from_millis(TICK_MILLIS);
+/// Minimum time between two reports on an endpoint.
+const MIN_PERIOD: Duration = Duration::from_secs(1);
 
-/// What was told of an endpoint, and when.
-struct Told {
+/// The last report on an endpoint.
+struct LastReport {
     at: Instant,
     stirs: u64,
 }
 
 #[derive(Default)]
 pub(super) struct Reporter {
-    told: HashMap<String, Told>,
+    last: HashMap<String, LastReport>,
 }
 
 impl Reporter {
-    /// Tells what is new, and now and then what is not.
-    pub(super) async fn tell<D>(&mut self, parts: &Parts<D>) -> Result<(), StoreError> {
+    /// Reports the endpoints that are due.
+    pub(super) async fn report<D>(&mut self, parts: &Parts<D>) -> Result<(), StoreError> {
         let all = parts.endpoints.all();
-        self.told.retain(|id, _| all.iter().any(|endpoint| endpoint.id == *id));
+        self.last.retain(|id, _| all.iter().any(|endpoint| endpoint.id == *id));
         let due: Vec<Arc<Endpoint>> = all.into_iter().filter(|endpoint| self.is_due(endpoint)).collect();
         if due.is_empty() {
             return Ok(());
         }
         let (now, store_now) = ((parts.now)(), parts.store.clock().await?);
         let mut tx = parts.store.begin().await?;
-        let mut told = Vec::with_capacity(due.len());
+        let mut reported = Vec::with_capacity(due.len());
         for endpoint in &due {
-            // First the number, then what it stands for: what comes in between is told next time.
+            // The counter is read before the load, so that a change in between is reported next time.
             let (stirs, load) = (endpoint.stirs(), endpoint.load());
             let Ok(id) = EndpointId::parse(&endpoint.id) else { continue };
             endpoint_loads::report(&mut tx, &report(&parts.node, &id, &load, store_now)).await?;
             if let Some(quiet) = load.quiet_for {
                 endpoints::called(&mut tx, &id, before(now, quiet)).await?;
             }
-            told.push((endpoint.id.clone(), Told { at: Instant::now(), stirs }));
+            reported.push((endpoint.id.clone(), LastReport { at: Instant::now(), stirs }));
         }
         tx.commit().await?;
-        self.told.extend(told);
+        self.last.extend(reported);
         Ok(())
     }
 
     fn is_due(&self, endpoint: &Endpoint) -> bool {
-        let Some(told) = self.told.get(&endpoint.id) else { return true };
-        let has_news = told.stirs != endpoint.stirs();
-        told.at.elapsed() >= if has_news { AT_MOST } else { AT_LEAST }
+        let Some(last) = self.last.get(&endpoint.id) else { return true };
+        let has_changed = last.stirs != endpoint.stirs();
+        last.at.elapsed() >= if has_changed { MIN_PERIOD } else { IDLE_PERIOD }
     }
 }
 

@@ -1,0 +1,248 @@
+//! One round: a snapshot, and the execution of what [`plan`](super::plan) decides on it.
+
+mod health;
+mod orphans;
+mod replica;
+mod start;
+
+pub(super) use health::Probes;
+pub(super) use replica::name_of;
+
+use super::plan::{self, EndpointAction};
+use super::snapshot::{Snapshot, port_of};
+use super::{Parts, RoundError};
+use crate::endpoints::{Note, Transition, transition};
+use crate::{entropy, fault};
+use domain::endpoint::failure::{self, Exit, FailureClass};
+use domain::endpoint::replica::{Intent, Replica, ReplicaState};
+use domain::endpoint::state::{State, Trigger};
+use domain::model::DriverKind;
+use domain::{Endpoint, ReplicaId, Timestamp};
+use fleet::drivers::{Driver, Protected, Sighting, Taken};
+use serde_json::json;
+use store::{Fenced, StoreError, endpoints, holds, replicas};
+
+/// Bound of the ended replicas that influence the next start.
+const HISTORY: u32 = 20;
+/// Ports used by other programs are avoided for this long.
+const AVOID_PORTS_MILLIS: u64 = 10 * 60_000;
+
+pub(super) struct Round<'a, D> {
+    pub(super) parts: &'a Parts<D>,
+    pub(super) epoch: u64,
+    pub(super) now: Timestamp,
+    pub(super) snapshot: Snapshot,
+    probes: &'a mut Probes,
+    /// GPUs and ports in use; grows with every replica that is placed.
+    taken: Taken,
+}
+
+/// The recently ended replicas of an endpoint, as far as they influence the next start.
+#[derive(Default)]
+struct History {
+    exits: Vec<Exit>,
+    last_error: Option<String>,
+    /// Ports on which replicas met another program.
+    foreign_ports: Vec<u16>,
+}
+
+impl<'a, D: Driver + Clone> Round<'a, D> {
+    /// Takes a snapshot; `None` if the driver cannot list its replicas.
+    pub(super) async fn begin(
+        parts: &'a Parts<D>,
+        probes: &'a mut Probes,
+        epoch: u64,
+    ) -> Result<Option<Self>, StoreError> {
+        let Some(snapshot) = Snapshot::take(parts).await? else { return Ok(None) };
+        let taken = snapshot.taken(&parts.reach);
+        Ok(Some(Self { parts, epoch, now: (parts.now)(), snapshot, probes, taken }))
+    }
+
+    /// Executes the next steps of every replica and endpoint.
+    pub(super) async fn reconcile(&mut self) -> Result<(), RoundError> {
+        self.stop_orphans().await;
+        self.give_up_lost_nodes().await?;
+        let targets = self.replica_targets();
+        for endpoint in std::mem::take(&mut self.snapshot.endpoints) {
+            let name = endpoint.name.clone();
+            match self.tend(endpoint).await {
+                Ok(tended) => self.snapshot.endpoints.extend(tended),
+                // It was changed meanwhile: the next round sees the new record.
+                Err(RoundError::Store(StoreError::EndpointStale)) => {}
+                Err(RoundError::Store(error @ (StoreError::NotLeader { .. } | StoreError::Unavailable(_)))) => {
+                    return Err(error.into());
+                }
+                // An error of one endpoint does not stop the others.
+                Err(error) => tracing::error!(endpoint.name = %name, %error, "cannot reconcile endpoint {name}"),
+            }
+        }
+        self.parts.driver.protect(&targets).await;
+        self.parts.driver.keep_pools(&self.parts.routes).await;
+        Ok(())
+    }
+
+    /// Closes the holds of this machine's replicas that have ended, or never started, at a shutdown that stops them all.
+    pub(super) async fn release_ended(&mut self) -> Result<(), RoundError> {
+        for mut replica in self.snapshot.live.clone() {
+            let is_here = replica.node.as_deref().is_some_and(|node| self.parts.reach.covers(node));
+            let ended_at = match self.snapshot.observation(&replica) {
+                Some(Sighting::Exited(exit)) => Some(exit.at),
+                Some(_) => None,
+                None => is_here.then_some(self.now),
+            };
+            let endpoint = self.snapshot.endpoint(&replica.endpoint).cloned();
+            if let (Some(at), Some(endpoint)) = (ended_at, endpoint) {
+                self.end(&endpoint, &mut replica, at, None).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Executes the next steps of one endpoint. Returns its new record; `None` if it was deleted.
+    async fn tend(&mut self, endpoint: Endpoint) -> Result<Option<Endpoint>, RoundError> {
+        let mut replicas = self.snapshot.replicas_of(&endpoint.id);
+        let kept = plan::to_keep(&endpoint, &replicas, self.now);
+        for replica in &mut replicas {
+            if kept.contains(&replica.id) {
+                self.keep(&endpoint, replica).await?;
+            }
+            self.advance(&endpoint, replica).await?;
+        }
+        replicas.retain(|replica| !replica.state().is_over());
+        let tended = self.execute_plan(endpoint, &mut replicas).await?;
+        if let Some(endpoint) = &tended {
+            self.snapshot.live.retain(|replica| replica.endpoint != endpoint.id);
+            self.snapshot.live.extend(replicas);
+        }
+        Ok(tended)
+    }
+
+    async fn execute_plan(
+        &mut self,
+        mut endpoint: Endpoint,
+        replicas: &mut Vec<Replica>,
+    ) -> Result<Option<Endpoint>, RoundError> {
+        let needs_history = plan::needs_history(&endpoint, replicas);
+        let history = if needs_history { self.history(&endpoint).await? } else { History::default() };
+        let loads = self.snapshot.loads_of(&endpoint.id);
+        for action in plan::plan(&endpoint, replicas, loads, &history.exits, self.now) {
+            match action {
+                EndpointAction::Apply(trigger) => match self.apply(endpoint, trigger, String::new()).await? {
+                    Some(changed) => endpoint = changed,
+                    None => return Ok(None),
+                },
+                EndpointAction::GiveUp(reason) => {
+                    let message = history.last_error.clone().unwrap_or_else(|| reason.message().to_owned());
+                    return self.apply(endpoint, Trigger::StartFailed(reason), message).await;
+                }
+                EndpointAction::Drain(drained) => self.begin_drain(&endpoint, replicas, &drained).await?,
+                EndpointAction::Add(count) => {
+                    for _ in 0..count {
+                        replicas.push(self.add(&endpoint).await?);
+                    }
+                }
+                EndpointAction::PlacePending => {
+                    for replica in replicas.iter_mut().filter(|replica| plan::is_pending(replica)) {
+                        self.place(&mut endpoint, replica, &history.foreign_ports).await?;
+                    }
+                }
+            }
+        }
+        Ok(Some(endpoint))
+    }
+
+    async fn history(&self, endpoint: &Endpoint) -> Result<History, RoundError> {
+        let newest = replicas::newest_of(&self.parts.store, &endpoint.id, HISTORY).await?;
+        let is_recent = |ended_at: Timestamp| self.now.millis_since(ended_at) < AVOID_PORTS_MILLIS;
+        let met_program = |replica: &&Replica| {
+            replica.failure == Some(FailureClass::PortTaken) && replica.ended_at.is_some_and(is_recent)
+        };
+        Ok(History {
+            exits: failure::recent_exits(&newest, endpoint.started_at, self.now),
+            foreign_ports: newest.iter().filter(met_program).filter_map(port_of).collect(),
+            last_error: newest.into_iter().rev().find_map(|replica| replica.last_error),
+        })
+    }
+
+    async fn begin_drain(
+        &self,
+        endpoint: &Endpoint,
+        replicas: &mut [Replica],
+        drained: &[ReplicaId],
+    ) -> Result<(), RoundError> {
+        let drain_secs = endpoints::drain_secs(&self.parts.store, &endpoint.id).await?.unwrap_or(0);
+        for replica in replicas.iter_mut().filter(|replica| drained.contains(&replica.id)) {
+            replica.intent = Intent::Go;
+            replica.drain_until = Some(self.now.plus_millis(i64::from(drain_secs) * 1_000));
+            if replica.state() == ReplicaState::Ready {
+                replica.transition(ReplicaState::Draining)?;
+            }
+            let mut tx = self.fenced().await?;
+            replicas::update(&mut tx, replica).await?;
+            if endpoint.state == State::Failed && replica.ready_at.is_none() {
+                holds::not_billed(&mut tx, &replica.id).await?;
+            }
+            tx.commit().await?;
+            fault::point("drain-begun");
+        }
+        Ok(())
+    }
+
+    async fn add(&self, endpoint: &Endpoint) -> Result<Replica, RoundError> {
+        let catalogue = self.parts.routes.catalogue();
+        let id = ReplicaId::new(self.now, entropy::for_id());
+        let mut added = Replica::new(id, endpoint.id.clone(), self.now);
+        added.driver = endpoint.shape.in_force(&endpoint.model, &catalogue).flavor.driver;
+        let mut tx = self.fenced().await?;
+        replicas::insert(&mut tx, &added).await?;
+        tx.commit().await?;
+        fault::point("replica-added");
+        Ok(added)
+    }
+
+    /// The desired replicas of the endpoints that run in a cluster.
+    fn replica_targets(&self) -> Protected {
+        let catalogue = self.parts.routes.catalogue();
+        let is_in_cluster = |endpoint: &&Endpoint| {
+            let shape = endpoint.shape.in_force(&endpoint.model, &catalogue);
+            shape.flavor.driver == DriverKind::Kubernetes && endpoint.state != State::Deleting
+        };
+        let target = |endpoint: &Endpoint| (endpoint.id.to_string(), endpoint.status.desired);
+        self.snapshot.endpoints.iter().filter(is_in_cluster).map(target).collect()
+    }
+
+    /// Applies a trigger to an endpoint and stores the result; `None` if the endpoint was deleted.
+    async fn apply(
+        &self,
+        endpoint: Endpoint,
+        trigger: Trigger,
+        message: String,
+    ) -> Result<Option<Endpoint>, RoundError> {
+        let mut tx = self.fenced().await?;
+        let note = Note { part: "reconciler", message, data: json!({}) };
+        match transition(&mut tx, &endpoint, trigger, note, self.now).await? {
+            Transition::Unchanged | Transition::NotApplicable(_) => Ok(Some(endpoint)),
+            Transition::Changed(changed) => {
+                tx.commit().await?;
+                Ok(Some(*changed))
+            }
+            Transition::Gone => {
+                store::autoscaler::forget(&mut tx, &endpoint.id).await?;
+                store::endpoint_loads::forget(&mut tx, &endpoint.id).await?;
+                tx.commit().await?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// A transaction that fails if this node no longer leads.
+    pub(super) async fn fenced(&self) -> Result<Fenced, StoreError> {
+        Fenced::begin(&self.parts.store, self.epoch).await
+    }
+
+    async fn write(&self, replica: &Replica) -> Result<(), RoundError> {
+        let mut tx = self.fenced().await?;
+        replicas::update(&mut tx, replica).await?;
+        Ok(tx.commit().await?)
+    }
+}

@@ -8,7 +8,7 @@ use crate::{Call, Dataplane};
 impl Dataplane {
     pub(crate) async fn admit(&self, call: &Call, target: &Target) -> Result<Permit, Refusal> {
         match target {
-            Target::Dedicated(endpoint) => Ok(Permit::unmetered(endpoint.visit())),
+            Target::Dedicated(endpoint) => Ok(Permit::unmetered(endpoint.open_call())),
             Target::Serverless(route) => {
                 let request = call.tap.request().clone();
                 self.admission

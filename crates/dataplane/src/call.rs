@@ -6,8 +6,8 @@ use crate::refusal::Refusal;
 use crate::usage_tap::UsageTap;
 use bytes::Bytes;
 use domain::Caller;
-use fleet::Replica;
-use fleet::replica::ReplicaId;
+use fleet::Backend;
+use fleet::backend::BackendId;
 use http::{HeaderMap, HeaderName};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,13 +29,13 @@ pub struct Call {
 
 impl Call {
     /// The call as one that looks for a place, elsewhere than where it was `tried`.
-    pub(crate) fn seeker<'a>(&'a self, tried: &'a [ReplicaId]) -> Seeker<'a> {
+    pub(crate) fn seeker<'a>(&'a self, tried: &'a [BackendId]) -> Seeker<'a> {
         let until = self.tap.started() + self.hold_timeout;
         Seeker { prefix: self.probe.prefix(), body_bytes: self.probe.body.len(), tried, until }
     }
 
     /// A replica is about to be asked; returns when that is.
-    pub(crate) fn begin_attempt(&mut self, replica: &Arc<Replica>) -> Instant {
+    pub(crate) fn begin_attempt(&mut self, replica: &Arc<Backend>) -> Instant {
         let now = self.tap.sent_to(replica);
         if let Some(traceparent) = self.tap.attempt_begins(replica) {
             self.headers.insert(TRACEPARENT, traceparent);

@@ -7,9 +7,9 @@
 use crate::refusal::Refusal;
 use crate::resolve::Target;
 use crate::{Call, Dataplane};
-use fleet::endpoints::{Condition, QueueFull, View};
-use fleet::replica::ReplicaId;
-use fleet::{Endpoint, Lease, Unavailable};
+use fleet::backend::BackendId;
+use fleet::endpoints::{Condition, QueueFullError, View};
+use fleet::{Lease, LiveEndpoint, Unavailable};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ pub(crate) struct Seeker<'a> {
     pub(crate) prefix: &'a [u8],
     pub(crate) body_bytes: usize,
     /// Where it was tried in vain.
-    pub(crate) tried: &'a [ReplicaId],
+    pub(crate) tried: &'a [BackendId],
     /// When it gives up waiting.
     pub(crate) until: Instant,
 }
@@ -55,8 +55,8 @@ impl Dataplane {
 /// A place at another replica for a call that the replica `lost` did not answer: at one that has just come, or at
 /// whichever comes once it is certain that this one is lost. As long as it is there and no other is, there is none.
 pub(crate) async fn replace(
-    endpoint: &Arc<Endpoint>,
-    lost: ReplicaId,
+    endpoint: &Arc<LiveEndpoint>,
+    lost: BackendId,
     seeker: Seeker<'_>,
 ) -> Option<Result<Lease, Refusal>> {
     /// The control plane sees the end of a process within a round or two.
@@ -81,7 +81,7 @@ pub(crate) async fn replace(
 }
 
 /// A place, if there is one now; an error where waiting cannot help.
-fn place(endpoint: &Endpoint, seeker: Seeker<'_>) -> Result<Option<Lease>, Refusal> {
+fn place(endpoint: &LiveEndpoint, seeker: Seeker<'_>) -> Result<Option<Lease>, Refusal> {
     let view = endpoint.view();
     if !is_routed(&view)? {
         return Ok(None);
@@ -99,11 +99,11 @@ fn is_routed(view: &View) -> Result<bool, Refusal> {
     }
 }
 
-async fn wait(endpoint: &Arc<Endpoint>, seeker: Seeker<'_>) -> Result<Lease, Refusal> {
+async fn wait(endpoint: &Arc<LiveEndpoint>, seeker: Seeker<'_>) -> Result<Lease, Refusal> {
     /// Replicas that could not be reached may be again, which nobody announces.
     const LOOK_AGAIN: Duration = Duration::from_millis(500);
     is_routed(&endpoint.view())?;
-    let _place_in_queue = endpoint.hold(seeker.body_bytes).map_err(|QueueFull| Refusal::HoldQueueFull)?;
+    let _place_in_queue = endpoint.hold(seeker.body_bytes).map_err(|QueueFullError| Refusal::HoldQueueFull)?;
     let served = async {
         // Who was served before had his turn, and does not hold up those who can go where he cannot.
         let _turn = if seeker.tried.is_empty() { Some(endpoint.turn().await) } else { None };
@@ -131,15 +131,15 @@ mod tests {
     use domain::model::{Modality, Model, ModelId, Serving, Upstream};
     use domain::{OrganizationId, Price, Timestamp, WorkspaceId};
     use fleet::Endpoints;
-    use fleet::endpoints::Known;
+    use fleet::endpoints::EndpointUpdate;
     use std::sync::Mutex;
     use tokio::task::{JoinSet, yield_now};
 
-    fn known(condition: Condition, replicas: &[&str]) -> Known {
+    fn known(condition: Condition, replicas: &[&str]) -> EndpointUpdate {
         let upstream = |name: &str| Upstream::plain(format!("http://127.0.0.1:9/{name}"), "m");
         let id = ModelId::parse("dedicated/chat").unwrap();
         let now = Timestamp::from_millis(1);
-        Known {
+        EndpointUpdate {
             id: "ep_1".into(),
             organization: OrganizationId::new(now, 1),
             workspace: WorkspaceId::new(now, 1),
@@ -160,14 +160,14 @@ mod tests {
         }
     }
 
-    fn waiting() -> (Endpoints, Arc<Endpoint>) {
+    fn waiting() -> (Endpoints, Arc<LiveEndpoint>) {
         let endpoints = Endpoints::default();
         endpoints.apply(vec![known(Condition::Waiting, &[])]);
         let endpoint = endpoints.all().remove(0);
         (endpoints, endpoint)
     }
 
-    fn seeker(tried: &[ReplicaId]) -> Seeker<'_> {
+    fn seeker(tried: &[BackendId]) -> Seeker<'_> {
         Seeker { prefix: b"hi", body_bytes: 1, tried, until: Instant::now() + Duration::from_secs(60) }
     }
 

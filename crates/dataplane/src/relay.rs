@@ -13,9 +13,9 @@ use crate::upstream::{Exchange, Head, Request};
 use crate::{Answer, Call, Dataplane, Form, hold};
 use bytes::{Bytes, BytesMut};
 use domain::model::Upstream;
-use fleet::connect::is_ours;
-use fleet::replica::ReplicaId;
-use fleet::{Lease, Replica};
+use fleet::backend::BackendId;
+use fleet::connect::is_local_failure;
+use fleet::{Backend, Lease};
 use http::StatusCode;
 use std::io;
 use std::pin::pin;
@@ -121,7 +121,7 @@ impl Dataplane {
         target: &Target,
         call: &Call,
         failure: &Failure,
-        tried: &[ReplicaId],
+        tried: &[BackendId],
         retried: &mut bool,
     ) -> Option<Result<Lease, Refusal>> {
         let asks_all = matches!((failure, target), (Failure::Busy { .. }, Target::Dedicated(_)));
@@ -144,7 +144,7 @@ impl Dataplane {
     /// One replica, one try.
     async fn attempt(
         &self,
-        replica: &Arc<Replica>,
+        replica: &Arc<Backend>,
         call: &Call,
         began: Instant,
         may_resend: &mut bool,
@@ -155,7 +155,7 @@ impl Dataplane {
             .unwrap_or(Err(Failure::Final(Refusal::UpstreamTimeout { limit })))
     }
 
-    async fn exchange(&self, replica: &Arc<Replica>, call: &Call, may_resend: &mut bool) -> Result<Brought, Failure> {
+    async fn exchange(&self, replica: &Arc<Backend>, call: &Call, may_resend: &mut bool) -> Result<Brought, Failure> {
         let exchange = self.send(replica, call, may_resend).await?;
         match &call.probe.ask {
             Ask::Chat { streaming: Some(streaming) } => open_stream(exchange, streaming, call).await,
@@ -164,7 +164,7 @@ impl Dataplane {
     }
 
     /// Sends the request and waits for a good head.
-    async fn send(&self, replica: &Arc<Replica>, call: &Call, may_resend: &mut bool) -> Result<Exchange, Failure> {
+    async fn send(&self, replica: &Arc<Backend>, call: &Call, may_resend: &mut bool) -> Result<Exchange, Failure> {
         let request = self.request(replica, call);
         let mut link = self.links.take(replica).await.map_err(|error| unlinked(&error))?;
         let mut sent = link.send(&request).await;
@@ -187,7 +187,7 @@ impl Dataplane {
     }
 
     /// The request as it is written: the head, and the client's body with what was changed in it.
-    fn request(&self, replica: &Replica, call: &Call) -> Request {
+    fn request(&self, replica: &Backend, call: &Call) -> Request {
         let Upstream { model, continuous_usage, .. } = &replica.upstream;
         let edits = call.probe.upstream_edits(model, *continuous_usage, call.tap.clamp());
         let body = &call.probe.body;
@@ -261,7 +261,7 @@ async fn open_stream(mut exchange: Exchange, streaming: &Streaming, call: &Call)
     }
 }
 
-fn judge(replica: &Replica, failure: &Failure) {
+fn judge(replica: &Backend, failure: &Failure) {
     match failure {
         Failure::Unreachable(cause) => {
             if replica.unreachable() {
@@ -278,7 +278,7 @@ fn judge(replica: &Replica, failure: &Failure) {
 
 fn unlinked(error: &io::Error) -> Failure {
     let cause = format!("cannot connect: {error}");
-    if is_ours(error) { Failure::Ours(cause) } else { Failure::Unreachable(cause) }
+    if is_local_failure(error) { Failure::Ours(cause) } else { Failure::Unreachable(cause) }
 }
 
 fn broken(error: &Broken) -> Failure {
@@ -328,7 +328,7 @@ fn refused(head: &Head, body: &[u8]) -> Failure {
 }
 
 /// What is the same for every call, then what is this call's own.
-fn write_head(replica: &Replica, call: &Call, length: usize, text: &mut BytesMut) {
+fn write_head(replica: &Backend, call: &Call, length: usize, text: &mut BytesMut) {
     text.extend_from_slice(match call.probe.ask {
         Ask::Chat { .. } => &replica.template.chat,
         Ask::Embeddings(_) => &replica.template.embeddings,

@@ -6,7 +6,7 @@ use crate::refusal::Refusal;
 use domain::Caller;
 use domain::model_ref::endpoint_part;
 use fleet::endpoints::Condition;
-use fleet::{Endpoint, Route};
+use fleet::{LiveEndpoint, Route};
 use std::sync::Arc;
 
 /// What a call is sent to.
@@ -15,7 +15,7 @@ pub(crate) enum Target {
     /// A model of the catalogue, billed by tokens.
     Serverless(Arc<Route>),
     /// Replicas of the caller's own, billed by the GPU-hour: no limit and no quota counts.
-    Dedicated(Arc<Endpoint>),
+    Dedicated(Arc<LiveEndpoint>),
 }
 
 impl Target {
@@ -58,7 +58,7 @@ impl Dataplane {
     }
 
     /// The endpoint of that name, if the caller may see it.
-    pub fn endpoint(&self, caller: &Caller, name: &str) -> Result<Option<Arc<Endpoint>>, Refusal> {
+    pub fn endpoint(&self, caller: &Caller, name: &str) -> Result<Option<Arc<LiveEndpoint>>, Refusal> {
         let Some(endpoint) = self.endpoints.get(&caller.organization, name) else { return Ok(None) };
         if endpoint.view().condition == Condition::Deleting {
             return Ok(None);

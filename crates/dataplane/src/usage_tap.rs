@@ -9,7 +9,7 @@ use crate::trace::Trace;
 use domain::limits::RateLimitStatus;
 use domain::usage::{Certainty, Tokens};
 use domain::{Caller, RequestId, Timestamp};
-use fleet::{Replica, Route};
+use fleet::{Backend, Route};
 use http::HeaderValue;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -49,7 +49,7 @@ pub struct Record {
     pub route: &'static str,
     pub caller: Option<Arc<Caller>>,
     pub model: Option<Arc<Route>>,
-    pub replica: Option<Arc<Replica>>,
+    pub replica: Option<Arc<Backend>>,
     pub streamed: bool,
     pub started_at: Timestamp,
     /// From the request until it was first sent to a replica.
@@ -124,7 +124,7 @@ impl UsageTap {
     }
 
     /// It goes to a replica now, for the first time or once more; returns when that is.
-    pub(crate) fn sent_to(&mut self, replica: &Arc<Replica>) -> Instant {
+    pub(crate) fn sent_to(&mut self, replica: &Arc<Backend>) -> Instant {
         let now = Instant::now();
         let elapsed = now - self.started;
         self.note(|record| {
@@ -163,7 +163,7 @@ impl UsageTap {
         self.record.as_ref()?.trace.as_ref()
     }
 
-    pub(crate) fn attempt_begins(&self, replica: &Arc<Replica>) -> Option<HeaderValue> {
+    pub(crate) fn attempt_begins(&self, replica: &Arc<Backend>) -> Option<HeaderValue> {
         self.trace().map(|trace| trace.attempt_begins(replica, self.started.elapsed()))
     }
 

@@ -1,6 +1,6 @@
 //! Connections to replicas, plain or with TLS.
 
-use crate::replica::Address;
+use crate::backend::Address;
 use rustls::pki_types::ServerName;
 use socket2::{SockRef, TcpKeepalive};
 use std::io;
@@ -24,7 +24,7 @@ const ASK_AGAIN: Duration = Duration::from_secs(5);
 const UNACKNOWLEDGED: Duration = Duration::from_secs(30);
 
 /// Whether a connection failed for want of something on this machine: descriptors, memory or ports.
-pub fn is_ours(error: &io::Error) -> bool {
+pub fn is_local_failure(error: &io::Error) -> bool {
     const ENOMEM: i32 = 12;
     const ENFILE: i32 = 23;
     const EMFILE: i32 = 24;

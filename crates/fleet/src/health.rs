@@ -3,9 +3,9 @@
 //! Engines say so at `/health`. One that has no such route but answers at all is taken to be up: hosted services
 //! have none. The loop looks at the whole table each round, so a reload needs no word to it.
 
-use crate::connect::{Connector, is_ours};
+use crate::backend::{Backend, BackendId, Health};
+use crate::connect::{Connector, is_local_failure};
 use crate::endpoints::Endpoints;
-use crate::replica::{Health, Replica, ReplicaId};
 use crate::routes::Routes;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
@@ -31,22 +31,22 @@ const LARGEST_ANSWER: usize = 8 << 20;
 
 /// What one probe found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Finding {
-    Well,
-    Unwell,
+pub enum ProbeOutcome {
+    Healthy,
+    Unhealthy,
     Unreachable,
     /// We could not even ask: that says nothing about the replica.
-    Unasked,
+    Inconclusive,
 }
 
 /// How a replica stands after a probe: its health, and how many bad answers in a row led there.
-fn judge(before: Health, bad_answers: u32, finding: Finding) -> (Health, u32) {
+fn judge(before: Health, bad_answers: u32, finding: ProbeOutcome) -> (Health, u32) {
     match finding {
-        Finding::Well => (Health::Up, 0),
-        Finding::Unreachable => (Health::Down, 0),
-        Finding::Unasked => (before, bad_answers),
-        Finding::Unwell if bad_answers + 1 >= BAD_ANSWERS || before == Health::Unknown => (Health::Down, 0),
-        Finding::Unwell => (before, bad_answers + 1),
+        ProbeOutcome::Healthy => (Health::Up, 0),
+        ProbeOutcome::Unreachable => (Health::Down, 0),
+        ProbeOutcome::Inconclusive => (before, bad_answers),
+        ProbeOutcome::Unhealthy if bad_answers + 1 >= BAD_ANSWERS || before == Health::Unknown => (Health::Down, 0),
+        ProbeOutcome::Unhealthy => (before, bad_answers + 1),
     }
 }
 
@@ -59,10 +59,10 @@ struct Watched {
 
 /// Probes every replica of the table and of the endpoints, for ever.
 pub async fn watch(routes: Routes, endpoints: Endpoints, connector: Connector) {
-    let mut watched: HashMap<ReplicaId, Watched> = HashMap::new();
+    let mut watched: HashMap<BackendId, Watched> = HashMap::new();
     let mut probes = JoinSet::new();
     loop {
-        let mut present: HashMap<ReplicaId, Arc<Replica>> =
+        let mut present: HashMap<BackendId, Arc<Backend>> =
             routes.table().replicas().map(|(_, replica)| (replica.id, Arc::clone(replica))).collect();
         for endpoint in endpoints.all() {
             let view = endpoint.view();
@@ -76,7 +76,7 @@ pub async fn watch(routes: Routes, endpoints: Endpoints, connector: Connector) {
                 state.asking = true;
                 state.asked_at = Some(Instant::now());
                 let connector = connector.clone();
-                probes.spawn(async move { (ask(&replica, &connector).await, replica) });
+                probes.spawn(async move { (probe(&replica, &connector).await, replica) });
             }
         }
         let pause = tokio::time::sleep(ROUND);
@@ -95,7 +95,7 @@ pub async fn watch(routes: Routes, endpoints: Endpoints, connector: Connector) {
     }
 }
 
-fn note(replica: &Replica, state: &mut Watched, finding: Finding) {
+fn note(replica: &Backend, state: &mut Watched, finding: ProbeOutcome) {
     let (health, bad_answers) = judge(replica.health(), state.bad_answers, finding);
     state.bad_answers = bad_answers;
     if replica.set_health(health) {
@@ -108,24 +108,24 @@ fn note(replica: &Replica, state: &mut Watched, finding: Finding) {
 }
 
 /// Asks once.
-pub async fn ask(replica: &Replica, connector: &Connector) -> Finding {
+pub async fn probe(replica: &Backend, connector: &Connector) -> ProbeOutcome {
     match tokio::time::timeout(PATIENCE, request(replica, connector)).await {
         Ok(finding) => finding,
-        Err(_) => Finding::Unwell,
+        Err(_) => ProbeOutcome::Unhealthy,
     }
 }
 
-async fn request(replica: &Replica, connector: &Connector) -> Finding {
+async fn request(replica: &Backend, connector: &Connector) -> ProbeOutcome {
     let health_path = &replica.upstream.health_path;
     match exchange(replica, health_path, connector, async |answer| answer.status()).await {
-        Ok(status) if means_well(status) => Finding::Well,
-        Ok(_) => Finding::Unwell,
+        Ok(status) if is_healthy(status) => ProbeOutcome::Healthy,
+        Ok(_) => ProbeOutcome::Unhealthy,
         Err(finding) => finding,
     }
 }
 
 /// What a replica answers at a path of its host; nothing but a good answer counts.
-pub(crate) async fn get(replica: &Replica, path: &str, connector: &Connector) -> Option<String> {
+pub(crate) async fn get(replica: &Backend, path: &str, connector: &Connector) -> Option<String> {
     let read = async |answer: Response<Incoming>| {
         if answer.status() != StatusCode::OK {
             return None;
@@ -137,25 +137,25 @@ pub(crate) async fn get(replica: &Replica, path: &str, connector: &Connector) ->
 }
 
 async fn exchange<T>(
-    replica: &Replica,
+    replica: &Backend,
     path: &str,
     connector: &Connector,
     read: impl AsyncFnOnce(Response<Incoming>) -> T,
-) -> Result<T, Finding> {
+) -> Result<T, ProbeOutcome> {
     let stream = match connector.connect(&replica.address).await {
         Ok(stream) => stream,
-        Err(error) if is_ours(&error) => return Err(Finding::Unasked),
-        Err(_) => return Err(Finding::Unreachable),
+        Err(error) if is_local_failure(&error) => return Err(ProbeOutcome::Inconclusive),
+        Err(_) => return Err(ProbeOutcome::Unreachable),
     };
     let Ok((mut sender, connection)) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await else {
-        return Err(Finding::Unwell);
+        return Err(ProbeOutcome::Unhealthy);
     };
     let mut request = Request::new(Empty::<Bytes>::new());
-    let Ok(uri) = path.parse() else { return Err(Finding::Unwell) };
+    let Ok(uri) = path.parse() else { return Err(ProbeOutcome::Unhealthy) };
     *request.uri_mut() = uri;
     request.headers_mut().clone_from(&replica.template.headers);
     let answer = async {
-        let answer = sender.send_request(request).await.map_err(|_| Finding::Unwell)?;
+        let answer = sender.send_request(request).await.map_err(|_| ProbeOutcome::Unhealthy)?;
         Ok(read(answer).await)
     };
     // An engine may close as soon as it has answered, so the answer is looked at also when the connection has ended.
@@ -169,7 +169,7 @@ async fn exchange<T>(
 }
 
 /// Anything but a failure of its own: 404 and 401 come from servers that have no such route.
-fn means_well(status: StatusCode) -> bool {
+fn is_healthy(status: StatusCode) -> bool {
     !status.is_server_error() && status != StatusCode::TOO_MANY_REQUESTS
 }
 
@@ -179,13 +179,13 @@ mod tests {
 
     #[test]
     fn one_bad_answer_is_forgiven_and_a_refused_connection_is_not() {
-        use Finding::{Unreachable, Unwell, Well};
-        assert_eq!(judge(Health::Unknown, 0, Well), (Health::Up, 0));
-        assert_eq!(judge(Health::Unknown, 0, Unwell), (Health::Down, 0));
-        assert_eq!(judge(Health::Up, 0, Unwell), (Health::Up, 1));
-        assert_eq!(judge(Health::Up, 1, Unwell), (Health::Down, 0));
+        use ProbeOutcome::{Healthy, Unhealthy, Unreachable};
+        assert_eq!(judge(Health::Unknown, 0, Healthy), (Health::Up, 0));
+        assert_eq!(judge(Health::Unknown, 0, Unhealthy), (Health::Down, 0));
+        assert_eq!(judge(Health::Up, 0, Unhealthy), (Health::Up, 1));
+        assert_eq!(judge(Health::Up, 1, Unhealthy), (Health::Down, 0));
         assert_eq!(judge(Health::Up, 0, Unreachable), (Health::Down, 0));
-        assert_eq!(judge(Health::Down, 0, Unwell), (Health::Down, 1));
-        assert_eq!(judge(Health::Down, 0, Well), (Health::Up, 0));
+        assert_eq!(judge(Health::Down, 0, Unhealthy), (Health::Down, 1));
+        assert_eq!(judge(Health::Down, 0, Healthy), (Health::Up, 0));
     }
 }

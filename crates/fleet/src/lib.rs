@@ -1,23 +1,23 @@
-//! What runs: pools of replicas, their health, and the table that routes calls to them.
+//! What runs: pools of model servers, their health, the engines behind them, and the table that routes calls.
 //!
-//! Nothing here knows a workspace or a key. The data plane asks the table for a pool and the pool for a replica;
-//! probes and the outcome of calls decide which replicas are asked.
+//! Nothing here knows a workspace or a key. The data plane looks up a pool in the table and picks a backend from it;
+//! health probes and the outcome of calls decide which backends are eligible.
 
+pub mod backend;
 pub mod breaker;
+mod clock;
 pub mod connect;
 pub mod drivers;
 pub mod endpoints;
-pub mod engines;
+pub mod engine;
+pub mod engine_pools;
 pub mod health;
 pub mod pool;
-pub mod replica;
 pub mod routes;
-pub mod token_counters;
 
+pub use backend::{Address, Backend};
 pub use connect::{Connector, Stream};
-pub use endpoints::{Endpoint, Endpoints};
-pub use engines::{Engines, Launcher};
+pub use endpoints::{Endpoints, LiveEndpoint};
+pub use engine_pools::{Engines, Launcher};
 pub use pool::{Lease, Pool, Standing, Unavailable};
-pub use replica::{Address, Replica};
 pub use routes::{Route, Routes};
-pub use token_counters::TokenCounters;

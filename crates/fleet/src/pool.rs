@@ -3,8 +3,8 @@
 //! Calls that begin alike go to the same replica, where their prefix may still be in the cache, as long as that one is
 //! not busier than the others by more than a bound. Otherwise the less busy of two is taken.
 
+use crate::backend::{Backend, BackendId, Health};
 use crate::breaker::Breaker;
-use crate::replica::{Health, Replica, ReplicaId};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,7 +14,7 @@ const AFFINITY_QUARTERS: u64 = 5;
 
 #[derive(Debug, Default)]
 pub struct Pool {
-    replicas: Vec<Arc<Replica>>,
+    replicas: Vec<Arc<Backend>>,
 }
 
 /// How a model is, from the health of its replicas.
@@ -43,13 +43,13 @@ pub struct Unavailable;
 /// A place at a replica, given back when dropped.
 #[derive(Debug)]
 pub struct Lease {
-    replica: Arc<Replica>,
+    replica: Arc<Backend>,
     /// This call tries whether a failing replica has recovered.
     is_trial: bool,
 }
 
 impl Lease {
-    pub fn replica(&self) -> &Arc<Replica> {
+    pub fn replica(&self) -> &Arc<Backend> {
         &self.replica
     }
 }
@@ -64,11 +64,11 @@ impl Drop for Lease {
 }
 
 impl Pool {
-    pub fn new(replicas: Vec<Arc<Replica>>) -> Self {
+    pub fn new(replicas: Vec<Arc<Backend>>) -> Self {
         Self { replicas }
     }
 
-    pub fn replicas(&self) -> &[Arc<Replica>] {
+    pub fn replicas(&self) -> &[Arc<Backend>] {
         &self.replicas
     }
 
@@ -87,16 +87,16 @@ impl Pool {
     }
 
     /// A place for a call that begins with `prefix`, elsewhere than where it was `tried`.
-    pub fn pick(&self, prefix: &[u8], tried: &[ReplicaId], now: Instant) -> Result<Lease, Unavailable> {
-        let usable = |replica: &Arc<Replica>| {
+    pub fn pick(&self, prefix: &[u8], tried: &[BackendId], now: Instant) -> Result<Lease, Unavailable> {
+        let usable = |replica: &Arc<Backend>| {
             replica.health() != Health::Down && replica.has_room() && !tried.contains(&replica.id)
         };
         if let [only] = &self.replicas[..] {
             // With nowhere else to go a bad answer is better than none, so the breaker has no say.
             return if usable(only) { take(only, false) } else { Err(Unavailable) };
         }
-        let candidates: Vec<&Arc<Replica>> = self.replicas.iter().filter(|replica| usable(replica)).collect();
-        let admitted: Vec<&Arc<Replica>> = {
+        let candidates: Vec<&Arc<Backend>> = self.replicas.iter().filter(|replica| usable(replica)).collect();
+        let admitted: Vec<&Arc<Backend>> = {
             let closed: Vec<_> =
                 candidates.iter().copied().filter(|replica| replica.breaker(|breaker| breaker.is_closed())).collect();
             let trial = candidates
@@ -112,17 +112,17 @@ impl Pool {
     }
 }
 
-fn take(replica: &Arc<Replica>, is_trial: bool) -> Result<Lease, Unavailable> {
+fn take(replica: &Arc<Backend>, is_trial: bool) -> Result<Lease, Unavailable> {
     if replica.enter() { Ok(Lease { replica: Arc::clone(replica), is_trial }) } else { Err(Unavailable) }
 }
 
 /// The replica for a prefix while its load is within bounds, else the less busy of two.
-fn choose<'a>(replicas: &[&'a Arc<Replica>], prefix: &[u8]) -> Option<&'a Arc<Replica>> {
+fn choose<'a>(replicas: &[&'a Arc<Backend>], prefix: &[u8]) -> Option<&'a Arc<Backend>> {
     if replicas.len() < 2 {
         return replicas.first().copied();
     }
     let hasher = BuildHasherDefault::<DefaultHasher>::new();
-    let weight = |replica: &Arc<Replica>| hasher.hash_one((prefix, &replica.name));
+    let weight = |replica: &Arc<Backend>| hasher.hash_one((prefix, &replica.name));
     let home = replicas.iter().copied().max_by_key(|replica| weight(replica))?;
     let total: u64 = replicas.iter().map(|replica| u64::from(replica.in_flight())).sum();
     let average_quarters = total * AFFINITY_QUARTERS / replicas.len() as u64;
@@ -145,7 +145,7 @@ mod tests {
         let replica = |index: usize| {
             let upstream =
                 Upstream { max_in_flight, ..Upstream::plain(format!("http://127.0.0.1:{}/v1", 9000 + index), "m") };
-            Arc::new(Replica::new(&format!("r{index}"), upstream).unwrap())
+            Arc::new(Backend::new(&format!("r{index}"), upstream).unwrap())
         };
         Pool::new((0..count).map(replica).collect())
     }

@@ -3,8 +3,8 @@
 //! Every call reads it. It is made anew from the catalogue, and from the engines that have joined, whenever either
 //! changes. Replicas that stay keep their health and their calls in flight.
 
+use crate::backend::{AddressError, Backend, BackendId};
 use crate::pool::Pool;
-use crate::replica::{BadAddress, Replica, ReplicaId};
 use arc_swap::ArcSwap;
 use domain::model::{Model, Serving, Upstream};
 use domain::{Catalogue, ModelId};
@@ -35,7 +35,7 @@ impl Table {
         self.routes.iter()
     }
 
-    pub fn replicas(&self) -> impl Iterator<Item = (&ModelId, &Arc<Replica>)> {
+    pub fn replicas(&self) -> impl Iterator<Item = (&ModelId, &Arc<Backend>)> {
         self.routes.iter().flat_map(|route| route.pool.replicas().iter().map(|replica| (&route.model.id, replica)))
     }
 }
@@ -45,7 +45,7 @@ impl Table {
 struct Parts {
     catalogue: Catalogue,
     /// Engines of our own that are ready.
-    engines: Vec<(ModelId, Arc<Replica>)>,
+    engines: Vec<(ModelId, Arc<Backend>)>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -60,7 +60,7 @@ impl Routes {
     }
 
     /// Serves the models of `catalogue` from now on. Calls under way end where they began.
-    pub fn apply(&self, catalogue: &Catalogue) -> Result<(), BadAddress> {
+    pub fn apply(&self, catalogue: &Catalogue) -> Result<(), AddressError> {
         let mut parts = self.parts();
         let changed = Parts { catalogue: catalogue.clone(), engines: parts.engines.clone() };
         self.table.store(Arc::new(self.build(&changed)?));
@@ -74,16 +74,16 @@ impl Routes {
     }
 
     /// An engine of ours is ready to serve `model`.
-    pub fn join(&self, model: ModelId, replica: Arc<Replica>) {
+    pub fn join(&self, model: ModelId, replica: Arc<Backend>) {
         self.change_engines(|engines| engines.push((model, replica)));
     }
 
     /// It is not any more.
-    pub fn leave(&self, id: ReplicaId) {
+    pub fn leave(&self, id: BackendId) {
         self.change_engines(|engines| engines.retain(|(_, replica)| replica.id != id));
     }
 
-    fn change_engines(&self, change: impl FnOnce(&mut Vec<(ModelId, Arc<Replica>)>)) {
+    fn change_engines(&self, change: impl FnOnce(&mut Vec<(ModelId, Arc<Backend>)>)) {
         let mut parts = self.parts();
         change(&mut parts.engines);
         match self.build(&parts) {
@@ -92,7 +92,7 @@ impl Routes {
         }
     }
 
-    fn build(&self, parts: &Parts) -> Result<Table, BadAddress> {
+    fn build(&self, parts: &Parts) -> Result<Table, AddressError> {
         let before = self.table.load();
         let routes: Vec<Arc<Route>> = parts
             .catalogue
@@ -110,7 +110,7 @@ impl Routes {
                 };
                 Ok(Arc::new(Route { model: Arc::clone(model), pool }))
             })
-            .collect::<Result<_, BadAddress>>()?;
+            .collect::<Result<_, AddressError>>()?;
         let by_id = routes.iter().map(|route| (route.model.id.as_str().into(), Arc::clone(route))).collect();
         Ok(Table { routes, by_id, catalogue_hash: parts.catalogue.hash.clone() })
     }
@@ -121,9 +121,9 @@ impl Routes {
 }
 
 /// Known replicas stay; new ones get a number that no other has.
-fn upstream_pool(model: &Model, upstreams: &[Upstream], known: &[Arc<Replica>]) -> Result<Pool, BadAddress> {
-    let mut known: Vec<&Arc<Replica>> = known.iter().collect();
-    let mut kept: Vec<Option<Arc<Replica>>> = Vec::with_capacity(upstreams.len());
+fn upstream_pool(model: &Model, upstreams: &[Upstream], known: &[Arc<Backend>]) -> Result<Pool, AddressError> {
+    let mut known: Vec<&Arc<Backend>> = known.iter().collect();
+    let mut kept: Vec<Option<Arc<Backend>>> = Vec::with_capacity(upstreams.len());
     for upstream in upstreams {
         let place = known.iter().position(|replica| replica.upstream == *upstream);
         kept.push(place.map(|place| Arc::clone(known.remove(place))));
@@ -134,7 +134,7 @@ fn upstream_pool(model: &Model, upstreams: &[Upstream], known: &[Arc<Replica>]) 
         Some(replica) => Ok(replica),
         None => {
             let name = free.next().expect("there is always another number");
-            Replica::new(&name, upstream.clone()).map(Arc::new)
+            Backend::new(&name, upstream.clone()).map(Arc::new)
         }
     });
     Ok(Pool::new(replicas.collect::<Result<_, _>>()?))

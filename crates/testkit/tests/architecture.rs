@@ -38,7 +38,6 @@ const KNOWN_CYCLES: &[(&str, &[&str])] = &[
     ("dataplane", &["call", "hold"]),
     ("dataplane", &["trace", "usage_tap"]),
     ("engine", &["decode", "model"]),
-    ("fleet", &["drivers", "token_counters"]),
     (
         "server",
         &[

@@ -41,7 +41,7 @@ impl BusyMeter {
         }
         let now = (parts.now)();
         let cards: HashMap<String, u32> =
-            parts.instruments.cards_busy().await.into_iter().map(|(card, busy)| (card.to_string(), busy)).collect();
+            parts.instruments.gpu_busy().await.into_iter().map(|(card, busy)| (card.to_string(), busy)).collect();
         let mut cpu = HashMap::new();
         for held in &self.held {
             let on_processors = held.gpus.iter().any(|gpu| gpu.starts_with(PROCESSORS));

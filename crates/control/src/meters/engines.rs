@@ -3,11 +3,12 @@
 use super::{Instruments, Parts, owner_of};
 use domain::Timestamp;
 use domain::bill_check::TokenCounts;
-use domain::endpoint::replica::Replica as EndpointReplica;
+use domain::endpoint::replica::Replica;
 use domain::model::{DriverKind, Serving};
-use fleet::drivers::{EngineFigures, Family, ReplicaName};
-use fleet::replica::ReplicaId as PoolReplica;
-use fleet::{Replica, TokenCounters, token_counters};
+use fleet::Backend;
+use fleet::backend::BackendId;
+use fleet::drivers::ReplicaName;
+use fleet::engine::{EngineMetrics, Family, TokenCounters, token_counters};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,7 +25,7 @@ const MAX_READS: usize = 64;
 #[derive(Default)]
 pub(super) struct EngineMeter {
     /// When pool servers last returned no counters.
-    silent: HashMap<PoolReplica, Instant>,
+    silent: HashMap<BackendId, Instant>,
 }
 
 impl EngineMeter {
@@ -48,7 +49,7 @@ impl EngineMeter {
     /// Engines of pools are read by the node that runs them, upstreams by the leader.
     async fn of_pools<I>(&mut self, parts: &Parts<I>, leads: bool, at: Timestamp) -> Vec<Reading> {
         let table = parts.routes.table();
-        let mut reads: JoinSet<(Arc<Replica>, String, String, Option<TokenCounters>)> = JoinSet::new();
+        let mut reads: JoinSet<(Arc<Backend>, String, String, Option<TokenCounters>)> = JoinSet::new();
         let mut present = Vec::new();
         for route in table.iter() {
             let (source, family) = match &route.model.serving {
@@ -65,7 +66,7 @@ impl EngineMeter {
                 let (replica, connector) = (Arc::clone(replica), parts.connector.clone());
                 let (source, model) = (source.clone(), route.model.id.to_string());
                 reads.spawn(async move {
-                    let counters = token_counters::ask(&replica, family, &connector).await;
+                    let counters = token_counters::fetch(&replica, family, &connector).await;
                     (replica, source, model, counters)
                 });
             }
@@ -95,7 +96,7 @@ async fn of_endpoints<I: Instruments>(
 ) -> Result<(Vec<Reading>, Vec<gauges::Reading>), StoreError> {
     let (mut readings, mut gauged) = (Vec::new(), Vec::new());
     let live = replicas::list_live(&parts.store).await?;
-    let is_ours = |replica: &&EndpointReplica| match replica.driver {
+    let is_ours = |replica: &&Replica| match replica.driver {
         DriverKind::Process => replica.node.as_deref() == Some(parts.node.as_str()),
         DriverKind::Kubernetes => leads,
     };
@@ -103,7 +104,7 @@ async fn of_endpoints<I: Instruments>(
         let Some((workspace, model)) = owner_of(&parts.endpoints, replica.endpoint.as_str()) else { continue };
         let Ok(name) = ReplicaName::parse(replica.id.as_str()) else { continue };
         // A replica that is still loading does not respond.
-        let Ok(EngineFigures { load, tokens }) = parts.instruments.figures(&name).await else { continue };
+        let Ok(EngineMetrics { load, tokens }) = parts.instruments.metrics(&name).await else { continue };
         let values = [(Gauge::KvCache, load.kv_cache_usage), (Gauge::Waiting, load.waiting)];
         gauged.extend(values.into_iter().filter_map(|(gauge, value)| {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "neither large nor negative")]

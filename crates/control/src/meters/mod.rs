@@ -13,7 +13,8 @@ use busy::BusyMeter;
 use domain::gpu_time::SAMPLE_MILLIS;
 use domain::{ModelId, Timestamp, WorkspaceId};
 use engines::EngineMeter;
-use fleet::drivers::{DeviceId, Drivers, EngineFigures, NoLoad, ReplicaName};
+use fleet::drivers::{DeviceId, Drivers, ReplicaName};
+use fleet::engine::{EngineMetrics, LoadError};
 use fleet::{Connector, Endpoints, Routes};
 use std::future::Future;
 use std::sync::Arc;
@@ -28,24 +29,24 @@ const COMPARE_EVERY: u32 = 12;
 /// Measuring instruments for the replicas of a machine.
 pub trait Instruments: Send + Sync + 'static {
     /// How busy each GPU is, in percent.
-    fn cards_busy(&self) -> impl Future<Output = Vec<(DeviceId, u32)>> + Send;
+    fn gpu_busy(&self) -> impl Future<Output = Vec<(DeviceId, u32)>> + Send;
 
     fn cpu_time(&self, replica: &ReplicaName) -> impl Future<Output = Option<Duration>> + Send;
 
-    fn figures(&self, replica: &ReplicaName) -> impl Future<Output = Result<EngineFigures, NoLoad>> + Send;
+    fn metrics(&self, replica: &ReplicaName) -> impl Future<Output = Result<EngineMetrics, LoadError>> + Send;
 }
 
 impl Instruments for Drivers {
-    async fn cards_busy(&self) -> Vec<(DeviceId, u32)> {
-        self.process.cards_busy().await
+    async fn gpu_busy(&self) -> Vec<(DeviceId, u32)> {
+        self.process.gpu_busy().await
     }
 
     async fn cpu_time(&self, replica: &ReplicaName) -> Option<Duration> {
         self.process.cpu_time(replica).await
     }
 
-    async fn figures(&self, replica: &ReplicaName) -> Result<EngineFigures, NoLoad> {
-        Self::figures(self, replica).await
+    async fn metrics(&self, replica: &ReplicaName) -> Result<EngineMetrics, LoadError> {
+        Self::metrics(self, replica).await
     }
 }
 

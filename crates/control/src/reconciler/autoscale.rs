@@ -9,7 +9,8 @@ use domain::endpoint::replica::Replica;
 use domain::endpoint::scaling::{DEFAULT_CONCURRENCY, Metric, Mode};
 use domain::endpoint::state::{State, Trigger};
 use domain::{Endpoint, Timestamp};
-use fleet::drivers::{Driver, EngineLoad};
+use fleet::drivers::Driver;
+use fleet::engine::EngineLoad;
 use store::{StoreError, autoscaler, endpoint_events};
 use tokio::task::JoinSet;
 

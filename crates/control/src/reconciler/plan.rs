@@ -8,7 +8,7 @@ use domain::endpoint::replica::{Candidate, Intent, Replica, ReplicaState, pick_t
 use domain::endpoint::state::{State, Trigger};
 use domain::endpoint_load::Loads;
 use domain::{Endpoint, ReplicaId, Timestamp};
-use fleet::drivers::{self, Sighting};
+use fleet::drivers::{self, Observation};
 
 /// The next step of one replica.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(super) enum ReplicaAction {
 }
 
 /// Decides the next step of a replica. `observation` is `None` if the driver has no trace of it.
-pub(super) fn next_action(replica: &Replica, observation: Option<&Sighting>, now: Timestamp) -> ReplicaAction {
+pub(super) fn next_action(replica: &Replica, observation: Option<&Observation>, now: Timestamp) -> ReplicaAction {
     use ReplicaAction::{Drain, End, Probe, Retire, Start, Stop, Wait};
     match (replica.intent, replica.state()) {
         (_, ReplicaState::Released | ReplicaState::Failed) => Wait,
@@ -39,29 +39,29 @@ pub(super) fn next_action(replica: &Replica, observation: Option<&Sighting>, now
         (Intent::Go, ReplicaState::Pending) => End { at: Some(now), failure: None },
         (Intent::Run, ReplicaState::Bound) if never_started(observation) => Start,
         (Intent::Run, _) => match observation {
-            Some(Sighting::Launching | Sighting::OutOfSight) => Wait,
-            Some(Sighting::Running(running)) if running.leaving => Retire,
-            Some(Sighting::Running(_)) if start_timed_out(replica, now) => Stop,
-            Some(Sighting::Running(_)) => Probe,
-            Some(Sighting::Stray { .. }) => Stop,
-            Some(Sighting::Exited(exit)) => End { at: Some(exit.at), failure: Some(failure_of(replica, exit)) },
-            Some(Sighting::Lost { last_seen }) => lost(*last_seen),
+            Some(Observation::Launching | Observation::Unreachable) => Wait,
+            Some(Observation::Running(running)) if running.leaving => Retire,
+            Some(Observation::Running(_)) if start_timed_out(replica, now) => Stop,
+            Some(Observation::Running(_)) => Probe,
+            Some(Observation::Stray { .. }) => Stop,
+            Some(Observation::Exited(exit)) => End { at: Some(exit.at), failure: Some(failure_of(replica, exit)) },
+            Some(Observation::Lost { last_seen }) => lost(*last_seen),
             None => lost(None),
         },
         (Intent::Go, state) => match observation {
-            Some(Sighting::Launching | Sighting::OutOfSight) => Wait,
-            Some(Sighting::Running(_)) if state == ReplicaState::Draining => Drain,
-            Some(Sighting::Running(_) | Sighting::Stray { .. }) => Stop,
-            Some(Sighting::Exited(exit)) => End { at: Some(exit.at), failure: None },
-            Some(Sighting::Lost { last_seen }) => End { at: *last_seen, failure: None },
+            Some(Observation::Launching | Observation::Unreachable) => Wait,
+            Some(Observation::Running(_)) if state == ReplicaState::Draining => Drain,
+            Some(Observation::Running(_) | Observation::Stray { .. }) => Stop,
+            Some(Observation::Exited(exit)) => End { at: Some(exit.at), failure: None },
+            Some(Observation::Lost { last_seen }) => End { at: *last_seen, failure: None },
             None => End { at: None, failure: None },
         },
     }
 }
 
 /// The leader that bound the replica died before it started a process, perhaps after it created the replica's folder.
-const fn never_started(observation: Option<&Sighting>) -> bool {
-    matches!(observation, None | Some(Sighting::Lost { last_seen: None }))
+const fn never_started(observation: Option<&Observation>) -> bool {
+    matches!(observation, None | Some(Observation::Lost { last_seen: None }))
 }
 
 fn start_timed_out(replica: &Replica, now: Timestamp) -> bool {

@@ -7,7 +7,8 @@ use domain::endpoint::{EndpointName, Generation, Shape};
 use domain::endpoint_load::{LoadReport, ReplicaCalls};
 use domain::model::{DriverKind, Flavor, Launch, Modality};
 use domain::{EndpointId, GpuType, ModelId, NanoUsd, OrganizationId, WorkspaceId};
-use fleet::drivers::{Exit, Failure, Running};
+use fleet::drivers::{Exit, Running};
+use fleet::engine::Failure;
 
 const NOW: Timestamp = Timestamp::from_millis(10_000_000);
 
@@ -26,18 +27,18 @@ fn id(number: u128) -> ReplicaId {
     ReplicaId::new(NOW, number)
 }
 
-fn running() -> Sighting {
-    Sighting::Running(Running { pid: 1, started_at: NOW, draining_since: None, supervised: true, leaving: false })
+fn running() -> Observation {
+    Observation::Running(Running { pid: 1, started_at: NOW, draining_since: None, supervised: true, leaving: false })
 }
 
-fn leaving() -> Sighting {
-    let Sighting::Running(running) = running() else { unreachable!() };
-    Sighting::Running(Running { leaving: true, ..running })
+fn leaving() -> Observation {
+    let Observation::Running(running) = running() else { unreachable!() };
+    Observation::Running(Running { leaving: true, ..running })
 }
 
-fn exited(failure: Option<FailureClass>) -> Sighting {
+fn exited(failure: Option<FailureClass>) -> Observation {
     let failure = failure.map(|class| Failure { class, message: "why".into() });
-    Sighting::Exited(Exit { started_at: None, at: Timestamp::from_millis(7), code: Some(1), signal: None, failure })
+    Observation::Exited(Exit { started_at: None, at: Timestamp::from_millis(7), code: Some(1), signal: None, failure })
 }
 
 #[test]
@@ -52,14 +53,14 @@ fn every_replica_has_a_next_action() {
         (Intent::Run, Pending, None, Wait),
         (Intent::Go, Pending, None, End { at: Some(NOW), failure: None }),
         (Intent::Run, Bound, None, Start),
-        (Intent::Run, Bound, Some(Sighting::Lost { last_seen: None }), Start),
+        (Intent::Run, Bound, Some(Observation::Lost { last_seen: None }), Start),
         (Intent::Go, Bound, None, End { at: None, failure: None }),
         (Intent::Run, Bound, Some(running()), Probe),
-        (Intent::Run, Starting, Some(Sighting::Launching), Wait),
-        (Intent::Run, Ready, Some(Sighting::OutOfSight), Wait),
+        (Intent::Run, Starting, Some(Observation::Launching), Wait),
+        (Intent::Run, Ready, Some(Observation::Unreachable), Wait),
         (Intent::Run, Ready, Some(leaving()), Retire),
         (Intent::Go, Draining, Some(leaving()), Drain),
-        (Intent::Go, Draining, Some(Sighting::OutOfSight), Wait),
+        (Intent::Go, Draining, Some(Observation::Unreachable), Wait),
         (Intent::Run, Ready, Some(exited(Some(FailureClass::NodeLost))), end(Some((FailureClass::NodeLost, "why")))),
         (Intent::Run, Starting, Some(running()), Probe),
         (
@@ -86,7 +87,7 @@ fn every_replica_has_a_next_action() {
 
 #[test]
 fn a_replica_without_an_exit_record_was_lost_when_it_was_last_seen() {
-    let lost_at = |observation: Option<&Sighting>| match next_action(
+    let lost_at = |observation: Option<&Observation>| match next_action(
         &replica(Intent::Run, ReplicaState::Ready),
         observation,
         NOW,
@@ -95,7 +96,7 @@ fn a_replica_without_an_exit_record_was_lost_when_it_was_last_seen() {
         other => panic!("{other:?}"),
     };
     let last_seen = Some(Timestamp::from_millis(5));
-    assert_eq!(lost_at(Some(&Sighting::Lost { last_seen })), last_seen);
+    assert_eq!(lost_at(Some(&Observation::Lost { last_seen })), last_seen);
     assert_eq!(lost_at(None), None);
 }
 
@@ -112,7 +113,7 @@ fn a_start_that_takes_too_long_is_stopped_and_a_slow_response_later_is_not() {
 fn the_end_of_a_stopped_replica_has_the_reason_of_the_stop() {
     let ended = |replica: &Replica, at| {
         let exit = Exit { started_at: None, at, code: Some(0), signal: None, failure: None };
-        match next_action(replica, Some(&Sighting::Exited(exit)), at) {
+        match next_action(replica, Some(&Observation::Exited(exit)), at) {
             ReplicaAction::End { failure: Some((class, why)), .. } => (class, why),
             other => panic!("{other:?}"),
         }

@@ -5,7 +5,7 @@ use domain::endpoint::replica::Replica;
 use domain::endpoint_load::{LoadReport, Loads};
 use domain::model::DriverKind;
 use domain::{Endpoint, EndpointId, Timestamp};
-use fleet::drivers::{DeviceId, Driver, Observed, Sighting, Taken};
+use fleet::drivers::{DeviceId, Driver, Observation, ObservedReplica, TakenResources};
 use store::{StoreError, endpoint_loads, endpoints, replicas};
 
 pub(super) struct Snapshot {
@@ -13,7 +13,7 @@ pub(super) struct Snapshot {
     /// Replicas whose state is not final.
     pub(super) live: Vec<Replica>,
     /// The driver's observations.
-    pub(super) observed: Vec<Observed>,
+    pub(super) observed: Vec<ObservedReplica>,
     /// The nodes' reports of their calls, ordered by endpoint.
     loads: Vec<LoadReport>,
     /// The store's time when the reports were read.
@@ -52,18 +52,18 @@ impl Snapshot {
         Loads::new(&self.loads[start..start + length], self.store_now)
     }
 
-    pub(super) fn observation(&self, replica: &Replica) -> Option<&Sighting> {
+    pub(super) fn observation(&self, replica: &Replica) -> Option<&Observation> {
         let found = self.observed.iter().find(|observed| observed.replica.as_str() == replica.id.as_str());
-        found.map(|observed| &observed.sighting)
+        found.map(|observed| &observed.observation)
     }
 
     /// GPUs and ports in use on the machines that the driver places replicas on.
-    pub(super) fn taken(&self, reach: &Reach) -> Taken {
+    pub(super) fn taken(&self, reach: &Reach) -> TakenResources {
         let is_here = |replica: &&Replica| {
             replica.driver == DriverKind::Process && replica.node.as_deref().is_some_and(|node| reach.covers(node))
         };
         let here = || self.live.iter().filter(is_here);
-        Taken {
+        TakenResources {
             devices: here().flat_map(|replica| &replica.gpu_ids).map(|id| DeviceId::new(id)).collect(),
             ports: here().filter_map(port_of).collect(),
         }

@@ -4,7 +4,7 @@ use super::minute::{Debit, Minutes, Settlement};
 use super::quota::Reservation;
 use domain::limits::RateLimitStatus;
 use domain::usage::Tokens;
-use fleet::endpoints::Visit;
+use fleet::endpoints::OpenCall;
 use std::time::Instant;
 
 /// A stream that goes on beyond what was expected is counted in steps of so many tokens.
@@ -18,7 +18,7 @@ pub struct Permit {
     counted_completion: u64,
     served: Option<Served>,
     /// The call is at a dedicated endpoint, and leaves it when the permit is dropped.
-    _visit: Option<Visit>,
+    _visit: Option<OpenCall>,
 }
 
 pub(super) struct Served {
@@ -38,7 +38,7 @@ impl Permit {
     }
 
     /// For calls that no limit and no quota counts.
-    pub(crate) fn unmetered(visit: Visit) -> Self {
+    pub(crate) fn unmetered(visit: OpenCall) -> Self {
         Self { standings: None, clamp: None, counted_completion: u64::MAX - 1, served: None, _visit: Some(visit) }
     }
 

@@ -3,7 +3,7 @@
 use super::link::Link;
 use super::links::Links;
 use bytes::Bytes;
-use fleet::Replica;
+use fleet::Backend;
 use std::future::Future;
 use std::io;
 use std::pin::{Pin, pin};
@@ -21,7 +21,7 @@ pub struct Exchange {
     /// Gone when the answer has ended.
     link: Option<Link>,
     links: Arc<Links>,
-    replica: Arc<Replica>,
+    replica: Arc<Backend>,
     /// None until the first event has come: how long that may take is another limit's business.
     patience: Option<Patience>,
 }
@@ -35,7 +35,7 @@ pub enum Broken {
 }
 
 impl Exchange {
-    pub fn new(link: Link, links: Arc<Links>, replica: Arc<Replica>) -> Self {
+    pub fn new(link: Link, links: Arc<Links>, replica: Arc<Backend>) -> Self {
         Self { link: Some(link), links, replica, patience: None }
     }
 

@@ -7,7 +7,7 @@ use super::head::Head;
 use super::request::{MAX_SLICES, Request, Unsent};
 use crate::framing::{Framing, Step};
 use bytes::{Bytes, BytesMut};
-use fleet::{Connector, Replica, Stream};
+use fleet::{Backend, Connector, Stream};
 use std::future::{Future, poll_fn};
 use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
@@ -33,7 +33,7 @@ pub struct Link {
 }
 
 impl Link {
-    pub async fn open(connector: &Connector, replica: &Replica) -> io::Result<Self> {
+    pub async fn open(connector: &Connector, replica: &Backend) -> io::Result<Self> {
         let stream = connector.connect(&replica.address).await?;
         Ok(Self {
             stream,

@@ -3,7 +3,7 @@
 use super::link::Link;
 use bytes::BytesMut;
 use fleet::Connector;
-use fleet::replica::{Replica, ReplicaId};
+use fleet::backend::{Backend, BackendId};
 use foldhash::HashMap;
 use std::future::poll_fn;
 use std::io;
@@ -23,7 +23,7 @@ const LARGEST_BUFFER: usize = 32 << 10;
 #[derive(Default)]
 pub struct Links {
     connector: Connector,
-    idle: Mutex<HashMap<ReplicaId, Vec<Link>>>,
+    idle: Mutex<HashMap<BackendId, Vec<Link>>>,
     buffers: Mutex<Vec<BytesMut>>,
 }
 
@@ -33,7 +33,7 @@ impl Links {
     }
 
     /// A connection that was used before and is still good, else a new one.
-    pub async fn take(&self, replica: &Arc<Replica>) -> io::Result<Link> {
+    pub async fn take(&self, replica: &Arc<Backend>) -> io::Result<Link> {
         while let Some(mut link) = self.pop(replica) {
             if poll_fn(|cx| Poll::Ready(link.is_ready(cx))).await {
                 return Ok(link);
@@ -43,12 +43,12 @@ impl Links {
         Box::pin(self.open(replica)).await
     }
 
-    pub async fn open(&self, replica: &Arc<Replica>) -> io::Result<Link> {
+    pub async fn open(&self, replica: &Arc<Backend>) -> io::Result<Link> {
         Link::open(&self.connector, replica).await
     }
 
     /// Takes a connection back that is ready for another call.
-    pub fn give_back(&self, replica: &Arc<Replica>, mut link: Link) {
+    pub fn give_back(&self, replica: &Arc<Backend>, mut link: Link) {
         link.used = true;
         link.sweeps = 0;
         let mut idle = self.idle();
@@ -87,11 +87,11 @@ impl Links {
         self.buffers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn pop(&self, replica: &Arc<Replica>) -> Option<Link> {
+    fn pop(&self, replica: &Arc<Backend>) -> Option<Link> {
         self.idle().get_mut(&replica.id)?.pop()
     }
 
-    fn idle(&self) -> MutexGuard<'_, HashMap<ReplicaId, Vec<Link>>> {
+    fn idle(&self) -> MutexGuard<'_, HashMap<BackendId, Vec<Link>>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

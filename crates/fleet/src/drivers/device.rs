@@ -1,18 +1,18 @@
-//! What a replica runs on, and why it may not.
+//! Devices of replicas, and why a replica cannot be placed or started.
 
-use super::process;
+use crate::engine::CommandError;
 use domain::Timestamp;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
 
-/// One card or one slot: the UUID of a GPU, or a slot's number behind its type (`local/cpu#0`).
+/// A GPU or a slot: the UUID of a GPU, or a GPU type and a slot number such as `local/cpu#0`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(transparent)]
 pub struct DeviceId(Box<str>);
 
 impl DeviceId {
-    /// One that was read from a row; whether the machine has it shows at the start.
+    /// An id read from a row. Whether the machine has that device is checked at the start of a replica.
     pub fn new(text: &str) -> Self {
         Self(text.into())
     }
@@ -38,28 +38,28 @@ impl fmt::Debug for DeviceId {
     }
 }
 
-/// A card or slot that the machine has.
+/// A GPU or slot of this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Device {
     pub id: DeviceId,
     pub gpu_type: String,
-    /// The number by which CUDA knows a card; none for a slot.
+    /// CUDA index of a GPU; `None` for a slot.
     pub index: Option<u32>,
-    /// Cards with the same number reach each other over NVLink.
+    /// GPUs with the same number are connected by NVLink.
     pub island: u32,
-    /// Whether some process computes on it.
+    /// Whether any process computes on it.
     pub busy: bool,
 }
 
-/// What a replica is to run on.
+/// The resources that a replica runs on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binding {
     pub devices: Vec<DeviceId>,
-    /// The first of its block of ports, and the one where it is called.
+    /// First port of its block; the engine listens there.
     pub port: u16,
-    /// The machine, where it is not this one.
+    /// The node of the cluster; `None` on this machine.
     pub node: Option<String>,
-    /// Since when the devices are held, where that is not now.
+    /// Since when the devices are held, if not from now on.
     pub since: Option<Timestamp>,
 }
 
@@ -70,36 +70,36 @@ impl Binding {
     }
 }
 
-/// What open holds already have on this machine.
+/// Resources of this machine that open holds already have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Taken {
+pub struct TakenResources {
     pub devices: BTreeSet<DeviceId>,
     pub ports: BTreeSet<u16>,
 }
 
-/// Why a replica cannot be placed now. It can later.
+/// Why a replica cannot be placed now. A later attempt may succeed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NoRoom {
-    #[error("{wanted} × {gpu_type} wanted, {free} free")]
+pub enum PlacementError {
+    #[error("{wanted} × {gpu_type} needed, {free} free")]
     Devices { gpu_type: String, wanted: u32, free: u32 },
     #[error("every block of ports is taken")]
     Ports,
-    /// Whoever places it has not found a place; the words are theirs.
+    /// The scheduler has found no node; the message is the scheduler's.
     #[error("{0}")]
-    Unplaced(String),
-    /// Whoever places it has not said anything yet.
+    Unschedulable(String),
+    /// The scheduler has not decided yet.
     #[error("not placed yet")]
     Undecided,
 }
 
-/// Why a replica was not started. What the engine itself says about a start is a [`Failure`].
+/// Why a replica was not started. A failure of the engine itself is a [`crate::engine::Failure`].
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     #[error(transparent)]
-    Command(#[from] process::CommandError),
-    #[error("the card {0} is gone")]
+    Command(#[from] CommandError),
+    #[error("the GPU {0} is gone")]
     DeviceGone(DeviceId),
-    /// Bind it again: the next block is free. It does not count as a crash.
+    /// The next binding takes other ports. Does not count as a crash.
     #[error("another program listens on port {0}")]
     PortTaken(u16),
     #[error("cannot write the replica's files")]

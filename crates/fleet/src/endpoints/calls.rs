@@ -26,13 +26,15 @@ struct Book {
     /// When the last call began or ended.
     active_at: Option<Instant>,
     /// How many have begun and ended.
-    stirs: u64,
+    activity: u64,
 }
 
 impl Calls {
     pub(super) fn since(now: Instant) -> Self {
         let marks = VecDeque::from([(now, 0)]);
-        Self { book: Mutex::new(Book { open: 0, changed_at: now, call_micros: 0, marks, active_at: None, stirs: 0 }) }
+        Self {
+            book: Mutex::new(Book { open: 0, changed_at: now, call_micros: 0, marks, active_at: None, activity: 0 }),
+        }
     }
 
     pub(super) fn enter(&self, now: Instant) {
@@ -48,8 +50,8 @@ impl Calls {
     }
 
     /// A number that differs whenever a call has begun or ended.
-    pub(super) fn stirs(&self) -> u64 {
-        self.book().stirs
+    pub(super) fn activity(&self) -> u64 {
+        self.book().activity
     }
 
     /// How long there has been no call; nothing if there never was one.
@@ -87,7 +89,7 @@ impl Book {
         self.changed_at = self.changed_at.max(now);
         self.open = change(self.open);
         self.active_at = Some(now);
-        self.stirs += 1;
+        self.activity += 1;
     }
 
     fn call_micros_until(&self, now: Instant) -> u64 {
@@ -114,7 +116,7 @@ mod tests {
         calls.leave(at(5_000));
         // 1 × 2 s, 2 × 1 s, 1 × 5 s in ten seconds.
         assert_eq!(calls.mean_milli(at(10_000)), 900);
-        assert_eq!((calls.open(), calls.stirs()), (1, 3));
+        assert_eq!((calls.open(), calls.activity()), (1, 3));
         assert_eq!(calls.quiet_for(at(10_000)), Some(Duration::ZERO), "while one is open nothing is quiet");
         calls.leave(at(11_000));
         assert_eq!(calls.quiet_for(at(15_000)), Some(Duration::from_secs(4)));

@@ -4,8 +4,8 @@
 
 mod calls;
 
+use crate::backend::Backend;
 use crate::pool::Pool;
-use crate::replica::Replica;
 use crate::routes::Route;
 use arc_swap::ArcSwap;
 use calls::Calls;
@@ -46,7 +46,7 @@ pub struct View {
 
 /// An endpoint as the control plane knows it.
 #[derive(Debug, Clone)]
-pub struct Known {
+pub struct EndpointUpdate {
     pub id: String,
     pub organization: OrganizationId,
     pub workspace: WorkspaceId,
@@ -61,7 +61,7 @@ pub struct Known {
 }
 
 #[derive(Debug)]
-pub struct Endpoint {
+pub struct LiveEndpoint {
     pub id: String,
     pub organization: OrganizationId,
     pub workspace: WorkspaceId,
@@ -73,7 +73,7 @@ pub struct Endpoint {
     held_bytes: AtomicU64,
     calls: Calls,
     /// Replicas that get no new calls and still have some.
-    leaving: Mutex<Vec<Arc<Replica>>>,
+    leaving: Mutex<Vec<Arc<Backend>>>,
     /// Replicas of which this node knows that they get no new calls.
     draining: Mutex<Vec<Arc<str>>>,
     /// How often other replicas were routed to, or let go.
@@ -105,22 +105,22 @@ pub struct ReplicaLoad {
 /// More calls wait than may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many calls wait for this endpoint")]
-pub struct QueueFull;
+pub struct QueueFullError;
 
 /// A place in the queue, given back when dropped.
 #[derive(Debug)]
-pub struct Held {
-    endpoint: Arc<Endpoint>,
+pub struct HeldCall {
+    endpoint: Arc<LiveEndpoint>,
     bytes: u64,
 }
 
 /// A call at an endpoint, from its routing to its end.
 #[derive(Debug)]
-pub struct Visit {
-    endpoint: Arc<Endpoint>,
+pub struct OpenCall {
+    endpoint: Arc<LiveEndpoint>,
 }
 
-impl Endpoint {
+impl LiveEndpoint {
     pub fn view(&self) -> Arc<View> {
         Arc::clone(&self.view.borrow())
     }
@@ -131,12 +131,12 @@ impl Endpoint {
     }
 
     /// Takes a place in the queue. The control plane hears of it.
-    pub fn hold(self: &Arc<Self>, body_bytes: usize) -> Result<Held, QueueFull> {
-        let held = Held { endpoint: Arc::clone(self), bytes: body_bytes as u64 };
+    pub fn hold(self: &Arc<Self>, body_bytes: usize) -> Result<HeldCall, QueueFullError> {
+        let held = HeldCall { endpoint: Arc::clone(self), bytes: body_bytes as u64 };
         let waiting = self.held.fetch_add(1, Ordering::Relaxed) + 1;
         let bytes = self.held_bytes.fetch_add(held.bytes, Ordering::Relaxed) + held.bytes;
         if waiting > MAX_HELD || bytes > MAX_HELD_BYTES {
-            return Err(QueueFull);
+            return Err(QueueFullError);
         }
         self.demand.notify_one();
         Ok(held)
@@ -147,9 +147,9 @@ impl Endpoint {
         self.turn.lock().await
     }
 
-    pub fn visit(self: &Arc<Self>) -> Visit {
+    pub fn open_call(self: &Arc<Self>) -> OpenCall {
         self.calls.enter(Instant::now());
-        Visit { endpoint: Arc::clone(self) }
+        OpenCall { endpoint: Arc::clone(self) }
     }
 
     /// Calls that wait; they are open, too.
@@ -163,14 +163,14 @@ impl Endpoint {
     }
 
     /// A number that differs whenever there is something new to tell.
-    pub fn stirs(&self) -> u64 {
-        self.calls.stirs() + self.reroutes.load(Ordering::Relaxed)
+    pub fn activity(&self) -> u64 {
+        self.calls.activity() + self.reroutes.load(Ordering::Relaxed)
     }
 
     pub fn load(&self) -> Load {
         let now = Instant::now();
         let told = |routed| {
-            move |replica: &Arc<Replica>| ReplicaLoad {
+            move |replica: &Arc<Backend>| ReplicaLoad {
                 name: Arc::clone(&replica.name),
                 routed,
                 in_flight: replica.in_flight(),
@@ -194,7 +194,7 @@ impl Endpoint {
         }
     }
 
-    fn leaving(&self) -> MutexGuard<'_, Vec<Arc<Replica>>> {
+    fn leaving(&self) -> MutexGuard<'_, Vec<Arc<Backend>>> {
         lock(&self.leaving)
     }
 }
@@ -203,20 +203,20 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Drop for Held {
+impl Drop for HeldCall {
     fn drop(&mut self) {
         self.endpoint.held.fetch_sub(1, Ordering::Relaxed);
         self.endpoint.held_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
-impl Drop for Visit {
+impl Drop for OpenCall {
     fn drop(&mut self) {
         self.endpoint.calls.leave(Instant::now());
     }
 }
 
-type ByName = HashMap<String, Arc<Endpoint>>;
+type ByName = HashMap<String, Arc<LiveEndpoint>>;
 
 /// All endpoints, by organization and name.
 #[derive(Debug, Clone, Default)]
@@ -226,11 +226,11 @@ pub struct Endpoints {
 }
 
 impl Endpoints {
-    pub fn get(&self, organization: &OrganizationId, name: &str) -> Option<Arc<Endpoint>> {
+    pub fn get(&self, organization: &OrganizationId, name: &str) -> Option<Arc<LiveEndpoint>> {
         self.table.load().get(organization)?.get(name).cloned()
     }
 
-    pub fn all(&self) -> Vec<Arc<Endpoint>> {
+    pub fn all(&self) -> Vec<Arc<LiveEndpoint>> {
         self.table.load().values().flat_map(HashMap::values).cloned().collect()
     }
 
@@ -240,7 +240,7 @@ impl Endpoints {
     }
 
     /// Makes this what calls see. Endpoints and replicas that stay keep their calls.
-    pub fn apply(&self, known: Vec<Known>) {
+    pub fn apply(&self, known: Vec<EndpointUpdate>) {
         let before = self.table.load();
         let mut table: HashMap<OrganizationId, ByName> = HashMap::new();
         for known in known {
@@ -265,8 +265,8 @@ impl Endpoints {
         self.table.store(Arc::new(table));
     }
 
-    fn endpoint(&self, known: &Known) -> Endpoint {
-        Endpoint {
+    fn endpoint(&self, known: &EndpointUpdate) -> LiveEndpoint {
+        LiveEndpoint {
             id: known.id.clone(),
             organization: known.organization.clone(),
             workspace: known.workspace.clone(),
@@ -284,8 +284,8 @@ impl Endpoints {
     }
 }
 
-impl Endpoint {
-    fn change(&self, known: &Known) {
+impl LiveEndpoint {
+    fn change(&self, known: &EndpointUpdate) {
         self.change_view(known);
         let mut draining = lock(&self.draining);
         if !draining.iter().map(|name| &**name).eq(known.draining.iter().map(String::as_str)) {
@@ -294,7 +294,7 @@ impl Endpoint {
         }
     }
 
-    fn change_view(&self, known: &Known) {
+    fn change_view(&self, known: &EndpointUpdate) {
         let before = self.view();
         let same_replicas = {
             let present = before.route.pool.replicas();
@@ -308,10 +308,10 @@ impl Endpoint {
             return;
         }
         let mut leaving = self.leaving();
-        let present: Vec<Arc<Replica>> = before.route.pool.replicas().iter().chain(&*leaving).cloned().collect();
+        let present: Vec<Arc<Backend>> = before.route.pool.replicas().iter().chain(&*leaving).cloned().collect();
         let after = view(known, &present);
         let stays =
-            |replica: &Arc<Replica>| after.route.pool.replicas().iter().any(|other| Arc::ptr_eq(other, replica));
+            |replica: &Arc<Backend>| after.route.pool.replicas().iter().any(|other| Arc::ptr_eq(other, replica));
         *leaving = present.into_iter().filter(|replica| !stays(replica) && replica.in_flight() > 0).collect();
         if !same_replicas {
             self.reroutes.fetch_add(1, Ordering::Relaxed);
@@ -321,13 +321,13 @@ impl Endpoint {
 }
 
 /// The view of what is known; replicas that are there already stay what they are.
-fn view(known: &Known, present: &[Arc<Replica>]) -> View {
+fn view(known: &EndpointUpdate, present: &[Arc<Backend>]) -> View {
     let replicas = known.replicas.iter().filter_map(|(id, upstream)| {
         let same = present.iter().find(|replica| *replica.name == **id && replica.upstream == *upstream);
         if let Some(replica) = same {
             return Some(Arc::clone(replica));
         }
-        match Replica::new(id, upstream.clone()) {
+        match Backend::new(id, upstream.clone()) {
             Ok(replica) => Some(Arc::new(replica)),
             Err(error) => {
                 tracing::error!(replica.name = id, %error, "a replica has an address that makes no sense");
@@ -347,9 +347,9 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_millis(1);
 
-    fn known(condition: Condition, replicas: &[&str]) -> Known {
+    fn known(condition: Condition, replicas: &[&str]) -> EndpointUpdate {
         let upstream = |id: &&str| Upstream::plain(format!("http://127.0.0.1:9/{id}"), "m");
-        Known {
+        EndpointUpdate {
             id: "ep_1".into(),
             organization: OrganizationId::new(NOW, 1),
             workspace: WorkspaceId::new(NOW, 1),
@@ -370,7 +370,7 @@ mod tests {
         }
     }
 
-    fn apply(endpoints: &Endpoints, condition: Condition, replicas: &[&str]) -> Arc<Endpoint> {
+    fn apply(endpoints: &Endpoints, condition: Condition, replicas: &[&str]) -> Arc<LiveEndpoint> {
         endpoints.apply(vec![known(condition, replicas)]);
         endpoints.get(&OrganizationId::new(NOW, 1), "chat").unwrap()
     }
@@ -397,13 +397,13 @@ mod tests {
     fn a_place_in_the_queue_is_bounded_and_given_back() {
         let endpoints = Endpoints::default();
         let endpoint = apply(&endpoints, Condition::ScaledToZero, &[]);
-        let held: Vec<Held> = (0..MAX_HELD).map(|_| endpoint.hold(1).unwrap()).collect();
-        assert_eq!(endpoint.hold(1).unwrap_err(), QueueFull);
+        let held: Vec<HeldCall> = (0..MAX_HELD).map(|_| endpoint.hold(1).unwrap()).collect();
+        assert_eq!(endpoint.hold(1).unwrap_err(), QueueFullError);
         assert_eq!(endpoint.held(), MAX_HELD, "who is refused takes no place");
         drop(held);
         assert_eq!(endpoint.held(), 0);
         let big = endpoint.hold(60 << 20).unwrap();
-        assert_eq!(endpoint.hold(8 << 20).unwrap_err(), QueueFull);
+        assert_eq!(endpoint.hold(8 << 20).unwrap_err(), QueueFullError);
         drop(big);
         assert!(endpoint.hold(8 << 20).is_ok());
     }
@@ -412,22 +412,22 @@ mod tests {
     fn a_replica_that_leaves_is_told_of_until_its_last_call_has_ended() {
         let endpoints = Endpoints::default();
         let endpoint = apply(&endpoints, Condition::Serving, &["a", "b"]);
-        let told = |endpoint: &Endpoint| {
+        let told = |endpoint: &LiveEndpoint| {
             let load = endpoint.load();
             let of = |one: &ReplicaLoad| format!("{}{}{}", one.name, if one.routed { "+" } else { "-" }, one.in_flight);
             load.replicas.iter().map(of).collect::<Vec<_>>().join(" ")
         };
-        let visit = endpoint.visit();
+        let open_call = endpoint.open_call();
         let view = endpoint.view();
         let mut prefixes = (0..=u8::MAX).map(|prefix| view.route.pool.pick(&[prefix], &[], Instant::now()).unwrap());
         let call = prefixes.find(|lease| &*lease.replica().name == "a").unwrap();
-        let stirs = endpoint.stirs();
+        let activity = endpoint.activity();
         apply(&endpoints, Condition::Serving, &["b"]);
         assert_eq!(told(&endpoint), "b+0 a-1");
-        let idle = Known { draining: vec!["a".into(), "b".into()], ..known(Condition::Waiting, &[]) };
+        let idle = EndpointUpdate { draining: vec!["a".into(), "b".into()], ..known(Condition::Waiting, &[]) };
         endpoints.apply(vec![idle]);
         assert_eq!(told(&endpoint), "a-1 b-0", "that it heard of it is told, too");
-        assert_ne!(endpoint.stirs(), stirs, "there is something to tell");
+        assert_ne!(endpoint.activity(), activity, "there is something to tell");
         apply(&endpoints, Condition::Serving, &["a", "b"]);
         assert_eq!(told(&endpoint), "a+1 b+0", "it came back with its call");
         apply(&endpoints, Condition::Waiting, &[]);
@@ -435,7 +435,7 @@ mod tests {
         drop(call);
         assert_eq!(told(&endpoint), "");
         assert_eq!((endpoint.open_calls(), endpoint.load().quiet_for), (1, Some(Duration::ZERO)));
-        drop(visit);
+        drop(open_call);
         assert_eq!(endpoint.open_calls(), 0);
     }
 }

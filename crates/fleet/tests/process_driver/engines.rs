@@ -24,10 +24,10 @@ const ENGINES: [(&str, EngineKind, &str); 3] = [
 #[ignore = "a program that another test starts"]
 async fn a_control_plane_of_three_engines() {
     let Ok(root) = std::env::var(ROOT) else { return };
-    let driver = helpers::driver(Path::new(&root), fleet::drivers::process::Care::default());
+    let driver = helpers::driver(Path::new(&root), fleet::drivers::process::ShimPolicy::default());
     for (name, kind, _) in ENGINES {
         let spec = spec(name, Launch::Engine(kind));
-        let binding = driver.bind(&spec, &fleet::drivers::Taken::default()).await.unwrap();
+        let binding = driver.bind(&spec, &fleet::drivers::TakenResources::default()).await.unwrap();
         driver.start(&spec, &binding).await.unwrap();
     }
 }

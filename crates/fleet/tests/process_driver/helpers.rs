@@ -4,8 +4,11 @@
 
 use domain::ModelId;
 use domain::model::{DriverKind, Launch, Modality};
-use fleet::drivers::process::{BuiltInEngine, Care, ProcessDriver, Settings, ShimProgram};
-use fleet::drivers::{Binding, Driver, Exit, Observed, Probe, ReplicaName, ReplicaSpec, Running, Sighting, Taken};
+use fleet::drivers::process::{ProcessDriver, Settings, ShimPolicy, ShimProgram};
+use fleet::drivers::{
+    Binding, Driver, Exit, Observation, ObservedReplica, ReplicaName, ReplicaSpec, Running, TakenResources,
+};
+use fleet::engine::{BuiltInEngine, ProbeResult};
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -28,20 +31,21 @@ pub(crate) struct Machine {
 
 impl Machine {
     pub(crate) fn new() -> Self {
-        Self::with_care(|_| {})
+        Self::with_policy(|_| {})
     }
 
-    pub(crate) fn with_care(change: impl FnOnce(&mut Care)) -> Self {
+    pub(crate) fn with_policy(change: impl FnOnce(&mut ShimPolicy)) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut care = Care { beat: Duration::from_millis(50), grace: Duration::from_secs(60), ..Care::default() };
-        change(&mut care);
+        let mut policy =
+            ShimPolicy { beat: Duration::from_millis(50), grace: Duration::from_secs(60), ..ShimPolicy::default() };
+        change(&mut policy);
         let root = folder.path().canonicalize().unwrap().join("replicas");
-        Self { driver: driver(&root, care), root, _folder: folder }
+        Self { driver: driver(&root, policy), root, _folder: folder }
     }
 
     /// The driver as the next control plane on this data has it.
     pub(crate) fn restarted(&self) -> ProcessDriver {
-        driver(&self.root, Care::default())
+        driver(&self.root, ShimPolicy::default())
     }
 
     pub(crate) async fn start(&self, name: &str, launch: Launch) -> ReplicaSpec {
@@ -52,24 +56,24 @@ impl Machine {
     }
 
     pub(crate) async fn bind(&self, spec: &ReplicaSpec) -> Binding {
-        self.driver.bind(spec, &Taken::default()).await.unwrap()
+        self.driver.bind(spec, &TakenResources::default()).await.unwrap()
     }
 
-    pub(crate) async fn find(&self, name: &str) -> Option<Sighting> {
+    pub(crate) async fn find(&self, name: &str) -> Option<Observation> {
         let found = self.driver.list().await.unwrap();
-        found.into_iter().find(|observed| observed.replica.as_str() == name).map(|observed| observed.sighting)
+        found.into_iter().find(|observed| observed.replica.as_str() == name).map(|observed| observed.observation)
     }
 
     pub(crate) async fn running(&self, name: &str) -> Running {
         match self.find(name).await {
-            Some(Sighting::Running(running)) => running,
+            Some(Observation::Running(running)) => running,
             other => panic!("{name} does not run: {other:?}"),
         }
     }
 
     pub(crate) async fn exit(&self, name: &str) -> Exit {
         wait_for("its end", async || match self.find(name).await {
-            Some(Sighting::Exited(exit)) => Some(exit),
+            Some(Observation::Exited(exit)) => Some(exit),
             _ => None,
         })
         .await
@@ -77,8 +81,10 @@ impl Machine {
 
     pub(crate) async fn ready(&self, name: &str) {
         let replica = named(name);
-        wait_for("a ready engine", async || (self.driver.probe_start(&replica).await == Probe::Well).then_some(()))
-            .await;
+        wait_for("a ready engine", async || {
+            (self.driver.probe_start(&replica).await == ProbeResult::Healthy).then_some(())
+        })
+        .await;
     }
 
     pub(crate) fn file(&self, name: &str, file: &str) -> PathBuf {
@@ -98,7 +104,7 @@ impl Drop for Machine {
     fn drop(&mut self) {
         let root = self.root.clone();
         let ending = std::thread::spawn(move || {
-            let driver = driver(&root, Care { grace: Duration::ZERO, ..Care::default() });
+            let driver = driver(&root, ShimPolicy { grace: Duration::ZERO, ..ShimPolicy::default() });
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             for entry in std::fs::read_dir(&root).unwrap().flatten() {
                 // Without their folders all are strays, whom nobody gives time.
@@ -111,7 +117,7 @@ impl Drop for Machine {
     }
 }
 
-pub(crate) fn driver(root: &Path, care: Care) -> ProcessDriver {
+pub(crate) fn driver(root: &Path, policy: ShimPolicy) -> ProcessDriver {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let process_part = u16::try_from(std::process::id() % 64).unwrap() * 150;
     let first = 10_000 + process_part + NEXT.fetch_add(1, Ordering::Relaxed) * 50 % 10_000;
@@ -125,7 +131,7 @@ pub(crate) fn driver(root: &Path, care: Care) -> ProcessDriver {
             cache_dir: root.with_file_name("cache"),
         },
         shim: ShimProgram { program: env!("CARGO_BIN_EXE_replica-shim").into(), arguments: Vec::new() },
-        care,
+        shim_policy: policy,
     };
     ProcessDriver::open(settings).unwrap()
 }
@@ -187,9 +193,9 @@ pub(crate) fn control_plane(root: &Path) -> std::process::Child {
 #[ignore = "a program that other tests start"]
 async fn a_control_plane() {
     let Ok(root) = std::env::var(CONTROL_PLANE_ROOT) else { return };
-    let driver = driver(Path::new(&root), Care::default());
+    let driver = driver(Path::new(&root), ShimPolicy::default());
     let spec = spec("rep_1", engine());
-    let binding = driver.bind(&spec, &Taken::default()).await.unwrap();
+    let binding = driver.bind(&spec, &TakenResources::default()).await.unwrap();
     driver.start(&spec, &binding).await.unwrap();
     std::future::pending::<()>().await;
 }
@@ -215,6 +221,6 @@ pub(crate) fn is_alive(pid: u32) -> bool {
     stat.rsplit_once(") ").is_some_and(|(_, fields)| !fields.starts_with('Z'))
 }
 
-pub(crate) fn names(found: &[Observed]) -> Vec<&str> {
+pub(crate) fn names(found: &[ObservedReplica]) -> Vec<&str> {
     found.iter().map(|observed| observed.replica.as_str()).collect()
 }

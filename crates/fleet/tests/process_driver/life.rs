@@ -3,7 +3,8 @@
 use crate::helpers::{Machine, control_plane, engine, is_alive, named, names, script, signal, spec, wait_for};
 use domain::Timestamp;
 use domain::model::Launch;
-use fleet::drivers::{Driver, EngineLoad, FailureClass, NoRoom, Probe, Sighting, StartError, Taken};
+use fleet::drivers::{Driver, Observation, PlacementError, StartError, TakenResources};
+use fleet::engine::{EngineLoad, FailureClass, ProbeResult};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -22,7 +23,7 @@ async fn a_replica_becomes_ready_tells_its_load_and_is_told_to_drain() {
     let machine = Machine::new();
     let replica = machine.start("rep_1", engine()).await.replica;
     machine.ready("rep_1").await;
-    assert_eq!(machine.driver.probe(&replica).await, Probe::Well);
+    assert_eq!(machine.driver.probe(&replica).await, ProbeResult::Healthy);
     let load = machine.driver.load(&replica).await.unwrap();
     assert_eq!(load, EngineLoad { kv_cache_usage: Some(0.0), running: Some(0.0), waiting: Some(0.0) });
 
@@ -71,7 +72,7 @@ async fn a_replica_outlives_its_control_plane_and_is_adopted() {
     let machine = Machine::new();
     let mut first = control_plane(&machine.root);
     let before = wait_for("its start", async || match machine.find("rep_1").await {
-        Some(Sighting::Running(running)) => Some(running),
+        Some(Observation::Running(running)) => Some(running),
         _ => None,
     });
     let before = before.await;
@@ -82,11 +83,10 @@ async fn a_replica_outlives_its_control_plane_and_is_adopted() {
 
     let next = machine.restarted();
     assert_eq!(machine.running("rep_1").await, before);
-    assert_eq!(next.probe(&named("rep_1")).await, Probe::Well);
+    assert_eq!(next.probe(&named("rep_1")).await, ProbeResult::Healthy);
     assert_eq!(names(&next.list().await.unwrap()), ["rep_1"]);
 
     signal(before.pid, "KILL");
-    assert_eq!(next.watch(&[named("rep_1")]).await, named("rep_1"));
     let exit = machine.exit("rep_1").await;
     assert_eq!((exit.code, exit.signal, exit.started_at), (None, Some(9), Some(before.started_at)));
     assert_eq!(exit.failure.unwrap().class, FailureClass::Crash);
@@ -96,7 +96,7 @@ async fn a_replica_outlives_its_control_plane_and_is_adopted() {
 async fn a_replica_that_never_becomes_ready_runs_until_it_is_stopped() {
     let machine = Machine::new();
     let replica = machine.start("rep_1", script(FOR_EVER)).await.replica;
-    assert!(matches!(machine.driver.probe_start(&replica).await, Probe::Unwell(_)));
+    assert!(matches!(machine.driver.probe_start(&replica).await, ProbeResult::Unhealthy(_)));
     machine.running("rep_1").await;
     assert!(machine.driver.forget(&replica).await.is_err());
     machine.driver.stop(&replica).await.unwrap();
@@ -107,7 +107,7 @@ async fn a_replica_that_never_becomes_ready_runs_until_it_is_stopped() {
 
 #[tokio::test]
 async fn an_engine_that_ignores_the_request_to_end_is_killed() {
-    let machine = Machine::with_care(|care| care.grace = Duration::from_millis(200));
+    let machine = Machine::with_policy(|policy| policy.grace = Duration::from_millis(200));
     let stubborn = "trap '' TERM; echo armed; while :; do sleep 100000; done";
     let replica = machine.start("rep_1", script(stubborn)).await.replica;
     wait_for("its trap", async || machine.driver.log_tail(&replica).await.contains("armed").then_some(())).await;
@@ -181,8 +181,8 @@ async fn slots_are_given_once_and_a_replica_on_slots_sees_no_card() {
     let second = machine.bind(&small).await;
     assert_eq!(second.devices[0].as_str(), "local/cpu#3");
     assert_ne!(second.port, binding.port);
-    let taken = Taken { devices: second.devices.into_iter().collect(), ports: [second.port].into() };
-    let full = NoRoom::Devices { gpu_type: "local/cpu".into(), wanted: 1, free: 0 };
+    let taken = TakenResources { devices: second.devices.into_iter().collect(), ports: [second.port].into() };
+    let full = PlacementError::Devices { gpu_type: "local/cpu".into(), wanted: 1, free: 0 };
     assert_eq!(machine.driver.bind(&small, &taken).await, Err(full));
     machine.driver.stop(&large.replica).await.unwrap();
     machine.exit("rep_1").await;
@@ -212,7 +212,7 @@ async fn a_start_that_was_cut_short_can_be_repeated() {
     for file in ["pids.json", "exit.json", "heartbeat"] {
         std::fs::remove_file(machine.file("rep_1", file)).unwrap();
     }
-    assert_eq!(machine.find("rep_1").await, Some(Sighting::Lost { last_seen: None }));
+    assert_eq!(machine.find("rep_1").await, Some(Observation::Lost { last_seen: None }));
     let binding = machine.bind(&spec).await;
     machine.driver.start(&spec, &binding).await.unwrap();
     assert_eq!(machine.exit("rep_1").await.code, Some(0));
@@ -220,7 +220,7 @@ async fn a_start_that_was_cut_short_can_be_repeated() {
 
 #[tokio::test]
 async fn the_log_is_put_aside_when_it_grows_and_its_end_can_be_read() {
-    let machine = Machine::with_care(|care| (care.log_bytes, care.kept_logs) = (20_000, 2));
+    let machine = Machine::with_policy(|policy| (policy.log_bytes, policy.kept_logs) = (20_000, 2));
     let text = "i=0; while [ $i -lt 600 ]; do i=$((i+1)); echo \"line $i $(printf %0100d 0)\"; done; \
         until [ $(wc -c <\"$GW_REPLICA_DIR/log\") -le 20000 ]; do sleep 0.05; done; echo after; exec sleep 100000";
     let replica = machine.start("rep_1", script(text)).await.replica;

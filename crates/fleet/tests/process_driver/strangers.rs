@@ -1,7 +1,7 @@
 //! Processes that belong to nobody, and processes that belong to others.
 
 use crate::helpers::{Machine, engine, is_alive, named, script, signal, wait_for};
-use fleet::drivers::{Driver, Sighting};
+use fleet::drivers::{Driver, Observation};
 use serde_json::{Value, json};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -45,7 +45,7 @@ async fn a_replica_without_a_folder_is_found_and_ended() {
     machine.ready("rep_1").await;
     let (shim, engine) = (machine.pid_of("rep_1", "shim"), machine.pid_of("rep_1", "engine"));
     std::fs::remove_dir_all(machine.root.join("rep_1")).unwrap();
-    let Some(Sighting::Stray { pids }) = machine.find("rep_1").await else { panic!("it is not seen") };
+    let Some(Observation::Stray { pids }) = machine.find("rep_1").await else { panic!("it is not seen") };
     assert!(pids.contains(&shim) && pids.contains(&engine), "{pids:?}");
     machine.driver.stop(&replica).await.unwrap();
     wait_for("its end", async || machine.find("rep_1").await.is_none().then_some(())).await;
@@ -55,7 +55,7 @@ async fn a_replica_without_a_folder_is_found_and_ended() {
 
 #[tokio::test]
 async fn a_stray_that_ignores_the_request_to_end_is_killed() {
-    let machine = Machine::with_care(|care| care.grace = Duration::from_millis(100));
+    let machine = Machine::with_policy(|policy| policy.grace = Duration::from_millis(100));
     let stubborn = "trap '' TERM; echo armed; while :; do sleep 100000; done";
     let replica = machine.start("rep_1", script(stubborn)).await.replica;
     wait_for("its trap", async || machine.driver.log_tail(&replica).await.contains("armed").then_some(())).await;
@@ -82,9 +82,9 @@ async fn a_replica_whose_shim_was_killed_goes_on_and_can_be_stopped() {
     assert_eq!(running.await.pid, pid);
     machine.driver.stop(&replica).await.unwrap();
     let found = wait_for("its end", async || {
-        machine.find("rep_1").await.filter(|sighting| !matches!(sighting, Sighting::Running(_)))
+        machine.find("rep_1").await.filter(|observation| !matches!(observation, Observation::Running(_)))
     });
-    assert!(matches!(found.await, Sighting::Lost { last_seen: Some(_) }));
+    assert!(matches!(found.await, Observation::Lost { last_seen: Some(_) }));
     wait_for("the kernel", async || (!is_alive(pid)).then_some(())).await;
 }
 
@@ -100,7 +100,7 @@ async fn a_process_that_got_the_number_of_a_replica_is_left_alone() {
     // The shim's number is this process wholly, but nothing says that it is our shim.
     let pids = json!({"shim": stranger.identity(), "engine": earlier, "time": "2026-01-01T00:00:00Z"});
     std::fs::write(machine.file("rep_1", "pids.json"), pids.to_string()).unwrap();
-    assert!(matches!(machine.find("rep_1").await, Some(Sighting::Lost { last_seen: Some(_) })));
+    assert!(matches!(machine.find("rep_1").await, Some(Observation::Lost { last_seen: Some(_) })));
     machine.driver.stop(&replica).await.unwrap();
     machine.driver.stop_all().await.unwrap();
     assert!(is_alive(stranger.pid()));
@@ -121,5 +121,5 @@ async fn replicas_of_another_gateway_are_left_alone() {
     machine.driver.stop_all().await.unwrap();
     assert!(is_alive(stray_of_other.pid()) && is_alive(half_marked.pid()));
     other.running("rep_1").await;
-    assert!(matches!(other.find("rep_2").await, Some(Sighting::Stray { .. })));
+    assert!(matches!(other.find("rep_2").await, Some(Observation::Stray { .. })));
 }

@@ -39,7 +39,7 @@ pub(super) fn read(drivers: &Section<'_>) -> Option<Settings> {
         drain: seconds("drain_timeout", DRAIN_RANGE, 120),
         pre_stop: seconds("pre_stop", PRE_STOP_RANGE, 10),
         node_lost_after: seconds("node_lost_after", PATIENCE_RANGE, 30),
-        image_patience: seconds("image_patience", PATIENCE_RANGE, 300),
+        image_pull_timeout: seconds("image_patience", PATIENCE_RANGE, 300),
         environment_secret: name("environment_secret"),
         image_pull_secrets: read_names(&section, "image_pull_secrets"),
         service_account: name("service_account"),

@@ -4,7 +4,7 @@ use super::reader::{Section, in_range};
 use crate::edge::client_address::Network;
 use domain::workspace::Limits;
 use domain::{GpuType, Retention};
-use fleet::drivers::process::{PORTS_OF_A_REPLICA, USUAL_PORTS};
+use fleet::drivers::process::{DEFAULT_PORTS, PORTS_PER_REPLICA};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
@@ -294,10 +294,10 @@ pub struct DriversConfig {
 impl DriversConfig {
     pub(super) fn read(section: &Section<'_>) -> Self {
         let process = section.section("process");
-        let wanted = format!("a range of at least {PORTS_OF_A_REPLICA} ports such as \"20000-29999\"");
+        let wanted = format!("a range of at least {PORTS_PER_REPLICA} ports such as \"20000-29999\"");
         Self {
             process_slots: read_counts_by_gpu_type(&process.section("slots")),
-            process_ports: process.parsed("ports", &wanted, port_range).unwrap_or(USUAL_PORTS),
+            process_ports: process.parsed("ports", &wanted, port_range).unwrap_or(DEFAULT_PORTS),
             kubernetes: super::kubernetes::read(section),
         }
     }
@@ -307,7 +307,7 @@ impl DriversConfig {
 fn port_range(text: &str) -> Option<RangeInclusive<u16>> {
     let (first, last) = text.split_once('-')?;
     let (first, last): (u16, u16) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-    let is_wide_enough = last.checked_sub(first)? >= PORTS_OF_A_REPLICA - 1;
+    let is_wide_enough = last.checked_sub(first)? >= PORTS_PER_REPLICA - 1;
     (first > 0 && is_wide_enough).then_some(first..=last)
 }
 

@@ -12,7 +12,8 @@ use control::meters::{self, Meters};
 use control::reconciler::{self, Figures, Follower, Parts, Reach, Reconciler};
 use fleet::drivers::Drivers;
 use fleet::drivers::kubernetes::{self, KubernetesDriver, Pools};
-use fleet::drivers::process::{BuiltInEngine, Care, ProcessDriver, Settings, ShimProgram};
+use fleet::drivers::process::{ProcessDriver, Settings, ShimPolicy, ShimProgram};
+use fleet::engine::BuiltInEngine;
 use fleet::{Connector, Endpoints, Launcher, Routes};
 use std::path::Path;
 use std::sync::Arc;
@@ -49,7 +50,7 @@ impl ControlPlane {
             ports: config.drivers.process_ports.clone(),
             built_in: BuiltInEngine { binary: engine.binary.clone(), cache_dir: engine.cache_dir.clone() },
             shim: ShimProgram::own(),
-            care: Care::default(),
+            shim_policy: ShimPolicy::default(),
         };
         let process = ProcessDriver::open(settings).context("the folder of replicas cannot be used")?;
         let kubernetes = match config.drivers.kubernetes.clone() {

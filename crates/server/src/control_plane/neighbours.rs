@@ -6,7 +6,7 @@
 use background::Tasks;
 use control::reconciler::Parts;
 use fleet::drivers::Drivers;
-use fleet::drivers::process::machine;
+use fleet::drivers::process::machine_id;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ const OWNER_SECRET: &str = "owner-of-replicas";
 
 /// Starts keeping the driver's list of neighbours up to date.
 pub(super) fn start(parts: Parts<Drivers>, tasks: &Tasks) {
-    let Some(machine) = machine() else { return };
+    let Some(machine) = machine_id() else { return };
     let mut owner = None;
     let rounds = tasks.every("neighbours", REFRESH_EVERY);
     tasks.spawn(rounds.run(async move || {
@@ -57,7 +57,7 @@ async fn refresh(parts: &Parts<Drivers>, machine: &str, owner: &str) -> anyhow::
     let roots: Vec<&ReplicaRoot> = roots.iter().filter(is_ours).collect();
     let others =
         roots.iter().filter(|root| root.node != parts.node && Path::new(&root.path) != parts.driver.process.root());
-    parts.driver.process.look_after(others.map(|root| PathBuf::from(&root.path)).collect());
+    parts.driver.process.set_neighbours(others.map(|root| PathBuf::from(&root.path)).collect());
     let own = std::iter::once(parts.node.clone());
     parts.reach.set(roots.iter().map(|root| root.node.clone()).chain(own).collect::<BTreeSet<_>>());
     Ok(())

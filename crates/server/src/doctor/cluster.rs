@@ -2,22 +2,22 @@
 
 use super::finding::Finding;
 use crate::config::Config;
-use fleet::drivers::kubernetes::{NoSight, Seen, look};
+use fleet::drivers::kubernetes::{ClusterInfo, InspectError, inspect};
 
 const CHECK: &str = "cluster";
 
 pub(super) async fn check(config: &Config) -> Vec<Finding> {
     match &config.drivers.kubernetes {
-        Some(settings) => judge(look(settings).await),
+        Some(settings) => judge(inspect(settings).await),
         None => Vec::new(),
     }
 }
 
-fn judge(seen: Result<Seen, NoSight>) -> Vec<Finding> {
-    let Seen { version, namespace, no_pods, no_nodes } = match seen {
+fn judge(seen: Result<ClusterInfo, InspectError>) -> Vec<Finding> {
+    let ClusterInfo { version, namespace, no_pods, no_nodes } = match seen {
         Ok(seen) => seen,
         Err(error) => {
-            let remedy = "look whether the API server runs and is reached from here, and at `kubeconfig` and `context` \
+            let remedy = "inspect whether the API server runs and is reached from here, and at `kubeconfig` and `context` \
                 of [drivers.kubernetes]; without `kubeconfig` this must be a Pod of the cluster";
             return vec![Finding::problem(CHECK, format!("the cluster cannot be used: {error}"), remedy)];
         }
@@ -48,7 +48,7 @@ mod tests {
     fn what_keeps_replicas_from_running_there_is_told() {
         let seen = |no_pods: Option<&str>, no_nodes: Option<&str>| {
             let (no_pods, no_nodes) = (no_pods.map(ToOwned::to_owned), no_nodes.map(ToOwned::to_owned));
-            Ok(Seen { version: "v1.30.2".into(), namespace: "replicas".into(), no_pods, no_nodes })
+            Ok(ClusterInfo { version: "v1.30.2".into(), namespace: "replicas".into(), no_pods, no_nodes })
         };
         for (seen, expected) in [
             (seen(None, None), vec![(Level::Ok, "Kubernetes v1.30.2 answers; Pods in replicas may be listed")]),
@@ -61,7 +61,7 @@ mod tests {
                 ],
             ),
             (
-                Err(NoSight::Server("connection refused".into())),
+                Err(InspectError::Server("connection refused".into())),
                 vec![(
                     Level::Problem,
                     "the cluster cannot be used: the API server does not answer: connection refused",

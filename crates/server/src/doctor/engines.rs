@@ -3,8 +3,8 @@
 use super::finding::Finding;
 use domain::Catalogue;
 use domain::model::{DriverKind, EngineKind, EnginePool, Flavor, Launch, Model, Serving};
-use fleet::health::{self, Finding as Answer};
-use fleet::{Connector, Launcher, Replica};
+use fleet::health::{self, ProbeOutcome as Answer};
+use fleet::{Backend, Connector, Launcher};
 use rustix::fs::{Access, access};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -106,8 +106,8 @@ async fn upstreams(model: &Model, connector: &Connector) -> Vec<Finding> {
     let Serving::Upstreams(upstreams) = &model.serving else { return Vec::new() };
     let mut findings = Vec::new();
     for upstream in upstreams {
-        let answer = match Replica::new(model.id.as_str(), upstream.clone()) {
-            Ok(replica) => health::ask(&replica, connector).await,
+        let answer = match Backend::new(model.id.as_str(), upstream.clone()) {
+            Ok(replica) => health::probe(&replica, connector).await,
             Err(_) => Answer::Unreachable,
         };
         findings.extend(judge_upstream(model, &upstream.url, answer));
@@ -117,8 +117,8 @@ async fn upstreams(model: &Model, connector: &Connector) -> Vec<Finding> {
 
 fn judge_upstream(model: &Model, url: &str, answer: Answer) -> Option<Finding> {
     let how = match answer {
-        Answer::Well | Answer::Unasked => return None,
-        Answer::Unwell => "is not well",
+        Answer::Healthy | Answer::Inconclusive => return None,
+        Answer::Unhealthy => "is not well",
         Answer::Unreachable => "cannot be reached",
     };
     let remedy =

@@ -3,7 +3,7 @@
 use super::engines::own_flavors;
 use super::finding::Finding;
 use crate::config::Config;
-use fleet::drivers::process::{Cards, look_for_cards};
+use fleet::drivers::process::{GpuScan, scan_gpus};
 use std::collections::{BTreeMap, BTreeSet};
 
 const CHECK: &str = "gpus";
@@ -14,20 +14,20 @@ pub(super) fn check(config: &Config) -> Finding {
     let wanted: BTreeSet<String> = flavors.map(|flavor| flavor.gpu_type.to_string()).collect();
     let offered: BTreeMap<String, u32> =
         config.drivers.process_slots.iter().map(|(gpu_type, count)| (gpu_type.to_string(), *count)).collect();
-    judge(look_for_cards(), &wanted, &offered)
+    judge(scan_gpus(), &wanted, &offered)
 }
 
 /// What the machine has, the types that flavors want, and the slots that the configuration offers.
-fn judge(cards: Cards, wanted: &BTreeSet<String>, slots: &BTreeMap<String, u32>) -> Finding {
+fn judge(cards: GpuScan, wanted: &BTreeSet<String>, slots: &BTreeMap<String, u32>) -> Finding {
     let mut found: BTreeMap<String, u32> = BTreeMap::new();
     let what = match cards {
-        Cards::Silent(error) => {
+        GpuScan::DriverError(error) => {
             let remedy =
                 "look at `nvidia-smi`: the driver and its library must be of one version, and the devices readable";
             return Finding::problem(CHECK, format!("NVIDIA's driver is here and does not answer: {error}"), remedy);
         }
-        Cards::NoDriver => "no NVIDIA driver here".to_owned(),
-        Cards::Found(devices) => {
+        GpuScan::NoDriver => "no NVIDIA driver here".to_owned(),
+        GpuScan::Found(devices) => {
             for device in devices {
                 *found.entry(device.gpu_type).or_default() += 1;
             }
@@ -63,14 +63,14 @@ mod tests {
         let wanted = |types: &[&str]| types.iter().map(|&gpu_type| gpu_type.to_owned()).collect::<BTreeSet<_>>();
         let slots = BTreeMap::from([("local/cpu".to_owned(), 4)]);
         let none = BTreeMap::new();
-        let h100 = || Cards::Found(vec![card("nvidia/h100"), card("nvidia/h100")]);
+        let h100 = || GpuScan::Found(vec![card("nvidia/h100"), card("nvidia/h100")]);
         for (cards, wanted, slots, level, what) in [
-            (Cards::NoDriver, wanted(&[]), &none, Level::Ok, "no NVIDIA driver here"),
-            (Cards::NoDriver, wanted(&["local/cpu"]), &slots, Level::Ok, "no NVIDIA driver here"),
+            (GpuScan::NoDriver, wanted(&[]), &none, Level::Ok, "no NVIDIA driver here"),
+            (GpuScan::NoDriver, wanted(&["local/cpu"]), &slots, Level::Ok, "no NVIDIA driver here"),
             (h100(), wanted(&["nvidia/h100"]), &none, Level::Ok, "2 × nvidia/h100"),
             (h100(), wanted(&["nvidia/b200"]), &none, Level::Warning, "flavors ask for nvidia/b200"),
-            (Cards::NoDriver, wanted(&["local/cpu"]), &none, Level::Warning, "flavors ask for local/cpu"),
-            (Cards::Silent("mismatch".into()), wanted(&[]), &none, Level::Problem, "does not answer: mismatch"),
+            (GpuScan::NoDriver, wanted(&["local/cpu"]), &none, Level::Warning, "flavors ask for local/cpu"),
+            (GpuScan::DriverError("mismatch".into()), wanted(&[]), &none, Level::Problem, "does not answer: mismatch"),
         ] {
             let found = judge(cards, &wanted, slots);
             assert_eq!(found.level, level, "{}", found.what);

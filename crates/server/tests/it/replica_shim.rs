@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use domain::ModelId;
 use domain::model::{DriverKind, Launch, Modality};
-use fleet::drivers::process::{BuiltInEngine, Care, ProcessDriver, Settings, ShimProgram, USUAL_PORTS};
-use fleet::drivers::{Driver as _, ReplicaName, ReplicaSpec, Sighting, Taken};
+use fleet::drivers::process::{DEFAULT_PORTS, ProcessDriver, Settings, ShimPolicy, ShimProgram};
+use fleet::drivers::{Driver as _, Observation, ReplicaName, ReplicaSpec, TakenResources};
+use fleet::engine::BuiltInEngine;
 
 use crate::app::{BINARY, PATIENCE, wait_until};
 
@@ -17,10 +18,10 @@ async fn the_binary_itself_is_the_parent_of_a_replica() {
     let driver = ProcessDriver::open(Settings {
         root: folder.path().join("replicas"),
         slots: BTreeMap::from([("local/cpu".to_owned(), 1)]),
-        ports: USUAL_PORTS,
+        ports: DEFAULT_PORTS,
         built_in: BuiltInEngine { binary: "forebay-engine".into(), cache_dir: "cache".into() },
         shim: ShimProgram { program: BINARY.into(), arguments: vec!["replica-shim".into()] },
-        care: Care { grace: Duration::from_secs(5), ..Care::default() },
+        shim_policy: ShimPolicy { grace: Duration::from_secs(5), ..ShimPolicy::default() },
     });
     let driver = driver.unwrap();
     let spec = ReplicaSpec {
@@ -37,14 +38,14 @@ async fn the_binary_itself_is_the_parent_of_a_replica() {
         max_len: 2048,
         slots: 1,
     };
-    let binding = driver.bind(&spec, &Taken::default()).await.unwrap();
+    let binding = driver.bind(&spec, &TakenResources::default()).await.unwrap();
     driver.start(&spec, &binding).await.unwrap();
     let found = driver.list().await.unwrap();
-    assert!(matches!(&found[0].sighting, Sighting::Running(running) if running.supervised), "{found:?}");
+    assert!(matches!(&found[0].observation, Observation::Running(running) if running.supervised), "{found:?}");
     driver.stop(&spec.replica).await.unwrap();
     wait_until("the recorded end", PATIENCE, async || {
         let found = driver.list().await.unwrap();
-        matches!(&found[0].sighting, Sighting::Exited(exit) if exit.signal == Some(15) && exit.failure.is_none())
+        matches!(&found[0].observation, Observation::Exited(exit) if exit.signal == Some(15) && exit.failure.is_none())
     })
     .await;
 }

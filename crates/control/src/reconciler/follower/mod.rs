@@ -8,10 +8,10 @@ use crate::endpoints::wake;
 use background::{Loop, Tasks};
 use domain::endpoint::replica::{Replica, ReplicaState};
 use domain::endpoint::state::Admission;
-use domain::model::{EngineKind, Launch, Model, ModelId, Serving, Upstream};
+use domain::model::{DriverKind, EngineKind, Launch, Model, ModelId, Serving, Upstream};
 use domain::{Endpoint, EndpointId, Price};
 use fleet::drivers::Driver;
-use fleet::endpoints::{Condition, Known};
+use fleet::endpoints::{Condition, EndpointUpdate};
 use report::Reporter;
 use std::sync::Arc;
 use std::time::Duration;
@@ -68,8 +68,10 @@ impl<D: Driver> Follower<D> {
         let _guard = self.refreshing.lock().await;
         let all = endpoints::list_all(&self.parts.store).await?;
         let live = replicas::list_live(&self.parts.store).await?;
-        let route =
-            |replica: &Replica| self.parts.driver.route(&name_of(replica), replica.driver, replica.address.as_deref());
+        let route = |replica: &Replica| match (replica.driver, self.parts.driver.cluster()) {
+            (DriverKind::Kubernetes, Some(cluster)) => cluster.route(&name_of(replica), replica.address.as_deref()),
+            (DriverKind::Kubernetes, None) | (DriverKind::Process, _) => replica.address.clone(),
+        };
         self.parts.endpoints.apply(all.iter().map(|endpoint| known(endpoint, &live, route)).collect());
         Ok(())
     }
@@ -90,7 +92,7 @@ impl<D: Driver> Follower<D> {
     }
 }
 
-fn known(endpoint: &Endpoint, live: &[Replica], route: impl Fn(&Replica) -> Option<String>) -> Known {
+fn known(endpoint: &Endpoint, live: &[Replica], route: impl Fn(&Replica) -> Option<String>) -> EndpointUpdate {
     let id = endpoint.name.model_id();
     let serves = |replica: &&Replica| replica.endpoint == endpoint.id && replica.is_serving();
     let drains = |replica: &&Replica| replica.endpoint == endpoint.id && replica.state() == ReplicaState::Draining;
@@ -98,7 +100,7 @@ fn known(endpoint: &Endpoint, live: &[Replica], route: impl Fn(&Replica) -> Opti
         let address = route(replica)?;
         Some((replica.id.to_string(), upstream(endpoint, &id, &address)))
     });
-    Known {
+    EndpointUpdate {
         id: endpoint.id.to_string(),
         organization: endpoint.organization.clone(),
         workspace: endpoint.workspace.clone(),

@@ -5,7 +5,7 @@ use domain::EndpointId;
 use domain::autoscaler::TICK_MILLIS;
 use domain::endpoint_load::{LoadReport, ReplicaCalls};
 use domain::{ReplicaId, Timestamp};
-use fleet::Endpoint;
+use fleet::LiveEndpoint;
 use fleet::endpoints::{Load, ReplicaLoad};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ impl Reporter {
     pub(super) async fn report<D>(&mut self, parts: &Parts<D>) -> Result<(), StoreError> {
         let all = parts.endpoints.all();
         self.last.retain(|id, _| all.iter().any(|endpoint| endpoint.id == *id));
-        let due: Vec<Arc<Endpoint>> = all.into_iter().filter(|endpoint| self.is_due(endpoint)).collect();
+        let due: Vec<Arc<LiveEndpoint>> = all.into_iter().filter(|endpoint| self.is_due(endpoint)).collect();
         if due.is_empty() {
             return Ok(());
         }
@@ -42,7 +42,7 @@ impl Reporter {
         let mut reported = Vec::with_capacity(due.len());
         for endpoint in &due {
             // The counter is read before the load, so that a change in between is reported next time.
-            let (stirs, load) = (endpoint.stirs(), endpoint.load());
+            let (stirs, load) = (endpoint.activity(), endpoint.load());
             let Ok(id) = EndpointId::parse(&endpoint.id) else { continue };
             endpoint_loads::report(&mut tx, &report(&parts.node, &id, &load, store_now)).await?;
             if let Some(quiet) = load.quiet_for {
@@ -55,9 +55,9 @@ impl Reporter {
         Ok(())
     }
 
-    fn is_due(&self, endpoint: &Endpoint) -> bool {
+    fn is_due(&self, endpoint: &LiveEndpoint) -> bool {
         let Some(last) = self.last.get(&endpoint.id) else { return true };
-        let has_changed = last.stirs != endpoint.stirs();
+        let has_changed = last.stirs != endpoint.activity();
         last.at.elapsed() >= if has_changed { MIN_PERIOD } else { IDLE_PERIOD }
     }
 }

@@ -7,14 +7,14 @@ use crate::reconciler::RoundError;
 use domain::endpoint::event::EventType;
 use domain::endpoint::replica::{Replica, ReplicaState};
 use domain::{Endpoint, ReplicaId, Timestamp};
-use fleet::drivers::process::{PROBE_PERIOD, Streak, Verdict};
-use fleet::drivers::{Driver, Probe};
+use fleet::drivers::Driver;
+use fleet::engine::{PROBE_PERIOD, ProbeResult, ProbeStreak, Readiness};
 use std::collections::HashMap;
 use std::time::Duration;
 use store::{endpoint_events, holds, replicas};
 use tokio::task::JoinSet;
 
-/// Probe period of a replica that starts.
+/// ProbeResult period of a replica that starts.
 const START_PROBE_PERIOD: Duration = Duration::from_millis(500);
 /// How often `last_seen` and the log tail of a ready replica are stored.
 const REPORT_PERIOD: Duration = Duration::from_secs(15);
@@ -24,7 +24,7 @@ const START_REPORT_PERIOD: Duration = Duration::from_secs(5);
 #[derive(Default)]
 pub(in crate::reconciler) struct Probes {
     replicas: HashMap<ReplicaId, ProbeState>,
-    in_flight: JoinSet<(ReplicaId, Probe)>,
+    in_flight: JoinSet<(ReplicaId, ProbeResult)>,
 }
 
 #[derive(Default)]
@@ -32,8 +32,8 @@ struct ProbeState {
     probed_at: Option<Timestamp>,
     in_flight: bool,
     /// A result that no round has used yet.
-    result: Option<Probe>,
-    streak: Streak,
+    result: Option<ProbeResult>,
+    streak: ProbeStreak,
     reported_at: Option<Timestamp>,
     /// Whether the latest probe failed.
     is_unhealthy: bool,
@@ -97,20 +97,22 @@ impl<D: Driver + Clone> Round<'_, D> {
                 (id, result)
             });
         }
-        let verdict = result.as_ref().map(|result| state.streak.note(result));
+        let verdict = result.as_ref().map(|result| state.streak.record(result));
         if let Some(result) = &result {
-            state.is_unhealthy = *result != Probe::Well;
+            state.is_unhealthy = *result != ProbeResult::Healthy;
         }
         if state.take_report_due(was_ready, now) {
             self.report(replica).await?;
         }
         match (verdict, result) {
-            (_, Some(Probe::Well)) if replica.state() != ReplicaState::Ready => self.ready(endpoint, replica).await,
-            (Some(Verdict::NotReady), _) if replica.state() == ReplicaState::Ready => {
+            (_, Some(ProbeResult::Healthy)) if replica.state() != ReplicaState::Ready => {
+                self.ready(endpoint, replica).await
+            }
+            (Some(Readiness::NotReady), _) if replica.state() == ReplicaState::Ready => {
                 replica.transition(ReplicaState::Starting)?;
                 self.write(replica).await
             }
-            (Some(Verdict::Restart), Some(Probe::Unwell(reason))) if was_ready => {
+            (Some(Readiness::Restart), Some(ProbeResult::Unhealthy(reason))) if was_ready => {
                 // Stored before the stop, so that its end has an explanation.
                 replica.last_error = Some(format!("the replica failed its health checks: {reason}"));
                 self.write(replica).await?;

@@ -18,7 +18,8 @@ use domain::endpoint::replica::{Intent, Replica, ReplicaState};
 use domain::endpoint::state::{State, Trigger};
 use domain::model::DriverKind;
 use domain::{Endpoint, ReplicaId, Timestamp};
-use fleet::drivers::{Driver, Protected, Sighting, Taken};
+use fleet::drivers::kubernetes::ReplicaTargets;
+use fleet::drivers::{Driver, Observation, TakenResources};
 use serde_json::json;
 use store::{Fenced, StoreError, endpoints, holds, replicas};
 
@@ -34,7 +35,7 @@ pub(super) struct Round<'a, D> {
     pub(super) snapshot: Snapshot,
     probes: &'a mut Probes,
     /// GPUs and ports in use; grows with every replica that is placed.
-    taken: Taken,
+    taken: TakenResources,
 }
 
 /// The recently ended replicas of an endpoint, as far as they influence the next start.
@@ -76,8 +77,10 @@ impl<'a, D: Driver + Clone> Round<'a, D> {
                 Err(error) => tracing::error!(endpoint.name = %name, %error, "cannot reconcile endpoint {name}"),
             }
         }
-        self.parts.driver.protect(&targets).await;
-        self.parts.driver.keep_pools(&self.parts.routes).await;
+        if let Some(cluster) = self.parts.driver.cluster() {
+            cluster.protect(&targets).await;
+            cluster.keep_pools(&self.parts.routes).await;
+        }
         Ok(())
     }
 
@@ -86,7 +89,7 @@ impl<'a, D: Driver + Clone> Round<'a, D> {
         for mut replica in self.snapshot.live.clone() {
             let is_here = replica.node.as_deref().is_some_and(|node| self.parts.reach.covers(node));
             let ended_at = match self.snapshot.observation(&replica) {
-                Some(Sighting::Exited(exit)) => Some(exit.at),
+                Some(Observation::Exited(exit)) => Some(exit.at),
                 Some(_) => None,
                 None => is_here.then_some(self.now),
             };
@@ -201,7 +204,7 @@ impl<'a, D: Driver + Clone> Round<'a, D> {
     }
 
     /// The desired replicas of the endpoints that run in a cluster.
-    fn replica_targets(&self) -> Protected {
+    fn replica_targets(&self) -> ReplicaTargets {
         let catalogue = self.parts.routes.catalogue();
         let is_in_cluster = |endpoint: &&Endpoint| {
             let shape = endpoint.shape.in_force(&endpoint.model, &catalogue);

@@ -45,7 +45,7 @@ impl<D: Driver + Clone> Round<'_, D> {
             if self.snapshot.live.iter().any(|replica| replica.id.as_str() == observed.replica.as_str()) {
                 continue;
             }
-            let done = if observed.sighting.lives() {
+            let done = if observed.observation.is_alive() {
                 driver.stop(&observed.replica).await
             } else {
                 driver.forget(&observed.replica).await

@@ -10,6 +10,7 @@ use domain::endpoint::failure::FailureClass;
 use domain::endpoint::replica::{Intent, Replica, ReplicaState};
 use domain::model::DriverKind;
 use domain::{Endpoint, Timestamp};
+use fleet::drivers::kubernetes::KubernetesDriver;
 use fleet::drivers::{DeviceId, Driver, ReplicaName};
 use store::{endpoint_events, holds, replicas};
 
@@ -55,13 +56,19 @@ impl<D: Driver + Clone> Round<'_, D> {
     fn is_observable(&self, replica: &Replica) -> bool {
         match replica.driver {
             DriverKind::Process => replica.node.as_deref().is_none_or(|node| self.parts.reach.covers(node)),
-            DriverKind::Kubernetes => self.parts.driver.sees(DriverKind::Kubernetes),
+            DriverKind::Kubernetes => self.parts.driver.cluster().is_some_and(KubernetesDriver::is_synced),
         }
     }
 
     /// Whether a replica that was not listed really does not exist.
     async fn is_gone(&self, name: &ReplicaName, kind: DriverKind) -> bool {
-        self.parts.driver.is_gone(name, kind).await.unwrap_or_else(|error| {
+        let gone = match (kind, self.parts.driver.cluster()) {
+            // A list of processes is never older than their start.
+            (DriverKind::Process, _) => return true,
+            (DriverKind::Kubernetes, None) => return false,
+            (DriverKind::Kubernetes, Some(cluster)) => cluster.is_gone(name).await,
+        };
+        gone.unwrap_or_else(|error| {
             tracing::debug!(replica.id = %name, %error, "cannot determine whether a replica is gone");
             false
         })
@@ -72,7 +79,7 @@ impl<D: Driver + Clone> Round<'_, D> {
         if replica.gpu_ids.is_empty() || self.now.millis_since(ended_at) >= GPU_RELEASE_MILLIS {
             return false;
         }
-        !self.parts.driver.not_released(&devices_of(replica)).await.is_empty()
+        !self.parts.driver.busy_devices(&devices_of(replica)).await.is_empty()
     }
 
     /// Lets a replica finish its calls, and stops it when they are done or the drain's deadline has passed.
@@ -150,7 +157,7 @@ impl<D: Driver + Clone> Round<'_, D> {
             }
         };
         replica.transition(if replica.failure.is_some() { ReplicaState::Failed } else { ReplicaState::Released })?;
-        let not_released = self.parts.driver.not_released(&devices_of(replica)).await;
+        let not_released = self.parts.driver.busy_devices(&devices_of(replica)).await;
         let mut ended = Event { reason: reason.to_owned(), ..event(endpoint, replica, kind, &message, self.now) };
         if !not_released.is_empty() {
             ended.reason = "gpu-not-released".to_owned();

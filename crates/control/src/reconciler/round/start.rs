@@ -11,7 +11,7 @@ use domain::endpoint::failure::FailureClass;
 use domain::endpoint::replica::{Replica, ReplicaState};
 use domain::endpoint::state::Trigger;
 use domain::model::{Launch, Serving};
-use fleet::drivers::{Binding, DeviceId, Driver, NoRoom, Owner, ReplicaSpec, StartError};
+use fleet::drivers::{Binding, DeviceId, Driver, PlacementError, ReplicaOwner, ReplicaSpec, StartError};
 use store::holds::{self, NewHold};
 use store::{StoreError, endpoint_events, replicas};
 
@@ -31,8 +31,10 @@ impl<D: Driver + Clone> Round<'_, D> {
         taken.ports.extend(foreign_ports);
         let binding = match self.parts.driver.bind(&spec, &taken).await {
             Ok(binding) => binding,
-            Err(NoRoom::Undecided) => return Ok(()),
-            Err(error @ (NoRoom::Devices { .. } | NoRoom::Ports | NoRoom::Unplaced(_))) => {
+            Err(PlacementError::Undecided) => return Ok(()),
+            Err(
+                error @ (PlacementError::Devices { .. } | PlacementError::Ports | PlacementError::Unschedulable(_)),
+            ) => {
                 return self.note(endpoint, Trigger::NoFreeGpu, error.to_string()).await;
             }
         };
@@ -118,7 +120,7 @@ impl<D: Driver + Clone> Round<'_, D> {
         });
         let model = endpoint.name.model_id();
         let (modality, length) = (shape.modality, shape.context_length);
-        let owner = Owner {
+        let owner = ReplicaOwner {
             endpoint: endpoint.id.to_string(),
             workspace: endpoint.workspace.to_string(),
             generation: endpoint.generation.0,

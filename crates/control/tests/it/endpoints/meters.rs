@@ -10,9 +10,10 @@ use domain::endpoint::replica::{Replica, ReplicaState};
 use domain::model::{Modality, Model, Serving};
 use domain::series::{Metric, Step};
 use domain::{Endpoint, Grain, NanoUsd, Price, ReplicaId, Retention, Span, Timestamp};
-use fleet::drivers::{DeviceId, EngineFigures, EngineLoad, NoLoad, ReplicaName};
-use fleet::endpoints::{Condition, Known};
-use fleet::{Connector, Endpoints, Routes, TokenCounters};
+use fleet::drivers::{DeviceId, ReplicaName};
+use fleet::endpoints::{Condition, EndpointUpdate};
+use fleet::engine::{EngineLoad, EngineMetrics, LoadError, TokenCounters};
+use fleet::{Connector, Endpoints, Routes};
 use serde_json::json;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -28,7 +29,7 @@ struct Panel {
 }
 
 impl Instruments for Panel {
-    async fn cards_busy(&self) -> Vec<(DeviceId, u32)> {
+    async fn gpu_busy(&self) -> Vec<(DeviceId, u32)> {
         self.busy.lock().unwrap().clone()
     }
 
@@ -36,15 +37,15 @@ impl Instruments for Panel {
         None
     }
 
-    async fn figures(&self, _: &ReplicaName) -> Result<EngineFigures, NoLoad> {
+    async fn metrics(&self, _: &ReplicaName) -> Result<EngineMetrics, LoadError> {
         let load = EngineLoad { kv_cache_usage: Some(0.25), running: Some(1.0), waiting: Some(3.0) };
         let prompt = self.prompt.fetch_add(10, Ordering::Relaxed) + 10;
-        Ok(EngineFigures { load, tokens: Some(TokenCounters { prompt, completion: prompt / 2, counts_cached: true }) })
+        Ok(EngineMetrics { load, tokens: Some(TokenCounters { prompt, completion: prompt / 2, counts_cached: true }) })
     }
 }
 
-fn known(endpoint: &Endpoint) -> Known {
-    Known {
+fn known(endpoint: &Endpoint) -> EndpointUpdate {
+    EndpointUpdate {
         id: endpoint.id.to_string(),
         organization: endpoint.organization.clone(),
         workspace: endpoint.workspace.clone(),

@@ -1,6 +1,6 @@
 use super::stage::Stage;
 use crate::databases::on_both;
-use fleet::drivers::EngineLoad;
+use fleet::engine::EngineLoad;
 use serde_json::json;
 
 fn busy(kv_cache_usage: Option<f64>) -> EngineLoad {

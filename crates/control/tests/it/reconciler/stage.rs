@@ -6,12 +6,12 @@ use control::reconciler::{Parts, Reach, Reconciler, RoundError};
 use domain::endpoint::event::Event;
 use domain::endpoint::replica::Replica;
 use domain::endpoint_load::{LoadReport, ReplicaCalls};
-use domain::model::DriverKind;
 use domain::{EndpointId, ReplicaId, Timestamp};
 use fleet::drivers::{
-    Binding, DeviceId, Draining, Driver, EngineLoad, Exit, Failure, FailureClass, NoLoad, NoRoom, Observed, Probe,
-    Protected, ReplicaName, ReplicaSpec, Running, Sighting, StartError, Taken,
+    Binding, DeviceId, Draining, Driver, Exit, Observation, ObservedReplica, PlacementError, ReplicaName, ReplicaSpec,
+    Running, StartError, TakenResources,
 };
+use fleet::engine::{EngineLoad, Failure, FailureClass, LoadError, ProbeResult};
 use fleet::{Endpoints, Routes};
 use serde_json::Value;
 use std::cell::Cell;
@@ -32,8 +32,8 @@ fn now() -> Timestamp {
 /// What one replica does.
 #[derive(Debug, Clone)]
 pub(super) struct Puppet {
-    pub(super) sighting: Sighting,
-    pub(super) probe: Probe,
+    pub(super) observation: Observation,
+    pub(super) probe: ProbeResult,
     pub(super) load: EngineLoad,
     draining: Option<Timestamp>,
     pub(super) stops: u32,
@@ -61,7 +61,7 @@ impl Puppets {
     pub(super) fn crash_by_a_clock_that_is(&self, seconds: i64, replica: &ReplicaId) {
         let failure = Some(Failure { class: FailureClass::Crash, message: "boom".into() });
         let at = now().plus_millis(seconds * 1_000);
-        self.change(replica, |puppet| puppet.sighting = exited(at, failure));
+        self.change(replica, |puppet| puppet.observation = exited(at, failure));
     }
 
     pub(super) fn is_stopped(&self, replica: &ReplicaId) -> bool {
@@ -69,12 +69,12 @@ impl Puppets {
     }
 }
 
-fn exited(at: Timestamp, failure: Option<Failure>) -> Sighting {
-    Sighting::Exited(Exit { started_at: None, at, code: Some(1), signal: None, failure })
+fn exited(at: Timestamp, failure: Option<Failure>) -> Observation {
+    Observation::Exited(Exit { started_at: None, at, code: Some(1), signal: None, failure })
 }
 
 impl Driver for Puppets {
-    async fn bind(&self, spec: &ReplicaSpec, taken: &Taken) -> Result<Binding, NoRoom> {
+    async fn bind(&self, spec: &ReplicaSpec, taken: &TakenResources) -> Result<Binding, PlacementError> {
         let mut free = (0..64).map(|number| DeviceId::slot(&spec.gpu_type, number));
         let devices = free.by_ref().filter(|id| !taken.devices.contains(id)).take(spec.gpu_count as usize).collect();
         let port = (20_000..).step_by(10).find(|port| !taken.ports.contains(port)).unwrap();
@@ -84,8 +84,8 @@ impl Driver for Puppets {
     async fn start(&self, spec: &ReplicaSpec, binding: &Binding) -> Result<(), StartError> {
         let running = Running { pid: 1, started_at: now(), draining_since: None, supervised: true, leaving: false };
         let puppet = Puppet {
-            sighting: Sighting::Running(running),
-            probe: Probe::Unwell("it starts".into()),
+            observation: Observation::Running(running),
+            probe: ProbeResult::Unhealthy("it starts".into()),
             load: EngineLoad { kv_cache_usage: Some(0.0), running: Some(0.0), waiting: Some(0.0) },
             draining: None,
             stops: 0,
@@ -95,16 +95,16 @@ impl Driver for Puppets {
         Ok(())
     }
 
-    async fn probe_start(&self, replica: &ReplicaName) -> Probe {
+    async fn probe_start(&self, replica: &ReplicaName) -> ProbeResult {
         self.probe(replica).await
     }
 
-    async fn probe(&self, replica: &ReplicaName) -> Probe {
+    async fn probe(&self, replica: &ReplicaName) -> ProbeResult {
         self.all()[replica.as_str()].probe.clone()
     }
 
-    async fn load(&self, replica: &ReplicaName) -> Result<EngineLoad, NoLoad> {
-        self.all().get(replica.as_str()).map(|puppet| puppet.load).ok_or(NoLoad::UnknownReplica)
+    async fn load(&self, replica: &ReplicaName) -> Result<EngineLoad, LoadError> {
+        self.all().get(replica.as_str()).map(|puppet| puppet.load).ok_or(LoadError::UnknownReplica)
     }
 
     async fn drain(&self, replica: &ReplicaName) -> io::Result<Draining> {
@@ -120,24 +120,20 @@ impl Driver for Puppets {
 
     async fn stop(&self, replica: &ReplicaName) -> io::Result<()> {
         let mut all = self.all();
-        if let Some(puppet) = all.get_mut(replica.as_str()).filter(|puppet| puppet.sighting.lives()) {
+        if let Some(puppet) = all.get_mut(replica.as_str()).filter(|puppet| puppet.observation.is_alive()) {
             puppet.stops += 1;
-            puppet.sighting = exited(now(), None);
+            puppet.observation = exited(now(), None);
         }
         Ok(())
     }
 
-    async fn list(&self) -> io::Result<Vec<Observed>> {
-        let observed = |(name, puppet): (&String, &Puppet)| Observed {
+    async fn list(&self) -> io::Result<Vec<ObservedReplica>> {
+        let observed = |(name, puppet): (&String, &Puppet)| ObservedReplica {
             replica: ReplicaName::parse(name).unwrap(),
             binding: None,
-            sighting: puppet.sighting.clone(),
+            observation: puppet.observation.clone(),
         };
         Ok(self.all().iter().map(observed).collect())
-    }
-
-    async fn watch(&self, _running: &[ReplicaName]) -> ReplicaName {
-        std::future::pending().await
     }
 
     fn address(&self, replica: &ReplicaName) -> Option<SocketAddr> {
@@ -153,25 +149,9 @@ impl Driver for Puppets {
         Ok(())
     }
 
-    async fn not_released(&self, _devices: &[DeviceId]) -> Vec<DeviceId> {
+    async fn busy_devices(&self, _devices: &[DeviceId]) -> Vec<DeviceId> {
         Vec::new()
     }
-
-    fn sees(&self, _kind: DriverKind) -> bool {
-        true
-    }
-
-    async fn is_gone(&self, _replica: &ReplicaName, _kind: DriverKind) -> io::Result<bool> {
-        Ok(true)
-    }
-
-    fn route(&self, _replica: &ReplicaName, _kind: DriverKind, known: Option<&str>) -> Option<String> {
-        known.map(ToOwned::to_owned)
-    }
-
-    async fn protect(&self, _wanted: &Protected) {}
-
-    async fn keep_pools(&self, _routes: &Routes) {}
 }
 
 pub(super) struct Stage {
@@ -237,7 +217,7 @@ impl Stage {
     /// All that run say that they are well.
     pub(super) async fn everyone_is_well(&mut self) {
         for puppet in self.puppets.all().values_mut() {
-            puppet.probe = Probe::Well;
+            puppet.probe = ProbeResult::Healthy;
         }
         self.after(1).await;
     }

@@ -1,7 +1,7 @@
 use super::stage::Stage;
 use crate::databases::on_both;
 use domain::endpoint::FailureClass;
-use fleet::drivers::Probe;
+use fleet::engine::ProbeResult;
 use serde_json::json;
 use store::replicas;
 
@@ -114,18 +114,18 @@ async fn a_replica_that_hangs_gets_no_calls_and_is_started_anew() {
         stage.after(1).await;
         stage.everyone_is_well().await;
         let first = stage.live().await.remove(0).id;
-        stage.puppets.change(&first, |puppet| puppet.probe = Probe::Unwell("no answer".into()));
+        stage.puppets.change(&first, |puppet| puppet.probe = ProbeResult::Unhealthy("no answer".into()));
         for failures in 1..=2 {
             stage.after(5).await;
             assert_eq!(stage.told().await, "serving () 1/1", "{failures} failures are forgiven");
         }
         stage.after(5).await;
         assert_eq!(stage.told().await, "provisioning (recovering) 0/1");
-        stage.puppets.change(&first, |puppet| puppet.probe = Probe::Well);
+        stage.puppets.change(&first, |puppet| puppet.probe = ProbeResult::Healthy);
         stage.after(5).await;
         assert_eq!(stage.told().await, "serving () 1/1", "it came back by itself");
 
-        stage.puppets.change(&first, |puppet| puppet.probe = Probe::Unwell("no answer".into()));
+        stage.puppets.change(&first, |puppet| puppet.probe = ProbeResult::Unhealthy("no answer".into()));
         for _ in 1..=11 {
             stage.after(5).await;
             assert!(!stage.puppets.is_stopped(&first));

@@ -2,8 +2,8 @@
 //!
 //! Rounds of the reconciler wait for them, so they may not take long; while nobody tells, what was told last is shown.
 
-use super::questions::Questions;
-use super::sight;
+use super::api::requests::Requests;
+use super::pod_status;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::LogParams;
@@ -26,7 +26,7 @@ const MOST_PODS: usize = 256;
 
 pub(super) struct Logs {
     pods: Api<Pod>,
-    questions: Arc<Questions>,
+    requests: Arc<Requests>,
     known: Mutex<HashMap<String, Known>>,
 }
 
@@ -46,8 +46,8 @@ struct Failed {
 }
 
 impl Logs {
-    pub(super) fn new(pods: Api<Pod>, questions: Arc<Questions>) -> Self {
-        Self { pods, questions, known: Mutex::default() }
+    pub(super) fn new(pods: Api<Pod>, requests: Arc<Requests>) -> Self {
+        Self { pods, requests, known: Mutex::default() }
     }
 
     /// The end of the log of a Pod that may still run.
@@ -67,16 +67,16 @@ impl Logs {
         if known.is_last || known.failed.is_some_and(left_alone) {
             return known.text;
         }
-        let container = Some(sight::telling_container(pod).to_owned());
+        let container = Some(pod_status::telling_container(pod).to_owned());
         let (tail_lines, limit_bytes) = (Some(LINES), Some(MOST_TOLD));
         let params = LogParams { container, tail_lines, limit_bytes, ..LogParams::default() };
         let name = pod.metadata.name.clone().unwrap_or_default();
         let kept = if is_over { LAST_WORDS } else { TAIL };
-        let now = match self.questions.ask_kubelet(PATIENCE, self.pods.logs(&name, &params)).await {
+        let now = match self.requests.ask_kubelet(PATIENCE, self.pods.logs(&name, &params)).await {
             Ok(text) => Known { text: end_of(text, kept), failed: None, is_last: is_over },
             Err(why) => {
                 tracing::debug!(pod = name, %why, "the log of a Pod cannot be had");
-                let text = with_last_words(known.text, sight::last_words(pod));
+                let text = with_last_words(known.text, pod_status::last_words(pod));
                 Known { text, failed: Some(Failed { at: Instant::now(), was_over: is_over }), is_last: false }
             }
         };

@@ -4,41 +4,39 @@
 //! comes from a watch that every gateway keeps; only the leader makes and ends them. The driver keeps nothing that the
 //! cluster could not tell again.
 
-mod client;
+mod api;
 mod logs;
-mod look;
-mod mirror;
 mod nodes;
 mod pod;
+mod pod_status;
 mod policies;
 mod pools;
-mod questions;
 pub mod settings;
-mod sight;
 
-use crate::drivers::process::health::{self, Engine};
-use crate::drivers::process::{clock, metrics};
+use crate::clock;
 use crate::drivers::{
-    Binding, DeviceId, Draining, Driver, EngineFigures, EngineLoad, Family, NoLoad, NoRoom, Observed, Probe, Protected,
-    ReplicaName, ReplicaSpec, Sighting, StartError, Taken,
+    Binding, DeviceId, Draining, Driver, Observation, ObservedReplica, PlacementError, ReplicaName, ReplicaSpec,
+    StartError, TakenResources,
 };
-use crate::routes::Routes;
-pub use client::NoAccess;
-use domain::model::{DriverKind, Modality};
+use crate::engine::{Engine, EngineLoad, EngineMetrics, Family, LoadError, ProbeResult};
+use api::client;
+pub use api::client::AccessError;
+pub use api::inspect::{ClusterInfo, InspectError, inspect};
+use api::mirror::Mirror;
+use api::requests::Requests;
+use domain::model::Modality;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use logs::Logs;
-pub use look::{NoSight, Seen, look};
-use mirror::Mirror;
 use nodes::Nodes;
 use pod::Life;
 pub use pod::PodError;
 use policies::Policies;
 pub use pools::Pools;
-use questions::Questions;
 use serde_json::json;
 pub use settings::Settings;
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -46,6 +44,9 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
+
+/// Number of replicas that each endpoint should have, by its id.
+pub type ReplicaTargets = BTreeMap<String, u32>;
 
 /// Replicas as Pods. Clones are the same driver.
 #[derive(Clone)]
@@ -61,14 +62,14 @@ struct Shared {
     policies: Policies,
     changed: Arc<Notify>,
     logs: Logs,
-    questions: Arc<Questions>,
+    requests: Arc<Requests>,
     /// The loops that keep the copies true; they end with the driver.
     _loops: JoinSet<()>,
 }
 
 impl KubernetesDriver {
     /// Begins to follow the cluster. One that does not answer yet is waited for in the background.
-    pub async fn open(settings: Settings) -> Result<Self, NoAccess> {
+    pub async fn open(settings: Settings) -> Result<Self, AccessError> {
         let (client, own_namespace) = client::open(&settings.access).await?;
         let namespace = settings.namespace.clone().unwrap_or(own_namespace);
         let changed = Arc::new(Notify::new());
@@ -81,11 +82,11 @@ impl KubernetesDriver {
         let mut loops = JoinSet::new();
         loops.spawn(Arc::clone(&mirror).follow(pods.clone(), Some(labels)));
         loops.spawn(Arc::clone(&node_mirror).follow(Api::all(client.clone()), None));
-        let questions = Arc::new(Questions::default());
-        let nodes = Nodes::new(node_mirror, settings.node_lost_after, Arc::clone(&questions));
-        let policies = Policies::new(client, &namespace, &settings, Arc::clone(&questions));
-        let logs = Logs::new(pods.clone(), Arc::clone(&questions));
-        let shared = Shared { settings, pods, mirror, nodes, policies, changed, logs, questions, _loops: loops };
+        let requests = Arc::new(Requests::default());
+        let nodes = Nodes::new(node_mirror, settings.node_lost_after, Arc::clone(&requests));
+        let policies = Policies::new(client, &namespace, &settings, Arc::clone(&requests));
+        let logs = Logs::new(pods.clone(), Arc::clone(&requests));
+        let shared = Shared { settings, pods, mirror, nodes, policies, changed, logs, requests, _loops: loops };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -113,7 +114,7 @@ impl KubernetesDriver {
         let name = pod::name_of(&spec.replica);
         let params = PatchParams::apply(pod::MANAGER).force();
         let (patch, shared) = (Patch::Apply(&manifest), &self.shared);
-        let applied = shared.questions.ask(shared.pods.patch(&name, &params, &patch)).await;
+        let applied = shared.requests.ask(shared.pods.patch(&name, &params, &patch)).await;
         let applied = applied.map_err(|error| error.to_string())?;
         self.shared.mirror.expect(&name, applied);
         Ok(())
@@ -141,7 +142,7 @@ impl KubernetesDriver {
 
     /// Asks for a change of a Pod; one that is gone needs none.
     async fn change<T>(&self, asked: impl Future<Output = Result<T, kube::Error>>) -> io::Result<()> {
-        match self.shared.questions.ask(asked).await {
+        match self.shared.requests.ask(asked).await {
             Ok(_) => Ok(()),
             Err(error) if error.is_not_found() => Ok(()),
             Err(error) => Err(io::Error::other(error.to_string())),
@@ -149,33 +150,56 @@ impl KubernetesDriver {
     }
 
     /// What a replica's engine says of itself, read at once.
-    pub async fn figures(&self, replica: &ReplicaName) -> Result<EngineFigures, NoLoad> {
-        let engine = self.engine(replica).ok_or(NoLoad::UnknownReplica)?;
-        metrics::ask(&engine).await
+    pub async fn metrics(&self, replica: &ReplicaName) -> Result<EngineMetrics, LoadError> {
+        let engine = self.engine(replica).ok_or(LoadError::UnknownReplica)?;
+        engine.metrics().await
+    }
+
+    /// Whether a replica that is not listed does not exist. The list may be older than its start, so the server is asked.
+    pub async fn is_gone(&self, replica: &ReplicaName) -> io::Result<bool> {
+        let name = pod::name_of(replica);
+        let found = self.shared.requests.ask(self.shared.pods.get_opt(&name)).await;
+        let found = found.map_err(|error| io::Error::other(error.to_string()))?;
+        Ok(found.is_none())
+    }
+
+    /// Where calls to a ready replica go from this node; `None` while its Pod is not ready. Before the first list of Pods
+    /// the address in its row counts.
+    pub fn route(&self, replica: &ReplicaName, row_address: Option<&str>) -> Option<String> {
+        if !self.is_synced() {
+            return row_address.map(ToOwned::to_owned);
+        }
+        let pod = self.pod(replica).filter(|pod| pod_status::is_ready(pod))?;
+        address_of(&pod, self.shared.settings.port).map(|address| address.to_string())
+    }
+
+    /// Keeps the network policy and the disruption budgets. Endpoints without a target have no replicas here.
+    pub async fn protect(&self, targets: &ReplicaTargets) {
+        self.shared.policies.keep(targets, Instant::now()).await;
     }
 
     fn engine(&self, replica: &ReplicaName) -> Option<Engine> {
         engine_of(&*self.pod(replica)?, self.shared.settings.port)
     }
 
-    async fn observe(&self, pod: &Pod) -> Option<Observed> {
+    async fn observe(&self, pod: &Pod) -> Option<ObservedReplica> {
         let labels = pod.metadata.labels.as_ref()?;
         if labels.contains_key(pod::POOL_LABEL) {
             return None;
         }
         let replica = ReplicaName::parse(labels.get(pod::REPLICA_LABEL)?).ok()?;
         let settings = &self.shared.settings;
-        let node =
-            sight::node_of(pod).map_or(sight::NodeSight::Well, |node| self.shared.nodes.sight(node, Instant::now()));
-        let mut sighting = sight::sight(pod, node, settings.image_patience, clock::now());
-        if let Sighting::Exited(exit) = &mut sighting
+        let node = pod_status::node_of(pod)
+            .map_or(pod_status::NodeHealth::Healthy, |node| self.shared.nodes.health(node, Instant::now()));
+        let mut observation = pod_status::observe(pod, node, settings.image_pull_timeout, clock::now());
+        if let Observation::Exited(exit) = &mut observation
             && exit.failure.is_some()
         {
             let log = self.shared.logs.last(pod).await;
-            exit.failure = sight::with_log(pod, exit, &log);
+            exit.failure = pod_status::with_log(pod, exit, &log);
         }
-        let binding = sight::node_of(pod).map(|node| self.binding(&replica, pod, node));
-        Some(Observed { replica, binding, sighting })
+        let binding = pod_status::node_of(pod).map(|node| self.binding(&replica, pod, node));
+        Some(ObservedReplica { replica, binding, observation })
     }
 
     /// A cluster gives GPUs without saying which: they are told apart by whose they are.
@@ -185,28 +209,30 @@ impl KubernetesDriver {
             devices: (0..count).map(|number| DeviceId::slot(replica.as_str(), number)).collect(),
             port: self.shared.settings.port,
             node: Some(node.to_owned()),
-            since: sight::scheduled_at(pod),
+            since: pod_status::scheduled_at(pod),
         }
     }
 }
 
 impl Driver for KubernetesDriver {
     /// Makes the Pod, if there is none, and waits for the scheduler from round to round.
-    async fn bind(&self, spec: &ReplicaSpec, _taken: &Taken) -> Result<Binding, NoRoom> {
+    async fn bind(&self, spec: &ReplicaSpec, _taken: &TakenResources) -> Result<Binding, PlacementError> {
         let Some(pod) = self.pod(&spec.replica) else {
             return Err(match self.apply(spec, Life::Once).await {
-                Ok(()) => NoRoom::Undecided,
-                Err(why) => NoRoom::Unplaced(format!("the cluster takes no Pod: {why}")),
+                Ok(()) => PlacementError::Undecided,
+                Err(why) => PlacementError::Unschedulable(format!("the cluster takes no Pod: {why}")),
             });
         };
-        match sight::node_of(&pod) {
+        match pod_status::node_of(&pod) {
             Some(node) => Ok(self.binding(&spec.replica, &pod, node)),
-            None if sight::is_leaving(&pod) => {
+            None if pod_status::is_leaving(&pod) => {
                 // Others have ended it before it ran: its object goes, and the next round makes another.
                 let _ = self.forget(&spec.replica).await;
-                Err(NoRoom::Undecided)
+                Err(PlacementError::Undecided)
             }
-            None => Err(sight::unschedulable(&pod).map_or(NoRoom::Undecided, NoRoom::Unplaced)),
+            None => {
+                Err(pod_status::unschedulable(&pod).map_or(PlacementError::Undecided, PlacementError::Unschedulable))
+            }
         }
     }
 
@@ -215,29 +241,29 @@ impl Driver for KubernetesDriver {
         if self.knows(&spec.replica) { Ok(()) } else { Err(StartError::PodGone) }
     }
 
-    async fn probe_start(&self, replica: &ReplicaName) -> Probe {
+    async fn probe_start(&self, replica: &ReplicaName) -> ProbeResult {
         match (self.pod(replica), self.engine(replica)) {
-            (Some(pod), Some(engine)) if sight::is_ready(&pod) => health::serves(&engine).await,
-            (Some(pod), _) => Probe::Unwell(sight::why_not_ready(&pod)),
-            (None, _) => Probe::Unwell("there is no Pod".to_owned()),
+            (Some(pod), Some(engine)) if pod_status::is_ready(&pod) => engine.probe_serving().await,
+            (Some(pod), _) => ProbeResult::Unhealthy(pod_status::why_not_ready(&pod)),
+            (None, _) => ProbeResult::Unhealthy("there is no Pod".to_owned()),
         }
     }
 
-    async fn probe(&self, replica: &ReplicaName) -> Probe {
+    async fn probe(&self, replica: &ReplicaName) -> ProbeResult {
         match (self.pod(replica), self.engine(replica)) {
-            (Some(pod), Some(engine)) if sight::is_ready(&pod) => health::says_well(&engine).await,
-            (Some(pod), _) => Probe::Unwell(sight::why_not_ready(&pod)),
-            (None, _) => Probe::Unwell("there is no Pod".to_owned()),
+            (Some(pod), Some(engine)) if pod_status::is_ready(&pod) => engine.probe_health().await,
+            (Some(pod), _) => ProbeResult::Unhealthy(pod_status::why_not_ready(&pod)),
+            (None, _) => ProbeResult::Unhealthy("there is no Pod".to_owned()),
         }
     }
 
-    async fn load(&self, replica: &ReplicaName) -> Result<EngineLoad, NoLoad> {
-        self.figures(replica).await.map(|figures| figures.load)
+    async fn load(&self, replica: &ReplicaName) -> Result<EngineLoad, LoadError> {
+        self.metrics(replica).await.map(|metrics| metrics.load)
     }
 
     async fn drain(&self, replica: &ReplicaName) -> io::Result<Draining> {
         let Some(pod) = self.pod(replica) else { return Err(io::ErrorKind::NotFound.into()) };
-        let since = match sight::draining_since(&pod) {
+        let since = match pod_status::draining_since(&pod) {
             Some(since) => since,
             None => {
                 let now = clock::now();
@@ -250,7 +276,7 @@ impl Driver for KubernetesDriver {
     }
 
     async fn undrain(&self, replica: &ReplicaName) -> io::Result<()> {
-        let leaves = self.pod(replica).is_none_or(|pod| sight::is_leaving(&pod));
+        let leaves = self.pod(replica).is_none_or(|pod| pod_status::is_leaving(&pod));
         if leaves {
             return Err(io::Error::other("its Pod is leaving"));
         }
@@ -259,24 +285,19 @@ impl Driver for KubernetesDriver {
 
     async fn stop(&self, replica: &ReplicaName) -> io::Result<()> {
         let Some(pod) = self.pod(replica) else { return Ok(()) };
-        if sight::is_leaving(&pod) {
+        if pod_status::is_leaving(&pod) {
             return Ok(()); // its kubelet does the rest
         }
         self.annotate(replica, json!({ pod::STOPPED_ANNOTATION: "true" })).await?;
         self.delete(&pod, pod::goodbye(&self.shared.settings)).await
     }
 
-    async fn list(&self) -> io::Result<Vec<Observed>> {
+    async fn list(&self) -> io::Result<Vec<ObservedReplica>> {
         let mut found = Vec::new();
         for pod in self.shared.mirror.all() {
             found.extend(self.observe(&pod).await);
         }
         Ok(found)
-    }
-
-    /// Changes are heard of by [`KubernetesDriver::changed`].
-    async fn watch(&self, _running: &[ReplicaName]) -> ReplicaName {
-        std::future::pending().await
     }
 
     fn address(&self, replica: &ReplicaName) -> Option<SocketAddr> {
@@ -300,36 +321,8 @@ impl Driver for KubernetesDriver {
     }
 
     /// The device plugins count them.
-    async fn not_released(&self, _devices: &[DeviceId]) -> Vec<DeviceId> {
+    async fn busy_devices(&self, _devices: &[DeviceId]) -> Vec<DeviceId> {
         Vec::new()
-    }
-
-    fn sees(&self, kind: DriverKind) -> bool {
-        kind == DriverKind::Kubernetes && self.is_synced()
-    }
-
-    async fn is_gone(&self, replica: &ReplicaName, _kind: DriverKind) -> io::Result<bool> {
-        let name = pod::name_of(replica);
-        let found = self.shared.questions.ask(self.shared.pods.get_opt(&name)).await;
-        let found = found.map_err(|error| io::Error::other(error.to_string()))?;
-        Ok(found.is_none())
-    }
-
-    /// The Pod's own readiness decides; before the first list, the row does.
-    fn route(&self, replica: &ReplicaName, _kind: DriverKind, known: Option<&str>) -> Option<String> {
-        if !self.is_synced() {
-            return known.map(ToOwned::to_owned);
-        }
-        let pod = self.pod(replica).filter(|pod| sight::is_ready(pod))?;
-        address_of(&pod, self.shared.settings.port).map(|address| address.to_string())
-    }
-
-    async fn protect(&self, wanted: &Protected) {
-        self.shared.policies.keep(wanted, Instant::now()).await;
-    }
-
-    async fn keep_pools(&self, routes: &Routes) {
-        self.tend_pools(routes).await;
     }
 }
 
@@ -339,14 +332,14 @@ fn address_of(pod: &Pod, port: u16) -> Option<SocketAddr> {
 }
 
 fn engine_of(pod: &Pod, port: u16) -> Option<Engine> {
-    let modality = match sight::annotation(pod, pod::MODALITY_ANNOTATION)? {
+    let modality = match pod_status::annotation(pod, pod::MODALITY_ANNOTATION)? {
         text if text == Modality::Embedding.as_str() => Modality::Embedding,
         _ => Modality::Chat,
     };
     Some(Engine {
         address: address_of(pod, port)?,
-        family: Family::parse(sight::annotation(pod, pod::ENGINE_ANNOTATION)?)?,
-        model: sight::annotation(pod, pod::MODEL_ANNOTATION)?.to_owned(),
+        family: Family::parse(pod_status::annotation(pod, pod::ENGINE_ANNOTATION)?)?,
+        model: pod_status::annotation(pod, pod::MODEL_ANNOTATION)?.to_owned(),
         modality,
     })
 }

@@ -1,8 +1,8 @@
 //! The Pod of a replica: a plain function of what it is to run and of what the operator says about the cluster.
 
 use super::settings::{Fetch, GpuNodes, Settings, Toleration, Volume, Weights};
-use crate::drivers::process::command::{self, BuiltInEngine, CommandError};
-use crate::drivers::{Family, ReplicaName, ReplicaSpec};
+use crate::drivers::{ReplicaName, ReplicaSpec};
+use crate::engine::{BuiltInEngine, CommandError, Family};
 use domain::model::{EngineKind, Launch};
 use serde_json::{Value, json};
 
@@ -66,9 +66,9 @@ pub(super) fn manifest(spec: &ReplicaSpec, life: Life, settings: &Settings) -> R
     let nodes = settings.gpus.get(&spec.gpu_type).ok_or_else(|| PodError::UnknownGpuType(spec.gpu_type.clone()))?;
     let image = spec.image.as_deref().or(settings.images.of(&spec.launch)).ok_or(PodError::NoImage)?;
     let place = spec.weights.as_deref().map(|weights| Place::of(weights, &spec.launch, &settings.weights));
-    let spec_in_pod = ReplicaSpec { weights: place.as_ref().map(|place| place.path.clone()), ..spec.clone() };
     let built_in = BuiltInEngine { binary: "forebay-engine".into(), cache_dir: CACHE_DIR.into() };
-    let argv = command::argv(&spec_in_pod, ("0.0.0.0", settings.port), settings.drain, &built_in)?;
+    let path = place.as_ref().map(|place| place.path.as_str());
+    let argv = spec.invocation(path, ("0.0.0.0", settings.port), settings.drain).argv(&built_in)?;
     let volumes = Volumes::of(&settings.weights);
     let fetch = settings.weights.fetch.as_ref().zip(place.and_then(Fetched::of));
     let family = Family::of(&spec.launch);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::drivers::Owner;
+use crate::drivers::ReplicaOwner;
 use crate::drivers::kubernetes::settings::{Access, Images, Quantity};
 use domain::ModelId;
 use domain::model::{DriverKind, Modality};
@@ -24,7 +24,7 @@ fn settings() -> Settings {
         drain: Duration::from_secs(120),
         pre_stop: Duration::from_secs(10),
         node_lost_after: Duration::from_secs(30),
-        image_patience: Duration::from_secs(300),
+        image_pull_timeout: Duration::from_secs(300),
         environment_secret: Some("hub".into()),
         image_pull_secrets: vec!["registry".into()],
         service_account: None,
@@ -40,7 +40,7 @@ fn spec(engine: EngineKind, weights: &str) -> ReplicaSpec {
         driver: DriverKind::Kubernetes,
         launch: Launch::Engine(engine),
         image: None,
-        owner: Some(Owner { endpoint: "ep_1".into(), workspace: "ws_1".into(), generation: 7 }),
+        owner: Some(ReplicaOwner { endpoint: "ep_1".into(), workspace: "ws_1".into(), generation: 7 }),
         gpu_type: "nvidia/h100-sxm-80gb".into(),
         gpu_count: 4,
         weights: Some(weights.into()),

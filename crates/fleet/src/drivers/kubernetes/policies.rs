@@ -3,10 +3,10 @@
 //! The leader brings them to what is wanted. What is there is looked at every few minutes, and when this process leads
 //! anew: others may have changed it meanwhile, and an endpoint may have gone while the server was away.
 
+use super::ReplicaTargets;
+use super::api::requests::{RequestError, Requests};
 use super::pod::{ENDPOINT_LABEL, INSTANCE_LABEL, MANAGER};
-use super::questions::{NoAnswer, Questions};
 use super::settings::{Callers, Settings};
-use crate::drivers::Protected;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -29,7 +29,7 @@ pub(super) struct Policies {
     client: Client,
     budgets: Api<PodDisruptionBudget>,
     networks: Api<NetworkPolicy>,
-    questions: Arc<Questions>,
+    requests: Arc<Requests>,
     instance: String,
     port: u16,
     callers: Option<Callers>,
@@ -59,12 +59,12 @@ impl Known {
 }
 
 impl Policies {
-    pub(super) fn new(client: Client, namespace: &str, settings: &Settings, questions: Arc<Questions>) -> Self {
+    pub(super) fn new(client: Client, namespace: &str, settings: &Settings, requests: Arc<Requests>) -> Self {
         Self {
             budgets: Api::namespaced(client.clone(), namespace),
             networks: Api::namespaced(client.clone(), namespace),
             client,
-            questions,
+            requests,
             instance: settings.instance.clone(),
             port: settings.port,
             callers: settings.callers.clone(),
@@ -75,7 +75,7 @@ impl Policies {
 
     /// So many replicas of these endpoints are wanted: of several, all but one stay while nodes are emptied. Endpoints
     /// that are not named have no replicas here.
-    pub(super) async fn keep(&self, wanted: &Protected, now: Instant) {
+    pub(super) async fn keep(&self, wanted: &ReplicaTargets, now: Instant) {
         let mut known = self.known.lock().await;
         if known.not_before.is_some_and(|moment| now < moment) {
             return;
@@ -87,7 +87,7 @@ impl Policies {
         }
     }
 
-    async fn write(&self, known: &mut Known, wanted: &Protected, now: Instant) -> Result<(), NoAnswer> {
+    async fn write(&self, known: &mut Known, wanted: &ReplicaTargets, now: Instant) -> Result<(), RequestError> {
         if known.network.is_none() {
             self.limit_callers().await?;
             known.network = Some(now);
@@ -114,18 +114,18 @@ impl Policies {
         Ok(())
     }
 
-    async fn limit_callers(&self) -> Result<(), NoAnswer> {
+    async fn limit_callers(&self) -> Result<(), RequestError> {
         let Some(callers) = &self.callers else { return Ok(()) };
         let name = format!("{}-replicas", self.instance);
         let policy = network_policy(&name, &self.instance, self.port, callers);
         let params = PatchParams::apply(MANAGER).force();
-        self.questions.ask(self.networks.patch(&name, &params, &Patch::Apply(&policy))).await.map(drop)
+        self.requests.ask(self.networks.patch(&name, &params, &Patch::Apply(&policy))).await.map(drop)
     }
 
     /// The budgets of this installation that there are. One that is not ours alone is taken to be none.
-    async fn look(&self) -> Result<BTreeMap<String, u32>, NoAnswer> {
+    async fn look(&self) -> Result<BTreeMap<String, u32>, RequestError> {
         let labels = format!("app.kubernetes.io/managed-by={MANAGER},{INSTANCE_LABEL}={}", self.instance);
-        let found = self.questions.ask(self.budgets.list(&ListParams::default().labels(&labels))).await?;
+        let found = self.requests.ask(self.budgets.list(&ListParams::default().labels(&labels))).await?;
         let least = |budget: &PodDisruptionBudget| match budget.spec.as_ref()?.min_available {
             Some(IntOrString::Int(least)) => u32::try_from(least).ok(),
             Some(IntOrString::String(_)) | None => None,
@@ -133,24 +133,24 @@ impl Policies {
         Ok(found.iter().filter_map(|one| Some((one.metadata.name.clone()?, least(one).unwrap_or(0)))).collect())
     }
 
-    async fn write_budget(&self, name: &str, endpoint: &str, least: u32) -> Result<(), NoAnswer> {
+    async fn write_budget(&self, name: &str, endpoint: &str, least: u32) -> Result<(), RequestError> {
         let budget = budget(name, &self.instance, endpoint, least);
         let params = PatchParams::apply(MANAGER).force();
-        self.questions.ask(self.budgets.patch(name, &params, &Patch::Apply(&budget))).await.map(drop)
+        self.requests.ask(self.budgets.patch(name, &params, &Patch::Apply(&budget))).await.map(drop)
     }
 
-    async fn remove_budget(&self, name: &str) -> Result<(), NoAnswer> {
-        match self.questions.ask(self.budgets.delete(name, &DeleteParams::default())).await {
+    async fn remove_budget(&self, name: &str) -> Result<(), RequestError> {
+        match self.requests.ask(self.budgets.delete(name, &DeleteParams::default())).await {
             Err(error) if !error.is_not_found() => Err(error),
             Ok(_) | Err(_) => Ok(()),
         }
     }
 
     /// Servers before 1.21 have budgets of another version only; there are none then.
-    async fn knows_budgets(&self) -> Result<bool, NoAnswer> {
+    async fn knows_budgets(&self) -> Result<bool, RequestError> {
         let ask = || async {
             let version = GroupVersion::gv("policy", "v1").api_version();
-            match self.questions.ask(self.client.list_api_group_resources(&version)).await {
+            match self.requests.ask(self.client.list_api_group_resources(&version)).await {
                 Ok(found) => Ok(found.resources.iter().any(|resource| resource.name == "poddisruptionbudgets")),
                 Err(error) if error.is_not_found() => {
                     tracing::info!("the cluster has no policy/v1: endpoints get no PodDisruptionBudget");
@@ -171,7 +171,7 @@ struct Change {
 }
 
 /// What must be done so that there are the budgets that are wanted, and no others.
-fn changes(there: &BTreeMap<String, u32>, wanted: &Protected) -> Vec<Change> {
+fn changes(there: &BTreeMap<String, u32>, wanted: &ReplicaTargets) -> Vec<Change> {
     let budgets = wanted.iter().filter_map(|(endpoint, replicas)| {
         let least = least_available(*replicas)?;
         Some((endpoint.replace('_', "-"), (endpoint.clone(), least)))

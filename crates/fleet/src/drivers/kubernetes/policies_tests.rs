@@ -12,7 +12,7 @@ fn one_replica_may_be_moved_and_of_several_one_at_a_time() {
 fn budgets_become_what_is_wanted_and_those_of_endpoints_that_are_gone_go() {
     let there: BTreeMap<String, u32> =
         [("ep-same", 2), ("ep-other", 1), ("ep-gone", 1), ("ep-one", 3)].map(|(n, l)| (n.to_owned(), l)).into();
-    let wanted: Protected = [("ep_same", 3), ("ep_other", 5), ("ep_one", 1), ("ep_new", 2), ("ep_none", 0)]
+    let wanted: ReplicaTargets = [("ep_same", 3), ("ep_other", 5), ("ep_one", 1), ("ep_new", 2), ("ep_none", 0)]
         .map(|(name, replicas)| (name.to_owned(), replicas))
         .into();
     let write =
@@ -22,7 +22,7 @@ fn budgets_become_what_is_wanted_and_those_of_endpoints_that_are_gone_go() {
         changes(&there, &wanted),
         [remove("ep-gone"), remove("ep-one"), write("ep-new", "ep_new", 1), write("ep-other", "ep_other", 4)]
     );
-    assert_eq!(changes(&BTreeMap::new(), &Protected::new()), []);
+    assert_eq!(changes(&BTreeMap::new(), &ReplicaTargets::new()), []);
 }
 
 #[test]

@@ -5,9 +5,10 @@
 //! go when the new ones serve.
 
 use super::pod::{self, Life};
-use super::{KubernetesDriver, address_of, sight};
-use crate::drivers::{Family, ReplicaName, ReplicaSpec};
-use crate::replica::{Replica, ReplicaId};
+use super::{KubernetesDriver, address_of, pod_status};
+use crate::backend::{Backend, BackendId};
+use crate::drivers::{ReplicaName, ReplicaSpec};
+use crate::engine::Family;
 use crate::routes::Routes;
 use domain::ModelId;
 use domain::model::{Model, Serving, Upstream};
@@ -30,7 +31,7 @@ struct Wanted {
 
 impl KubernetesDriver {
     /// Makes the Pods of pools that are missing and ends those that nobody wants any more. For the leader.
-    pub(super) async fn tend_pools(&self, routes: &Routes) {
+    pub async fn keep_pools(&self, routes: &Routes) {
         if !self.is_synced() {
             return;
         }
@@ -50,8 +51,8 @@ impl KubernetesDriver {
             let (Some(name), Some(model)) = (&pod.metadata.name, model_of(&pod)) else { continue };
             let successors = || wanted.iter().filter(|one| one.model == model);
             let all_serve =
-                || successors().all(|one| self.pod(&one.spec.replica).is_some_and(|pod| sight::is_ready(&pod)));
-            if !names.contains(name) && !sight::is_leaving(&pod) && all_serve() {
+                || successors().all(|one| self.pod(&one.spec.replica).is_some_and(|pod| pod_status::is_ready(&pod)));
+            if !names.contains(name) && !pod_status::is_leaving(&pod) && all_serve() {
                 tracing::info!(model = %model, "a Pod of {model} is not wanted any more");
                 self.end(&pod, pod::longest_goodbye(&self.shared.settings)).await;
             }
@@ -73,8 +74,8 @@ impl KubernetesDriver {
     /// Whether no kubelet will ever start it again.
     fn is_beyond_help(&self, pod: &Pod) -> bool {
         let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
-        let node = sight::node_of(pod).map(|node| self.shared.nodes.sight(node, Instant::now()));
-        matches!(phase, Some("Failed" | "Succeeded")) || node == Some(sight::NodeSight::Lost)
+        let node = pod_status::node_of(pod).map(|node| self.shared.nodes.health(node, Instant::now()));
+        matches!(phase, Some("Failed" | "Succeeded")) || node == Some(pod_status::NodeHealth::Lost)
     }
 }
 
@@ -108,14 +109,14 @@ fn pods_of(model: &Model, driver: &KubernetesDriver) -> Vec<Wanted> {
 }
 
 fn model_of(pod: &Pod) -> Option<ModelId> {
-    ModelId::parse(sight::annotation(pod, pod::MODEL_ANNOTATION)?).ok()
+    ModelId::parse(pod_status::annotation(pod, pod::MODEL_ANNOTATION)?).ok()
 }
 
 /// Lets the route table of this gateway follow the Pods of pools.
 pub struct Pools {
     driver: KubernetesDriver,
     routes: Routes,
-    joined: HashMap<(String, SocketAddr), ReplicaId>,
+    joined: HashMap<(String, SocketAddr), BackendId>,
 }
 
 impl Pools {
@@ -134,7 +135,7 @@ impl Pools {
     fn look(&mut self) {
         let port = self.driver.shared.settings.port;
         let mut ready = HashMap::new();
-        for pod in self.driver.pool_pods().into_iter().filter(|pod| sight::is_ready(pod)) {
+        for pod in self.driver.pool_pods().into_iter().filter(|pod| pod_status::is_ready(pod)) {
             if let (Some(name), Some(address)) = (pod.metadata.name.clone(), address_of(&pod, port)) {
                 ready.insert((name, address), pod);
             }
@@ -159,9 +160,9 @@ impl Pools {
     }
 }
 
-fn replica_of(pod: &Pod, (name, address): &(String, SocketAddr)) -> Option<(ModelId, Replica)> {
+fn replica_of(pod: &Pod, (name, address): &(String, SocketAddr)) -> Option<(ModelId, Backend)> {
     let model = model_of(pod)?;
-    let family = Family::parse(sight::annotation(pod, pod::ENGINE_ANNOTATION)?)?;
+    let family = Family::parse(pod_status::annotation(pod, pod::ENGINE_ANNOTATION)?)?;
     let upstream = Upstream {
         url: format!("http://{address}/v1"),
         model: model.as_str().to_owned(),
@@ -170,5 +171,5 @@ fn replica_of(pod: &Pod, (name, address): &(String, SocketAddr)) -> Option<(Mode
         health_path: "/health".into(),
         continuous_usage: matches!(family, Family::ForebayEngine | Family::Vllm | Family::Sglang),
     };
-    Some((model, Replica::new(name, upstream).ok()?))
+    Some((model, Backend::new(name, upstream).ok()?))
 }

@@ -26,7 +26,7 @@ pub struct Settings {
     /// How long a node may be silent before its replicas are given up.
     pub node_lost_after: Duration,
     /// How long an image may fail to come.
-    pub image_patience: Duration,
+    pub image_pull_timeout: Duration,
     /// A Secret whose members are variables of the engine, such as the hub's token.
     pub environment_secret: Option<String>,
     pub image_pull_secrets: Vec<String>,

@@ -1,14 +1,14 @@
-//! The folder of one replica, which its shim and every control plane after the first one read and write.
+//! The folder of one replica, shared by its shim and by every gateway process that manages it.
 //!
-//! `spec.json` is the order, written before anything starts. The shim writes `pids.json` when the engine runs,
-//! touches `heartbeat`, and writes `exit.json` when the engine has ended. Files that count are whole or absent: they are
-//! synced under another name and renamed.
+//! `spec.json` is the order, written before anything starts. The shim writes `pids.json` when the engine runs, touches
+//! `heartbeat`, and writes `exit.json` when the engine has ended. JSON files are complete or absent: they are written and
+//! synced under another name, then renamed.
 
-use super::clock;
-use super::failure::Reached;
-use super::health::Engine;
 use super::process_table::Identity;
-use crate::drivers::{Binding, DeviceId, Family};
+use crate::clock;
+use crate::drivers::{Binding, DeviceId};
+use crate::engine::failure::{ExitRecord, Reached};
+use crate::engine::{Engine, Family};
 use domain::Timestamp;
 use domain::model::Modality;
 use serde::de::DeserializeOwned;
@@ -20,22 +20,23 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What the shim is to run, and what the driver must know about it later.
+/// Content of `spec.json`: what the shim runs, and what the driver needs to know about it later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Order {
+pub(super) struct ShimOrder {
     pub(super) argv: Vec<String>,
-    /// Beside what the shim itself got.
+    /// Added to the environment of the shim itself.
     pub(super) environment: BTreeMap<String, String>,
     pub(super) model: String,
     pub(super) embeds: bool,
     pub(super) family: Family,
     pub(super) port: u16,
     pub(super) devices: Vec<DeviceId>,
-    pub(super) care: Care,
+    #[serde(rename = "care")]
+    pub(super) policy: ShimPolicy,
 }
 
-impl Order {
+impl ShimOrder {
     pub(super) fn binding(&self) -> Binding {
         Binding::here(self.devices.clone(), self.port)
     }
@@ -50,21 +51,21 @@ impl Order {
     }
 }
 
-/// How a shim looks after its engine.
+/// Intervals and limits of a shim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Care {
-    /// Between two heartbeats; the log is looked at as often.
+pub struct ShimPolicy {
+    /// Period of heartbeats and log rotation.
     pub beat: Duration,
-    /// From SIGTERM to SIGKILL.
+    /// Time from SIGTERM to SIGKILL.
     pub grace: Duration,
-    /// The log is put aside when it is larger.
+    /// Size at which the log is rotated.
     pub log_bytes: u64,
-    /// Logs put aside that are kept.
+    /// Number of rotated logs that are kept.
     pub kept_logs: u32,
 }
 
-impl Default for Care {
+impl Default for ShimPolicy {
     fn default() -> Self {
         Self { beat: Duration::from_secs(5), grace: Duration::from_secs(30), log_bytes: 16 << 20, kept_logs: 3 }
     }
@@ -74,23 +75,8 @@ impl Default for Care {
 pub(super) struct Pids {
     pub(super) shim: Identity,
     pub(super) engine: Identity,
-    #[serde(with = "clock::text")]
+    #[serde(with = "clock::rfc3339")]
     pub(super) time: Timestamp,
-}
-
-/// How the engine ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::drivers) struct Ending {
-    pub(in crate::drivers) code: Option<i32>,
-    pub(in crate::drivers) signal: Option<i32>,
-    #[serde(with = "clock::text")]
-    pub(in crate::drivers) time: Timestamp,
-    /// Whether the shim had been told to end it.
-    #[serde(default)]
-    pub(in crate::drivers) asked: bool,
-    /// Why it could not even be started.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::drivers) error: Option<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -115,11 +101,11 @@ impl Directory {
         self.path.join("shim.log")
     }
 
-    pub(super) fn order(&self) -> Option<Order> {
+    pub(super) fn order(&self) -> Option<ShimOrder> {
         self.read("spec.json")
     }
 
-    pub(super) fn write_order(&self, order: &Order) -> io::Result<()> {
+    pub(super) fn write_order(&self, order: &ShimOrder) -> io::Result<()> {
         fs::create_dir_all(&self.path)?;
         self.write("spec.json", order)
     }
@@ -132,15 +118,15 @@ impl Directory {
         self.write("pids.json", pids)
     }
 
-    pub(super) fn ending(&self) -> Option<Ending> {
+    pub(super) fn exit(&self) -> Option<ExitRecord> {
         self.read("exit.json")
     }
 
-    pub(super) fn write_ending(&self, ending: &Ending) -> io::Result<()> {
-        self.write("exit.json", ending)
+    pub(super) fn write_exit(&self, exit: &ExitRecord) -> io::Result<()> {
+        self.write("exit.json", exit)
     }
 
-    /// Its moment is the file's own.
+    /// Records a heartbeat as the modification time of a file.
     pub(super) fn beat(&self) -> io::Result<()> {
         let file = File::options().create(true).truncate(false).write(true).open(self.path.join("heartbeat"))?;
         file.set_modified(std::time::SystemTime::now())
@@ -150,7 +136,7 @@ impl Directory {
         modified(&self.path.join("heartbeat"))
     }
 
-    /// Notes that it has served, once.
+    /// Records that the replica has served. Idempotent.
     pub(super) fn mark_ready(&self) -> io::Result<()> {
         create_once(&self.path.join("ready"))
     }
@@ -159,7 +145,7 @@ impl Directory {
         if self.path.join("ready").exists() { Reached::Ready } else { Reached::Start }
     }
 
-    /// Notes the beginning of the drain, once.
+    /// Records the start of the drain. Idempotent.
     pub(super) fn mark_draining(&self) -> io::Result<Timestamp> {
         create_once(&self.path.join("draining"))?;
         self.draining_since().ok_or_else(|| io::ErrorKind::NotFound.into())
@@ -176,7 +162,7 @@ impl Directory {
         }
     }
 
-    /// The right to be this replica's shim, or nothing if another one has it. It ends with the file's closing.
+    /// Takes the lock of this replica's shim; `None` if another process has it. Released when the file is closed.
     pub(super) fn lock(&self) -> io::Result<Option<File>> {
         let file = File::create(self.path.join("lock"))?;
         match file.try_lock() {
@@ -196,7 +182,7 @@ impl Directory {
     fn read<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         let bytes = fs::read(self.path.join(name)).ok()?;
         serde_json::from_slice(&bytes)
-            .inspect_err(|error| tracing::warn!(folder = %self.path.display(), %error, "{name} is damaged"))
+            .inspect_err(|error| tracing::warn!(folder = %self.path.display(), %error, "{name} is invalid"))
             .ok()
     }
 
@@ -218,5 +204,5 @@ fn create_once(path: &Path) -> io::Result<()> {
 }
 
 fn modified(path: &Path) -> Option<Timestamp> {
-    fs::metadata(path).and_then(|metadata| metadata.modified()).ok().map(clock::moment)
+    fs::metadata(path).and_then(|metadata| metadata.modified()).ok().map(clock::timestamp)
 }

@@ -1,13 +1,13 @@
-//! What an engine sees of our environment: what engines read, and none of the gateway's secrets.
+//! Environment variables of an engine: an allowlist of the gateway's, so that it gets none of its secrets.
 
 use crate::drivers::Device;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// Which replica a process belongs to.
+/// Names the replica that a process belongs to.
 pub(super) const REPLICA_MARK: &str = "GW_REPLICA_ID";
-/// And whose: another gateway on this machine has other folders.
+/// Names its folder, since another gateway on this machine has other folders.
 pub(super) const DIRECTORY_MARK: &str = "GW_REPLICA_DIR";
 
 const NAMES: &[&str] = &[
@@ -31,7 +31,7 @@ const NAMES: &[&str] = &[
     "https_proxy",
     "no_proxy",
 ];
-const BEGINNINGS: &[&str] = &[
+const PREFIXES: &[&str] = &[
     "CONDA_",
     "CUDA_",
     "GGML_",
@@ -57,26 +57,26 @@ const BEGINNINGS: &[&str] = &[
     "XDG_",
 ];
 
-/// The part of `ours` that a replica gets, and its marks.
+/// The allowed part of `ours`, and the marks of the replica.
 pub(super) fn for_replica(
     ours: impl Iterator<Item = (OsString, OsString)>,
     replica: &str,
     directory: &Path,
 ) -> Vec<(OsString, OsString)> {
-    let passes = |name: &OsStr| {
+    let is_allowed = |name: &OsStr| {
         let name = name.to_str().unwrap_or_default();
-        NAMES.contains(&name) || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+        NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
     };
     let marks = [(REPLICA_MARK.into(), replica.into()), (DIRECTORY_MARK.into(), directory.into())];
-    ours.filter(|(name, _)| passes(name)).chain(marks).collect()
+    ours.filter(|(name, _)| is_allowed(name)).chain(marks).collect()
 }
 
-/// Which cards an engine sees. They are remembered by UUID and passed by index: engines stumble over UUIDs.
-pub(super) fn of_cards(bound: &[&Device]) -> BTreeMap<String, String> {
+/// The variables that select GPUs. They are stored by UUID and passed by index, since some engines cannot parse UUIDs.
+pub(super) fn of_gpus(bound: &[&Device]) -> BTreeMap<String, String> {
     let indices: Vec<String> = bound.iter().filter_map(|device| device.index).map(|index| index.to_string()).collect();
-    // Slots of this machine's processors see no card; other slots are the operator's to tell apart.
-    let on_processors = bound.iter().all(|device| device.gpu_type.starts_with("local/"));
-    if indices.is_empty() && !on_processors {
+    // Slots of the CPU get no GPU. Assigning other slots is the operator's task.
+    let on_cpu = bound.iter().all(|device| device.gpu_type.starts_with("local/"));
+    if indices.is_empty() && !on_cpu {
         return BTreeMap::new();
     }
     BTreeMap::from([
@@ -91,7 +91,7 @@ mod tests {
     use crate::drivers::DeviceId;
 
     #[test]
-    fn cards_are_passed_by_their_index_and_processors_see_none() {
+    fn gpus_are_passed_by_index_and_cpu_slots_get_none() {
         let device = |id: &str, gpu_type: &str, index| Device {
             id: DeviceId::new(id),
             gpu_type: gpu_type.into(),
@@ -100,23 +100,23 @@ mod tests {
             busy: false,
         };
         let h100 = "nvidia/h100-sxm-80gb";
-        let cards = [device("GPU-8f1c", h100, Some(2)), device("GPU-02ab", h100, Some(3))];
+        let gpus = [device("GPU-8f1c", h100, Some(2)), device("GPU-02ab", h100, Some(3))];
         let slots = [device("local/cpu#0", "local/cpu", None), device("amd/mi300x#1", "amd/mi300x", None)];
         let shown = |bound: &[&Device]| {
-            of_cards(bound).iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+            of_gpus(bound).iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
         };
-        assert_eq!(shown(&[&cards[0], &cards[1]]), "CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=2,3");
+        assert_eq!(shown(&[&gpus[0], &gpus[1]]), "CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=2,3");
         assert_eq!(shown(&[&slots[0]]), "CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=");
-        assert_eq!(shown(&[&slots[1]]), "", "what the operator counts the operator tells apart");
+        assert_eq!(shown(&[&slots[1]]), "", "custom slots are the operator's task");
     }
 
     #[test]
-    fn secrets_of_the_gateway_do_not_pass() {
+    fn engines_do_not_get_the_secrets_of_the_gateway() {
         let ours = ["PATH", "HF_TOKEN", "FOREBAY_STORE_URL", "TINY_KEY", "GW_REPLICA_ID"];
         let ours = ours.iter().map(|&name| (name.into(), "ours".into()));
-        let passed = for_replica(ours, "rep_1", Path::new("/data/replicas/rep_1"));
+        let allowed = for_replica(ours, "rep_1", Path::new("/data/replicas/rep_1"));
         let shown: Vec<_> =
-            passed.iter().map(|(name, value)| format!("{}={}", name.display(), value.display())).collect();
+            allowed.iter().map(|(name, value)| format!("{}={}", name.display(), value.display())).collect();
         assert_eq!(shown, ["PATH=ours", "HF_TOKEN=ours", "GW_REPLICA_ID=rep_1", "GW_REPLICA_DIR=/data/replicas/rep_1"]);
     }
 }

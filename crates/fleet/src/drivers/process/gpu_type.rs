@@ -1,6 +1,6 @@
-//! From the name that NVML gives a card to our `<vendor>/<gpu-type>`.
+//! GPU types, `<vendor>/<gpu-type>`, from the names that NVML reports.
 
-/// Names that NVML gives, by their beginning; longer ones first where one begins another.
+/// Prefixes of NVML names; a longer one precedes its own prefix.
 const KNOWN: &[(&str, &str)] = &[
     ("GB300", "gb300-288gb"),
     ("GB200", "gb200-192gb"),
@@ -28,12 +28,12 @@ const KNOWN: &[(&str, &str)] = &[
     ("Tesla T4", "t4-16gb"),
 ];
 
-/// `nvidia/h100-sxm-80gb` and the like; a card that is not in the list is named after its own name.
-pub(super) fn of_card(name: &str) -> String {
+/// The GPU type of an NVML name, such as `nvidia/h100-sxm-80gb`. Unknown names become a slug.
+pub(super) fn from_name(name: &str) -> String {
     let name = name.trim().trim_start_matches("NVIDIA ").trim();
-    let is_that = |known: &str| name.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
+    let matches = |known: &str| name.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
     let kind =
-        KNOWN.iter().find(|(known, _)| is_that(known)).map_or_else(|| slug(name), |(_, kind)| (*kind).to_owned());
+        KNOWN.iter().find(|(known, _)| matches(known)).map_or_else(|| slug(name), |(_, kind)| (*kind).to_owned());
     format!("nvidia/{kind}")
 }
 
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cards_are_named_after_what_nvml_says() {
+    fn nvml_names_become_gpu_types() {
         for (name, gpu_type) in [
             ("NVIDIA H100 80GB HBM3", "nvidia/h100-sxm-80gb"),
             ("NVIDIA H200", "nvidia/h200-sxm-141gb"),
@@ -60,7 +60,7 @@ mod tests {
             ("NVIDIA RTX 6000 Ada Generation", "nvidia/rtx-6000-ada-generation"),
             ("NVIDIA GeForce RTX 4090", "nvidia/geforce-rtx-4090"),
         ] {
-            assert_eq!(of_card(name), gpu_type);
+            assert_eq!(from_name(name), gpu_type);
         }
     }
 }

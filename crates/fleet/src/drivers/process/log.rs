@@ -1,67 +1,67 @@
-//! The engine's log: written by the engine itself, put aside by the shim when it grows, read from its end.
+//! The engine's log: written by the engine, rotated by the shim, read from its end.
 //!
-//! The engine writes straight into the file, not through a pipe, so its log breaks with nobody's end. What it writes
-//! in the instant between the copy and the cut of a rotation is lost.
+//! The engine writes into the file and not into a pipe, so its log survives the end of the shim or the gateway. Lines
+//! written between the copy and the truncation of a rotation are lost.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// What is shown of it.
-pub(super) const TAIL: u64 = 4 << 10;
+/// Bytes of a log that are shown.
+pub(super) const TAIL_BYTES: u64 = 4 << 10;
 
-/// For appending only, so that it goes on at the beginning after it was cut.
+/// Opens the log for appending, so that writing continues at the start after a truncation.
 pub(super) fn open(path: &Path) -> io::Result<File> {
     File::options().create(true).append(true).open(path)
 }
 
-/// Puts the log aside if it is larger than `most`: `log` becomes `log.1`, that one `log.2`, up to `kept`.
-pub(super) fn rotate(path: &Path, most: u64, kept: u32) -> io::Result<()> {
-    if fs::metadata(path)?.len() <= most {
+/// Rotates a log larger than `max_bytes`: `log` becomes `log.1`, that one `log.2`, up to `kept`.
+pub(super) fn rotate(path: &Path, max_bytes: u64, kept: u32) -> io::Result<()> {
+    if fs::metadata(path)?.len() <= max_bytes {
         return Ok(());
     }
     for number in (1..kept).rev() {
-        match fs::rename(aside(path, number), aside(path, number + 1)) {
+        match fs::rename(rotated(path, number), rotated(path, number + 1)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
     }
     if kept > 0 {
-        fs::copy(path, aside(path, 1))?;
+        fs::copy(path, rotated(path, 1))?;
     }
     File::options().write(true).open(path)?.set_len(0)
 }
 
-/// Its last `most` bytes, from the beginning of a line, also where they begin in what was put aside.
-pub(super) fn tail(path: &Path, most: u64) -> String {
-    let mut bytes = last_bytes(path, most).unwrap_or_default();
-    let missing = most - bytes.len() as u64;
+/// The last `max_bytes`, from the start of a line. Continues into the rotated log if the current one is short.
+pub(super) fn tail(path: &Path, max_bytes: u64) -> String {
+    let mut bytes = last_bytes(path, max_bytes).unwrap_or_default();
+    let missing = max_bytes - bytes.len() as u64;
     if missing > 0 {
-        let mut earlier = last_bytes(&aside(path, 1), missing).unwrap_or_default();
+        let mut earlier = last_bytes(&rotated(path, 1), missing).unwrap_or_default();
         earlier.append(&mut bytes);
         bytes = earlier;
     }
-    let is_cut = bytes.len() as u64 == most;
+    let is_cut = bytes.len() as u64 == max_bytes;
     let line_start = bytes.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let shown = if is_cut { &bytes[line_start..] } else { &bytes[..] };
     let text = String::from_utf8_lossy(shown);
-    // What stands for broken bytes is longer than they were.
-    let too_long = text.len().saturating_sub(usize::try_from(most).unwrap_or(usize::MAX));
-    text[text.ceil_char_boundary(too_long)..].to_owned()
+    // Replacement characters are longer than the invalid bytes.
+    let excess = text.len().saturating_sub(usize::try_from(max_bytes).unwrap_or(usize::MAX));
+    text[text.ceil_char_boundary(excess)..].to_owned()
 }
 
-fn last_bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+fn last_bytes(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
+    file.seek(SeekFrom::Start(length.saturating_sub(max_bytes)))?;
     let mut bytes = Vec::new();
-    // It may grow meanwhile.
-    file.take(most).read_to_end(&mut bytes)?;
+    // The file may grow meanwhile.
+    file.take(max_bytes).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-fn aside(path: &Path, number: u32) -> PathBuf {
+fn rotated(path: &Path, number: u32) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(format!(".{number}"));
     name.into()
@@ -73,7 +73,7 @@ mod tests {
     use std::io::Write as _;
 
     #[test]
-    fn a_log_is_put_aside_and_its_writer_goes_on() {
+    fn a_log_is_rotated_while_its_writer_continues() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
         let mut writer = open(&path).unwrap();
@@ -89,12 +89,12 @@ mod tests {
     }
 
     #[test]
-    fn no_log_is_an_empty_tail_and_broken_text_is_shown_as_far_as_it_goes() {
+    fn a_missing_log_is_empty_and_invalid_utf8_is_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
-        assert_eq!(tail(&path, TAIL), "");
+        assert_eq!(tail(&path, TAIL_BYTES), "");
         fs::write(&path, b"one line without an end \xff").unwrap();
-        assert_eq!(tail(&path, TAIL), "one line without an end \u{fffd}");
+        assert_eq!(tail(&path, TAIL_BYTES), "one line without an end \u{fffd}");
         assert_eq!(tail(&path, 5), "d \u{fffd}");
     }
 }

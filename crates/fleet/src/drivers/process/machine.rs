@@ -1,10 +1,10 @@
-//! Which machine this is, as far as its processes are concerned.
+//! Identity of this machine, as far as its processes are concerned.
 
 use std::fs;
 
-/// The same for all gateways that see the same processes, files and ports: one boot, and one set of namespaces. Two
-/// containers on one host are two machines here. Nothing where the kernel does not say.
-pub fn machine() -> Option<String> {
+/// Boot id and namespaces: equal for all gateways that share processes, files and ports. Two containers on one host are
+/// two machines. `None` if the kernel does not report them.
+pub fn machine_id() -> Option<String> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let mut parts = vec![boot.trim().to_owned()];
     for space in ["pid", "net", "mnt"] {
@@ -19,9 +19,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_machine_is_itself() {
-        let name = machine().unwrap();
-        assert_eq!(machine().unwrap(), name);
-        assert_eq!(name.split(' ').count(), 4, "{name}");
+    fn the_id_of_a_machine_is_stable() {
+        let id = machine_id().unwrap();
+        assert_eq!(machine_id().unwrap(), id);
+        assert_eq!(id.split(' ').count(), 4, "{id}");
     }
 }

@@ -1,41 +1,34 @@
 //! Replicas as processes on this machine.
 //!
-//! Each has a folder and a shim; see [`shim`]. The driver keeps nothing about them in memory: a control plane that
-//! starts on the same data finds what an earlier one has left, and goes on.
+//! Each has a folder and a shim, its parent process; see [`shim`]. The driver keeps no state in memory: after a restart it
+//! reads the folders and continues with the replicas that are there.
 
-mod ask;
 mod busy;
-pub(super) mod clock;
-pub(super) mod command;
 mod devices;
 mod directory;
 mod environment;
-pub(super) mod failure;
 mod gpu_type;
-pub(super) mod health;
 mod log;
 mod machine;
-pub(crate) mod metrics;
 mod observe;
-mod place;
+mod placement;
 mod ports;
 mod process_table;
 pub mod shim;
 
 use crate::drivers::{
-    Binding, Device, DeviceId, Draining, Driver, EngineFigures, EngineLoad, Family, NoLoad, NoRoom, Observed, Probe,
-    Protected, ReplicaName, ReplicaSpec, Sighting, StartError, Taken,
+    Binding, Device, DeviceId, Draining, Driver, Observation, ObservedReplica, PlacementError, ReplicaName,
+    ReplicaSpec, StartError, TakenResources,
 };
-use crate::routes::Routes;
-pub use command::{BuiltInEngine, CommandError, check as check_command};
+use crate::engine::{BuiltInEngine, EngineLoad, EngineMetrics, Family, LoadError, ProbeResult};
 use devices::Devices;
-pub use devices::{Cards, look_for_cards};
-pub use directory::Care;
-use directory::{Directory, Order};
-use domain::model::{DriverKind, Modality};
-pub use health::{Streak, Verdict};
-pub use machine::machine;
-pub use ports::{BLOCK as PORTS_OF_A_REPLICA, USUAL_RANGE as USUAL_PORTS};
+pub use devices::{GpuScan, scan_gpus};
+pub use directory::ShimPolicy;
+use directory::{Directory, ShimOrder};
+use domain::model::Modality;
+pub use machine::machine_id;
+use parking_lot::{Mutex, RwLock};
+pub use ports::{DEFAULT_RANGE as DEFAULT_PORTS, PORTS_PER_REPLICA};
 use process_table::{Identity, Process};
 use rustix::process::Signal;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -46,34 +39,30 @@ use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::AsyncReadExt as _;
-use tokio::task::JoinSet;
 
-/// How often a replica that was ready is asked.
-pub const PROBE_PERIOD: Duration = Duration::from_secs(5);
-/// What an engine gets to end by itself is so much shorter than what the shim gives it.
+/// The engine's own drain timeout ends this much before the shim's grace period.
 const DRAIN_MARGIN: Duration = Duration::from_secs(5);
-/// How long a shim may take to start its engine.
-const SHIM_PATIENCE: Duration = Duration::from_secs(30);
-/// Of what a shim says when it fails.
-const SHOWN: u64 = 1000;
+/// Timeout for a shim to start its engine.
+const SHIM_START_TIMEOUT: Duration = Duration::from_secs(30);
+/// Bytes of a failed shim's log that are shown.
+const SHOWN_SHIM_LOG_BYTES: u64 = 1000;
 
-/// What the driver is built with.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// `DATA_DIR/replicas`.
     pub root: PathBuf,
-    /// What this machine offers besides the cards that NVML finds, by GPU type.
+    /// Slots per GPU type, in addition to the GPUs that NVML finds.
     pub slots: BTreeMap<String, u32>,
     pub ports: RangeInclusive<u16>,
     pub built_in: BuiltInEngine,
     pub shim: ShimProgram,
-    pub care: Care,
+    pub shim_policy: ShimPolicy,
 }
 
-/// How the shim is started; `--dir` and the folder follow.
+/// Command of the shim; `--dir` and the folder follow.
 #[derive(Debug, Clone)]
 pub struct ShimProgram {
     pub program: PathBuf,
@@ -81,13 +70,13 @@ pub struct ShimProgram {
 }
 
 impl ShimProgram {
-    /// This very program, with the hidden command.
+    /// This program, with its hidden `replica-shim` command.
     pub fn own() -> Self {
         Self { program: "/proc/self/exe".into(), arguments: vec!["replica-shim".into()] }
     }
 }
 
-/// Replicas as processes on this machine. Clones are the same driver.
+/// Replicas as processes on this machine. Clones share the same driver.
 #[derive(Debug, Clone)]
 pub struct ProcessDriver {
     shared: Arc<Shared>,
@@ -97,22 +86,27 @@ pub struct ProcessDriver {
 struct Shared {
     settings: Settings,
     devices: Devices,
-    /// Folders of other gateways on this machine that serve from the same store.
+    /// Folders of other gateways on this machine that use the same store.
     neighbours: RwLock<Vec<PathBuf>>,
-    /// Whose start is under way in this process, so that their folders are not taken for lost ones.
+    /// Replicas that this process is starting, so that their folders are not taken for lost ones.
     launching: Mutex<HashSet<ReplicaName>>,
-    /// When processes without a shim were first asked to end.
-    asked: Mutex<HashMap<Identity, Instant>>,
+    /// When processes without a shim were first sent SIGTERM.
+    terminated_at: Mutex<HashMap<Identity, Instant>>,
 }
 
 impl ProcessDriver {
-    /// Looks for cards; a machine without any, or without their driver, is fine.
+    /// Opens the folder of replicas and looks for GPUs. A machine without GPUs or their driver is fine.
     pub fn open(mut settings: Settings) -> io::Result<Self> {
         std::fs::create_dir_all(&settings.root)?;
         settings.root = settings.root.canonicalize()?;
         let devices = Devices::find(settings.slots.clone());
-        let neighbours = RwLock::default();
-        let shared = Shared { settings, devices, neighbours, launching: Mutex::default(), asked: Mutex::default() };
+        let shared = Shared {
+            settings,
+            devices,
+            neighbours: RwLock::default(),
+            launching: Mutex::default(),
+            terminated_at: Mutex::default(),
+        };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -121,52 +115,51 @@ impl ProcessDriver {
         &self.shared.settings.root
     }
 
-    /// Sees the replicas in these folders, too. They belong to gateways on this machine that serve from the same store,
-    /// and whoever of them leads looks after all.
-    pub fn look_after(&self, neighbours: Vec<PathBuf>) {
-        *self.shared.neighbours.write().unwrap_or_else(PoisonError::into_inner) = neighbours;
+    /// Includes the replicas in the folders of other gateways on this machine that use the same store. The leader among
+    /// them manages the replicas of all.
+    pub fn set_neighbours(&self, folders: Vec<PathBuf>) {
+        *self.shared.neighbours.write() = folders;
     }
 
-    /// Every slot and card of this machine, as they are now.
+    /// All slots and GPUs of this machine.
     pub async fn devices(&self) -> Vec<Device> {
         self.blocking(|shared| Ok(shared.devices.all())).await.unwrap_or_default()
     }
 
-    /// Stops everything that this gateway started and waits for its end, however long that takes: how long it may is the
-    /// caller's.
-    pub async fn stop_all(&self) -> io::Result<Vec<Observed>> {
-        const ROUND: Duration = Duration::from_millis(100);
+    /// Stops all replicas of this gateway and waits for their end, without a timeout of its own.
+    pub async fn stop_all(&self) -> io::Result<Vec<ObservedReplica>> {
+        const POLL_PERIOD: Duration = Duration::from_millis(100);
         loop {
-            let found = self.blocking(|shared| observe::everything(&shared.settings.root)).await?;
-            let lives = |observed: &&Observed| observed.sighting.lives();
-            let living: Vec<&ReplicaName> = found.iter().filter(lives).map(|observed| &observed.replica).collect();
-            if living.is_empty() {
+            let found = self.blocking(|shared| observe::all(&shared.settings.root)).await?;
+            let alive = found.iter().filter(|observed| observed.observation.is_alive());
+            let alive: Vec<&ReplicaName> = alive.map(|observed| &observed.replica).collect();
+            if alive.is_empty() {
                 return Ok(found);
             }
-            for replica in living {
+            for replica in alive {
                 self.stop(replica).await?;
             }
-            tokio::time::sleep(ROUND).await;
+            tokio::time::sleep(POLL_PERIOD).await;
         }
     }
 
-    /// What a replica's engine says of itself, read at once.
-    pub async fn figures(&self, replica: &ReplicaName) -> Result<EngineFigures, NoLoad> {
-        let order = self.order(replica).ok_or(NoLoad::UnknownReplica)?;
-        metrics::ask(&order.engine()).await
+    /// Load and token counters of a replica's engine.
+    pub async fn metrics(&self, replica: &ReplicaName) -> Result<EngineMetrics, LoadError> {
+        let order = self.order(replica).ok_or(LoadError::UnknownReplica)?;
+        order.engine().metrics().await
     }
 
     fn directory(&self, replica: &ReplicaName) -> Directory {
         self.shared.directory(replica)
     }
 
-    /// Of a replica that has not ended: another one may listen on its port by then.
-    fn order(&self, replica: &ReplicaName) -> Option<Order> {
+    /// The order of a replica that has not ended. After its end another replica may listen on its port.
+    fn order(&self, replica: &ReplicaName) -> Option<ShimOrder> {
         let directory = self.directory(replica);
-        directory.order().filter(|_| directory.ending().is_none())
+        directory.order().filter(|_| directory.exit().is_none())
     }
 
-    /// Away from the threads that must not block.
+    /// Runs blocking file and process work on its own thread.
     async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Shared) -> io::Result<T> + Send + 'static,
@@ -176,16 +169,17 @@ impl ProcessDriver {
         done.unwrap_or_else(|panicked| Err(io::Error::other(panicked)))
     }
 
-    /// What the shim is to do; everything that can be wrong with a start before there is a process.
-    async fn order_for(&self, spec: &ReplicaSpec, binding: &Binding) -> Result<Order, StartError> {
+    /// The shim's order. Checks everything that can be wrong before a process is started.
+    async fn order_for(&self, spec: &ReplicaSpec, binding: &Binding) -> Result<ShimOrder, StartError> {
         let settings = &self.shared.settings;
-        let drain = settings.care.grace.saturating_sub(DRAIN_MARGIN).max(Duration::from_secs(1));
-        let argv = command::argv(spec, ("127.0.0.1", binding.port), drain, &settings.built_in)?;
+        let drain = settings.shim_policy.grace.saturating_sub(DRAIN_MARGIN).max(Duration::from_secs(1));
+        let invocation = spec.invocation(spec.weights.as_deref(), ("127.0.0.1", binding.port), drain);
+        let argv = invocation.argv(&settings.built_in)?;
         let environment = self.cuda_environment(binding).await?;
-        if !ports::nobody_listens(binding.port) {
+        if !ports::is_unused(binding.port) {
             return Err(StartError::PortTaken(binding.port));
         }
-        Ok(Order {
+        Ok(ShimOrder {
             argv,
             environment,
             model: spec.model.as_str().to_owned(),
@@ -193,26 +187,26 @@ impl ProcessDriver {
             family: Family::of(&spec.launch),
             port: binding.port,
             devices: binding.devices.clone(),
-            care: settings.care,
+            policy: settings.shim_policy,
         })
     }
 
-    /// What engines must know of the cards that a replica is bound to.
+    /// Environment variables that select the bound GPUs.
     async fn cuda_environment(&self, binding: &Binding) -> Result<BTreeMap<String, String>, StartError> {
         let devices = self.devices().await;
-        let found = binding.devices.iter().map(|id| {
+        let bound = binding.devices.iter().map(|id| {
             let device = devices.iter().find(|device| device.id == *id);
             device.ok_or_else(|| StartError::DeviceGone(id.clone()))
         });
-        Ok(environment::of_cards(&found.collect::<Result<Vec<&Device>, StartError>>()?))
+        Ok(environment::of_gpus(&bound.collect::<Result<Vec<&Device>, StartError>>()?))
     }
 
-    /// Starts the shim and waits until it has something to show.
+    /// Starts the shim and returns its output, which ends when the engine runs or has failed.
     async fn launch(&self, replica: &ReplicaName, directory: &Directory) -> io::Result<String> {
-        let program = &self.shared.settings.shim;
+        let shim = &self.shared.settings.shim;
         let environment = environment::for_replica(std::env::vars_os(), replica.as_str(), directory.path());
-        let mut first = tokio::process::Command::new(&program.program)
-            .args(&program.arguments)
+        let mut process = tokio::process::Command::new(&shim.program)
+            .args(&shim.arguments)
             .arg("--dir")
             .arg(directory.path())
             .env_clear()
@@ -221,38 +215,33 @@ impl ProcessDriver {
             .stdout(Stdio::piped())
             .stderr(File::create(directory.shim_log())?)
             .spawn()?;
-        let mut said = String::new();
-        if let Some(mut output) = first.stdout.take() {
-            // It ends when both processes of the shim have let go of it.
-            let reading = output.read_to_string(&mut said);
-            tokio::time::timeout(SHIM_PATIENCE, reading)
+        let mut output = String::new();
+        if let Some(mut stdout) = process.stdout.take() {
+            // The pipe ends when both processes of the shim have closed it.
+            let reading = stdout.read_to_string(&mut output);
+            tokio::time::timeout(SHIM_START_TIMEOUT, reading)
                 .await
                 .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
         }
-        first.wait().await?;
-        Ok(said)
+        process.wait().await?;
+        Ok(output)
     }
 }
 
 impl Shared {
-    /// Every folder of replicas that is looked after, our own first.
+    /// All folders of replicas, our own first.
     fn roots(&self) -> Vec<PathBuf> {
-        let neighbours = self.neighbours.read().unwrap_or_else(PoisonError::into_inner);
-        std::iter::once(&self.settings.root).chain(&*neighbours).cloned().collect()
+        std::iter::once(&self.settings.root).chain(&*self.neighbours.read()).cloned().collect()
     }
 
-    /// Where it is, or else where it will be.
+    /// The existing folder of a replica, or the path where it will be created.
     fn directory(&self, replica: &ReplicaName) -> Directory {
         let paths: Vec<PathBuf> = self.roots().iter().map(|root| root.join(replica.as_str())).collect();
-        let there = paths.iter().find(|path| path.exists()).or(paths.first());
-        Directory::at(there.expect("our own folder is among them"))
+        let path = paths.iter().find(|path| path.exists()).or(paths.first());
+        Directory::at(path.expect("our own folder is among them"))
     }
 
-    fn launching<T>(&self, change: impl FnOnce(&mut HashSet<ReplicaName>) -> T) -> T {
-        change(&mut self.launching.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// The processes that run under its name.
+    /// The processes marked with a replica's name.
     fn marked(&self, replica: &ReplicaName) -> io::Result<Vec<Process>> {
         let mut processes = Vec::new();
         for root in self.roots() {
@@ -261,33 +250,35 @@ impl Shared {
         Ok(processes)
     }
 
-    fn sight(&self, replica: &ReplicaName) -> io::Result<Sighting> {
-        observe::sight(&self.directory(replica), || self.marked(replica))
+    fn observe(&self, replica: &ReplicaName) -> io::Result<Observation> {
+        observe::observe(&self.directory(replica), || self.marked(replica))
     }
 
-    fn list(&self) -> io::Result<Vec<Observed>> {
-        let launching = self.launching(|launching| launching.clone());
-        let mut found = observe::everything(&self.settings.root)?;
+    fn list(&self) -> io::Result<Vec<ObservedReplica>> {
+        let launching = self.launching.lock().clone();
+        let mut found = observe::all(&self.settings.root)?;
         for neighbour in self.roots().iter().skip(1) {
-            match observe::everything(neighbour) {
+            match observe::all(neighbour) {
                 Ok(theirs) => found.extend(theirs),
-                Err(error) => tracing::warn!(folder = %neighbour.display(), %error, "replicas cannot be looked after"),
+                Err(error) => {
+                    tracing::warn!(folder = %neighbour.display(), %error, "cannot list the replicas of another gateway");
+                }
             }
         }
         for observed in &mut found {
-            if matches!(observed.sighting, Sighting::Lost { .. }) && launching.contains(&observed.replica) {
-                observed.sighting = Sighting::Launching;
+            if matches!(observed.observation, Observation::Lost { .. }) && launching.contains(&observed.replica) {
+                observed.observation = Observation::Launching;
             }
         }
         Ok(found)
     }
 
-    /// What would be taken by replicas that live, also if the caller has forgotten them.
-    fn taken_here(&self, taken: &Taken) -> io::Result<Taken> {
+    /// Adds the resources of live replicas that the caller does not know of.
+    fn taken_here(&self, taken: &TakenResources) -> io::Result<TakenResources> {
         let mut taken = taken.clone();
         for observed in self.list()? {
-            let lives = observed.sighting.lives();
-            if let Some(binding) = observed.binding.filter(|_| lives) {
+            let is_alive = observed.observation.is_alive();
+            if let Some(binding) = observed.binding.filter(|_| is_alive) {
                 taken.devices.extend(binding.devices);
                 taken.ports.insert(binding.port);
             }
@@ -295,84 +286,85 @@ impl Shared {
         Ok(taken)
     }
 
-    /// A shim does the rest by itself; without one the engine and whatever is marked get the signals from here.
+    /// Signals the shim, which does the rest. Without a shim, signals the engine and all marked processes.
     fn stop(&self, replica: &ReplicaName) -> io::Result<()> {
         let directory = self.directory(replica);
         let pids = directory.pids();
         if let Some(shim) = pids.as_ref().and_then(|pids| observe::shim(&directory, pids)) {
             return shim.signal(Signal::TERM);
         }
-        let mut left = self.marked(replica)?;
-        left.extend(pids.and_then(|pids| pids.engine.find()));
-        left.iter().try_for_each(|process| self.end(process))
+        let mut remaining = self.marked(replica)?;
+        remaining.extend(pids.and_then(|pids| pids.engine.find()));
+        remaining.iter().try_for_each(|process| self.terminate(process))
     }
 
-    fn end(&self, process: &Process) -> io::Result<()> {
+    /// Sends SIGTERM, or SIGKILL once the grace period is over.
+    fn terminate(&self, process: &Process) -> io::Result<()> {
         let Some(identity) = process.identity() else { return Ok(()) };
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        asked.retain(|identity, _| identity.find().is_some());
-        let first_asked = *asked.entry(identity).or_insert_with(Instant::now);
-        let over = first_asked.elapsed() >= self.settings.care.grace;
-        process.signal(if over { Signal::KILL } else { Signal::TERM })
+        let mut terminated_at = self.terminated_at.lock();
+        terminated_at.retain(|identity, _| identity.find().is_some());
+        let first = *terminated_at.entry(identity).or_insert_with(Instant::now);
+        let grace_is_over = first.elapsed() >= self.settings.shim_policy.grace;
+        process.signal(if grace_is_over { Signal::KILL } else { Signal::TERM })
     }
 }
 
 impl Driver for ProcessDriver {
-    async fn bind(&self, spec: &ReplicaSpec, taken: &Taken) -> Result<Binding, NoRoom> {
-        let (wanted, count, taken) = (spec.gpu_type.clone(), spec.gpu_count, taken.clone());
+    async fn bind(&self, spec: &ReplicaSpec, taken: &TakenResources) -> Result<Binding, PlacementError> {
+        let (gpu_type, count, taken) = (spec.gpu_type.clone(), spec.gpu_count, taken.clone());
         let bound = self.blocking(move |shared| {
             let taken = shared.taken_here(&taken)?;
-            let devices = place::pick(&shared.devices.all(), &wanted, count, &taken.devices);
-            let port = ports::pick(&shared.settings.ports, &taken.ports, ports::nobody_listens);
-            Ok(devices.and_then(|devices| Ok(Binding::here(devices, port.ok_or(NoRoom::Ports)?))))
+            let devices = placement::pick(&shared.devices.all(), &gpu_type, count, &taken.devices);
+            let port = ports::pick(&shared.settings.ports, &taken.ports, ports::is_unused);
+            Ok(devices.and_then(|devices| Ok(Binding::here(devices, port.ok_or(PlacementError::Ports)?))))
         });
         bound.await.unwrap_or_else(|error| {
-            tracing::error!(%error, "this machine's replicas cannot be listed, so nothing is placed");
-            Err(NoRoom::Devices { gpu_type: spec.gpu_type.clone(), wanted: spec.gpu_count, free: 0 })
+            tracing::error!(%error, "cannot list the replicas of this machine, so none is placed");
+            Err(PlacementError::Devices { gpu_type: spec.gpu_type.clone(), wanted: spec.gpu_count, free: 0 })
         })
     }
 
     async fn start(&self, spec: &ReplicaSpec, binding: &Binding) -> Result<(), StartError> {
         let (replica, directory) = (&spec.replica, self.directory(&spec.replica));
-        if !self.shared.launching(|launching| launching.insert(replica.clone())) {
+        if !self.shared.launching.lock().insert(replica.clone()) {
             return Ok(());
         }
         let _launching = Launching { shared: &self.shared, replica };
-        let known = replica.clone();
-        let found = self.blocking(move |shared| shared.sight(&known)).await.map_err(StartError::Files)?;
-        let never_started = directory.pids().is_none() && matches!(found, Sighting::Lost { .. });
+        let name = replica.clone();
+        let found = self.blocking(move |shared| shared.observe(&name)).await.map_err(StartError::Files)?;
+        let never_started = directory.pids().is_none() && matches!(found, Observation::Lost { .. });
         if !never_started {
             return Ok(());
         }
         let order = self.order_for(spec, binding).await?;
         directory.write_order(&order).map_err(StartError::Files)?;
         match self.launch(replica, &directory).await {
-            Ok(said) if said.trim() == shim::STARTED => Ok(()),
-            Ok(_) => Err(StartError::Shim(log::tail(&directory.shim_log(), SHOWN))),
+            Ok(output) if output.trim() == shim::STARTED => Ok(()),
+            Ok(_) => Err(StartError::Shim(log::tail(&directory.shim_log(), SHOWN_SHIM_LOG_BYTES))),
             Err(error) => Err(StartError::Shim(error.to_string())),
         }
     }
 
-    async fn probe_start(&self, replica: &ReplicaName) -> Probe {
-        let Some(order) = self.order(replica) else { return Probe::Unwell("no such replica".to_owned()) };
-        let probe = health::serves(&order.engine()).await;
-        if probe == Probe::Well
+    async fn probe_start(&self, replica: &ReplicaName) -> ProbeResult {
+        let Some(order) = self.order(replica) else { return ProbeResult::Unhealthy("no such replica".to_owned()) };
+        let probe = order.engine().probe_serving().await;
+        if probe == ProbeResult::Healthy
             && let Err(error) = self.directory(replica).mark_ready()
         {
-            tracing::warn!(replica.id = %replica, %error, "cannot note that {replica} is ready");
+            tracing::warn!(replica.id = %replica, %error, "cannot record that {replica} is ready");
         }
         probe
     }
 
-    async fn probe(&self, replica: &ReplicaName) -> Probe {
+    async fn probe(&self, replica: &ReplicaName) -> ProbeResult {
         match self.order(replica) {
-            Some(order) => health::says_well(&order.engine()).await,
-            None => Probe::Unwell("no such replica".to_owned()),
+            Some(order) => order.engine().probe_health().await,
+            None => ProbeResult::Unhealthy("no such replica".to_owned()),
         }
     }
 
-    async fn load(&self, replica: &ReplicaName) -> Result<EngineLoad, NoLoad> {
-        self.figures(replica).await.map(|figures| figures.load)
+    async fn load(&self, replica: &ReplicaName) -> Result<EngineLoad, LoadError> {
+        self.metrics(replica).await.map(|metrics| metrics.load)
     }
 
     async fn drain(&self, replica: &ReplicaName) -> io::Result<Draining> {
@@ -390,27 +382,8 @@ impl Driver for ProcessDriver {
         self.blocking(move |shared| shared.stop(&replica)).await
     }
 
-    async fn list(&self) -> io::Result<Vec<Observed>> {
+    async fn list(&self) -> io::Result<Vec<ObservedReplica>> {
         self.blocking(Shared::list).await
-    }
-
-    async fn watch(&self, running: &[ReplicaName]) -> ReplicaName {
-        let mut waits = JoinSet::new();
-        for replica in running {
-            let directory = self.directory(replica);
-            let pids = directory.pids();
-            // The shim's end, because it has written down the engine's by then.
-            let process = pids.and_then(|pids| observe::shim(&directory, &pids).or_else(|| pids.engine.find()));
-            let Some(process) = process else { return replica.clone() };
-            let replica = replica.clone();
-            waits.spawn(async move { process.ended().await.map(|()| replica) });
-        }
-        while let Some(ended) = waits.join_next().await {
-            if let Ok(Ok(replica)) = ended {
-                return replica;
-            }
-        }
-        std::future::pending().await
     }
 
     fn address(&self, replica: &ReplicaName) -> Option<SocketAddr> {
@@ -419,10 +392,10 @@ impl Driver for ProcessDriver {
 
     async fn log_tail(&self, replica: &ReplicaName) -> String {
         let log = self.directory(replica).log();
-        self.blocking(move |_| Ok(log::tail(&log, log::TAIL))).await.unwrap_or_default()
+        self.blocking(move |_| Ok(log::tail(&log, log::TAIL_BYTES))).await.unwrap_or_default()
     }
 
-    async fn not_released(&self, devices: &[DeviceId]) -> Vec<DeviceId> {
+    async fn busy_devices(&self, devices: &[DeviceId]) -> Vec<DeviceId> {
         let all = self.devices().await;
         let is_busy = |id: &&DeviceId| all.iter().any(|device| device.busy && device.id == **id);
         devices.iter().filter(is_busy).cloned().collect()
@@ -431,35 +404,16 @@ impl Driver for ProcessDriver {
     async fn forget(&self, replica: &ReplicaName) -> io::Result<()> {
         let replica = replica.clone();
         let removed = self.blocking(move |shared| {
-            if shared.sight(&replica)?.lives() {
+            if shared.observe(&replica)?.is_alive() {
                 return Err(io::Error::new(io::ErrorKind::ResourceBusy, format!("the replica {replica} still runs")));
             }
             shared.directory(&replica).remove()
         });
         removed.await
     }
-
-    fn sees(&self, kind: DriverKind) -> bool {
-        kind == DriverKind::Process
-    }
-
-    /// A list of processes is never older than their start.
-    async fn is_gone(&self, _replica: &ReplicaName, _kind: DriverKind) -> io::Result<bool> {
-        Ok(true)
-    }
-
-    fn route(&self, _replica: &ReplicaName, _kind: DriverKind, known: Option<&str>) -> Option<String> {
-        known.map(ToOwned::to_owned)
-    }
-
-    /// Nobody empties this machine but its operator.
-    async fn protect(&self, _wanted: &Protected) {}
-
-    /// Pools of this machine are [`crate::Launcher`]'s.
-    async fn keep_pools(&self, _routes: &Routes) {}
 }
 
-/// A start that is under way, until it is dropped.
+/// A start in progress, until it is dropped.
 struct Launching<'a> {
     shared: &'a Shared,
     replica: &'a ReplicaName,
@@ -467,6 +421,6 @@ struct Launching<'a> {
 
 impl Drop for Launching<'_> {
     fn drop(&mut self) {
-        self.shared.launching(|launching| launching.remove(self.replica));
+        self.shared.launching.lock().remove(self.replica);
     }
 }

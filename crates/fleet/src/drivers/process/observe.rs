@@ -1,15 +1,15 @@
-//! What is found of each replica: its folder says what should be, the kernel says what is.
+//! Observation of replicas from their folders and the kernel's process table.
 
-use super::directory::{Directory, Ending, Pids};
-use super::failure;
+use super::directory::{Directory, Pids};
 use super::log;
 use super::process_table::{Process, marked_below};
-use crate::drivers::{Exit, Observed, ReplicaName, Running, Sighting};
+use crate::drivers::{Exit, Observation, ObservedReplica, ReplicaName, Running};
+use crate::engine::failure::{self, ExitRecord};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-/// The processes that run under the name of a replica.
+/// Processes by the replica that they are marked with.
 pub(super) type Marked = BTreeMap<ReplicaName, Vec<Process>>;
 
 pub(super) fn marked(root: &Path) -> io::Result<Marked> {
@@ -20,40 +20,47 @@ pub(super) fn marked(root: &Path) -> io::Result<Marked> {
     Ok(marked)
 }
 
-/// Every replica that has a folder or a process.
-pub(super) fn everything(root: &Path) -> io::Result<Vec<Observed>> {
+/// All replicas with a folder or a process.
+pub(super) fn all(root: &Path) -> io::Result<Vec<ObservedReplica>> {
     let mut observed = Vec::new();
     for entry in std::fs::read_dir(root)? {
         let entry = entry?;
         let Some(Ok(replica)) = entry.file_name().to_str().map(ReplicaName::parse) else { continue };
         let directory = Directory::at(entry.path());
-        let sighting = sight(&directory, || Ok(marked(root)?.remove(&replica).unwrap_or_default()))?;
-        observed.push(Observed { binding: directory.order().map(|order| order.binding()), sighting, replica });
+        let observation = observe(&directory, || Ok(marked(root)?.remove(&replica).unwrap_or_default()))?;
+        observed.push(ObservedReplica {
+            binding: directory.order().map(|order| order.binding()),
+            observation,
+            replica,
+        });
     }
-    // Folders were read first: a process without one was not started since.
+    // Folders were read first, so a process without one is not a replica that was started meanwhile.
     for (replica, processes) in marked(root)? {
         if !root.join(replica.as_str()).exists() {
-            let sighting = Sighting::Stray { pids: processes.iter().map(|process| process.pid).collect() };
-            observed.push(Observed { replica, binding: None, sighting });
+            let observation = Observation::Stray { pids: processes.iter().map(|process| process.pid).collect() };
+            observed.push(ObservedReplica { replica, binding: None, observation });
         }
     }
     observed.sort_by(|left, right| left.replica.cmp(&right.replica));
     Ok(observed)
 }
 
-/// First whether it lives, then its last words: a shim that ends in between has written them.
-pub(super) fn sight(directory: &Directory, marked: impl FnOnce() -> io::Result<Vec<Process>>) -> io::Result<Sighting> {
+/// Checks the processes before `exit.json`: a shim that ends in between has written it.
+pub(super) fn observe(
+    directory: &Directory,
+    marked: impl FnOnce() -> io::Result<Vec<Process>>,
+) -> io::Result<Observation> {
     let pids = directory.pids();
     if let Some(running) = pids.as_ref().and_then(|pids| running(directory, pids)) {
-        return Ok(Sighting::Running(running));
+        return Ok(Observation::Running(running));
     }
-    if let Some(ending) = directory.ending() {
-        return Ok(Sighting::Exited(exit(directory, pids.as_ref(), &ending)));
+    if let Some(record) = directory.exit() {
+        return Ok(Observation::Exited(exit(directory, pids.as_ref(), &record)));
     }
     if pids.is_none() && !marked()?.is_empty() {
-        return Ok(Sighting::Launching);
+        return Ok(Observation::Launching);
     }
-    Ok(Sighting::Lost { last_seen: directory.last_seen() })
+    Ok(Observation::Lost { last_seen: directory.last_seen() })
 }
 
 fn running(directory: &Directory, pids: &Pids) -> Option<Running> {
@@ -61,7 +68,7 @@ fn running(directory: &Directory, pids: &Pids) -> Option<Running> {
     if !supervised {
         pids.shim.reap();
         pids.engine.find()?;
-        // Its shim does not say so any more.
+        // The shim is gone, so the heartbeat is written here.
         let _ = directory.beat();
     }
     Some(Running {
@@ -73,20 +80,20 @@ fn running(directory: &Directory, pids: &Pids) -> Option<Running> {
     })
 }
 
-/// The shim, if it runs and says itself that it is this one.
+/// The shim, if it runs and its environment names this replica.
 pub(super) fn shim(directory: &Directory, pids: &Pids) -> Option<Process> {
     let root = directory.path().parent()?;
     let name = directory.path().file_name()?.to_str()?;
     pids.shim.find().filter(|shim| shim.replica_below(root).is_some_and(|replica| replica.as_str() == name))
 }
 
-fn exit(directory: &Directory, pids: Option<&Pids>, ending: &Ending) -> Exit {
-    let log = log::tail(&directory.log(), failure::LOOKED_AT);
+fn exit(directory: &Directory, pids: Option<&Pids>, record: &ExitRecord) -> Exit {
+    let log = log::tail(&directory.log(), failure::SEARCHED_LOG_BYTES);
     Exit {
         started_at: pids.map(|pids| pids.time),
-        at: ending.time,
-        code: ending.code,
-        signal: ending.signal,
-        failure: failure::classify(ending, directory.reached(), &log),
+        at: record.time,
+        code: record.code,
+        signal: record.signal,
+        failure: failure::classify(record, directory.reached(), &log),
     }
 }

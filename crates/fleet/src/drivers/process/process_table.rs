@@ -1,8 +1,7 @@
-//! The kernel's list of processes, and signals that reach the right one only.
+//! The kernel's process table, and signals that cannot hit the wrong process.
 //!
-//! A number alone is not a process: it may have been given to another one since. A process is known by its number, the
-//! tick at which it started and the boot, and by the marks in its environment. It is held by a descriptor while it is
-//! looked at and signalled, so nothing else can ever be hit.
+//! A process id may be reused, so a process is identified by its id, its start time in ticks and the boot id, and by the
+//! marks in its environment. While it is inspected and signalled it is held by a pidfd, which never refers to another one.
 
 use super::environment::{DIRECTORY_MARK, REPLICA_MARK};
 use crate::drivers::ReplicaName;
@@ -15,20 +14,20 @@ use std::path::{Path, PathBuf};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// More than most environments have.
-const ENVIRONMENT_AT_ONCE: usize = 16 << 10;
+/// Larger than most environments.
+const ENVIRONMENT_BUFFER_BYTES: usize = 16 << 10;
 
-/// What tells a process from every other one on this machine, before and after.
+/// Identifies a process among all that ever run on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct Identity {
     pub(super) pid: u32,
-    /// In the kernel's ticks since the boot.
+    /// In kernel ticks since boot.
     pub(super) starttime: u64,
     boot: String,
 }
 
 impl Identity {
-    /// Of the process that has this number now.
+    /// The identity of the process that has this id now.
     pub(super) fn of(pid: u32) -> Option<Self> {
         Some(Self { pid, starttime: Stat::of(pid)?.starttime, boot: boot()? })
     }
@@ -39,17 +38,17 @@ impl Identity {
         (process.stat.starttime == self.starttime && boot()? == self.boot).then_some(process)
     }
 
-    /// Takes the exit status of a process that became our child when its parent ended, as it does in a container
-    /// where we are the first process.
+    /// Reaps a process that became our child when its parent ended, as happens in a container where we have process id 1.
     pub(super) fn reap(&self) {
-        let is_it = |stat: &Stat| stat.ended && stat.starttime == self.starttime && stat.parent == std::process::id();
-        if Stat::of(self.pid).as_ref().is_some_and(is_it) {
+        let is_zombie =
+            |stat: &Stat| stat.ended && stat.starttime == self.starttime && stat.parent == std::process::id();
+        if Stat::of(self.pid).as_ref().is_some_and(is_zombie) {
             let _ = waitpid(pid_of(self.pid), WaitOptions::NOHANG);
         }
     }
 }
 
-/// A process that runs, or ran a moment ago.
+/// A process that runs, or has just ended.
 #[derive(Debug)]
 pub(super) struct Process {
     pub(super) pid: u32,
@@ -58,7 +57,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// First the descriptor, then what it is: if the number changes hands in between, signals hit nobody.
+    /// Opens the pidfd before reading the stat: if the id is reused in between, signals reach no process.
     fn open(pid: u32) -> Option<Self> {
         let descriptor = pidfd_open(pid_of(pid)?, PidfdFlags::NONBLOCK).ok()?;
         let stat = Stat::of(pid).filter(|stat| !stat.ended)?;
@@ -69,7 +68,7 @@ impl Process {
         Some(Identity { pid: self.pid, starttime: self.stat.starttime, boot: boot()? })
     }
 
-    /// The replica that its environment names, if that is one below `root`.
+    /// The replica that its environment names, if its folder is below `root`.
     pub(super) fn replica_below(&self, root: &Path) -> Option<ReplicaName> {
         let environment = fs::read(format!("/proc/{}/environ", self.pid)).ok()?;
         let value = |mark: &str| {
@@ -81,42 +80,35 @@ impl Process {
         (directory == root.join(replica.as_str())).then_some(replica)
     }
 
-    /// A process that has ended by now is fine.
+    /// Sends a signal. A process that has ended is not an error.
     pub(super) fn signal(&self, signal: Signal) -> io::Result<()> {
         match pidfd_send_signal(&self.descriptor, signal) {
             Err(rustix::io::Errno::SRCH) | Ok(()) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
-
-    /// Waits for its end.
-    pub(super) async fn ended(self) -> io::Result<()> {
-        let Self { pid, stat, descriptor } = self;
-        let runs = || Stat::of(pid).is_some_and(|now| !now.ended && now.starttime == stat.starttime);
-        readable_unless(descriptor, runs).await
-    }
 }
 
-/// Waits until a descriptor of a process tells its end. Being woken proves nothing, so `runs` is asked then.
+/// Waits until a pidfd reports the end of its process. Wake-ups may be spurious, so `runs` is checked after each.
 pub(super) async fn readable_unless(descriptor: OwnedFd, runs: impl Fn() -> bool) -> io::Result<()> {
-    #[expect(deprecated, reason = "an owned descriptor stays open, which is all that the unsafe successor asks for")]
+    #[expect(deprecated, reason = "an owned descriptor stays open, as the unsafe successor requires")]
     let watched = AsyncFd::with_interest(descriptor, Interest::READABLE)?;
     loop {
-        let mut woken = watched.readable().await?;
+        let mut guard = watched.readable().await?;
         if !runs() {
             return Ok(());
         }
-        woken.clear_ready();
+        guard.clear_ready();
     }
 }
 
-/// Every process that is marked as belonging to a replica below `root`.
+/// All processes marked with a replica below `root`.
 pub(super) fn marked_below(root: &Path) -> io::Result<Vec<(ReplicaName, Process)>> {
     let numbers = fs::read_dir("/proc")?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let mut environment = Vec::new();
     let mut marked = Vec::new();
     for pid in numbers {
-        // Nearly every process is somebody else's, and one look tells that.
+        // Most processes have no mark; this check is cheaper than opening a pidfd.
         if names_a_replica(pid, &mut environment)
             && let Some(process) = Process::open(pid)
             && let Some(replica) = process.replica_below(root)
@@ -127,17 +119,17 @@ pub(super) fn marked_below(root: &Path) -> io::Result<Vec<(ReplicaName, Process)
     Ok(marked)
 }
 
-/// Whether the process that has this number now is marked with any replica.
+/// Whether the process with this id is marked with any replica.
 fn names_a_replica(pid: u32, environment: &mut Vec<u8>) -> bool {
     environment.clear();
-    environment.reserve(ENVIRONMENT_AT_ONCE);
+    environment.reserve(ENVIRONMENT_BUFFER_BYTES);
     let file = fs::File::open(format!("/proc/{pid}/environ"));
-    // A length that is said spares the question for one, which the kernel answers with nothing here.
+    // `take` avoids a size lookup, which is useless here: files in /proc report a size of 0.
     let read = file.and_then(|file| file.take(u64::MAX).read_to_end(environment));
     read.is_ok() && environment.split(|byte| *byte == 0).any(|variable| variable.starts_with(REPLICA_MARK.as_bytes()))
 }
 
-/// The processes whose parent this process is, also those that it inherited.
+/// Children of this process, including adopted ones.
 pub(super) fn own_children() -> Vec<u32> {
     let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let children = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
@@ -155,7 +147,7 @@ fn boot() -> Option<String> {
 
 #[derive(Debug, PartialEq, Eq)]
 struct Stat {
-    /// A zombie: it waits for its parent to look.
+    /// A zombie, not yet reaped by its parent.
     ended: bool,
     parent: u32,
     starttime: u64,
@@ -166,10 +158,10 @@ impl Stat {
         Self::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
     }
 
-    /// The fields behind the name, which may itself hold blanks and brackets.
+    /// Parses the fields after the name, which may itself contain blanks and brackets.
     fn parse(line: &str) -> Option<Self> {
-        let (_, behind_name) = line.rsplit_once(") ")?;
-        let mut fields = behind_name.split(' ');
+        let (_, after_name) = line.rsplit_once(") ")?;
+        let mut fields = after_name.split(' ');
         let state = fields.next()?;
         let parent = fields.next()?.parse().ok()?;
         let starttime = fields.nth(17)?.parse().ok()?;
@@ -182,14 +174,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_with_brackets_does_not_move_the_fields() {
+    fn a_name_with_brackets_does_not_shift_the_fields() {
         let line = "77 (a ) S 1) Z 12 77 77 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 4711 9 9 9";
         assert_eq!(Stat::parse(line), Some(Stat { ended: true, parent: 12, starttime: 4711 }));
         assert_eq!(Stat::parse("77 (a) S 1"), None);
     }
 
     #[test]
-    fn this_process_is_found_by_its_identity_and_not_by_its_number_alone() {
+    fn this_process_is_found_by_its_identity_and_not_by_its_id_alone() {
         let own = Identity::of(std::process::id()).unwrap();
         assert_eq!(own.find().unwrap().identity(), Some(own.clone()));
         assert!(Identity { starttime: own.starttime + 1, ..own.clone() }.find().is_none());

@@ -1,15 +1,17 @@
-//! The shim: the parent of one engine, which outlives the control plane that started it.
+//! The shim: parent process of one engine, which outlives the gateway that started it.
 //!
-//! It starts the engine that its folder orders, passes SIGTERM on to the engine's group and sends SIGKILL when the
-//! grace is over, puts the log aside when it grows, and writes down exactly how and when the engine ended. It has no
-//! connection to the gateway: whoever wants to know reads the folder.
+//! It starts the engine as ordered in its folder, forwards SIGTERM to the engine's process group, sends SIGKILL when the
+//! grace period is over, rotates the log, and records how and when the engine ended. It has no connection to the gateway,
+//! which reads the folder instead.
 //!
-//! A service manager that ends a whole control group with the gateway ends shims too; systemd needs
-//! `KillMode=process` for replicas to be adopted after a restart.
+//! A service manager that kills the gateway's whole control group kills shims too; systemd needs `KillMode=process` so that
+//! replicas can be adopted after a restart.
 
-use super::directory::{Care, Directory, Ending, Order, Pids};
+use super::directory::{Directory, Pids, ShimOrder, ShimPolicy};
+use super::log;
 use super::process_table::{Identity, own_children, pid_of, readable_unless};
-use super::{clock, log};
+use crate::clock;
+use crate::engine::failure::ExitRecord;
 use domain::Timestamp;
 use rustix::process::{
     PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, kill_process, kill_process_group, pidfd_open,
@@ -27,52 +29,52 @@ use std::time::Duration;
 use tokio::signal;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, sleep_until};
 
-/// What it prints when there is something to be read in its folder.
+/// Printed once `pids.json` or `exit.json` is written.
 pub(super) const STARTED: &str = "started";
-/// The argument that tells the second process from the first.
+/// Argument of the second process, which runs in its own session.
 pub const DETACHED: &str = "--detached";
-/// What is left of an engine may take this long to die after SIGKILL.
-const SWEEP_LIMIT: Duration = Duration::from_secs(5);
-const SWEEP_PAUSE: Duration = Duration::from_millis(10);
+/// Timeout for leftover processes of an engine to die after SIGKILL.
+const SWEEP_TIMEOUT: Duration = Duration::from_secs(5);
+const SWEEP_PERIOD: Duration = Duration::from_millis(10);
 
 #[derive(Debug, thiserror::Error)]
 pub enum ShimError {
     #[error("there is no order in {0}")]
     NoOrder(String),
     #[error("the replica in {0} has been started before")]
-    HadItsLife(String),
+    StartedBefore(String),
     #[error("{0}: {1}")]
     System(&'static str, #[source] io::Error),
 }
 
-/// Leaves the session of whoever started us: this process starts itself again in a session of its own, and ends.
+/// Leaves the session of the gateway: restarts this program in a new session, then returns so that the caller can exit.
 pub fn detach() -> Result<(), ShimError> {
     setsid().map_err(|error| ShimError::System("cannot leave the session", error.into()))?;
     let mut arguments = std::env::args_os();
     let name = arguments.next().unwrap_or_else(|| OsString::from("replica-shim"));
-    // The very program that runs, also if its file has been replaced.
+    // The running program, even if its file has been replaced.
     let again = Command::new("/proc/self/exe").arg0(name).args(arguments).arg(DETACHED).spawn();
     again.map(drop).map_err(|error| ShimError::System("cannot start itself again", error))
 }
 
-/// Runs the engine from its start to its end.
+/// Runs the engine until it ends.
 pub fn run(folder: &Path) -> Result<(), ShimError> {
     let directory = Directory::at(folder);
     let shown = || folder.display().to_string();
     let order = directory.order().ok_or_else(|| ShimError::NoOrder(shown()))?;
     let lock = directory.lock().map_err(|error| ShimError::System("cannot lock the folder", error))?;
-    if lock.is_none() || directory.pids().is_some() || directory.ending().is_some() {
-        return Err(ShimError::HadItsLife(shown()));
+    if lock.is_none() || directory.pids().is_some() || directory.exit().is_some() {
+        return Err(ShimError::StartedBefore(shown()));
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| ShimError::System("cannot wait for anything", error))?;
-    runtime.block_on(look_after(&directory, &order))
+    let runtime = runtime.map_err(|error| ShimError::System("cannot start the runtime", error))?;
+    runtime.block_on(supervise(&directory, &order))
 }
 
-async fn look_after(directory: &Directory, order: &Order) -> Result<(), ShimError> {
-    // Before there is an engine: from now on a signal to us is for it.
-    let mut signals = Signals::listen().map_err(|error| ShimError::System("cannot hear signals", error))?;
-    // What an engine leaves behind comes to us, so that it can be ended with it.
+async fn supervise(directory: &Directory, order: &ShimOrder) -> Result<(), ShimError> {
+    // Before the engine starts: from now on signals to the shim are meant for the engine.
+    let mut signals = Signals::listen().map_err(|error| ShimError::System("cannot listen for signals", error))?;
+    // Orphans of the engine become our children, so that they can be ended with it.
     let _ = set_child_subreaper(Some(getpid()));
 
     let cannot_write = |error| ShimError::System("cannot write into the folder", error);
@@ -81,16 +83,16 @@ async fn look_after(directory: &Directory, order: &Order) -> Result<(), ShimErro
         Ok(engine) => engine,
         Err(error) => {
             let error = Some(format!("cannot start {}: {error}", order.argv.first().map_or("nothing", |name| name)));
-            let ending = Ending { code: None, signal: None, time: started_at, asked: false, error };
-            directory.write_ending(&ending).map_err(cannot_write)?;
+            let exit = ExitRecord { code: None, signal: None, time: started_at, asked: false, error };
+            directory.write_exit(&exit).map_err(cannot_write)?;
             announce();
             return Ok(());
         }
     };
-    let descriptor = match introduce(directory, &engine, started_at) {
+    let descriptor = match record_pids(directory, &engine, started_at) {
         Ok(descriptor) => descriptor,
         Err(error) => {
-            // An engine that nobody could find again must not be left running.
+            // An engine that could not be found again must not keep running.
             let _ = engine.kill();
             return Err(cannot_write(error));
         }
@@ -99,52 +101,52 @@ async fn look_after(directory: &Directory, order: &Order) -> Result<(), ShimErro
 
     let pid = engine.id();
     let ended = readable_unless(descriptor, || runs(pid));
-    let asked = attend(directory, order.care, pid, ended, &mut signals).await;
+    let asked = wait_for_end(directory, order.policy, pid, ended, &mut signals).await;
     let asked = asked.map_err(|error| ShimError::System("cannot wait for the engine", error))?;
     let time = clock::now();
-    // Its exit status is taken only afterwards: until then its number, and so its group's, is nobody else's.
+    // The exit status is taken last: until then the ids of the engine and of its group cannot be reused.
     sweep(pid).await;
     let status = engine.wait().map_err(|error| ShimError::System("cannot read the exit status", error))?;
-    let ending = Ending { code: status.code(), signal: status.signal(), time, asked, error: None };
-    directory.write_ending(&ending).map_err(cannot_write)
+    let exit = ExitRecord { code: status.code(), signal: status.signal(), time, asked, error: None };
+    directory.write_exit(&exit).map_err(cannot_write)
 }
 
-/// Stays with the engine until it has ended; tells whether we were asked to end it.
-async fn attend(
+/// Waits until the engine has ended; returns whether the shim was asked to stop it.
+async fn wait_for_end(
     directory: &Directory,
-    care: Care,
+    policy: ShimPolicy,
     engine: u32,
     ended: impl Future<Output = io::Result<()>>,
     signals: &mut Signals,
 ) -> io::Result<bool> {
     let mut ended = pin!(ended);
-    let mut beats = interval_at(Instant::now() + care.beat, care.beat);
-    beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut heartbeats = interval_at(Instant::now() + policy.beat, policy.beat);
+    heartbeats.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut asked = false;
     let mut kill_at: Option<Instant> = None;
     loop {
         tokio::select! {
             waited = &mut ended => return waited.map(|()| asked),
-            () = signals.stop_wanted(), if !asked => {
+            () = signals.stop_requested(), if !asked => {
                 asked = true;
-                kill_at = Some(Instant::now() + care.grace);
+                kill_at = Some(Instant::now() + policy.grace);
                 signal_group(engine, Signal::TERM);
             }
             () = sleep_until(kill_at.unwrap_or_else(Instant::now)), if kill_at.is_some() => {
                 kill_at = None;
                 signal_group(engine, Signal::KILL);
             }
-            _ = beats.tick() => {
-                // A full disk must not end the engine; the next beat tries again.
+            _ = heartbeats.tick() => {
+                // A full disk must not end the engine; the next heartbeat tries again.
                 let _ = directory.beat();
-                let _ = log::rotate(&directory.log(), care.log_bytes, care.kept_logs);
+                let _ = log::rotate(&directory.log(), policy.log_bytes, policy.kept_logs);
                 reap_others(engine);
             }
         }
     }
 }
 
-/// The signals that would end us, and do not any more once they are listened to.
+/// Signals that would end the shim if it did not listen for them.
 struct Signals {
     terminate: signal::unix::Signal,
     interrupt: signal::unix::Signal,
@@ -161,7 +163,7 @@ impl Signals {
         })
     }
 
-    async fn stop_wanted(&mut self) {
+    async fn stop_requested(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
@@ -169,8 +171,8 @@ impl Signals {
     }
 }
 
-/// The engine leads a group of its own.
-fn start(directory: &Directory, order: &Order) -> io::Result<Child> {
+/// Starts the engine in its own process group.
+fn start(directory: &Directory, order: &ShimOrder) -> io::Result<Child> {
     let (program, arguments) = order.argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let output = log::open(&directory.log())?;
     Command::new(program)
@@ -183,8 +185,8 @@ fn start(directory: &Directory, order: &Order) -> io::Result<Child> {
         .spawn()
 }
 
-/// Writes down who runs; gives what tells the engine's end.
-fn introduce(directory: &Directory, engine: &Child, time: Timestamp) -> io::Result<OwnedFd> {
+/// Writes `pids.json` and returns a pidfd of the engine.
+fn record_pids(directory: &Directory, engine: &Child, time: Timestamp) -> io::Result<OwnedFd> {
     let identity = |pid| Identity::of(pid).ok_or(io::ErrorKind::NotFound);
     let pids = Pids { shim: identity(std::process::id())?, engine: identity(engine.id())?, time };
     directory.beat()?;
@@ -193,13 +195,13 @@ fn introduce(directory: &Directory, engine: &Child, time: Timestamp) -> io::Resu
     Ok(pidfd_open(pid, PidfdFlags::NONBLOCK)?)
 }
 
-/// Without taking its exit status.
+/// Whether the engine runs; does not take its exit status.
 fn runs(engine: u32) -> bool {
-    let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-    pid_of(engine).is_some_and(|pid| matches!(waitid(WaitId::Pid(pid), look), Ok(None)))
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+    pid_of(engine).is_some_and(|pid| matches!(waitid(WaitId::Pid(pid), options), Ok(None)))
 }
 
-/// Tells whoever waits, and lets go of the pipe on which that happens.
+/// Notifies the gateway, then closes the pipe on which it waits.
 fn announce() {
     let _ = writeln!(io::stdout(), "{STARTED}");
     let _ = io::stdout().flush();
@@ -208,27 +210,27 @@ fn announce() {
     }
 }
 
-/// To the group that the engine leads.
+/// Signals the process group of the engine.
 fn signal_group(engine: u32, signal: Signal) {
     if let Some(group) = pid_of(engine) {
         let _ = kill_process_group(group, signal);
     }
 }
 
-/// Ends what the engine has left behind: the rest of its group, and whoever became our child.
+/// Kills what the engine has left behind: the rest of its group, and our other children.
 async fn sweep(engine: u32) {
-    let deadline = Instant::now() + SWEEP_LIMIT;
+    let deadline = Instant::now() + SWEEP_TIMEOUT;
     loop {
         signal_group(engine, Signal::KILL);
-        let left = others(engine);
-        for &pid in &left {
+        let leftover = others(engine);
+        for &pid in &leftover {
             let _ = pid_of(pid).map(|pid| kill_process(pid, Signal::KILL));
         }
         reap_others(engine);
-        if left.is_empty() || Instant::now() >= deadline {
+        if leftover.is_empty() || Instant::now() >= deadline {
             return;
         }
-        sleep(SWEEP_PAUSE).await;
+        sleep(SWEEP_PERIOD).await;
     }
 }
 

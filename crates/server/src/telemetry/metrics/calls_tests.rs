@@ -6,7 +6,7 @@ use domain::model::{Modality, Model, Serving, Upstream};
 use domain::usage::{Actor, Certainty, Tokens};
 use domain::{Caller, KeyId, ModelId, OrganizationId, Price, RequestId, Timestamp, WorkspaceId};
 use expect_test::expect;
-use fleet::{Pool, Replica, Route};
+use fleet::{Backend, Pool, Route};
 use std::time::Duration;
 
 const NOW: Timestamp = Timestamp::from_millis(0);
@@ -39,7 +39,7 @@ fn record(workspace: u128, model: &str) -> Record {
         route: "chat",
         caller: Some(Arc::new(caller)),
         model: Some(Arc::new(Route { model: Arc::new(model), pool: Pool::default() })),
-        replica: Some(Arc::new(Replica::new("r", upstream).unwrap())),
+        replica: Some(Arc::new(Backend::new("r", upstream).unwrap())),
         streamed: true,
         started_at: NOW,
         sent: None,

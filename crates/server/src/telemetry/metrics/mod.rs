@@ -22,7 +22,7 @@ use crate::health::Health;
 use control::bill_check::Monitor;
 use control::reconciler::Figures;
 use dataplane::admission::Quota;
-use fleet::replica::Health as ReplicaHealth;
+use fleet::backend::Health as ReplicaHealth;
 use fleet::{Endpoints, Routes, Standing};
 use page::Page;
 use rows::bounded;

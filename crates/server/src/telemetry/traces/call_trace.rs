@@ -8,7 +8,7 @@ use crate::telemetry::access_log::status_of;
 use dataplane::trace::Trace;
 use dataplane::usage_tap::{Outcome, Record};
 use domain::usage::{Certainty, Tokens};
-use fleet::Replica;
+use fleet::Backend;
 use http::HeaderValue;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,7 +31,7 @@ pub(super) struct Context {
 #[derive(Debug)]
 pub(super) struct Attempt {
     pub(super) span_id: u64,
-    pub(super) replica: Arc<Replica>,
+    pub(super) replica: Arc<Backend>,
     /// Since the call came in.
     pub(super) began: Duration,
     pub(super) failed: Option<(&'static str, Duration)>,
@@ -109,7 +109,7 @@ impl fmt::Debug for CallTrace {
 }
 
 impl Trace for CallTrace {
-    fn attempt_begins(&self, replica: &Arc<Replica>, at: Duration) -> HeaderValue {
+    fn attempt_begins(&self, replica: &Arc<Backend>, at: Duration) -> HeaderValue {
         let mut sheet = self.sheet();
         let number = sheet.attempts.len() as u64 + 1;
         let span_id = self.context.span_id.wrapping_add(number.wrapping_mul(GOLDEN)).max(1);

@@ -1,8 +1,8 @@
-//! What an engine says about itself.
+//! Figures that an engine reports about itself.
 
-use crate::token_counters::TokenCounters;
+use super::token_counters::TokenCounters;
 
-/// How busy an engine says it is. What it does not say is absent, never 0.
+/// Load of an engine. A figure that the engine does not report is `None`, never 0.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct EngineLoad {
     /// From 0 to 1.
@@ -12,24 +12,24 @@ pub struct EngineLoad {
 }
 
 impl EngineLoad {
-    /// Calls that it works on or has in its queue, if it says both.
+    /// Calls running or queued in the engine, if it reports both.
     pub fn calls(&self) -> Option<u64> {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of calls, never negative")]
         self.running.zip(self.waiting).map(|(running, waiting)| (running + waiting).ceil() as u64)
     }
 }
 
-/// What one look at an engine's metrics tells.
+/// All figures of one metrics response.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct EngineFigures {
+pub struct EngineMetrics {
     pub load: EngineLoad,
-    /// Absent where the engine does not count tokens.
+    /// `None` if the engine does not count tokens.
     pub tokens: Option<TokenCounters>,
 }
 
-/// Why an engine's load is not known.
+/// Why the metrics of an engine could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NoLoad {
+pub enum LoadError {
     #[error("no such replica")]
     UnknownReplica,
     #[error("{0}")]

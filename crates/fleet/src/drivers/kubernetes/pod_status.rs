@@ -1,8 +1,8 @@
 //! What a Pod's status means for the replica: a plain function, and the whole map of failures.
 
 use super::pod::{DRAINING_ANNOTATION, ENGINE_CONTAINER, STOPPED_ANNOTATION, WEIGHTS_CONTAINER};
-use crate::drivers::process::failure::{self, Ending, Reached};
-use crate::drivers::{Exit, Failure, FailureClass, Running, Sighting};
+use crate::drivers::{Exit, Observation, Running};
+use crate::engine::failure::{self, ExitRecord, Failure, FailureClass, Reached};
 use domain::Timestamp;
 use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, ContainerStatus, Pod, PodCondition};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -24,31 +24,37 @@ const BAD_CONFIG: [&str; 2] = ["CreateContainerConfigError", "CreateContainerErr
 
 /// How the machine of a Pod is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NodeSight {
-    Well,
-    /// Silent, and perhaps not for good.
-    Silent,
+pub(super) enum NodeHealth {
+    Healthy,
+    /// Does not respond, and may come back.
+    Unresponsive,
     Lost,
 }
 
-/// What the Pod's status says, at a moment. `image_patience` is how long an image may fail to come.
-pub(super) fn sight(pod: &Pod, node: NodeSight, image_patience: Duration, now: Timestamp) -> Sighting {
+/// What the Pod's status says, at a moment. `image_pull_timeout` is how long an image may fail to come.
+pub(super) fn observe(pod: &Pod, node: NodeHealth, image_pull_timeout: Duration, now: Timestamp) -> Observation {
     if node_of(pod).is_none() && !is_over(pod) {
         // One that was never placed has no kubelet that could end it.
-        return if is_leaving(pod) { Sighting::Lost { last_seen: None } } else { Sighting::Launching };
+        return if is_leaving(pod) { Observation::Lost { last_seen: None } } else { Observation::Launching };
     }
     if let Some(exit) = exit(pod, now) {
-        return Sighting::Exited(exit);
+        return Observation::Exited(exit);
     }
     match node {
-        NodeSight::Lost => return Sighting::Lost { last_seen: None },
-        NodeSight::Silent => return Sighting::OutOfSight,
-        NodeSight::Well => {}
+        NodeHealth::Lost => return Observation::Lost { last_seen: None },
+        NodeHealth::Unresponsive => return Observation::Unreachable,
+        NodeHealth::Healthy => {}
     }
-    if let Some(failure) = stuck(pod, image_patience, now) {
-        return Sighting::Exited(Exit { started_at: None, at: now, code: None, signal: None, failure: Some(failure) });
+    if let Some(failure) = stuck(pod, image_pull_timeout, now) {
+        return Observation::Exited(Exit {
+            started_at: None,
+            at: now,
+            code: None,
+            signal: None,
+            failure: Some(failure),
+        });
     }
-    Sighting::Running(Running {
+    Observation::Running(Running {
         pid: 0,
         started_at: scheduled_at(pod).or(created_at(pod)).unwrap_or(now),
         draining_since: draining_since(pod),
@@ -120,7 +126,7 @@ pub(super) fn with_log(pod: &Pod, exit: &Exit, log: &str) -> Option<Failure> {
     if failure.class != FailureClass::Crash && !in_weights {
         return Some(failure);
     }
-    let ending = Ending { code: exit.code, signal: exit.signal, time: exit.at, asked: false, error: None };
+    let ending = ExitRecord { code: exit.code, signal: exit.signal, time: exit.at, asked: false, error: None };
     let told = failure::classify(&ending, reached(pod), log)?;
     match told.class {
         FailureClass::WeightsUnauthorized => Some(told),
@@ -258,5 +264,5 @@ fn moment(time: Option<&Time>) -> Option<Timestamp> {
 }
 
 #[cfg(test)]
-#[path = "sight_tests.rs"]
+#[path = "pod_status_tests.rs"]
 mod tests;

@@ -7,9 +7,9 @@
 mod backoff;
 mod child;
 
+use crate::backend::Backend;
 use crate::connect::Connector;
-use crate::health::{self, Finding};
-use crate::replica::Replica;
+use crate::health::{self, ProbeOutcome};
 use crate::routes::Routes;
 use backoff::Backoff;
 use child::Child;
@@ -168,7 +168,7 @@ impl Keeper {
     }
 
     /// The engine as a replica, once it answers that it is well.
-    async fn wait_until_ready(&self, child: &mut Child, place: &Place) -> Option<Arc<Replica>> {
+    async fn wait_until_ready(&self, child: &mut Child, place: &Place) -> Option<Arc<Backend>> {
         let _turn = self.loading.lock().await;
         let deadline = Instant::now() + START_LIMIT;
         let mut replica = None;
@@ -184,7 +184,7 @@ impl Keeper {
                 replica = child.address().and_then(|address| replica_at(place, &address));
             }
             if let Some(replica) = &replica
-                && health::ask(replica, &self.connector).await == Finding::Well
+                && health::probe(replica, &self.connector).await == ProbeOutcome::Healthy
             {
                 return Some(Arc::clone(replica));
             }
@@ -195,7 +195,7 @@ impl Keeper {
     }
 }
 
-fn replica_at(place: &Place, address: &str) -> Option<Arc<Replica>> {
+fn replica_at(place: &Place, address: &str) -> Option<Arc<Backend>> {
     let upstream = Upstream {
         url: format!("http://{address}/v1"),
         model: place.model.as_str().to_owned(),
@@ -204,5 +204,5 @@ fn replica_at(place: &Place, address: &str) -> Option<Arc<Replica>> {
         health_path: "/health".into(),
         continuous_usage: true,
     };
-    Replica::new(&format!("{}#{}", place.model, place.number), upstream).ok().map(Arc::new)
+    Backend::new(&format!("{}#{}", place.model, place.number), upstream).ok().map(Arc::new)
 }

@@ -3,7 +3,7 @@
 //! The watch is resumed where it stopped; the server says with 410 when that is too long ago, and everything is listed
 //! again. While the server is away the copy stays what it was: that is what serving goes on by.
 
-use super::questions::{tell, within};
+use super::requests::{tell, within};
 use futures_util::{StreamExt as _, pin_mut};
 use kube::api::{ListParams, WatchEvent, WatchParams};
 use kube::{Api, Resource, ResourceExt as _};
@@ -32,7 +32,7 @@ const MOST_FAILURES: u32 = 5;
 /// Everything is listed again now and then: whatever was missed is not missed for ever.
 const LIST_AGAIN: Duration = Duration::from_secs(600);
 
-pub(super) struct Mirror<K> {
+pub(in crate::drivers::kubernetes) struct Mirror<K> {
     objects: RwLock<HashMap<String, Arc<K>>>,
     synced: AtomicBool,
     /// Whether the server did not answer when it was last asked.
@@ -42,34 +42,34 @@ pub(super) struct Mirror<K> {
 }
 
 impl<K> Mirror<K> {
-    pub(super) fn new(changed: Arc<Notify>) -> Self {
+    pub(in crate::drivers::kubernetes) fn new(changed: Arc<Notify>) -> Self {
         Self { objects: RwLock::default(), synced: AtomicBool::new(false), stale: AtomicBool::new(false), changed }
     }
 
     /// Whether everything was listed once.
-    pub(super) fn is_synced(&self) -> bool {
+    pub(in crate::drivers::kubernetes) fn is_synced(&self) -> bool {
         self.synced.load(Ordering::Acquire)
     }
 
     /// Whether the copy may be older than what is so, because the server is away.
-    pub(super) fn is_stale(&self) -> bool {
+    pub(in crate::drivers::kubernetes) fn is_stale(&self) -> bool {
         self.stale.load(Ordering::Acquire)
     }
 
-    pub(super) fn set_stale(&self, stale: bool) {
+    pub(in crate::drivers::kubernetes) fn set_stale(&self, stale: bool) {
         self.stale.store(stale, Ordering::Release);
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<Arc<K>> {
+    pub(in crate::drivers::kubernetes) fn get(&self, name: &str) -> Option<Arc<K>> {
         self.objects.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
-    pub(super) fn all(&self) -> Vec<Arc<K>> {
+    pub(in crate::drivers::kubernetes) fn all(&self) -> Vec<Arc<K>> {
         self.objects.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
     /// One that was just made, before the watch tells of it.
-    pub(super) fn expect(&self, name: &str, object: K) {
+    pub(in crate::drivers::kubernetes) fn expect(&self, name: &str, object: K) {
         self.change(|objects| {
             objects.entry(name.to_owned()).or_insert_with(|| Arc::new(object));
         });
@@ -94,7 +94,7 @@ where
     K: Resource<DynamicType: Default>,
 {
     /// These are all that there are.
-    pub(super) fn replace(&self, found: impl IntoIterator<Item = K>) {
+    pub(in crate::drivers::kubernetes) fn replace(&self, found: impl IntoIterator<Item = K>) {
         let found = found.into_iter().map(|object| (object.name_any(), Arc::new(object))).collect();
         self.change(|objects| *objects = found);
         self.synced.store(true, Ordering::Release);
@@ -108,7 +108,7 @@ where
     K::DynamicType: Default,
 {
     /// Keeps the copy true, for ever.
-    pub(super) async fn follow(self: Arc<Self>, api: Api<K>, labels: Option<String>) {
+    pub(in crate::drivers::kubernetes) async fn follow(self: Arc<Self>, api: Api<K>, labels: Option<String>) {
         let kind = K::kind(&K::DynamicType::default()).into_owned();
         let mut pause = Pause::default();
         loop {
@@ -210,7 +210,7 @@ where
     }
 }
 
-/// Grows while questions fail, and says so once.
+/// Grows while requests fail, and says so once.
 struct Pause {
     next: Duration,
     told: bool,

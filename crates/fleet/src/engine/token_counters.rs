@@ -1,78 +1,45 @@
-//! How many tokens an engine says it has taken in and made since its start. Names differ by engine.
+//! Token counters of an engine: prompt and completion tokens since its start.
 
+use super::Family;
+use super::metric_names::MetricNames;
+use super::prometheus::Sample;
+use crate::backend::Backend;
 use crate::connect::Connector;
-use crate::drivers::Family;
-use crate::drivers::process::metrics::Sample;
 use crate::health;
-use crate::replica::Replica;
 
 /// Counters that start at 0 with the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenCounters {
     pub prompt: u64,
     pub completion: u64,
-    /// Whether prompt tokens that were found in a cache are among them.
+    /// Whether `prompt` includes tokens found in a cache.
     pub counts_cached: bool,
 }
 
-struct Names {
-    prefix: &'static str,
-    prompt: &'static str,
-    completion: &'static str,
-    counts_cached: bool,
-}
-
-/// The counters of a model in the text of an engine; nothing where it does not tell them.
+/// The counters of a model in an engine's metrics; `None` if the engine does not report them.
 pub fn read(family: Family, model: &str, text: &str) -> Option<TokenCounters> {
-    family.candidates().iter().find_map(|family| {
-        let names = names(*family);
-        let prompt = sum(names.prefix, names.prompt, model, text)?;
-        let completion = sum(names.prefix, names.completion, model, text)?;
+    MetricNames::candidates(family).find_map(|names| {
+        let prompt = sum(names, names.prompt_tokens, model, text)?;
+        let completion = sum(names, names.completion_tokens, model, text)?;
         Some(TokenCounters { prompt, completion, counts_cached: names.counts_cached })
     })
 }
 
-/// Of an engine that is known.
-const fn names(family: Family) -> Names {
-    let usual = Names {
-        prefix: "forebay",
-        prompt: "prompt_tokens_total",
-        completion: "generation_tokens_total",
-        counts_cached: true,
-    };
-    match family {
-        Family::ForebayEngine | Family::Unknown => usual,
-        Family::Vllm => Names { prefix: "vllm", ..usual },
-        Family::Sglang => Names { prefix: "sglang", ..usual },
-        // It counts what it processed, and that is not what its cache had.
-        Family::LlamaServer => {
-            Names { prefix: "llamacpp", completion: "tokens_predicted_total", counts_cached: false, ..usual }
-        }
-    }
-}
-
-/// Schedulers and kinds of answers are added up. Where the engine tells models apart, only this one counts.
-fn sum(prefix: &str, name: &str, model: &str, text: &str) -> Option<u64> {
-    let found: Vec<Sample<'_>> = text
-        .lines()
-        .filter_map(Sample::parse)
-        .filter(|sample| {
-            let bare = sample.name.strip_prefix(prefix).and_then(|rest| rest.strip_prefix([':', '_']));
-            bare == Some(name)
-        })
-        .collect();
+/// The sum over schedulers and kinds of responses. If the engine reports several models, only `model` counts.
+fn sum(names: &MetricNames, name: &str, model: &str, text: &str) -> Option<u64> {
+    let found: Vec<Sample<'_>> = names.samples(name, text).collect();
     let is_ours = |sample: &&Sample<'_>| sample.label("model_name") == Some(model);
-    let tells_models = found.iter().any(|sample| is_ours(&sample));
-    let counted = found.iter().filter(|sample| !tells_models || is_ours(sample)).map(|sample| sample.value);
+    let names_model = found.iter().any(|sample| is_ours(&sample));
+    let counted = found.iter().filter(|sample| !names_model || is_ours(sample)).map(|sample| sample.value);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of tokens, never negative")]
     let total = counted.sum::<f64>().round() as u64;
     (!found.is_empty()).then_some(total)
 }
 
-/// Asks a model server of a pool. What it says besides its counters is not looked at.
-pub async fn ask(replica: &Replica, family: Family, connector: &Connector) -> Option<TokenCounters> {
-    let text = health::get(replica, "/metrics", connector).await?;
-    read(family, &replica.upstream.model, &text)
+/// Reads the counters of a model server in a pool.
+pub async fn fetch(backend: &Backend, family: Family, connector: &Connector) -> Option<TokenCounters> {
+    let text = health::get(backend, "/metrics", connector).await?;
+    read(family, &backend.upstream.model, &text)
 }
 
 #[cfg(test)]
@@ -84,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn every_engine_is_read_by_its_own_names() {
+    fn each_engine_has_its_own_metric_names() {
         let forebay = "# TYPE forebay:prompt_tokens counter\nforebay:prompt_tokens_total 120\n\
             forebay:prompt_tokens_cached_total 20\nforebay:generation_tokens_total 30\n# EOF\n";
         assert_eq!(read(Family::ForebayEngine, "m", forebay), Some(counters(120, 30, true)));
@@ -112,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_told_is_not_zero() {
+    fn missing_counters_are_none_and_not_zero() {
         for text in ["", "<html>", "vllm:prompt_tokens_total 5\n", "vllm:generation_tokens_total NaN\n"] {
             assert_eq!(read(Family::Vllm, "m", text), None, "{text}");
         }

@@ -31,17 +31,17 @@ fn ended(code: i32, reason: &str) -> Value {
     json!({"phase": "Failed", "conditions": [scheduled()], "containerStatuses": [container("engine", &end)]})
 }
 
-fn see_on(pod: &Pod, node: NodeSight) -> Sighting {
-    sight(pod, node, PATIENCE, Timestamp::parse(NOW).unwrap())
+fn see_on(pod: &Pod, node: NodeHealth) -> Observation {
+    observe(pod, node, PATIENCE, Timestamp::parse(NOW).unwrap())
 }
 
-fn see(status: Value) -> Sighting {
-    see_on(&pod(json!({}), status), NodeSight::Well)
+fn see(status: Value) -> Observation {
+    see_on(&pod(json!({}), status), NodeHealth::Healthy)
 }
 
-fn class(sighting: &Sighting) -> FailureClass {
+fn class(sighting: &Observation) -> FailureClass {
     match sighting {
-        Sighting::Exited(Exit { failure: Some(failure), .. }) => failure.class,
+        Observation::Exited(Exit { failure: Some(failure), .. }) => failure.class,
         other => panic!("{other:?}"),
     }
 }
@@ -52,10 +52,14 @@ fn a_pod_without_a_node_is_on_its_way_and_the_scheduler_says_why() {
         json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes"});
     let mut unplaced = pod(json!({}), json!({"phase": "Pending", "conditions": [condition]}));
     unplaced.spec.as_mut().unwrap().node_name = None;
-    assert_eq!(see_on(&unplaced, NodeSight::Well), Sighting::Launching);
+    assert_eq!(see_on(&unplaced, NodeHealth::Healthy), Observation::Launching);
     assert_eq!(unschedulable(&unplaced).as_deref(), Some("0/3 nodes"));
     unplaced.metadata.deletion_timestamp = serde_json::from_value(json!(NOW)).unwrap();
-    assert_eq!(see_on(&unplaced, NodeSight::Well), Sighting::Lost { last_seen: None }, "nobody else will end it");
+    assert_eq!(
+        see_on(&unplaced, NodeHealth::Healthy),
+        Observation::Lost { last_seen: None },
+        "nobody else will end it"
+    );
 }
 
 #[test]
@@ -64,27 +68,30 @@ fn an_image_that_does_not_come_is_missing_after_a_while() {
         assert_eq!(class(&see(waiting(reason))), FailureClass::ImageMissing);
     }
     assert_eq!(class(&see(waiting("CreateContainerConfigError"))), FailureClass::EngineRejectedConfig);
-    let soon = sight(
+    let soon = observe(
         &pod(json!({}), waiting("ErrImagePull")),
-        NodeSight::Well,
+        NodeHealth::Healthy,
         Duration::from_secs(601),
         Timestamp::parse(NOW).unwrap(),
     );
-    assert!(matches!(soon, Sighting::Running(_)), "{soon:?}");
-    assert!(matches!(see(waiting("ContainerCreating")), Sighting::Running(_)), "a long pull is no failure");
+    assert!(matches!(soon, Observation::Running(_)), "{soon:?}");
+    assert!(matches!(see(waiting("ContainerCreating")), Observation::Running(_)), "a long pull is no failure");
     let fetched_at = |moment: &str| {
         let end = json!({"terminated": {"exitCode": 0, "finishedAt": moment}});
         let mut status = waiting("ErrImagePull");
         status["initContainerStatuses"] = json!([container("weights", &end)]);
         see(status)
     };
-    assert!(matches!(fetched_at("2026-01-05T10:05:01Z"), Sighting::Running(_)), "the image was not asked for before");
+    assert!(
+        matches!(fetched_at("2026-01-05T10:05:01Z"), Observation::Running(_)),
+        "the image was not asked for before"
+    );
     assert_eq!(class(&fetched_at("2026-01-05T10:05:00Z")), FailureClass::ImageMissing);
 }
 
 #[test]
 fn ends_have_their_moment_and_their_class() {
-    let Sighting::Exited(exit) = see(ended(137, "OOMKilled")) else { panic!() };
+    let Observation::Exited(exit) = see(ended(137, "OOMKilled")) else { panic!() };
     assert_eq!((exit.at, exit.code, exit.signal), (Timestamp::parse("2026-01-05T10:07:00Z").unwrap(), None, Some(9)));
     assert_eq!(exit.failure.unwrap().class, FailureClass::OutOfMemory);
     assert_eq!(class(&see(ended(1, "Error"))), FailureClass::Crash);
@@ -98,7 +105,7 @@ fn ends_have_their_moment_and_their_class() {
 fn the_log_names_what_a_status_cannot() {
     let told = |status: Value, log: &str| {
         let pod = pod(json!({}), status);
-        let Sighting::Exited(exit) = see_on(&pod, NodeSight::Well) else { panic!() };
+        let Observation::Exited(exit) = see_on(&pod, NodeHealth::Healthy) else { panic!() };
         with_log(&pod, &exit, log).unwrap().class
     };
     assert_eq!(told(ended(1, "Error"), "there are no weights at /models/x"), FailureClass::WeightsMissing);
@@ -117,10 +124,10 @@ fn the_log_names_what_a_status_cannot() {
 #[test]
 fn a_silent_node_is_waited_for_and_a_lost_one_takes_its_replicas() {
     let running = || pod(json!({}), json!({"phase": "Running", "conditions": [scheduled()]}));
-    assert_eq!(see_on(&running(), NodeSight::Silent), Sighting::OutOfSight);
-    assert_eq!(see_on(&running(), NodeSight::Lost), Sighting::Lost { last_seen: None });
+    assert_eq!(see_on(&running(), NodeHealth::Unresponsive), Observation::Unreachable);
+    assert_eq!(see_on(&running(), NodeHealth::Lost), Observation::Lost { last_seen: None });
     let over = pod(json!({}), ended(0, "Completed"));
-    assert!(matches!(see_on(&over, NodeSight::Lost), Sighting::Exited(_)), "its end was told before the node went");
+    assert!(matches!(see_on(&over, NodeHealth::Lost), Observation::Exited(_)), "its end was told before the node went");
 }
 
 #[test]
@@ -128,15 +135,15 @@ fn a_pod_that_is_let_go_before_its_engine_ran_has_ended() {
     let leaving = |grace: i64, annotations: Value| json!({"deletionTimestamp": NOW, "deletionGracePeriodSeconds": grace, "annotations": annotations});
     let ours = || json!({STOPPED_ANNOTATION: "true"});
     let waits = || waiting("ImagePullBackOff");
-    let asked = see_on(&pod(leaving(40, ours()), waiting("ContainerCreating")), NodeSight::Well);
-    assert!(matches!(asked, Sighting::Running(_)), "its kubelet has its time: {asked:?}");
-    let Sighting::Exited(exit) = see_on(&pod(leaving(0, ours()), waits()), NodeSight::Well) else { panic!() };
+    let asked = see_on(&pod(leaving(40, ours()), waiting("ContainerCreating")), NodeHealth::Healthy);
+    assert!(matches!(asked, Observation::Running(_)), "its kubelet has its time: {asked:?}");
+    let Observation::Exited(exit) = see_on(&pod(leaving(0, ours()), waits()), NodeHealth::Healthy) else { panic!() };
     assert_eq!((exit.at, exit.failure), (Timestamp::parse(NOW).unwrap(), None));
-    assert_eq!(class(&see_on(&pod(leaving(0, json!({})), waits()), NodeSight::Well)), FailureClass::NodeLost);
+    assert_eq!(class(&see_on(&pod(leaving(0, json!({})), waits()), NodeHealth::Healthy)), FailureClass::NodeLost);
     let mut fetching = waiting("PodInitializing");
     fetching["initContainerStatuses"] = json!([container("weights", &json!({"running": {"startedAt": NOW}}))]);
-    let forced = see_on(&pod(leaving(0, ours()), fetching), NodeSight::Well);
-    assert!(matches!(forced, Sighting::Running(_)), "something still runs: {forced:?}");
+    let forced = see_on(&pod(leaving(0, ours()), fetching), NodeHealth::Healthy);
+    assert!(matches!(forced, Observation::Running(_)), "something still runs: {forced:?}");
 }
 
 #[test]
@@ -145,12 +152,17 @@ fn who_is_asked_to_end_by_others_is_leaving_and_did_nothing_wrong() {
     let status = || json!({"phase": "Running", "conditions": [scheduled(), {"type": "Ready", "status": "True"}]});
     let by_others = pod(leaving(json!({})), status());
     assert!(!is_ready(&by_others), "no new calls");
-    assert!(matches!(see_on(&by_others, NodeSight::Well), Sighting::Running(running) if running.leaving));
-    assert_eq!(class(&see_on(&pod(leaving(json!({})), ended(137, "Error")), NodeSight::Well)), FailureClass::NodeLost);
+    assert!(matches!(see_on(&by_others, NodeHealth::Healthy), Observation::Running(running) if running.leaving));
+    assert_eq!(
+        class(&see_on(&pod(leaving(json!({})), ended(137, "Error")), NodeHealth::Healthy)),
+        FailureClass::NodeLost
+    );
     let ours = json!({STOPPED_ANNOTATION: "true", DRAINING_ANNOTATION: "2026-01-05T10:08:00Z"});
     let by_us = pod(leaving(ours.clone()), status());
-    let Sighting::Running(running) = see_on(&by_us, NodeSight::Well) else { panic!() };
+    let Observation::Running(running) = see_on(&by_us, NodeHealth::Healthy) else { panic!() };
     assert_eq!((running.leaving, running.draining_since), (false, Timestamp::parse("2026-01-05T10:08:00Z").ok()));
-    let Sighting::Exited(exit) = see_on(&pod(leaving(ours), ended(0, "Completed")), NodeSight::Well) else { panic!() };
+    let Observation::Exited(exit) = see_on(&pod(leaving(ours), ended(0, "Completed")), NodeHealth::Healthy) else {
+        panic!()
+    };
     assert_eq!(exit.failure, None);
 }

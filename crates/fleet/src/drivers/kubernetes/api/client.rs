@@ -1,6 +1,6 @@
 //! The way to the API server.
 
-use super::settings::Access;
+use crate::drivers::kubernetes::settings::Access;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use std::time::Duration;
@@ -9,7 +9,7 @@ const CONNECT_TIME: Duration = Duration::from_secs(10);
 
 /// Why the cluster cannot even be asked.
 #[derive(Debug, thiserror::Error)]
-pub enum NoAccess {
+pub enum AccessError {
     #[error("the kubeconfig cannot be used: {0}")]
     Kubeconfig(#[source] Box<kube::config::KubeconfigError>),
     #[error("no service account is mounted here: {0}")]
@@ -19,11 +19,11 @@ pub enum NoAccess {
 }
 
 /// A client, and the namespace of the account that it uses. Nothing is asked yet.
-pub(super) async fn open(access: &Access) -> Result<(Client, String), NoAccess> {
+pub(in crate::drivers::kubernetes) async fn open(access: &Access) -> Result<(Client, String), AccessError> {
     let mut config = match access {
-        Access::ServiceAccount => Config::incluster().map_err(NoAccess::ServiceAccount)?,
+        Access::ServiceAccount => Config::incluster().map_err(AccessError::ServiceAccount)?,
         Access::Kubeconfig { file, context } => {
-            let bad = |error| NoAccess::Kubeconfig(Box::new(error));
+            let bad = |error| AccessError::Kubeconfig(Box::new(error));
             let read = Kubeconfig::read_from(file).map_err(bad)?;
             let options = KubeConfigOptions { context: context.clone(), ..KubeConfigOptions::default() };
             Config::from_custom_kubeconfig(read, &options).await.map_err(bad)?
@@ -31,6 +31,6 @@ pub(super) async fn open(access: &Access) -> Result<(Client, String), NoAccess> 
     };
     config.connect_timeout = Some(CONNECT_TIME);
     let namespace = config.default_namespace.clone();
-    let client = Client::try_from(config).map_err(|error| NoAccess::Client(Box::new(error)))?;
+    let client = Client::try_from(config).map_err(|error| AccessError::Client(Box::new(error)))?;
     Ok((client, namespace))
 }

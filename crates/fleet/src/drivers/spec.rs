@@ -1,26 +1,28 @@
-//! A replica as drivers know it: its name, and what it is to run.
+//! Name and specification of a replica.
 
+use crate::engine::command::Invocation;
 use domain::ModelId;
 use domain::model::{DriverKind, Flavor, Launch, Modality};
 use std::fmt;
+use std::time::Duration;
 
-/// The name of a replica, made of letters, digits, `-` and `_`: it is also the name of a folder.
+/// Name of a replica: letters, digits, `-` and `_`, since it is also the name of a folder.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ReplicaName(Box<str>);
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not the name of a replica (up to 64 letters, digits, - and _)")]
-pub struct BadReplicaName(String);
+#[error("`{0}` is not a replica name (up to 64 letters, digits, - and _)")]
+pub struct ReplicaNameError(String);
 
 impl ReplicaName {
-    const LONGEST: usize = 64;
+    const MAX_LEN: usize = 64;
 
-    pub fn parse(text: &str) -> Result<Self, BadReplicaName> {
-        let is_good = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
-        if (1..=Self::LONGEST).contains(&text.len()) && text.bytes().all(is_good) {
+    pub fn parse(text: &str) -> Result<Self, ReplicaNameError> {
+        let is_valid = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+        if (1..=Self::MAX_LEN).contains(&text.len()) && text.bytes().all(is_valid) {
             return Ok(Self(text.into()));
         }
-        Err(BadReplicaName(text.chars().take(Self::LONGEST).collect()))
+        Err(ReplicaNameError(text.chars().take(Self::MAX_LEN).collect()))
     }
 
     pub fn as_str(&self) -> &str {
@@ -40,41 +42,41 @@ impl fmt::Debug for ReplicaName {
     }
 }
 
-/// What a replica is to run.
+/// What a replica runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplicaSpec {
     pub replica: ReplicaName,
-    /// The name by which the engine is called: `dedicated/<name>`.
+    /// Model name that the engine expects in requests: `dedicated/<name>`.
     pub model: ModelId,
     pub modality: Modality,
     pub driver: DriverKind,
     pub launch: Launch,
     pub image: Option<String>,
-    /// Whose replica it is; nobody's where it serves everybody.
-    pub owner: Option<Owner>,
+    /// `None` for a replica of a serverless pool.
+    pub owner: Option<ReplicaOwner>,
     pub gpu_type: String,
     pub gpu_count: u32,
-    /// Absent where nobody has said yet where they are; then only a command that does not ask for them starts.
+    /// `None` if not configured; then only a command that does not use them can start.
     pub weights: Option<String>,
-    /// Tokens of a prompt and its answer together.
+    /// Maximum tokens of prompt and completion together.
     pub max_len: u64,
-    /// Calls that the engine is to work on at once.
+    /// Calls that the engine processes at once.
     pub slots: u32,
 }
 
-/// The endpoint that a replica belongs to, for those who look at a cluster.
+/// The endpoint of a replica, shown as labels in a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Owner {
+pub struct ReplicaOwner {
     pub endpoint: String,
     pub workspace: String,
     pub generation: u64,
 }
 
 impl ReplicaSpec {
-    /// A flavor that names no target is meant for so many calls at once.
-    const USUAL_SLOTS: u32 = 16;
+    /// Slots of a flavor without a target.
+    const DEFAULT_SLOTS: u32 = 16;
 
-    /// A replica of a model with this context length on the flavor; `weights` are the model's own, for flavors without.
+    /// A replica of a model on a flavor; `weights` are the model's, used if the flavor has none.
     pub fn of_flavor(
         replica: ReplicaName,
         (model, modality): (ModelId, Modality),
@@ -95,8 +97,20 @@ impl ReplicaSpec {
             gpu_count: flavor.gpu_count,
             weights: flavor.weights.as_deref().or(weights).map(ToOwned::to_owned),
             max_len: flavor.max_len.unwrap_or(context_length),
-            slots: target.filter(|target| *target > 0).unwrap_or(Self::USUAL_SLOTS),
+            slots: target.filter(|target| *target > 0).unwrap_or(Self::DEFAULT_SLOTS),
         }
+    }
+
+    /// The values of its command's variables, with the weights as the engine sees them.
+    pub(super) const fn invocation<'a>(
+        &'a self,
+        weights: Option<&'a str>,
+        (host, port): (&'a str, u16),
+        drain: Duration,
+    ) -> Invocation<'a> {
+        let Self { launch, model, gpu_count, max_len, slots, .. } = self;
+        let (gpu_count, max_len, slots) = (*gpu_count, *max_len, *slots);
+        Invocation { launch, model, weights, gpu_count, max_len, slots, host, port, drain }
     }
 }
 
@@ -105,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_replica_cannot_be_named_after_another_folder() {
+    fn names_cannot_escape_their_folder() {
         for bad in ["", "..", "a/b", "a b", "é", &"x".repeat(65)] {
             assert!(ReplicaName::parse(bad).is_err(), "{bad}");
         }

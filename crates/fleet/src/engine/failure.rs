@@ -1,17 +1,45 @@
-//! Why an engine ended: from how it ended and what its log says.
+//! Failure classes: why an engine ended, from its exit status and its log.
+//!
+//! Each class has phrases that known engines log. The first class with a phrase in the log wins, and the last line that
+//! contains it becomes the message. Example: `torch.OutOfMemoryError: CUDA out of memory` followed by
+//! `RuntimeError: Engine core initialization failed` is `OutOfMemory` with the first line as its message.
 
-pub(in crate::drivers) use super::directory::Ending;
-use crate::drivers::{Failure, FailureClass};
+use crate::clock;
+use domain::Timestamp;
+pub use domain::endpoint::FailureClass;
+use serde::{Deserialize, Serialize};
 
-/// How much of a log is looked at: the cause often stands far above a long trace.
-pub(in crate::drivers) const LOOKED_AT: u64 = 256 << 10;
-/// Of a line that is shown as the cause.
-const LONGEST_MESSAGE: usize = 500;
-/// What argument parsers end with when they refuse an argument.
+/// How much of the end of a log is searched: the cause is often far above a long trace.
+pub(crate) const SEARCHED_LOG_BYTES: u64 = 256 << 10;
+const MAX_MESSAGE_CHARS: usize = 500;
+/// Exit code of argument parsers that reject an argument.
 const USAGE_ERROR: i32 = 2;
 
-/// What engines write, in lower case. A class stands before those that are only its consequence.
-const SAYINGS: &[(FailureClass, &[&str])] = &[
+/// Why a replica ended by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    pub class: FailureClass,
+    /// The log line that shows the cause, or else the exit status.
+    pub message: String,
+}
+
+/// How an engine process ended; the content of `exit.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ExitRecord {
+    pub(crate) code: Option<i32>,
+    pub(crate) signal: Option<i32>,
+    #[serde(with = "clock::rfc3339")]
+    pub(crate) time: Timestamp,
+    /// Whether the shim was asked to stop it.
+    #[serde(default)]
+    pub(crate) asked: bool,
+    /// Why the process could not be started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+}
+
+/// Log phrases by class, in lower case. A class precedes those that are only its consequence.
+const LOG_PHRASES: &[(FailureClass, &[&str])] = &[
     (
         FailureClass::PortTaken,
         &["address already in use", "address in use", "errno 98", "os error 98", "couldn't bind http server socket"],
@@ -84,11 +112,11 @@ const SAYINGS: &[(FailureClass, &[&str])] = &[
     ),
 ];
 
-/// How far an engine came.
+/// How far an engine got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::drivers) enum Reached {
+pub(crate) enum Reached {
     Start,
-    /// It has served: what is wrong is neither its weights nor its arguments, whatever calls left in its log.
+    /// It has served, so neither its weights nor its arguments are at fault, whatever calls left in its log.
     Ready,
 }
 
@@ -101,58 +129,58 @@ impl Reached {
     }
 }
 
-/// Nothing, if it ended because it was asked to.
-pub(in crate::drivers) fn classify(ending: &Ending, reached: Reached, log: &str) -> Option<Failure> {
-    if ending.asked {
+/// The failure of an engine; `None` if it was asked to stop.
+pub(crate) fn classify(exit: &ExitRecord, reached: Reached, log: &str) -> Option<Failure> {
+    if exit.asked {
         return None;
     }
-    if let Some(error) = &ending.error {
+    if let Some(error) = &exit.error {
         return Some(Failure { class: FailureClass::ImageMissing, message: error.clone() });
     }
-    let how = match (ending.code, ending.signal) {
+    let status = match (exit.code, exit.signal) {
         (Some(code), _) => format!("exited with code {code}"),
         (None, Some(signal)) => format!("was killed by signal {signal}"),
         (None, None) => "ended".to_owned(),
     };
-    // Words in the log of an engine that was killed from outside are not about its end.
-    let by_itself = ending.signal.is_none();
+    // The log of an engine that was killed from outside does not explain its end.
+    let ended_itself = exit.signal.is_none();
     let lines: Vec<(&str, String)> = log.lines().map(|line| (line, line.to_ascii_lowercase())).collect();
-    let said = |sayings: &[&str]| {
-        lines.iter().rev().find(|(_, lower)| sayings.iter().any(|saying| lower.contains(saying))).map(|(line, _)| *line)
+    let last_line_with = |phrases: &[&str]| {
+        let mut latest_first = lines.iter().rev();
+        latest_first.find(|(_, lower)| phrases.iter().any(|phrase| lower.contains(phrase))).map(|(line, _)| *line)
     };
-    let possible = SAYINGS.iter().filter(|(class, _)| by_itself && reached.can_fail_by(*class));
-    let cause = possible.filter_map(|(class, sayings)| Some((*class, said(sayings)?))).next();
+    let possible = LOG_PHRASES.iter().filter(|(class, _)| ended_itself && reached.can_fail_by(*class));
+    let cause = possible.filter_map(|(class, phrases)| Some((*class, last_line_with(phrases)?))).next();
     Some(match cause {
         Some((class, line)) => Failure { class, message: shorten(line) },
-        None if ending.code == Some(USAGE_ERROR) && reached == Reached::Start => {
-            Failure { class: FailureClass::EngineRejectedConfig, message: last_words(&how, log) }
+        None if exit.code == Some(USAGE_ERROR) && reached == Reached::Start => {
+            Failure { class: FailureClass::EngineRejectedConfig, message: with_last_line(&status, log) }
         }
-        None => Failure { class: FailureClass::Crash, message: last_words(&how, log) },
+        None => Failure { class: FailureClass::Crash, message: with_last_line(&status, log) },
     })
 }
 
-fn last_words(how: &str, log: &str) -> String {
+fn with_last_line(status: &str, log: &str) -> String {
     match log.lines().rev().find(|line| !line.trim().is_empty()) {
-        Some(line) => shorten(&format!("{how}: {}", line.trim())),
-        None => how.to_owned(),
+        Some(line) => shorten(&format!("{status}: {}", line.trim())),
+        None => status.to_owned(),
     }
 }
 
 fn shorten(line: &str) -> String {
-    line.trim().chars().take(LONGEST_MESSAGE).collect()
+    line.trim().chars().take(MAX_MESSAGE_CHARS).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domain::Timestamp;
 
-    fn ending(code: Option<i32>, signal: Option<i32>) -> Ending {
-        Ending { code, signal, time: Timestamp::from_millis(0), asked: false, error: None }
+    fn exit(code: Option<i32>, signal: Option<i32>) -> ExitRecord {
+        ExitRecord { code, signal, time: Timestamp::from_millis(0), asked: false, error: None }
     }
 
     #[test]
-    fn logs_of_engines_tell_the_class() {
+    fn engine_logs_determine_the_class() {
         use FailureClass::*;
         for (log, class) in [
             ("forebay-engine: there are no weights at /models/x.gguf: fetch the starter models", WeightsMissing),
@@ -180,44 +208,47 @@ mod tests {
             ("thread 'main' panicked at src/main.rs", Crash),
             ("", Crash),
         ] {
-            assert_eq!(classify(&ending(Some(1), None), Reached::Start, log).unwrap().class, class, "{log}");
+            assert_eq!(classify(&exit(Some(1), None), Reached::Start, log).unwrap().class, class, "{log}");
         }
     }
 
     #[test]
-    fn the_message_is_the_line_that_says_it() {
+    fn the_message_is_the_line_with_the_cause() {
         let log = "loading\ntorch.OutOfMemoryError: CUDA out of memory.\nshutting down\n";
-        let failure = classify(&ending(Some(1), None), Reached::Start, log).unwrap();
+        let failure = classify(&exit(Some(1), None), Reached::Start, log).unwrap();
         assert_eq!(failure.message, "torch.OutOfMemoryError: CUDA out of memory.");
         assert_eq!(
-            classify(&ending(Some(7), None), Reached::Start, "loading\n\n").unwrap().message,
+            classify(&exit(Some(7), None), Reached::Start, "loading\n\n").unwrap().message,
             "exited with code 7: loading"
         );
         assert_eq!(
-            classify(&ending(Some(2), None), Reached::Start, "").unwrap().class,
+            classify(&exit(Some(2), None), Reached::Start, "").unwrap().class,
             FailureClass::EngineRejectedConfig
         );
     }
 
     #[test]
-    fn what_calls_left_in_the_log_of_an_engine_that_served_is_not_its_failure() {
+    fn log_lines_about_calls_do_not_classify_an_engine_that_served() {
         let log = "GET /v1/models 401 Unauthorized\nCUDA out of memory\nrepository not found";
-        let class = |log| classify(&ending(Some(1), None), Reached::Ready, log).unwrap().class;
+        let class = |log| classify(&exit(Some(1), None), Reached::Ready, log).unwrap().class;
         assert_eq!(class(log), FailureClass::OutOfMemory);
         assert_eq!(class("GET /v1/models 401 Unauthorized"), FailureClass::Crash);
     }
 
     #[test]
-    fn who_is_killed_has_crashed_whatever_its_log_says() {
-        let failure = classify(&ending(None, Some(9)), Reached::Start, "warning: out of memory is near").unwrap();
+    fn a_killed_engine_has_crashed_whatever_its_log_says() {
+        let failure = classify(&exit(None, Some(9)), Reached::Start, "warning: out of memory is near").unwrap();
         assert_eq!(failure.class, FailureClass::Crash);
         assert_eq!(failure.message, "was killed by signal 9: warning: out of memory is near");
     }
 
     #[test]
-    fn an_end_that_was_asked_for_is_no_failure() {
-        assert_eq!(classify(&Ending { asked: true, ..ending(None, Some(15)) }, Reached::Start, "out of memory"), None);
-        let unstarted = Ending { error: Some("cannot start vllm: No such file".into()), ..ending(None, None) };
+    fn a_requested_stop_is_not_a_failure() {
+        assert_eq!(
+            classify(&ExitRecord { asked: true, ..exit(None, Some(15)) }, Reached::Start, "out of memory"),
+            None
+        );
+        let unstarted = ExitRecord { error: Some("cannot start vllm: No such file".into()), ..exit(None, None) };
         assert_eq!(classify(&unstarted, Reached::Start, "").unwrap().class, FailureClass::ImageMissing);
     }
 }

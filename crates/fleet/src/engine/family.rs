@@ -1,8 +1,8 @@
-//! Which engine a replica runs, as far as that is known.
+//! The kind of engine that a replica runs, as far as it is known.
 
 use domain::model::{EngineKind, Launch};
 
-/// Whose ways an engine has: its metrics, and how patient a probe must be.
+/// Determines metric names, probe timeouts and the like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
@@ -10,7 +10,7 @@ pub enum Family {
     Vllm,
     Sglang,
     LlamaServer,
-    /// Started by a command of the operator's own.
+    /// Started by a custom command of the operator.
     Unknown,
 }
 
@@ -48,23 +48,14 @@ impl Family {
         Self::ALL.into_iter().find(|family| family.as_str() == text)
     }
 
-    /// Whose words to look for in what it says: those of any engine, where it is not known.
-    pub(crate) const fn candidates(self) -> &'static [Self] {
+    /// Families whose metric names to try: all known ones for an unknown engine.
+    pub(super) const fn candidates(self) -> &'static [Self] {
         match self {
             Self::ForebayEngine => &[Self::ForebayEngine],
             Self::Vllm => &[Self::Vllm],
             Self::Sglang => &[Self::Sglang],
             Self::LlamaServer => &[Self::LlamaServer],
             Self::Unknown => &[Self::ForebayEngine, Self::Vllm, Self::Sglang, Self::LlamaServer],
-        }
-    }
-
-    /// Whether it can tell how full its KV cache is; llama-server cannot any more, of an unknown one we cannot say.
-    pub const fn reports_kv_cache_usage(self) -> Option<bool> {
-        match self {
-            Self::ForebayEngine | Self::Vllm | Self::Sglang => Some(true),
-            Self::LlamaServer => Some(false),
-            Self::Unknown => None,
         }
     }
 }

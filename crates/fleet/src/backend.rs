@@ -22,11 +22,11 @@ pub struct Address {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not an address such as http://127.0.0.1:9001/v1")]
-pub struct BadAddress(String);
+pub struct AddressError(String);
 
 impl Address {
-    pub fn parse(url: &str) -> Result<Self, BadAddress> {
-        let bad = || BadAddress(url.chars().take(200).collect());
+    pub fn parse(url: &str) -> Result<Self, AddressError> {
+        let bad = || AddressError(url.chars().take(200).collect());
         let uri: http::Uri = url.parse().map_err(|_| bad())?;
         let tls = match uri.scheme() {
             Some(scheme) if *scheme == Scheme::HTTP => false,
@@ -52,9 +52,9 @@ pub enum Health {
 
 /// What tells a replica from every other one that this process has known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ReplicaId(u64);
+pub struct BackendId(u64);
 
-impl ReplicaId {
+impl BackendId {
     fn next() -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         Self(COUNT.fetch_add(1, Ordering::Relaxed))
@@ -62,8 +62,8 @@ impl ReplicaId {
 }
 
 #[derive(Debug)]
-pub struct Replica {
-    pub id: ReplicaId,
+pub struct Backend {
+    pub id: BackendId,
     /// Shown in records of usage, in metrics and in logs.
     pub name: Arc<str>,
     pub address: Address,
@@ -88,8 +88,8 @@ pub struct Template {
 const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("forebay/", env!("CARGO_PKG_VERSION")));
 
 impl Template {
-    fn new(address: &Address, upstream: &Upstream) -> Result<Self, BadAddress> {
-        let bad = || BadAddress(upstream.url.chars().take(200).collect());
+    fn new(address: &Address, upstream: &Upstream) -> Result<Self, AddressError> {
+        let bad = || AddressError(upstream.url.chars().take(200).collect());
         let mut headers = HeaderMap::with_capacity(8);
         headers.insert(header::HOST, HeaderValue::from_str(&address.authority).map_err(|_| bad())?);
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -119,11 +119,11 @@ fn head(path: &str, headers: &HeaderMap) -> Box<[u8]> {
     text.into_boxed_slice()
 }
 
-impl Replica {
-    pub fn new(name: &str, upstream: Upstream) -> Result<Self, BadAddress> {
+impl Backend {
+    pub fn new(name: &str, upstream: Upstream) -> Result<Self, AddressError> {
         let address = Address::parse(&upstream.url)?;
         Ok(Self {
-            id: ReplicaId::next(),
+            id: BackendId::next(),
             name: name.into(),
             template: Template::new(&address, &upstream)?,
             address,

@@ -1,0 +1,33 @@
+//! How to talk to an engine of any kind: its command line, health, metrics, token counters and failures.
+//!
+//! Both drivers and the pools use it. Nothing here starts or stops a process.
+
+mod client;
+pub(crate) mod command;
+pub(crate) mod failure;
+mod family;
+mod health;
+mod load;
+mod metric_names;
+mod metrics;
+mod prometheus;
+pub mod token_counters;
+
+pub use command::{BuiltInEngine, CommandError};
+pub use failure::{Failure, FailureClass};
+pub use family::Family;
+pub use health::{PROBE_PERIOD, ProbeResult, ProbeStreak, Readiness};
+pub use load::{EngineLoad, EngineMetrics, LoadError};
+pub use token_counters::TokenCounters;
+
+use domain::model::Modality;
+use std::net::SocketAddr;
+
+/// An engine that listens at an address.
+pub(crate) struct Engine {
+    pub(crate) address: SocketAddr,
+    pub(crate) family: Family,
+    /// The model name it expects in requests.
+    pub(crate) model: String,
+    pub(crate) modality: Modality,
+}

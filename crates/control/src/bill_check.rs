@@ -3,8 +3,8 @@
 use crate::command_error::CommandError;
 use domain::bill_check::{Difference, TokenCounts};
 use domain::{Grain, OrganizationId, Span, Timestamp};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 use store::bill_check::{self, Hour, MAX_LISTED};
 use store::{Store, StoreError};
 
@@ -99,7 +99,7 @@ pub struct Monitor(Mutex<Option<Summary>>);
 impl Monitor {
     /// `None` before the first check.
     pub fn summary(&self) -> Option<Summary> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.0.lock()
     }
 
     /// Compares the complete hours of the last day.
@@ -109,7 +109,7 @@ impl Monitor {
         let hours = bill_check::list(store, None, span, MAX_LISTED).await?;
         let complete: Vec<ReplicaHour> = hours.into_iter().filter(Hour::is_read_to_its_end).map(compare).collect();
         let summary = summarize(&total_per_replica(&complete));
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(summary);
+        *self.0.lock() = Some(summary);
         Ok(())
     }
 }

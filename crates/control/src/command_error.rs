@@ -2,7 +2,7 @@
 
 use domain::attempts::Lockout;
 use domain::ids::IdError;
-use domain::span::EndsBeforeItStarts;
+use domain::span::SpanError;
 use domain::user::EmailError;
 use domain::workspace::NameError;
 use domain::workspace_edit::OperatorOnlyError;
@@ -192,7 +192,7 @@ impl From<StoreError> for CommandError {
             | StoreError::NotLeader { .. }
             | StoreError::GpuTaken { .. }
             | StoreError::IdempotencyInProgress
-            | StoreError::Unsure(_)
+            | StoreError::CommitUnknown(_)
             | StoreError::SchemaTooNew { .. }
             | StoreError::BadAddress { .. }
             | StoreError::Corrupt { .. }
@@ -202,8 +202,8 @@ impl From<StoreError> for CommandError {
     }
 }
 
-impl From<EndsBeforeItStarts> for CommandError {
-    fn from(_: EndsBeforeItStarts) -> Self {
+impl From<SpanError> for CommandError {
+    fn from(_: SpanError) -> Self {
         Self::BadValue { field: "to", why: "`to` is before `from`" }
     }
 }

@@ -89,7 +89,7 @@ impl KeyDirectory {
             lookups: Semaphore::new(MAX_LOOKUPS),
         });
         let here = Arc::downgrade(&keys);
-        keys.store.hear_own_changes(move |change| here.upgrade().iter().for_each(|keys| keys.forget(change)));
+        keys.store.on_own_change(move |change| here.upgrade().iter().for_each(|keys| keys.forget(change)));
         keys
     }
 

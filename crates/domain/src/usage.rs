@@ -1,4 +1,4 @@
-//! What a served call used: the event that is remembered, billed and counted.
+//! The usage event of a call: recorded by the meter, stored, billed and counted.
 
 use crate::caller::Caller;
 use crate::ids::RequestId;
@@ -14,9 +14,9 @@ pub use crate::tokens::Tokens;
 /// How the token counts of an event are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Certainty {
-    /// The engine said so.
+    /// The engine reported them.
     Exact,
-    /// The engine did not say, or the stream broke before it did.
+    /// The engine did not report them, or the stream broke before it did.
     Estimated,
     /// Nothing was generated and nothing is charged.
     Void,
@@ -36,15 +36,18 @@ impl Certainty {
     }
 }
 
-/// One call that reached a model, complete or broken.
-#[derive(Debug, Clone)]
+/// One call that reached a replica, whether it succeeded or failed.
+///
+/// The journal line and the row of the store derive from this struct: a new field is added here, in
+/// `store/usage/journal/line.rs` and in `store/usage/event.rs`.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageEvent {
     pub request: RequestId,
     pub caller: Arc<Caller>,
     pub model: ModelId,
     pub replica: Arc<str>,
     pub streamed: bool,
-    /// The status the client saw, and the error code if there was one.
+    /// The status that the client saw, and the error code; empty if there was no error.
     pub status: u16,
     pub code: Cow<'static, str>,
     pub tokens: Tokens,
@@ -54,24 +57,24 @@ pub struct UsageEvent {
     pub started_at: Timestamp,
     pub first_byte_micros: Option<u64>,
     pub duration_micros: u64,
-    /// How long it was held until a replica was ready; nothing when one was.
+    /// How long the call was held until a replica was ready; `None` if it was not held.
     pub held_micros: Option<u64>,
-    /// From the request until it was first sent to a replica, with the hold.
+    /// From the request until it was first sent to a replica, including the hold.
     pub sent_micros: Option<u64>,
 }
 
 impl UsageEvent {
-    /// Only calls to models of the catalogue do; dedicated ones are paid by the GPU-hour.
+    /// Only calls to models of the catalogue do; dedicated endpoints are billed per GPU-hour.
     pub fn counts_against_quota(&self) -> bool {
         !self.model.is_dedicated()
     }
 }
 
-/// What calls used, added up.
+/// The usage of several calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Totals {
-    /// Served calls: those that were void are not among them.
+    /// Served calls, without void ones.
     pub requests: u64,
     pub prompt_tokens: u64,
     pub completion_tokens: u64,

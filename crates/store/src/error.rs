@@ -1,10 +1,10 @@
-//! What can go wrong with what is remembered.
+//! Errors of the store.
 
 use domain::Workspace;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The store did not answer, or not in time; the same call may succeed later.
+    /// The store did not respond, or not in time. Retrying may succeed.
     #[error("the store cannot be reached")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("there is no {noun} `{id}`")]
@@ -33,7 +33,7 @@ pub enum StoreError {
     WorkspaceHasEndpoints { endpoints: u64 },
     #[error("another endpoint of the organization has this name")]
     EndpointNameTaken,
-    /// Someone wrote the row since it was read; reading it again is all it takes.
+    /// The row was changed since it was read. Read it again and retry.
     #[error("the endpoint was changed by someone else")]
     EndpointStale,
     /// A newer leader has taken over.
@@ -41,35 +41,35 @@ pub enum StoreError {
     NotLeader { epoch: u64 },
     #[error("another replica holds the GPU `{gpu}`")]
     GpuTaken { gpu: String },
-    #[error("a request with the same key is still being answered")]
+    #[error("a request with the same key is still in progress")]
     IdempotencyInProgress,
-    /// The last word to the store was not answered: what was asked for may have been done or not.
-    #[error("the store's answer was lost")]
-    Unsure(#[source] Box<dyn std::error::Error + Send + Sync>),
-    #[error("the store has schema version {found}, this program knows versions up to {known}")]
+    /// The response to COMMIT was lost: the transaction may be committed or not.
+    #[error("the store's response was lost")]
+    CommitUnknown(#[source] Box<dyn std::error::Error + Send + Sync>),
+    #[error("the store has schema version {found}, this version of Forebay supports up to {known}")]
     SchemaTooNew { found: i64, known: i64 },
-    /// The address itself stays out: it may carry a password.
-    #[error("the store's address is not usable: {problem}")]
+    /// The address itself is left out, because it may contain a password.
+    #[error("the store's address is invalid: {problem}")]
     BadAddress { problem: &'static str },
-    #[error("the store holds something unreadable in {place}")]
+    #[error("the store has an invalid value in {place}")]
     Corrupt { place: String },
-    /// The store answered, and refused a statement that it should have taken.
+    /// The store rejected a statement that should have succeeded.
     #[error("the store failed")]
     Failed(#[source] sqlx::Error),
 }
 
 impl StoreError {
-    /// Whether the store could not be asked, as opposed to having said no.
+    /// Whether the store could not be reached, as opposed to having rejected the request.
     pub const fn is_unavailable(&self) -> bool {
         matches!(self, Self::Unavailable(_))
     }
 
-    /// Whether the store broke off because two transactions stood in each other's way: doing it all again may succeed.
+    /// Whether the transaction was aborted by a serialization failure or deadlock: retrying it may succeed.
     pub fn is_contention(&self) -> bool {
         self.database_code().is_some_and(|code| ["40001", "40P01"].contains(&code.as_ref()))
     }
 
-    /// Whether PostgreSQL waited for a lock as long as it was told to.
+    /// Whether PostgreSQL's lock timeout expired.
     pub(crate) fn is_lock_timeout(&self) -> bool {
         self.database_code().is_some_and(|code| code == "55P03")
     }
@@ -86,17 +86,17 @@ impl StoreError {
 
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
-        let away = match &error {
+        let is_unavailable = match &error {
             sqlx::Error::Io(_)
             | sqlx::Error::Tls(_)
             | sqlx::Error::Protocol(_)
             | sqlx::Error::PoolTimedOut
             | sqlx::Error::PoolClosed
             | sqlx::Error::WorkerCrashed => true,
-            sqlx::Error::Database(refusal) => refusal.code().is_some_and(|code| means_away(&code)),
+            sqlx::Error::Database(error) => error.code().is_some_and(|code| means_unavailable(&code)),
             _ => false,
         };
-        if away {
+        if is_unavailable {
             return Self::Unavailable(Box::new(error));
         }
         match error {
@@ -106,18 +106,18 @@ impl From<sqlx::Error> for StoreError {
     }
 }
 
-/// Whether an error code of either database means "not now" rather than "not so".
+/// Whether an error code of either database is transient.
 ///
-/// PostgreSQL's codes have five characters, their first two are the class; SQLite's are decimal numbers, the low byte
-/// is the primary code.
-fn means_away(code: &str) -> bool {
-    const SQLITE_AWAY: [u32; 6] = [5, 6, 8, 10, 13, 14]; // busy, locked, read-only, I/O error, full, cannot open
+/// PostgreSQL's codes have five characters, of which the first two are the class. SQLite's are decimal numbers, whose low
+/// byte is the primary code.
+fn means_unavailable(code: &str) -> bool {
+    const SQLITE_TRANSIENT: [u32; 6] = [5, 6, 8, 10, 13, 14]; // busy, locked, read-only, I/O error, full, cannot open
     if code.len() == 5 {
         let class = &code[..2];
-        // Connection, authorisation, rollback by the server, resources, operator's intervention, system error.
+        // Connection, authorization, rollback by the server, resources, operator intervention, system error.
         return ["08", "28", "40", "53", "57", "58"].contains(&class) || ["25006", "3D000", "55P03"].contains(&code);
     }
-    code.parse::<u32>().is_ok_and(|number| SQLITE_AWAY.contains(&(number & 0xff)))
+    code.parse::<u32>().is_ok_and(|number| SQLITE_TRANSIENT.contains(&(number & 0xff)))
 }
 
 #[cfg(test)]
@@ -125,12 +125,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_store_that_is_starting_stopping_or_busy_is_away() {
-        for away in ["57P01", "57P03", "08006", "53300", "40P01", "55P03", "5", "261", "10", "14"] {
-            assert!(means_away(away), "{away}");
+    fn a_store_that_is_starting_stopping_or_busy_is_unavailable() {
+        for transient in ["57P01", "57P03", "08006", "53300", "40P01", "55P03", "5", "261", "10", "14"] {
+            assert!(means_unavailable(transient), "{transient}");
         }
-        for there in ["23505", "42P01", "42601", "1", "19", "2067", "1555"] {
-            assert!(!means_away(there), "{there}");
+        for permanent in ["23505", "42P01", "42601", "1", "19", "2067", "1555"] {
+            assert!(!means_unavailable(permanent), "{permanent}");
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Brings the schema forward, never back.
+//! Migrations of the schema, forward only.
 //!
-//! Several nodes may start at once: whoever comes first does the work under a lock, the others find it done.
+//! Several nodes may start at once: the first one migrates under a lock, the others find it done.
 //!
-//! Nodes are updated one after another, so the last program must live with the schema of the next: a migration adds what
-//! the new program needs, and a later release takes away what nobody uses any more (decision 14). Each says which program
-//! it still serves; one that is older than that is refused, because it could not keep the promises of a new one.
+//! Nodes are updated one after another, so a version must work with the schema of the next: a migration adds what the new
+//! version needs, and a later release removes what is no longer used (decision 14). Each migration records the oldest
+//! version that still works with it; older ones refuse to start.
 
 use crate::db::{Engine, Store, Tx};
 use crate::error::StoreError;
@@ -28,43 +28,43 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 9, script: include_str!("../migrations/0009_usage_kinds.sql") },
 ];
 
-/// Migrations that only add, each with the newest one that a program must know to live with it. All others can be lived
-/// with by those who know them.
+/// Migrations that only add, each with the newest migration that a version must know to work with it. All others require
+/// a version that knows them.
 const ADDING: &[(i64, i64)] = &[(8, 7)];
 
 const SERVES_SINCE: &str = "SELECT MAX(serves_since) AS serves_since FROM schema_version";
 
-/// Held by PostgreSQL until the end of the transaction; a migration may take longer than a request may.
+/// The lock is held until the end of the transaction. Timeouts are off: a migration may take longer than a request.
 const POSTGRES_LOCK: &str = "SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0; \
      SELECT pg_advisory_xact_lock(7023110001);";
 
-/// The version that was found, and the one that is there now.
+/// The schema version before and after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Migrated {
     pub from: i64,
     pub to: i64,
 }
 
-/// How far a store is behind this program, or ahead of it.
+/// The schema version of a store, compared with the one that this version of Forebay knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schema {
-    /// The newest version that the store has; none where it has no table of ours.
+    /// The newest version that the store has; `None` if it has no tables of Forebay.
     pub found: Option<i64>,
     pub known: i64,
-    /// Whether this program can live with it: a newer one may only have added to it.
+    /// Whether this version of Forebay works with it: a newer version may only have added to it.
     pub can_be_served: bool,
-    /// Migrations that the next start makes.
+    /// The number of migrations that the next start runs.
     pub to_do: usize,
 }
 
 impl Store {
-    /// Looks at the schema and changes nothing.
+    /// Reads the schema version, without changes.
     pub async fn schema(&self) -> Result<Schema, StoreError> {
         let known = MIGRATIONS.last().map_or(0, |migration| migration.version);
         let done: Vec<i64> = match self.rows(sqlx::query("SELECT version FROM schema_version")).await {
             Ok(found) => found.iter().map(|found| row::number(found, "version")).collect::<Result<_, _>>()?,
             Err(error) if error.is_unavailable() => return Err(error),
-            // There is no such table yet.
+            // The table does not exist yet.
             Err(_) => Vec::new(),
         };
         let to_do = MIGRATIONS.iter().filter(|migration| !done.contains(&migration.version)).count();
@@ -73,7 +73,7 @@ impl Store {
             Some(found) if found > known => match self.rows(sqlx::query(SERVES_SINCE)).await {
                 Ok(rows) => newest_needed(&rows)? <= known,
                 Err(error) if error.is_unavailable() => return Err(error),
-                // It does not say.
+                // The column does not exist.
                 Err(_) => false,
             },
             Some(_) | None => true,
@@ -99,14 +99,14 @@ impl Store {
             let record = sqlx::query("INSERT INTO schema_version (version) VALUES ($1)").bind(migration.version);
             tx.execute(record).await?;
         }
-        write_down(&mut tx).await?;
+        record_compatibility(&mut tx).await?;
         tx.commit().await?;
         Ok(Migrated { from: found, to: known.max(found) })
     }
 }
 
-/// Tells programs that are older than this one whether they can live with what it has made.
-async fn write_down(tx: &mut Tx) -> Result<(), StoreError> {
+/// Records for older versions of Forebay whether they work with these migrations.
+async fn record_compatibility(tx: &mut Tx) -> Result<(), StoreError> {
     for Migration { version, .. } in MIGRATIONS {
         let since = ADDING.iter().find(|(adding, _)| adding == version).map_or(*version, |(_, since)| *since);
         let record =
@@ -116,7 +116,7 @@ async fn write_down(tx: &mut Tx) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The newest migration that a program must know to live with all that were made.
+/// The newest migration that a version must know to work with this schema.
 async fn serves_since(tx: &mut Tx) -> Result<i64, StoreError> {
     newest_needed(&tx.rows(sqlx::query(SERVES_SINCE)).await?)
 }
@@ -125,7 +125,7 @@ fn newest_needed(rows: &[AnyRow]) -> Result<i64, StoreError> {
     rows.first().map_or(Ok(0), |found| row::number(found, "serves_since"))
 }
 
-/// The migrations that were made. One that joined the program later than its successor is still to be made.
+/// The migrations that have run. One that was added to Forebay later than its successor may still be missing.
 async fn done(tx: &mut Tx) -> Result<Vec<i64>, StoreError> {
     let query = sqlx::query("SELECT version FROM schema_version");
     tx.rows(query).await?.iter().map(|found| row::number(found, "version")).collect()

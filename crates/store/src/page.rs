@@ -1,6 +1,6 @@
-//! A bounded piece of a list. Ids sort by their moment of creation, so the last id seen is the cursor.
+//! A page of a list. Ids sort by their creation time, so the last id of a page is the cursor.
 
-/// Rows after the id `after` (from the start when empty), at most `limit` of them.
+/// At most `limit` rows after the id `after` (from the start if empty).
 #[derive(Debug, Clone, Copy)]
 pub struct Page<'a> {
     after: &'a str,
@@ -27,7 +27,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// As much as one page can hold.
+/// The largest page.
 impl Default for Page<'_> {
     fn default() -> Self {
         Self::first(Self::MAX_LIMIT)

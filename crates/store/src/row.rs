@@ -1,4 +1,4 @@
-//! Reading columns into words of the domain, and back: what does not parse is [`StoreError::Corrupt`].
+//! Conversions between columns and domain types. A value that does not parse is [`StoreError::Corrupt`].
 
 use crate::error::StoreError;
 use domain::{NanoUsd, Timestamp};
@@ -48,7 +48,7 @@ pub(crate) fn count(row: &AnyRow, column: &str) -> Result<u64, StoreError> {
     u64::try_from(number(row, column)?).map_err(|_| corrupt(column))
 }
 
-/// A count that is never large.
+/// A count that fits 32 bits.
 pub(crate) fn small(row: &AnyRow, column: &str) -> Result<u32, StoreError> {
     u32::try_from(number(row, column)?).map_err(|_| corrupt(column))
 }
@@ -69,7 +69,12 @@ pub(crate) fn money(row: &AnyRow, column: &str) -> Result<NanoUsd, StoreError> {
     Ok(NanoUsd::from_nanos(number(row, column)?))
 }
 
-/// Counts past what a column can hold are kept as the largest it can.
+/// An HTTP status.
+pub(crate) fn status(row: &AnyRow) -> Result<u16, StoreError> {
+    u16::try_from(number(row, "status")?).map_err(|_| corrupt("status"))
+}
+
+/// Saturating: a count beyond the range of a column is stored as the maximum.
 pub(crate) fn to_number(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }

@@ -1,29 +1,29 @@
-//! The text of an INSERT of many rows.
+//! The SQL text of an INSERT of many rows.
 
 use crate::db::Engine;
 use std::fmt::Write;
 
-/// Rows in the largest statement; SQLite takes 32,766 values.
-const MOST_ROWS: usize = 256;
+/// Rows in the largest statement; SQLite allows 32,766 values.
+const MAX_ROWS: usize = 256;
 
-/// Cuts rows into pieces of powers of two, the largest first: so few texts do for any number of rows, and the store has
-/// them prepared.
-pub(crate) fn pieces<T>(mut rows: &[T]) -> impl Iterator<Item = &[T]> {
+/// Splits rows into chunks whose sizes are powers of two, the largest first. A few statement texts then cover any number
+/// of rows, and the database keeps them prepared. Example: 7 rows become chunks of 4, 2 and 1.
+pub(crate) fn chunks<T>(mut rows: &[T]) -> impl Iterator<Item = &[T]> {
     std::iter::from_fn(move || {
-        let size = rows.len().min(MOST_ROWS).checked_ilog2()?;
-        let (piece, rest) = rows.split_at(1 << size);
+        let size = rows.len().min(MAX_ROWS).checked_ilog2()?;
+        let (chunk, rest) = rows.split_at(1 << size);
         rows = rest;
-        Some(piece)
+        Some(chunk)
     })
 }
 
-/// `INSERT INTO table (columns) VALUES (…), (…)`, to be followed by what happens on a conflict.
+/// `INSERT INTO table (columns) VALUES (…), (…)`, to be followed by an ON CONFLICT clause.
 pub(crate) fn insert_text(engine: Engine, table: &str, columns: &str, rows: usize) -> String {
     format!("INSERT INTO {table} ({columns}) {}", values_text(engine, count(columns), rows))
 }
 
-/// As [`insert_text`], for rows that are alike in the shared columns: their values are bound once, after all others.
-pub(crate) fn insert_alike_text(engine: Engine, table: &str, shared: &str, own: &str, rows: usize) -> String {
+/// Like [`insert_text`], for rows that have the same values in the `shared` columns. Those are bound once, after all others.
+pub(crate) fn insert_shared_text(engine: Engine, table: &str, shared: &str, own: &str, rows: usize) -> String {
     let first = rows * count(own) + 1;
     let shared_values: String = (first..first + count(shared)).map(|number| format!("${number}, ")).collect();
     format!("INSERT INTO {table} ({shared}, {own}) {}", rows_text(engine, &shared_values, count(own), rows))
@@ -34,7 +34,7 @@ pub(crate) fn values_text(engine: Engine, columns: usize, rows: usize) -> String
     rows_text(engine, "", columns, rows)
 }
 
-/// SQLite looks every named value up in a list of all of them, so there only the shared ones have names.
+/// SQLite searches a list of all named parameters for each of them, so only the shared ones have names there.
 fn rows_text(engine: Engine, shared: &str, columns: usize, rows: usize) -> String {
     let mut text = String::from("VALUES ");
     for row in 0..rows {
@@ -45,7 +45,7 @@ fn rows_text(engine: Engine, shared: &str, columns: usize, rows: usize) -> Strin
             match engine {
                 Engine::Sqlite => text.push('?'),
                 Engine::Postgres => {
-                    write!(text, "${}", row * columns + column + 1).expect("a String takes any text");
+                    write!(text, "${}", row * columns + column + 1).expect("writing to a String cannot fail");
                 }
             }
         }
@@ -63,22 +63,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_value_has_its_place() {
+    fn every_value_has_a_placeholder() {
         let text = |engine| insert_text(engine, "days", "a, b", 2);
         assert_eq!(text(Engine::Postgres), "INSERT INTO days (a, b) VALUES ($1, $2), ($3, $4)");
         assert_eq!(text(Engine::Sqlite), "INSERT INTO days (a, b) VALUES (?, ?), (?, ?)");
     }
 
     #[test]
-    fn shared_values_come_after_all_others() {
-        let text = |engine| insert_alike_text(engine, "days", "a, b", "c", 2);
+    fn shared_values_are_bound_after_all_others() {
+        let text = |engine| insert_shared_text(engine, "days", "a, b", "c", 2);
         assert_eq!(text(Engine::Postgres), "INSERT INTO days (a, b, c) VALUES ($3, $4, $1), ($3, $4, $2)");
         assert_eq!(text(Engine::Sqlite), "INSERT INTO days (a, b, c) VALUES ($3, $4, ?), ($3, $4, ?)");
     }
 
     #[test]
-    fn rows_are_cut_into_powers_of_two() {
-        let sizes = |rows: usize| pieces(&vec![(); rows]).map(<[()]>::len).collect::<Vec<_>>();
+    fn rows_are_split_into_powers_of_two() {
+        let sizes = |rows: usize| chunks(&vec![(); rows]).map(<[()]>::len).collect::<Vec<_>>();
         assert_eq!(sizes(0), [0; 0]);
         assert_eq!(sizes(7), [4, 2, 1]);
         assert_eq!(sizes(600), [256, 256, 64, 16, 8]);

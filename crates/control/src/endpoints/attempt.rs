@@ -118,7 +118,7 @@ impl<'a> Attempt<'a> {
             idempotency::answer(&mut self.tx, request, outcome.as_str(), &response.body).await?;
         }
         fault::point("command-before-commit");
-        self.tx.commit_or_unsure().await?;
+        self.tx.commit_or_unknown().await?;
         fault::point("command-after-commit");
         Ok(response)
     }

@@ -1,15 +1,16 @@
 use crate::databases::on_both;
 use crate::{DEFAULTS, NOW};
 use control::bootstrap::{self, FirstStart};
-use control::series::{Line, Name, Number, Question, Report, report};
+use control::series::{ChartLine, LineName, Report, SeriesQuery, SeriesValue, report};
 use control::{CommandError, retention, usage};
 use domain::series::{Division, Metric, Step};
 use domain::usage::{Actor, Certainty, Tokens};
 use domain::{Caller, Grouping, ModelId, NanoUsd, Price, RequestId, Retention, Span, Timestamp, UsageEvent};
 use std::sync::Arc;
 use std::time::Duration;
-use store::series::{Refusals, add_refusals};
-use store::{Store, usage_events};
+use store::Store;
+use store::series::{Rejections, add_rejections};
+use store::usage::UsageWriter;
 
 const HOUR: i64 = 3_600_000;
 const KEPT: Retention = Retention {
@@ -49,23 +50,23 @@ async fn used(store: &Store) -> FirstStart {
         event(&first, "acme/tiny", NOW.plus_millis(-3 * HOUR + 1), "bad_gateway"),
         event(&first, "dedicated/mine", NOW.plus_millis(-HOUR), ""),
     ];
-    let refusals = Refusals {
+    let rejections = Rejections {
         workspace: first.workspace.id.clone(),
         actor: Actor::User(first.user.id.clone()),
-        model: String::new(),
+        model: None,
         at: NOW.plus_millis(-HOUR),
         code: "rate_limit_exceeded".into(),
         calls: 3,
     };
     let mut tx = store.begin().await.unwrap();
-    usage_events::insert_batch(&mut tx, &events).await.unwrap();
-    add_refusals(&mut tx, &[refusals]).await.unwrap();
+    UsageWriter::default().write(&mut tx, &events).await.unwrap();
+    add_rejections(&mut tx, &[rejections]).await.unwrap();
     tx.commit().await.unwrap();
     first
 }
 
-fn question(metric: Metric) -> Question {
-    Question {
+fn query(metric: Metric) -> SeriesQuery {
+    SeriesQuery {
         metric,
         span: Span { from: NOW.plus_millis(-4 * HOUR), to: NOW.plus_millis(HOUR) },
         step: Some(Step::parse("hour").unwrap()),
@@ -77,16 +78,16 @@ fn question(metric: Metric) -> Question {
     }
 }
 
-async fn ask(store: &Store, first: &FirstStart, question: Question) -> Result<Report, CommandError> {
-    report(store, &first.workspace.id, &question, &KEPT, NOW).await
+async fn ask(store: &Store, first: &FirstStart, query: SeriesQuery) -> Result<Report, CommandError> {
+    report(store, &first.workspace.id, &query, &KEPT, NOW).await
 }
 
 /// `count 0 2 - 4 = 6`
-fn shown(line: &Line) -> Vec<String> {
-    let number = |number: &Option<Number>| match number {
+fn shown(line: &ChartLine) -> Vec<String> {
+    let number = |number: &Option<SeriesValue>| match number {
         None => "-".to_owned(),
-        Some(Number::Whole(count)) => count.to_string(),
-        Some(Number::Part(value)) => format!("{value:.2}"),
+        Some(SeriesValue::Whole(count)) => count.to_string(),
+        Some(SeriesValue::Part(value)) => format!("{value:.2}"),
     };
     let values = line.values.iter().zip(&line.total);
     values
@@ -102,7 +103,7 @@ async fn a_chart_has_a_value_for_every_point_that_can_be_known() {
     on_both(async |_, store| {
         let first = used(&store).await;
         let one = async |metric| {
-            let report = ask(&store, &first, question(metric)).await.unwrap();
+            let report = ask(&store, &first, query(metric)).await.unwrap();
             assert_eq!(report.lines.len(), 1);
             shown(&report.lines[0])
         };
@@ -118,7 +119,7 @@ async fn a_chart_has_a_value_for_every_point_that_can_be_known() {
         assert_eq!(one(Metric::Hold).await[3..], ["mean - - - - - = -", "count 0 0 0 0 0 = 0"]);
         assert_eq!(one(Metric::ColdStarts).await, ["count 0 0 0 0 0 = 0"]);
         assert_eq!(one(Metric::InFlight).await, ["mean 0.00 0.00 0.00 0.00 - = 0.00"]);
-        let mut busy = question(Metric::InFlight);
+        let mut busy = query(Metric::InFlight);
         busy.step = Some(Step::parse("minute").unwrap());
         busy.span = Span { from: NOW.plus_millis(-HOUR), to: NOW.plus_millis(-HOUR + 120_000) };
         let report = ask(&store, &first, busy).await.unwrap();
@@ -131,81 +132,81 @@ async fn a_chart_has_a_value_for_every_point_that_can_be_known() {
 async fn charts_are_divided_and_filtered() {
     on_both(async |_, store| {
         let first = used(&store).await;
-        let divided = async |metric, division, narrow: &dyn Fn(&mut Question)| {
-            let mut asked = question(metric);
-            asked.division = Some(division);
-            narrow(&mut asked);
-            let lines = ask(&store, &first, asked).await.unwrap().lines;
+        let divided = async |metric, division, narrow: &dyn Fn(&mut SeriesQuery)| {
+            let mut narrowed = query(metric);
+            narrowed.division = Some(division);
+            narrow(&mut narrowed);
+            let lines = ask(&store, &first, narrowed).await.unwrap().lines;
             lines.into_iter().map(|line| (line.name.clone(), shown(&line)[0].clone())).collect::<Vec<_>>()
         };
-        let all = |_: &mut Question| {};
+        let all = |_: &mut SeriesQuery| {};
         let text = |text: &str| text.to_owned();
         assert_eq!(
             divided(Metric::Requests, Division::Model, &all).await,
             [
-                (Name::Model(None), text("count 0 0 0 3 0 = 3")),
-                (Name::Model(Some(text("acme/tiny"))), text("count 0 2 0 0 0 = 2")),
-                (Name::Model(Some(text("dedicated/mine"))), text("count 0 0 0 1 0 = 1")),
+                (LineName::Model(None), text("count 0 0 0 3 0 = 3")),
+                (LineName::Model(Some(text("acme/tiny"))), text("count 0 2 0 0 0 = 2")),
+                (LineName::Model(Some(text("dedicated/mine"))), text("count 0 0 0 1 0 = 1")),
             ]
         );
         assert_eq!(
             divided(Metric::Requests, Division::Endpoint, &all).await,
-            [(Name::Endpoint(text("mine")), text("count 0 0 0 1 0 = 1"))]
+            [(LineName::Endpoint(text("mine")), text("count 0 0 0 1 0 = 1"))]
         );
         let (key, user) = (Actor::Key(first.key.id.clone()), Actor::User(first.user.id.clone()));
         let by_key = divided(Metric::Requests, Division::Key, &all).await;
         assert_eq!(
             by_key.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>(),
-            [Name::Actor(key.clone()), Name::Actor(user.clone())]
+            [LineName::Actor(key.clone()), LineName::Actor(user.clone())]
         );
         assert_eq!(
             divided(Metric::Errors, Division::Code, &all).await,
             [
-                (Name::Code(text("rate_limit_exceeded")), text("count 0 0 0 3 0 = 3")),
-                (Name::Code(text("bad_gateway")), text("count 0 1 0 0 0 = 1")),
+                (LineName::Code(text("rate_limit_exceeded")), text("count 0 0 0 3 0 = 3")),
+                (LineName::Code(text("bad_gateway")), text("count 0 1 0 0 0 = 1")),
             ]
         );
-        let of_user = |asked: &mut Question| asked.actor = Some(user.clone());
+        let of_user = |query: &mut SeriesQuery| query.actor = Some(user.clone());
         assert_eq!(divided(Metric::Errors, Division::Code, &of_user).await.len(), 1);
-        let of_model = |asked: &mut Question| asked.model = Some(text("acme/tiny"));
+        let of_model = |query: &mut SeriesQuery| query.model = Some(text("acme/tiny"));
         assert_eq!(
             divided(Metric::Requests, Division::Key, &of_model).await,
-            [(Name::Actor(key), text("count 0 2 0 0 0 = 2"))]
+            [(LineName::Actor(key), text("count 0 2 0 0 0 = 2"))]
         );
-        let of_code = |asked: &mut Question| asked.code = Some(text("bad_gateway"));
+        let of_code = |query: &mut SeriesQuery| query.code = Some(text("bad_gateway"));
         assert_eq!(
             divided(Metric::Errors, Division::Model, &of_code).await,
-            [(Name::Model(Some(text("acme/tiny"))), text("count 0 1 0 0 0 = 1"))]
+            [(LineName::Model(Some(text("acme/tiny"))), text("count 0 1 0 0 0 = 1"))]
         );
     })
     .await;
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_is_refused_with_the_word_that_does_not() {
+async fn invalid_combinations_are_rejected_with_the_field() {
     on_both(async |_, store| {
         let first = used(&store).await;
-        let refused = async |metric, change: &dyn Fn(&mut Question)| {
-            let mut asked = question(metric);
-            change(&mut asked);
-            ask(&store, &first, asked).await.unwrap_err().field()
+        let rejected = async |metric, change: &dyn Fn(&mut SeriesQuery)| {
+            let mut narrowed = query(metric);
+            change(&mut narrowed);
+            ask(&store, &first, narrowed).await.unwrap_err().field()
         };
-        let by = |division| move |asked: &mut Question| asked.division = Some(division);
-        assert_eq!(refused(Metric::Latency, &by(Division::Code)).await, Some("groupBy"));
-        assert_eq!(refused(Metric::GpuBusy, &by(Division::Key)).await, Some("groupBy"));
-        assert_eq!(refused(Metric::KvCache, &|asked| asked.model = Some("acme/tiny".into())).await, Some("model"));
-        assert_eq!(refused(Metric::Requests, &|asked| asked.code = Some("x".into())).await, Some("code"));
-        let both = |asked: &mut Question| {
-            (asked.model, asked.endpoint) = (Some("acme/tiny".into()), Some("mine".into()));
+        let by = |division| move |query: &mut SeriesQuery| query.division = Some(division);
+        assert_eq!(rejected(Metric::Latency, &by(Division::Code)).await, Some("groupBy"));
+        assert_eq!(rejected(Metric::GpuBusy, &by(Division::Key)).await, Some("groupBy"));
+        assert_eq!(rejected(Metric::KvCache, &|query| query.model = Some("acme/tiny".into())).await, Some("model"));
+        assert_eq!(rejected(Metric::Requests, &|query| query.code = Some("x".into())).await, Some("code"));
+        let both = |query: &mut SeriesQuery| {
+            (query.model, query.endpoint) = (Some("acme/tiny".into()), Some("mine".into()));
         };
-        assert_eq!(refused(Metric::Requests, &both).await, Some("endpoint"));
-        let fine = |asked: &mut Question| {
-            asked.step = Some(Step::parse("minute").unwrap());
-            asked.span.from = NOW.plus_millis(-48 * HOUR);
+        assert_eq!(rejected(Metric::Requests, &both).await, Some("endpoint"));
+        let fine = |query: &mut SeriesQuery| {
+            query.step = Some(Step::parse("minute").unwrap());
+            query.span.from = NOW.plus_millis(-48 * HOUR);
         };
-        assert_eq!(refused(Metric::Requests, &fine).await, Some("step"));
+        assert_eq!(rejected(Metric::Requests, &fine).await, Some("step"));
         assert_eq!(
-            refused(Metric::GpuBusy, &|asked| asked.step = Some(Step::parse("60").unwrap())).await,
+            rejected(Metric::GpuBusy, &|query| query.step = Some(Step::parse("60").unwrap())).await,
             Some("step")
         );
     })
@@ -219,17 +220,17 @@ async fn points_whose_rows_are_gone_are_unknown_and_the_bill_stays() {
         let old = NOW.plus_millis(-30 * 24 * HOUR);
         let events = [event(&first, "acme/tiny", old, ""), event(&first, "acme/tiny", NOW.plus_millis(-60_000), "")];
         let mut tx = store.begin().await.unwrap();
-        usage_events::insert_batch(&mut tx, &events).await.unwrap();
+        UsageWriter::default().write(&mut tx, &events).await.unwrap();
         tx.commit().await.unwrap();
         let span = Span { from: old, to: old.plus_millis(2 * HOUR) };
-        let hourly = Question { span, ..question(Metric::Requests) };
+        let hourly = SeriesQuery { span, ..query(Metric::Requests) };
         assert_eq!(shown(&ask(&store, &first, hourly.clone()).await.unwrap().lines[0]), ["count - - = 1"]);
 
         // The events and the rows of minutes and hours from a month ago: the days stay.
         let cleared = retention::clear_all(&store, &KEPT, NOW).await.unwrap();
         assert_eq!(cleared, 2 + 2 * 4, "an event and its kind, and its rows of two resolutions on four levels");
         assert_eq!(shown(&ask(&store, &first, hourly).await.unwrap().lines[0]), ["count - - = 0"]);
-        let daily = Question { span, step: Some(Step::parse("day").unwrap()), ..question(Metric::Requests) };
+        let daily = SeriesQuery { span, step: Some(Step::parse("day").unwrap()), ..query(Metric::Requests) };
         assert_eq!(shown(&ask(&store, &first, daily).await.unwrap().lines[0]), ["count 1 = 1"]);
 
         let (workspace, all) = (&first.workspace.id, Grouping::default());

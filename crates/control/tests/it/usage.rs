@@ -7,7 +7,8 @@ use domain::usage::{Actor, Certainty, Tokens};
 use domain::{Caller, Grouping, ModelId, NanoUsd, Price, RequestId, Timestamp, UsageEvent, WorkspaceId};
 use expect_test::expect;
 use std::sync::Arc;
-use store::{Store, usage_events};
+use store::Store;
+use store::usage::UsageWriter;
 
 fn at(text: &str) -> Timestamp {
     Timestamp::parse(text).unwrap()
@@ -52,7 +53,7 @@ async fn used(store: &Store) -> FirstStart {
         event(&first, key, "acme/tiny", "2026-12-31T23:00:00Z", Certainty::Exact),
     ];
     let mut tx = store.begin().await.unwrap();
-    usage_events::insert_batch(&mut tx, &events).await.unwrap();
+    UsageWriter::default().write(&mut tx, &events).await.unwrap();
     tx.commit().await.unwrap();
     first
 }

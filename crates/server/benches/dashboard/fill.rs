@@ -5,8 +5,9 @@ use domain::usage::{Actor, Certainty, Tokens};
 use domain::{Caller, KeyId, ModelId, NanoUsd, OrganizationId, Price, RequestId, Timestamp, UsageEvent, WorkspaceId};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
+use store::Store;
 use store::retention::{BATCH as CLEARED_AT_ONCE, Kind, clear};
-use store::{Store, usage_events};
+use store::usage::UsageWriter;
 
 const BATCH: u64 = 1_000;
 const DAY_MILLIS: u64 = 86_400_000;
@@ -38,6 +39,7 @@ pub(crate) async fn fill(store: &Store, plan: &Plan) -> anyhow::Result<Duration>
         (0..plan.models).map(|number| ModelId::parse(&format!("acme/model-{number}"))).collect::<Result<_, _>>()?;
     let started = Instant::now();
     let mut dice = Dice(0x5eed);
+    let mut writer = UsageWriter::default();
     let mut first = 0;
     while first < plan.requests {
         let last = (first + BATCH).min(plan.requests);
@@ -48,7 +50,7 @@ pub(crate) async fn fill(store: &Store, plan: &Plan) -> anyhow::Result<Duration>
             })
             .collect();
         let mut tx = store.begin().await?;
-        usage_events::insert_batch(&mut tx, &events).await?;
+        writer.write(&mut tx, &events).await?;
         tx.commit().await?;
         first = last;
         if first.is_multiple_of(CLEAR_EVERY) {

@@ -6,7 +6,7 @@ use crate::price_keeper;
 use crate::surface::operations::{self, Operations};
 use crate::telemetry::metrics::{Metrics, Rows};
 use crate::telemetry::traces::Tracer;
-use crate::telemetry::usage_writer::UsageWriter;
+use control::usage::JournalDrain;
 use ::background::{Loop, Tasks};
 use control::retention;
 use fleet::{Engines, health};
@@ -61,9 +61,9 @@ impl Background {
         keep_state(parts, &loops);
 
         let (usage_writer, stopping) = Finishing::new();
-        let set_aside = Arc::clone(&parts.set_aside);
-        let writer = UsageWriter { reader, store: parts.store.clone(), set_aside };
-        usage_writer.tasks.spawn(writer.run(parts.journal.run().clone(), stopping));
+        let quarantined = Arc::clone(&parts.quarantined);
+        let drain = JournalDrain::new(reader, parts.store.clone(), quarantined);
+        usage_writer.tasks.spawn(drain.run(parts.journal.run().clone(), stopping));
         let (trace_export, stopping) = Finishing::new();
         let tracer = parts.config.telemetry.traces.clone().map(|traces| {
             let (tracer, export) = Tracer::open(traces, parts.node.id(), parts.connector.clone(), stopping);
@@ -107,8 +107,8 @@ fn keep_state(parts: &Parts, loops: &Tasks) {
     let (store, node, kept) = (parts.store.clone(), parts.node.id().to_owned(), parts.config.retention);
     let cleanup = loops.every("retention", RETENTION_PERIOD);
     loops.spawn(cleanup.run(async move || retention::clear_if_leading(&store, &node, &kept, clock::now()).await));
-    let (refusals, store) = (Arc::clone(&parts.refusals), parts.store.clone());
-    loops.spawn(refusals.run(store));
+    let (rejections, store) = (Arc::clone(&parts.rejections), parts.store.clone());
+    loops.spawn(rejections.run(store));
     let log = Arc::clone(&parts.log);
     loops.spawn(async move { log.run().await });
 }
@@ -120,7 +120,7 @@ fn report(parts: &Parts, loops: &Tasks, tracer: Option<Arc<Tracer>>, listener: T
     let allotment_defaults = parts.config.allotment_defaults.clone();
     let rows = Arc::new(Rows::new(parts.store.clone(), allotment_defaults, monthly, max_label_sets));
     let rows_loop = Arc::clone(&rows);
-    loops.spawn(async move { rows_loop.keep().await });
+    loops.spawn(async move { rows_loop.run().await });
     let health = Arc::clone(&parts.health);
     let metrics = Metrics {
         calls: Arc::clone(&parts.calls),
@@ -132,7 +132,7 @@ fn report(parts: &Parts, loops: &Tasks, tracer: Option<Arc<Tracer>>, listener: T
         control: parts.control_plane.figures(),
         bill: Arc::clone(&parts.bill),
         rows,
-        usage_set_aside: Arc::clone(&parts.set_aside),
+        quarantined: Arc::clone(&parts.quarantined),
         tracer,
         max_label_sets,
     };

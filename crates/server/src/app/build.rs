@@ -19,11 +19,12 @@ use crate::surface::endpoints::{CursorKey, EndpointsSurface};
 use crate::surface::openapi;
 use crate::telemetry::Recorder;
 use crate::telemetry::access_log::AccessLog;
-use crate::telemetry::metrics::{Calls, SetAside};
-use crate::telemetry::refusals::Refusals;
+use crate::telemetry::metrics::Calls;
+use crate::telemetry::rejections::Rejections;
 use crate::telemetry::traces::Tracer;
 use anyhow::Context;
 use control::bill_check::Monitor;
+use control::usage::QuarantinedEvents;
 use dataplane::Dataplane;
 use dataplane::admission::{Admission, Minutes, Quota, RedisLimits};
 use dataplane::keys::KeyDirectory;
@@ -60,9 +61,9 @@ pub(super) struct Parts {
     /// The catalogue being served, replaced by a reload.
     pub served: Served,
     pub log: Arc<AccessLog>,
-    pub refusals: Arc<Refusals>,
+    pub rejections: Arc<Rejections>,
     pub calls: Arc<Calls>,
-    pub set_aside: Arc<SetAside>,
+    pub quarantined: Arc<QuarantinedEvents>,
     pub bill: Arc<Monitor>,
 }
 
@@ -122,9 +123,9 @@ impl Parts {
             control_plane,
             served: Served::new(config.catalogue.clone()),
             log: Arc::default(),
-            refusals: Arc::default(),
+            rejections: Arc::default(),
             calls: Arc::new(Calls::new(cores, config.telemetry.max_label_sets)),
-            set_aside: Arc::default(),
+            quarantined: Arc::default(),
             bill: Arc::default(),
             config,
             store,
@@ -166,8 +167,8 @@ pub(super) async fn start_workers(
         Dataplane::new(routes, endpoints, parts.connector.clone(), timeouts, admission)
     };
     let sink = |core| -> Arc<dyn Sink> {
-        let (log, refusals) = (Arc::clone(&parts.log), Arc::clone(&parts.refusals));
-        Arc::new(Recorder { log, calls: parts.calls.on_core(core), journal: parts.journal.clone(), refusals })
+        let (log, rejections) = (Arc::clone(&parts.log), Arc::clone(&parts.rejections));
+        Arc::new(Recorder { log, calls: parts.calls.on_core(core), journal: parts.journal.clone(), rejections })
     };
     Workers::start(listeners, tls, config.server.drain_timeout, |core| Surface {
         dataplane: dataplane(),

@@ -43,7 +43,7 @@ pub(super) async fn stop(
 
     let leases_are_back = timeout(FLUSH_TIMEOUT, parts.quota.close()).await.is_ok();
     background.loops.abort().await;
-    let _ = timeout(LAST_MOMENT, parts.refusals.flush(&parts.store)).await;
+    let _ = timeout(LAST_MOMENT, parts.rejections.flush(&parts.store)).await;
     // The usage writer closes this run's leases at its end, so it must not end while one may still change.
     if !leases_are_back || timeout(FLUSH_TIMEOUT, background.usage_writer.finish()).await.is_err() {
         tracing::warn!(bytes = parts.journal.waiting_bytes(), "usage events stay in the journal for the next start");

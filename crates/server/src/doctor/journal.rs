@@ -23,7 +23,7 @@ pub(super) fn check(config: &Config, data_dir: &Path, is_served: bool) -> Findin
 }
 
 fn judge(found: &Inspection, max: u64, is_served: bool) -> Finding {
-    let Inspection { bytes, lines, torn, damaged, refused } = found;
+    let Inspection { bytes, lines, torn, damaged, quarantined: refused } = found;
     // A server may be writing the end of the newest file right now.
     let torn = if is_served { &torn[..torn.len().saturating_sub(1)] } else { &torn[..] };
     // Some of it may be in the store already: files are removed as a whole.
@@ -82,7 +82,7 @@ mod tests {
             (Inspection { bytes: 1_000, ..whole.clone() }, true, Level::Problem, "full: "),
             (Inspection { torn: vec![file()], ..whole.clone() }, false, Level::Warning, "half a line at the end"),
             (Inspection { torn: vec![file()], ..whole.clone() }, true, Level::Ok, "1 events"),
-            (Inspection { refused: 2, ..whole.clone() }, true, Level::Warning, "refused 2 events"),
+            (Inspection { quarantined: 2, ..whole.clone() }, true, Level::Warning, "refused 2 events"),
             (Inspection { damaged: vec![(file(), 7)], ..whole.clone() }, true, Level::Problem, "line 7 of run_1-0"),
         ] {
             let judged = judge(&found, 1_000, is_served);

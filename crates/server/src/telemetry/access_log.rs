@@ -1,27 +1,26 @@
-//! One line of JSON for every request, on standard output.
+//! Access log: one line of JSON per request, on standard output.
 //!
-//! Lines gather in memory and are written every tenth of a second, so that a request costs no system call. No prompt
-//! and no secret is in them.
+//! Lines are collected in memory and written every tenth of a second, so that a request costs no system call. They contain
+//! no prompts and no secrets.
 
 use dataplane::usage_tap::{Outcome, Record};
 use domain::Timestamp;
 use domain::usage::Actor;
+use json_line::JsonLine;
+use parking_lot::Mutex;
 use std::io::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use store::JsonLine;
 
 const FLUSH_EVERY: Duration = Duration::from_millis(100);
-/// Lines that wait while standard output is blocked; past this they are counted instead.
-const MAX_WAITING: usize = 16 << 20;
+/// Most bytes that wait while standard output is blocked; further lines are dropped and counted.
+const MAX_PENDING: usize = 16 << 20;
+/// Largest buffer that is kept for reuse; more than a core can fill between two flushes.
+const MAX_BUFFER: usize = 4 << 20;
 
-/// Memory that is kept; more than a core can fill in that time.
-const MAX_SPARE: usize = 4 << 20;
-
-/// Lines that wait, and the second that the last of them was written in.
+/// Lines that are not written yet, and the formatted second of the last one.
 #[derive(Default)]
-struct Waiting {
+struct Pending {
     lines: Vec<u8>,
     count: u64,
     second: i64,
@@ -31,30 +30,30 @@ struct Waiting {
 
 #[derive(Default)]
 pub(crate) struct AccessLog {
-    waiting: Mutex<Waiting>,
-    /// The memory of lines that were written, for further ones.
-    spare: Mutex<Vec<u8>>,
+    pending: Mutex<Pending>,
+    /// The buffer of the last flush, for reuse.
+    buffer: Mutex<Vec<u8>>,
     lost: AtomicU64,
-    /// Of the lost lines, those that the log has told of.
-    told: AtomicU64,
+    /// The lost lines that were already reported.
+    reported: AtomicU64,
 }
 
 impl AccessLog {
-    /// Lines that were never written.
+    /// The number of lines that were dropped.
     pub(crate) fn lost_lines(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 
     pub(crate) fn write(&self, record: &Record) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        if waiting.lines.len() > MAX_WAITING {
+        let mut pending = self.pending.lock();
+        if pending.lines.len() > MAX_PENDING {
             self.lost.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        write_line(&mut waiting, record);
+        write_line(&mut pending, record);
     }
 
-    /// Writes what has gathered, for ever.
+    /// Flushes periodically until cancelled.
     pub(crate) async fn run(&self) {
         let mut ticks = tokio::time::interval(FLUSH_EVERY);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -65,10 +64,10 @@ impl AccessLog {
     }
 
     pub(crate) async fn flush(&self) {
-        let spare = std::mem::take(&mut *self.spare.lock().unwrap_or_else(PoisonError::into_inner));
+        let buffer = std::mem::take(&mut *self.buffer.lock());
         let (mut lines, count) = {
-            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-            (std::mem::replace(&mut waiting.lines, spare), std::mem::take(&mut waiting.count))
+            let mut pending = self.pending.lock();
+            (std::mem::replace(&mut pending.lines, buffer), std::mem::take(&mut pending.count))
         };
         if !lines.is_empty() {
             let written = tokio::task::spawn_blocking(move || (std::io::stdout().write_all(&lines), lines)).await;
@@ -78,31 +77,31 @@ impl AccessLog {
                 self.lost.fetch_add(count, Ordering::Relaxed);
             }
         }
-        if lines.capacity() <= MAX_SPARE {
+        if lines.capacity() <= MAX_BUFFER {
             lines.clear();
-            *self.spare.lock().unwrap_or_else(PoisonError::into_inner) = lines;
+            *self.buffer.lock() = lines;
         }
         let lost = self.lost_lines();
-        match lost - self.told.swap(lost, Ordering::Relaxed) {
+        match lost - self.reported.swap(lost, Ordering::Relaxed) {
             0 => {}
-            lost => tracing::warn!(lost, "lines of the request log were lost"),
+            lost => tracing::warn!(lost, "lines of the access log were lost"),
         }
     }
 }
 
-/// The status that a client saw.
+/// The status and error code that the client saw.
 pub(crate) fn status_of(outcome: Outcome) -> (u16, &'static str) {
     match outcome {
         Outcome::Served => (200, ""),
         Outcome::Refused { status, code } => (status, code),
         Outcome::Broken { code } => (200, code),
-        // What nginx calls it: the client closed the request.
+        // nginx's status for a request that the client closed.
         Outcome::ClientGone => (499, "client_gone"),
     }
 }
 
-impl Waiting {
-    /// The moment as `2026-01-30T22:59:00.123Z`. The date is worked out once in a second.
+impl Pending {
+    /// Formats as `2026-01-30T22:59:00.123Z`. The date is computed once per second.
     fn time(&mut self, at: Timestamp) -> &str {
         if self.second != at.seconds() || self.stamp.is_empty() {
             self.second = at.seconds();
@@ -118,11 +117,11 @@ impl Waiting {
     }
 }
 
-fn write_line(waiting: &mut Waiting, record: &Record) {
+fn write_line(pending: &mut Pending, record: &Record) {
     let (status, code) = status_of(record.outcome);
-    let mut lines = std::mem::take(&mut waiting.lines);
+    let mut lines = std::mem::take(&mut pending.lines);
     let mut line = JsonLine::begin(&mut lines);
-    line.plain("time", waiting.time(record.started_at));
+    line.plain("time", pending.time(record.started_at));
     line.plain("request", record.request.as_bytes());
     line.plain("route", record.route);
     if let Some(client) = &record.client_request {
@@ -158,10 +157,10 @@ fn write_line(waiting: &mut Waiting, record: &Record) {
         line.text("cause", cause);
     }
     line.end();
-    waiting.lines = lines;
-    waiting.count += 1;
+    pending.lines = lines;
+    pending.count += 1;
 }
 
-fn micros(span: Duration) -> u64 {
+pub(super) fn micros(span: Duration) -> u64 {
     u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }

@@ -1,19 +1,18 @@
-//! Takes the record of every request: a line, a count, and an event where a model was asked.
+//! Receives the record of every request: writes a log line, counts it, and makes a usage event if a replica was called.
 
-use super::access_log::{AccessLog, status_of};
+use super::access_log::{AccessLog, micros, status_of};
 use super::metrics::CoreCalls;
-use super::refusals::Refusals;
+use super::rejections::Rejections;
 use dataplane::usage_tap::{Record, Sink};
 use domain::UsageEvent;
 use std::sync::Arc;
-use std::time::Duration;
 use store::Journal;
 
 pub(crate) struct Recorder {
     pub log: Arc<AccessLog>,
     pub calls: CoreCalls,
     pub journal: Journal,
-    pub refusals: Arc<Refusals>,
+    pub rejections: Arc<Rejections>,
 }
 
 impl Sink for Recorder {
@@ -22,7 +21,7 @@ impl Sink for Recorder {
         self.calls.count(record);
         match event_of(record) {
             Some(event) => self.journal.append(event),
-            None => self.refusals.note(record),
+            None => self.rejections.record(record),
         }
     }
 
@@ -33,11 +32,10 @@ impl Sink for Recorder {
     }
 }
 
-/// Calls that reached a replica are remembered, whatever came of them.
+/// The usage event of a call; `None` if it did not reach a replica.
 fn event_of(record: &Record) -> Option<UsageEvent> {
     let (caller, route, replica) = (record.caller.as_ref()?, record.model.as_ref()?, record.replica.as_ref()?);
     let (status, code) = status_of(record.outcome);
-    let micros = |span: Duration| u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
     Some(UsageEvent {
         request: record.request.clone(),
         caller: Arc::clone(caller),

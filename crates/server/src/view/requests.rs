@@ -1,7 +1,7 @@
-use domain::usage::Actor;
-use domain::{NanoUsd, Timestamp};
+use domain::usage::{Actor, Certainty};
+use domain::{NanoUsd, Timestamp, UsageEvent};
 use serde::Serialize;
-use store::requests::Logged;
+use store::requests::{LoggedCall, RejectedCall};
 use utoipa::ToSchema;
 
 /// One call. What was asked and answered is not kept anywhere.
@@ -45,34 +45,71 @@ pub(crate) struct RequestView {
     duration_millis: f64,
 }
 
-impl From<Logged> for RequestView {
-    fn from(call: Logged) -> Self {
-        let (key, user) = match &call.actor {
-            Actor::Key(key) => (Some(key.to_string()), None),
-            Actor::User(user) => (None, Some(user.to_string())),
-        };
-        let served = call.served.as_ref();
-        let queue = served.and_then(|served| served.sent_micros);
+impl From<LoggedCall> for RequestView {
+    fn from(call: LoggedCall) -> Self {
+        match call {
+            LoggedCall::Served(event) => event.into(),
+            LoggedCall::Rejected(call) => call.into(),
+        }
+    }
+}
+
+impl From<UsageEvent> for RequestView {
+    fn from(event: UsageEvent) -> Self {
+        let (key, user) = key_or_user(&event.caller.actor);
+        Self {
+            id: event.request.to_string(),
+            at: event.started_at,
+            model: Some(event.model.to_string()),
+            key,
+            user,
+            status: event.status,
+            code: event.code.into_owned(),
+            replica: Some(event.replica.to_string()),
+            streamed: event.streamed,
+            prompt_tokens: event.tokens.prompt,
+            completion_tokens: event.tokens.completion,
+            cached_tokens: event.tokens.cached,
+            certainty: event.certainty.as_str().to_owned(),
+            cost_usd: event.cost,
+            first_byte_millis: event.first_byte_micros.map(millis),
+            hold_millis: event.held_micros.map(millis),
+            queue_millis: event.sent_micros.map(|sent| millis(sent.saturating_sub(event.held_micros.unwrap_or(0)))),
+            duration_millis: millis(event.duration_micros),
+        }
+    }
+}
+
+impl From<RejectedCall> for RequestView {
+    fn from(call: RejectedCall) -> Self {
+        let (key, user) = key_or_user(&call.actor);
         Self {
             id: call.request.to_string(),
             at: call.started_at,
-            model: (!call.model.is_empty()).then(|| call.model.clone()),
+            model: call.model.map(|model| model.to_string()),
             key,
             user,
             status: call.status,
             code: call.code,
-            replica: served.map(|served| served.replica.clone()),
-            streamed: served.is_some_and(|served| served.streamed),
-            prompt_tokens: served.map_or(0, |served| served.tokens.prompt),
-            completion_tokens: served.map_or(0, |served| served.tokens.completion),
-            cached_tokens: served.map_or(0, |served| served.tokens.cached),
-            certainty: served.map_or_else(|| "void".to_owned(), |served| served.certainty.clone()),
-            cost_usd: served.map_or(NanoUsd::ZERO, |served| served.cost),
-            first_byte_millis: served.and_then(|served| served.first_byte_micros).map(millis),
+            replica: None,
+            streamed: false,
+            prompt_tokens: 0,
+            completion_tokens: 0,
+            cached_tokens: 0,
+            certainty: Certainty::Void.as_str().to_owned(),
+            cost_usd: NanoUsd::ZERO,
+            first_byte_millis: None,
             hold_millis: call.held_micros.map(millis),
-            queue_millis: queue.map(|sent| millis(sent.saturating_sub(call.held_micros.unwrap_or(0)))),
+            queue_millis: None,
             duration_millis: millis(call.duration_micros),
         }
+    }
+}
+
+fn key_or_user(actor: &Actor) -> (Option<String>, Option<String>) {
+    match actor {
+        Actor::Key(key) => (Some(key.to_string()), None),
+        Actor::User(user) => (None, Some(user.to_string())),
     }
 }
 

@@ -1,4 +1,4 @@
-use control::series::{Line, Name, Number, Report};
+use control::series::{ChartLine, LineName, Report, SeriesValue};
 use domain::Timestamp;
 use domain::usage::Actor;
 use serde::Serialize;
@@ -130,16 +130,18 @@ impl From<Report> for SeriesView {
     }
 }
 
-fn line(line: Line) -> Value {
+fn line(line: ChartLine) -> Value {
     let mut members = Map::new();
     match line.name {
-        Name::All => {}
-        Name::Model(model) => drop(members.insert("model".into(), json!(model))),
-        Name::Actor(Actor::Key(key)) => members.extend([("key".into(), json!(key)), ("user".into(), Value::Null)]),
-        Name::Actor(Actor::User(user)) => members.extend([("key".into(), Value::Null), ("user".into(), json!(user))]),
-        Name::Endpoint(endpoint) => drop(members.insert("endpoint".into(), json!(endpoint))),
-        Name::Code(code) => drop(members.insert("code".into(), json!(code))),
-        Name::Others => drop(members.insert("others".into(), json!(true))),
+        LineName::All => {}
+        LineName::Model(model) => drop(members.insert("model".into(), json!(model))),
+        LineName::Actor(Actor::Key(key)) => members.extend([("key".into(), json!(key)), ("user".into(), Value::Null)]),
+        LineName::Actor(Actor::User(user)) => {
+            members.extend([("key".into(), Value::Null), ("user".into(), json!(user))])
+        }
+        LineName::Endpoint(endpoint) => drop(members.insert("endpoint".into(), json!(endpoint))),
+        LineName::Code(code) => drop(members.insert("code".into(), json!(code))),
+        LineName::Others => drop(members.insert("others".into(), json!(true))),
     }
     let values: Map<String, Value> = line
         .values
@@ -152,10 +154,10 @@ fn line(line: Line) -> Value {
     Value::Object(members)
 }
 
-fn number(number: Option<Number>) -> Value {
+fn number(number: Option<SeriesValue>) -> Value {
     match number {
         None => Value::Null,
-        Some(Number::Whole(count)) => json!(count),
-        Some(Number::Part(value)) => json!(value),
+        Some(SeriesValue::Whole(count)) => json!(count),
+        Some(SeriesValue::Part(value)) => json!(value),
     }
 }

@@ -5,10 +5,9 @@ use std::fmt::Write as _;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use domain::WorkspaceId;
+use domain::{UsageEvent, WorkspaceId};
 use serde_json::{Value, json};
 use store::Store;
-use store::usage_events::{self, Recorded};
 use testkit::fake_engine::{FakeEngine, Script};
 use testkit::http::{Client, Event, Response, Stream};
 use testkit::process::{Forebay, ForebayLaunch};
@@ -260,15 +259,15 @@ impl TestApp {
     }
 
     /// The usage events of the first workspace, newest first, once there are so many.
-    pub(crate) async fn usage(&self, count: usize) -> Vec<Recorded> {
+    pub(crate) async fn usage(&self, count: usize) -> Vec<UsageEvent> {
         self.usage_of(&self.workspace(), count).await
     }
 
-    pub(crate) async fn usage_of(&self, workspace: &WorkspaceId, count: usize) -> Vec<Recorded> {
+    pub(crate) async fn usage_of(&self, workspace: &WorkspaceId, count: usize) -> Vec<UsageEvent> {
         let store = self.store().await;
         let deadline = Instant::now() + PATIENCE;
         loop {
-            let events = usage_events::list(&store, workspace, 1_000).await.unwrap();
+            let events = store::usage::list(&store, workspace, 1_000).await.unwrap();
             assert!(events.len() <= count, "{} usage events instead of {count}", events.len());
             if events.len() == count {
                 return events;

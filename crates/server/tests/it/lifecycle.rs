@@ -144,7 +144,7 @@ async fn the_drain_has_an_end() {
     assert!(!events.iter().any(testkit::http::Event::is_done), "a cut stream does not look whole");
     assert_eq!(events.last().unwrap().json()["error"]["code"], "bad_gateway");
     let event = app.usage(1).await.remove(0);
-    assert_eq!((event.code.as_str(), event.tokens.completion), ("bad_gateway", 1));
+    assert_eq!((&*event.code, event.tokens.completion), ("bad_gateway", 1));
 }
 
 #[tokio::test]

@@ -50,6 +50,6 @@ async fn two_thousand_streams_at_once_all_arrive_and_are_all_counted() {
     assert_eq!(complete, STREAMS);
     for (workspace, _) in &workspaces {
         let events = app.usage_of(workspace, STREAMS / WORKSPACES).await;
-        assert!(events.iter().all(|event| event.certainty == "exact" && event.tokens.completion == 3));
+        assert!(events.iter().all(|event| event.certainty.as_str() == "exact" && event.tokens.completion == 3));
     }
 }

@@ -1,20 +1,19 @@
-//! What a call leaves in the store, however it ended.
-
-use serde_json::{Value, json};
-use store::usage_events::Recorded;
-use testkit::fake_engine::Script;
+//! The usage event that a call leaves in the store, however it ended.
 
 use crate::app::{CHAT, EMBEDDING, PATIENCE, TestApp, chat, stream, wait_until};
+use domain::UsageEvent;
+use serde_json::{Value, json};
+use testkit::fake_engine::Script;
 
 /// `status code certainty prompt+completion(cached) cost-in-nano-dollars`
-fn line(event: &Recorded) -> String {
-    let Recorded { status, code, certainty, tokens, cost, .. } = event;
-    let code = if code.is_empty() { "-" } else { code };
+fn line(event: &UsageEvent) -> String {
+    let UsageEvent { status, code, certainty, tokens, cost, .. } = event;
+    let (code, certainty) = (if code.is_empty() { "-" } else { code }, certainty.as_str());
     format!("{status} {code} {certainty} {}+{}({}) {}", tokens.prompt, tokens.completion, tokens.cached, cost.nanos())
 }
 
 /// The one event of one call.
-async fn event_of(app: &TestApp) -> Recorded {
+async fn event_of(app: &TestApp) -> UsageEvent {
     app.usage(1).await.remove(0)
 }
 
@@ -26,7 +25,7 @@ async fn a_served_call_is_counted_exactly_and_priced() {
     let event = event_of(&app).await;
     assert_eq!(line(&event), "200 - exact 100+3(40) 92000");
     assert_eq!(Some(event.request.as_str()), answer.header("x-request-id"));
-    assert_eq!((event.model.as_str(), event.replica.as_str(), event.streamed), (CHAT, "acme/tiny#1", false));
+    assert_eq!((event.model.as_str(), &*event.replica, event.streamed), (CHAT, "acme/tiny#1", false));
     assert!(event.first_byte_micros.unwrap() <= event.duration_micros);
 }
 
@@ -121,7 +120,7 @@ async fn a_call_that_was_tried_elsewhere_is_one_event() {
         assert_eq!(app.chat(&format!("{index}")).await.status_line(), "200 OK");
     }
     let events = app.usage(10).await;
-    assert!(events.iter().all(|event| event.replica == "acme/tiny#2" && event.status == 200));
+    assert!(events.iter().all(|event| &*event.replica == "acme/tiny#2" && event.status == 200));
 }
 
 #[tokio::test]

@@ -8,17 +8,17 @@ use domain::{Endpoint, EndpointId, ModelId, Timestamp, WorkspaceId};
 use sqlx::AssertSqlSafe;
 
 const MAX_LISTED: u32 = 1_000;
-/// More labels than an endpoint can have find nothing.
+/// More labels than an endpoint can have match nothing.
 const MAX_LABELS: usize = 32;
 
-/// Which endpoints are asked for.
+/// Selects endpoints.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Filter<'a> {
     pub state: Option<State>,
     pub model: Option<&'a ModelId>,
-    /// Names and values that an endpoint must have, all of them.
+    /// Labels that an endpoint must all have.
     pub labels: &'a [(String, String)],
-    /// The last one of the page before.
+    /// The last endpoint of the previous page.
     pub before: Option<(Timestamp, &'a EndpointId)>,
 }
 
@@ -60,7 +60,7 @@ pub async fn list(
     store.rows(query).await?.iter().map(endpoint).collect()
 }
 
-/// The endpoints of all workspaces that are not gone.
+/// All endpoints that are not deleted.
 pub async fn list_all(store: &Store) -> Result<Vec<Endpoint>, StoreError> {
     let query = sqlx::query(select!("WHERE e.deleted_at IS NULL ORDER BY e.id"));
     store.rows(query).await?.iter().map(endpoint).collect()

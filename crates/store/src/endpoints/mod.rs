@@ -1,25 +1,33 @@
-//! Rows of dedicated endpoints.
+//! Dedicated endpoints, and everything stored about them.
 //!
-//! Every write names the generation it read and makes the next one, so of two who write at once the second has to look
-//! again. What the leader writes goes through [`Fenced`] and leaves its epoch in the row.
+//! Every write names the generation it read and creates the next one, so the second of two concurrent writers fails and
+//! has to read again. The leader writes through [`Fenced`] and leaves its epoch in the row.
 
+pub mod autoscaler;
+pub mod endpoint_events;
+pub mod endpoint_loads;
+pub mod gauges;
+pub mod holds;
+pub mod idempotency;
 mod list;
 mod read;
+pub mod replica_roots;
+pub mod replicas;
 mod shape;
 
 pub use list::{Filter, list, list_all};
 
-use crate::changes::Change;
+use crate::cluster::Change;
+use crate::cluster::leader::Fenced;
 use crate::db::{Query, Store, Tx};
 use crate::error::StoreError;
-use crate::leader::Fenced;
 use crate::row;
 use domain::endpoint::Generation;
 use domain::endpoint::scaling::Mode;
 use domain::{Endpoint, EndpointId, EndpointName, OrganizationId, Timestamp, WorkspaceId};
 use read::{endpoint, select};
 
-/// Written by people, not by a leader.
+/// For writes by users, not by a leader.
 const NO_EPOCH: i64 = -1;
 
 pub async fn by_id(store: &Store, id: &EndpointId) -> Result<Option<Endpoint>, StoreError> {
@@ -42,7 +50,7 @@ pub async fn read(tx: &mut Tx, id: &EndpointId) -> Result<Option<Endpoint>, Stor
     tx.row(query).await?.as_ref().map(endpoint).transpose()
 }
 
-/// As [`read`], by its name.
+/// Like [`read`], by name.
 pub async fn read_named(
     tx: &mut Tx,
     organization: &OrganizationId,
@@ -97,7 +105,7 @@ pub async fn update(tx: &mut Tx, changed: Endpoint, seen: Generation, drain_secs
     write(tx, changed, seen, drain_secs, NO_EPOCH).await
 }
 
-/// As [`update`], by the leader.
+/// Like [`update`], by the leader.
 pub async fn update_as_leader(
     tx: &mut Fenced,
     changed: Endpoint,
@@ -133,7 +141,7 @@ async fn write(
     Ok(next)
 }
 
-/// Leaves the tombstone of an endpoint whose last hold has ended: its name is free.
+/// Marks an endpoint as deleted after its last hold has ended. Its name becomes free.
 pub async fn bury(tx: &mut Fenced, gone: &Endpoint, now: Timestamp) -> Result<(), StoreError> {
     let epoch = row::to_number(tx.epoch());
     let update = sqlx::query(
@@ -151,7 +159,7 @@ pub async fn bury(tx: &mut Fenced, gone: &Endpoint, now: Timestamp) -> Result<()
     Ok(())
 }
 
-/// When the endpoint was last called. Any node may say so: it only ever grows, and is no write to the record.
+/// Records when the endpoint was last called. Any node may do so: the time never goes back, and the generation stays.
 pub async fn called(tx: &mut Tx, id: &EndpointId, at: Timestamp) -> Result<(), StoreError> {
     let update = sqlx::query(
         "UPDATE endpoints SET last_request_at = $2 WHERE id = $1 AND (last_request_at IS NULL OR last_request_at < $2)",
@@ -159,7 +167,7 @@ pub async fn called(tx: &mut Tx, id: &EndpointId, at: Timestamp) -> Result<(), S
     tx.execute(update.bind(id.as_str()).bind(at.millis())).await.map(drop)
 }
 
-/// The first nineteen values of both statements above.
+/// Binds the first nineteen values of the two statements above.
 fn bound<'q>(query: Query<'q>, endpoint: &'q Endpoint, drain_secs: u32) -> Query<'q> {
     let scaling = &endpoint.scaling;
     let (replicas, min, max) = match scaling.mode {
@@ -198,13 +206,13 @@ async fn write_labels(tx: &mut Tx, endpoint: &Endpoint) -> Result<(), StoreError
     Ok(())
 }
 
-/// How many endpoints of a workspace are not gone.
+/// The number of endpoints of a workspace.
 pub(crate) async fn count_of(tx: &mut Tx, workspace: &WorkspaceId) -> Result<u64, StoreError> {
     let query = sqlx::query("SELECT COUNT(*) AS count FROM endpoints WHERE workspace_id = $1 AND deleted_at IS NULL");
     tx.row(query.bind(workspace.as_str())).await?.map_or(Ok(0), |found| row::count(&found, "count"))
 }
 
-/// How long replicas that must go may take, as the endpoint's last change said.
+/// The drain time of replicas, from the endpoint's last change.
 pub async fn drain_secs(store: &Store, id: &EndpointId) -> Result<Option<u32>, StoreError> {
     let query = sqlx::query("SELECT drain_secs FROM endpoints WHERE id = $1").bind(id.as_str());
     store.row(query).await?.map(|found| row::small(&found, "drain_secs")).transpose()

@@ -1,4 +1,4 @@
-//! From a row to an endpoint.
+//! Reads an endpoint from its row.
 
 use super::shape;
 use crate::error::StoreError;
@@ -10,7 +10,7 @@ use domain::endpoint::{Generation, State};
 use domain::{Endpoint, EndpointId, EndpointName, ModelId, OrganizationId, WorkspaceId};
 use sqlx::any::AnyRow;
 
-/// The columns of an endpoint with what its replicas do, and what follows them.
+/// Selects the columns of an endpoint with the counts of its replicas by state.
 macro_rules! select {
     ($rest:literal) => {
         concat!(

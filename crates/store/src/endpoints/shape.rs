@@ -1,4 +1,4 @@
-//! The snapshot of an endpoint's flavor, as JSON in its row.
+//! The snapshot of an endpoint's flavor, stored as JSON in its row.
 
 use domain::endpoint::Shape;
 use domain::model::{DriverKind, EngineKind, Flavor, Launch, Modality};
@@ -11,7 +11,7 @@ struct Text {
     gpu_type: String,
     gpu_count: u32,
     precision: String,
-    /// Absent in rows that are older than the choice.
+    /// `None` in rows from before there were several drivers.
     #[serde(default)]
     driver: Option<String>,
     engine: Option<String>,

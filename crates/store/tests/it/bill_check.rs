@@ -3,9 +3,10 @@ use crate::fleets;
 use crate::people::{self, NOW, later};
 use domain::bill_check::TokenCounts;
 use domain::{Grain, NanoUsd, ReplicaId, Span, Timestamp, UsageEvent};
+use store::Store;
 use store::bill_check::{self, Hour, Reading, list, read_counters};
 use store::holds::{self, NewHold};
-use store::{Store, usage_events};
+use store::usage::UsageWriter;
 
 const HOUR: i64 = 3_600_000;
 
@@ -78,7 +79,7 @@ async fn what_was_billed_belongs_to_the_hour_in_which_the_call_ended() {
         let events = [call(1, 500_000), call(2, 999_000), call(3, 1_000_000), call(4, 90_000_000)];
         for _ in 0..2 {
             let mut tx = store.begin().await.unwrap();
-            usage_events::insert_batch(&mut tx, &events).await.unwrap();
+            UsageWriter::default().write(&mut tx, &events).await.unwrap();
             tx.commit().await.unwrap();
         }
         let found = hours(&store).await;

@@ -18,7 +18,7 @@ async fn the_ledger_is_what_the_endpoints_commit_under_the_organizations_cap_or_
         let new = new_endpoint(&workspace, "a", 2, ScalingPatch { replicas: Some(3), ..ScalingPatch::default() });
         assert_eq!(allotments::lock(&mut tx, organization, &cpu(), &defaults(8)).await.unwrap().committed, 0);
         endpoints::insert(&mut tx, &new, 120).await.unwrap();
-        tx.commit_or_unsure().await.unwrap();
+        tx.commit_or_unknown().await.unwrap();
         assert_eq!(read().await, Ledger { allotment: 8, committed: 6 });
         let other_default = allotments::read(&store, organization, &cpu(), &defaults(9)).await.unwrap();
         assert_eq!(other_default.allotment, 9, "until it has a cap of its own it follows the default");

@@ -6,7 +6,8 @@ use domain::{Month, Timestamp, UsageEvent, Workspace};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::quota::{self, LeaseOf, Leased};
-use store::{Store, usage_events, workspaces};
+use store::usage::UsageWriter;
+use store::{Store, workspaces};
 use tokio::task::JoinSet;
 
 const CAP: u64 = 100_000;
@@ -37,7 +38,7 @@ async fn account(store: &Store, workspace: &Workspace) -> Account {
 
 async fn write(store: &Store, run: &str, events: &[UsageEvent]) {
     let mut tx = store.begin().await.unwrap();
-    let inserted = usage_events::insert_batch(&mut tx, events).await.unwrap();
+    let inserted = UsageWriter::default().write(&mut tx, events).await.unwrap();
     quota::count(&mut tx, run, &inserted).await.unwrap();
     tx.commit().await.unwrap();
 }

@@ -1,25 +1,26 @@
 use crate::databases::on_both;
 use crate::people::{self, NOW, entropy, later};
 use domain::usage::Actor;
-use domain::{KeyId, RequestId, Span, Timestamp, UserId, Workspace};
-use store::requests::{self, Filter, Logged, Refused, Statuses, insert_refused};
-use store::{Store, usage_events};
+use domain::{KeyId, ModelId, RequestId, Span, Timestamp, UserId, Workspace};
+use store::Store;
+use store::requests::{self, Filter, LoggedCall, RejectedCall, StatusFilter, insert_rejected};
+use store::usage::UsageWriter;
 
-/// Ten calls, one each millisecond: even ones were served, the third broke, the ninth was refused, and so on.
+/// Ten calls, one each millisecond: calls 3 and 5 failed, calls 7 and 9 were rejected, all others were served.
 async fn fill(store: &Store, workspace: &Workspace) {
     let mut events = Vec::new();
-    let mut refused = Vec::new();
+    let mut rejected = Vec::new();
     for number in 0..10 {
         let mut event = crate::usage_events::event(workspace, number);
         match number {
             3 => event.code = "bad_gateway".into(),
             5 => (event.status, event.code) = (502, "bad_gateway".into()),
             7 | 9 => {
-                refused.push(Refused {
+                rejected.push(RejectedCall {
                     request: event.request.clone(),
                     workspace: workspace.id.clone(),
                     actor: Actor::Key(KeyId::new(NOW, 1)),
-                    model: if number == 7 { String::new() } else { "acme/tiny-chat".into() },
+                    model: (number == 9).then(|| ModelId::parse("acme/tiny-chat").unwrap()),
                     status: if number == 7 { 404 } else { 429 },
                     code: if number == 7 { "model_not_found".into() } else { "rate_limit_exceeded".into() },
                     started_at: event.started_at,
@@ -33,9 +34,9 @@ async fn fill(store: &Store, workspace: &Workspace) {
         events.push(event);
     }
     let mut tx = store.begin().await.unwrap();
-    usage_events::insert_batch(&mut tx, &events).await.unwrap();
-    insert_refused(&mut tx, &refused).await.unwrap();
-    insert_refused(&mut tx, &refused).await.unwrap();
+    UsageWriter::default().write(&mut tx, &events).await.unwrap();
+    insert_rejected(&mut tx, &rejected).await.unwrap();
+    insert_rejected(&mut tx, &rejected).await.unwrap();
     tx.commit().await.unwrap();
 }
 
@@ -45,7 +46,7 @@ fn all(workspace: &Workspace) -> Filter<'_> {
         span: Span { from: Timestamp::default(), to: later(1_000_000) },
         model: None,
         actor: None,
-        statuses: None,
+        status: None,
         code: None,
         before: None,
     }
@@ -55,7 +56,7 @@ fn all(workspace: &Workspace) -> Filter<'_> {
 async fn numbers(store: &Store, filter: Filter<'_>) -> Vec<i64> {
     let found = requests::list(store, &filter, 100).await.unwrap();
     assert_eq!(requests::count(store, &filter, 100).await.unwrap(), found.len() as u64);
-    found.iter().map(|call| call.started_at.millis() - NOW.millis()).collect()
+    found.iter().map(|call| call.started_at().millis() - NOW.millis()).collect()
 }
 
 #[tokio::test]
@@ -69,20 +70,20 @@ async fn calls_are_listed_newest_first_and_filtered() {
         assert_eq!(numbers(&store, all).await, [9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
         let by_key = Actor::Key(KeyId::new(NOW, 1));
         let by_user = Actor::User(UserId::new(NOW, 1));
-        for (filter, wanted) in [
-            (Filter { statuses: Some(Statuses::Exactly(429)), ..all }, vec![9]),
-            (Filter { statuses: Some(Statuses::Hundred(4)), ..all }, vec![9, 7]),
-            (Filter { statuses: Some(Statuses::Hundred(5)), ..all }, vec![5]),
-            (Filter { statuses: Some(Statuses::Exactly(200)), ..all }, vec![8, 6, 4, 3, 2, 1, 0]),
+        for (filter, expected) in [
+            (Filter { status: Some(StatusFilter::Exactly(429)), ..all }, vec![9]),
+            (Filter { status: Some(StatusFilter::Class(4)), ..all }, vec![9, 7]),
+            (Filter { status: Some(StatusFilter::Class(5)), ..all }, vec![5]),
+            (Filter { status: Some(StatusFilter::Exactly(200)), ..all }, vec![8, 6, 4, 3, 2, 1, 0]),
             (Filter { code: Some("bad_gateway"), ..all }, vec![5, 3]),
-            (Filter { code: Some("bad_gateway"), statuses: Some(Statuses::Hundred(2)), ..all }, vec![3]),
+            (Filter { code: Some("bad_gateway"), status: Some(StatusFilter::Class(2)), ..all }, vec![3]),
             (Filter { actor: Some(&by_key), ..all }, vec![9, 8, 7, 6, 4, 2, 0]),
             (Filter { actor: Some(&by_user), ..all }, vec![5, 3, 1]),
             (Filter { model: Some("acme/tiny-chat"), ..all }, vec![9, 8, 6, 5, 4, 3, 2, 1, 0]),
             (Filter { model: Some("acme/none"), ..all }, vec![]),
             (Filter { span: Span { from: later(2), to: later(5) }, ..all }, vec![4, 3, 2]),
         ] {
-            assert_eq!(numbers(&store, filter).await, wanted, "{filter:?}");
+            assert_eq!(numbers(&store, filter).await, expected, "{filter:?}");
         }
     })
     .await;
@@ -93,27 +94,24 @@ async fn pages_follow_each_other_without_gap_or_repetition() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await;
         fill(&store, &workspace).await;
-        let mut seen: Vec<Logged> = Vec::new();
+        let mut seen: Vec<LoggedCall> = Vec::new();
         loop {
-            let last: Option<RequestId> = seen.last().map(|call| call.request.clone());
+            let last: Option<RequestId> = seen.last().map(|call| call.request().clone());
             let page = requests::list(&store, &Filter { before: last.as_ref(), ..all(&workspace) }, 3).await.unwrap();
             if page.is_empty() {
                 break;
             }
             seen.extend(page);
         }
-        let numbers: Vec<_> = seen.iter().map(|call| call.started_at.millis() - NOW.millis()).collect();
+        let numbers: Vec<_> = seen.iter().map(|call| call.started_at().millis() - NOW.millis()).collect();
         assert_eq!(numbers, [9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
-        let refused = &seen[0];
-        assert_eq!(
-            (refused.served.is_none(), refused.status, refused.code.as_str()),
-            (true, 429, "rate_limit_exceeded")
-        );
-        let served = seen[1].served.as_ref().unwrap();
+        let LoggedCall::Rejected(rejected) = &seen[0] else { panic!("{:?}", seen[0]) };
+        assert_eq!((rejected.status, rejected.code.as_str()), (429, "rate_limit_exceeded"));
+        let LoggedCall::Served(served) = &seen[1] else { panic!("{:?}", seen[1]) };
         assert_eq!((served.tokens.total(), served.sent_micros, served.streamed), (15, Some(700), true));
         let absent = RequestId::new(later(4), entropy());
         let rest = requests::list(&store, &Filter { before: Some(&absent), ..all(&workspace) }, 100).await.unwrap();
-        assert!((4..=5).contains(&rest.len()), "a cursor need not exist any more");
+        assert!((4..=5).contains(&rest.len()), "a cursor may refer to a call that does not exist");
     })
     .await;
 }

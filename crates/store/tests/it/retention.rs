@@ -3,8 +3,8 @@ use crate::people::{self, NOW, later};
 use domain::series::{Level, Resolution};
 use domain::{RequestId, Span, Timestamp, UsageEvent};
 use store::retention::{BATCH, Kind, clear, events_cleared_before};
-use store::series::{self, Question, Wanted};
-use store::usage_events;
+use store::series::{self, Measure, Selection};
+use store::usage::UsageWriter;
 
 const HOUR: i64 = 3_600_000;
 
@@ -24,7 +24,7 @@ async fn what_is_old_goes_in_batches_and_the_rest_stays() {
         let new: Vec<_> = (0..5).map(event).collect();
         let mut tx = store.begin().await.unwrap();
         for batch in old.chunks(400).chain([&new[..]]) {
-            usage_events::insert_batch(&mut tx, batch).await.unwrap();
+            UsageWriter::default().write(&mut tx, batch).await.unwrap();
         }
         tx.commit().await.unwrap();
         assert_eq!(events_cleared_before(&store).await.unwrap(), None);
@@ -35,13 +35,13 @@ async fn what_is_old_goes_in_batches_and_the_rest_stays() {
         assert_eq!(clear(&store, Kind::UsageEvents, later(-HOUR)).await.unwrap(), 0, "it goes no further back");
         assert_eq!(events_cleared_before(&store).await.unwrap(), Some(NOW));
         assert_eq!(clear(&store, Kind::UsageKinds, NOW).await.unwrap(), 0, "their period is not over");
-        assert_eq!(usage_events::list(&store, &workspace.id, 1_000).await.unwrap().len(), 5);
+        assert_eq!(store::usage::list(&store, &workspace.id, 1_000).await.unwrap().len(), 5);
 
         let minutes = async || {
             let span = Span { from: Timestamp::default(), to: later(24 * HOUR) };
             let (resolution, level) = (Resolution::Minute, Level::Workspace);
-            let question = Question { workspace: &workspace.id, resolution, level, span, model: None, actor: None };
-            series::read(&store, question, Wanted::Requests).await.unwrap().len()
+            let selection = Selection { workspace: &workspace.id, resolution, level, span, model: None, actor: None };
+            series::read(&store, selection, Measure::Requests).await.unwrap().len()
         };
         assert_eq!(minutes().await, 2);
         assert_eq!(clear(&store, Kind::Series(Resolution::Minute), NOW).await.unwrap(), 4, "one for each level");

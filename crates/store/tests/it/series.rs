@@ -1,4 +1,4 @@
-//! Series against the events and refusals that they are made of.
+//! The series against the events and rejections they are sums of.
 
 use crate::databases::on_both;
 use crate::people::{self, NOW, entropy};
@@ -8,8 +8,9 @@ use domain::{KeyId, ModelId, RequestId, Span, Timestamp, UsageEvent, Workspace};
 use fastrand::Rng;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use store::series::{self, Coded, Point, Question, Refusals, Wanted};
-use store::{Store, usage_events};
+use store::Store;
+use store::series::{self, CodeCount, Measure, Point, Rejections, Selection};
+use store::usage::UsageWriter;
 use tokio::task::JoinSet;
 
 const CODES: [&str; 3] = ["", "bad_gateway", "client_gone"];
@@ -18,7 +19,7 @@ fn key(number: u128) -> Actor {
     Actor::Key(KeyId::new(NOW, number))
 }
 
-/// Some time in three hours, of all lengths.
+/// A call of random length within three hours.
 fn event(rng: &mut Rng, workspace: &Workspace) -> UsageEvent {
     let started_at = Timestamp::from_millis(NOW.millis() + rng.i64(0..3 * 3_600_000));
     let mut event = crate::usage_events::event(workspace, 0);
@@ -40,11 +41,11 @@ fn event(rng: &mut Rng, workspace: &Workspace) -> UsageEvent {
 
 async fn insert(store: &Store, events: &[UsageEvent]) {
     let mut tx = store.begin().await.unwrap();
-    usage_events::insert_batch(&mut tx, events).await.unwrap();
+    UsageWriter::default().write(&mut tx, events).await.unwrap();
     tx.commit().await.unwrap();
 }
 
-/// Everything a row says, in words that can be compared.
+/// The content of a row as comparable text.
 fn shown(tally: &Tally) -> String {
     let timings = [Timing::Ttft, Timing::TimePerOutputToken, Timing::Latency, Timing::Hold, Timing::Queue];
     let of = |timing| {
@@ -63,23 +64,23 @@ fn shown(tally: &Tally) -> String {
     )
 }
 
-fn question(workspace: &Workspace, resolution: Resolution, level: Level) -> Question<'_> {
+fn selection(workspace: &Workspace, resolution: Resolution, level: Level) -> Selection<'_> {
     let span = Span { from: Timestamp::default(), to: Timestamp::from_millis(NOW.millis() * 2) };
-    Question { workspace: &workspace.id, resolution, level, span, model: None, actor: None }
+    Selection { workspace: &workspace.id, resolution, level, span, model: None, actor: None }
 }
 
-/// What the rows of a level say, counts and timings put together.
-async fn found(store: &Store, asked: Question<'_>) -> BTreeMap<(i64, String, String), String> {
+/// The rows of a level, with counts and timings merged.
+async fn found(store: &Store, selection: Selection<'_>) -> BTreeMap<(i64, String, String), String> {
     let mut whole: BTreeMap<(i64, String, String), Tally> = BTreeMap::new();
     let timings = [Timing::Ttft, Timing::TimePerOutputToken, Timing::Latency, Timing::Hold, Timing::Queue];
-    let counts = [Wanted::Requests, Wanted::Errors, Wanted::Tokens, Wanted::Busy];
-    let all = counts.into_iter().chain(timings.map(Wanted::Timing));
-    for wanted in all {
-        for Point { starts_at, model, actor, tally } in series::read(store, asked, wanted).await.unwrap() {
+    let counts = [Measure::Requests, Measure::Errors, Measure::Tokens, Measure::Busy];
+    let all = counts.into_iter().chain(timings.map(Measure::Timing));
+    for measure in all {
+        for Point { starts_at, model, actor, tally } in series::read(store, selection, measure).await.unwrap() {
             whole.entry((starts_at.millis(), model, actor)).or_default().merge(&tally);
         }
     }
-    whole.into_iter().map(|(place, tally)| (place, shown(&tally))).collect()
+    whole.into_iter().map(|(key, tally)| (key, shown(&tally))).collect()
 }
 
 fn expected(
@@ -90,24 +91,24 @@ fn expected(
 ) -> BTreeMap<(i64, String, String), String> {
     let mut tallies: BTreeMap<(i64, String, String), Tally> = BTreeMap::new();
     for event in events.iter().filter(|event| event.caller.workspace == workspace.id) {
-        let place = |moment: Timestamp| {
-            let model = if level.tells_models() { event.model.to_string() } else { String::new() };
-            let actor = if level.tells_callers() { event.caller.actor.as_str().to_owned() } else { String::new() };
+        let key = |moment: Timestamp| {
+            let model = if level.has_models() { event.model.to_string() } else { String::new() };
+            let actor = if level.has_actors() { event.caller.actor.as_str().to_owned() } else { String::new() };
             (resolution.start_of(moment).millis(), model, actor)
         };
-        tallies.entry(place(event.started_at)).or_default().count(event);
+        tallies.entry(key(event.started_at)).or_default().count(event);
         for (minute, micros) in spread(event.started_at, event.duration_micros) {
-            tallies.entry(place(minute)).or_default().busy_micros += micros;
+            tallies.entry(key(minute)).or_default().busy_micros += micros;
         }
     }
-    tallies.into_iter().map(|(place, tally)| (place, shown(&tally))).collect()
+    tallies.into_iter().map(|(key, tally)| (key, shown(&tally))).collect()
 }
 
 async fn assert_series(store: &Store, events: &[UsageEvent], workspaces: &[Workspace]) {
     for workspace in workspaces {
         for resolution in Resolution::ALL {
             for level in Level::ALL {
-                let found = found(store, question(workspace, resolution, level)).await;
+                let found = found(store, selection(workspace, resolution, level)).await;
                 assert_eq!(found, expected(events, workspace, resolution, level), "{resolution:?} {level:?}");
             }
         }
@@ -115,7 +116,7 @@ async fn assert_series(store: &Store, events: &[UsageEvent], workspaces: &[Works
 }
 
 #[tokio::test]
-async fn every_row_is_the_sum_of_its_events_however_often_they_come() {
+async fn every_row_is_the_sum_of_its_events_even_if_they_are_written_twice() {
     on_both(async |_, store| {
         let mut rng = Rng::with_seed(1);
         let workspaces = [people::workspace(&store).await, people::workspace(&store).await];
@@ -130,7 +131,7 @@ async fn every_row_is_the_sum_of_its_events_however_often_they_come() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nodes_that_add_to_the_same_rows_at_once_lose_nothing() {
+async fn concurrent_nodes_that_add_to_the_same_rows_lose_nothing() {
     on_both(async |database, store| {
         let mut rng = Rng::with_seed(2);
         let workspaces = [people::workspace(&store).await];
@@ -152,13 +153,13 @@ async fn nodes_that_add_to_the_same_rows_at_once_lose_nothing() {
 }
 
 #[tokio::test]
-async fn refused_calls_are_counted_by_code_beside_those_that_broke() {
+async fn rejected_calls_are_counted_by_code_like_failed_ones() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await;
-        let refusals = |model: &str, code: &str, calls| Refusals {
+        let rejections = |model: &str, code: &str, calls| Rejections {
             workspace: workspace.id.clone(),
             actor: key(1),
-            model: model.to_owned(),
+            model: ModelId::parse(model).ok(),
             at: NOW,
             code: code.to_owned(),
             calls,
@@ -168,25 +169,25 @@ async fn refused_calls_are_counted_by_code_beside_those_that_broke() {
         insert(&store, &[broken]).await;
         for _ in 0..2 {
             let mut tx = store.begin().await.unwrap();
-            let batch = [refusals("acme/tiny-chat", "rate_limit_exceeded", 7), refusals("", "model_not_found", 2)];
-            series::add_refusals(&mut tx, &batch).await.unwrap();
+            let batch = [rejections("acme/tiny-chat", "rate_limit_exceeded", 7), rejections("", "model_not_found", 2)];
+            series::add_rejections(&mut tx, &batch).await.unwrap();
             tx.commit().await.unwrap();
         }
-        let asked = question(&workspace, Resolution::Hour, Level::Model);
-        let mut codes: Vec<_> = series::read_codes(&store, asked).await.unwrap();
+        let per_model = selection(&workspace, Resolution::Hour, Level::Model);
+        let mut codes: Vec<_> = series::read_codes(&store, per_model).await.unwrap();
         codes.sort_by(|one, other| one.code.cmp(&other.code));
         let shown: Vec<_> =
-            codes.iter().map(|Coded { model, code, calls, .. }| format!("{model} {code} {calls}")).collect();
+            codes.iter().map(|CodeCount { model, code, calls, .. }| format!("{model} {code} {calls}")).collect();
         assert_eq!(
             shown,
             ["acme/tiny-chat bad_gateway 1", " model_not_found 4", "acme/tiny-chat rate_limit_exceeded 14"]
         );
-        let whole = question(&workspace, Resolution::Day, Level::Workspace);
-        let requests = series::read(&store, whole, Wanted::Requests).await.unwrap();
-        let errors = series::read(&store, whole, Wanted::Errors).await.unwrap();
+        let whole = selection(&workspace, Resolution::Day, Level::Workspace);
+        let requests = series::read(&store, whole, Measure::Requests).await.unwrap();
+        let errors = series::read(&store, whole, Measure::Errors).await.unwrap();
         assert_eq!((requests.len(), requests[0].tally.requests, errors[0].tally.errors), (1, 19, 19));
-        let of_one = Question { model: Some("acme/tiny-chat"), ..asked };
-        assert_eq!(series::read(&store, of_one, Wanted::Requests).await.unwrap()[0].tally.requests, 15);
+        let of_one = Selection { model: Some("acme/tiny-chat"), ..per_model };
+        assert_eq!(series::read(&store, of_one, Measure::Requests).await.unwrap()[0].tally.requests, 15);
     })
     .await;
 }

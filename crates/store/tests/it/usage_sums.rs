@@ -13,8 +13,9 @@ use fastrand::Rng;
 use sqlx::{AssertSqlSafe, Executor};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use store::usage_sums::{Summed, check, read};
-use store::{Store, StoreError, usage_events};
+use store::usage::UsageWriter;
+use store::usage::sums::{Summed, check, read};
+use store::{Store, StoreError};
 use tokio::task::JoinSet;
 
 const DAYS: i64 = 4;
@@ -69,7 +70,7 @@ fn event(rng: &mut Rng, workspace: &Workspace) -> UsageEvent {
 
 async fn insert(store: &Store, events: &[UsageEvent]) -> Result<usize, StoreError> {
     let mut tx = store.begin().await?;
-    let inserted = usage_events::insert_batch(&mut tx, events).await?.len();
+    let inserted = UsageWriter::default().write(&mut tx, events).await?.len();
     tx.commit().await?;
     Ok(inserted)
 }

@@ -5,7 +5,7 @@ use crate::NOW;
 use crate::databases::on_both;
 use control::bill_check::{self, Monitor};
 use control::meters::{Instruments, Meters, Parts};
-use control::series::{self, Number, Question};
+use control::series::{self, SeriesQuery, SeriesValue};
 use domain::endpoint::replica::{Replica, ReplicaState};
 use domain::model::{Modality, Model, Serving};
 use domain::series::{Metric, Step};
@@ -124,7 +124,7 @@ async fn gpus_and_engines_of_this_node_are_read_and_shown() {
         for round in 5..=6 {
             meters.round(round).await.unwrap();
         }
-        let question = |metric, step| Question {
+        let query = |metric, step| SeriesQuery {
             metric,
             span: Span { from: NOW, to: NOW.plus_millis(300_000) },
             step: Some(Step::parse(step).unwrap()),
@@ -137,11 +137,11 @@ async fn gpus_and_engines_of_this_node_are_read_and_shown() {
         let day = Duration::from_secs(86_400);
         let kept = Retention { minutes: day, hours: day, days: day, requests: day };
         let report = async |metric, step, now: Timestamp| {
-            let found = series::report(&platform.store, &endpoint.workspace, &question(metric, step), &kept, now).await;
+            let found = series::report(&platform.store, &endpoint.workspace, &query(metric, step), &kept, now).await;
             found.unwrap().lines.remove(0).total
         };
         let later = NOW.plus_millis(80_000);
-        let part = |value| Some(Number::Part(value));
+        let part = |value| Some(SeriesValue::Part(value));
         assert_eq!(report(Metric::KvCache, "minute", NOW).await, [("mean", part(0.25)), ("max", part(0.25))]);
         assert_eq!(report(Metric::Waiting, "minute", NOW).await, [("mean", part(3.0)), ("max", part(3.0))]);
         let busy = report(Metric::GpuBusy, "300", later).await;

@@ -8,7 +8,7 @@ use super::query::{compared, said, span};
 use crate::view::SeriesView;
 use axum::Json;
 use axum::extract::State;
-use control::series::{self, Question};
+use control::series::{self, SeriesQuery};
 use domain::series::{Division, Metric, Step};
 use domain::usage::Actor;
 use serde::Deserialize;
@@ -91,7 +91,7 @@ pub(super) async fn show(
     let now = place.now();
     let metric = Metric::parse(said(&asked.metric).unwrap_or_default());
     let owned = |field: &str, text: &Option<String>| compared(field, text).map(|said| said.map(str::to_owned));
-    let question = Question {
+    let series_query = SeriesQuery {
         metric: metric.map_err(|error| Refused::invalid("metric", &error.to_string()))?,
         span: span(&asked.from, &asked.to, now, DAY_MILLIS)?,
         step: said(&asked.step)
@@ -108,7 +108,7 @@ pub(super) async fn show(
         code: owned("code", &asked.code)?,
     };
     let people = &console.people;
-    let report = series::report(&people.store, &place.workspace.id, &question, &people.retention, now).await?;
+    let report = series::report(&people.store, &place.workspace.id, &series_query, &people.retention, now).await?;
     Ok(Json(report.into()))
 }
 

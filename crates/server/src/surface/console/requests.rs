@@ -18,7 +18,7 @@ use domain::{RequestId, Span, Timestamp, WorkspaceId};
 use serde::Deserialize;
 use std::io;
 use store::Store;
-use store::requests::{Filter, Statuses};
+use store::requests::{Filter, LoggedCall, StatusFilter};
 use utoipa::{IntoParams, ToSchema};
 
 #[derive(Deserialize, IntoParams)]
@@ -64,7 +64,7 @@ struct Wanted {
     span: Span,
     model: Option<String>,
     actor: Option<Actor>,
-    statuses: Option<Statuses>,
+    status: Option<StatusFilter>,
     code: Option<String>,
 }
 
@@ -85,7 +85,7 @@ impl Wanted {
             span,
             model,
             actor: actor(&query.key)?,
-            statuses: said(&query.status).map(statuses).transpose()?,
+            status: said(&query.status).map(status_filter).transpose()?,
             code: compared("code", &query.code)?.map(str::to_owned),
         })
     }
@@ -96,21 +96,21 @@ impl Wanted {
             span: self.span,
             model: self.model.as_deref(),
             actor: self.actor.as_ref(),
-            statuses: self.statuses,
+            status: self.status,
             code: self.code.as_deref(),
             before,
         }
     }
 }
 
-fn statuses(text: &str) -> Result<Statuses, Refused> {
+fn status_filter(text: &str) -> Result<StatusFilter, Refused> {
     let refused = || Refused::invalid("status", "a status is a number such as 429, or a kind such as 5xx");
     if let Some(hundred) = text.strip_suffix("xx") {
         let hundred = hundred.parse().ok().filter(|hundred| (1..=5).contains(hundred));
-        return hundred.map(Statuses::Hundred).ok_or_else(refused);
+        return hundred.map(StatusFilter::Class).ok_or_else(refused);
     }
     let status = text.parse().ok().filter(|status| (100..=599).contains(status));
-    status.map(Statuses::Exactly).ok_or_else(refused)
+    status.map(StatusFilter::Exactly).ok_or_else(refused)
 }
 
 fn format(text: &Option<String>) -> Result<RequestsFormat, Refused> {
@@ -141,7 +141,8 @@ pub(super) async fn list(
     match format {
         RequestsFormat::Json => {
             let found = requests::list(store, &wanted.filter(before.as_ref()), asked.limit + 1).await?;
-            Ok(Json(List::new(found, &asked, |one| one.request.to_string(), RequestView::from)).into_response())
+            Ok(Json(List::new(found, &asked, |one: &LoggedCall| one.request().to_string(), RequestView::from))
+                .into_response())
         }
         RequestsFormat::Csv | RequestsFormat::Jsonl => {
             requests::check_export(store, &wanted.filter(None)).await?;
@@ -171,7 +172,7 @@ async fn send_all(store: &Store, wanted: &Wanted, format: RequestsFormat, reader
         let found = requests::list(store, &wanted.filter(before.as_ref()), export::PAGE).await;
         let found = found.map_err(io::Error::other)?;
         let is_last = found.len() < export::PAGE as usize;
-        before = found.last().map(|last| last.request.clone());
+        before = found.last().map(|last| last.request().clone());
         for call in found.into_iter().map(RequestView::from) {
             match format {
                 RequestsFormat::Csv => lines.extend_from_slice(csv::line(call.cells()).as_bytes()),

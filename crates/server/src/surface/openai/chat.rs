@@ -47,7 +47,7 @@ pub(super) async fn infer(
         Err(fault) => return refuse(&Refused::Call(Refusal::from(fault)), tap),
     };
     if let Some(trace) = &trace {
-        trace.asked(&probe.body);
+        trace.record_request(&probe.body);
     }
     let mut call = Call {
         caller,

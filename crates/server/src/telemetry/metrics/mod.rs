@@ -1,7 +1,7 @@
-//! Numbers for Prometheus. Labels are bounded: workspaces, models, statuses and codes, never keys or users.
+//! Metrics for Prometheus. Labels are bounded: workspaces, models, statuses and codes, never keys or users.
 //!
-//! Calls are counted as they end, by every core for itself ([`calls`]); everything else is read off when Prometheus
-//! asks. `docs/metrics.md` says what each name means.
+//! Calls are counted per core as they end ([`calls`]); everything else is read when Prometheus scrapes. `docs/metrics.md`
+//! explains each metric.
 
 mod calls;
 mod families;
@@ -21,25 +21,15 @@ use super::traces::{SpanFigures, Tracer};
 use crate::health::Health;
 use control::bill_check::Monitor;
 use control::reconciler::Figures;
+use control::usage::QuarantinedEvents;
 use dataplane::admission::Quota;
 use fleet::backend::Health as ReplicaHealth;
 use fleet::{Endpoints, Routes, Standing};
 use page::Page;
 use rows::bounded;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The usage events that the store refused.
-#[derive(Default)]
-pub(crate) struct SetAside(AtomicU64);
-
-impl SetAside {
-    pub(crate) fn inc(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-/// Everything that has a number.
+/// All sources of metrics.
 pub(crate) struct Metrics {
     pub calls: Arc<Calls>,
     pub routes: Routes,
@@ -50,14 +40,14 @@ pub(crate) struct Metrics {
     pub control: Arc<Figures>,
     pub bill: Arc<Monitor>,
     pub rows: Arc<Rows>,
-    pub usage_set_aside: Arc<SetAside>,
+    pub quarantined: Arc<QuarantinedEvents>,
     pub tracer: Option<Arc<Tracer>>,
-    /// The most of each kind that is told apart.
+    /// Most label sets per family.
     pub max_label_sets: usize,
 }
 
 impl Metrics {
-    /// All numbers as text.
+    /// All metrics as text.
     pub(crate) fn encode(&self) -> String {
         let mut page = Page::default();
         self.calls.write(&mut page);
@@ -111,15 +101,15 @@ impl Metrics {
         self.control.rounds().iter().for_each(|(outcome, count)| samples.whole(&[outcome], *count));
         page.real(&families::RECONCILE_SECONDS, self.control.round_time().as_secs_f64());
         page.whole(&families::LEDGER_DIFFERENCES, self.control.ledger_differences());
-        // Nothing was compared before the first look, which is not the same as no difference.
-        let standing = self.bill.summary();
-        let mut tell = |family, value: Option<u64>| {
+        // No sample before the first check, which is not the same as no difference.
+        let bill = self.bill.summary();
+        let mut write = |family, value: Option<u64>| {
             let mut samples = page.family(family);
             value.into_iter().for_each(|value| samples.whole(&[], value));
         };
-        tell(&families::BILL_BILLED, standing.map(|bill| bill.billed.total()));
-        tell(&families::BILL_COUNTED, standing.map(|bill| bill.counted.total()));
-        tell(&families::BILL_OVERBILLED, standing.map(|bill| bill.overbilled_replicas));
+        write(&families::BILL_BILLED, bill.map(|bill| bill.billed.total()));
+        write(&families::BILL_COUNTED, bill.map(|bill| bill.counted.total()));
+        write(&families::BILL_OVERBILLED, bill.map(|bill| bill.overbilled_replicas));
     }
 
     fn write_parts(&self, page: &mut Page) {
@@ -131,7 +121,7 @@ impl Metrics {
         page.whole(&families::JOURNAL_WAITING, seen.journal.waiting);
         page.whole(&families::JOURNAL_MAX, seen.journal.max);
         page.flag(&families::JOURNAL_FULL, !seen.journal.has_room);
-        page.whole(&families::USAGE_SET_ASIDE, self.usage_set_aside.0.load(Ordering::Relaxed));
+        page.whole(&families::USAGE_SET_ASIDE, self.quarantined.count());
         page.flag(&families::STORE_UP, seen.store_away_for.is_none());
         let mut samples = page.family(&families::CLOCK_SKEW);
         seen.clock_skew_millis.into_iter().for_each(|skew| samples.real(&[], skew as f64 / 1_000.0));

@@ -141,7 +141,7 @@ async fn dedicated_calls_pass_when_limits_and_quota_are_spent_and_are_metered() 
         assert!(!answer.headers.keys().any(|name| name.as_str().starts_with("x-ratelimit")));
     }
     wait_until("metered", PATIENCE, async || {
-        let all = store::usage_events::list(&plant.store, &plant.app.workspace(), 100).await.unwrap();
+        let all = store::usage::list(&plant.store, &plant.app.workspace(), 100).await.unwrap();
         all.iter().filter(|event| event.model.as_str() == "dedicated/chat").count() == 5
     })
     .await;

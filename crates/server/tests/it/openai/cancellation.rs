@@ -71,7 +71,7 @@ async fn a_client_that_leaves_after_done_has_not_left() {
     }
     assert!(app.engine().wait_until_idle(PATIENCE).await);
     assert!(app.engine().calls().iter().all(|call| !call.cancelled));
-    let codes: Vec<String> = app.usage(10).await.into_iter().map(|event| event.code).collect();
+    let codes: Vec<String> = app.usage(10).await.into_iter().map(|event| event.code.into_owned()).collect();
     assert_eq!(codes, vec![""; 10]);
 }
 

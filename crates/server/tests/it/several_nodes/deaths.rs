@@ -57,7 +57,7 @@ async fn a_node_that_is_killed_under_load_loses_no_answer_and_doubles_none() {
 
     let store = cluster.nodes[0].store().await;
     let workspace = cluster.nodes[0].workspace();
-    let known = async || store::usage_events::list(&store, &workspace, 1_000).await.unwrap();
+    let known = async || store::usage::list(&store, &workspace, 1_000).await.unwrap();
     wait_until("every answer is charged", PATIENCE, async || {
         let events = known().await;
         whole.iter().all(|id| events.iter().any(|event| event.request.as_str() == id))

@@ -8,9 +8,8 @@ mod quota;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use domain::quota::Account;
-use domain::{Month, Timestamp};
+use domain::{Month, Timestamp, UsageEvent};
 use serde_json::{Value, json};
-use store::usage_events::Recorded;
 use testkit::fake_engine::{FakeEngine, Script};
 use testkit::http::{Client, Response};
 
@@ -105,7 +104,7 @@ impl Cluster {
     }
 
     /// The events once there are so many, after a look whether the account agrees with them.
-    async fn events(&self, count: usize) -> Vec<Recorded> {
+    async fn events(&self, count: usize) -> Vec<UsageEvent> {
         let events = self.nodes[0].usage(count).await;
         let sum: u64 = events.iter().map(|event| event.tokens.total()).sum();
         assert_eq!(self.account().await.used, sum, "the account is the sum of the events");

@@ -1,0 +1,176 @@
+//! The usage of workspaces: reports, the rebuild of sums, and the loop that writes events.
+
+mod writer;
+
+pub use writer::{JournalDrain, QuarantinedEvents};
+
+use crate::author::Author;
+use crate::command_error::CommandError;
+use domain::grouping::Group;
+use domain::span::plan;
+use domain::usage::Totals;
+use domain::{Grain, Grouping, Span, Timestamp, WorkspaceId};
+use serde::{Serialize, Serializer};
+use store::usage::sums::{self, Summed, check};
+use store::{Store, retention, workspaces};
+
+/// One line per group with usage, and their sum.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Report {
+    #[serde(skip)]
+    grouping: Grouping,
+    data: Vec<UsageLine>,
+    total: Totals,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct UsageLine {
+    #[serde(flatten)]
+    groups: Groups,
+    #[serde(flatten)]
+    totals: Totals,
+}
+
+/// The names of a report's numbers, in the order in which tables have them.
+const NUMBERS: [&str; 5] = ["requests", "promptTokens", "completionTokens", "cachedTokens", "costUsd"];
+
+/// The usage of a workspace in a span, by default the current month. A deleted workspace still has its usage.
+pub async fn report(
+    store: &Store,
+    workspace: &WorkspaceId,
+    from: Option<Timestamp>,
+    to: Option<Timestamp>,
+    grouping: &Grouping,
+    now: Timestamp,
+) -> Result<Report, CommandError> {
+    let span = readable(store, Span::or_month_of(now, from, to)?).await?;
+    let found = sums::read(store, workspace, &plan(span, now), grouping).await?;
+    let total: Totals = found.iter().map(|sum| sum.totals).sum();
+    if total == Totals::default() && workspaces::by_id(store, workspace).await?.is_none() {
+        return Err(CommandError::missing("workspace", workspace.as_str()));
+    }
+    let line = |Summed { groups, totals }| UsageLine { groups: Groups(groups), totals };
+    Ok(Report { grouping: grouping.clone(), data: found.into_iter().map(line).collect(), total })
+}
+
+/// Extends the edges of the span to whole hours where single events are already deleted and only sums are left.
+async fn readable(store: &Store, span: Span) -> Result<Span, CommandError> {
+    let is_whole = |moment: Timestamp| Grain::Hour.start_of(moment) == moment;
+    if is_whole(span.from) && is_whole(span.to) {
+        return Ok(span);
+    }
+    let Some(cleared_before) = retention::events_cleared_before(store).await? else { return Ok(span) };
+    let is_cleared = |edge: Timestamp| Grain::Hour.start_of(edge) < cleared_before;
+    let from = if is_cleared(span.from) { Grain::Hour.start_of(span.from) } else { span.from };
+    let to = if is_cleared(span.to) { Grain::Hour.start_at_or_after(span.to) } else { span.to };
+    Ok(Span { from, to })
+}
+
+impl Report {
+    pub const fn total(&self) -> Totals {
+        self.total
+    }
+
+    /// The names of the columns of a table.
+    pub fn header(&self) -> Vec<&'static str> {
+        let groups = self.grouping.dimensions().iter().flat_map(|dimension| dimension.members());
+        groups.copied().chain(NUMBERS).collect()
+    }
+
+    /// The rows of a table; a missing member of a group is empty.
+    pub fn rows(&self) -> impl Iterator<Item = Vec<String>> {
+        self.data.iter().map(|UsageLine { groups, totals }| {
+            let members = groups.0.iter().flat_map(Group::members);
+            members.map(|(_, value)| value.unwrap_or_default()).chain(numbers(*totals)).collect()
+        })
+    }
+
+    /// The last row of a table, without groups.
+    pub fn total_row(&self) -> Vec<String> {
+        let groups = self.header().len() - NUMBERS.len();
+        std::iter::repeat_n(String::new(), groups).chain(numbers(self.total)).collect()
+    }
+
+    /// CSV (RFC 4180) with a header and without the total. No value contains a comma or a quotation mark.
+    pub fn to_csv(&self) -> String {
+        let mut text = self.header().join(",") + "\r\n";
+        for row in self.rows() {
+            text.push_str(&row.join(","));
+            text.push_str("\r\n");
+        }
+        text
+    }
+}
+
+fn numbers(totals: Totals) -> [String; NUMBERS.len()] {
+    [
+        totals.requests.to_string(),
+        totals.prompt_tokens.to_string(),
+        totals.completion_tokens.to_string(),
+        totals.cached_tokens.to_string(),
+        totals.cost.to_string(),
+    ]
+}
+
+/// The members of the groups in the requested order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Groups(Vec<Group>);
+
+impl Serialize for Groups {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().flat_map(Group::members))
+    }
+}
+
+/// The extent of a rebuild, and the number of rows that it corrected; usually none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Rebuilt {
+    pub workspaces: u64,
+    pub hours: u64,
+    pub days: u64,
+    pub rows_corrected: u64,
+}
+
+/// Adds up all events again and corrects sums that differ, while nodes are running.
+pub async fn rebuild(store: &Store, author: &Author, now: Timestamp) -> Result<Rebuilt, CommandError> {
+    let mut rebuilt = Rebuilt::default();
+    let mut last = None;
+    // Sums of deleted events stay unchanged.
+    let cleared_before = retention::events_cleared_before(store).await?;
+    let first_hour = cleared_before.map_or_else(Timestamp::default, |moment| Grain::Hour.start_at_or_after(moment));
+    while let Some(workspace) = check::next_workspace(store, last.as_ref()).await? {
+        rebuilt.workspaces += 1;
+        // Hours first: days are compared with them.
+        let (hours, rows) = rebuild_all(store, &workspace, Grain::Hour, first_hour).await?;
+        rebuilt.hours += hours;
+        rebuilt.rows_corrected += rows;
+        let (days, rows) = rebuild_all(store, &workspace, Grain::Day, Timestamp::default()).await?;
+        rebuilt.days += days;
+        rebuilt.rows_corrected += rows;
+        last = Some(workspace);
+    }
+    if rebuilt.rows_corrected > 0 {
+        let mut tx = store.begin().await?;
+        let detail = format!("{} rows corrected", rebuilt.rows_corrected);
+        author.did(&mut tx, "usage.rebuild", None, "usage", detail, now).await?;
+        tx.commit().await?;
+    }
+    Ok(rebuilt)
+}
+
+/// The number of hours or days, and of corrected rows.
+async fn rebuild_all(
+    store: &Store,
+    workspace: &WorkspaceId,
+    grain: Grain,
+    mut from: Timestamp,
+) -> Result<(u64, u64), CommandError> {
+    let (mut count, mut rows) = (0, 0);
+    while let Some(start) = check::next_start(store, workspace, grain, from).await? {
+        count += 1;
+        rows += check::correct(store, workspace, grain, start).await?;
+        from = Timestamp::from_millis(start.millis() + grain.millis());
+    }
+    Ok((count, rows))
+}

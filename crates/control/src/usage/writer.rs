@@ -1,0 +1,146 @@
+//! Moves usage events from the journal to the store, in batches, each exactly once.
+
+use domain::usage::Actor;
+use domain::{KeyId, RunId, Timestamp, UsageEvent};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use store::journal::Batch;
+use store::usage::UsageWriter;
+use store::{Engine, JournalReader, Store, StoreError, api_keys, quota};
+use tokio::sync::watch;
+
+/// Pause between batches. Longer under load, because rows of sums and series are written once per batch.
+const PAUSE: Duration = Duration::from_millis(200);
+const PAUSE_UNDER_LOAD: Duration = Duration::from_secs(1);
+/// A batch of this size counts as load.
+const LOAD: usize = 2_000;
+const MAX_ATTEMPTS: u32 = 10;
+const RETRY_AFTER: Duration = Duration::from_millis(500);
+
+/// The number of events that the store rejected permanently.
+#[derive(Debug, Default)]
+pub struct QuarantinedEvents(AtomicU64);
+
+impl QuarantinedEvents {
+    pub fn count(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// The loop that empties the journal.
+pub struct JournalDrain {
+    reader: JournalReader,
+    store: Store,
+    writer: UsageWriter,
+    quarantined: Arc<QuarantinedEvents>,
+}
+
+impl JournalDrain {
+    pub fn new(reader: JournalReader, store: Store, quarantined: Arc<QuarantinedEvents>) -> Self {
+        Self { reader, store, writer: UsageWriter::default(), quarantined }
+    }
+
+    /// Runs until `no_more` says that nothing more is appended and everything is stored. If cancelled earlier, the rest
+    /// stays in the journal for the next start.
+    pub async fn run(mut self, run: RunId, mut no_more: watch::Receiver<bool>) {
+        let max = max_batch(self.store.engine());
+        loop {
+            let is_final = *no_more.borrow_and_update();
+            let mut pause = PAUSE;
+            match self.reader.next(max) {
+                Ok(Some(batch)) => {
+                    self.write_until_done(&batch).await;
+                    self.reader.stored(&batch);
+                    if batch.events.len() >= max || batch.is_followed() || is_final {
+                        continue;
+                    }
+                    if batch.events.len() >= LOAD {
+                        pause = PAUSE_UNDER_LOAD;
+                    }
+                }
+                Ok(None) if is_final => break,
+                Ok(None) => {}
+                Err(error) => tracing::error!(%error, "cannot read the journal"),
+            }
+            let _ = tokio::time::timeout(pause, no_more.changed()).await;
+        }
+        // If the leases of the run cannot be released, its file stays and the next start releases them.
+        match quota::end_run(&self.store, run.as_str()).await {
+            Ok(()) => self.reader.close(),
+            Err(error) => tracing::warn!(%error, "the leases of this run stay reserved until the next start"),
+        }
+    }
+
+    async fn write_until_done(&mut self, batch: &Batch) {
+        self.write_events(batch).await;
+        while batch.ends_run
+            && let Err(error) = quota::end_run(&self.store, batch.run.as_str()).await
+        {
+            tracing::debug!(%error, "cannot release the leases of an earlier run yet");
+            tokio::time::sleep(RETRY_AFTER).await;
+        }
+    }
+
+    async fn write_events(&mut self, batch: &Batch) {
+        let mut attempts = 0;
+        while let Err(error) = self.write(batch, &batch.events).await {
+            attempts += 1;
+            if attempts == 1 {
+                tracing::warn!(%error, "usage events wait for the store");
+            }
+            // A rejected batch is not transient: after some attempts, fall back to single events.
+            if !error.is_unavailable() && attempts >= MAX_ATTEMPTS {
+                return self.write_one_by_one(batch).await;
+            }
+            tokio::time::sleep(RETRY_AFTER).await;
+        }
+    }
+
+    /// Quarantines the events that the store rejects, so that the others are stored.
+    async fn write_one_by_one(&mut self, batch: &Batch) {
+        for event in &batch.events {
+            while let Err(error) = self.write(batch, std::slice::from_ref(event)).await {
+                if !error.is_unavailable() {
+                    tracing::error!(request = %event.request, ?error, "the store rejected a usage event; quarantined it");
+                    self.quarantined.0.fetch_add(1, Ordering::Relaxed);
+                    self.reader.quarantine(event);
+                    break;
+                }
+                tokio::time::sleep(RETRY_AFTER).await;
+            }
+        }
+    }
+
+    async fn write(&mut self, batch: &Batch, events: &[UsageEvent]) -> Result<(), StoreError> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let mut tx = self.store.begin().await?;
+        let inserted = self.writer.write(&mut tx, events).await?;
+        quota::count(&mut tx, batch.run.as_str(), &inserted).await?;
+        api_keys::touch_last_used(&mut tx, &last_used(events)).await?;
+        tx.commit().await
+    }
+}
+
+/// Sums and series have one row per key and model of a batch, so large batches cost less per event. On PostgreSQL, other
+/// nodes wait for these rows as long as a batch takes.
+const fn max_batch(engine: Engine) -> usize {
+    match engine {
+        Engine::Sqlite => 20_000,
+        Engine::Postgres => 1_000,
+    }
+}
+
+fn last_used(events: &[UsageEvent]) -> Vec<(KeyId, Timestamp)> {
+    let mut latest: HashMap<&KeyId, Timestamp> = HashMap::new();
+    for event in events {
+        if let Actor::Key(key) = &event.caller.actor {
+            let at = latest.entry(key).or_insert(event.started_at);
+            *at = (*at).max(event.started_at);
+        }
+    }
+    latest.into_iter().map(|(key, at)| (key.clone(), at)).collect()
+}

@@ -1,0 +1,10 @@
+//! Organizations, workspaces, users and how they sign in; the audit log of their changes.
+
+pub mod attempts;
+pub mod audit;
+pub mod invitations;
+pub mod organizations;
+pub mod sessions;
+pub mod single_sign_on;
+pub mod users;
+pub mod workspaces;

@@ -1,0 +1,85 @@
+//! Organizations.
+
+use crate::cluster::Change;
+use crate::db::{Store, Tx};
+use crate::error::StoreError;
+use crate::page::Page;
+use crate::row;
+use domain::{Organization, OrganizationId, Timestamp};
+use sqlx::any::AnyRow;
+
+pub async fn by_id(store: &Store, id: &OrganizationId) -> Result<Option<Organization>, StoreError> {
+    let query = sqlx::query("SELECT id, name, created_at FROM organizations WHERE id = $1").bind(id.as_str());
+    store.row(query).await?.as_ref().map(organization).transpose()
+}
+
+pub async fn list(store: &Store, page: Page<'_>) -> Result<Vec<Organization>, StoreError> {
+    let query = sqlx::query("SELECT id, name, created_at FROM organizations WHERE id > $1 ORDER BY id LIMIT $2");
+    store.rows(query.bind(page.cursor()).bind(page.limit())).await?.iter().map(organization).collect()
+}
+
+/// Whether the store is empty. A `true` may be outdated immediately; see [`claim_empty_store`].
+pub async fn store_is_empty(store: &Store) -> Result<bool, StoreError> {
+    let found = store.row(sqlx::query(ANYTHING_THERE)).await?;
+    Ok(found.is_none())
+}
+
+/// Like [`store_is_empty`], but of several concurrent transactions only one gets `true`: the others wait for its end.
+pub async fn claim_empty_store(tx: &mut Tx) -> Result<bool, StoreError> {
+    tx.execute(sqlx::query("UPDATE change_counter SET seq = seq")).await?;
+    let found = tx.row(sqlx::query(ANYTHING_THERE)).await?;
+    Ok(found.is_none())
+}
+
+const ANYTHING_THERE: &str = "SELECT id FROM organizations UNION ALL SELECT id FROM users LIMIT 1";
+
+pub async fn insert(tx: &mut Tx, new: &Organization) -> Result<(), StoreError> {
+    let insert = sqlx::query("INSERT INTO organizations (id, name, created_at) VALUES ($1, $2, $3)")
+        .bind(new.id.as_str())
+        .bind(new.name.as_str())
+        .bind(new.created_at.millis());
+    tx.execute(insert).await?;
+    tx.announce(Change::Organization(new.id.clone()), new.created_at);
+    Ok(())
+}
+
+pub async fn rename(tx: &mut Tx, id: &OrganizationId, name: &str, now: Timestamp) -> Result<Organization, StoreError> {
+    let update = sqlx::query("UPDATE organizations SET name = $2 WHERE id = $1 RETURNING id, name, created_at");
+    let changed = tx.row(update.bind(id.as_str()).bind(name)).await?.ok_or_else(|| missing(id))?;
+    tx.announce(Change::Organization(id.clone()), now);
+    organization(&changed)
+}
+
+/// Removes an organization and its memberships. Fails if it still has workspaces.
+pub async fn delete(tx: &mut Tx, id: &OrganizationId, now: Timestamp) -> Result<(), StoreError> {
+    lock(tx, id).await?;
+    let count = sqlx::query("SELECT COUNT(*) AS workspaces FROM workspaces WHERE organization_id = $1");
+    let workspaces = match tx.row(count.bind(id.as_str())).await? {
+        Some(counted) => row::count(&counted, "workspaces")?,
+        None => 0,
+    };
+    if workspaces > 0 {
+        return Err(StoreError::OrganizationNotEmpty { workspaces });
+    }
+    tx.execute(sqlx::query("DELETE FROM organizations WHERE id = $1").bind(id.as_str())).await?;
+    tx.announce(Change::Organization(id.clone()), now);
+    Ok(())
+}
+
+/// Reads an organization and locks it until the end of the transaction, in a way that both databases support.
+pub async fn lock(tx: &mut Tx, id: &OrganizationId) -> Result<Organization, StoreError> {
+    let touch = sqlx::query("UPDATE organizations SET name = name WHERE id = $1 RETURNING id, name, created_at");
+    organization(&tx.row(touch.bind(id.as_str())).await?.ok_or_else(|| missing(id))?)
+}
+
+fn missing(id: &OrganizationId) -> StoreError {
+    StoreError::missing("organization", id.as_str())
+}
+
+fn organization(found: &AnyRow) -> Result<Organization, StoreError> {
+    Ok(Organization {
+        id: row::parsed(found, "id", |text| OrganizationId::parse(text).ok())?,
+        name: row::text(found, "name")?,
+        created_at: row::moment(found, "created_at")?,
+    })
+}

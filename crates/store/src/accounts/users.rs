@@ -1,0 +1,261 @@
+//! Users, their password hashes and their roles.
+
+use crate::cluster::Change;
+use crate::db::{Store, Tx};
+use crate::error::StoreError;
+use crate::page::Page;
+use crate::{organizations, row};
+use domain::user::{Email, Membership, Role};
+use domain::{OrganizationId, Timestamp, User, UserId, Workspace, WorkspaceId};
+use sqlx::any::AnyRow;
+
+/// The account that a sign-in is checked against. Without a hash, it cannot sign in with a password.
+#[derive(Clone)]
+pub struct Credentials {
+    pub user: UserId,
+    pub password_hash: Option<String>,
+}
+
+pub async fn by_id(store: &Store, id: &UserId) -> Result<Option<User>, StoreError> {
+    let query = sqlx::query("SELECT id, email, operator, created_at FROM users WHERE id = $1").bind(id.as_str());
+    let Some(found) = store.row(query).await? else { return Ok(None) };
+    let mut users = vec![user(&found)?];
+    let memberships = sqlx::query(
+        "SELECT user_id, organization_id, role FROM organization_members WHERE user_id = $1 ORDER BY organization_id",
+    );
+    give_memberships(&mut users, &store.rows(memberships.bind(id.as_str())).await?)?;
+    Ok(users.pop())
+}
+
+pub async fn by_email(store: &Store, email: &Email) -> Result<Option<User>, StoreError> {
+    match credentials(store, email).await? {
+        Some(found) => by_id(store, &found.user).await,
+        None => Ok(None),
+    }
+}
+
+pub async fn credentials(store: &Store, email: &Email) -> Result<Option<Credentials>, StoreError> {
+    let query = sqlx::query("SELECT id, password_hash FROM users WHERE email = $1").bind(email.as_str());
+    let Some(found) = store.row(query).await? else { return Ok(None) };
+    Ok(Some(Credentials {
+        user: row::parsed(&found, "id", |text| UserId::parse(text).ok())?,
+        password_hash: row::optional_text(&found, "password_hash")?,
+    }))
+}
+
+pub async fn list(store: &Store, page: Page<'_>) -> Result<Vec<User>, StoreError> {
+    let query = sqlx::query("SELECT id, email, operator, created_at FROM users WHERE id > $1 ORDER BY id LIMIT $2");
+    let found = store.rows(query.bind(page.cursor()).bind(page.limit())).await?;
+    let mut users = found.iter().map(user).collect::<Result<Vec<_>, _>>()?;
+    let Some(last) = users.last().map(|user| user.id.clone()) else { return Ok(users) };
+    let memberships = sqlx::query(
+        "SELECT user_id, organization_id, role FROM organization_members WHERE user_id > $1 AND user_id <= $2 \
+         ORDER BY user_id, organization_id",
+    );
+    let found = store.rows(memberships.bind(page.cursor()).bind(last.as_str())).await?;
+    give_memberships(&mut users, &found)?;
+    Ok(users)
+}
+
+/// A member of an organization, and the workspaces that the member was added to explicitly.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    pub user: UserId,
+    pub email: Email,
+    pub role: Role,
+    pub workspaces: Vec<WorkspaceId>,
+}
+
+/// The members of one organization.
+pub async fn list_members(
+    store: &Store,
+    organization: &OrganizationId,
+    page: Page<'_>,
+) -> Result<Vec<Member>, StoreError> {
+    let query = sqlx::query(
+        "SELECT u.id, u.email, m.role FROM organization_members m JOIN users u ON u.id = m.user_id \
+         WHERE m.organization_id = $1 AND u.id > $2 ORDER BY u.id LIMIT $3",
+    );
+    let found = store.rows(query.bind(organization.as_str()).bind(page.cursor()).bind(page.limit())).await?;
+    let mut members = found.iter().map(member).collect::<Result<Vec<_>, _>>()?;
+    let Some(last) = members.last().map(|member| member.user.clone()) else { return Ok(members) };
+    let joined = sqlx::query(
+        "SELECT m.user_id, m.workspace_id FROM workspace_members m JOIN workspaces w ON w.id = m.workspace_id \
+         WHERE w.organization_id = $1 AND m.user_id > $2 AND m.user_id <= $3 ORDER BY m.user_id, m.workspace_id",
+    );
+    let joined = joined.bind(organization.as_str()).bind(page.cursor()).bind(last.as_str());
+    for row in store.rows(joined).await? {
+        let owner = row::parsed(&row, "user_id", |text| UserId::parse(text).ok())?;
+        let Ok(place) = members.binary_search_by(|member| member.user.cmp(&owner)) else { continue };
+        members[place].workspaces.push(row::parsed(&row, "workspace_id", |text| WorkspaceId::parse(text).ok())?);
+    }
+    Ok(members)
+}
+
+/// The users who were added to a workspace explicitly.
+pub async fn list_of_workspace(
+    store: &Store,
+    workspace: &Workspace,
+    page: Page<'_>,
+) -> Result<Vec<Member>, StoreError> {
+    let query = sqlx::query(
+        "SELECT u.id, u.email, o.role FROM workspace_members m JOIN users u ON u.id = m.user_id \
+         JOIN organization_members o ON o.user_id = u.id AND o.organization_id = $1 \
+         WHERE m.workspace_id = $2 AND u.id > $3 ORDER BY u.id LIMIT $4",
+    )
+    .bind(workspace.organization.as_str())
+    .bind(workspace.id.as_str())
+    .bind(page.cursor())
+    .bind(page.limit());
+    store.rows(query).await?.iter().map(member).collect()
+}
+
+fn member(found: &AnyRow) -> Result<Member, StoreError> {
+    Ok(Member {
+        user: row::parsed(found, "id", |text| UserId::parse(text).ok())?,
+        email: row::parsed(found, "email", |text| Email::parse(text).ok())?,
+        role: row::parsed(found, "role", Role::parse)?,
+        workspaces: Vec::new(),
+    })
+}
+
+/// The role of a member. Locks all roles of the organization until the end of the transaction.
+pub async fn lock_role(tx: &mut Tx, id: &UserId, organization: &OrganizationId) -> Result<Role, StoreError> {
+    organizations::lock(tx, organization).await?;
+    let query = sqlx::query("SELECT role FROM organization_members WHERE organization_id = $1 AND user_id = $2");
+    let found = tx.row(query.bind(organization.as_str()).bind(id.as_str())).await?;
+    row::parsed(&found.ok_or_else(|| StoreError::missing("member", id.as_str()))?, "role", Role::parse)
+}
+
+/// Fails if the organization has no other administrator. The organization must be locked.
+pub async fn check_other_admin(tx: &mut Tx, id: &UserId, organization: &OrganizationId) -> Result<(), StoreError> {
+    let query = sqlx::query(
+        "SELECT user_id FROM organization_members WHERE organization_id = $1 AND role = 'admin' AND user_id <> $2 \
+         LIMIT 1",
+    );
+    match tx.row(query.bind(organization.as_str()).bind(id.as_str())).await? {
+        Some(_) => Ok(()),
+        None => Err(StoreError::LastAdmin),
+    }
+}
+
+/// The hash of a user's password, if there is one.
+pub async fn password_hash(store: &Store, id: &UserId) -> Result<Option<String>, StoreError> {
+    let query = sqlx::query("SELECT password_hash FROM users WHERE id = $1").bind(id.as_str());
+    match store.row(query).await? {
+        Some(found) => row::optional_text(&found, "password_hash"),
+        None => Err(StoreError::missing("user", id.as_str())),
+    }
+}
+
+/// Writes a new user with its memberships.
+pub async fn insert(tx: &mut Tx, new: &User, password_hash: Option<&str>) -> Result<(), StoreError> {
+    let insert = sqlx::query(
+        "INSERT INTO users (id, email, password_hash, operator, created_at) VALUES ($1, $2, $3, $4, $5) \
+         ON CONFLICT (email) DO NOTHING",
+    )
+    .bind(new.id.as_str())
+    .bind(new.email.as_str())
+    .bind(password_hash)
+    .bind(i64::from(new.operator))
+    .bind(new.created_at.millis());
+    if tx.execute(insert).await? == 0 {
+        return Err(StoreError::EmailTaken);
+    }
+    for membership in &new.memberships {
+        set_role(tx, &new.id, &membership.organization_id, membership.role, new.created_at).await?;
+    }
+    tx.announce(Change::User(new.id.clone()), new.created_at);
+    Ok(())
+}
+
+pub async fn set_password(tx: &mut Tx, id: &UserId, password_hash: &str, now: Timestamp) -> Result<(), StoreError> {
+    let update = sqlx::query("UPDATE users SET password_hash = $2 WHERE id = $1").bind(id.as_str()).bind(password_hash);
+    changed_one(tx.execute(update).await?, id)?;
+    tx.announce(Change::User(id.clone()), now);
+    Ok(())
+}
+
+pub async fn set_operator(tx: &mut Tx, id: &UserId, operator: bool, now: Timestamp) -> Result<(), StoreError> {
+    let update =
+        sqlx::query("UPDATE users SET operator = $2 WHERE id = $1").bind(id.as_str()).bind(i64::from(operator));
+    changed_one(tx.execute(update).await?, id)?;
+    tx.announce(Change::User(id.clone()), now);
+    Ok(())
+}
+
+/// Sets the role of the user in the organization, adding the membership if needed.
+pub async fn set_role(
+    tx: &mut Tx,
+    id: &UserId,
+    organization: &OrganizationId,
+    role: Role,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    organizations::lock(tx, organization).await?;
+    lock(tx, id).await?;
+    let upsert = sqlx::query(
+        "INSERT INTO organization_members (organization_id, user_id, role) VALUES ($1, $2, $3) \
+         ON CONFLICT (organization_id, user_id) DO UPDATE SET role = excluded.role",
+    );
+    tx.execute(upsert.bind(organization.as_str()).bind(id.as_str()).bind(role.as_str())).await?;
+    tx.announce(Change::User(id.clone()), now);
+    Ok(())
+}
+
+/// Ends the membership in the organization and in its workspaces. Idempotent.
+pub async fn leave(tx: &mut Tx, id: &UserId, organization: &OrganizationId, now: Timestamp) -> Result<(), StoreError> {
+    let workspaces = sqlx::query(
+        "DELETE FROM workspace_members WHERE user_id = $1 \
+         AND workspace_id IN (SELECT id FROM workspaces WHERE organization_id = $2)",
+    );
+    tx.execute(workspaces.bind(id.as_str()).bind(organization.as_str())).await?;
+    let membership = sqlx::query("DELETE FROM organization_members WHERE user_id = $1 AND organization_id = $2");
+    tx.execute(membership.bind(id.as_str()).bind(organization.as_str())).await?;
+    tx.announce(Change::User(id.clone()), now);
+    Ok(())
+}
+
+/// Removes the user and all memberships. Records that the user created stay.
+pub async fn delete(tx: &mut Tx, id: &UserId, now: Timestamp) -> Result<(), StoreError> {
+    let delete = sqlx::query("DELETE FROM users WHERE id = $1").bind(id.as_str());
+    changed_one(tx.execute(delete).await?, id)?;
+    tx.announce(Change::User(id.clone()), now);
+    Ok(())
+}
+
+/// Locks the row until the end of the transaction.
+pub(crate) async fn lock(tx: &mut Tx, id: &UserId) -> Result<(), StoreError> {
+    let touch = sqlx::query("UPDATE users SET operator = operator WHERE id = $1").bind(id.as_str());
+    changed_one(tx.execute(touch).await?, id)
+}
+
+fn changed_one(rows: u64, id: &UserId) -> Result<(), StoreError> {
+    match rows {
+        0 => Err(StoreError::missing("user", id.as_str())),
+        _ => Ok(()),
+    }
+}
+
+fn user(found: &AnyRow) -> Result<User, StoreError> {
+    Ok(User {
+        id: row::parsed(found, "id", |text| UserId::parse(text).ok())?,
+        email: row::parsed(found, "email", |text| Email::parse(text).ok())?,
+        operator: row::flag(found, "operator")?,
+        created_at: row::moment(found, "created_at")?,
+        memberships: Vec::new(),
+    })
+}
+
+/// Adds each row of `organization_members` to its user; `users` must be sorted by id.
+fn give_memberships(users: &mut [User], found: &[AnyRow]) -> Result<(), StoreError> {
+    for row in found {
+        let owner = row::parsed(row, "user_id", |text| UserId::parse(text).ok())?;
+        let Ok(place) = users.binary_search_by(|user| user.id.cmp(&owner)) else { continue };
+        users[place].memberships.push(Membership {
+            organization_id: row::parsed(row, "organization_id", |text| OrganizationId::parse(text).ok())?,
+            role: row::parsed(row, "role", Role::parse)?,
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,202 @@
+//! Workspaces and their members.
+
+use crate::cluster::Change;
+use crate::db::{Store, Tx};
+use crate::error::StoreError;
+use crate::page::Page;
+use crate::{endpoints, organizations, row, users};
+use domain::workspace::OwnLimits;
+use domain::{OrganizationId, Timestamp, UserId, Workspace, WorkspaceId};
+use sqlx::any::AnyRow;
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT w.id, w.organization_id, w.name, w.requests_per_minute, w.tokens_per_minute, w.monthly_tokens, \
+             w.max_api_keys, w.lowered_requests_per_minute, w.lowered_tokens_per_minute, w.lowered_monthly_tokens, \
+             w.lowered_max_api_keys, w.version, w.created_at FROM workspaces w ",
+            $rest
+        )
+    };
+}
+
+pub async fn by_id(store: &Store, id: &WorkspaceId) -> Result<Option<Workspace>, StoreError> {
+    let query = sqlx::query(select!("WHERE w.id = $1")).bind(id.as_str());
+    store.row(query).await?.as_ref().map(workspace).transpose()
+}
+
+/// The workspaces of one organization.
+pub async fn list(store: &Store, organization: &OrganizationId, page: Page<'_>) -> Result<Vec<Workspace>, StoreError> {
+    let query = sqlx::query(select!("WHERE w.organization_id = $1 AND w.id > $2 ORDER BY w.id LIMIT $3"))
+        .bind(organization.as_str())
+        .bind(page.cursor())
+        .bind(page.limit());
+    store.rows(query).await?.iter().map(workspace).collect()
+}
+
+/// The workspaces of all organizations.
+pub async fn list_all(store: &Store, page: Page<'_>) -> Result<Vec<Workspace>, StoreError> {
+    let query = sqlx::query(select!("WHERE w.id > $1 ORDER BY w.id LIMIT $2")).bind(page.cursor()).bind(page.limit());
+    store.rows(query).await?.iter().map(workspace).collect()
+}
+
+/// The workspaces that the user was added to explicitly. Administrators have access to all others, too.
+pub async fn list_joined(store: &Store, user: &UserId, page: Page<'_>) -> Result<Vec<Workspace>, StoreError> {
+    let query = sqlx::query(select!(
+        "JOIN workspace_members m ON m.workspace_id = w.id WHERE m.user_id = $1 AND w.id > $2 ORDER BY w.id LIMIT $3"
+    ))
+    .bind(user.as_str())
+    .bind(page.cursor())
+    .bind(page.limit());
+    store.rows(query).await?.iter().map(workspace).collect()
+}
+
+/// The workspaces of one organization that the user was added to explicitly.
+pub async fn list_joined_in(
+    store: &Store,
+    organization: &OrganizationId,
+    user: &UserId,
+    page: Page<'_>,
+) -> Result<Vec<Workspace>, StoreError> {
+    let query = sqlx::query(select!(
+        "JOIN workspace_members m ON m.workspace_id = w.id \
+         WHERE m.user_id = $1 AND w.organization_id = $2 AND w.id > $3 ORDER BY w.id LIMIT $4"
+    ))
+    .bind(user.as_str())
+    .bind(organization.as_str())
+    .bind(page.cursor())
+    .bind(page.limit());
+    store.rows(query).await?.iter().map(workspace).collect()
+}
+
+/// Whether the user was added to the workspace explicitly.
+pub async fn has_member(store: &Store, id: &WorkspaceId, user: &UserId) -> Result<bool, StoreError> {
+    let query = sqlx::query("SELECT user_id FROM workspace_members WHERE workspace_id = $1 AND user_id = $2");
+    Ok(store.row(query.bind(id.as_str()).bind(user.as_str())).await?.is_some())
+}
+
+pub async fn insert(tx: &mut Tx, new: &Workspace) -> Result<(), StoreError> {
+    organizations::lock(tx, &new.organization).await?;
+    let insert = sqlx::query(
+        "INSERT INTO workspaces (id, organization_id, name, requests_per_minute, tokens_per_minute, monthly_tokens, \
+         max_api_keys, version, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+    )
+    .bind(new.id.as_str())
+    .bind(new.organization.as_str())
+    .bind(new.name.as_str())
+    .bind(row::to_optional_number(new.own.requests_per_minute))
+    .bind(row::to_optional_number(new.own.tokens_per_minute))
+    .bind(row::to_optional_number(new.own.monthly_tokens))
+    .bind(row::to_optional_number(new.own.max_api_keys))
+    .bind(row::to_number(new.version))
+    .bind(new.created_at.millis());
+    tx.execute(insert).await?;
+    tx.announce(Change::Workspace(new.id.clone()), new.created_at);
+    Ok(())
+}
+
+/// Reads a workspace and locks it until the end of the transaction.
+pub async fn lock(tx: &mut Tx, id: &WorkspaceId) -> Result<Workspace, StoreError> {
+    let touch = sqlx::query("UPDATE workspaces SET name = name WHERE id = $1").bind(id.as_str());
+    if tx.execute(touch).await? == 0 {
+        return Err(missing(id));
+    }
+    let query = sqlx::query(select!("WHERE w.id = $1")).bind(id.as_str());
+    workspace(&tx.row(query).await?.ok_or_else(|| missing(id))?)
+}
+
+/// Writes name and limits if the workspace still has the version that was read, and increments the version.
+pub async fn update(tx: &mut Tx, edited: Workspace, now: Timestamp) -> Result<Workspace, StoreError> {
+    let current = lock(tx, &edited.id).await?;
+    if current.version != edited.version {
+        return Err(StoreError::VersionConflict { current: Box::new(current) });
+    }
+    let changed = Workspace { version: current.version + 1, ..edited };
+    let update = sqlx::query(
+        "UPDATE workspaces SET name = $2, requests_per_minute = $3, tokens_per_minute = $4, monthly_tokens = $5, \
+         max_api_keys = $6, lowered_requests_per_minute = $7, lowered_tokens_per_minute = $8, \
+         lowered_monthly_tokens = $9, lowered_max_api_keys = $10, version = $11 WHERE id = $1",
+    )
+    .bind(changed.id.as_str())
+    .bind(changed.name.as_str())
+    .bind(row::to_optional_number(changed.own.requests_per_minute))
+    .bind(row::to_optional_number(changed.own.tokens_per_minute))
+    .bind(row::to_optional_number(changed.own.monthly_tokens))
+    .bind(row::to_optional_number(changed.own.max_api_keys))
+    .bind(row::to_optional_number(changed.lowered.requests_per_minute))
+    .bind(row::to_optional_number(changed.lowered.tokens_per_minute))
+    .bind(row::to_optional_number(changed.lowered.monthly_tokens))
+    .bind(row::to_optional_number(changed.lowered.max_api_keys))
+    .bind(row::to_number(changed.version));
+    tx.execute(update).await?;
+    tx.announce(Change::Workspace(changed.id.clone()), now);
+    Ok(changed)
+}
+
+/// Removes a workspace with its inactive keys and its memberships. Fails if it has active keys or endpoints. Usage stays.
+pub async fn delete(tx: &mut Tx, id: &WorkspaceId, now: Timestamp) -> Result<(), StoreError> {
+    lock(tx, id).await?;
+    let count = sqlx::query(
+        "SELECT COUNT(*) AS active_keys FROM api_keys WHERE workspace_id = $1 AND revoked_at IS NULL \
+         AND disabled_at IS NULL AND (expires_at IS NULL OR expires_at > $2)",
+    );
+    let active_keys = match tx.row(count.bind(id.as_str()).bind(now.millis())).await? {
+        Some(counted) => row::count(&counted, "active_keys")?,
+        None => 0,
+    };
+    if active_keys > 0 {
+        return Err(StoreError::WorkspaceInUse { active_keys });
+    }
+    let endpoints = endpoints::count_of(tx, id).await?;
+    if endpoints > 0 {
+        return Err(StoreError::WorkspaceHasEndpoints { endpoints });
+    }
+    tx.execute(sqlx::query("DELETE FROM workspaces WHERE id = $1").bind(id.as_str())).await?;
+    tx.announce(Change::Workspace(id.clone()), now);
+    Ok(())
+}
+
+/// Adds the user to the workspace. Idempotent.
+pub async fn add_member(tx: &mut Tx, id: &WorkspaceId, user: &UserId, now: Timestamp) -> Result<(), StoreError> {
+    lock(tx, id).await?;
+    users::lock(tx, user).await?;
+    let insert =
+        sqlx::query("INSERT INTO workspace_members (workspace_id, user_id) VALUES ($1, $2) ON CONFLICT DO NOTHING");
+    tx.execute(insert.bind(id.as_str()).bind(user.as_str())).await?;
+    tx.announce(Change::User(user.clone()), now);
+    Ok(())
+}
+
+/// Ends a membership. Idempotent.
+pub async fn remove_member(tx: &mut Tx, id: &WorkspaceId, user: &UserId, now: Timestamp) -> Result<(), StoreError> {
+    let delete = sqlx::query("DELETE FROM workspace_members WHERE workspace_id = $1 AND user_id = $2");
+    tx.execute(delete.bind(id.as_str()).bind(user.as_str())).await?;
+    tx.announce(Change::User(user.clone()), now);
+    Ok(())
+}
+
+fn missing(id: &WorkspaceId) -> StoreError {
+    StoreError::missing("workspace", id.as_str())
+}
+
+fn workspace(found: &AnyRow) -> Result<Workspace, StoreError> {
+    Ok(Workspace {
+        id: row::parsed(found, "id", |text| WorkspaceId::parse(text).ok())?,
+        organization: row::parsed(found, "organization_id", |text| OrganizationId::parse(text).ok())?,
+        name: row::text(found, "name")?,
+        own: OwnLimits {
+            requests_per_minute: row::optional_count(found, "requests_per_minute")?,
+            tokens_per_minute: row::optional_count(found, "tokens_per_minute")?,
+            monthly_tokens: row::optional_count(found, "monthly_tokens")?,
+            max_api_keys: row::optional_count(found, "max_api_keys")?,
+        },
+        lowered: OwnLimits {
+            requests_per_minute: row::optional_count(found, "lowered_requests_per_minute")?,
+            tokens_per_minute: row::optional_count(found, "lowered_tokens_per_minute")?,
+            monthly_tokens: row::optional_count(found, "lowered_monthly_tokens")?,
+            max_api_keys: row::optional_count(found, "lowered_max_api_keys")?,
+        },
+        version: row::count(found, "version")?,
+        created_at: row::moment(found, "created_at")?,
+    })
+}

@@ -1,0 +1,237 @@
+//! API keys and their secrets.
+//!
+//! A key has several secrets during a rotation: the old one stays valid for a while. Only hashes of secrets are stored.
+//! Every change announces all segments of the key, because nodes cache keys by segment.
+
+use crate::cluster::Change;
+use crate::db::{Engine, Store, Tx};
+use crate::error::StoreError;
+use crate::page::Page;
+use crate::values::{chunks, values_text};
+use crate::{row, workspaces};
+use domain::{ApiKey, KeyId, KeyState, OrganizationId, SecretHash, Segment, Timestamp, UserId, WorkspaceId};
+use sqlx::AssertSqlSafe;
+use sqlx::any::AnyRow;
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT k.id, k.workspace_id, w.organization_id, k.name, s.segment, s.hash, s.dies_at, k.created_at, k.created_by, \
+             k.expires_at, k.last_used_at, k.revoked_at, k.disabled_at, k.requests_per_minute, k.tokens_per_minute \
+             FROM api_key_secrets s JOIN api_keys k ON k.id = s.key_id JOIN workspaces w ON w.id = k.workspace_id ",
+            $rest
+        )
+    };
+}
+
+/// The key of a segment, in any state; `None` if the segment belongs to a rotated secret that has expired.
+pub async fn by_segment(store: &Store, segment: Segment, now: Timestamp) -> Result<Option<ApiKey>, StoreError> {
+    let query = sqlx::query(select!("WHERE s.segment = $1 AND (s.dies_at IS NULL OR s.dies_at > $2)"));
+    store.row(query.bind(segment.as_str()).bind(now.millis())).await?.as_ref().map(api_key).transpose()
+}
+
+/// The key with its current secret.
+pub async fn by_id(store: &Store, id: &KeyId) -> Result<Option<ApiKey>, StoreError> {
+    let query = sqlx::query(select!("WHERE k.id = $1 AND s.dies_at IS NULL")).bind(id.as_str());
+    store.row(query).await?.as_ref().map(api_key).transpose()
+}
+
+/// The keys of a workspace in any state, oldest first, each with its current secret.
+pub async fn list(store: &Store, workspace: &WorkspaceId, page: Page<'_>) -> Result<Vec<ApiKey>, StoreError> {
+    let query =
+        sqlx::query(select!("WHERE k.workspace_id = $1 AND k.id > $2 AND s.dies_at IS NULL ORDER BY k.id LIMIT $3"));
+    let found = store.rows(query.bind(workspace.as_str()).bind(page.cursor()).bind(page.limit())).await?;
+    found.iter().map(api_key).collect()
+}
+
+/// Writes a new key unless the workspace has `limit` active or disabled keys at the moment of its creation.
+///
+/// The workspace's row is locked first, so that of two concurrent transactions the second sees the key of the first.
+pub async fn insert_within(tx: &mut Tx, new: &ApiKey, limit: u64) -> Result<(), StoreError> {
+    workspaces::lock(tx, &new.workspace).await?;
+    let count = sqlx::query(
+        "SELECT COUNT(*) AS counted FROM api_keys WHERE workspace_id = $1 AND revoked_at IS NULL \
+         AND (disabled_at IS NOT NULL OR expires_at IS NULL OR expires_at > $2)",
+    );
+    let counted = match tx.row(count.bind(new.workspace.as_str()).bind(new.created_at.millis())).await? {
+        Some(found) => row::count(&found, "counted")?,
+        None => 0,
+    };
+    if counted >= limit {
+        return Err(StoreError::KeyLimitReached { limit });
+    }
+    let key = sqlx::query(
+        "INSERT INTO api_keys (id, workspace_id, name, created_at, created_by, expires_at, last_used_at, revoked_at, \
+         disabled_at, requests_per_minute, tokens_per_minute) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+    )
+    .bind(new.id.as_str())
+    .bind(new.workspace.as_str())
+    .bind(new.name.as_str())
+    .bind(new.created_at.millis())
+    .bind(new.created_by.as_ref().map(UserId::as_str))
+    .bind(row::to_optional_millis(new.expires_at))
+    .bind(row::to_optional_millis(new.last_used_at))
+    .bind(row::to_optional_millis(new.revoked_at))
+    .bind(row::to_optional_millis(new.disabled_at))
+    .bind(row::to_optional_number(new.requests_per_minute))
+    .bind(row::to_optional_number(new.tokens_per_minute));
+    tx.execute(key).await?;
+    insert_secret(tx, new, new.created_at).await?;
+    tx.announce(Change::Key(new.segment), new.created_at);
+    Ok(())
+}
+
+async fn insert_secret(tx: &mut Tx, key: &ApiKey, now: Timestamp) -> Result<(), StoreError> {
+    let secret = sqlx::query("INSERT INTO api_key_secrets (segment, key_id, hash, created_at) VALUES ($1, $2, $3, $4)")
+        .bind(key.segment.as_str())
+        .bind(key.id.as_str())
+        .bind(key.hash.to_hex())
+        .bind(now.millis());
+    tx.execute(secret).await.map(drop)
+}
+
+/// Gives an active key a new secret. Every earlier one expires at `old_dies_at`, or sooner if it was to expire sooner.
+pub async fn rotate(
+    tx: &mut Tx,
+    workspace: &WorkspaceId,
+    id: &KeyId,
+    fresh: (Segment, SecretHash),
+    old_dies_at: Timestamp,
+    now: Timestamp,
+) -> Result<ApiKey, StoreError> {
+    let key = lock(tx, workspace, id).await?;
+    match key.state(now) {
+        KeyState::Active => {}
+        KeyState::Revoked => return Err(StoreError::KeyRevoked),
+        KeyState::Disabled => return Err(StoreError::KeyDisabled),
+        KeyState::Expired => return Err(StoreError::KeyExpired),
+    }
+    let gone = sqlx::query("DELETE FROM api_key_secrets WHERE key_id = $1 AND dies_at <= $2");
+    tx.execute(gone.bind(id.as_str()).bind(now.millis())).await?;
+    let end =
+        sqlx::query("UPDATE api_key_secrets SET dies_at = $2 WHERE key_id = $1 AND (dies_at IS NULL OR dies_at > $2)");
+    tx.execute(end.bind(id.as_str()).bind(old_dies_at.millis())).await?;
+    let (segment, hash) = fresh;
+    let rotated = ApiKey { segment, hash, dies_at: None, ..key };
+    insert_secret(tx, &rotated, now).await?;
+    announce_all(tx, &rotated, now).await?;
+    Ok(rotated)
+}
+
+/// Revokes a key. Idempotent. Fails for a disabled key, which only an administrator may change.
+pub async fn revoke(tx: &mut Tx, workspace: &WorkspaceId, id: &KeyId, now: Timestamp) -> Result<ApiKey, StoreError> {
+    let key = lock(tx, workspace, id).await?;
+    match key.state(now) {
+        KeyState::Revoked => Ok(key),
+        KeyState::Disabled => Err(StoreError::KeyDisabled),
+        KeyState::Active | KeyState::Expired => write(tx, ApiKey { revoked_at: Some(now), ..key }, now).await,
+    }
+}
+
+/// Disables an active key until it is enabled again. Idempotent.
+pub async fn disable(tx: &mut Tx, workspace: &WorkspaceId, id: &KeyId, now: Timestamp) -> Result<ApiKey, StoreError> {
+    let key = lock(tx, workspace, id).await?;
+    match key.state(now) {
+        KeyState::Disabled => Ok(key),
+        KeyState::Revoked => Err(StoreError::KeyRevoked),
+        // It would count against the key limit again, which may be full by now.
+        KeyState::Expired => Err(StoreError::KeyExpired),
+        KeyState::Active => write(tx, ApiKey { disabled_at: Some(now), ..key }, now).await,
+    }
+}
+
+/// Reverts a [`disable`]. Idempotent. The key may have expired meanwhile.
+pub async fn enable(tx: &mut Tx, workspace: &WorkspaceId, id: &KeyId, now: Timestamp) -> Result<ApiKey, StoreError> {
+    let key = lock(tx, workspace, id).await?;
+    match key.state(now) {
+        KeyState::Active => Ok(key),
+        KeyState::Revoked => Err(StoreError::KeyRevoked),
+        KeyState::Expired => Err(StoreError::KeyExpired),
+        KeyState::Disabled => write(tx, ApiKey { disabled_at: None, ..key }, now).await,
+    }
+}
+
+/// Lets a key expire now. Idempotent.
+pub async fn expire(tx: &mut Tx, workspace: &WorkspaceId, id: &KeyId, now: Timestamp) -> Result<ApiKey, StoreError> {
+    let key = lock(tx, workspace, id).await?;
+    match key.state(now) {
+        KeyState::Expired => Ok(key),
+        KeyState::Revoked => Err(StoreError::KeyRevoked),
+        KeyState::Disabled => Err(StoreError::KeyDisabled),
+        KeyState::Active => write(tx, ApiKey { expires_at: Some(now), ..key }, now).await,
+    }
+}
+
+/// Records when keys were last used, skipping keys that no longer exist. Not announced: no node caches it.
+pub async fn touch_last_used(tx: &mut Tx, batch: &[(KeyId, Timestamp)]) -> Result<(), StoreError> {
+    // SQLite has one writer. On PostgreSQL, rows are locked in one order, so that two nodes cannot deadlock.
+    let lock = match tx.engine() {
+        Engine::Sqlite => "",
+        Engine::Postgres => "FOR UPDATE OF k",
+    };
+    let mut in_order: Vec<_> = batch.iter().collect();
+    in_order.sort();
+    for chunk in chunks(&in_order) {
+        let used = values_text(tx.engine(), 2, chunk.len());
+        let text = format!(
+            "WITH used (id, at) AS ({used}), later AS (SELECT k.id, used.at FROM api_keys k JOIN used ON used.id = k.id \
+             WHERE k.last_used_at IS NULL OR k.last_used_at < used.at ORDER BY k.id {lock}) \
+             UPDATE api_keys SET last_used_at = later.at FROM later WHERE api_keys.id = later.id"
+        );
+        let touch = sqlx::query(AssertSqlSafe(text));
+        let touch = chunk.iter().fold(touch, |touch, (id, at)| touch.bind(id.as_str()).bind(at.millis()));
+        tx.execute(touch).await?;
+    }
+    Ok(())
+}
+
+/// Reads a key and locks it until the end of the transaction.
+pub async fn lock(tx: &mut Tx, workspace: &WorkspaceId, id: &KeyId) -> Result<ApiKey, StoreError> {
+    let missing = || StoreError::missing("key", id.as_str());
+    let touch = sqlx::query("UPDATE api_keys SET name = name WHERE id = $1 AND workspace_id = $2");
+    if tx.execute(touch.bind(id.as_str()).bind(workspace.as_str())).await? == 0 {
+        return Err(missing());
+    }
+    let query = sqlx::query(select!("WHERE k.id = $1 AND s.dies_at IS NULL")).bind(id.as_str());
+    api_key(&tx.row(query).await?.ok_or_else(missing)?)
+}
+
+/// Writes the state of a locked key and announces all its segments.
+async fn write(tx: &mut Tx, key: ApiKey, now: Timestamp) -> Result<ApiKey, StoreError> {
+    let update = sqlx::query("UPDATE api_keys SET expires_at = $2, revoked_at = $3, disabled_at = $4 WHERE id = $1")
+        .bind(key.id.as_str())
+        .bind(row::to_optional_millis(key.expires_at))
+        .bind(row::to_optional_millis(key.revoked_at))
+        .bind(row::to_optional_millis(key.disabled_at));
+    tx.execute(update).await?;
+    announce_all(tx, &key, now).await?;
+    Ok(key)
+}
+
+async fn announce_all(tx: &mut Tx, key: &ApiKey, now: Timestamp) -> Result<(), StoreError> {
+    let segments = sqlx::query("SELECT segment FROM api_key_secrets WHERE key_id = $1").bind(key.id.as_str());
+    for found in tx.rows(segments).await? {
+        tx.announce(Change::Key(row::parsed(&found, "segment", Segment::parse)?), now);
+    }
+    Ok(())
+}
+
+fn api_key(found: &AnyRow) -> Result<ApiKey, StoreError> {
+    Ok(ApiKey {
+        id: row::parsed(found, "id", |text| KeyId::parse(text).ok())?,
+        workspace: row::parsed(found, "workspace_id", |text| WorkspaceId::parse(text).ok())?,
+        organization: row::parsed(found, "organization_id", |text| OrganizationId::parse(text).ok())?,
+        name: row::text(found, "name")?,
+        segment: row::parsed(found, "segment", Segment::parse)?,
+        hash: row::parsed(found, "hash", SecretHash::from_hex)?,
+        dies_at: row::optional_moment(found, "dies_at")?,
+        created_at: row::moment(found, "created_at")?,
+        created_by: row::optional_parsed(found, "created_by", |text| UserId::parse(text).ok())?,
+        expires_at: row::optional_moment(found, "expires_at")?,
+        last_used_at: row::optional_moment(found, "last_used_at")?,
+        revoked_at: row::optional_moment(found, "revoked_at")?,
+        disabled_at: row::optional_moment(found, "disabled_at")?,
+        requests_per_minute: row::optional_count(found, "requests_per_minute")?,
+        tokens_per_minute: row::optional_count(found, "tokens_per_minute")?,
+    })
+}

@@ -1,0 +1,133 @@
+//! The row of a usage event: the columns of its two tables, and how an event is read back.
+//!
+//! Properties that many events share are columns of `usage_kinds` (see [`super::dimensions`]); everything else is in
+//! `usage_calls`. The view `usage_events` joins both. A new field of [`UsageEvent`] becomes one line in a list of columns
+//! and one in [`from_row`].
+
+use crate::db::{Query, Store};
+use crate::error::StoreError;
+use crate::row;
+use domain::usage::{Actor, Certainty, Tokens};
+use domain::{Caller, ModelId, OrganizationId, Price, RequestId, Timestamp, UsageEvent, WorkspaceId};
+use sqlx::any::AnyRow;
+use std::sync::Arc;
+
+/// A period is the time that dimensions cover, so that they can be deleted together with their events.
+const PERIOD_MILLIS: i64 = 30 * 24 * 3_600_000;
+const MAX_LISTED: u32 = 1_000;
+
+/// A column and its value for an event.
+pub(super) type Column = (&'static str, for<'a> fn(&'a UsageEvent) -> Value<'a>);
+
+/// The value of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Value<'a> {
+    Text(&'a str),
+    Number(i64),
+    OptionalNumber(Option<i64>),
+}
+
+/// The columns of `usage_kinds` besides `id`. Their order is the order in which every transaction writes its rows, so
+/// that two transactions cannot deadlock.
+pub(super) const DIMENSIONS: [Column; 12] = [
+    ("workspace_id", |event| Value::Text(event.caller.workspace.as_str())),
+    ("actor", |event| Value::Text(event.caller.actor.as_str())),
+    ("period", |event| Value::Number(period_of(event.started_at))),
+    ("model", |event| Value::Text(event.model.as_str())),
+    ("replica", |event| Value::Text(&event.replica)),
+    ("streamed", |event| Value::Number(event.streamed.into())),
+    ("status", |event| Value::Number(event.status.into())),
+    ("certainty", |event| Value::Text(event.certainty.as_str())),
+    ("input_per_1m", |event| Value::Number(event.price.input_per_1m.nanos())),
+    ("cached_input_per_1m", |event| Value::Number(event.price.cached_input_per_1m.nanos())),
+    ("output_per_1m", |event| Value::Number(event.price.output_per_1m.nanos())),
+    ("organization_id", |event| Value::Text(event.caller.organization.as_str())),
+];
+
+/// The columns of `usage_calls` that events of one group share, besides `kind`, the id of their dimensions. The code is
+/// shared, too, but is a column here so that an index finds the errors.
+pub(super) const SHARED: [Column; 2] = [
+    ("workspace_id", |event| Value::Text(event.caller.workspace.as_str())),
+    ("code", |event| Value::Text(&event.code)),
+];
+
+/// The columns of `usage_calls` that every event has for itself.
+pub(super) const OWN: [Column; 10] = [
+    ("started_at", |event| Value::Number(event.started_at.millis())),
+    ("request_id", |event| Value::Text(event.request.as_str())),
+    ("prompt_tokens", |event| Value::Number(row::to_number(event.tokens.prompt))),
+    ("completion_tokens", |event| Value::Number(row::to_number(event.tokens.completion))),
+    ("cached_tokens", |event| Value::Number(row::to_number(event.tokens.cached))),
+    ("cost", |event| Value::Number(event.cost.nanos())),
+    ("first_byte_micros", |event| Value::OptionalNumber(row::to_optional_number(event.first_byte_micros))),
+    ("duration_micros", |event| Value::Number(row::to_number(event.duration_micros))),
+    ("held_micros", |event| Value::OptionalNumber(row::to_optional_number(event.held_micros))),
+    ("sent_micros", |event| Value::OptionalNumber(row::to_optional_number(event.sent_micros))),
+];
+
+/// The number of the 30-day period since 1970 that contains a moment.
+pub(super) fn period_of(moment: Timestamp) -> i64 {
+    moment.millis() / PERIOD_MILLIS
+}
+
+/// `a, b, c`.
+pub(super) fn names(columns: &[Column]) -> String {
+    columns.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+}
+
+pub(super) fn bind<'q>(query: Query<'q>, columns: &[Column], event: &UsageEvent) -> Query<'q> {
+    columns.iter().fold(query, |query, (_, value)| bind_value(query, value(event)))
+}
+
+pub(super) fn bind_value<'q>(query: Query<'q>, value: Value<'_>) -> Query<'q> {
+    match value {
+        Value::Text(text) => query.bind(text),
+        Value::Number(number) => query.bind(number),
+        Value::OptionalNumber(number) => query.bind(number),
+    }
+}
+
+/// The newest events of a workspace first.
+pub async fn list(store: &Store, workspace: &WorkspaceId, limit: u32) -> Result<Vec<UsageEvent>, StoreError> {
+    let query = sqlx::query(
+        "SELECT * FROM usage_events WHERE workspace_id = $1 ORDER BY started_at DESC, request_id DESC LIMIT $2",
+    )
+    .bind(workspace.as_str())
+    .bind(i64::from(limit.min(MAX_LISTED)));
+    store.rows(query).await?.iter().map(from_row).collect()
+}
+
+/// Reads a row of the view `usage_events`.
+pub(super) fn from_row(found: &AnyRow) -> Result<UsageEvent, StoreError> {
+    let caller = Caller::new(
+        row::parsed(found, "organization_id", |text| OrganizationId::parse(text).ok())?,
+        row::parsed(found, "workspace_id", |text| WorkspaceId::parse(text).ok())?,
+        row::parsed(found, "actor", Actor::parse)?,
+    );
+    Ok(UsageEvent {
+        request: row::parsed(found, "request_id", |text| RequestId::parse(text).ok())?,
+        caller: Arc::new(caller),
+        model: row::parsed(found, "model", |text| ModelId::parse(text).ok())?,
+        replica: row::text(found, "replica")?.into(),
+        streamed: row::flag(found, "streamed")?,
+        status: row::status(found)?,
+        code: row::text(found, "code")?.into(),
+        tokens: Tokens {
+            prompt: row::count(found, "prompt_tokens")?,
+            completion: row::count(found, "completion_tokens")?,
+            cached: row::count(found, "cached_tokens")?,
+        },
+        certainty: row::parsed(found, "certainty", Certainty::parse)?,
+        price: Price {
+            input_per_1m: row::money(found, "input_per_1m")?,
+            cached_input_per_1m: row::money(found, "cached_input_per_1m")?,
+            output_per_1m: row::money(found, "output_per_1m")?,
+        },
+        cost: row::money(found, "cost")?,
+        started_at: row::moment(found, "started_at")?,
+        first_byte_micros: row::optional_count(found, "first_byte_micros")?,
+        duration_micros: row::count(found, "duration_micros")?,
+        held_micros: row::optional_count(found, "held_micros")?,
+        sent_micros: row::optional_count(found, "sent_micros")?,
+    })
+}

@@ -1,0 +1,136 @@
+//! A line of the journal: a checksum, a space, and a usage event as a JSON object.
+//!
+//! `5f0c1a2b {"stage":"ended","request":"req_…","organization":"org_…",…}`
+//!
+//! A new field of [`UsageEvent`] is added to [`write`] and [`read`]. Lines of an older version lack it, so [`read`] must
+//! not require it.
+
+use domain::usage::{Actor, Certainty, Tokens};
+use domain::{Caller, ModelId, NanoUsd, OrganizationId, Price, RequestId, Timestamp, UsageEvent, WorkspaceId};
+use json_line::JsonLine;
+use serde_json::Value;
+use std::io::Write;
+use std::sync::Arc;
+
+/// Whether the call has ended, or the line is a mark of what a running call has used so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    Ended,
+    Running,
+}
+
+impl Stage {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ended => "ended",
+            Self::Running => "running",
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        [Self::Ended, Self::Running].into_iter().find(|stage| stage.as_str() == text)
+    }
+}
+
+const CHECKSUM_LEN: usize = 8;
+
+/// The line of an event, with its line break.
+pub(super) fn encode(event: &UsageEvent, stage: Stage) -> Vec<u8> {
+    let mut text = Vec::with_capacity(512);
+    write(event, stage, &mut text);
+    text
+}
+
+/// Replaces `text` with the line of an event, with its line break.
+pub(super) fn write(event: &UsageEvent, stage: Stage, text: &mut Vec<u8>) {
+    let UsageEvent {
+        request,
+        caller,
+        model,
+        replica,
+        streamed,
+        status,
+        code,
+        tokens,
+        certainty,
+        price,
+        cost,
+        started_at,
+        first_byte_micros,
+        duration_micros,
+        held_micros,
+        sent_micros,
+    } = event;
+    text.clear();
+    text.resize(CHECKSUM_LEN, b'0');
+    text.push(b' ');
+    let mut line = JsonLine::begin(text);
+    line.plain("stage", stage.as_str());
+    line.plain("request", request.as_bytes());
+    line.plain("organization", caller.organization.as_bytes());
+    line.plain("workspace", caller.workspace.as_bytes());
+    match &caller.actor {
+        Actor::Key(key) => line.plain("key", key.as_bytes()),
+        Actor::User(user) => line.plain("user", user.as_bytes()),
+    }
+    line.text("model", model.as_str());
+    line.text("replica", replica);
+    line.boolean("streamed", *streamed);
+    line.number("status", *status);
+    line.text("code", code);
+    line.numbers("tokens", &[tokens.prompt, tokens.completion, tokens.cached]);
+    line.plain("certainty", certainty.as_str());
+    let Price { input_per_1m, cached_input_per_1m, output_per_1m } = price;
+    line.numbers("price", &[input_per_1m.nanos(), cached_input_per_1m.nanos(), output_per_1m.nanos()]);
+    line.number("cost", cost.nanos());
+    line.number("started_at", started_at.millis());
+    line.number_or_null("first_byte_micros", *first_byte_micros);
+    line.number("duration_micros", *duration_micros);
+    line.number_or_null("held_micros", *held_micros);
+    line.number_or_null("sent_micros", *sent_micros);
+    line.end();
+    let checksum = crc32fast::hash(&text[CHECKSUM_LEN + 1..text.len() - 1]);
+    write!(&mut text[..CHECKSUM_LEN], "{checksum:08x}").expect("eight digits fit");
+}
+
+/// Reads a line without its line break; `None` if it is damaged.
+pub(super) fn read(text: &[u8]) -> Option<(UsageEvent, Stage)> {
+    let (checksum, object) = text.split_at_checked(CHECKSUM_LEN)?;
+    let object = object.strip_prefix(b" ")?;
+    let checksum = u32::from_str_radix(std::str::from_utf8(checksum).ok()?, 16).ok()?;
+    if crc32fast::hash(object) != checksum {
+        return None;
+    }
+    let line: Value = serde_json::from_slice(object).ok()?;
+    let text = |name: &str| line[name].as_str();
+    let amount = |value: &Value| value.as_i64().map(NanoUsd::from_nanos);
+    let (tokens, price) = (&line["tokens"], &line["price"]);
+    let caller = Caller::new(
+        OrganizationId::parse(text("organization")?).ok()?,
+        WorkspaceId::parse(text("workspace")?).ok()?,
+        Actor::parse(text("key").or_else(|| text("user"))?)?,
+    );
+    let event = UsageEvent {
+        request: RequestId::parse(text("request")?).ok()?,
+        caller: Arc::new(caller),
+        model: ModelId::parse(text("model")?).ok()?,
+        replica: text("replica")?.into(),
+        streamed: line["streamed"].as_bool()?,
+        status: line["status"].as_u64()?.try_into().ok()?,
+        code: text("code")?.to_owned().into(),
+        tokens: Tokens { prompt: tokens[0].as_u64()?, completion: tokens[1].as_u64()?, cached: tokens[2].as_u64()? },
+        certainty: Certainty::parse(text("certainty")?)?,
+        price: Price {
+            input_per_1m: amount(&price[0])?,
+            cached_input_per_1m: amount(&price[1])?,
+            output_per_1m: amount(&price[2])?,
+        },
+        cost: amount(&line["cost"])?,
+        started_at: Timestamp::from_millis(line["started_at"].as_i64()?),
+        first_byte_micros: line["first_byte_micros"].as_u64(),
+        duration_micros: line["duration_micros"].as_u64()?,
+        held_micros: line["held_micros"].as_u64(),
+        sent_micros: line["sent_micros"].as_u64(),
+    };
+    Some((event, Stage::parse(text("stage")?)?))
+}

@@ -1,0 +1,131 @@
+//! Adds up a batch per row of the series.
+
+use domain::series::{Level, Resolution, Tally, spread};
+use domain::usage::Actor;
+use domain::{ModelId, Timestamp, UsageEvent, WorkspaceId};
+use std::collections::{BTreeMap, HashMap};
+
+/// The key of a row. The order of the fields is the order in which every transaction locks its rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct SeriesKey<'a> {
+    pub(super) workspace: &'a str,
+    pub(super) resolution: i64,
+    pub(super) level: i64,
+    pub(super) starts_at: i64,
+    pub(super) model: &'a str,
+    pub(super) actor: &'a str,
+}
+
+/// Calls of one minute that were rejected for the same reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rejections {
+    pub workspace: WorkspaceId,
+    pub actor: Actor,
+    /// `None` if the calls named no known model.
+    pub model: Option<ModelId>,
+    pub at: Timestamp,
+    pub code: String,
+    pub calls: u64,
+}
+
+/// The amounts to add, in the order of the rows.
+#[derive(Default)]
+pub(super) struct Gathered<'a> {
+    pub(super) tallies: BTreeMap<SeriesKey<'a>, Tally>,
+    pub(super) codes: BTreeMap<(SeriesKey<'a>, &'a str), u64>,
+}
+
+/// The finest row that counts a call: all other rows are sums of these.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Base<'a> {
+    workspace: &'a str,
+    minute: Timestamp,
+    model: &'a str,
+    actor: &'a str,
+}
+
+impl<'a> Base<'a> {
+    fn of(event: &'a UsageEvent) -> Self {
+        Self {
+            workspace: event.caller.workspace.as_str(),
+            minute: Resolution::Minute.start_of(event.started_at),
+            model: event.model.as_str(),
+            actor: event.caller.actor.as_str(),
+        }
+    }
+}
+
+pub(super) fn of_events<'a>(events: &[&'a UsageEvent]) -> Gathered<'a> {
+    let mut tallies: HashMap<Base<'a>, Tally> = HashMap::new();
+    let mut codes: HashMap<(Base<'a>, &'a str), u64> = HashMap::new();
+    let minute = |event: &UsageEvent| Resolution::Minute.start_of(event.started_at);
+    for run in
+        events.chunk_by(|one, next| one.caller == next.caller && one.model == next.model && minute(one) == minute(next))
+    {
+        let base = Base::of(run[0]);
+        let tally = tallies.entry(base).or_default();
+        let mut other_minutes = Vec::new();
+        for event in run {
+            tally.count(event);
+            for (minute, micros) in spread(event.started_at, event.duration_micros) {
+                if minute == base.minute {
+                    tally.busy_micros = tally.busy_micros.saturating_add(micros);
+                } else {
+                    other_minutes.push((minute, micros));
+                }
+            }
+            if !event.code.is_empty() {
+                *codes.entry((base, event.code.as_ref())).or_default() += 1;
+            }
+        }
+        for (minute, micros) in other_minutes {
+            let busy = &mut tallies.entry(Base { minute, ..base }).or_default().busy_micros;
+            *busy = busy.saturating_add(micros);
+        }
+    }
+    roll_up(&tallies, &codes)
+}
+
+pub(super) fn of_rejections(rejections: &[Rejections]) -> Gathered<'_> {
+    let mut tallies: HashMap<Base<'_>, Tally> = HashMap::new();
+    let mut codes: HashMap<(Base<'_>, &str), u64> = HashMap::new();
+    for rejection in rejections {
+        let base = Base {
+            workspace: rejection.workspace.as_str(),
+            minute: Resolution::Minute.start_of(rejection.at),
+            model: rejection.model.as_ref().map_or("", ModelId::as_str),
+            actor: rejection.actor.as_str(),
+        };
+        tallies.entry(base).or_default().add_rejected(rejection.calls);
+        *codes.entry((base, rejection.code.as_str())).or_default() += rejection.calls;
+    }
+    roll_up(&tallies, &codes)
+}
+
+/// Adds every base row to its rows of all resolutions and levels.
+fn roll_up<'a>(tallies: &HashMap<Base<'a>, Tally>, codes: &HashMap<(Base<'a>, &'a str), u64>) -> Gathered<'a> {
+    let mut gathered = Gathered::default();
+    for (base, tally) in tallies {
+        for key in keys(*base) {
+            gathered.tallies.entry(key).or_default().merge(tally);
+        }
+    }
+    for ((base, code), calls) in codes {
+        for key in keys(*base) {
+            *gathered.codes.entry((key, *code)).or_default() += calls;
+        }
+    }
+    gathered
+}
+
+fn keys(base: Base<'_>) -> impl Iterator<Item = SeriesKey<'_>> {
+    let of_level = move |resolution: Resolution, level: Level| SeriesKey {
+        workspace: base.workspace,
+        resolution: resolution.millis(),
+        level: level.number(),
+        starts_at: resolution.start_of(base.minute).millis(),
+        model: if level.has_models() { base.model } else { "" },
+        actor: if level.has_actors() { base.actor } else { "" },
+    };
+    Resolution::ALL.into_iter().flat_map(move |resolution| Level::ALL.map(|level| of_level(resolution, level)))
+}

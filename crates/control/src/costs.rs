@@ -1,4 +1,4 @@
-//! What a workspace costs in a month: serverless calls by their tokens, dedicated endpoints by their GPU-hours.
+//! The costs of a workspace in a month: serverless calls per token, dedicated endpoints per GPU-hour.
 
 use crate::command_error::CommandError;
 use crate::gpu_costs::{days, tenures, until};
@@ -7,10 +7,11 @@ use domain::grouping::{Dimension, Group};
 use domain::span::plan;
 use domain::{Day, Grouping, Month, NanoUsd, Span, Timestamp, WorkspaceId, forecast};
 use std::collections::BTreeMap;
+use store::Store;
 use store::holds::Owner;
-use store::{Store, usage_sums};
+use store::usage::sums;
 
-/// An amount so far, and what it will be if the month goes on as it went; nothing in its first hour.
+/// An amount so far, and its linear forecast for the whole month; `None` in the first hour of the month.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Amount {
     pub cost: NanoUsd,
@@ -26,7 +27,7 @@ pub struct DayCosts {
     pub gpu_time: GpuMillis,
 }
 
-/// The body of `/api/workspaces/{id}/costs`.
+/// The costs of a month.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Costs {
     pub month: Month,
@@ -36,7 +37,7 @@ pub struct Costs {
     pub dedicated: Amount,
     pub total: Amount,
     pub gpu_time: GpuMillis,
-    /// Every day that has begun, whether it cost something or not; their sum is the total.
+    /// Every day that has begun, also without costs; their sum is the total.
     pub days: Vec<DayCosts>,
 }
 
@@ -94,7 +95,7 @@ async fn serverless_by_day(
     now: Timestamp,
 ) -> Result<BTreeMap<Day, NanoUsd>, CommandError> {
     let grouping = Grouping::from(&[Dimension::Day][..]);
-    let sums = usage_sums::read(store, workspace, &plan(span, now), &grouping).await?;
+    let sums = sums::read(store, workspace, &plan(span, now), &grouping).await?;
     let mut days: BTreeMap<Day, NanoUsd> = BTreeMap::new();
     for sum in sums {
         if let Some(Group::Day(day)) = sum.groups.first() {

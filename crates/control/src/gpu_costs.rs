@@ -1,4 +1,4 @@
-//! What dedicated endpoints held, what that costs, and how busy it was.
+//! GPU time of dedicated endpoints, its costs, and how busy the GPUs were.
 
 use crate::command_error::CommandError;
 use crate::gpu_prices;
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use store::holds::{self, Owner};
 use store::{Store, gpu_busy};
 
-/// All that is known of one endpoint in a span.
+/// Holds, prices and measurements of one endpoint in a span.
 #[derive(Debug, Clone)]
 pub struct Tenure {
     pub endpoint: EndpointId,
@@ -29,7 +29,7 @@ impl Tenure {
     }
 }
 
-/// The body of `/api/organizations/{id}/gpu-costs`: one line for each group that held something, and their sum.
+/// GPU costs: one line per group that held GPUs, and their sum.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     pub span: Span,
@@ -38,7 +38,7 @@ pub struct Report {
     pub total: Measure,
 }
 
-/// The costs of an organization or of a workspace; `visible` names the workspaces that the reader may see, if not all.
+/// The costs of an organization or of a workspace; `visible` restricts them to the workspaces that the reader may see.
 pub async fn report(
     store: &Store,
     owner: Owner<'_>,
@@ -54,12 +54,12 @@ pub async fn report(
     Ok(Report { span, dimensions: dimensions.to_vec(), lines, total })
 }
 
-/// Of the future nothing is known.
+/// Cuts off the future part of a span.
 pub(crate) fn until(span: Span, now: Timestamp) -> Span {
     Span { from: span.from, to: span.to.min(now).max(span.from) }
 }
 
-/// The endpoints that held something in a span.
+/// The endpoints that held GPUs in a span.
 pub(crate) async fn tenures(store: &Store, owner: Owner<'_>, span: Span) -> Result<Vec<Tenure>, CommandError> {
     let mut tenures: BTreeMap<EndpointId, Tenure> = BTreeMap::new();
     let mut prices: HashMap<(ModelId, String), Vec<PriceSince>> = HashMap::new();
@@ -98,7 +98,7 @@ pub(crate) async fn tenures(store: &Store, owner: Owner<'_>, span: Span) -> Resu
     Ok(tenures.into_values().collect())
 }
 
-/// Lines in the order of their groups. However they are divided, they add up to the total.
+/// Lines in the order of their groups. For any dimensions, they add up to the total.
 fn divide(
     tenures: &[Tenure],
     span: Span,
@@ -131,7 +131,7 @@ fn divide(
     (lines.into_iter().collect(), total)
 }
 
-/// The days of a span, of which the first and the last may be cut.
+/// The days of a span; the first and the last may be partial.
 pub(crate) fn days(span: Span) -> Vec<(Option<Day>, Span)> {
     let mut days = Vec::new();
     let mut day = Day::of(span.from);

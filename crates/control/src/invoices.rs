@@ -1,4 +1,4 @@
-//! What an invoice for a workspace and a month is made from: lines whose amounts add up to the total.
+//! The invoice of a workspace for a month: lines whose amounts add up to the total.
 
 use crate::command_error::CommandError;
 use crate::gpu_costs::{tenures, until};
@@ -8,9 +8,10 @@ use domain::span::plan;
 use domain::usage::Totals;
 use domain::{EndpointId, GpuType, Grouping, ModelId, Month, NanoUsd, Organization, Span, Timestamp, Workspace};
 use store::holds::Owner;
-use store::{Store, organizations, usage_sums};
+use store::usage::sums;
+use store::{Store, organizations};
 
-/// Holds may still be corrected for so long after the end of a month, and events of a node that was away may still come.
+/// Grace period after the end of a month, in which holds may be corrected and late events may arrive.
 const SETTLES_AFTER_MILLIS: i64 = 15 * 60_000;
 
 /// All calls to one model of the catalogue.
@@ -30,7 +31,7 @@ pub struct DedicatedLine {
     pub gpu_type: GpuType,
     pub price_per_gpu_hour: NanoUsd,
     pub gpu_time: GpuMillis,
-    /// Of starts that failed: held, and not part of the amount.
+    /// GPU time of failed starts, which is not part of the amount.
     pub unbilled: GpuMillis,
     pub cost: NanoUsd,
 }
@@ -41,7 +42,7 @@ pub struct Invoice {
     pub workspace: Workspace,
     pub month: Month,
     pub span: Span,
-    /// Nothing on it will change, but for usage that a node still has in its journal.
+    /// The invoice will not change, except for usage that is still in the journal of a node.
     pub is_final: bool,
     pub serverless: Vec<ServerlessLine>,
     pub dedicated: Vec<DedicatedLine>,
@@ -89,7 +90,7 @@ pub async fn invoice(
     })
 }
 
-/// By model. Calls to dedicated endpoints are not here: their tokens cost nothing.
+/// Lines per model, without calls to dedicated endpoints, whose tokens cost nothing.
 async fn serverless(
     store: &Store,
     workspace: &Workspace,
@@ -98,7 +99,7 @@ async fn serverless(
 ) -> Result<Vec<ServerlessLine>, CommandError> {
     let grouping = Grouping::from(&[Dimension::Model][..]);
     let mut lines = Vec::new();
-    for sum in usage_sums::read(store, &workspace.id, &plan(span, now), &grouping).await? {
+    for sum in sums::read(store, &workspace.id, &plan(span, now), &grouping).await? {
         if let Some(Group::Model(model)) = sum.groups.into_iter().next()
             && !model.is_dedicated()
         {

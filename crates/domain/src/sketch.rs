@@ -1,24 +1,23 @@
-//! Percentiles that can be added up: a count of values by size, so that the sketch of a day is the sum of its hours'.
+//! Mergeable percentiles: a histogram with logarithmic bins, so that the sketch of a day is the sum of its hours' sketches.
 //!
-//! Averages of percentiles are nobody's percentile. Values are seconds, and a percentile is within two hundredths of the
-//! true one.
+//! Percentiles themselves cannot be averaged. Values are seconds; a percentile is within 2 % of the true one.
 
 use sketches_ddsketch::{Config, DDSketch};
 use std::time::Duration;
 
-/// How far a percentile may be from the true one, relative to it.
+/// The largest relative error of a percentile.
 pub const ACCURACY: f64 = 0.02;
-/// What the crate assumes when it reads a sketch back; sketches of another kind could not be added to it.
+/// The values that the crate assumes when it reads a sketch; sketches with other ones could not be merged.
 const MAX_BINS: u32 = 2048;
 const SMALLEST_VALUE: f64 = 1e-9;
 
-/// What is kept of the values of one span.
+/// The sketch of the values of one span.
 #[derive(Clone, Default)]
 pub struct Sketch(Option<Box<DDSketch>>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("this is no sketch")]
-pub struct BadSketch;
+#[error("not a valid sketch")]
+pub struct SketchError;
 
 impl Sketch {
     pub fn add(&mut self, value: Duration) {
@@ -37,12 +36,12 @@ impl Sketch {
         self.0.as_ref().map_or(0, |sketch| sketch.count() as u64)
     }
 
-    /// In seconds; nothing when there are no values. `quantile` is from 0 to 1.
+    /// In seconds; `None` if there are no values. `quantile` is from 0 to 1.
     pub fn quantile(&self, quantile: f64) -> Option<f64> {
         self.0.as_ref()?.quantile(quantile).ok().flatten()
     }
 
-    /// In seconds, exact; nothing when there are no values.
+    /// In seconds, exact; `None` if there are no values.
     pub fn mean(&self) -> Option<f64> {
         let sketch = self.0.as_ref()?;
         #[expect(clippy::cast_precision_loss, reason = "a count of calls")]
@@ -50,18 +49,18 @@ impl Sketch {
         Some(sketch.sum()? / count)
     }
 
-    /// Nothing for no values.
+    /// Empty if there are no values.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.0.as_ref().map_or_else(Vec::new, |sketch| sketch.to_java_bytes())
     }
 
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, BadSketch> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, SketchError> {
         if bytes.is_empty() {
             return Ok(Self::default());
         }
-        let sketch = DDSketch::from_java_bytes(bytes).map_err(|_| BadSketch)?;
-        // A sketch of another accuracy cannot be added to ours.
-        DDSketch::new(config()).merge(&sketch).map_err(|_| BadSketch)?;
+        let sketch = DDSketch::from_java_bytes(bytes).map_err(|_| SketchError)?;
+        // A sketch with another accuracy cannot be merged.
+        DDSketch::new(config()).merge(&sketch).map_err(|_| SketchError)?;
         Ok(Self(Some(Box::new(sketch))))
     }
 }
@@ -87,7 +86,7 @@ mod tests {
         sketch
     }
 
-    /// The value at the rank that the sketch answers for.
+    /// The exact value at the rank that the sketch approximates.
     fn true_quantile(micros: &[u64], quantile: f64) -> f64 {
         let mut sorted = micros.to_vec();
         sorted.sort_unstable();
@@ -96,19 +95,19 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_percentile_and_no_bytes() {
+    fn an_empty_sketch_has_no_percentile_and_no_bytes() {
         let empty = Sketch::default();
         assert_eq!((empty.count(), empty.quantile(0.5), empty.mean()), (0, None, None));
         assert!(empty.to_bytes().is_empty());
         assert_eq!(Sketch::from_bytes(&[]).unwrap().count(), 0);
-        assert!(Sketch::from_bytes(b"nonsense").is_err());
+        assert!(Sketch::from_bytes(b"garbage").is_err());
         let coarse = DDSketch::new(Config::new(0.3, MAX_BINS, SMALLEST_VALUE));
         assert!(Sketch::from_bytes(&coarse.to_java_bytes()).is_err());
     }
 
     proptest! {
         #[test]
-        fn the_sketch_of_all_is_the_sum_of_the_sketches_and_within_its_accuracy(
+        fn a_merged_sketch_has_all_values_and_its_percentiles_are_accurate(
             one in prop::collection::vec(1_u64..600_000_000, 1..200),
             other in prop::collection::vec(1_u64..600_000_000, 0..200),
         ) {
@@ -117,8 +116,8 @@ mod tests {
             let all = [one, other].concat();
             prop_assert_eq!(merged.count(), all.len() as u64);
             for quantile in [0.5, 0.95, 0.99] {
-                let (found, wanted) = (merged.quantile(quantile).unwrap(), true_quantile(&all, quantile));
-                prop_assert!((found - wanted).abs() <= wanted * ACCURACY * 1.001, "{} instead of {}", found, wanted);
+                let (found, exact) = (merged.quantile(quantile).unwrap(), true_quantile(&all, quantile));
+                prop_assert!((found - exact).abs() <= exact * ACCURACY * 1.001, "{} instead of {}", found, exact);
             }
             let mean = all.iter().sum::<u64>() as f64 / all.len() as f64 / 1e6;
             prop_assert!((merged.mean().unwrap() - mean).abs() <= mean * 1e-9);

@@ -1,8 +1,8 @@
-//! Spans of time, and how kept sums and single calls add up to one.
+//! Spans of time, and the plan that reads the usage of a span from stored sums and single events.
 
 use crate::time::{Grain, Month, Timestamp};
 
-/// From a moment on, up to another that is no longer in it.
+/// A half-open interval: `from` is included, `to` is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     pub from: Timestamp,
@@ -11,22 +11,17 @@ pub struct Span {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("`to` is before `from`")]
-pub struct EndsBeforeItStarts;
+pub struct SpanError;
 
 impl Span {
-    pub fn new(from: Timestamp, to: Timestamp) -> Result<Self, EndsBeforeItStarts> {
-        if from <= to { Ok(Self { from, to }) } else { Err(EndsBeforeItStarts) }
+    pub fn new(from: Timestamp, to: Timestamp) -> Result<Self, SpanError> {
+        if from <= to { Ok(Self { from, to }) } else { Err(SpanError) }
     }
 
-    /// What is not said is the month of what is, and without both the month of `now`.
+    /// The span with defaults: a missing bound is the start or end of the month of the other bound, or of `now`.
     ///
-    /// A month that is not over is taken to its end: nothing has happened in the rest of it, and whole days are read
-    /// faster than pieces.
-    pub fn or_month_of(
-        now: Timestamp,
-        from: Option<Timestamp>,
-        to: Option<Timestamp>,
-    ) -> Result<Self, EndsBeforeItStarts> {
+    /// The current month extends to its end: the rest of it is empty, and whole days are read faster than parts of days.
+    pub fn or_month_of(now: Timestamp, from: Option<Timestamp>, to: Option<Timestamp>) -> Result<Self, SpanError> {
         let last_moment = to.map_or(now, |to| Timestamp::from_millis(to.millis() - 1));
         let to = to.unwrap_or_else(|| Month::of(from.map_or(now, |from| from.max(now))).end());
         Self::new(from.unwrap_or_else(|| Month::of(last_moment).start()), to)
@@ -40,18 +35,18 @@ impl Span {
         self.from.millis() >= self.to.millis()
     }
 
-    /// How much of it was over at `now`.
+    /// The part of the span that is in the past at `now`.
     fn past_millis(self, now: Timestamp) -> u64 {
         self.to.min(now).millis_since(self.from)
     }
 }
 
-/// Where usage is read from.
+/// The rows that usage is read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// The sums by the hour or by the day.
+    /// The hourly or daily sums.
     Sums(Grain),
-    /// The calls one by one.
+    /// Single events.
     Events,
 }
 
@@ -61,7 +56,7 @@ pub enum Sign {
     Minus,
 }
 
-/// A part of a sum: what one source has of a span, added or taken away.
+/// A part of a sum: the usage of a span from one source, added or subtracted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
     pub sign: Sign,
@@ -79,10 +74,11 @@ impl Piece {
     }
 }
 
-/// What to read for a span: whole days, the whole hours around them, and for the rest of the two outer hours the calls.
+/// Plans how to read a span: whole days, the whole hours around them, and events for the rest of the two outer hours.
 ///
-/// Only calls that have happened take time to read. An outer hour is therefore read in one of two ways, whichever has
-/// less of the past in it: the calls inside of the span, or the whole hour less the calls outside.
+/// Only events in the past take time to read. So an outer hour is read in the cheaper of two ways: the events inside the
+/// span, or the whole hour minus the events outside. Example: from 12:10 to 15:00 is the sum of the hours 12 to 14 minus
+/// the events from 12:00 to 12:10, because 10 minutes of events are fewer than 50.
 pub fn plan(span: Span, now: Timestamp) -> Vec<Piece> {
     let (first_hour, last_hour) = (Grain::Hour.start_at_or_after(span.from), Grain::Hour.start_of(span.to));
     let mut pieces = Vec::with_capacity(7);
@@ -144,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_month_is_read_by_days_and_the_edges_by_what_is_shorter() {
+    fn a_month_is_read_as_days_and_its_edges_in_the_cheaper_way() {
         let now = at("2026-11-20T14:50:00Z");
         let plan = |from, to| shown(&plan(Span::new(at(from), at(to)).unwrap(), now));
         assert_eq!(plan("2026-11-01T00:00:00Z", "2026-12-01T00:00:00Z"), ["+days 01T00:00..01T00:00"]);
@@ -167,14 +163,14 @@ mod tests {
                 "+hours 20T14:00..20T15:00",
                 "-events 20T14:50..20T15:00",
             ],
-            "what is still to come costs nothing"
+            "the future costs nothing"
         );
         assert_eq!(plan("2026-11-20T12:10:00Z", "2026-11-20T12:20:00Z"), ["+events 20T12:10..20T12:20"]);
         assert!(plan("2026-11-20T12:10:00Z", "2026-11-20T12:10:00Z").is_empty());
     }
 
     #[test]
-    fn the_default_is_the_month_of_what_is_said() {
+    fn a_missing_bound_defaults_to_the_month_of_the_other() {
         let now = at("2026-11-20T14:50:00Z");
         for (from, to, found) in [
             (None, None, ("2026-11-01T00:00:00.000Z", "2026-12-01T00:00:00.000Z")),
@@ -191,7 +187,7 @@ mod tests {
 
     const FIVE_DAYS: i64 = 5 * 86_400_000;
 
-    /// Anywhere, or right at the border of an hour or a day.
+    /// A random moment, or one at the border of an hour or a day.
     fn moment() -> impl Strategy<Value = Timestamp> {
         let border = (0..5 * 24_i64, -1..=1_i64).prop_map(|(hour, off)| hour * 3_600_000 + off);
         prop_oneof![0..FIVE_DAYS, border].prop_map(Timestamp::from_millis)

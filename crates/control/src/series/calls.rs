@@ -1,20 +1,20 @@
-//! Metrics of calls, from the rows of series.
+//! Metrics of calls, from the rows of the series.
 
-use super::figures::{Line, Name, Number, Sheet, Sum};
-use super::{Frame, Question};
+use super::figures::{Accumulate, ChartLine, LineName, LineSums, SeriesValue};
+use super::{Frame, SeriesQuery};
 use crate::command_error::CommandError;
 use domain::WorkspaceId;
 use domain::model_ref::endpoint_part;
 use domain::series::{Division, Level, Metric, Tally, Timing};
 use domain::usage::Actor;
 use store::Store;
-use store::series::{self, MAX_ROWS, Wanted};
+use store::series::{self, MAX_ROWS, Measure};
 
-/// Codes of calls that came too fast, or after the month's quota.
+/// Codes of calls above a rate limit or the monthly quota.
 const RATE_LIMIT_CODES: [&str; 2] = ["rate_limit_exceeded", "quota_exceeded"];
 const QUANTILES: [(&str, f64); 3] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)];
 
-impl Sum for Tally {
+impl Accumulate for Tally {
     fn add(&mut self, other: &Self) {
         self.merge(other);
     }
@@ -30,70 +30,67 @@ impl Sum for Tally {
 pub(super) async fn lines(
     store: &Store,
     workspace: &WorkspaceId,
-    question: &Question,
+    query: &SeriesQuery,
     frame: &Frame,
-) -> Result<Vec<Line>, CommandError> {
-    let model = question.model();
-    let tells = |division| question.division == Some(division);
-    let asked = series::Question {
+) -> Result<Vec<ChartLine>, CommandError> {
+    let model = query.model();
+    let is_by = |division| query.division == Some(division);
+    let selection = series::Selection {
         workspace,
         resolution: frame.points.step.resolution(),
-        level: Level::that_tells(
-            model.is_some() || tells(Division::Model) || tells(Division::Endpoint),
-            question.actor.is_some() || tells(Division::Key),
+        level: Level::with(
+            model.is_some() || is_by(Division::Model) || is_by(Division::Endpoint),
+            query.actor.is_some() || is_by(Division::Key),
         ),
         span: frame.points.span(),
         model: model.as_deref(),
-        actor: question.actor.as_ref().map(Actor::as_str),
+        actor: query.actor.as_ref().map(Actor::as_str),
     };
-    let mut sheet = Sheet::new(frame.points.count(), question.division);
-    let asks_for_codes = tells(Division::Code) || question.code.is_some() || question.metric == Metric::RateLimitHits;
-    if asks_for_codes {
-        let found = series::read_codes(store, asked).await?;
+    let mut sums = LineSums::new(frame.points.count(), query.division);
+    let needs_codes = is_by(Division::Code) || query.code.is_some() || query.metric == Metric::RateLimitHits;
+    if needs_codes {
+        let found = series::read_codes(store, selection).await?;
         bounded(found.len())?;
-        for coded in found {
-            let is_meant = question.code.as_ref().is_none_or(|code| *code == coded.code)
-                && (question.metric != Metric::RateLimitHits || RATE_LIMIT_CODES.contains(&coded.code.as_str()));
-            let name = name(question.division, &coded.model, &coded.actor, Some(&coded.code));
-            if let (true, Some(name), Some(index)) = (is_meant, name, frame.points.index(coded.starts_at)) {
+        for count in found {
+            let is_selected = query.code.as_ref().is_none_or(|code| *code == count.code)
+                && (query.metric != Metric::RateLimitHits || RATE_LIMIT_CODES.contains(&count.code.as_str()));
+            let name = name(query.division, &count.model, &count.actor, Some(&count.code));
+            if let (true, Some(name), Some(index)) = (is_selected, name, frame.points.index(count.starts_at)) {
                 let mut tally = Tally::default();
-                tally.refuse(coded.calls);
-                sheet.add(name, index, &tally);
+                tally.add_rejected(count.calls);
+                sums.add(name, index, &tally);
             }
         }
     } else {
-        let found = series::read(store, asked, wanted(question.metric)).await?;
+        let found = series::read(store, selection, measure(query.metric)).await?;
         bounded(found.len())?;
         for point in found {
-            let name = name(question.division, &point.model, &point.actor, None);
+            let name = name(query.division, &point.model, &point.actor, None);
             if let (Some(name), Some(index)) = (name, frame.points.index(point.starts_at)) {
-                sheet.add(name, index, &point.tally);
+                sums.add(name, index, &point.tally);
             }
         }
     }
     let line =
-        |(name, tallies, total): (Name, Vec<Tally>, Tally)| figures(question.metric, name, &tallies, &total, frame);
-    Ok(sheet.finish().into_iter().map(line).collect())
+        |(name, tallies, total): (LineName, Vec<Tally>, Tally)| figures(query.metric, name, &tallies, &total, frame);
+    Ok(sums.finish().into_iter().map(line).collect())
 }
 
-/// Nobody looks at so much at once, and reading it would hold up others.
+/// Rejects queries that read too many rows.
 fn bounded(rows: usize) -> Result<(), CommandError> {
     if rows <= MAX_ROWS {
         return Ok(());
     }
-    Err(CommandError::BadValue {
-        field: "step",
-        why: "that is too much to read at once: take longer steps or a shorter span",
-    })
+    Err(CommandError::BadValue { field: "step", why: "too much data: choose a longer step or a shorter span" })
 }
 
-const fn wanted(metric: Metric) -> Wanted {
+const fn measure(metric: Metric) -> Measure {
     match (timing(metric), metric) {
-        (Some(timing), _) => Wanted::Timing(timing),
-        (None, Metric::Errors) => Wanted::Errors,
-        (None, Metric::Tokens) => Wanted::Tokens,
-        (None, Metric::InFlight) => Wanted::Busy,
-        (None, _) => Wanted::Requests,
+        (Some(timing), _) => Measure::Timing(timing),
+        (None, Metric::Errors) => Measure::Errors,
+        (None, Metric::Tokens) => Measure::Tokens,
+        (None, Metric::InFlight) => Measure::Busy,
+        (None, _) => Measure::Requests,
     }
 }
 
@@ -108,24 +105,24 @@ const fn timing(metric: Metric) -> Option<Timing> {
     }
 }
 
-/// The line that a row belongs to; none where the chart does not show it.
-fn name(division: Option<Division>, model: &str, actor: &str, code: Option<&str>) -> Option<Name> {
+/// The line that a row belongs to; `None` if the chart does not show it.
+fn name(division: Option<Division>, model: &str, actor: &str, code: Option<&str>) -> Option<LineName> {
     match division {
-        None => Some(Name::All),
-        Some(Division::Model) => Some(Name::Model((!model.is_empty()).then(|| model.to_owned()))),
-        Some(Division::Key) => Actor::parse(actor).map(Name::Actor),
-        Some(Division::Endpoint) => endpoint_part(model).map(|name| Name::Endpoint(name.to_owned())),
-        Some(Division::Code) => code.map(|code| Name::Code(code.to_owned())),
+        None => Some(LineName::All),
+        Some(Division::Model) => Some(LineName::Model((!model.is_empty()).then(|| model.to_owned()))),
+        Some(Division::Key) => Actor::parse(actor).map(LineName::Actor),
+        Some(Division::Endpoint) => endpoint_part(model).map(|name| LineName::Endpoint(name.to_owned())),
+        Some(Division::Code) => code.map(|code| LineName::Code(code.to_owned())),
     }
 }
 
-fn figures(metric: Metric, name: Name, tallies: &[Tally], total: &Tally, frame: &Frame) -> Line {
-    let mut line = Line { name, values: Vec::new(), total: Vec::new() };
-    let mut put = |name: &'static str, figure: &dyn Fn(&Tally) -> Option<Number>| {
+fn figures(metric: Metric, name: LineName, tallies: &[Tally], total: &Tally, frame: &Frame) -> ChartLine {
+    let mut line = ChartLine { name, values: Vec::new(), total: Vec::new() };
+    let mut put = |name: &'static str, figure: &dyn Fn(&Tally) -> Option<SeriesValue>| {
         line.values.push((name, frame.each(|index| figure(&tallies[index]))));
         line.total.push((name, figure(total)));
     };
-    let whole = |count: u64| Some(Number::Whole(count));
+    let whole = |count: u64| Some(SeriesValue::Whole(count));
     match metric {
         Metric::Requests => put("count", &|tally| whole(tally.requests)),
         Metric::Errors | Metric::RateLimitHits => put("count", &|tally| whole(tally.errors)),
@@ -140,21 +137,21 @@ fn figures(metric: Metric, name: Name, tallies: &[Tally], total: &Tally, frame: 
         _ => {
             let timing = timing(metric).unwrap_or(Timing::Latency);
             for (name, quantile) in QUANTILES {
-                put(name, &|tally| tally.timing(timing).quantile(quantile).map(Number::part));
+                put(name, &|tally| tally.timing(timing).quantile(quantile).map(SeriesValue::part));
             }
-            put("mean", &|tally| tally.timing(timing).mean().map(Number::part));
+            put("mean", &|tally| tally.timing(timing).mean().map(SeriesValue::part));
             put("count", &|tally| whole(tally.timing(timing).count()));
         }
     }
     line
 }
 
-/// Calls under way on average: the time that they were, divided by the time that has passed.
-fn in_flight(line: &mut Line, tallies: &[Tally], total: &Tally, frame: &Frame) {
+/// Average number of concurrent calls: their total running time divided by the elapsed time.
+fn in_flight(line: &mut ChartLine, tallies: &[Tally], total: &Tally, frame: &Frame) {
     let mean = |tally: &Tally, millis: u64| {
         #[expect(clippy::cast_precision_loss, reason = "a mean needs no more digits")]
         let (busy, passed) = (tally.busy_micros as f64, millis as f64 * 1_000.0);
-        (millis > 0).then(|| Number::part(busy / passed))
+        (millis > 0).then(|| SeriesValue::part(busy / passed))
     };
     let starts: Vec<_> = frame.points.starts().collect();
     let passed = |index: usize| frame.passed_millis(starts[index]);

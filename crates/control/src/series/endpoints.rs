@@ -1,7 +1,7 @@
 //! Metrics that are measured at dedicated endpoints.
 
-use super::figures::{Line, Name, Number, Sheet, Sum};
-use super::{Frame, Question};
+use super::figures::{Accumulate, ChartLine, LineName, LineSums, SeriesValue};
+use super::{Frame, SeriesQuery};
 use crate::command_error::CommandError;
 use domain::gpu_time::{SAMPLE_MILLIS, WINDOW_MILLIS};
 use domain::model_ref::endpoint_part;
@@ -12,7 +12,7 @@ use store::holds::{self, Owner};
 use store::series::MAX_ROWS;
 use store::{Store, endpoint_events, gpu_busy};
 
-impl Sum for u64 {
+impl Accumulate for u64 {
     fn add(&mut self, other: &Self) {
         *self += other;
     }
@@ -22,35 +22,35 @@ impl Sum for u64 {
     }
 }
 
-/// The line of an endpoint; none where another one is asked for.
-fn name(question: &Question, endpoint: &str) -> Option<Name> {
-    let is_meant = question.endpoint.as_ref().is_none_or(|asked| asked == endpoint);
-    let name = if question.division.is_some() { Name::Endpoint(endpoint.to_owned()) } else { Name::All };
-    is_meant.then_some(name)
+/// The line of an endpoint; `None` if the query selects another one.
+fn name(query: &SeriesQuery, endpoint: &str) -> Option<LineName> {
+    let is_selected = query.endpoint.as_ref().is_none_or(|selected| selected == endpoint);
+    let name = if query.division.is_some() { LineName::Endpoint(endpoint.to_owned()) } else { LineName::All };
+    is_selected.then_some(name)
 }
 
 /// How often endpoints were woken.
 pub(super) async fn cold_starts(
     store: &Store,
     workspace: &WorkspaceId,
-    question: &Question,
+    query: &SeriesQuery,
     frame: &Frame,
-) -> Result<Vec<Line>, CommandError> {
-    let mut sheet: Sheet<u64> = Sheet::new(frame.points.count(), question.division);
+) -> Result<Vec<ChartLine>, CommandError> {
+    let mut sums: LineSums<u64> = LineSums::new(frame.points.count(), query.division);
     for (at, endpoint) in endpoint_events::cold_starts(store, workspace, frame.points.span(), MAX_ROWS).await? {
-        if let (Some(name), Some(index)) = (name(question, &endpoint), frame.points.index(at)) {
-            sheet.add(name, index, &1);
+        if let (Some(name), Some(index)) = (name(query, &endpoint), frame.points.index(at)) {
+            sums.add(name, index, &1);
         }
     }
-    let line = |(name, counts, total): (Name, Vec<u64>, u64)| Line {
+    let line = |(name, counts, total): (LineName, Vec<u64>, u64)| ChartLine {
         name,
-        values: vec![("count", frame.each(|index| Some(Number::Whole(counts[index]))))],
-        total: vec![("count", Some(Number::Whole(total)))],
+        values: vec![("count", frame.each(|index| Some(SeriesValue::Whole(counts[index]))))],
+        total: vec![("count", Some(SeriesValue::Whole(total)))],
     };
-    Ok(sheet.finish().into_iter().map(line).collect())
+    Ok(sums.finish().into_iter().map(line).collect())
 }
 
-/// What was read off engines, and how often.
+/// Sum, maximum and number of samples of a gauge.
 #[derive(Debug, Clone, Copy, Default)]
 struct Readings {
     total: u64,
@@ -58,7 +58,7 @@ struct Readings {
     samples: u64,
 }
 
-impl Sum for Readings {
+impl Accumulate for Readings {
     fn add(&mut self, other: &Self) {
         self.total += other.total;
         self.highest = self.highest.max(other.highest);
@@ -73,22 +73,22 @@ impl Sum for Readings {
 pub(super) async fn gauge(
     store: &Store,
     workspace: &WorkspaceId,
-    question: &Question,
+    query: &SeriesQuery,
     frame: &Frame,
-) -> Result<Vec<Line>, CommandError> {
-    let gauge = if question.metric == Metric::KvCache { Gauge::KvCache } else { Gauge::Waiting };
+) -> Result<Vec<ChartLine>, CommandError> {
+    let gauge = if query.metric == Metric::KvCache { Gauge::KvCache } else { Gauge::Waiting };
     let (resolution, span) = (frame.points.step.resolution(), frame.points.span());
-    let mut sheet: Sheet<Readings> = Sheet::new(frame.points.count(), question.division);
+    let mut sums: LineSums<Readings> = LineSums::new(frame.points.count(), query.division);
     for found in gauges::read(store, workspace, resolution, gauge, span).await? {
         let endpoint = endpoint_part(&found.model).unwrap_or_default();
-        if let (Some(name), Some(index)) = (name(question, endpoint), frame.points.index(found.starts_at)) {
+        if let (Some(name), Some(index)) = (name(query, endpoint), frame.points.index(found.starts_at)) {
             let readings = Readings { total: found.total, highest: found.highest, samples: found.samples };
-            sheet.add(name, index, &readings);
+            sums.add(name, index, &readings);
         }
     }
     let mean = |readings: &Readings| ratio(readings.total, readings.samples * 1_000);
     let highest = |readings: &Readings| (readings.samples > 0).then(|| ratio(readings.highest, 1_000)).flatten();
-    let line = |(name, readings, total): (Name, Vec<Readings>, Readings)| Line {
+    let line = |(name, readings, total): (LineName, Vec<Readings>, Readings)| ChartLine {
         name,
         values: vec![
             ("mean", frame.each(|index| mean(&readings[index]))),
@@ -96,20 +96,20 @@ pub(super) async fn gauge(
         ],
         total: vec![("mean", mean(&total)), ("max", highest(&total))],
     };
-    Ok(sheet.finish().into_iter().map(line).collect())
+    Ok(sums.finish().into_iter().map(line).collect())
 }
 
-/// How busy GPUs were while they were measured, and how much of the time they were held was measured.
+/// How busy GPUs were while measured, and which part of their hold time was measured.
 #[derive(Debug, Clone, Copy, Default)]
 struct Measured {
-    /// Of windows with a measurement.
+    /// Sum over the windows with samples.
     busy_millionths: u64,
     windows: u64,
     sampled_millis: u64,
     held_millis: u64,
 }
 
-impl Sum for Measured {
+impl Accumulate for Measured {
     fn add(&mut self, other: &Self) {
         self.busy_millionths += other.busy_millionths;
         self.windows += other.windows;
@@ -125,31 +125,28 @@ impl Sum for Measured {
 pub(super) async fn gpu_busy(
     store: &Store,
     workspace: &WorkspaceId,
-    question: &Question,
+    query: &SeriesQuery,
     frame: &Frame,
-) -> Result<Vec<Line>, CommandError> {
+) -> Result<Vec<ChartLine>, CommandError> {
     if frame.points.step.millis() % WINDOW_MILLIS != 0 {
-        return Err(CommandError::BadValue {
-            field: "step",
-            why: "how busy GPUs are is kept in windows of 300 seconds",
-        });
+        return Err(CommandError::BadValue { field: "step", why: "must be a multiple of 300 seconds for this metric" });
     }
     let span = frame.points.span();
-    let mut sheet: Sheet<Measured> = Sheet::new(frame.points.count(), question.division);
+    let mut sums: LineSums<Measured> = LineSums::new(frame.points.count(), query.division);
     for window in gpu_busy::of_workspace(store, workspace, span).await? {
-        let place = name(question, &window.endpoint_name).zip(frame.points.index(window.starts_at));
-        if let (Some((name, index)), true) = (place, window.samples > 0) {
+        let point = name(query, &window.endpoint_name).zip(frame.points.index(window.starts_at));
+        if let (Some((name, index)), true) = (point, window.samples > 0) {
             let measured = Measured {
                 busy_millionths: window.busy.millionths(),
                 windows: 1,
                 sampled_millis: window.samples * SAMPLE_MILLIS,
                 held_millis: 0,
             };
-            sheet.add(name, index, &measured);
+            sums.add(name, index, &measured);
         }
     }
     for billed in holds::of_owner(store, Owner::Workspace(workspace), span).await? {
-        let Some(name) = name(question, &billed.endpoint_name) else { continue };
+        let Some(name) = name(query, &billed.endpoint_name) else { continue };
         let held = billed.held.hold.span(frame.now);
         let first = frame.points.index(held.from.max(span.from)).unwrap_or(0);
         for (index, start) in frame.points.starts().enumerate().skip(first) {
@@ -158,12 +155,12 @@ pub(super) async fn gpu_busy(
                 break;
             }
             let millis = u64::try_from(billed.held.hold.gpu_time(point, frame.now).get()).unwrap_or(0);
-            sheet.add(name.clone(), index, &Measured { held_millis: millis, ..Measured::default() });
+            sums.add(name.clone(), index, &Measured { held_millis: millis, ..Measured::default() });
         }
     }
     let mean = |measured: &Measured| ratio(measured.busy_millionths, measured.windows * 1_000_000);
     let part = |measured: &Measured| ratio(measured.sampled_millis.min(measured.held_millis), measured.held_millis);
-    let line = |(name, points, total): (Name, Vec<Measured>, Measured)| Line {
+    let line = |(name, points, total): (LineName, Vec<Measured>, Measured)| ChartLine {
         name,
         values: vec![
             ("mean", frame.each(|index| mean(&points[index]))),
@@ -171,11 +168,11 @@ pub(super) async fn gpu_busy(
         ],
         total: vec![("mean", mean(&total)), ("measured", part(&total))],
     };
-    Ok(sheet.finish().into_iter().map(line).collect())
+    Ok(sums.finish().into_iter().map(line).collect())
 }
 
-fn ratio(part: u64, whole: u64) -> Option<Number> {
+fn ratio(part: u64, whole: u64) -> Option<SeriesValue> {
     #[expect(clippy::cast_precision_loss, reason = "a fraction needs no more digits")]
     let (part, total) = (part as f64, whole as f64);
-    (whole > 0).then(|| Number::part(part / total))
+    (whole > 0).then(|| SeriesValue::part(part / total))
 }

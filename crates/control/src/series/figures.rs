@@ -1,4 +1,4 @@
-//! Charts as figures: lines of named values, one for each point, and what they are in the whole span.
+//! The report of a chart: lines of named values, one per point and one for the whole span.
 
 use super::MAX_LINES;
 use domain::Timestamp;
@@ -6,90 +6,90 @@ use domain::series::{Division, Metric, Points};
 use domain::usage::Actor;
 use std::collections::BTreeMap;
 
-/// The body of `/api/workspaces/{id}/metrics`.
+/// A chart with all its lines.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
     pub metric: Metric,
     pub division: Option<Division>,
     pub points: Points,
-    /// Of what was before, rows of this resolution may be gone.
+    /// Rows of this resolution from before this moment may be deleted.
     pub kept_from: Timestamp,
-    pub lines: Vec<Line>,
+    pub lines: Vec<ChartLine>,
 }
 
-/// What a line is about.
+/// The subject of a line.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Name {
+pub enum LineName {
     All,
-    /// None for calls that named no model of ours.
+    /// `None` for calls that named no known model.
     Model(Option<String>),
     Actor(Actor),
     Endpoint(String),
     Code(String),
-    /// All that are too many to be shown one by one.
+    /// The sum of all lines beyond the maximum.
     Others,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
-    pub name: Name,
-    /// One value for each point, by the names of values: the same for all lines of a metric.
-    pub values: Figures<Vec<Option<Number>>>,
-    pub total: Figures<Option<Number>>,
+pub struct ChartLine {
+    pub name: LineName,
+    /// One value per point, by the names of values, which are the same for all lines of a metric.
+    pub values: Figures<Vec<Option<SeriesValue>>>,
+    pub total: Figures<Option<SeriesValue>>,
 }
 
 pub type Figures<T> = Vec<(&'static str, T)>;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Number {
+pub enum SeriesValue {
     Whole(u64),
     Part(f64),
 }
 
-impl Number {
-    /// As many digits as anybody reads.
+impl SeriesValue {
+    /// Rounded to six decimal places.
     pub(super) fn part(value: f64) -> Self {
         Self::Part((value * 1e6).round() / 1e6)
     }
 }
 
-/// What is added up for the points of a line before it becomes figures.
-pub(super) trait Sum: Default + Clone {
+/// An amount that is added up for the points of a line.
+pub(super) trait Accumulate: Default + Clone {
     fn add(&mut self, other: &Self);
 
-    /// What makes one line come before another.
+    /// Lines are sorted by weight.
     fn weight(&self) -> u64;
 }
 
-/// Sums by line and point.
-pub(super) struct Sheet<S> {
+/// Sums per line and point.
+pub(super) struct LineSums<S> {
     points: usize,
-    lines: BTreeMap<Name, Vec<S>>,
+    lines: BTreeMap<LineName, Vec<S>>,
 }
 
-impl<S: Sum> Sheet<S> {
-    /// An undivided chart has its line also when there is nothing on it.
+impl<S: Accumulate> LineSums<S> {
+    /// An undivided chart has its line even if it is empty.
     pub(super) fn new(points: usize, division: Option<Division>) -> Self {
         let mut lines = BTreeMap::new();
         if division.is_none() {
-            lines.insert(Name::All, vec![S::default(); points]);
+            lines.insert(LineName::All, vec![S::default(); points]);
         }
         Self { points, lines }
     }
 
-    pub(super) fn add(&mut self, name: Name, index: usize, sum: &S) {
+    pub(super) fn add(&mut self, name: LineName, index: usize, sum: &S) {
         let points = self.points;
         self.lines.entry(name).or_insert_with(|| vec![S::default(); points])[index].add(sum);
     }
 
-    /// The lines with the most on them first, and what they are in the whole span; those that are too many as one.
-    pub(super) fn finish(self) -> Vec<(Name, Vec<S>, S)> {
+    /// The heaviest lines first, each with its total; lines beyond [`MAX_LINES`] are merged into one.
+    pub(super) fn finish(self) -> Vec<(LineName, Vec<S>, S)> {
         let total = |sums: &[S]| {
             let mut total = S::default();
             sums.iter().for_each(|sum| total.add(sum));
             total
         };
-        let mut lines: Vec<(Name, Vec<S>, S)> = self
+        let mut lines: Vec<(LineName, Vec<S>, S)> = self
             .lines
             .into_iter()
             .map(|(name, sums)| {
@@ -105,7 +105,7 @@ impl<S: Sum> Sheet<S> {
                 others.iter_mut().zip(sums).for_each(|(other, sum)| other.add(sum));
             }
             let whole = total(&others);
-            lines.push((Name::Others, others, whole));
+            lines.push((LineName::Others, others, whole));
         }
         lines
     }

@@ -1,29 +1,29 @@
-//! What dashboards show: one metric of a workspace over a span, in steps, divided or not.
+//! Dashboard charts: one metric of a workspace over a span, in steps, optionally divided.
 //!
-//! Gaps are explicit: a point of which nothing is known, because its rows are gone or its time has not come, is none, and
-//! so is a percentile of no calls. A count of calls that did not come is 0.
+//! Gaps are explicit: a value is `None` if it is unknown, because its rows are deleted or its time has not come, and for a
+//! percentile of no calls. A count of no calls is 0.
 
 mod calls;
 mod endpoints;
 mod figures;
 
-pub use figures::{Figures, Line, Name, Number, Report};
+pub use figures::{ChartLine, Figures, LineName, Report, SeriesValue};
 
 use crate::command_error::CommandError;
-use domain::series::{BadStep, Division, Metric, Points, Resolution, Step};
+use domain::series::{Division, Metric, Points, Resolution, Step, StepError};
 use domain::usage::Actor;
 use domain::{Retention, Span, Timestamp, WorkspaceId};
 use store::Store;
 
-/// More lines than this are one line for all the others.
+/// Most lines of a chart; the last one is the sum of all others.
 const MAX_LINES: usize = 50;
 
-/// What is asked for.
+/// Selects a metric, a span and a division.
 #[derive(Debug, Clone)]
-pub struct Question {
+pub struct SeriesQuery {
     pub metric: Metric,
     pub span: Span,
-    /// Absent: one that suits the span.
+    /// `None` for a default that suits the span.
     pub step: Option<Step>,
     pub division: Option<Division>,
     pub model: Option<String>,
@@ -33,8 +33,8 @@ pub struct Question {
     pub code: Option<String>,
 }
 
-impl Question {
-    /// The model whose calls are asked for: an endpoint's is `dedicated/<name>`.
+impl SeriesQuery {
+    /// The selected model: an endpoint's is `dedicated/<name>`.
     fn model(&self) -> Option<String> {
         let of_endpoint = self.endpoint.as_ref().map(|name| format!("{}/{name}", domain::model_ref::DEDICATED));
         of_endpoint.or_else(|| self.model.clone())
@@ -43,16 +43,16 @@ impl Question {
     fn check(&self) -> Result<(), CommandError> {
         let bad = |field, why| Err(CommandError::BadValue { field, why });
         if self.division.is_some_and(|division| !self.metric.divides_by(division)) {
-            return bad("groupBy", "this metric cannot be divided so");
+            return bad("groupBy", "this metric cannot be grouped this way");
         }
         if self.model.is_some() && self.endpoint.is_some() {
-            return bad("endpoint", "name either a model or an endpoint");
+            return bad("endpoint", "select either a model or an endpoint");
         }
         if self.metric.is_of_endpoints() && self.actor.is_some() {
-            return bad("key", "this metric is measured at endpoints and knows no keys");
+            return bad("key", "this metric is measured at endpoints and has no keys");
         }
         if self.metric.is_of_endpoints() && self.model.is_some() {
-            return bad("model", "this metric is measured at endpoints; name an endpoint");
+            return bad("model", "this metric is measured at endpoints; select an endpoint");
         }
         if self.code.is_some() && !self.metric.divides_by(Division::Code) {
             return bad("code", "only errors have a code");
@@ -65,28 +65,28 @@ impl Question {
 pub async fn report(
     store: &Store,
     workspace: &WorkspaceId,
-    question: &Question,
+    query: &SeriesQuery,
     retention: &Retention,
     now: Timestamp,
 ) -> Result<Report, CommandError> {
-    question.check()?;
-    let kept = |resolution| kept_from(question.metric, retention, resolution, now);
-    let step = question.step.unwrap_or_else(|| {
-        let least = if question.metric == Metric::GpuBusy { domain::gpu_time::WINDOW_MILLIS } else { 0 };
-        Step::for_span(question.span, kept).at_least(least)
+    query.check()?;
+    let kept = |resolution| kept_from(query.metric, retention, resolution, now);
+    let step = query.step.unwrap_or_else(|| {
+        let least = if query.metric == Metric::GpuBusy { domain::gpu_time::WINDOW_MILLIS } else { 0 };
+        Step::for_span(query.span, kept).at_least(least)
     });
-    let points = Points::of(question.span, step).map_err(|bad| match bad {
-        BadStep::TooMany { .. } | BadStep::Unreadable => CommandError::BadValue {
+    let points = Points::of(query.span, step).map_err(|error| match error {
+        StepError::TooMany { .. } | StepError::Invalid => CommandError::BadValue {
             field: "step",
-            why: "that would be more than 1500 points: take longer steps or a shorter span",
+            why: "a chart has at most 1500 points: choose a longer step or a shorter span",
         },
     })?;
     let kept_from = kept(step.resolution());
     let frame = Frame { points, kept_from, now };
-    let lines = match question.metric {
-        Metric::ColdStarts => endpoints::cold_starts(store, workspace, question, &frame).await?,
-        Metric::GpuBusy => endpoints::gpu_busy(store, workspace, question, &frame).await?,
-        Metric::KvCache | Metric::Waiting => endpoints::gauge(store, workspace, question, &frame).await?,
+    let lines = match query.metric {
+        Metric::ColdStarts => endpoints::cold_starts(store, workspace, query, &frame).await?,
+        Metric::GpuBusy => endpoints::gpu_busy(store, workspace, query, &frame).await?,
+        Metric::KvCache | Metric::Waiting => endpoints::gauge(store, workspace, query, &frame).await?,
         Metric::Requests
         | Metric::Errors
         | Metric::Tokens
@@ -96,12 +96,12 @@ pub async fn report(
         | Metric::InFlight
         | Metric::Hold
         | Metric::Queue
-        | Metric::RateLimitHits => calls::lines(store, workspace, question, &frame).await?,
+        | Metric::RateLimitHits => calls::lines(store, workspace, query, &frame).await?,
     };
-    Ok(Report { metric: question.metric, division: question.division, points, kept_from, lines })
+    Ok(Report { metric: query.metric, division: query.division, points, kept_from, lines })
 }
 
-/// What is measured in windows, and events of endpoints, are not kept by resolution.
+/// Measurement windows and events of endpoints are not stored per resolution.
 fn kept_from(metric: Metric, retention: &Retention, resolution: Resolution, now: Timestamp) -> Timestamp {
     match metric {
         Metric::ColdStarts => now.plus_millis(-store::endpoint_events::KEPT_MILLIS),
@@ -110,7 +110,7 @@ fn kept_from(metric: Metric, retention: &Retention, resolution: Resolution, now:
     }
 }
 
-/// The points of a chart, and which of them can be known.
+/// The points of a chart, and the span in which their values are known.
 #[derive(Debug, Clone, Copy)]
 struct Frame {
     points: Points,
@@ -119,7 +119,7 @@ struct Frame {
 }
 
 impl Frame {
-    /// A figure for each point of which something is known.
+    /// A value for each point that is known.
     fn each<T>(&self, mut figure: impl FnMut(usize) -> Option<T>) -> Vec<Option<T>> {
         let is_known =
             |start: Timestamp| start.plus_millis(self.points.step.millis()) > self.kept_from && start <= self.now;
@@ -130,7 +130,7 @@ impl Frame {
             .collect()
     }
 
-    /// How much of a point has passed, in milliseconds.
+    /// The elapsed and kept part of a point, in milliseconds.
     fn passed_millis(&self, start: Timestamp) -> u64 {
         start.plus_millis(self.points.step.millis()).min(self.now).millis_since(start.max(self.kept_from))
     }

@@ -1,42 +1,43 @@
-//! The names of what dashboards show.
+//! The metrics of dashboards.
 
 use super::Division;
 
+/// A metric that a dashboard can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Metric {
-    /// All calls: served, broken and refused.
+    /// All calls: served, failed and rejected.
     Requests,
-    /// Calls that were refused or broke, and clients that left.
+    /// Calls that failed, were rejected, or whose client disconnected.
     Errors,
     Tokens,
     /// Time to the first token of streams.
     Ttft,
     /// Time from one token of a stream to the next.
     TimePerOutputToken,
-    /// From the request to the end of the answer, of served calls.
+    /// From the request to the end of the response, of served calls.
     Latency,
-    /// Calls under way, on average.
+    /// Average number of concurrent calls.
     InFlight,
-    /// How long calls to dedicated endpoints were held until a replica was ready; those that were not held do not count.
+    /// How long calls to dedicated endpoints were held until a replica was ready, without calls that were not held.
     Hold,
-    /// From the request until it was sent to a replica, less the hold.
+    /// From the request until it was sent to a replica, without the hold.
     Queue,
-    /// How often an endpoint was woken. How long that takes is not reported.
+    /// How often an endpoint was woken. The duration is not reported.
     ColdStarts,
     RateLimitHits,
-    /// How busy the GPUs of endpoints were while they were measured.
+    /// How busy the GPUs of endpoints were, while measured.
     GpuBusy,
     /// How full the KV caches of endpoints' engines were.
     KvCache,
-    /// Calls that wait inside the engines of endpoints.
+    /// Calls that wait in the engines of endpoints.
     Waiting,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a metric; there are {known}", known = Metric::ALL.map(Metric::as_str).join(", "))]
-pub struct BadMetric(String);
+pub struct MetricError(String);
 
-/// What a metric's values are.
+/// The unit of a metric's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     Calls,
@@ -98,9 +99,9 @@ impl Metric {
         }
     }
 
-    pub fn parse(text: &str) -> Result<Self, BadMetric> {
+    pub fn parse(text: &str) -> Result<Self, MetricError> {
         let known = Self::ALL.into_iter().find(|metric| metric.as_str() == text);
-        known.ok_or_else(|| BadMetric(text.chars().take(64).collect()))
+        known.ok_or_else(|| MetricError(text.chars().take(64).collect()))
     }
 
     pub const fn unit(self) -> Unit {
@@ -114,7 +115,7 @@ impl Metric {
         }
     }
 
-    /// Whether it can be divided so. What is measured at an endpoint knows no key, and only errors have codes.
+    /// Whether the metric can be divided this way. Measurements of endpoints have no key, and only errors have codes.
     pub const fn divides_by(self, division: Division) -> bool {
         match division {
             Division::Endpoint => true,
@@ -123,7 +124,7 @@ impl Metric {
         }
     }
 
-    /// Whether it is measured at endpoints, not at calls.
+    /// Whether it is measured at endpoints rather than for each call.
     pub const fn is_of_endpoints(self) -> bool {
         matches!(self, Self::ColdStarts | Self::GpuBusy | Self::KvCache | Self::Waiting)
     }
@@ -134,16 +135,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_metric_is_read_by_its_name() {
+    fn every_metric_is_parsed_by_its_name() {
         for metric in Metric::ALL {
             assert_eq!(Metric::parse(metric.as_str()), Ok(metric));
         }
-        let told = Metric::parse("colour").unwrap_err().to_string();
-        assert!(told.starts_with("`colour` is not a metric; there are requests, errors,"), "{told}");
+        let error = Metric::parse("colour").unwrap_err().to_string();
+        assert!(error.starts_with("`colour` is not a metric; there are requests, errors,"), "{error}");
     }
 
     #[test]
-    fn only_errors_have_codes_and_what_is_measured_at_endpoints_has_no_key() {
+    fn only_errors_have_codes_and_metrics_of_endpoints_have_no_key() {
         let by = |division| Metric::ALL.into_iter().filter(|metric| metric.divides_by(division)).count();
         assert_eq!(by(Division::Endpoint), Metric::ALL.len());
         assert_eq!((by(Division::Code), by(Division::Key)), (2, 10));

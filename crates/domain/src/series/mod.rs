@@ -1,21 +1,21 @@
-//! Series: what calls did, by the minute, the hour and the day, for dashboards.
+//! Series: calls per minute, hour and day, for dashboards.
 //!
-//! A call is counted in the minute in which it was received; only the time it was under way is spread over all that it
-//! touched. Costs are not here: they are sums of usage, which are kept apart and for ever.
+//! A call is counted in the minute in which it was received; only its duration is spread over all minutes that it touched.
+//! Costs are not part of the series: they come from the sums of usage, which are kept forever.
 
 mod metric;
 mod step;
 mod tally;
 
-pub use metric::{BadMetric, Metric, Unit};
-pub use step::{BadStep, MAX_POINTS, Points, Resolution, Step};
+pub use metric::{Metric, MetricError, Unit};
+pub use step::{MAX_POINTS, Points, Resolution, Step, StepError};
 pub use tally::{Tally, Timing, spread};
 
-/// What a series is divided by.
+/// The property by which a series is divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Division {
     Model,
-    /// Who called: a key, or a user in the Playground.
+    /// A key, or a user in the Playground.
     Key,
     /// Dedicated endpoints only.
     Endpoint,
@@ -24,7 +24,7 @@ pub enum Division {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not one of model, key, endpoint and code")]
-pub struct BadDivision(String);
+pub struct DivisionError(String);
 
 impl Division {
     const ALL: [Self; 4] = [Self::Model, Self::Key, Self::Endpoint, Self::Code];
@@ -38,13 +38,13 @@ impl Division {
         }
     }
 
-    pub fn parse(text: &str) -> Result<Self, BadDivision> {
+    pub fn parse(text: &str) -> Result<Self, DivisionError> {
         let known = Self::ALL.into_iter().find(|division| division.as_str() == text);
-        known.ok_or_else(|| BadDivision(text.chars().take(64).collect()))
+        known.ok_or_else(|| DivisionError(text.chars().take(64).collect()))
     }
 }
 
-/// Rows are kept for four ways of looking, so that each is read without the others' rows.
+/// Rows are stored at four levels of detail, so that a query reads only the rows it needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     Workspace,
@@ -56,9 +56,9 @@ pub enum Level {
 impl Level {
     pub const ALL: [Self; 4] = [Self::Workspace, Self::Model, Self::Key, Self::ModelAndKey];
 
-    /// The level whose rows tell models and callers apart just as needed.
-    pub const fn that_tells(models: bool, callers: bool) -> Self {
-        match (models, callers) {
+    /// The level that distinguishes models and actors as required.
+    pub const fn with(models: bool, actors: bool) -> Self {
+        match (models, actors) {
             (false, false) => Self::Workspace,
             (true, false) => Self::Model,
             (false, true) => Self::Key,
@@ -66,15 +66,17 @@ impl Level {
         }
     }
 
-    pub const fn tells_models(self) -> bool {
+    /// Whether rows are per model.
+    pub const fn has_models(self) -> bool {
         matches!(self, Self::Model | Self::ModelAndKey)
     }
 
-    pub const fn tells_callers(self) -> bool {
+    /// Whether rows are per key or user.
+    pub const fn has_actors(self) -> bool {
         matches!(self, Self::Key | Self::ModelAndKey)
     }
 
-    /// How it is written down.
+    /// The value of the column `level`.
     pub const fn number(self) -> i64 {
         match self {
             Self::Workspace => 0,

@@ -1,18 +1,18 @@
-//! The points of a chart, and which rows they are made of.
+//! The points of a chart, and the resolution of the rows they are made of.
 
 use crate::span::Span;
 use crate::time::Timestamp;
 
-/// A chart has no more; who wants to see more of the past takes longer steps.
+/// Most points of a chart. A longer span needs longer steps.
 pub const MAX_POINTS: usize = 1_500;
-/// How many points a chart has at most when nobody says how long its steps are.
-const POINTS_BY_DEFAULT: i64 = 240;
+/// Most points of a chart whose step was not specified.
+const DEFAULT_POINTS: i64 = 240;
 const MINUTE: i64 = 60_000;
-const LONGEST_STEP_SECS: i64 = 31 * 86_400;
-/// Steps that are chosen for somebody.
-const USUAL_SECS: [i64; 8] = [60, 300, 900, 3_600, 3 * 3_600, 6 * 3_600, 86_400, 7 * 86_400];
+const MAX_STEP_SECS: i64 = 31 * 86_400;
+/// Steps that are chosen by default.
+const DEFAULT_STEPS_SECS: [i64; 8] = [60, 300, 900, 3_600, 3 * 3_600, 6 * 3_600, 86_400, 7 * 86_400];
 
-/// How long the spans are that rows of series are kept for.
+/// The length of the spans that rows of series cover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Resolution {
     Minute,
@@ -36,43 +36,43 @@ impl Resolution {
     }
 }
 
-/// How long a point of a chart is.
+/// The length of a point of a chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
     millis: i64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadStep {
-    #[error("a step is `minute`, `hour`, `day`, or a number of seconds that are whole minutes, up to 31 days")]
-    Unreadable,
-    #[error("that would be {points} points, and a chart has at most {MAX_POINTS}: take longer steps or a shorter span")]
+pub enum StepError {
+    #[error("a step is `minute`, `hour`, `day`, or a number of seconds that is a multiple of 60, up to 31 days")]
+    Invalid,
+    #[error("{points} points are too many, a chart has at most {MAX_POINTS}: choose a longer step or a shorter span")]
     TooMany { points: i64 },
 }
 
 impl Step {
-    pub fn parse(text: &str) -> Result<Self, BadStep> {
+    pub fn parse(text: &str) -> Result<Self, StepError> {
         let seconds = match text {
             "minute" => 60,
             "hour" => 3_600,
             "day" => 86_400,
-            number => number.parse().map_err(|_| BadStep::Unreadable)?,
+            number => number.parse().map_err(|_| StepError::Invalid)?,
         };
-        if seconds % 60 == 0 && (60..=LONGEST_STEP_SECS).contains(&seconds) {
+        if seconds % 60 == 0 && (60..=MAX_STEP_SECS).contains(&seconds) {
             return Ok(Self { millis: seconds * 1_000 });
         }
-        Err(BadStep::Unreadable)
+        Err(StepError::Invalid)
     }
 
-    /// The shortest usual step that is not too short for the span, and whose rows are still kept at its beginning.
+    /// The shortest default step that fits the span and whose rows are still kept at the start of the span.
     pub fn for_span(span: Span, kept_from: impl Fn(Resolution) -> Timestamp) -> Self {
         let millis = span.to.millis() - span.from.millis();
-        let fits = |step: &Self| millis <= step.millis * POINTS_BY_DEFAULT && kept_from(step.resolution()) <= span.from;
-        let usual = USUAL_SECS.map(|seconds| Self { millis: seconds * 1_000 });
-        usual.into_iter().find(fits).unwrap_or(Self { millis: LONGEST_STEP_SECS * 1_000 })
+        let fits = |step: &Self| millis <= step.millis * DEFAULT_POINTS && kept_from(step.resolution()) <= span.from;
+        let steps = DEFAULT_STEPS_SECS.map(|seconds| Self { millis: seconds * 1_000 });
+        steps.into_iter().find(fits).unwrap_or(Self { millis: MAX_STEP_SECS * 1_000 })
     }
 
-    /// The same, or what it must not be shorter than.
+    /// This step, or `millis` if it is shorter.
     #[must_use]
     pub const fn at_least(self, millis: i64) -> Self {
         if self.millis < millis { Self { millis } } else { self }
@@ -86,7 +86,7 @@ impl Step {
         self.millis / 1_000
     }
 
-    /// The longest rows that steps can be made of.
+    /// The coarsest rows that add up to this step.
     pub const fn resolution(self) -> Resolution {
         if self.millis % Resolution::Day.millis() == 0 {
             Resolution::Day
@@ -102,7 +102,7 @@ impl Step {
     }
 }
 
-/// The points of a chart: whole steps, counted from 1970, of which the first has the span's beginning in it.
+/// The points of a chart: whole steps since 1970. The first one contains the start of the span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Points {
     pub step: Step,
@@ -111,16 +111,16 @@ pub struct Points {
 }
 
 impl Points {
-    pub fn of(span: Span, step: Step) -> Result<Self, BadStep> {
+    pub fn of(span: Span, step: Step) -> Result<Self, StepError> {
         let first = step.start_of(span.from);
         let points = (span.to.millis() - first.millis() + step.millis - 1).div_euclid(step.millis);
         match usize::try_from(points) {
             Ok(count) if count <= MAX_POINTS => Ok(Self { step, first, count }),
-            _ => Err(BadStep::TooMany { points }),
+            _ => Err(StepError::TooMany { points }),
         }
     }
 
-    /// The whole of them.
+    /// The span of all points.
     pub fn span(&self) -> Span {
         let millis = self.step.millis.saturating_mul(i64::try_from(self.count).unwrap_or(i64::MAX));
         Span { from: self.first, to: self.first.plus_millis(millis) }
@@ -130,7 +130,7 @@ impl Points {
         self.count
     }
 
-    /// The point that a moment falls into.
+    /// The point that contains a moment.
     pub fn index(&self, moment: Timestamp) -> Option<usize> {
         let index = (moment.millis() - self.first.millis()).div_euclid(self.step.millis);
         usize::try_from(index).ok().filter(|index| *index < self.count)
@@ -170,7 +170,7 @@ mod tests {
             assert_eq!((step.seconds(), step.resolution()), (seconds, resolution), "{text}");
         }
         for bad in ["", "0", "-60", "90", "1m", "week", "2678460", "99999999999999999999"] {
-            assert_eq!(Step::parse(bad), Err(BadStep::Unreadable), "{bad}");
+            assert_eq!(Step::parse(bad), Err(StepError::Invalid), "{bad}");
         }
     }
 
@@ -183,12 +183,12 @@ mod tests {
         assert_eq!(points.index(at("2026-11-01T12:59:59Z")), Some(2));
         assert_eq!((points.index(at("2026-11-01T09:59:59Z")), points.index(at("2026-11-01T13:00:00Z"))), (None, None));
         let month = span("2026-11-01T00:00:00Z", "2026-12-01T00:00:00Z");
-        assert_eq!(Points::of(month, Step::parse("minute").unwrap()), Err(BadStep::TooMany { points: 43_200 }));
+        assert_eq!(Points::of(month, Step::parse("minute").unwrap()), Err(StepError::TooMany { points: 43_200 }));
         assert_eq!(Points::of(month, Step::parse("hour").unwrap()).unwrap().count(), 720);
     }
 
     #[test]
-    fn without_a_step_one_is_chosen_that_is_kept_and_not_too_fine() {
+    fn the_default_step_is_still_kept_and_not_too_fine() {
         let chosen = |from, to, minutes_from| {
             let kept =
                 |resolution| if resolution == Resolution::Minute { at(minutes_from) } else { Timestamp::default() };

@@ -1,15 +1,15 @@
-//! What the calls of one span did.
+//! Counts and timings of the calls of one span.
 
 use crate::sketch::Sketch;
 use crate::time::Timestamp;
 use crate::usage::UsageEvent;
 use std::time::Duration;
 
-/// A call that is longer is spread over this much of it, and the rest is counted at its end.
-const LONGEST_SPREAD_MINUTES: i64 = 24 * 60;
+/// A longer call is spread over this number of minutes, and the rest is counted in the last one.
+const MAX_SPREAD_MINUTES: i64 = 24 * 60;
 const MINUTE: i64 = 60_000;
 
-/// How long the parts of calls took.
+/// A duration that is measured for each call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timing {
     Ttft,
@@ -19,7 +19,7 @@ pub enum Timing {
     Queue,
 }
 
-/// Counts and sketches; the tally of a span is the sum of the tallies of its parts.
+/// Counts and sketches. The tally of a span is the sum of the tallies of its parts.
 #[derive(Debug, Clone, Default)]
 pub struct Tally {
     pub requests: u64,
@@ -27,7 +27,7 @@ pub struct Tally {
     pub prompt_tokens: u64,
     pub completion_tokens: u64,
     pub cached_tokens: u64,
-    /// How long calls were under way in the span, added up.
+    /// The total time that calls were running in the span.
     pub busy_micros: u64,
     pub ttft: Sketch,
     pub time_per_output_token: Sketch,
@@ -37,7 +37,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// A call that reached a replica. The time it was under way is added by [`spread`].
+    /// Adds a call that reached a replica, without its running time, see [`spread`].
     pub fn count(&mut self, event: &UsageEvent) {
         let micros = Duration::from_micros;
         self.requests = self.requests.saturating_add(1);
@@ -63,8 +63,8 @@ impl Tally {
         }
     }
 
-    /// Calls that no replica saw.
-    pub fn refuse(&mut self, calls: u64) {
+    /// Adds calls that did not reach a replica.
+    pub fn add_rejected(&mut self, calls: u64) {
         self.requests = self.requests.saturating_add(calls);
         self.errors = self.errors.saturating_add(calls);
     }
@@ -111,7 +111,8 @@ impl Tally {
     }
 }
 
-/// The minutes in which a call was under way, and for how many microseconds in each. They add up to its duration.
+/// The minutes in which a call was running, with the microseconds in each. They add up to its duration. Example: a call of
+/// 62 s that starts at 10:00:59 gives 1 s in 10:00, 60 s in 10:01 and 1 s in 10:02.
 pub fn spread(started_at: Timestamp, duration_micros: u64) -> impl Iterator<Item = (Timestamp, u64)> {
     let start_of = |millis: i64| millis - millis.rem_euclid(MINUTE);
     let first = start_of(started_at.millis());
@@ -120,7 +121,7 @@ pub fn spread(started_at: Timestamp, duration_micros: u64) -> impl Iterator<Item
         let (from, rest) = next?;
         let minute = start_of(from);
         let room = (minute + MINUTE - from).unsigned_abs() * 1_000;
-        let is_last = minute - first >= LONGEST_SPREAD_MINUTES * MINUTE;
+        let is_last = minute - first >= MAX_SPREAD_MINUTES * MINUTE;
         let part = if is_last { rest } else { rest.min(room) };
         next = (part < rest).then(|| (minute + MINUTE, rest - part));
         Some((Timestamp::from_millis(minute), part))
@@ -160,8 +161,8 @@ mod tests {
         }
     }
 
-    fn about(found: Option<f64>, wanted: f64) -> bool {
-        found.is_some_and(|found| (found - wanted).abs() <= wanted * 0.021)
+    fn about(found: Option<f64>, expected: f64) -> bool {
+        found.is_some_and(|found| (found - expected).abs() <= expected * 0.021)
     }
 
     #[test]
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_came_whole_has_only_its_latency_and_one_that_broke_not_even_that() {
+    fn a_response_without_streaming_has_only_a_latency_and_a_failed_one_has_none() {
         let mut tally = Tally::default();
         tally.count(&UsageEvent { streamed: false, ..event() });
         assert_eq!((tally.ttft.count(), tally.time_per_output_token.count(), tally.latency.count()), (0, 0, 1));

@@ -1,19 +1,20 @@
-//! What every call moves. Labels are looked up, never formatted, and nothing here takes a lock once a pair of
-//! workspace and model has been seen.
+//! Counters per call. Labels are looked up, never formatted, and no lock is taken once a pair of workspace and model is
+//! known.
 //!
-//! Pairs are counted apart up to a bound. Past it a call counts for the workspace `other`, under its own model where
-//! that is one of the catalogue's, so that sums by model stay right.
+//! Pairs are counted separately up to a bound. Beyond it, a call counts for the workspace `other`, still under its own
+//! model if that is in the catalogue, so that sums per model stay correct.
 
 use super::families;
 use super::page::Page;
-use super::pair::{OfModel, Pair};
+use super::pair::{ModelTimings, Pair};
 use arc_swap::ArcSwap;
 use dataplane::usage_tap::Record;
 use domain::model_ref::endpoint_part;
 use foldhash::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
-/// What stands for everything that is not counted apart.
+/// The label of everything that is not counted separately.
 pub(super) const OTHER: &str = "other";
 
 /// The calls of this process.
@@ -21,15 +22,15 @@ pub(crate) struct Calls {
     cores: usize,
     max_pairs: usize,
     pairs: ArcSwap<Pairs>,
-    models: ArcSwap<HashMap<Arc<str>, Arc<OfModel>>>,
-    /// Held by whoever adds to one of the tables.
+    models: ArcSwap<HashMap<Arc<str>, Arc<ModelTimings>>>,
+    /// Locked while one of the tables is extended.
     growing: Mutex<()>,
 }
 
 #[derive(Clone, Default)]
 struct Pairs {
     by_workspace: HashMap<Arc<str>, HashMap<Arc<str>, Arc<Pair>>>,
-    /// Those that are counted apart.
+    /// The number of pairs that are counted separately.
     count: usize,
 }
 
@@ -39,7 +40,7 @@ impl Pairs {
     }
 }
 
-/// The calls as one core counts them.
+/// The counters of one core.
 #[derive(Clone)]
 pub(crate) struct CoreCalls {
     calls: Arc<Calls>,
@@ -52,13 +53,12 @@ impl CoreCalls {
         let model = record.model.as_ref().map_or("", |route| route.model.id.as_str());
         match self.calls.pairs.load().get(workspace, model) {
             Some(pair) => pair.count(self.core, record),
-            None => self.calls.meet(workspace, model).count(self.core, record),
+            None => self.calls.add(workspace, model).count(self.core, record),
         }
     }
 }
 
 impl Calls {
-    /// For so many cores and pairs.
     pub(crate) fn new(cores: usize, max_pairs: usize) -> Self {
         let growing = Mutex::default();
         Self { cores, max_pairs, pairs: ArcSwap::default(), models: ArcSwap::default(), growing }
@@ -68,42 +68,42 @@ impl Calls {
         CoreCalls { calls: Arc::clone(self), core }
     }
 
-    /// The pair under which a call counts that was not seen before, or is one too many.
-    fn meet(&self, workspace: &str, model: &str) -> Arc<Pair> {
-        if let Some(pair) = self.instead_of(&self.pairs.load(), workspace, model) {
+    /// The pair of a call whose labels are not known yet: a new one, or the overflow pair beyond the bound.
+    fn add(&self, workspace: &str, model: &str) -> Arc<Pair> {
+        if let Some(pair) = self.overflow_pair(&self.pairs.load(), workspace, model) {
             return pair;
         }
-        let _growing = self.growing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _growing = self.growing.lock();
         let known = self.pairs.load();
         let (workspace, model) =
-            if known.count < self.max_pairs { (workspace, model) } else { instead(workspace, model) };
+            if known.count < self.max_pairs { (workspace, model) } else { overflow_labels(workspace, model) };
         if let Some(pair) = known.get(workspace, model) {
             return Arc::clone(pair);
         }
         let mut more = Pairs::clone(&known);
         let (workspace, model): (Arc<str>, Arc<str>) = (workspace.into(), model.into());
-        let of_model = self.of_model(&model);
-        let pair = Arc::new(Pair::new(self.cores, Arc::clone(&workspace), Arc::clone(&model), of_model));
-        // What counts as other is bounded by the catalogue, and not counted against the bound.
+        let timings = self.timings(&model);
+        let pair = Arc::new(Pair::new(self.cores, Arc::clone(&workspace), Arc::clone(&model), timings));
+        // Overflow pairs are bounded by the catalogue, and do not count against the bound.
         more.count += usize::from(&*workspace != OTHER);
         more.by_workspace.entry(workspace).or_default().insert(model, Arc::clone(&pair));
         self.pairs.store(Arc::new(more));
         pair
     }
 
-    /// Where a call counts that is one too many, if such a one has been seen.
-    fn instead_of(&self, known: &Pairs, workspace: &str, model: &str) -> Option<Arc<Pair>> {
-        let (workspace, model) = instead(workspace, model);
+    /// The overflow pair of a call beyond the bound, if it exists already.
+    fn overflow_pair(&self, known: &Pairs, workspace: &str, model: &str) -> Option<Arc<Pair>> {
+        let (workspace, model) = overflow_labels(workspace, model);
         (known.count >= self.max_pairs).then(|| known.get(workspace, model).cloned()).flatten()
     }
 
-    /// Called by whoever holds `growing`.
-    fn of_model(&self, model: &Arc<str>) -> Arc<OfModel> {
+    /// The caller must hold `growing`.
+    fn timings(&self, model: &Arc<str>) -> Arc<ModelTimings> {
         let known = self.models.load();
         if let Some(found) = known.get(model) {
             return Arc::clone(found);
         }
-        let new = Arc::new(OfModel::new(self.cores));
+        let new = Arc::new(ModelTimings::new(self.cores));
         let mut more = HashMap::clone(&known);
         more.insert(Arc::clone(model), Arc::clone(&new));
         self.models.store(Arc::new(more));
@@ -120,15 +120,15 @@ impl Calls {
         all.iter().filter(|pair| !pair.model.is_empty()).for_each(|pair| pair.write_tokens(&mut samples));
         let models = self.models.load();
         let named = models.iter().filter(|(name, _)| !name.is_empty());
-        let mut models: Vec<(&str, &OfModel)> = named.map(|(name, model)| (&**name, &**model)).collect();
+        let mut models: Vec<(&str, &ModelTimings)> = named.map(|(name, model)| (&**name, &**model)).collect();
         models.sort_by_key(|(name, _)| *name);
-        OfModel::write_all(page, &models);
+        ModelTimings::write_all(page, &models);
         page.whole(&families::LABEL_SETS, pairs.count as u64);
     }
 }
 
-/// Where a call counts when no further pair is counted apart.
-fn instead<'a>(workspace: &'a str, model: &'a str) -> (&'a str, &'a str) {
+/// The labels of a call beyond the bound.
+fn overflow_labels<'a>(workspace: &'a str, model: &'a str) -> (&'a str, &'a str) {
     let is_dedicated = endpoint_part(model).is_some();
     (if workspace.is_empty() { workspace } else { OTHER }, if is_dedicated { OTHER } else { model })
 }

@@ -1,4 +1,4 @@
-//! Stories about what is counted under which labels.
+//! Which calls are counted under which labels.
 
 use super::*;
 use dataplane::usage_tap::Outcome;
@@ -54,8 +54,8 @@ fn record(workspace: u128, model: &str) -> Record {
     }
 }
 
-/// The samples whose names start so, with workspaces as numbers.
-fn told(calls: &Calls, start: &str) -> String {
+/// The samples whose lines start with `start`, with workspaces as numbers.
+fn shown(calls: &Calls, start: &str) -> String {
     let mut page = Page::default();
     calls.write(&mut page);
     let text = page.finish();
@@ -64,23 +64,23 @@ fn told(calls: &Calls, start: &str) -> String {
 }
 
 #[test]
-fn calls_count_by_workspace_model_and_what_became_of_them_on_every_core() {
+fn calls_are_counted_by_workspace_model_and_outcome_on_every_core() {
     let calls = Arc::new(Calls::new(2, 10));
     for core in [0, 1, 1, 7] {
         calls.on_core(core).count(&record(1, "acme/tiny"));
     }
-    let refused =
+    let rejected =
         |status, code| Record { outcome: Outcome::Refused { status, code }, replica: None, ..record(1, "acme/tiny") };
-    calls.on_core(0).count(&refused(429, "rate_limit_exceeded"));
-    calls.on_core(1).count(&refused(429, "rate_limit_exceeded"));
-    calls.on_core(0).count(&Record { caller: None, model: None, ..refused(401, "invalid_api_key") });
+    calls.on_core(0).count(&rejected(429, "rate_limit_exceeded"));
+    calls.on_core(1).count(&rejected(429, "rate_limit_exceeded"));
+    calls.on_core(0).count(&Record { caller: None, model: None, ..rejected(401, "invalid_api_key") });
     calls.on_core(0).count(&record(2, "acme/tiny"));
     expect![[r#"
         forebay_requests_total{route="chat",workspace="",model="",status="401",code="invalid_api_key"} 1
         forebay_requests_total{route="chat",workspace="1",model="acme/tiny",status="200",code=""} 4
         forebay_requests_total{route="chat",workspace="1",model="acme/tiny",status="429",code="rate_limit_exceeded"} 2
         forebay_requests_total{route="chat",workspace="2",model="acme/tiny",status="200",code=""} 1"#]]
-    .assert_eq(&told(&calls, "forebay_requests"));
+    .assert_eq(&shown(&calls, "forebay_requests"));
     expect![[r#"
         forebay_tokens_total{workspace="1",model="acme/tiny",kind="prompt"} 20
         forebay_tokens_total{workspace="1",model="acme/tiny",kind="completion"} 44
@@ -88,12 +88,12 @@ fn calls_count_by_workspace_model_and_what_became_of_them_on_every_core() {
         forebay_tokens_total{workspace="2",model="acme/tiny",kind="prompt"} 5
         forebay_tokens_total{workspace="2",model="acme/tiny",kind="completion"} 11
         forebay_tokens_total{workspace="2",model="acme/tiny",kind="cached"} 0"#]]
-    .assert_eq(&told(&calls, "forebay_tokens"));
-    assert_eq!(told(&calls, "forebay_metrics_label_sets"), "forebay_metrics_label_sets 3");
+    .assert_eq(&shown(&calls, "forebay_tokens"));
+    assert_eq!(shown(&calls, "forebay_metrics_label_sets"), "forebay_metrics_label_sets 3");
 }
 
 #[test]
-fn times_are_told_by_model_and_only_where_they_mean_something() {
+fn timings_are_per_model_and_only_present_if_they_apply() {
     let calls = Arc::new(Calls::new(1, 10));
     let core = calls.on_core(0);
     core.count(&record(1, "acme/tiny"));
@@ -110,7 +110,7 @@ fn times_are_told_by_model_and_only_where_they_mean_something() {
         forebay_hold_duration_seconds_sum{model="dedicated/mine"} 3
         forebay_hold_duration_seconds_count{model="dedicated/mine"} 1"#]]
     .assert_eq(
-        &told(&calls, "")
+        &shown(&calls, "")
             .lines()
             .filter(|line| line.contains("seconds_sum") || line.contains("seconds_count"))
             .collect::<Vec<_>>()
@@ -119,7 +119,7 @@ fn times_are_told_by_model_and_only_where_they_mean_something() {
 }
 
 #[test]
-fn pairs_past_the_bound_count_as_other_and_sums_by_model_stay_right() {
+fn pairs_beyond_the_bound_count_as_other_and_sums_per_model_stay_correct() {
     let calls = Arc::new(Calls::new(1, 2));
     let core = calls.on_core(0);
     for workspace in 1..=5 {
@@ -134,12 +134,12 @@ fn pairs_past_the_bound_count_as_other_and_sums_by_model_stay_right() {
         forebay_requests_total{route="chat",workspace="other",model="other",status="200",code=""} 4
         forebay_requests_total{route="chat",workspace="1",model="acme/tiny",status="200",code=""} 2
         forebay_requests_total{route="chat",workspace="1",model="dedicated/mine",status="200",code=""} 1"#]]
-    .assert_eq(&told(&calls, "forebay_requests"));
-    assert_eq!(told(&calls, "forebay_metrics_label_sets"), "forebay_metrics_label_sets 3");
+    .assert_eq(&shown(&calls, "forebay_requests"));
+    assert_eq!(shown(&calls, "forebay_metrics_label_sets"), "forebay_metrics_label_sets 3");
 }
 
 #[test]
-fn cores_that_meet_a_pair_at_once_count_it_in_one_place() {
+fn cores_that_add_a_pair_at_once_share_it() {
     let calls = Arc::new(Calls::new(4, 100));
     std::thread::scope(|threads| {
         for core in 0..4 {
@@ -151,7 +151,7 @@ fn cores_that_meet_a_pair_at_once_count_it_in_one_place() {
             });
         }
     });
-    let counted = told(&calls, "forebay_requests");
+    let counted = shown(&calls, "forebay_requests");
     assert_eq!(counted.lines().count(), 50);
     assert!(counted.lines().all(|line| line.ends_with(" 4")), "{counted}");
 }

@@ -1,8 +1,8 @@
-//! Every name that `/metrics` has, once: what it is called, what it is, what it means and which labels it has.
+//! All metric families of `/metrics`: name, kind, labels and help text.
 //!
-//! Names are a promise to dashboards and alerts. `docs/metrics.md` lists the same, and tests keep the two equal.
+//! Names are a promise to dashboards and alerts. `docs/metrics.md` lists the same names, and a test compares the two.
 
-/// What Prometheus may do with a family.
+/// The type of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Counter,
@@ -37,29 +37,29 @@ macro_rules! families {
 
 families! {
     REQUESTS: Counter "forebay_requests_total" ["route", "workspace", "model", "status", "code"]
-        "Calls by what was asked for and what became of them; code is empty where nothing went wrong";
+        "Calls by route, workspace, model and outcome; code is empty unless the call failed";
     TOKENS: Counter "forebay_tokens_total" ["workspace", "model", "kind"]
         "Tokens by kind: prompt, completion and cached, which is a part of prompt";
     DURATION: Histogram "forebay_request_duration_seconds" ["model"]
-        "From the request to the end of its answer, of calls that reached a replica";
+        "From the request to the end of its response, of calls that reached a replica";
     TIME_TO_FIRST_TOKEN: Histogram "forebay_time_to_first_token_seconds" ["model"]
         "From the request to the first event of its stream";
     TIME_PER_OUTPUT_TOKEN: Histogram "forebay_time_per_output_token_seconds" ["model"]
         "Between the first event of a stream and its end, for each token after the first";
     HOLD: Histogram "forebay_hold_duration_seconds" ["model"]
-        "How long calls to dedicated endpoints waited for a replica, those that waited in vain included";
+        "How long calls to dedicated endpoints were held for a replica, including those that timed out";
     LABEL_SETS: Gauge "forebay_metrics_label_sets" []
-        "Pairs of workspace and model that are counted apart; further ones are counted as other";
+        "Pairs of workspace and model that are counted separately; further ones are counted as other";
     MODEL_UP: Gauge "forebay_model_up" ["model"]
         "1 while a replica of a model of the catalogue takes calls";
     REPLICA_UP: Gauge "forebay_replica_up" ["model", "replica"]
         "1 while a replica of a model of the catalogue takes calls";
     REPLICA_IN_FLIGHT: Gauge "forebay_replica_in_flight" ["model", "replica"]
-        "Calls under way at a replica of a model of the catalogue";
+        "Running calls at a replica of a model of the catalogue";
     ENDPOINT_IN_FLIGHT: Gauge "forebay_endpoint_in_flight" ["workspace", "model"]
-        "Calls of this node under way at a dedicated endpoint, waiting ones included";
+        "Running calls of this node at a dedicated endpoint, including held ones";
     ENDPOINT_HELD: Gauge "forebay_endpoint_held" ["workspace", "model"]
-        "Calls of this node that wait for a replica of a dedicated endpoint";
+        "Calls of this node that are held for a replica of a dedicated endpoint";
     ENDPOINT_REPLICAS: Gauge "forebay_endpoint_replicas" ["workspace", "model", "state"]
         "Replicas of a dedicated endpoint: desired, pending, starting, ready and draining";
     ENDPOINTS: Gauge "forebay_endpoints" ["state"]
@@ -69,55 +69,55 @@ families! {
     LEADER: Gauge "forebay_leader" []
         "1 while this node leads the control plane";
     RECONCILE_ROUNDS: Counter "forebay_reconcile_rounds_total" ["outcome"]
-        "Rounds of the control plane that this node made while it led: finished and failed";
+        "Rounds of the reconciler on this node while it led: finished and failed";
     RECONCILE_SECONDS: Counter "forebay_reconcile_seconds_total" []
-        "Time that this node spent in rounds of the control plane";
+        "Time that this node spent in rounds of the reconciler";
     LEDGER_ALLOTMENT: Gauge "forebay_allotment_gpus" ["organization", "gpu_type"]
         "GPUs that an organization may commit";
     LEDGER_COMMITTED: Gauge "forebay_committed_gpus" ["organization", "gpu_type"]
         "GPUs that the dedicated endpoints of an organization commit";
     LEDGER_DIFFERENCES: Gauge "forebay_ledger_differences" []
-        "Endpoints whose row committed something else than it should when the leader last looked";
+        "Endpoints whose stored commitment was wrong when the leader last checked";
     BILL_BILLED: Gauge "forebay_billed_tokens_last_day" []
-        "Tokens billed in those hours of the last day in which the engine was read to the end";
+        "Tokens billed in the hours of the last day whose engine counters were read to the end";
     BILL_COUNTED: Gauge "forebay_engine_counted_tokens_last_day" []
-        "Tokens that the engines themselves counted in the same hours";
+        "Tokens that the engines counted in the same hours";
     BILL_OVERBILLED: Gauge "forebay_overbilled_replicas" []
         "Replicas for which clearly more was billed in the last day than their engine counted";
     RATE_LIMIT_DEGRADED: Gauge "forebay_rate_limit_degraded" []
-        "1 while the limits store does not answer and each node enforces its share of the limits";
+        "1 while the limits store does not respond and each node enforces its share of the limits";
     ALIVE_NODES: Gauge "forebay_alive_nodes" []
-        "Nodes seen lately, this one included, as it was last known";
+        "Nodes with a recent heartbeat, including this one";
     QUOTA_USED: Gauge "forebay_quota_used_tokens" ["workspace"]
         "Tokens of the monthly quota that are used or reserved";
     QUOTA_CAP: Gauge "forebay_quota_cap_tokens" ["workspace"]
-        "The monthly quota of workspaces that have called this month";
+        "The monthly quota of workspaces with usage in this month";
     QUOTA_OVERRUN: Counter "forebay_quota_overrun_tokens_total" []
-        "Tokens that engines reported beyond the bound of a call, the only way above a quota";
+        "Tokens that engines reported above the upper bound of a call, the only way above a quota";
     JOURNAL_WAITING: Gauge "forebay_journal_waiting_bytes" []
-        "Usage events that are not in the store yet";
+        "Bytes of usage events that are not stored yet";
     JOURNAL_MAX: Gauge "forebay_journal_max_bytes" []
-        "The bound of the journal; at it new calls are refused";
+        "The bound of the journal; new calls are rejected when it is reached";
     JOURNAL_FULL: Gauge "forebay_journal_full" []
-        "1 while new calls are refused because the journal has no room or its disk takes nothing";
+        "1 while new calls are rejected because the journal is full or cannot be written";
     USAGE_SET_ASIDE: Counter "forebay_usage_events_set_aside_total" []
-        "Usage events that the store refused for good";
+        "Usage events that the store rejected permanently";
     STORE_UP: Gauge "forebay_store_up" []
-        "1 while the store takes the heartbeat of this node";
+        "1 while the store accepts the heartbeat of this node";
     CLOCK_SKEW: Gauge "forebay_clock_skew_seconds" []
         "How far this node's clock is ahead of the store's";
     CATALOGUE_DIFFERING: Gauge "forebay_catalogue_differing_nodes" []
         "Nodes that serve another catalogue than this one";
     READY: Gauge "forebay_ready" []
-        "1 while /readyz answers 200";
+        "1 while /readyz responds with 200";
     PART_STATUS: Gauge "forebay_part_ok" ["part"]
         "1 while a part of /readyz is ok, 0 while it is degraded or unavailable";
     SPANS_EXPORTED: Counter "forebay_trace_spans_exported_total" []
-        "Spans that the receiver of traces has taken";
+        "Spans that the trace receiver accepted";
     SPANS_DROPPED: Counter "forebay_trace_spans_dropped_total" ["reason"]
-        "Spans that were dropped: queue_full, or refused by the receiver, or it was unreachable";
+        "Dropped spans by reason: queue_full, refused by the receiver, or unreachable";
     LOG_LINES_LOST: Counter "forebay_access_log_lines_lost_total" []
-        "Lines of the request log that standard output did not take";
+        "Lines of the access log that could not be written to standard output";
     BUILD: Gauge "forebay_build_info" ["version"]
         "Always 1; the version that runs";
     PROCESS_CPU: Counter "process_cpu_seconds_total" []

@@ -1,4 +1,4 @@
-//! How long things took, in buckets that the OpenTelemetry conventions for generative AI recommend.
+//! Histograms of durations, with the buckets that the OpenTelemetry conventions for generative AI recommend.
 
 use super::sharded::Sharded;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,10 +13,10 @@ pub(super) const TIME_TO_FIRST_TOKEN_BOUNDS: Bounds =
     &[0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0];
 pub(super) const TIME_PER_OUTPUT_TOKEN_BOUNDS: Bounds =
     &[0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0, 2.5];
-/// Ours: up to the longest that `edge.hold_timeout` allows.
+/// Not from the conventions: up to the longest `edge.hold_timeout`.
 pub(super) const HOLD_BOUNDS: Bounds = &[0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0];
 
-/// The most bounds that a histogram may have, and the bucket above the last one.
+/// Most buckets of a histogram, including the one above the last bound.
 const MAX_BUCKETS: usize = 17;
 
 #[derive(Debug)]
@@ -31,7 +31,7 @@ struct Buckets {
     sum_nanos: AtomicU64,
 }
 
-/// A histogram as it was when it was read: one count for each bound, and one above them.
+/// The content of a histogram: one count per bound, and one above the last.
 pub(super) struct Snapshot {
     pub(super) bounds: Bounds,
     pub(super) counts: Vec<u64>,

@@ -1,4 +1,4 @@
-//! Prometheus' text format, version 0.0.4.
+//! Prometheus text format, version 0.0.4.
 
 use super::families::{Family, Kind};
 use super::histogram::Snapshot;
@@ -12,14 +12,14 @@ pub(super) struct Page {
     text: String,
 }
 
-/// Where the samples of one family go.
+/// Writes the samples of one family.
 pub(super) struct Samples<'a> {
     text: &'a mut String,
     family: &'static Family,
 }
 
 impl Page {
-    /// Opens a family. It is named even when there is nothing to say about it yet.
+    /// Opens a family. Its header is written even if it has no samples.
     pub(super) fn family(&mut self, family: &'static Family) -> Samples<'_> {
         let _ = writeln!(self.text, "# HELP {} {}", family.name, family.help);
         let _ = writeln!(self.text, "# TYPE {} {}", family.name, family.kind.as_str());
@@ -45,7 +45,7 @@ impl Page {
 }
 
 impl Samples<'_> {
-    /// The values of the family's labels, in its order, and the number.
+    /// Writes a sample; `labels` are the values of the family's labels, in their order.
     pub(super) fn whole(&mut self, labels: &[&str], value: u64) {
         self.start("", labels, None);
         let _ = writeln!(self.text, " {value}");
@@ -73,7 +73,7 @@ impl Samples<'_> {
         let _ = writeln!(self.text, " {total}");
     }
 
-    /// The name and the labels.
+    /// Writes the name and the labels.
     fn start(&mut self, suffix: &str, labels: &[&str], bound: Option<&str>) {
         assert_eq!(labels.len(), self.family.labels.len(), "{} has other labels", self.family.name);
         self.text.push_str(self.family.name);

@@ -13,12 +13,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Either name is empty where a call was refused before it was known.
+/// The counters of a pair. A label is empty if the call was rejected before it was known.
 pub(super) struct Pair {
     pub(super) workspace: Arc<str>,
     pub(super) model: Arc<str>,
-    of_model: Arc<OfModel>,
-    /// Few, and the usual one first.
+    timings: Arc<ModelTimings>,
+    /// Few, the most common one first.
     outcomes: ArcSwap<Vec<Arc<Outcome>>>,
     tokens: Sharded<Tokens>,
 }
@@ -37,8 +37,8 @@ struct Tokens {
     cached: AtomicU64,
 }
 
-/// What is told of a model, whoever called it: buckets for every workspace would be too many.
-pub(super) struct OfModel {
+/// The histograms of a model. They are not per workspace, which would be too many buckets.
+pub(super) struct ModelTimings {
     duration: Histogram,
     time_to_first_token: Histogram,
     time_per_output_token: Histogram,
@@ -46,18 +46,18 @@ pub(super) struct OfModel {
 }
 
 impl Pair {
-    pub(super) fn new(cores: usize, workspace: Arc<str>, model: Arc<str>, of_model: Arc<OfModel>) -> Self {
-        Self { workspace, model, of_model, outcomes: ArcSwap::default(), tokens: Sharded::new(cores) }
+    pub(super) fn new(cores: usize, workspace: Arc<str>, model: Arc<str>, timings: Arc<ModelTimings>) -> Self {
+        Self { workspace, model, timings, outcomes: ArcSwap::default(), tokens: Sharded::new(cores) }
     }
 
     pub(super) fn count(&self, core: usize, record: &Record) {
         self.count_outcome(core, record);
         if let Some(held) = record.held {
-            self.of_model.hold.observe(core, held);
+            self.timings.hold.observe(core, held);
         }
         if record.replica.is_some() {
             self.tokens.on(core).count(record);
-            self.of_model.observe(core, record);
+            self.timings.observe(core, record);
         }
     }
 
@@ -67,7 +67,7 @@ impl Pair {
         if let Some(outcome) = self.outcomes.load().iter().find(is_it) {
             return outcome.count.add(core, 1);
         }
-        // Two cores that meet an outcome at once find one place for it.
+        // Two cores that add the same outcome at once end up with one counter.
         self.outcomes.rcu(|known| {
             let mut more = Vec::clone(known);
             if !more.iter().any(|outcome| outcome.is(record.route, status, code)) {
@@ -122,7 +122,7 @@ impl Tokens {
     }
 }
 
-impl OfModel {
+impl ModelTimings {
     pub(super) fn new(cores: usize) -> Self {
         Self {
             duration: Histogram::new(cores, DURATION_BOUNDS),
@@ -151,7 +151,7 @@ impl OfModel {
             let mut samples = page.family(family);
             for (name, model) in models {
                 let seen = of(model).read();
-                // Most models are never held, and embeddings have no first token.
+                // Calls to most models are never held, and embeddings have no first token.
                 if seen.counts.iter().any(|count| *count > 0) {
                     samples.histogram(&[name], &seen);
                 }
@@ -160,7 +160,7 @@ impl OfModel {
     }
 }
 
-/// What each token after the first took; there must be one.
+/// The time per token after the first; `None` if there is only one.
 fn time_per_token(after_first: Duration, completion: u64) -> Option<Duration> {
     after_first.checked_div(u32::try_from(completion).ok()?.checked_sub(1)?)
 }

@@ -1,4 +1,4 @@
-//! This process as the kernel sees it, under the names that Prometheus' own libraries use.
+//! Metrics of this process from `/proc`, with the names that Prometheus client libraries use.
 
 use super::families;
 use super::page::Page;
@@ -6,7 +6,7 @@ use rustix::param::{clock_ticks_per_second, page_size};
 use rustix::process::{Resource, getrlimit};
 use std::fs;
 
-/// The fields of `/proc/self/stat` that are told.
+/// The reported fields of `/proc/self/stat`.
 #[derive(Debug, PartialEq, Eq)]
 struct Stat {
     cpu_ticks: u64,
@@ -17,11 +17,11 @@ struct Stat {
 }
 
 impl Stat {
-    /// The fields behind the name, which may itself hold blanks and brackets.
+    /// Parses the fields after the name, which may itself contain blanks and brackets.
     fn parse(line: &str) -> Option<Self> {
-        let (_, behind_name) = line.rsplit_once(") ")?;
-        let fields: Vec<&str> = behind_name.split_whitespace().collect();
-        // The first field behind the name is the third of the line.
+        let (_, after_name) = line.rsplit_once(") ")?;
+        let fields: Vec<&str> = after_name.split_whitespace().collect();
+        // The first field after the name is the third of the line.
         let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
         Some(Self {
             cpu_ticks: field(14)? + field(15)?,
@@ -33,7 +33,7 @@ impl Stat {
     }
 }
 
-/// A system without `/proc` has nothing to tell.
+/// Writes no samples on a system without `/proc`.
 pub(super) fn write(page: &mut Page) {
     let stat = fs::read_to_string("/proc/self/stat").ok().and_then(|line| Stat::parse(&line));
     let seconds = |ticks: u64| ticks as f64 / clock_ticks_per_second() as f64;
@@ -52,7 +52,7 @@ pub(super) fn write(page: &mut Page) {
     real(&families::PROCESS_START, started);
 }
 
-/// In seconds since 1970.
+/// The boot time in seconds since 1970.
 fn booted_at() -> Option<u64> {
     let text = fs::read_to_string("/proc/stat").ok()?;
     text.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fields_of_a_process_are_found_behind_any_name() {
+    fn the_fields_of_a_process_are_found_after_any_name() {
         let line =
             "77 (a ) S 1) S 12 77 77 0 -1 4194560 1 2 3 4 500 60 7 8 20 0 9 0 4711 1048576 256 18446744073709551615";
         let stat = Stat::parse(line).unwrap();

@@ -1,6 +1,6 @@
-//! What is read of the store now and then for `/metrics`: endpoints, the ledger and the monthly quota.
+//! Gauges that are read from the store: endpoints, the ledger and the monthly quota.
 //!
-//! Every node tells the same of these; when the store is away it tells what it last knew.
+//! Every node reports the same values. While the store is unavailable, the last known values are reported.
 
 use super::calls::OTHER;
 use super::families;
@@ -12,12 +12,13 @@ use domain::endpoint::state::State;
 use domain::model_ref::DEDICATED;
 use domain::quota::Account;
 use domain::{Endpoint, GpuType, Month, OrganizationId, WorkspaceId};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+
 use std::time::Duration;
 use store::{Store, StoreError, allotments, endpoints, quota};
 
-const LOOK_EVERY: Duration = Duration::from_secs(5);
+const READ_EVERY: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
 struct Found {
@@ -26,12 +27,12 @@ struct Found {
     accounts: Vec<(WorkspaceId, Account)>,
 }
 
-/// What is known of the rows, and what is needed to read them.
+/// The last rows that were read, and the settings for reading them.
 pub(crate) struct Rows {
     store: Store,
     allotment_defaults: Defaults,
     monthly_tokens: u64,
-    /// The most of each kind that is told apart.
+    /// Most label sets per family.
     most: usize,
     found: Mutex<Found>,
 }
@@ -41,20 +42,20 @@ impl Rows {
         Self { store, allotment_defaults, monthly_tokens, most, found: Mutex::default() }
     }
 
-    /// Looks again and again, for ever.
-    pub(crate) async fn keep(&self) {
-        let mut ticks = tokio::time::interval(LOOK_EVERY);
+    /// Reads periodically until cancelled.
+    pub(crate) async fn run(&self) {
+        let mut ticks = tokio::time::interval(READ_EVERY);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            match self.look().await {
-                Ok(found) => *self.found.lock().unwrap_or_else(PoisonError::into_inner) = found,
-                Err(error) => tracing::debug!(%error, "the figures of the store are those of the last look"),
+            match self.read().await {
+                Ok(found) => *self.found.lock() = found,
+                Err(error) => tracing::debug!(%error, "cannot read gauges from the store; the last ones stay"),
             }
         }
     }
 
-    async fn look(&self) -> Result<Found, StoreError> {
+    async fn read(&self) -> Result<Found, StoreError> {
         let most = u32::try_from(self.most).unwrap_or(u32::MAX);
         Ok(Found {
             endpoints: endpoints::list_all(&self.store).await?,
@@ -64,7 +65,7 @@ impl Rows {
     }
 
     pub(super) fn write(&self, page: &mut Page) {
-        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = self.found.lock();
         found.write_endpoints(page, self.most);
         let mut samples = page.family(&families::LEDGER_ALLOTMENT);
         for (organization, gpu_type, ledger) in &found.ledgers {
@@ -106,15 +107,15 @@ impl Found {
     }
 }
 
-/// Numbers by workspace and model: the first `most` apart, and the sum of the others.
+/// Numbers per workspace and model: the first `most` separately, and the sum of the others.
 pub(super) fn bounded<const N: usize>(
     each: impl Iterator<Item = ((String, String), [u64; N])>,
     most: usize,
 ) -> BTreeMap<(String, String), [u64; N]> {
     let mut sums: BTreeMap<(String, String), [u64; N]> = BTreeMap::new();
     for (labels, numbers) in each {
-        let is_apart = sums.len() < most || sums.contains_key(&labels);
-        let labels = if is_apart { labels } else { (OTHER.to_owned(), OTHER.to_owned()) };
+        let is_separate = sums.len() < most || sums.contains_key(&labels);
+        let labels = if is_separate { labels } else { (OTHER.to_owned(), OTHER.to_owned()) };
         let sum = sums.entry(labels).or_insert([0; N]);
         for (sum, number) in sum.iter_mut().zip(numbers) {
             *sum += number;
@@ -128,10 +129,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_much_is_added_up_as_other() {
+    fn label_sets_beyond_the_bound_are_added_up_as_other() {
         let each = ["a", "b", "c", "a", "d"].map(|name| ((name.to_owned(), "m".to_owned()), [1, 10]));
-        let told = bounded(each.into_iter(), 2).into_iter().map(|((workspace, model), sums)| (workspace, model, sums));
-        let told: Vec<String> = told.map(|(workspace, model, sums)| format!("{workspace} {model} {sums:?}")).collect();
-        assert_eq!(told, ["a m [2, 20]", "b m [1, 10]", "other other [2, 20]"]);
+        let sums = bounded(each.into_iter(), 2).into_iter();
+        let shown: Vec<String> = sums.map(|((workspace, model), sum)| format!("{workspace} {model} {sum:?}")).collect();
+        assert_eq!(shown, ["a m [2, 20]", "b m [1, 10]", "other other [2, 20]"]);
     }
 }

@@ -1,15 +1,15 @@
-//! Numbers that every core counts for itself, so that no core waits for another's cache line. A reader adds them up.
+//! Counters per core, so that no core waits for another's cache line. A reader adds them up.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// As far apart as processors fetch lines.
+/// Aligned to the size in which processors fetch cache lines.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub(super) struct Apart<T>(pub(super) T);
+pub(super) struct CacheAligned<T>(pub(super) T);
 
 #[derive(Debug)]
 pub(super) struct Sharded<T> {
-    cores: Box<[Apart<T>]>,
+    cores: Box<[CacheAligned<T>]>,
 }
 
 impl<T: Default> Sharded<T> {
@@ -20,7 +20,7 @@ impl<T: Default> Sharded<T> {
 
 impl<T> Sharded<T> {
     pub(super) fn of(cores: usize, make: impl Fn() -> T) -> Self {
-        Self { cores: (0..cores.max(1)).map(|_| Apart(make())).collect() }
+        Self { cores: (0..cores.max(1)).map(|_| CacheAligned(make())).collect() }
     }
 
     pub(super) fn on(&self, core: usize) -> &T {

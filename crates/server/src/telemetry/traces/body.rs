@@ -1,7 +1,7 @@
-//! The answer of a traced call: read in passing, byte for byte what it was.
+//! The response body of a traced call. Reads attributes in passing and leaves the bytes unchanged.
 
-use super::answered::Answered;
 use super::call_trace::CallTrace;
+use super::response::ResponseDetails;
 use bytes::Bytes;
 use dataplane::{AnswerBody, Form};
 use http_body::{Body, Frame, SizeHint};
@@ -13,13 +13,13 @@ use std::task::{Context, Poll};
 pub(crate) struct TracedBody {
     body: AnswerBody,
     form: Form,
-    answered: Answered,
+    response: ResponseDetails,
     trace: Arc<CallTrace>,
 }
 
 impl TracedBody {
     pub(crate) fn new(body: AnswerBody, form: Form, trace: Arc<CallTrace>) -> Self {
-        Self { body, form, answered: Answered::new(trace.with_content()), trace }
+        Self { body, form, response: ResponseDetails::new(trace.with_content()), trace }
     }
 }
 
@@ -34,8 +34,8 @@ impl Body for TracedBody {
             && let Some(bytes) = frame.data_ref()
         {
             match traced.form {
-                Form::Json => traced.answered.read_whole(bytes),
-                Form::EventStream => traced.answered.read_stream(bytes),
+                Form::Json => traced.response.read_whole(bytes),
+                Form::EventStream => traced.response.read_stream(bytes),
             }
         }
         polled
@@ -52,6 +52,6 @@ impl Body for TracedBody {
 
 impl Drop for TracedBody {
     fn drop(&mut self) {
-        self.trace.answered(std::mem::take(&mut self.answered));
+        self.trace.record_response(std::mem::take(&mut self.response));
     }
 }

@@ -1,49 +1,50 @@
-//! One call that is traced, from its beginning to the moment when nobody holds on to it any more.
+//! A traced call, from its start until its last reference is dropped.
 
-use super::answered::Answered;
-use super::asked::Asked;
 use super::context::{Parent, traceparent};
 use super::queue::Queue;
+use super::request::RequestDetails;
+use super::response::ResponseDetails;
 use crate::telemetry::access_log::status_of;
 use dataplane::trace::Trace;
 use dataplane::usage_tap::{Outcome, Record};
 use domain::usage::{Certainty, Tokens};
 use fleet::Backend;
 use http::HeaderValue;
+use parking_lot::Mutex;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-/// Ids of spans are taken from the id of the first, so that they need no more randomness.
+/// Further span ids are derived from the first one, so that they need no more randomness.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Which spans of which trace are ours.
+/// The ids of the trace and of the call's span.
 #[derive(Debug, Clone)]
 pub(super) struct Context {
     pub(super) trace_id: u128,
-    /// Of the span of the whole call.
+    /// The id of the call's span.
     pub(super) span_id: u64,
     pub(super) parent: Option<Parent>,
     pub(super) tracestate: String,
 }
 
-/// A replica that was asked.
+/// An attempt to call a replica.
 #[derive(Debug)]
 pub(super) struct Attempt {
     pub(super) span_id: u64,
     pub(super) replica: Arc<Backend>,
-    /// Since the call came in.
+    /// Time since the start of the call.
     pub(super) began: Duration,
     pub(super) failed: Option<(&'static str, Duration)>,
 }
 
-/// What the record of a call says, as far as spans tell it.
+/// The part of a call's record that its spans show.
 #[derive(Debug)]
 pub(super) struct Settled {
     pub(super) route: &'static str,
     pub(super) request: String,
     pub(super) workspace: Option<String>,
-    /// Since 1970.
+    /// Milliseconds since 1970.
     pub(super) started_millis: i64,
     pub(super) duration: Duration,
     pub(super) first_byte: Option<Duration>,
@@ -57,29 +58,29 @@ pub(super) struct Settled {
     pub(super) certainty: Option<Certainty>,
 }
 
-/// What is known of a call so far.
+/// What is known about a call so far.
 #[derive(Debug, Default)]
-pub(super) struct Sheet {
-    pub(super) asked: Asked,
+pub(super) struct CallDetails {
+    pub(super) request: RequestDetails,
     pub(super) attempts: Vec<Attempt>,
-    pub(super) answered: Answered,
+    pub(super) response: ResponseDetails,
     pub(super) settled: Option<Settled>,
 }
 
-/// When the last holder lets go of it, it is queued for export.
+/// Queued for export when the last reference is dropped.
 pub(crate) struct CallTrace {
     context: Context,
     with_content: bool,
-    sheet: Mutex<Sheet>,
+    details: Mutex<CallDetails>,
     queue: Arc<Queue>,
 }
 
 impl CallTrace {
     pub(super) fn new(context: Context, with_content: bool, queue: Arc<Queue>) -> Self {
-        Self { context, with_content, sheet: Mutex::default(), queue }
+        Self { context, with_content, details: Mutex::default(), queue }
     }
 
-    /// Whether the caller's trace goes on here.
+    /// Whether the call continues a trace of the caller.
     pub(crate) fn has_parent(&self) -> bool {
         self.context.parent.is_some()
     }
@@ -88,17 +89,13 @@ impl CallTrace {
         self.with_content
     }
 
-    /// The body of the request has been read.
-    pub(crate) fn asked(&self, body: &[u8]) {
-        self.sheet().asked = Asked::read(body, self.with_content);
+    /// Reads the attributes of the request's body.
+    pub(crate) fn record_request(&self, body: &[u8]) {
+        self.details.lock().request = RequestDetails::read(body, self.with_content);
     }
 
-    pub(super) fn answered(&self, answered: Answered) {
-        self.sheet().answered = answered;
-    }
-
-    fn sheet(&self) -> MutexGuard<'_, Sheet> {
-        self.sheet.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn record_response(&self, response: ResponseDetails) {
+        self.details.lock().response = response;
     }
 }
 
@@ -110,22 +107,22 @@ impl fmt::Debug for CallTrace {
 
 impl Trace for CallTrace {
     fn attempt_begins(&self, replica: &Arc<Backend>, at: Duration) -> HeaderValue {
-        let mut sheet = self.sheet();
-        let number = sheet.attempts.len() as u64 + 1;
+        let mut details = self.details.lock();
+        let number = details.attempts.len() as u64 + 1;
         let span_id = self.context.span_id.wrapping_add(number.wrapping_mul(GOLDEN)).max(1);
-        sheet.attempts.push(Attempt { span_id, replica: Arc::clone(replica), began: at, failed: None });
+        details.attempts.push(Attempt { span_id, replica: Arc::clone(replica), began: at, failed: None });
         traceparent(self.context.trace_id, span_id)
     }
 
     fn attempt_failed(&self, reason: &'static str, at: Duration) {
-        if let Some(attempt) = self.sheet().attempts.last_mut() {
+        if let Some(attempt) = self.details.lock().attempts.last_mut() {
             attempt.failed = Some((reason, at));
         }
     }
 
     fn settled(&self, record: &Record) {
         let (status, code) = status_of(record.outcome);
-        self.sheet().settled = Some(Settled {
+        self.details.lock().settled = Some(Settled {
             route: record.route,
             request: record.request.to_string(),
             workspace: record.caller.as_ref().map(|caller| caller.workspace.to_string()),
@@ -146,10 +143,10 @@ impl Trace for CallTrace {
 
 impl Drop for CallTrace {
     fn drop(&mut self) {
-        let sheet = std::mem::take(&mut *self.sheet());
-        if let Some(settled) = &sheet.settled {
+        let details = std::mem::take(&mut *self.details.lock());
+        if let Some(settled) = &details.settled {
             debug_assert!(!settled.request.is_empty());
-            self.queue.push(self.context.clone(), sheet);
+            self.queue.push(self.context.clone(), details);
         }
     }
 }

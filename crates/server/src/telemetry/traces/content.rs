@@ -1,13 +1,13 @@
-//! Prompts and answers in the form that the conventions want. Only where the operator turned it on, and only so much.
+//! Prompts and responses in the format of the OpenTelemetry conventions. Only if enabled, and only up to a bound.
 
 use serde_json::{Value, json};
 
-/// The most bytes of text that are told of a prompt, of its tools, or of an answer.
+/// Most bytes of text of a prompt, of its tools, or of a response.
 const MAX_CONTENT_BYTES: usize = 64 << 10;
-/// What stands for the rest.
-const CUT: &str = "…";
+/// Marks a truncated text.
+const ELLIPSIS: &str = "…";
 
-/// How much more may be told.
+/// How much more content may be exported.
 #[derive(Debug)]
 pub(super) struct Budget {
     left: usize,
@@ -20,7 +20,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// As much of the text as fits, cut between characters.
+    /// As much of the text as fits, truncated between characters.
     pub(super) fn take(&mut self, text: &str) -> String {
         if text.len() <= self.left {
             self.left -= text.len();
@@ -28,21 +28,21 @@ impl Budget {
         }
         let kept = text.floor_char_boundary(self.left);
         self.left = 0;
-        format!("{}{CUT}", &text[..kept])
+        format!("{}{ELLIPSIS}", &text[..kept])
     }
 }
 
 /// `messages` of a chat.
 pub(super) fn input_messages(messages: &str, budget: &mut Budget) -> Option<String> {
     let messages: Vec<Value> = serde_json::from_str(messages).ok()?;
-    let mut told = Vec::new();
+    let mut written = Vec::new();
     for message in &messages {
         if budget.left == 0 {
             break;
         }
-        told.push(json!({ "role": message["role"], "parts": parts(message, budget) }));
+        written.push(json!({ "role": message["role"], "parts": parts(message, budget) }));
     }
-    Some(Value::Array(told).to_string())
+    Some(Value::Array(written).to_string())
 }
 
 /// `tools` as they were sent, unless they are too long.
@@ -50,7 +50,7 @@ pub(super) fn tool_definitions(tools: &str, budget: &mut Budget) -> Option<Strin
     (tools.len() <= budget.left).then(|| tools.to_owned())
 }
 
-/// The parts of a message, from whoever it is.
+/// The parts of a message of any role.
 pub(super) fn parts(message: &Value, budget: &mut Budget) -> Vec<Value> {
     let content = &message["content"];
     if message["role"] == "tool" {
@@ -79,7 +79,7 @@ fn part(piece: &Value, budget: &mut Budget) -> Value {
             let address = piece["image_url"]["url"].as_str().unwrap_or_default();
             json!({ "type": "uri", "modality": "image", "uri": budget.take(address) })
         }
-        // What it is, without what is in it.
+        // Only its type, without its content.
         other => json!({ "type": other.unwrap_or("unknown") }),
     }
 }
@@ -105,14 +105,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_cut_between_characters_and_stays_json() {
+    fn long_content_is_truncated_between_characters_and_stays_json() {
         let long =
             json!([{ "role": "user", "content": "é".repeat(MAX_CONTENT_BYTES) }, { "role": "user", "content": "x" }]);
-        let told = input_messages(&long.to_string(), &mut Budget::default()).unwrap();
-        let told: Value = serde_json::from_str(&told).unwrap();
-        assert_eq!(told.as_array().unwrap().len(), 1);
-        let text = told[0]["parts"][0]["content"].as_str().unwrap();
-        assert!(text.len() <= MAX_CONTENT_BYTES + CUT.len() && text.ends_with("é…"), "{}", text.len());
+        let written = input_messages(&long.to_string(), &mut Budget::default()).unwrap();
+        let written: Value = serde_json::from_str(&written).unwrap();
+        assert_eq!(written.as_array().unwrap().len(), 1);
+        let text = written[0]["parts"][0]["content"].as_str().unwrap();
+        assert!(text.len() <= MAX_CONTENT_BYTES + ELLIPSIS.len() && text.ends_with("é…"), "{}", text.len());
         assert_eq!(tool_definitions(&"x".repeat(MAX_CONTENT_BYTES + 1), &mut Budget::default()), None);
     }
 }

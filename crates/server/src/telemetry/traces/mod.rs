@@ -1,10 +1,8 @@
-//! Traces of calls to models, told to an OpenTelemetry receiver over OTLP (HTTP, protobuf).
+//! Traces of calls to models, exported to an OpenTelemetry receiver over OTLP (HTTP, protobuf).
 //!
-//! Off unless the operator names a receiver. Calls are traced once it is known who asks, so nobody else can make spans;
-//! no prompt and no answer is told unless the operator turned that on. `docs/tracing.md` says what is told.
+//! Off unless the operator configures a receiver. Only authenticated calls are traced, so that strangers cannot create
+//! spans. Prompts and responses are exported only if the operator enables it. `docs/tracing.md` lists what is exported.
 
-mod answered;
-mod asked;
 mod body;
 mod call_trace;
 mod content;
@@ -13,6 +11,8 @@ mod export;
 mod names;
 mod otlp;
 mod queue;
+mod request;
+mod response;
 mod spans;
 
 pub(crate) use body::TracedBody;
@@ -24,7 +24,7 @@ use crate::config::TracesConfig;
 use crate::edge::Headers;
 use call_trace::Context;
 use context::{Parent, Sampling};
-use export::Teller;
+use export::Exporter;
 use fleet::Connector;
 use queue::Queue;
 use std::future::Future;
@@ -39,7 +39,7 @@ pub(crate) struct Tracer {
 }
 
 impl Tracer {
-    /// Together with what tells the receiver, until nothing more comes.
+    /// Returns the tracer and the export loop, which runs until `no_more`.
     pub(crate) fn open(
         config: TracesConfig,
         node: &str,
@@ -50,14 +50,14 @@ impl Tracer {
         let queue = Arc::new(queue);
         let sampling = Sampling { ratio: config.sample_ratio, follow_parent: config.follow_parent };
         let tracer = Self { sampling, with_content: config.record_content, queue: Arc::clone(&queue) };
-        let teller = Teller { config, node: node.to_owned(), connector, queue };
-        (tracer, teller.run(waiting, no_more))
+        let exporter = Exporter { config, node: node.to_owned(), connector, queue };
+        (tracer, exporter.run(waiting, no_more))
     }
 
-    /// What a call is traced with, if it is.
+    /// Starts the trace of a call; `None` if it is not sampled.
     pub(crate) fn begin(&self, headers: &Headers) -> Option<Arc<CallTrace>> {
         let parent = Parent::of(headers);
-        if !self.sampling.takes(parent.as_ref(), fastrand::u64(..)) {
+        if !self.sampling.includes(parent.as_ref(), fastrand::u64(..)) {
             return None;
         }
         let mut random = [0; 24];

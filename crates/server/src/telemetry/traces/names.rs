@@ -1,6 +1,6 @@
-//! The names of attributes, in one place: those for generative AI are still moving.
+//! The names of attributes, in one place: those for generative AI still change.
 
-/// The last set of conventions that was frozen in the main repository.
+/// The last stable version of the conventions.
 pub(super) const SCHEMA_URL: &str = "https://opentelemetry.io/schemas/1.41.0";
 
 pub(super) const SERVICE_NAME: &str = "service.name";
@@ -38,12 +38,12 @@ pub(super) const USAGE_INPUT: &str = "gen_ai.usage.input_tokens";
 pub(super) const USAGE_OUTPUT: &str = "gen_ai.usage.output_tokens";
 pub(super) const USAGE_CACHED: &str = "gen_ai.usage.cache_read.input_tokens";
 
-/// Content, only where the operator turned it on.
+/// Content, only if the operator enabled it.
 pub(super) const INPUT_MESSAGES: &str = "gen_ai.input.messages";
 pub(super) const OUTPUT_MESSAGES: &str = "gen_ai.output.messages";
 pub(super) const TOOL_DEFINITIONS: &str = "gen_ai.tool.definitions";
 
-/// Ours.
+/// Forebay's own attributes.
 pub(super) const FOREBAY_REQUEST: &str = "forebay.request.id";
 pub(super) const FOREBAY_WORKSPACE: &str = "forebay.workspace.id";
 pub(super) const FOREBAY_REPLICA: &str = "forebay.replica.name";

@@ -1,5 +1,5 @@
-//! The messages of OTLP that carry traces: `opentelemetry/proto/trace/v1/trace.proto` and its neighbours, as far as they
-//! are used. That protocol is stable; the numbers of fields never change.
+//! The OTLP messages for traces, as far as they are used: `opentelemetry/proto/trace/v1/trace.proto` and its imports. The
+//! protocol is stable; field numbers never change.
 
 use prost::{Message, Oneof};
 
@@ -124,7 +124,7 @@ pub(super) struct ArrayValue {
     pub(super) values: Vec<AnyValue>,
 }
 
-/// What the receiver answers.
+/// The receiver's response.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct ExportResponse {
     #[prost(message, optional, tag = "1")]
@@ -182,7 +182,7 @@ impl From<Vec<String>> for Value {
     }
 }
 
-/// The attributes of a span; what has no value is left out.
+/// The attributes of a span, without those that have no value.
 #[derive(Default)]
 pub(super) struct Attributes(pub(super) Vec<KeyValue>);
 

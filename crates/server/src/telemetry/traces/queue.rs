@@ -1,14 +1,14 @@
-//! Calls that wait to be told to the receiver of traces. There is a bound on them, and serving never waits for it.
+//! The bounded queue of calls to export. Serving never waits for it: if it is full, spans are dropped.
 
-use super::call_trace::{Context, Sheet};
+use super::call_trace::{CallDetails, Context};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use tokio::sync::mpsc;
 
-/// Calls that may wait, and what they may hold.
+/// Most calls in the queue, and most bytes of their content.
 const MAX_WAITING: usize = 4_096;
 const MAX_WAITING_BYTES: usize = 32 << 20;
 
-/// What is counted of spans.
+/// Counters of spans.
 #[derive(Debug, Default)]
 pub(crate) struct SpanFigures {
     exported: AtomicU64,
@@ -22,7 +22,7 @@ impl SpanFigures {
         self.exported.load(Ordering::Relaxed)
     }
 
-    /// By what became of them instead.
+    /// Dropped spans by reason.
     pub(crate) fn dropped(&self) -> Vec<(&'static str, u64)> {
         let all = [("queue_full", &self.queue_full), ("refused", &self.refused), ("unreachable", &self.unreachable)];
         all.map(|(reason, number)| (reason, number.load(Ordering::Relaxed))).to_vec()
@@ -44,7 +44,7 @@ impl SpanFigures {
 /// A call that has ended.
 pub(super) struct Finished {
     pub(super) context: Context,
-    pub(super) sheet: Sheet,
+    pub(super) details: CallDetails,
     bytes: usize,
 }
 
@@ -64,25 +64,25 @@ impl Queue {
         &self.figures
     }
 
-    pub(super) fn push(&self, context: Context, sheet: Sheet) {
-        let spans = spans_of(&sheet);
-        let bytes = sheet.asked.bytes() + sheet.answered.bytes();
+    pub(super) fn push(&self, context: Context, details: CallDetails) {
+        let spans = spans_of(&details);
+        let bytes = details.request.bytes() + details.response.bytes();
         let before = self.waiting_bytes.fetch_add(bytes, Ordering::Relaxed);
         let has_room = before + bytes <= MAX_WAITING_BYTES;
-        if !has_room || self.sender.try_send(Finished { context, sheet, bytes }).is_err() {
+        if !has_room || self.sender.try_send(Finished { context, details, bytes }).is_err() {
             self.waiting_bytes.fetch_sub(bytes, Ordering::Relaxed);
             self.figures.queue_full.fetch_add(spans, Ordering::Relaxed);
         }
     }
 
-    /// Some of it is about to be told.
+    /// These calls left the queue.
     pub(super) fn taken(&self, finished: &[Finished]) {
         let bytes = finished.iter().map(|finished| finished.bytes).sum();
         self.waiting_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 
-/// One of the call, and one for each replica that was asked.
-fn spans_of(sheet: &Sheet) -> u64 {
-    1 + sheet.attempts.len() as u64
+/// One span for the call, and one per attempt.
+fn spans_of(details: &CallDetails) -> u64 {
+    1 + details.attempts.len() as u64
 }

@@ -1,24 +1,24 @@
-//! From a call that has ended to the spans that tell of it: one for the call, and one for each replica that was asked.
+//! Converts an ended call into spans: one for the call, and one per attempt to call a replica.
 
-use super::call_trace::{Attempt, Context, Settled, Sheet};
+use super::call_trace::{Attempt, CallDetails, Context, Settled};
 use super::names;
 use super::otlp::{Attributes, Kind, Span, Status, StatusCode};
 use std::time::Duration;
 
-/// How the conventions call whoever answers: this service, not the makers of its models.
+/// The provider in the sense of the conventions: this service, not the makers of its models.
 const PROVIDER: &str = "forebay";
-/// The lowest bit of a span's flags says that it is sampled; these, that its parent's place is known, and is elsewhere.
+/// Flags of a span: it is sampled; it is known whether its parent is remote; its parent is remote.
 const SAMPLED: u32 = 1;
 const HAS_IS_REMOTE: u32 = 0x100;
 const IS_REMOTE: u32 = 0x200;
 
-pub(super) fn of_call(context: Context, sheet: Sheet) -> Vec<Span> {
-    let Sheet { asked, attempts, answered, settled } = sheet;
+pub(super) fn of_call(context: Context, details: CallDetails) -> Vec<Span> {
+    let CallDetails { request, attempts, response, settled } = details;
     let Some(settled) = settled else { return Vec::new() };
     let mut spans: Vec<Span> = attempts.iter().map(|attempt| of_attempt(&context, &settled, attempt)).collect();
     let mut attributes = of_request(&settled);
-    asked.write(&mut attributes);
-    answered.write(&mut attributes);
+    request.write(&mut attributes);
+    response.write(&mut attributes);
     let is_remote = if context.parent.is_some() { IS_REMOTE } else { 0 };
     spans.push(Span {
         trace_id: context.trace_id.to_be_bytes().to_vec(),
@@ -70,7 +70,7 @@ fn of_attempt(context: &Context, settled: &Settled, attempt: &Attempt) -> Span {
     attributes.put(names::SERVER_ADDRESS, replica.address.host.as_str());
     attributes.put(names::SERVER_PORT, u64::from(replica.address.port));
     attributes.put(names::FOREBAY_REPLICA, &*replica.name);
-    // The one that did not fail ended with the call, and as the call did.
+    // The attempt that did not fail ended with the call and has its outcome.
     let (error, ended) = match attempt.failed {
         Some((reason, at)) => (Some(reason), at),
         None => (settled.is_broken.then_some(settled.code), settled.duration),
@@ -98,13 +98,13 @@ fn name(settled: &Settled) -> String {
     }
 }
 
-/// In nanoseconds since 1970.
+/// Nanoseconds since 1970.
 fn moment(settled: &Settled, since_start: Duration) -> u64 {
     let start = u64::try_from(settled.started_millis).unwrap_or(0).saturating_mul(1_000_000);
     start.saturating_add(u64::try_from(since_start.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// A mistake of the client is no error of a server's span.
+/// Errors of the client are not errors of a server span.
 fn status(is_error: bool) -> Option<Status> {
     is_error.then(|| Status { code: StatusCode::Error.into() })
 }

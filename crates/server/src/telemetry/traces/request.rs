@@ -1,4 +1,4 @@
-//! What a call asked for, as a span tells it. Read once more from the body, for calls that are traced alone.
+//! Attributes of a request. Parsed again from the body, only for calls that are traced.
 
 use super::content::{self, Budget};
 use super::names;
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// Members that are told where they make sense; whether they do is checked elsewhere.
+/// Members that become attributes. They are validated elsewhere; invalid ones are skipped here.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Members<'a> {
@@ -30,8 +30,9 @@ struct Members<'a> {
     tools: Option<&'a RawValue>,
 }
 
+/// The part of a request that its span shows.
 #[derive(Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct RequestDetails {
     choices: Option<i64>,
     seed: Option<i64>,
     max_tokens: Option<i64>,
@@ -48,8 +49,8 @@ pub(super) struct Asked {
     tools: Option<String>,
 }
 
-impl Asked {
-    /// Of a body that is JSON; its prompt stays out unless it is asked for.
+impl RequestDetails {
+    /// Reads a JSON body; without its prompt unless `with_content`.
     pub(super) fn read(body: &[u8], with_content: bool) -> Self {
         let members: Members<'_> = serde_json::from_slice(body).unwrap_or_default();
         let whole = |value: &Option<Value>| value.as_ref().and_then(Value::as_i64);
@@ -75,7 +76,7 @@ impl Asked {
         }
     }
 
-    /// How much of it must be kept until it is sent.
+    /// The size of the content in memory.
     pub(super) fn bytes(&self) -> usize {
         let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         self.stop.iter().map(String::len).sum::<usize>() + length(&self.messages) + length(&self.tools)
@@ -99,7 +100,7 @@ impl Asked {
     }
 }
 
-/// One text, or a list of them.
+/// A text or a list of texts.
 fn texts(value: Value) -> Vec<String> {
     match value {
         Value::String(text) => vec![text],

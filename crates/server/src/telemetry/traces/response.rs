@@ -1,4 +1,4 @@
-//! What an answer said, read from the bytes that pass by on their way to the client.
+//! Attributes of a response, read from the bytes on their way to the client.
 
 use super::content::{self, Budget};
 use super::names;
@@ -9,15 +9,16 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// The longest line of a stream that is read; what has a longer one is told without its end.
+/// The longest line of a stream that is read; after a longer one, the rest of the response is ignored.
 const MAX_LINE: usize = 1 << 20;
 
+/// The part of a response that its span shows.
 #[derive(Debug, Default)]
-pub(super) struct Answered {
+pub(super) struct ResponseDetails {
     id: Option<String>,
     model: Option<String>,
-    choices: BTreeMap<u64, Choice>,
-    /// How much more of its content may be told; none where none may be.
+    choices: BTreeMap<u64, ResponseChoice>,
+    /// How much more content may be exported; `None` if content is off.
     budget: Option<Budget>,
     /// The beginning of a line of a stream.
     line: Vec<u8>,
@@ -25,11 +26,11 @@ pub(super) struct Answered {
 }
 
 #[derive(Debug, Default)]
-struct Choice {
+struct ResponseChoice {
     finish_reason: Option<String>,
     text: String,
     tool_calls: BTreeMap<u64, ToolCall>,
-    /// Of an answer that came whole.
+    /// Of a response that is not a stream.
     parts: Vec<Value>,
 }
 
@@ -40,7 +41,7 @@ struct ToolCall {
     arguments: String,
 }
 
-/// A whole answer, or one chunk of a stream.
+/// A whole response, or one chunk of a stream.
 #[derive(Deserialize)]
 struct Members<'a> {
     id: Option<String>,
@@ -60,17 +61,17 @@ struct ChoiceMembers<'a> {
     delta: Option<&'a RawValue>,
 }
 
-impl Answered {
+impl ResponseDetails {
     pub(super) fn new(with_content: bool) -> Self {
         Self { budget: with_content.then(Budget::default), ..Self::default() }
     }
 
-    /// All of an answer that comes at once.
+    /// Reads a response that is not a stream.
     pub(super) fn read_whole(&mut self, body: &[u8]) {
         self.read_members(body);
     }
 
-    /// Some bytes of a stream.
+    /// Reads the next bytes of a stream.
     pub(super) fn read_stream(&mut self, mut bytes: &[u8]) {
         while let Some(end) = memchr::memchr(b'\n', bytes) {
             let (rest_of_line, after) = (&bytes[..end], &bytes[end + 1..]);
@@ -93,7 +94,7 @@ impl Answered {
 
     fn read_line(&mut self, line: &[u8]) {
         let Some(data) = line.strip_prefix(b"data: ").filter(|_| !self.lost) else { return };
-        // Most chunks have nothing but content, and need not be read where that is not told.
+        // Most chunks have only content, and need not be parsed if content is off.
         let is_worth_reading =
             self.budget.is_some() || self.id.is_none() || memmem::find(data, b"\"finish_reason\":\"").is_some();
         if is_worth_reading {
@@ -120,8 +121,9 @@ impl Answered {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let of =
-            |choice: &Choice| choice.text.len() + choice.parts.iter().map(|part| part.to_string().len()).sum::<usize>();
+        let of = |choice: &ResponseChoice| {
+            choice.text.len() + choice.parts.iter().map(|part| part.to_string().len()).sum::<usize>()
+        };
         self.choices.values().map(of).sum()
     }
 
@@ -131,13 +133,13 @@ impl Answered {
         let reasons: Vec<String> = self.choices.values().filter_map(|choice| choice.finish_reason.clone()).collect();
         attributes.put_some(names::RESPONSE_FINISH_REASONS, Some(reasons).filter(|reasons| !reasons.is_empty()));
         if self.budget.is_some() && !self.choices.is_empty() {
-            let messages: Vec<Value> = self.choices.into_values().map(Choice::into_message).collect();
+            let messages: Vec<Value> = self.choices.into_values().map(ResponseChoice::into_message).collect();
             attributes.put(names::OUTPUT_MESSAGES, Value::Array(messages).to_string());
         }
     }
 }
 
-impl Choice {
+impl ResponseChoice {
     fn add(&mut self, delta: &Value, budget: &mut Budget) {
         if let Some(text) = delta["content"].as_str() {
             self.text.push_str(&budget.take(text));
@@ -174,9 +176,9 @@ mod tests {
     use super::*;
     use expect_test::expect;
 
-    fn told(answered: Answered) -> String {
+    fn shown(response: ResponseDetails) -> String {
         let mut attributes = Attributes::default();
-        answered.write(&mut attributes);
+        response.write(&mut attributes);
         let show = |value: otlp::Value| match value {
             otlp::Value::Text(text) => text,
             other => format!("{other:?}"),
@@ -196,41 +198,41 @@ mod tests {
     );
 
     #[test]
-    fn a_stream_is_read_whatever_pieces_it_comes_in() {
+    fn a_stream_is_read_in_pieces_of_any_size() {
         for size in [1, 7, 64, STREAM.len()] {
-            let mut answered = Answered::new(true);
-            STREAM.as_bytes().chunks(size).for_each(|piece| answered.read_stream(piece));
+            let mut response = ResponseDetails::new(true);
+            STREAM.as_bytes().chunks(size).for_each(|piece| response.read_stream(piece));
             expect![[r#"
                 gen_ai.response.id c1
                 gen_ai.response.model acme/tiny
                 gen_ai.response.finish_reasons List(ArrayValue { values: [AnyValue { value: Some(Text("tool_calls")) }] })
                 gen_ai.output.messages [{"role":"assistant","parts":[{"type":"text","content":"a\ns"},{"type":"tool_call","id":"t","name":"look","arguments":"{}"}],"finish_reason":"tool_calls"}]"#]]
-            .assert_eq(&told(answered));
+            .assert_eq(&shown(response));
         }
     }
 
     #[test]
-    fn content_is_told_only_where_it_may_be() {
+    fn content_is_exported_only_if_enabled() {
         let whole = r#"{"id":"c1","model":"acme/tiny","choices":[{"index":0,"message":{"role":"assistant","content":"private"},"finish_reason":"stop"}]}"#;
-        let mut answered = Answered::new(false);
-        answered.read_whole(whole.as_bytes());
-        answered.read_stream(STREAM.as_bytes());
-        let text = told(answered);
+        let mut response = ResponseDetails::new(false);
+        response.read_whole(whole.as_bytes());
+        response.read_stream(STREAM.as_bytes());
+        let text = shown(response);
         assert!(text.contains("stop") || text.contains("tool_calls"), "{text}");
         assert!(!text.contains("private") && !text.contains("messages") && !text.contains("look"), "{text}");
-        let mut answered = Answered::new(true);
-        answered.read_whole(whole.as_bytes());
-        assert!(told(answered).contains(
+        let mut response = ResponseDetails::new(true);
+        response.read_whole(whole.as_bytes());
+        assert!(shown(response).contains(
             r#"[{"role":"assistant","parts":[{"type":"text","content":"private"}],"finish_reason":"stop"}]"#
         ));
     }
 
     #[test]
-    fn a_line_without_an_end_is_given_up() {
-        let mut answered = Answered::new(true);
-        answered.read_stream(&vec![b'x'; MAX_LINE + 1]);
-        assert!(answered.line.is_empty() && answered.lost);
-        answered.read_stream(STREAM.as_bytes());
-        assert_eq!(told(answered), "");
+    fn a_line_without_an_end_stops_the_reading() {
+        let mut response = ResponseDetails::new(true);
+        response.read_stream(&vec![b'x'; MAX_LINE + 1]);
+        assert!(response.line.is_empty() && response.lost);
+        response.read_stream(STREAM.as_bytes());
+        assert_eq!(shown(response), "");
     }
 }

@@ -8,6 +8,7 @@
 //! Folders group the modules by noun; their modules are re-exported here, so `accounts/users.rs` is `store::users`.
 
 mod accounts;
+mod change;
 mod cluster;
 mod costs;
 mod db;
@@ -21,9 +22,10 @@ pub mod usage;
 mod values;
 
 pub use accounts::{attempts, audit, invitations, organizations, sessions, single_sign_on, users, workspaces};
+pub use change::Change;
 pub use cluster::changes::ChangeFeed;
 pub use cluster::leader::Fenced;
-pub use cluster::{Change, changes, leader, nodes};
+pub use cluster::{changes, leader, nodes};
 pub use costs::{allotments, bill_check, gpu_busy, gpu_prices, gpu_usage, prices};
 pub use db::{Engine, Store, Tx};
 pub use endpoints::{autoscaler, endpoint_events, endpoint_loads, gauges, holds, idempotency, replica_roots, replicas};

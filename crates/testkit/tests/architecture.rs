@@ -54,7 +54,6 @@ const KNOWN_CYCLES: &[(&str, &[&str])] = &[
             "telemetry",
         ],
     ),
-    ("store", &["changes", "db", "usage_kinds", "values"]),
 ];
 
 type Graph = BTreeMap<String, BTreeSet<String>>;

@@ -4,12 +4,14 @@ use super::build::Parts;
 use crate::edge::clock;
 use crate::price_keeper;
 use crate::surface::operations::{self, Operations};
-use crate::telemetry::metrics::{Metrics, Rows};
+use crate::telemetry::metrics::{self, Metrics, Rows};
 use crate::telemetry::traces::Tracer;
-use control::usage::JournalDrain;
+use crate::telemetry::{access_log, rejections};
 use ::background::{Loop, Tasks};
 use control::retention;
+use control::usage::JournalDrain;
 use fleet::{Engines, health};
+use std::convert::Infallible;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
@@ -108,9 +110,11 @@ fn keep_state(parts: &Parts, loops: &Tasks) {
     let cleanup = loops.every("retention", RETENTION_PERIOD);
     loops.spawn(cleanup.run(async move || retention::clear_if_leading(&store, &node, &kept, clock::now()).await));
     let (rejections, store) = (Arc::clone(&parts.rejections), parts.store.clone());
-    loops.spawn(rejections.run(store));
+    let rejected_calls = loops.every("rejected calls", rejections::FLUSH_PERIOD);
+    loops.spawn(rejected_calls.run(async move || rejections.flush(&store).await));
     let log = Arc::clone(&parts.log);
-    loops.spawn(async move { log.run().await });
+    let access_log = loops.every("access log", access_log::FLUSH_PERIOD);
+    loops.spawn(access_log.run(async move || Ok::<(), Infallible>(log.flush().await)));
 }
 
 /// Serves metrics and health on the operations port.
@@ -119,8 +123,8 @@ fn report(parts: &Parts, loops: &Tasks, tracer: Option<Arc<Tracer>>, listener: T
     let monthly = parts.config.workspace_defaults.monthly_tokens;
     let allotment_defaults = parts.config.allotment_defaults.clone();
     let rows = Arc::new(Rows::new(parts.store.clone(), allotment_defaults, monthly, max_label_sets));
-    let rows_loop = Arc::clone(&rows);
-    loops.spawn(async move { rows_loop.run().await });
+    let gauges = Arc::clone(&rows);
+    loops.spawn(loops.every("gauges of the store", metrics::REFRESH_PERIOD).run(async move || gauges.refresh().await));
     let health = Arc::clone(&parts.health);
     let metrics = Metrics {
         calls: Arc::clone(&parts.calls),

@@ -12,7 +12,7 @@ use std::io::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-const FLUSH_EVERY: Duration = Duration::from_millis(100);
+pub(crate) const FLUSH_PERIOD: Duration = Duration::from_millis(100);
 /// Most bytes that wait while standard output is blocked; further lines are dropped and counted.
 const MAX_PENDING: usize = 16 << 20;
 /// Largest buffer that is kept for reuse; more than a core can fill between two flushes.
@@ -53,16 +53,7 @@ impl AccessLog {
         write_line(&mut pending, record);
     }
 
-    /// Flushes periodically until cancelled.
-    pub(crate) async fn run(&self) {
-        let mut ticks = tokio::time::interval(FLUSH_EVERY);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        loop {
-            ticks.tick().await;
-            self.flush().await;
-        }
-    }
-
+    /// Writes the pending lines to standard output.
     pub(crate) async fn flush(&self) {
         let buffer = std::mem::take(&mut *self.buffer.lock());
         let (mut lines, count) = {

@@ -15,7 +15,7 @@ use store::requests::{RejectedCall, insert_rejected};
 use store::series::{self, Rejections as RejectionCount};
 use store::{Store, StoreError};
 
-const FLUSH_EVERY: Duration = Duration::from_secs(1);
+pub(crate) const FLUSH_PERIOD: Duration = Duration::from_secs(1);
 /// Most reasons that are counted separately between two flushes; further ones are only in `/metrics`.
 const MAX_REASONS: usize = 10_000;
 /// Most calls that are logged between two flushes; the others are only counted.
@@ -91,33 +91,24 @@ impl Rejections {
         pending.count(Reason { caller: Arc::clone(caller), model, minute, code }, 1);
     }
 
-    /// Flushes periodically until cancelled.
-    pub(crate) async fn run(self: Arc<Self>, store: Store) {
-        let mut ticks = tokio::time::interval(FLUSH_EVERY);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        loop {
-            ticks.tick().await;
-            self.flush(&store).await;
-        }
-    }
-
     /// Writes all pending rejections; if the store fails, they stay pending.
-    pub(crate) async fn flush(&self, store: &Store) {
+    pub(crate) async fn flush(&self, store: &Store) -> Result<(), StoreError> {
         let mut taken = std::mem::take(&mut *self.pending.lock());
         if std::mem::take(&mut taken.lost) > 0 {
             tracing::warn!("too many different rejections wait for the store: some are missing in the dashboards");
         }
         if taken.counts.is_empty() {
-            return;
+            return Ok(());
         }
-        if let Err(error) = write(store, &taken).await {
-            tracing::debug!(%error, "rejected calls wait for the store");
+        let outcome = write(store, &taken).await;
+        if outcome.is_err() {
             let mut pending = self.pending.lock();
             taken.counts.into_iter().for_each(|(reason, calls)| pending.count(reason, calls));
             taken.calls.append(&mut pending.calls);
             taken.calls.truncate(MAX_LOGGED);
             pending.calls = taken.calls;
         }
+        outcome
     }
 }
 

@@ -1,6 +1,6 @@
 //! Organizations.
 
-use crate::cluster::Change;
+use crate::change::Change;
 use crate::db::{Store, Tx};
 use crate::error::StoreError;
 use crate::page::Page;

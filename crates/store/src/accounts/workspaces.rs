@@ -1,6 +1,6 @@
 //! Workspaces and their members.
 
-use crate::cluster::Change;
+use crate::change::Change;
 use crate::db::{Store, Tx};
 use crate::error::StoreError;
 use crate::page::Page;

@@ -9,7 +9,7 @@
 //! PostgreSQL also sends a notification, which saves the wait. SQLite's log is polled, since another process
 //! (`forebay admin`) may write to it.
 
-use super::Change;
+use crate::change::Change;
 use crate::db::{Store, within};
 use crate::error::StoreError;
 use crate::row;

@@ -8,7 +8,7 @@ mod tx;
 
 pub use tx::Tx;
 
-use crate::cluster::Change;
+use crate::change::Change;
 use crate::error::StoreError;
 use crate::row;
 use domain::Timestamp;

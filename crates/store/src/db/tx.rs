@@ -1,7 +1,7 @@
 //! Transactions, and the changes that they publish when they commit.
 
 use super::{Engine, Query, WRITE_TIMEOUT, within};
-use crate::cluster::Change;
+use crate::change::Change;
 use crate::error::StoreError;
 use crate::row;
 use domain::Timestamp;

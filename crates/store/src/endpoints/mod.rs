@@ -17,7 +17,7 @@ mod shape;
 
 pub use list::{Filter, list, list_all};
 
-use crate::cluster::Change;
+use crate::change::Change;
 use crate::cluster::leader::Fenced;
 use crate::db::{Query, Store, Tx};
 use crate::error::StoreError;

@@ -3,7 +3,7 @@
 //! A key has several secrets during a rotation: the old one stays valid for a while. Only hashes of secrets are stored.
 //! Every change announces all segments of the key, because nodes cache keys by segment.
 
-use crate::cluster::Change;
+use crate::change::Change;
 use crate::db::{Engine, Store, Tx};
 use crate::error::StoreError;
 use crate::page::Page;

@@ -14,7 +14,7 @@ mod sharded;
 
 pub(crate) use calls::{Calls, CoreCalls};
 pub(crate) use page::MEDIA_TYPE;
-pub(crate) use rows::Rows;
+pub(crate) use rows::{REFRESH_PERIOD, Rows};
 
 use super::access_log::AccessLog;
 use super::traces::{SpanFigures, Tracer};

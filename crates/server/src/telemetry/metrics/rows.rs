@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use store::{Store, StoreError, allotments, endpoints, quota};
 
-const READ_EVERY: Duration = Duration::from_secs(5);
+pub(crate) const REFRESH_PERIOD: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
 struct Found {
@@ -42,26 +42,16 @@ impl Rows {
         Self { store, allotment_defaults, monthly_tokens, most, found: Mutex::default() }
     }
 
-    /// Reads periodically until cancelled.
-    pub(crate) async fn run(&self) {
-        let mut ticks = tokio::time::interval(READ_EVERY);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        loop {
-            ticks.tick().await;
-            match self.read().await {
-                Ok(found) => *self.found.lock() = found,
-                Err(error) => tracing::debug!(%error, "cannot read gauges from the store; the last ones stay"),
-            }
-        }
-    }
-
-    async fn read(&self) -> Result<Found, StoreError> {
+    /// Reads the rows; after an error, the last ones stay.
+    pub(crate) async fn refresh(&self) -> Result<(), StoreError> {
         let most = u32::try_from(self.most).unwrap_or(u32::MAX);
-        Ok(Found {
+        let found = Found {
             endpoints: endpoints::list_all(&self.store).await?,
             ledgers: allotments::list_all(&self.store, &self.allotment_defaults, most).await?,
             accounts: quota::list(&self.store, Month::of(clock::now()), self.monthly_tokens, most).await?,
-        })
+        };
+        *self.found.lock() = found;
+        Ok(())
     }
 
     pub(super) fn write(&self, page: &mut Page) {

@@ -37,7 +37,7 @@ impl Change {
         }
     }
 
-    pub(super) fn parse(kind: &str, subject: &str) -> Self {
+    pub(crate) fn parse(kind: &str, subject: &str) -> Self {
         let known = match kind {
             "key" => Segment::parse(subject).map(Self::Key),
             "workspace" => WorkspaceId::parse(subject).ok().map(Self::Workspace),

@@ -11,7 +11,7 @@ async fn create(store: &Store, workspace: &Workspace, limit: u64) -> Result<(), 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_key_limit_is_exact_when_fifty_ask_at_once() {
+async fn the_key_limit_is_exact_under_fifty_concurrent_requests() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await;
         let mut asking = JoinSet::new();
@@ -30,7 +30,7 @@ async fn the_key_limit_is_exact_when_fifty_ask_at_once() {
 }
 
 #[tokio::test]
-async fn disabled_keys_count_and_spent_keys_do_not() {
+async fn disabled_keys_count_and_expired_or_revoked_ones_do_not() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await;
         let [revoked, expired, disabled] = [
@@ -52,7 +52,7 @@ async fn disabled_keys_count_and_spent_keys_do_not() {
 }
 
 #[tokio::test]
-async fn a_key_is_found_by_its_segment_with_all_it_was_given() {
+async fn a_key_is_found_by_its_segment_as_it_was_written() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await;
         let key = people::key(&store, &workspace).await;
@@ -67,7 +67,7 @@ async fn a_key_is_found_by_its_segment_with_all_it_was_given() {
 }
 
 #[tokio::test]
-async fn a_revocation_may_be_repeated_and_keeps_its_first_moment() {
+async fn a_revocation_is_idempotent_and_keeps_its_first_time() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await;
         let key = people::key(&store, &workspace).await;

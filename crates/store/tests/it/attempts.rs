@@ -14,7 +14,7 @@ async fn take(store: &Store, subject: &str, now: Timestamp) -> Result<(), StoreE
 }
 
 #[tokio::test]
-async fn of_many_attempts_at_once_only_so_many_are_let_in() {
+async fn of_many_concurrent_attempts_only_the_maximum_is_allowed() {
     on_both(async |_, store| {
         let mut all = JoinSet::new();
         for _ in 0..20 {
@@ -36,7 +36,7 @@ async fn of_many_attempts_at_once_only_so_many_are_let_in() {
 }
 
 #[tokio::test]
-async fn a_good_attempt_is_taken_back() {
+async fn a_successful_attempt_is_taken_back() {
     on_both(async |_, store| {
         for _ in 0..10 {
             take(&store, "address", NOW).await.unwrap();

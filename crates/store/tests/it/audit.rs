@@ -53,7 +53,7 @@ async fn the_audit_log_is_read_newest_first_by_filter_and_by_cursor() {
 }
 
 #[tokio::test]
-async fn an_actor_is_called_by_its_address_or_by_the_name_of_the_key() {
+async fn an_actor_is_shown_by_email_or_key_name() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await;
         let key = people::key(&store, &workspace).await;

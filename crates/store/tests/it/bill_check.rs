@@ -67,7 +67,7 @@ async fn counters_are_read_by_their_growth_even_after_an_engine_restart() {
 }
 
 #[tokio::test]
-async fn what_was_billed_belongs_to_the_hour_in_which_the_call_ended() {
+async fn billed_tokens_belong_to_the_hour_in_which_the_call_ended() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await;
         let end_of_hour = Grain::Hour.start_of(NOW).plus_millis(HOUR);

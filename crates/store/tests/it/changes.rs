@@ -8,17 +8,17 @@ use tokio::time::Instant;
 
 const POLL: Duration = Duration::from_millis(100);
 
-/// Asks until `wanted` changes have come.
-async fn take(feed: &mut ChangeFeed, wanted: usize) -> Vec<Change> {
+/// Reads until `count` changes have arrived.
+async fn take(feed: &mut ChangeFeed, count: usize) -> Vec<Change> {
     let mut seen = Vec::new();
-    while seen.len() < wanted {
+    while seen.len() < count {
         seen.extend(feed.next(POLL).await.unwrap());
     }
     seen
 }
 
 #[tokio::test]
-async fn another_store_hears_of_changes_in_the_order_of_commits() {
+async fn another_store_receives_changes_in_the_order_of_commits() {
     on_both(async |database, store| {
         let elsewhere = database.open().await;
         people::organization(&store).await;
@@ -42,25 +42,25 @@ async fn another_store_hears_of_changes_in_the_order_of_commits() {
 }
 
 #[tokio::test]
-async fn postgresql_tells_without_waiting_for_the_poll() {
+async fn postgresql_notifies_without_waiting_for_the_poll() {
     on_both(async |database, store| {
         if store.engine() == Engine::Sqlite {
-            return; // its log is polled, and the poll's period is the caller's
+            return; // its log is polled
         }
         let mut feed = database.open().await.changes().await.unwrap();
         let started = Instant::now();
-        let (heard, _) = tokio::join!(feed.next(Duration::from_secs(30)), async {
+        let (received, _) = tokio::join!(feed.next(Duration::from_secs(30)), async {
             tokio::time::sleep(Duration::from_millis(300)).await;
             people::organization(&store).await
         });
-        assert_eq!(heard.unwrap().len(), 1);
+        assert_eq!(received.unwrap().len(), 1);
         assert!(started.elapsed() < Duration::from_secs(5));
     })
     .await;
 }
 
 #[tokio::test]
-async fn what_is_not_committed_is_not_told() {
+async fn changes_that_are_not_committed_are_not_published() {
     on_both(async |_, store| {
         let mut feed = store.changes().await.unwrap();
         let mut tx = store.begin().await.unwrap();
@@ -72,7 +72,7 @@ async fn what_is_not_committed_is_not_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn writers_at_once_leave_no_gap_for_a_reader() {
+async fn concurrent_writers_leave_no_gap_for_a_reader() {
     on_both(async |database, store| {
         let mut feed = database.open().await.changes().await.unwrap();
         let mut writers = JoinSet::new();
@@ -80,17 +80,17 @@ async fn writers_at_once_leave_no_gap_for_a_reader() {
             let store = store.clone();
             writers.spawn(async move { people::organization(&store).await.id });
         }
-        let heard = take(&mut feed, 30).await;
+        let received = take(&mut feed, 30).await;
         for id in writers.join_all().await {
-            assert!(heard.contains(&Change::Organization(id)));
+            assert!(received.contains(&Change::Organization(id)));
         }
-        assert_eq!(heard.len(), 30);
+        assert_eq!(received.len(), 30);
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_feed_goes_on_where_it_was_after_the_connections_were_lost() {
+async fn a_feed_continues_where_it_was_after_lost_connections() {
     on_both(async |database, store| {
         let mut feed = store.changes().await.unwrap();
         people::organization(&store).await;
@@ -101,32 +101,32 @@ async fn a_feed_goes_on_where_it_was_after_the_connections_were_lost() {
         }
         let writer = database.open().await;
         let organization = people::organization(&writer).await;
-        let mut heard = Vec::new();
-        while heard.is_empty() {
-            // The first answers may be errors, since the store was away.
-            heard = feed.next(POLL).await.unwrap_or_default();
+        let mut received = Vec::new();
+        while received.is_empty() {
+            // The first reads may fail, since the store was unavailable.
+            received = feed.next(POLL).await.unwrap_or_default();
         }
-        assert_eq!(heard, [Change::Organization(organization.id)]);
+        assert_eq!(received, [Change::Organization(organization.id)]);
 
         let started = Instant::now();
         let next = async {
             loop {
-                // The notice of what was read before may come only now: then there is nothing new.
-                let heard = feed.next(Duration::from_secs(2)).await.unwrap();
-                if !heard.is_empty() {
-                    return heard;
+                // The notification of an earlier change may arrive late, with nothing new.
+                let received = feed.next(Duration::from_secs(2)).await.unwrap();
+                if !received.is_empty() {
+                    return received;
                 }
             }
         };
-        let (heard, _) = tokio::join!(next, people::organization(&writer));
-        assert_eq!(heard.len(), 1);
+        let (received, _) = tokio::join!(next, people::organization(&writer));
+        assert_eq!(received.len(), 1);
         assert!(store.engine() == Engine::Sqlite || started.elapsed() < Duration::from_secs(2), "it listens again");
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_reader_that_was_away_for_too_long_is_told_to_trust_nothing() {
+async fn a_reader_that_was_away_for_too_long_gets_everything() {
     on_both(async |_, store| {
         let mut feed = store.changes().await.unwrap();
         people::organization(&store).await;

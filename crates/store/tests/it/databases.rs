@@ -1,4 +1,4 @@
-//! Scratch databases: each story is told on SQLite and on PostgreSQL, in a database of its own.
+//! Scratch databases: each test runs on SQLite and on PostgreSQL, in its own database.
 
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use std::path::Path;
@@ -6,10 +6,10 @@ use std::time::Duration;
 use store::Store;
 use tempfile::TempDir;
 
-/// Far more than any story needs, and less than a person would wait.
-const STORY_PATIENCE: Duration = Duration::from_secs(60);
+/// Far more than any test needs.
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// An address that several stores may be opened on, as several processes would.
+/// A database on which several stores can be opened, as several processes would do.
 pub(crate) struct Database {
     pub(crate) url: String,
     folder: TempDir,
@@ -45,7 +45,7 @@ impl Database {
         Store::open(&self.url, self.data_dir()).await.unwrap()
     }
 
-    /// A database whose story failed stays, to be looked at.
+    /// Not called if a test failed, so that its database can be inspected.
     async fn remove(self) {
         let Some((server, name)) = &self.drop_on else { return };
         let mut connection = PgConnection::connect(server).await.unwrap();
@@ -53,21 +53,21 @@ impl Database {
     }
 }
 
-/// Tells the story on both databases, which have no schema yet.
-pub(crate) async fn on_both_empty(story: impl AsyncFn(&Database)) {
+/// Runs the test on both databases, without a schema.
+pub(crate) async fn on_both_empty(test: impl AsyncFn(&Database)) {
     for database in [Database::sqlite(), Database::postgres().await] {
-        let told = tokio::time::timeout(STORY_PATIENCE, story(&database)).await;
-        assert!(told.is_ok(), "the story on {} did not end", database.url);
+        let outcome = tokio::time::timeout(TEST_TIMEOUT, test(&database)).await;
+        assert!(outcome.is_ok(), "the test on {} did not end", database.url);
         database.remove().await;
     }
 }
 
-/// As [`on_both_empty`], with the schema in place and a store open.
-pub(crate) async fn on_both(story: impl AsyncFn(&Database, Store)) {
+/// Like [`on_both_empty`], with the schema and an open store.
+pub(crate) async fn on_both(test: impl AsyncFn(&Database, Store)) {
     on_both_empty(async |database| {
         let store = database.open().await;
         store.migrate().await.unwrap();
-        story(database, store).await;
+        test(database, store).await;
     })
     .await;
 }

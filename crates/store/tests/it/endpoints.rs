@@ -37,7 +37,7 @@ async fn an_endpoint_is_read_as_it_was_written() {
 }
 
 #[tokio::test]
-async fn of_two_writers_the_second_has_to_look_again() {
+async fn the_second_of_two_concurrent_writers_has_to_read_again() {
     on_both(async |_, store| {
         let endpoint = fleets::any_endpoint(&store).await;
         let changed = Endpoint { state: State::Serving, reason: StateReason::Plain, updated_at: later(5), ..endpoint };
@@ -55,7 +55,7 @@ async fn of_two_writers_the_second_has_to_look_again() {
 }
 
 #[tokio::test]
-async fn lists_are_newest_first_by_state_model_and_label_and_go_on_where_they_ended() {
+async fn lists_are_newest_first_filtered_and_paged() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await;
         for (number, name) in (1..).zip(["a", "b", "c"]) {
@@ -92,7 +92,7 @@ async fn lists_are_newest_first_by_state_model_and_label_and_go_on_where_they_en
 }
 
 #[tokio::test]
-async fn a_buried_endpoint_frees_its_name_and_one_that_lives_is_not_buried() {
+async fn a_deleted_endpoint_frees_its_name_and_an_active_one_is_not_deleted() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await;
         let endpoint = fleets::endpoint(&store, &workspace, "chat").await;
@@ -109,7 +109,7 @@ async fn a_buried_endpoint_frees_its_name_and_one_that_lives_is_not_buried() {
 }
 
 #[tokio::test]
-async fn the_status_is_what_the_replicas_do() {
+async fn the_status_counts_the_replicas_by_state() {
     on_both(async |_, store| {
         let endpoint = fleets::any_endpoint(&store).await;
         let mut tx = fleets::fenced(&store).await;
@@ -166,7 +166,7 @@ async fn events_are_read_newest_first_and_kept_for_ninety_days() {
 }
 
 #[tokio::test]
-async fn a_key_gives_its_answer_again_for_a_day_and_only_if_the_change_was_made() {
+async fn an_idempotency_key_repeats_its_response_for_a_day_if_the_change_was_committed() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await;
         let request = idempotency::Request { workspace: &workspace.id, key: "k", fingerprint: "f" };

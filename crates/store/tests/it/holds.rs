@@ -50,7 +50,7 @@ async fn a_gpu_is_held_once_at_a_time() {
 }
 
 #[tokio::test]
-async fn an_end_is_said_once_and_never_before_the_start() {
+async fn closing_is_idempotent_and_never_before_the_start() {
     on_both(async |_, store| {
         let endpoint = fleets::any_endpoint(&store).await;
         open(&store, &endpoint, 1, &["a"]).await.unwrap();
@@ -66,7 +66,7 @@ async fn an_end_is_said_once_and_never_before_the_start() {
 }
 
 #[tokio::test]
-async fn a_sign_of_life_only_moves_forward_and_a_failed_start_is_not_billed() {
+async fn last_seen_only_moves_forward_and_a_failed_start_is_not_billed() {
     on_both(async |_, store| {
         let endpoint = fleets::any_endpoint(&store).await;
         open(&store, &endpoint, 1, &["a"]).await.unwrap();
@@ -119,7 +119,7 @@ async fn hours_are_overwritten_until_sealed_and_sent_once() {
 }
 
 #[tokio::test]
-async fn what_turns_out_after_an_hour_was_sealed_is_a_correction_of_its_own() {
+async fn a_change_after_an_hour_was_sealed_is_a_separate_correction() {
     on_both(async |_, store| {
         let endpoint = fleets::any_endpoint(&store).await;
         let epoch = fleets::lead(&store, "a").await.epoch;
@@ -144,7 +144,7 @@ async fn what_turns_out_after_an_hour_was_sealed_is_a_correction_of_its_own() {
 }
 
 #[tokio::test]
-async fn busy_windows_are_written_over() {
+async fn busy_windows_are_overwritten() {
     on_both(async |_, store| {
         let endpoint = fleets::any_endpoint(&store).await;
         let mut tx = store.begin().await.unwrap();

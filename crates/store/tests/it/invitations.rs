@@ -5,7 +5,7 @@ use domain::{Invitation, InvitationId, SecretHash};
 use store::{Page, StoreError, invitations};
 
 #[tokio::test]
-async fn an_invitation_is_used_once_and_not_after_its_end() {
+async fn an_invitation_is_used_once_and_not_after_it_expired() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await;
         let invitation = |token: &str, expires_at| Invitation {

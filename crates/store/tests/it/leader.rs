@@ -8,7 +8,7 @@ use store::{Fenced, StoreError, autoscaler, endpoints, leader, replicas};
 use tokio::task::JoinSet;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_many_who_want_to_lead_one_does() {
+async fn of_many_candidates_one_leads() {
     on_both(async |database, store| {
         let seen = leader::read(&store).await.unwrap();
         let mut nodes = JoinSet::new();
@@ -24,7 +24,7 @@ async fn of_many_who_want_to_lead_one_does() {
 }
 
 #[tokio::test]
-async fn another_takes_over_when_the_leader_no_longer_renews_and_the_old_one_writes_nothing_more() {
+async fn another_node_takes_over_when_the_leader_stops_renewing_and_the_old_one_is_fenced() {
     on_both(async |_, store| {
         let endpoint = fleets::any_endpoint(&store).await;
         let old = fleets::lead(&store, "a").await;
@@ -55,7 +55,7 @@ async fn another_takes_over_when_the_leader_no_longer_renews_and_the_old_one_wri
 }
 
 #[tokio::test]
-async fn what_the_autoscaler_remembers_survives_its_process() {
+async fn the_autoscalers_memory_survives_a_restart() {
     on_both(async |_, store| {
         let endpoint = fleets::any_endpoint(&store).await;
         assert_eq!(autoscaler::recall(&store, &endpoint.id).await.unwrap(), None);

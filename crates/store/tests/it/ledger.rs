@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use store::{Engine, allotments, endpoints};
 
 #[tokio::test]
-async fn the_ledger_is_what_the_endpoints_commit_under_the_organizations_cap_or_the_default() {
+async fn the_ledger_is_the_sum_of_commitments_under_the_cap_or_the_default() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await;
         let organization = &workspace.organization;
@@ -36,7 +36,7 @@ async fn the_ledger_is_what_the_endpoints_commit_under_the_organizations_cap_or_
 }
 
 #[tokio::test]
-async fn a_locked_ledger_is_unavailable_within_its_time_out_and_nothing_else_waits() {
+async fn a_locked_ledger_is_unavailable_within_its_timeout_and_blocks_nothing_else() {
     on_both(async |database, store| {
         if store.engine() == Engine::Sqlite {
             return; // one lock for all
@@ -68,7 +68,7 @@ async fn a_locked_ledger_is_unavailable_within_its_time_out_and_nothing_else_wai
 }
 
 #[tokio::test]
-async fn the_stores_clock_is_about_ours() {
+async fn the_clock_of_the_store_is_close_to_ours() {
     on_both(async |_, store| {
         let ours = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
         let theirs = u128::from(store.clock().await.unwrap().millis().unsigned_abs());

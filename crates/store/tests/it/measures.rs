@@ -40,7 +40,7 @@ async fn write(store: &Store, samples: &[(GpuWindow, Sum)]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_window_is_the_mean_over_held_gpus_whichever_nodes_measure_them() {
+async fn a_window_is_the_mean_over_held_gpus_of_all_nodes() {
     on_both(async |database, store| {
         let endpoint = fleets::any_endpoint(&store).await;
         let one = hold(&store, &endpoint, 1, &["a", "b", "c"]).await;
@@ -70,7 +70,7 @@ async fn a_window_is_the_mean_over_held_gpus_whichever_nodes_measure_them() {
 }
 
 #[tokio::test]
-async fn readings_are_added_up_by_minute_hour_and_day() {
+async fn readings_are_added_up_per_minute_hour_and_day() {
     on_both(async |_, store| {
         let endpoint = fleets::any_endpoint(&store).await;
         let reading = |seconds: i64, value| Reading {

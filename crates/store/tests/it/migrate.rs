@@ -21,7 +21,7 @@ async fn four_nodes_that_start_at_once_migrate_once() {
 }
 
 #[tokio::test]
-async fn a_schema_from_the_future_is_refused() {
+async fn a_schema_of_a_newer_version_is_rejected() {
     on_both_empty(async |database| {
         let store = database.open().await;
         let migrated = store.migrate().await.unwrap();
@@ -32,7 +32,7 @@ async fn a_schema_from_the_future_is_refused() {
             matches!(refused, StoreError::SchemaTooNew { found: 9999, known } if known == migrated.to),
             "{refused:?}"
         );
-        // One that only adds is no reason to refuse: nodes are updated one after another.
+        // A migration that only adds is accepted: nodes are updated one after another.
         let adding = format!("UPDATE schema_version SET serves_since = {} WHERE version = 9999", migrated.to);
         outside.execute(sqlx::AssertSqlSafe(adding)).await.unwrap();
         assert_eq!(store.migrate().await.unwrap(), Migrated { from: 9999, to: 9999 });
@@ -44,7 +44,7 @@ async fn a_schema_from_the_future_is_refused() {
 }
 
 #[tokio::test]
-async fn a_migration_that_joins_later_than_its_successor_is_still_made() {
+async fn a_migration_that_was_added_after_its_successor_still_runs() {
     on_both_empty(async |database| {
         let store = database.open().await;
         let newest = store.migrate().await.unwrap().to;
@@ -64,13 +64,13 @@ async fn a_migration_that_joins_later_than_its_successor_is_still_made() {
 async fn an_absent_store_is_noticed_quickly() {
     let started = std::time::Instant::now();
     let folder = tempfile::TempDir::new().unwrap();
-    let refused = Store::open("postgres://nobody@127.0.0.1:1/none", folder.path()).await.unwrap_err();
+    let refused = Store::open("postgres://user@127.0.0.1:1/none", folder.path()).await.unwrap_err();
     assert!(refused.is_unavailable(), "{refused:?}");
     assert!(started.elapsed() < std::time::Duration::from_secs(4));
 }
 
 #[tokio::test]
-async fn an_address_of_another_kind_is_refused_without_repeating_it() {
+async fn an_unsupported_url_is_rejected_without_repeating_it() {
     let folder = tempfile::TempDir::new().unwrap();
     let refused = Store::open("mysql://me:secret@host/db", folder.path()).await.unwrap_err();
     assert!(matches!(refused, StoreError::BadAddress { .. }));

@@ -19,7 +19,7 @@ async fn an_organization_is_renamed_and_listed() {
 }
 
 #[tokio::test]
-async fn an_organization_goes_only_after_its_workspaces() {
+async fn an_organization_is_deleted_only_after_its_workspaces() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await;
         let organization = organizations::by_id(&store, &workspace.organization).await.unwrap().unwrap();
@@ -42,7 +42,7 @@ async fn an_organization_goes_only_after_its_workspaces() {
 }
 
 #[tokio::test]
-async fn an_empty_store_is_claimed_by_one_and_the_others_wait_for_its_end() {
+async fn an_empty_store_is_claimed_by_one_transaction_and_the_others_wait() {
     on_both(async |database, store| {
         let elsewhere = database.open().await;
         assert!(organizations::store_is_empty(&store).await.unwrap());

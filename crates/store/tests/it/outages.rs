@@ -1,4 +1,4 @@
-//! A PostgreSQL that goes away and comes back, as seen through a wire that can be cut.
+//! A PostgreSQL that becomes unavailable and comes back, behind a connection that can be cut.
 
 use crate::databases::{Database, on_both};
 use crate::people::{self, NOW};
@@ -52,7 +52,7 @@ async fn carry(listener: TcpListener, address: String, wire: Arc<watch::Sender<W
 async fn away_and_back(state: Wire) {
     on_both(async |database, direct| {
         if direct.engine() == Engine::Sqlite {
-            return; // a file does not go away
+            return; // a file does not become unavailable
         }
         let workspace = people::workspace(&direct).await;
         let key = people::key(&direct, &workspace).await;
@@ -73,11 +73,11 @@ async fn away_and_back(state: Wire) {
         api_keys::revoke(&mut tx, &workspace.id, &key.id, NOW).await.unwrap();
         tx.commit().await.unwrap();
         wire.send_replace(Wire::Whole);
-        let mut heard = Vec::new();
-        while heard.is_empty() {
-            heard = feed.next(Duration::from_millis(100)).await.unwrap_or_default();
+        let mut received = Vec::new();
+        while received.is_empty() {
+            received = feed.next(Duration::from_millis(100)).await.unwrap_or_default();
         }
-        assert_eq!(heard, [Change::Key(key.segment)]);
+        assert_eq!(received, [Change::Key(key.segment)]);
         let found = api_keys::by_segment(&store, key.segment, NOW).await.unwrap().unwrap();
         assert!(found.revoked_at.is_some());
     })
@@ -90,6 +90,6 @@ async fn a_store_that_refuses_connections_is_unavailable_until_it_is_back() {
 }
 
 #[tokio::test]
-async fn a_store_that_does_not_answer_is_unavailable_until_it_is_back() {
+async fn a_store_that_does_not_respond_is_unavailable_until_it_is_back() {
     away_and_back(Wire::Silent).await;
 }

@@ -44,7 +44,7 @@ async fn write(store: &Store, run: &str, events: &[UsageEvent]) {
 }
 
 #[tokio::test]
-async fn many_who_ask_at_once_never_get_more_than_the_cap() {
+async fn concurrent_requests_never_get_more_than_the_cap() {
     on_both(async |_, store| {
         let workspace = Arc::new(followers_workspace(&store).await);
         let granted = Arc::new(AtomicU64::new(0));
@@ -74,7 +74,7 @@ async fn many_who_ask_at_once_never_get_more_than_the_cap() {
 }
 
 #[tokio::test]
-async fn events_turn_what_is_reserved_into_what_is_used_and_count_once() {
+async fn events_turn_reserved_tokens_into_used_ones_and_count_once() {
     on_both(async |_, store| {
         let workspace = followers_workspace(&store).await;
         assert_eq!(ask(&store, &workspace, "run_a", 0, 40).await.granted, 40);
@@ -92,7 +92,7 @@ async fn events_turn_what_is_reserved_into_what_is_used_and_count_once() {
 }
 
 #[tokio::test]
-async fn what_a_dead_run_leased_stays_reserved_until_it_is_ended_or_its_node_is_forgotten() {
+async fn leases_of_a_dead_run_stay_reserved_until_it_is_ended_or_its_node_forgotten() {
     on_both(async |_, store| {
         let workspace = followers_workspace(&store).await;
         ask(&store, &workspace, "run_a", 0, 60_000).await;
@@ -109,11 +109,11 @@ async fn what_a_dead_run_leased_stays_reserved_until_it_is_ended_or_its_node_is_
 }
 
 #[tokio::test]
-async fn a_lease_whose_answer_was_lost_is_set_anew_and_not_added() {
+async fn a_lease_whose_response_was_lost_is_set_again_and_not_added() {
     on_both(async |_, store| {
         let workspace = followers_workspace(&store).await;
         ask(&store, &workspace, "run_a", 0, 50_000).await;
-        // The run never heard of it and asks again.
+        // The run did not receive the response and asks again.
         let again = ask(&store, &workspace, "run_a", 0, 50_000).await;
         assert_eq!((again.granted, again.account.reserved), (50_000, 50_000));
     })
@@ -121,7 +121,7 @@ async fn a_lease_whose_answer_was_lost_is_set_anew_and_not_added() {
 }
 
 #[tokio::test]
-async fn a_cap_that_is_lowered_grants_nothing_more_and_one_that_is_raised_does() {
+async fn a_lowered_cap_grants_nothing_more_and_a_raised_one_does() {
     on_both(async |_, store| {
         let workspace = followers_workspace(&store).await;
         ask(&store, &workspace, "run_a", 0, 50_000).await;

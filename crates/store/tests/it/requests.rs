@@ -90,7 +90,7 @@ async fn calls_are_listed_newest_first_and_filtered() {
 }
 
 #[tokio::test]
-async fn pages_follow_each_other_without_gap_or_repetition() {
+async fn pages_have_no_gaps_and_no_duplicates() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await;
         fill(&store, &workspace).await;

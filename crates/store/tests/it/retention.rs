@@ -9,7 +9,7 @@ use store::usage::UsageWriter;
 const HOUR: i64 = 3_600_000;
 
 #[tokio::test]
-async fn what_is_old_goes_in_batches_and_the_rest_stays() {
+async fn old_rows_are_deleted_in_batches_and_the_others_stay() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await;
         let event = |number: i64| {
@@ -56,7 +56,7 @@ async fn what_is_old_goes_in_batches_and_the_rest_stays() {
 }
 
 #[tokio::test]
-async fn every_kind_of_rows_can_be_cleared() {
+async fn every_kind_of_rows_can_be_deleted() {
     on_both(async |_, store| {
         let by_resolution = Resolution::ALL
             .into_iter()

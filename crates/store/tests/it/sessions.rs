@@ -67,7 +67,7 @@ async fn a_session_is_found_by_the_hash_of_its_token_until_it_is_ended() {
 }
 
 #[tokio::test]
-async fn old_sessions_go_at_the_next_sign_in_and_all_go_with_their_user() {
+async fn old_sessions_end_at_the_next_sign_in_and_all_end_with_their_user() {
     on_both(async |_, store| {
         let organization = people::organization(&store).await;
         let ada = people::user(&store, "ada@example.com", &organization, Role::Admin).await;
@@ -93,7 +93,7 @@ async fn old_sessions_go_at_the_next_sign_in_and_all_go_with_their_user() {
 }
 
 #[tokio::test]
-async fn one_person_has_a_bounded_number_of_sessions() {
+async fn a_user_has_a_bounded_number_of_sessions() {
     on_both(async |_, store| {
         let organization = people::organization(&store).await;
         let ada = people::user(&store, "ada@example.com", &organization, Role::Admin).await;

@@ -202,7 +202,7 @@ async fn damaged_sums_are_corrected_and_then_agree_again() {
 }
 
 #[tokio::test]
-async fn what_was_used_before_there_were_sums_is_added_up_by_the_migration() {
+async fn the_migration_adds_up_usage_from_before_there_were_sums() {
     const MIGRATION: &str = include_str!("../../migrations/0002_quota_and_costs.sql");
     on_both(async |database, store| {
         let mut rng = Rng::with_seed(8);
@@ -222,7 +222,7 @@ async fn what_was_used_before_there_were_sums_is_added_up_by_the_migration() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nodes_that_write_and_check_at_once_neither_wait_for_ever_nor_miscount() {
+async fn nodes_that_write_and_check_at_once_neither_deadlock_nor_miscount() {
     on_both(async |database, store| {
         let mut rng = Rng::with_seed(6);
         let workspaces = [people::workspace(&store).await, people::workspace(&store).await];
@@ -257,14 +257,15 @@ async fn nodes_that_write_and_check_at_once_neither_wait_for_ever_nor_miscount()
 }
 
 #[tokio::test]
-async fn an_engine_that_reports_nonsense_does_not_stop_the_meter() {
+async fn absurd_token_counts_do_not_stop_the_meter() {
     on_both(async |_, store| {
         let mut rng = Rng::with_seed(7);
         let workspace = people::workspace(&store).await;
-        let mut mad = event(&mut rng, &workspace);
-        (mad.tokens.prompt, mad.cost, mad.certainty) = (u64::MAX, NanoUsd::from_nanos(i64::MAX), Certainty::Exact);
-        let again = UsageEvent { request: RequestId::new(later(1), entropy()), ..mad.clone() };
-        assert_eq!(insert(&store, &[mad]).await.unwrap(), 1);
+        let mut absurd = event(&mut rng, &workspace);
+        (absurd.tokens.prompt, absurd.cost, absurd.certainty) =
+            (u64::MAX, NanoUsd::from_nanos(i64::MAX), Certainty::Exact);
+        let again = UsageEvent { request: RequestId::new(later(1), entropy()), ..absurd.clone() };
+        assert_eq!(insert(&store, &[absurd]).await.unwrap(), 1);
         assert_eq!(insert(&store, &[again]).await.unwrap(), 1);
     })
     .await;

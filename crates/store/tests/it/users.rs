@@ -53,7 +53,7 @@ async fn a_user_is_changed_found_and_removed() {
 }
 
 #[tokio::test]
-async fn who_leaves_an_organization_leaves_its_workspaces() {
+async fn leaving_an_organization_means_leaving_its_workspaces() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await;
         let organization = organizations::by_id(&store, &workspace.organization).await.unwrap().unwrap();

@@ -6,7 +6,7 @@ use domain::workspace::OwnLimits;
 use store::{Page, StoreError, api_keys, organizations, workspaces};
 
 #[tokio::test]
-async fn a_stale_version_is_refused_with_the_present_workspace() {
+async fn a_stale_version_is_rejected_with_the_current_workspace() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await;
         let own = OwnLimits { max_api_keys: Some(3), ..OwnLimits::default() };
@@ -29,7 +29,7 @@ async fn a_stale_version_is_refused_with_the_present_workspace() {
 }
 
 #[tokio::test]
-async fn a_workspace_goes_only_after_its_active_keys() {
+async fn a_workspace_is_deleted_only_after_its_active_keys() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await;
         let key = people::key(&store, &workspace).await;

@@ -24,7 +24,7 @@ async fn a_signed_in_person_chats_and_the_usage_is_theirs() {
     assert_eq!(client.get(&format!("/models/{CHAT}")).await.status, 200);
     let id = UserId::parse(&bob.id().await).unwrap();
     for event in app.usage(3).await {
-        assert_eq!(event.actor, Actor::User(id.clone()));
+        assert_eq!(event.caller.actor, Actor::User(id.clone()));
     }
     wait_until("lines", PATIENCE, async || app.forebay.child.stdout().contains(&format!("\"user\":\"{id}\""))).await;
     assert!(!app.forebay.child.stdout().contains(&bob.cookie));
@@ -76,7 +76,7 @@ async fn an_authorization_header_decides_alone() {
     }
     let by_key = client.clone().key(&app.key).post_json("/chat/completions", chat("hi")).await;
     assert_eq!(by_key.status, 200);
-    assert!(matches!(app.usage(1).await[0].actor, Actor::Key(_)), "and is attributed to the key");
+    assert!(matches!(app.usage(1).await[0].caller.actor, Actor::Key(_)), "and is attributed to the key");
     person.delete("/api/session").await;
     let ended = client.get("/models").await;
     assert_eq!(refusal(&ended), "401 invalid_api_key");

@@ -1,5 +1,5 @@
 -- One text for SQLite and PostgreSQL: ids and hashes are TEXT, times are milliseconds since 1970, money is nano-dollars,
--- truth is 0 or 1. Rows that other tables must not forget (usage, audit) carry ids without references.
+-- booleans are 0 or 1. Rows that outlive the records they name (usage, audit) have ids without foreign keys.
 
 CREATE TABLE organizations (
     id TEXT NOT NULL PRIMARY KEY,
@@ -58,7 +58,7 @@ CREATE TABLE api_keys (
 );
 CREATE INDEX api_keys_by_workspace ON api_keys (workspace_id, id);
 
--- A key has exactly one secret without dies_at; a rotation gives the old one an end and adds a new one.
+-- A key has exactly one secret without dies_at; a rotation lets the old one expire and adds a new one.
 CREATE TABLE api_key_secrets (
     segment TEXT NOT NULL PRIMARY KEY,
     key_id TEXT NOT NULL REFERENCES api_keys (id) ON DELETE CASCADE,
@@ -93,7 +93,7 @@ CREATE TABLE usage_events (
 );
 CREATE INDEX usage_events_by_workspace ON usage_events (workspace_id, started_at);
 
--- Its only row is locked by every transaction that announces changes, so that seq has no gaps and follows commits.
+-- Its only row is locked by every transaction that publishes changes, so that seq has no gaps and follows commits.
 CREATE TABLE change_counter (
     seq BIGINT NOT NULL
 );

@@ -1,4 +1,4 @@
--- What a workspace has used of a month's quota: the sum of its events of that month, kept by the transaction that
+-- Used tokens of a workspace's monthly quota: the sum of its events of that month, updated by the transaction that
 -- writes them. A month is a number such as 202611.
 CREATE TABLE quota_months (
     workspace_id TEXT NOT NULL,
@@ -7,7 +7,7 @@ CREATE TABLE quota_months (
     PRIMARY KEY (workspace_id, month)
 );
 
--- What one run of a node may spend of it: granted less written is reserved, whether the run still lives or not.
+-- The tokens that one run of a node may spend: granted minus written is reserved, even after the run has died.
 CREATE TABLE quota_leases (
     workspace_id TEXT NOT NULL,
     month BIGINT NOT NULL,
@@ -20,8 +20,8 @@ CREATE TABLE quota_leases (
 );
 CREATE INDEX quota_leases_by_run ON quota_leases (run_id);
 
--- Sums of usage events by the hour and by the day in UTC, kept by the transaction that writes the events. `starts_at` is
--- the first moment of the span; `actor` is a key's id or a user's.
+-- Hourly and daily sums of usage events in UTC, updated by the transaction that writes the events. `starts_at` is the
+-- start of the hour or day; `actor` is the id of a key or a user.
 CREATE TABLE usage_hours (
     workspace_id TEXT NOT NULL,
     starts_at BIGINT NOT NULL,
@@ -48,7 +48,7 @@ CREATE TABLE usage_days (
     PRIMARY KEY (workspace_id, starts_at, model, actor)
 );
 
--- What was used before there were sums.
+-- Usage from before there were sums.
 INSERT INTO usage_hours (workspace_id, starts_at, model, actor, requests, prompt_tokens, completion_tokens, cached_tokens, cost)
 SELECT workspace_id, started_at - started_at % 3600000, model, COALESCE(key_id, user_id),
     SUM(CASE WHEN certainty = 'void' THEN 0 ELSE 1 END), SUM(prompt_tokens), SUM(completion_tokens),
@@ -62,7 +62,7 @@ SELECT workspace_id, started_at - started_at % 86400000, model, COALESCE(key_id,
 FROM usage_events
 GROUP BY workspace_id, started_at - started_at % 86400000, model, COALESCE(key_id, user_id);
 
--- Every price a model has had, from which moment on.
+-- Price versions of models.
 CREATE TABLE prices (
     model TEXT NOT NULL,
     valid_from BIGINT NOT NULL,

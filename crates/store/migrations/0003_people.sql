@@ -1,5 +1,5 @@
 -- Sessions, invitations, sign-in attempts, single sign-on, limits that administrators lowered, and an audit log that
--- tells what was before and after.
+-- has the records before and after.
 
 CREATE TABLE sessions (
     id TEXT NOT NULL PRIMARY KEY,
@@ -15,7 +15,7 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_by_user ON sessions (user_id, id);
 CREATE INDEX sessions_by_seen ON sessions (seen_at);
 
--- One row for each account or address that was tried, by a digest of it.
+-- One row per account or address that was tried, by its digest.
 CREATE TABLE sign_in_attempts (
     subject TEXT NOT NULL PRIMARY KEY,
     attempts BIGINT NOT NULL,
@@ -41,7 +41,7 @@ CREATE TABLE invitation_workspaces (
     PRIMARY KEY (invitation_id, workspace_id)
 );
 
--- A sign-in that is under way at the provider.
+-- Pending sign-ins at the identity provider.
 CREATE TABLE oidc_sign_ins (
     state_hash TEXT NOT NULL PRIMARY KEY,
     nonce TEXT NOT NULL,
@@ -49,7 +49,7 @@ CREATE TABLE oidc_sign_ins (
     expires_at BIGINT NOT NULL
 );
 
--- Who at the provider is who here, once the verified e-mail address has told.
+-- Subjects of the provider and their users, linked by the verified e-mail address.
 CREATE TABLE oidc_links (
     issuer TEXT NOT NULL,
     subject TEXT NOT NULL,

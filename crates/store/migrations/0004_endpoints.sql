@@ -1,6 +1,6 @@
--- Dedicated endpoints. What an endpoint commits is in its own row, and their sum is the ledger: no counter can drift.
--- Every write to the row adds one to generation, and names the generation it read; leader_epoch is that of the newest
--- leader who wrote it. `target` is in thousandths. A deleted endpoint stays as a tombstone, its name is free.
+-- Dedicated endpoints. The commitment of an endpoint is in its own row, and their sum is the ledger: no counter can drift.
+-- Every write increments generation and names the generation it read; leader_epoch is that of the newest leader that
+-- wrote the row. `target` is in thousandths. A deleted endpoint stays as a tombstone, and its name is free.
 CREATE TABLE endpoints (
     id TEXT NOT NULL PRIMARY KEY,
     organization_id TEXT NOT NULL,
@@ -39,7 +39,7 @@ CREATE UNIQUE INDEX endpoints_by_name ON endpoints (organization_id, name) WHERE
 CREATE INDEX endpoints_by_workspace ON endpoints (workspace_id, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX endpoints_by_gpu_type ON endpoints (organization_id, gpu_type) WHERE deleted_at IS NULL;
 
--- The labels of endpoints again, to find endpoints by.
+-- The labels of endpoints, for searching.
 CREATE TABLE endpoint_labels (
     endpoint_id TEXT NOT NULL REFERENCES endpoints (id) ON DELETE CASCADE,
     name TEXT NOT NULL,
@@ -64,8 +64,8 @@ CREATE TABLE endpoint_events (
 CREATE INDEX endpoint_events_by_endpoint ON endpoint_events (endpoint_id, at, id);
 CREATE INDEX endpoint_events_by_time ON endpoint_events (at);
 
--- A cap, and the lock under which commitments of the organization and type are added up. Without an allotment of its own
--- an organization follows the configured default.
+-- A cap, and the lock under which commitments of the organization and type are added up. Without its own allotment, an
+-- organization has the configured default.
 CREATE TABLE gpu_allotments (
     organization_id TEXT NOT NULL,
     gpu_type TEXT NOT NULL,
@@ -74,7 +74,7 @@ CREATE TABLE gpu_allotments (
     PRIMARY KEY (organization_id, gpu_type)
 );
 
--- Who committed and released what; appended, never read to decide anything.
+-- History of commitments; append-only and informational.
 CREATE TABLE allotment_entries (
     id TEXT NOT NULL PRIMARY KEY,
     organization_id TEXT NOT NULL,
@@ -88,7 +88,7 @@ CREATE TABLE allotment_entries (
 );
 CREATE INDEX allotment_entries_by_organization ON allotment_entries (organization_id, gpu_type, id);
 
--- Answers of changes that were made, written with them, to be given again to whoever asks with the same key.
+-- Responses of changes, written in the same transaction, to be repeated for a request with the same idempotency key.
 CREATE TABLE idempotency_keys (
     workspace_id TEXT NOT NULL,
     key TEXT NOT NULL,
@@ -100,7 +100,7 @@ CREATE TABLE idempotency_keys (
 );
 CREATE INDEX idempotency_keys_by_time ON idempotency_keys (created_at);
 
--- Replicas as they are meant (wish, drain_until) and as they are (state and what follows).
+-- Replicas: intended state (wish, drain_until) and observed state (state and the columns after it).
 CREATE TABLE replicas (
     id TEXT NOT NULL PRIMARY KEY,
     endpoint_id TEXT NOT NULL,
@@ -120,7 +120,7 @@ CREATE TABLE replicas (
 );
 CREATE INDEX replicas_by_endpoint ON replicas (endpoint_id, id);
 
--- GPUs held by a replica, from when to when: the truth of GPU-hours. Names are kept, whatever becomes of their owners.
+-- Intervals in which a replica holds GPUs: the source of GPU-hours. Names are copied, so that they survive their owners.
 CREATE TABLE replica_holds (
     replica_id TEXT NOT NULL PRIMARY KEY,
     organization_id TEXT NOT NULL,
@@ -152,7 +152,7 @@ CREATE TABLE hold_gpus (
 );
 CREATE UNIQUE INDEX hold_gpus_open ON hold_gpus (node, gpu_uuid) WHERE ended_at IS NULL;
 
--- Hours of holds, to be exported. Overwritten until sealed, then corrected by further rows that name what they adjust.
+-- GPU time per hour, for export. Overwritten until sealed, then corrected by further rows that name the adjusted one.
 CREATE TABLE gpu_usage_hourly (
     id TEXT NOT NULL PRIMARY KEY,
     replica_id TEXT NOT NULL,
@@ -174,7 +174,7 @@ CREATE TABLE gpu_busy_windows (
     PRIMARY KEY (endpoint_id, starts_at)
 );
 
--- Every price a flavor has had, from which moment on.
+-- Price versions of flavors.
 CREATE TABLE gpu_prices (
     model TEXT NOT NULL,
     flavor TEXT NOT NULL,
@@ -183,13 +183,13 @@ CREATE TABLE gpu_prices (
     PRIMARY KEY (model, flavor, valid_from)
 );
 
--- What the autoscaler remembers of an endpoint, as JSON.
+-- The autoscaler's memory of an endpoint, as JSON.
 CREATE TABLE autoscaler_memory (
     endpoint_id TEXT NOT NULL PRIMARY KEY,
     memory TEXT NOT NULL
 );
 
--- Who leads. Its only row is locked by every write of a leader, so that an older epoch's comes too late.
+-- The leader. Its only row is locked by every write of a leader, so that writes of an older epoch are rejected.
 CREATE TABLE leader (
     name TEXT NOT NULL PRIMARY KEY,
     epoch BIGINT NOT NULL,

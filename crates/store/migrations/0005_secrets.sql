@@ -1,4 +1,4 @@
--- What all nodes know and nobody else: made by whichever needs it first.
+-- Secrets that all nodes share, created by the first node that needs them.
 CREATE TABLE secrets (
     name TEXT NOT NULL PRIMARY KEY,
     value TEXT NOT NULL

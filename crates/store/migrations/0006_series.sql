@@ -1,12 +1,12 @@
--- What dashboards, the request log, utilization and reconciliation are read from.
+-- Tables for dashboards, the request log, GPU measurements and the bill check.
 
 -- How long a call was held, and when it was first sent to a replica.
 ALTER TABLE usage_events ADD COLUMN held_micros BIGINT;
 ALTER TABLE usage_events ADD COLUMN sent_micros BIGINT;
--- Who asks for errors asks for few among many.
+-- Errors are few among many calls.
 CREATE INDEX usage_events_failed ON usage_events (workspace_id, started_at) WHERE code <> '';
 
--- Calls that no replica saw, for the request log. They are no usage; not all of them are here when there are very many.
+-- Rejected calls, for the request log. They are not usage; under heavy load, not all of them are stored.
 CREATE TABLE refused_calls (
     request_id TEXT NOT NULL PRIMARY KEY,
     workspace_id TEXT NOT NULL,
@@ -21,9 +21,9 @@ CREATE TABLE refused_calls (
 );
 CREATE INDEX refused_calls_by_workspace ON refused_calls (workspace_id, started_at);
 
--- What calls did by the minute, the hour and the day (`resolution` in milliseconds), kept by the transaction that writes
--- the events. `level` says what rows tell apart: 0 nothing, 1 models, 2 callers, 3 both; what they do not tell is empty,
--- and so is the model of calls that named none. Sketches are in base64.
+-- Calls per minute, hour and day (`resolution` in milliseconds), updated by the transaction that writes the events.
+-- `level` is the level of detail: 0 workspace, 1 per model, 2 per actor, 3 both; other columns are empty, and so is the
+-- model of calls that named none. Sketches are in base64.
 CREATE TABLE series (
     workspace_id TEXT NOT NULL,
     resolution BIGINT NOT NULL,
@@ -60,7 +60,7 @@ CREATE TABLE series_codes (
 );
 CREATE INDEX series_codes_by_time ON series_codes (resolution, starts_at);
 
--- What was read off the engines of dedicated endpoints now and then: sums and the highest, in thousandths.
+-- Gauges of the engines of dedicated endpoints, sampled periodically: sum and maximum, in thousandths.
 CREATE TABLE gauges (
     workspace_id TEXT NOT NULL,
     resolution BIGINT NOT NULL,
@@ -74,8 +74,8 @@ CREATE TABLE gauges (
 );
 CREATE INDEX gauges_by_time ON gauges (resolution, starts_at);
 
--- How busy each GPU of a replica was in a window of five minutes: the sum of samples in millionths. Windows of endpoints
--- are made of them; `samples` there is how many there were, for those who want to know how much was measured.
+-- How busy each GPU of a replica was in a window of five minutes: the sum of samples in millionths. The windows of
+-- endpoints are computed from them; `samples` is their number.
 CREATE TABLE gpu_busy_samples (
     endpoint_id TEXT NOT NULL,
     starts_at BIGINT NOT NULL,
@@ -90,7 +90,7 @@ ALTER TABLE gpu_busy_windows ADD COLUMN samples BIGINT NOT NULL DEFAULT 0;
 
 CREATE INDEX replica_holds_by_organization ON replica_holds (organization_id, started_at);
 
--- Tokens that were billed for a replica's work in an hour, by the end of the calls; kept with the events.
+-- Tokens billed per replica and hour, by the end of the calls; updated with the events.
 CREATE TABLE replica_hours (
     replica TEXT NOT NULL,
     hour BIGINT NOT NULL,
@@ -103,8 +103,8 @@ CREATE TABLE replica_hours (
 );
 CREATE INDEX replica_hours_by_time ON replica_hours (hour);
 
--- What an engine's own counters said last, and by how much they grew in each hour. `source` is the node that runs the
--- engine, and empty for model servers that all nodes share.
+-- The last reading of an engine's counters, and their growth per hour. `source` is the node that runs the engine; empty
+-- for model servers that all nodes share.
 CREATE TABLE engine_counters (
     replica TEXT NOT NULL,
     source TEXT NOT NULL,
@@ -125,7 +125,7 @@ CREATE TABLE engine_hours (
 );
 CREATE INDEX engine_hours_by_time ON engine_hours (hour);
 
--- Before which moment something was cleared away: usage events, for whoever adds them up again.
+-- Up to which moment rows were deleted: usage events, for the rebuild of sums.
 CREATE TABLE retention_marks (
     name TEXT NOT NULL PRIMARY KEY,
     cleared_before BIGINT NOT NULL

@@ -37,7 +37,7 @@ pub async fn workspaces(
 ) -> Result<Vec<Workspace>, CommandError> {
     match user.effective_role_in(organization) {
         Some(Role::Admin) => Ok(workspaces::list(store, organization, page).await?),
-        Some(Role::Member) => Ok(workspaces::list_joined_in(store, organization, &user.id, page).await?),
+        Some(Role::Member) => Ok(workspaces::list_joined(store, organization, &user.id, page).await?),
         None => Ok(Vec::new()),
     }
 }

@@ -73,7 +73,9 @@ async fn who_creates_a_workspace_belongs_to_it() {
         let author = Author::User { id: first.user.id.clone(), address: String::new() };
         let own = OwnLimits::default();
         workspaces::create(&store, &author, &first.organization.id, "Labs", own, NOW).await.unwrap();
-        let joined = store::workspaces::list_joined(&store, &first.user.id, Page::default()).await.unwrap();
+        let joined = store::workspaces::list_joined(&store, &first.organization.id, &first.user.id, Page::default())
+            .await
+            .unwrap();
         let mut names: Vec<_> = joined.iter().map(|workspace| workspace.name.as_str()).collect();
         names.sort_unstable();
         assert_eq!(names, ["Default", "Labs"]);

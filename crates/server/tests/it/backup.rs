@@ -1,4 +1,4 @@
-//! Backups that are made beside a serving gateway, as docs/production.md says, and gateways that serve from them.
+//! Backups that are made while a gateway serves, as in docs/production.md, and gateways that serve from them.
 
 use serde_json::{Value, json};
 use sqlx::Connection as _;
@@ -9,7 +9,7 @@ use testkit::process::ForebayLaunch;
 use crate::app::{BINARY, CHAT, PATIENCE, TestApp, chat, stream_with_usage, wait_until};
 use crate::postgres::Database;
 
-/// A flavor for which there is no slot: its endpoint is a record alone.
+/// A flavor without a slot: its endpoint has a record but no replica.
 const FLAVOR: &str = r#"[allotment_defaults]
 "local/cpu" = 2
 
@@ -23,15 +23,15 @@ gpu_type = "local/cpu"
 argv = ["sleep", "600"]
 "#;
 
-/// What must come back.
+/// What must be restored.
 struct Kept {
     second_key: String,
     endpoint: Value,
     sums: Value,
 }
 
-/// Something of everything that must come back: calls, a second key, and an endpoint's record.
-async fn live_a_little(app: &TestApp) -> Kept {
+/// Creates some of everything that must be restored: calls, a second key, and an endpoint.
+async fn fill(app: &TestApp) -> Kept {
     for _ in 0..3 {
         assert_eq!(app.chat("hi").await.status, 200);
     }
@@ -43,7 +43,7 @@ async fn live_a_little(app: &TestApp) -> Kept {
         let status = app.client().get("/endpoints/kept").await.json()["status"].clone();
         status.as_object().is_some_and(|counts| counts.values().all(|count| count == 0))
     };
-    wait_until("it has no replica any more", PATIENCE, has_no_replica).await;
+    wait_until("the endpoint has no replica", PATIENCE, has_no_replica).await;
     let second_key = app.new_key("second")["key"].as_str().unwrap().to_owned();
     let (endpoint, sums) = (app.client().get("/endpoints/kept").await.json(), sums(&app.admin(&sums_line(app))));
     assert_eq!(endpoint["state"], "suspended", "{endpoint}");
@@ -54,13 +54,13 @@ fn sums_line(app: &TestApp) -> String {
     format!("usage show --workspace {} --group-by model,key", app.workspace())
 }
 
-/// What was used by the first key; a call of the second one may end while the backup is made, or after it.
+/// The usage of the first key; a call of the second one may end during the backup or after it.
 fn sums(report: &Value) -> Value {
     let rows = report["data"].as_array().unwrap();
     rows.iter().find(|row| row["requests"] == 3).unwrap_or_else(|| panic!("{report}")).clone()
 }
 
-/// A gateway on a restored store, with a new data directory, knows all that the first one knew.
+/// A gateway on a restored store, with a new data directory, has all records.
 async fn serves_from(restored: &str, before: &TestApp, kept: &Kept) {
     let data_dir = tempfile::tempdir().unwrap();
     let config = before.config.replace(&store_url_of(&before.config), restored);
@@ -79,7 +79,7 @@ async fn serves_from(restored: &str, before: &TestApp, kept: &Kept) {
         let client = testkit::http::Client::new(format!("http://{}/v1", forebay.public)).key(key);
         assert_eq!(client.post_json("/chat/completions", chat("hi")).await.status_line(), "200 OK");
     }
-    assert_eq!(admin("usage rebuild")["rowsCorrected"], 0, "the sums that came back are those of the events");
+    assert_eq!(admin("usage rebuild")["rowsCorrected"], 0, "the restored sums match the events");
 }
 
 fn store_url_of(config: &str) -> String {
@@ -100,17 +100,17 @@ fn run(command: &mut Command) {
 }
 
 #[tokio::test]
-async fn a_dump_of_postgresql_beside_a_serving_gateway_can_be_served_from() {
+async fn a_dump_of_postgresql_made_while_serving_can_be_served_from() {
     let (database, restored) = (Database::create().await, Database::create().await);
     let app = TestApp::setup().store(&database.url).table(FLAVOR).start().await;
-    let kept = live_a_little(&app).await;
-    let body = stream_with_usage("while it is made");
+    let kept = fill(&app).await;
+    let body = stream_with_usage("during the backup");
     let open = app.client_with(&kept.second_key).open_stream("/chat/completions", body).await;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("forebay.dump");
     run(Command::new(postgres_program("pg_dump")).arg("--format=custom").arg("--file").arg(&file).arg(&database.url));
     let (_, clean) = open.rest().await;
-    assert!(clean, "nobody waits for a backup");
+    assert!(clean, "a backup blocks no call");
     run(Command::new(postgres_program("pg_restore")).args(["--no-owner", "--dbname", &restored.url]).arg(&file));
     serves_from(&restored.url, &app, &kept).await;
     drop(app);
@@ -119,14 +119,14 @@ async fn a_dump_of_postgresql_beside_a_serving_gateway_can_be_served_from() {
 }
 
 #[tokio::test]
-async fn a_copy_of_sqlite_beside_a_serving_gateway_can_be_served_from() {
+async fn a_copy_of_sqlite_made_while_serving_can_be_served_from() {
     let app = TestApp::setup().table(FLAVOR).start().await;
-    let kept = live_a_little(&app).await;
+    let kept = fill(&app).await;
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("copy.db");
     let store = format!("sqlite:{}", app.forebay.data_dir.join("forebay.db").display());
     let mut connection = sqlx::SqliteConnection::connect(&store).await.unwrap();
-    // What `sqlite3 forebay.db "VACUUM INTO …"` does.
+    // The same as `sqlite3 forebay.db "VACUUM INTO …"`.
     sqlx::query("VACUUM INTO $1").bind(copy.to_string_lossy().into_owned()).execute(&mut connection).await.unwrap();
     serves_from(&format!("sqlite:{}", copy.display()), &app, &kept).await;
     assert_eq!(app.ask(json!({"model": CHAT, "messages": [{"role": "user", "content": "on"}]})).await.status, 200);

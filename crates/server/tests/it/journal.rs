@@ -1,4 +1,4 @@
-//! Usage events on their way to the store: nothing lost, nothing twice.
+//! The way of usage events to the store: none lost, none duplicated.
 
 use crate::app::{PATIENCE, TestApp, chat, content, refusal, stream, wait_until};
 use domain::usage::Tokens;
@@ -6,22 +6,22 @@ use testkit::fake_engine::Script;
 use testkit::http::Client;
 
 #[tokio::test]
-async fn a_journal_at_its_bound_refuses_new_calls_until_the_store_is_back() {
+async fn a_full_journal_rejects_new_calls_until_the_store_is_back() {
     let app = TestApp::setup().table("[journal]\nmax_bytes = \"4KiB\"").start().await;
     assert_eq!(app.chat("first").await.status_line(), "200 OK");
     let store = app.store().await;
     let lock = store.begin().await.unwrap();
     let mut served = 1;
-    let refused = loop {
-        let answer = app.chat("more").await;
-        if answer.status != 200 {
-            break answer;
+    let rejected = loop {
+        let response = app.chat("more").await;
+        if response.status != 200 {
+            break response;
         }
         served += 1;
         assert!(served < 100, "the journal has no bound");
     };
-    assert_eq!(refusal(&refused), "503 journal_full");
-    assert_eq!(refused.header("retry-after"), Some("5"));
+    assert_eq!(refusal(&rejected), "503 journal_full");
+    assert_eq!(rejected.header("retry-after"), Some("5"));
     let metrics = Client::new(app.forebay.ops).get("/metrics").await.text();
     assert!(metrics.contains("forebay_journal_full 1"), "{metrics}");
     let ready = Client::new(app.forebay.ops).get("/readyz").await;
@@ -33,16 +33,16 @@ async fn a_journal_at_its_bound_refuses_new_calls_until_the_store_is_back() {
     assert!(ready.text().contains("the journal is full"), "{}", ready.text());
     drop(lock);
     wait_until("served again", PATIENCE, async || {
-        let answer = app.chat("again").await;
-        served += usize::from(answer.status == 200);
-        answer.status == 200
+        let response = app.chat("again").await;
+        served += usize::from(response.status == 200);
+        response.status == 200
     })
     .await;
     assert_eq!(app.usage(served).await.len(), served);
 }
 
 #[tokio::test]
-async fn a_gateway_that_is_killed_loses_no_answer_and_doubles_none() {
+async fn a_killed_gateway_loses_no_event_and_duplicates_none() {
     let mut app = TestApp::start().await;
     let store = app.store().await;
     let first = app.chat("first").await;
@@ -51,9 +51,9 @@ async fn a_gateway_that_is_killed_loses_no_answer_and_doubles_none() {
     let lock = store.begin().await.unwrap();
     let mut ids = vec![first.header("x-request-id").unwrap().to_owned()];
     for _ in 0..20 {
-        let answer = app.chat("hi").await;
-        assert_eq!(answer.status_line(), "200 OK");
-        ids.push(answer.header("x-request-id").unwrap().to_owned());
+        let response = app.chat("hi").await;
+        assert_eq!(response.status_line(), "200 OK");
+        ids.push(response.header("x-request-id").unwrap().to_owned());
     }
     app.engine().push(Script { chunks: 1_500, stall_after: Some(1_200), ..Script::default() });
     let mut open = app.open_stream(stream("long")).await;

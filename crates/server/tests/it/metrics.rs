@@ -1,4 +1,4 @@
-//! `/metrics` as Prometheus' own tools see it, and what this repository ships for them: names, alerts, a dashboard.
+//! `/metrics` checked with Prometheus' own tools, and the alerts and the dashboard of this repository.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -33,14 +33,14 @@ fn documented() -> Families {
     rows.map(family).collect()
 }
 
-/// What a page of metrics has, with the labels of its samples.
+/// The families of a page of metrics, with the labels of their samples.
 fn exported(page: &str) -> Families {
     let mut families = Families::new();
     for line in page.lines() {
         if let Some(rest) = line.strip_prefix("# TYPE ") {
             let (name, kind) = rest.split_once(' ').unwrap();
             let known = families.insert(name.to_owned(), Family { kind: kind.to_owned(), labels: BTreeSet::new() });
-            assert!(known.is_none(), "{name} is there twice");
+            assert!(known.is_none(), "{name} is a duplicate");
         } else if !line.starts_with('#') {
             let (name, labels) = sample(line);
             let family = family_of(&families, &name).unwrap_or_else(|| panic!("{name} belongs to no family"));
@@ -66,7 +66,7 @@ fn family_of(families: &Families, sample: &str) -> Option<String> {
     candidates.find(|name| families.contains_key(*name)).map(str::to_owned)
 }
 
-/// A server that has served and refused calls of every kind, and what it says then.
+/// A server that has served and rejected calls of every kind, and its metrics.
 async fn busy_server() -> (TestApp, String) {
     let app = TestApp::start().await;
     app.chat("hi").await;
@@ -77,7 +77,7 @@ async fn busy_server() -> (TestApp, String) {
     app.chat("hi").await;
     let ops = Client::new(app.forebay.ops);
     let mut page = String::new();
-    wait_until("calls and quota are told", PATIENCE, async || {
+    wait_until("calls and quota are reported", PATIENCE, async || {
         page = ops.get("/metrics").await.text();
         page.contains("bad_gateway") && page.contains("forebay_quota_used_tokens{")
     })
@@ -93,9 +93,9 @@ fn promtool(arguments: &[&str], input: &str) -> String {
     let mut child = command.spawn().expect("promtool of Debian's package `prometheus` is needed");
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
-    let said = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
-    assert!(output.status.success(), "promtool {arguments:?}: {said}");
-    said
+    let text = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
+    assert!(output.status.success(), "promtool {arguments:?}: {text}");
+    text
 }
 
 #[tokio::test]
@@ -118,12 +118,12 @@ async fn every_exported_name_is_documented_and_every_documented_name_exists() {
 async fn promtool_finds_nothing_wrong_with_a_server_that_has_served_calls() {
     let (app, page) = busy_server().await;
     assert_eq!(promtool(&["check", "metrics"], &page), "");
-    let answer = Client::new(app.forebay.ops).get("/metrics").await;
-    assert_eq!(answer.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+    let response = Client::new(app.forebay.ops).get("/metrics").await;
+    assert_eq!(response.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
     assert!(!page.contains("key_") && !page.contains("usr_") && !page.contains("req_"), "{page}");
 }
 
-/// The expressions of a dashboard, with what Grafana fills in filled in.
+/// The expressions of the dashboard, with Grafana's variables replaced.
 fn dashboard_expressions() -> Vec<String> {
     fn collect(value: &Value, found: &mut Vec<String>) {
         match value {
@@ -147,7 +147,7 @@ fn names_in(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn the_dashboard_and_the_alerts_ask_only_for_documented_names() {
+fn the_dashboard_and_the_alerts_use_only_documented_names() {
     let (documented, expressions) = (documented(), dashboard_expressions());
     assert!(expressions.len() > 40, "{expressions:#?}");
     let texts = [
@@ -164,11 +164,11 @@ fn the_dashboard_and_the_alerts_ask_only_for_documented_names() {
             assert!(family_of(&documented, &name).is_some(), "{place}: {name} is not documented");
         }
     }
-    let asked = names_in(&expressions.join("\n"));
-    let untold = documented.keys().filter(|name| !asked.iter().any(|asked| asked.starts_with(name.as_str())));
+    let used = names_in(&expressions.join("\n"));
+    let unused = documented.keys().filter(|name| !used.iter().any(|used| used.starts_with(name.as_str())));
     let left_out = ["forebay_metrics_label_sets", "forebay_store_up", "process_max_fds", "process_start_time_seconds"];
     let left_out = left_out.into_iter().chain(["process_threads", "process_virtual_memory_bytes"]);
-    assert_eq!(untold.map(String::as_str).collect::<BTreeSet<_>>(), left_out.collect(), "not on the dashboard");
+    assert_eq!(unused.map(String::as_str).collect::<BTreeSet<_>>(), left_out.collect(), "not on the dashboard");
 }
 
 #[test]
@@ -182,16 +182,16 @@ fn promtool_can_read_every_query_of_the_dashboard() {
     });
     let rules: String = rules.collect();
     std::fs::write(&file, format!("groups:\n  - name: dashboard\n    rules:\n{rules}")).unwrap();
-    let said = promtool(&["check", "rules", file.to_str().unwrap()], "");
-    assert!(said.contains("rules found"), "{said}");
+    let report = promtool(&["check", "rules", file.to_str().unwrap()], "");
+    assert!(report.contains("rules found"), "{report}");
 }
 
 #[test]
-fn promtool_passes_the_alerts_and_their_tests_and_each_has_its_advice() {
-    let said = promtool(&["check", "rules", "deploy/prometheus/alerts.yml"], "");
+fn promtool_accepts_the_alerts_and_their_tests_and_each_alert_is_documented() {
+    let report = promtool(&["check", "rules", "deploy/prometheus/alerts.yml"], "");
     let alerts = read("deploy/prometheus/alerts.yml");
     let names: Vec<&str> = alerts.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")).collect();
-    assert!(said.contains(&format!("{} rules found", names.len())), "{said}");
+    assert!(report.contains(&format!("{} rules found", names.len())), "{report}");
     promtool(&["test", "rules", "deploy/prometheus/alerts_test.yml"], "");
     let (tests, advice) = (read("deploy/prometheus/alerts_test.yml"), read("docs/operations.md"));
     for name in &names {
@@ -199,5 +199,5 @@ fn promtool_passes_the_alerts_and_their_tests_and_each_has_its_advice() {
         assert!(advice.contains(&format!("| `{name}` |")), "docs/operations.md does not say what to do about {name}");
     }
     let advised = advice.lines().filter(|line| line.starts_with("| `Forebay")).count();
-    assert_eq!(advised, names.len(), "docs/operations.md has advice about alerts that there are none of");
+    assert_eq!(advised, names.len(), "docs/operations.md documents alerts that do not exist");
 }

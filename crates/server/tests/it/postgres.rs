@@ -1,4 +1,4 @@
-//! A PostgreSQL database of the story's own, and a cable to it that can be cut.
+//! A PostgreSQL database per test, and a proxy to it that can be cut.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ impl Database {
         Self { url: format!("{place}/{name}"), server, name }
     }
 
-    /// A database whose story failed stays, to be looked at.
+    /// Not called if a test failed, so that its database can be inspected.
     pub(crate) async fn remove(self) {
         let mut connection = PgConnection::connect(&self.server).await.unwrap();
         connection.execute(AssertSqlSafe(format!("DROP DATABASE {} WITH (FORCE)", self.name))).await.unwrap();
@@ -35,15 +35,15 @@ impl Database {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Whole,
-    /// Connections end, and new ones do at once.
+    /// Connections end, and new ones are closed at once.
     Cut,
-    /// Connections stay, and nothing passes.
+    /// Connections stay open, but nothing passes.
     Silent,
 }
 
-/// Carries connections to the database as long as it is whole.
+/// A proxy for connections to the database.
 pub(crate) struct Cable {
-    /// The database, as seen through the cable.
+    /// The URL of the database through the proxy.
     pub(crate) url: String,
     state: Arc<watch::Sender<State>>,
     _carrier: JoinSet<()>,

@@ -21,10 +21,10 @@ async fn event_of(app: &TestApp) -> UsageEvent {
 async fn a_served_call_is_counted_exactly_and_priced() {
     let app = TestApp::start().await;
     app.engine().push(Script { prompt_tokens: 100, cached_tokens: Some(40), ..Script::default() });
-    let answer = app.chat("hi").await;
+    let response = app.chat("hi").await;
     let event = event_of(&app).await;
     assert_eq!(line(&event), "200 - exact 100+3(40) 92000");
-    assert_eq!(Some(event.request.as_str()), answer.header("x-request-id"));
+    assert_eq!(Some(event.request.as_str()), response.header("x-request-id"));
     assert_eq!((event.model.as_str(), &*event.replica, event.streamed), (CHAT, "acme/tiny#1", false));
     assert!(event.first_byte_micros.unwrap() <= event.duration_micros);
 }
@@ -46,7 +46,7 @@ async fn embeddings_are_counted() {
 }
 
 #[tokio::test]
-async fn without_the_engines_word_tokens_are_estimated() {
+async fn tokens_are_estimated_if_the_engine_does_not_report_them() {
     let app = TestApp::start().await;
     app.engine().push(Script { no_usage: true, chunks: 4, ..Script::default() });
     app.chat("hi").await;
@@ -69,7 +69,7 @@ async fn a_broken_stream_is_counted_up_to_where_it_broke() {
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_pays_for_what_was_generated_until_then() {
+async fn a_client_that_disconnects_pays_for_what_was_generated_until_then() {
     let app = TestApp::start().await;
     app.engine().push(Script { chunks: 9, stall_after: Some(3), ..Script::default() });
     let mut opened = app.open_stream(stream("hi")).await;
@@ -81,7 +81,7 @@ async fn a_client_that_leaves_pays_for_what_was_generated_until_then() {
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_before_anything_came_pays_nothing() {
+async fn a_client_that_disconnects_before_the_first_byte_pays_nothing() {
     let app = TestApp::start().await;
     app.engine().script(Script { delay_ms: 60_000, ..Script::default() });
     let client = app.client();
@@ -94,7 +94,7 @@ async fn a_client_that_leaves_before_anything_came_pays_nothing() {
 }
 
 #[tokio::test]
-async fn failed_calls_are_remembered_and_cost_nothing() {
+async fn failed_calls_are_recorded_and_cost_nothing() {
     let app = TestApp::setup().edge("first_byte_timeout = \"200ms\"").start().await;
     for script in [
         Script { status: Some(500), ..Script::default() },
@@ -113,7 +113,7 @@ async fn failed_calls_are_remembered_and_cost_nothing() {
 }
 
 #[tokio::test]
-async fn a_call_that_was_tried_elsewhere_is_one_event() {
+async fn a_call_that_was_retried_elsewhere_is_one_event() {
     let app = TestApp::setup().engines(2).start().await;
     app.engines[0].script(Script { status: Some(500), ..Script::default() });
     for index in 0..10 {
@@ -136,7 +136,7 @@ async fn calls_that_reached_no_engine_leave_no_event() {
 }
 
 #[tokio::test]
-async fn a_key_knows_when_it_was_last_used() {
+async fn a_key_shows_when_it_was_last_used() {
     let app = TestApp::start().await;
     app.chat("hi").await;
     app.usage(1).await;
@@ -145,7 +145,7 @@ async fn a_key_knows_when_it_was_last_used() {
 }
 
 #[tokio::test]
-async fn the_command_line_shows_what_the_events_add_up_to() {
+async fn the_command_line_shows_the_sum_of_the_events() {
     let app = TestApp::start().await;
     app.engine().push(Script { prompt_tokens: 100, cached_tokens: Some(40), ..Script::default() });
     app.engine().push(Script { status: Some(500), ..Script::default() });
@@ -168,7 +168,7 @@ async fn the_command_line_shows_what_the_events_add_up_to() {
 }
 
 #[tokio::test]
-async fn a_new_price_changes_what_comes_and_not_what_was() {
+async fn a_new_price_applies_to_new_calls_only() {
     let app = TestApp::start().await;
     let versions = || app.admin(&format!("prices list --model {CHAT}"))["data"].as_array().unwrap().clone();
     assert_eq!(versions().len(), 1);
@@ -177,7 +177,7 @@ async fn a_new_price_changes_what_comes_and_not_what_was() {
 
     app.forebay.write_config(&app.config.replace("output_per_1m = \"4.00\"", "output_per_1m = \"5.00\"")).unwrap();
     app.forebay.child.signal("HUP").unwrap();
-    wait_until("written down", PATIENCE, async || versions().len() == 2).await;
+    wait_until("the price is recorded", PATIENCE, async || versions().len() == 2).await;
     let [old, new] = <[Value; 2]>::try_from(versions()).unwrap();
     assert_eq!((&old["outputPer1m"], &new["outputPer1m"]), (&json!("4.00"), &json!("5.00")));
     assert_eq!((&old["validUntil"], &new["validUntil"]), (&new["validFrom"], &Value::Null));

@@ -40,19 +40,9 @@ pub async fn list_all(store: &Store, page: Page<'_>) -> Result<Vec<Workspace>, S
     store.rows(query).await?.iter().map(workspace).collect()
 }
 
-/// The workspaces that the user was added to explicitly. Administrators have access to all others, too.
-pub async fn list_joined(store: &Store, user: &UserId, page: Page<'_>) -> Result<Vec<Workspace>, StoreError> {
-    let query = sqlx::query(select!(
-        "JOIN workspace_members m ON m.workspace_id = w.id WHERE m.user_id = $1 AND w.id > $2 ORDER BY w.id LIMIT $3"
-    ))
-    .bind(user.as_str())
-    .bind(page.cursor())
-    .bind(page.limit());
-    store.rows(query).await?.iter().map(workspace).collect()
-}
-
-/// The workspaces of one organization that the user was added to explicitly.
-pub async fn list_joined_in(
+/// The workspaces of one organization that the user was added to explicitly. Administrators have access to all others,
+/// too.
+pub async fn list_joined(
     store: &Store,
     organization: &OrganizationId,
     user: &UserId,

@@ -63,7 +63,7 @@ async fn leaving_an_organization_means_leaving_its_workspaces() {
         users::leave(&mut tx, &ada.id, &organization.id, NOW).await.unwrap();
         tx.commit().await.unwrap();
         assert_eq!(users::by_id(&store, &ada.id).await.unwrap().unwrap().memberships, []);
-        assert_eq!(workspaces::list_joined(&store, &ada.id, Page::default()).await.unwrap(), []);
+        assert_eq!(workspaces::list_joined(&store, &organization.id, &ada.id, Page::default()).await.unwrap(), []);
     })
     .await;
 }

@@ -56,7 +56,7 @@ async fn members_are_listed_with_the_workspaces_they_joined() {
             workspaces::add_member(&mut tx, &workspace.id, &user.id, NOW).await.unwrap();
         }
         tx.commit().await.unwrap();
-        let joined = workspaces::list_joined(&store, &user.id, Page::default()).await.unwrap();
+        let joined = workspaces::list_joined(&store, &organization.id, &user.id, Page::default()).await.unwrap();
         assert_eq!(joined, std::slice::from_ref(&workspace));
         assert_eq!(workspaces::list(&store, &organization.id, Page::default()).await.unwrap(), joined);
         assert_eq!(workspaces::list_all(&store, Page::default()).await.unwrap(), joined);
@@ -64,7 +64,7 @@ async fn members_are_listed_with_the_workspaces_they_joined() {
         let mut tx = store.begin().await.unwrap();
         workspaces::remove_member(&mut tx, &workspace.id, &user.id, NOW).await.unwrap();
         tx.commit().await.unwrap();
-        assert_eq!(workspaces::list_joined(&store, &user.id, Page::default()).await.unwrap(), []);
+        assert_eq!(workspaces::list_joined(&store, &organization.id, &user.id, Page::default()).await.unwrap(), []);
     })
     .await;
 }

@@ -68,7 +68,7 @@ impl<'a> Attempt<'a> {
         match idempotency::claim(&mut tx, request, call.now).await? {
             Claim::New => Ok(Start::New(Self { tx, call })),
             Claim::Reused => Err(EndpointError::IdempotencyKeyReused),
-            Claim::Answered { outcome, response } => {
+            Claim::Completed { outcome, response } => {
                 let replayed = CommandResponse::replayed(&outcome, response);
                 Ok(Start::Replayed(Box::new(replayed.ok_or(EndpointError::IdempotencyInProgress)?)))
             }
@@ -115,7 +115,7 @@ impl<'a> Attempt<'a> {
     ) -> Result<CommandResponse, EndpointError> {
         let response = CommandResponse::new(outcome, endpoint)?;
         if let Some(request) = request(&self.call) {
-            idempotency::answer(&mut self.tx, request, outcome.as_str(), &response.body).await?;
+            idempotency::complete(&mut self.tx, request, outcome.as_str(), &response.body).await?;
         }
         fault::point("command-before-commit");
         self.tx.commit_or_unknown().await?;

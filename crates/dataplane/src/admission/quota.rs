@@ -13,7 +13,7 @@ use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use store::quota::LeaseOf;
+use store::quota::LeaseKey;
 use store::{Change, Store, StoreError, quota};
 use tokio::runtime::Handle;
 use tokio::sync::OwnedMutexGuard;
@@ -208,13 +208,13 @@ impl Quota {
         held: &Held,
         believed: u64,
         ask: Option<&LeaseRequest>,
-    ) -> Result<quota::Leased, store::StoreError> {
+    ) -> Result<quota::LeaseState, store::StoreError> {
         let shared = &self.shared;
         if shared.closed.load(Ordering::SeqCst) {
             return Err(StoreError::Unavailable("this node stops".into()));
         }
         let of =
-            LeaseOf { workspace: &held.workspace, month: held.month, run: shared.run.as_str(), node: &shared.node };
+            LeaseKey { workspace: &held.workspace, month: held.month, run: shared.run.as_str(), node: &shared.node };
         let expires_at = lease_end();
         quota::set_lease(&shared.store, of, believed, ask, shared.default_cap, expires_at).await
     }

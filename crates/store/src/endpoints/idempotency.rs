@@ -21,7 +21,7 @@ pub enum Claim {
     /// The key is unused, and locked by this transaction.
     New,
     /// The same request has a stored response.
-    Answered { outcome: String, response: String },
+    Completed { outcome: String, response: String },
     /// The key was used for another request.
     Reused,
 }
@@ -55,11 +55,11 @@ pub async fn claim(tx: &mut Tx, request: Request<'_>, now: Timestamp) -> Result<
     if row::text(&found, "fingerprint")? != request.fingerprint {
         return Ok(Claim::Reused);
     }
-    Ok(Claim::Answered { outcome: row::text(&found, "outcome")?, response: row::text(&found, "response")? })
+    Ok(Claim::Completed { outcome: row::text(&found, "outcome")?, response: row::text(&found, "response")? })
 }
 
 /// Stores the response, in the transaction of the change.
-pub async fn answer(tx: &mut Tx, request: Request<'_>, outcome: &str, response: &str) -> Result<(), StoreError> {
+pub async fn complete(tx: &mut Tx, request: Request<'_>, outcome: &str, response: &str) -> Result<(), StoreError> {
     let update =
         sqlx::query("UPDATE idempotency_keys SET outcome = $3, response = $4 WHERE workspace_id = $1 AND key = $2")
             .bind(request.workspace.as_str())

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 /// Identifies a lease.
 #[derive(Debug, Clone, Copy)]
-pub struct LeaseOf<'a> {
+pub struct LeaseKey<'a> {
     pub workspace: &'a WorkspaceId,
     pub month: Month,
     pub run: &'a str,
@@ -23,7 +23,7 @@ pub struct LeaseOf<'a> {
 
 /// The state of a lease after a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Leased {
+pub struct LeaseState {
     pub granted: u64,
     /// Whether tokens were granted.
     pub added: bool,
@@ -37,23 +37,23 @@ pub struct Leased {
 /// A workspace without its own cap has `default_cap`; a deleted workspace has 0.
 pub async fn set_lease(
     store: &Store,
-    of: LeaseOf<'_>,
+    key: LeaseKey<'_>,
     believed: u64,
     ask: Option<&LeaseRequest>,
     default_cap: u64,
     expires_at: Timestamp,
-) -> Result<Leased, StoreError> {
+) -> Result<LeaseState, StoreError> {
     let mut tx = store.begin().await?;
-    let used = lock_used(&mut tx, of.workspace, of.month).await?;
-    let cap = cap(&mut tx, of.workspace, default_cap).await?;
+    let used = lock_used(&mut tx, key.workspace, key.month).await?;
+    let cap = cap(&mut tx, key.workspace, default_cap).await?;
     let query = sqlx::query("SELECT run_id, granted, written FROM quota_leases WHERE workspace_id = $1 AND month = $2")
-        .bind(of.workspace.as_str())
-        .bind(i64::from(of.month.number()));
+        .bind(key.workspace.as_str())
+        .bind(i64::from(key.month.number()));
     let mut own = Lease::default();
     let mut others = 0;
     for found in &tx.rows(query).await? {
         let lease = Lease { granted: row::count(found, "granted")?, written: row::count(found, "written")? };
-        if row::text(found, "run_id")? == of.run {
+        if row::text(found, "run_id")? == key.run {
             own = lease;
         } else {
             others += lease.reserved();
@@ -71,16 +71,16 @@ pub async fn set_lease(
          VALUES ($1, $2, $3, $4, $5, 0, $6) ON CONFLICT (workspace_id, month, run_id) \
          DO UPDATE SET granted = excluded.granted, expires_at = excluded.expires_at",
     )
-    .bind(of.workspace.as_str())
-    .bind(i64::from(of.month.number()))
-    .bind(of.run)
-    .bind(of.node)
+    .bind(key.workspace.as_str())
+    .bind(i64::from(key.month.number()))
+    .bind(key.run)
+    .bind(key.node)
     .bind(row::to_number(own.granted))
     .bind(expires_at.millis());
     tx.execute(upsert).await?;
     tx.commit().await?;
     let near_cap = granted.is_none_or(|granted| granted.near_cap);
-    Ok(Leased { granted: own.granted, added: granted.is_some(), near_cap, account })
+    Ok(LeaseState { granted: own.granted, added: granted.is_some(), near_cap, account })
 }
 
 /// Counts newly inserted events, in the transaction that inserted them.

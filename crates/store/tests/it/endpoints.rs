@@ -175,16 +175,16 @@ async fn an_idempotency_key_repeats_its_response_for_a_day_if_the_change_was_com
         drop(tx); // refused: nothing is kept
         let mut tx = store.begin().await.unwrap();
         assert_eq!(idempotency::claim(&mut tx, request, NOW).await.unwrap(), idempotency::Claim::New);
-        idempotency::answer(&mut tx, request, "created", "{}").await.unwrap();
+        idempotency::complete(&mut tx, request, "created", "{}").await.unwrap();
         tx.commit().await.unwrap();
 
         let claim = async |request, at| {
             let mut tx = store.begin().await.unwrap();
             idempotency::claim(&mut tx, request, at).await.unwrap()
         };
-        let answered = idempotency::Claim::Answered { outcome: "created".into(), response: "{}".into() };
+        let completed = idempotency::Claim::Completed { outcome: "created".into(), response: "{}".into() };
         let day = 24 * 3_600_000;
-        assert_eq!(claim(request, later(day - 1)).await, answered);
+        assert_eq!(claim(request, later(day - 1)).await, completed);
         let other = idempotency::Request { fingerprint: "g", ..request };
         assert_eq!(claim(other, NOW).await, idempotency::Claim::Reused);
         assert_eq!(claim(request, later(day)).await, idempotency::Claim::New);

@@ -5,7 +5,7 @@ use domain::workspace::OwnLimits;
 use domain::{Month, Timestamp, UsageEvent, Workspace};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use store::quota::{self, LeaseOf, Leased};
+use store::quota::{self, LeaseKey, LeaseState};
 use store::usage::UsageWriter;
 use store::{Store, workspaces};
 use tokio::task::JoinSet;
@@ -23,13 +23,13 @@ async fn followers_workspace(store: &Store) -> Workspace {
     changed
 }
 
-fn lease_of<'a>(workspace: &'a Workspace, run: &'a str) -> LeaseOf<'a> {
-    LeaseOf { workspace: &workspace.id, month: Month::of(people::NOW), run, node: "node_1" }
+fn lease_key<'a>(workspace: &'a Workspace, run: &'a str) -> LeaseKey<'a> {
+    LeaseKey { workspace: &workspace.id, month: Month::of(people::NOW), run, node: "node_1" }
 }
 
-async fn ask(store: &Store, workspace: &Workspace, run: &str, believed: u64, wanted: u64) -> Leased {
+async fn ask(store: &Store, workspace: &Workspace, run: &str, believed: u64, wanted: u64) -> LeaseState {
     let ask = LeaseRequest { wanted, least: wanted, recent: 0, nodes: 3 };
-    quota::set_lease(store, lease_of(workspace, run), believed, Some(&ask), CAP, LATER).await.unwrap()
+    quota::set_lease(store, lease_key(workspace, run), believed, Some(&ask), CAP, LATER).await.unwrap()
 }
 
 async fn account(store: &Store, workspace: &Workspace) -> Account {
@@ -83,7 +83,7 @@ async fn events_turn_reserved_tokens_into_used_ones_and_count_once() {
         write(&store, "run_a", &events).await;
         assert_eq!(account(&store, &workspace).await, Account { cap: CAP, used: 30, reserved: 10 });
 
-        let returned = quota::set_lease(&store, lease_of(&workspace, "run_a"), 30, None, CAP, LATER).await.unwrap();
+        let returned = quota::set_lease(&store, lease_key(&workspace, "run_a"), 30, None, CAP, LATER).await.unwrap();
         assert_eq!((returned.granted, returned.account.reserved), (30, 0));
         write(&store, "run_gone", &[crate::usage_events::event(&workspace, 7)]).await;
         assert_eq!(account(&store, &workspace).await.used, 45, "events without a lease count, too");
@@ -127,11 +127,11 @@ async fn a_lowered_cap_grants_nothing_more_and_a_raised_one_does() {
         ask(&store, &workspace, "run_a", 0, 50_000).await;
         for (cap, added) in [(50_000, false), (60_000, true)] {
             let ask = LeaseRequest { wanted: 10_000, least: 10_000, recent: 0, nodes: 1 };
-            let of = lease_of(&workspace, "run_a");
-            let leased = quota::set_lease(&store, of, 50_000, Some(&ask), cap, LATER).await.unwrap();
+            let key = lease_key(&workspace, "run_a");
+            let leased = quota::set_lease(&store, key, 50_000, Some(&ask), cap, LATER).await.unwrap();
             assert_eq!(leased.added, added, "{cap}");
         }
-        let other_month = LeaseOf { month: Month::of(people::NOW).next(), ..lease_of(&workspace, "run_a") };
+        let other_month = LeaseKey { month: Month::of(people::NOW).next(), ..lease_key(&workspace, "run_a") };
         let ask = LeaseRequest { wanted: 1, least: 1, recent: 0, nodes: 1 };
         assert!(quota::set_lease(&store, other_month, 0, Some(&ask), 10, LATER).await.unwrap().added);
     })

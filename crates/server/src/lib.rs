@@ -15,7 +15,6 @@ mod health;
 mod node;
 mod oidc;
 mod outbound;
-mod people;
 mod price_keeper;
 mod surface;
 mod telemetry;

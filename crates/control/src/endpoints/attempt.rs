@@ -113,7 +113,7 @@ impl<'a> Attempt<'a> {
         outcome: Outcome,
         endpoint: Endpoint,
     ) -> Result<CommandResponse, EndpointError> {
-        let response = CommandResponse::new(outcome, endpoint)?;
+        let response = CommandResponse::new(outcome, endpoint, self.call.encode);
         if let Some(request) = request(&self.call) {
             idempotency::complete(&mut self.tx, request, outcome.as_str(), &response.body).await?;
         }

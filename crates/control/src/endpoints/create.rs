@@ -56,7 +56,7 @@ async fn once(
         other => other.into(),
     })?;
     if run == RunMode::Dry {
-        return CommandResponse::new(Outcome::Done, endpoint); // dropping the attempt rolls back
+        return Ok(CommandResponse::new(Outcome::Done, endpoint, call.encode)); // dropping the attempt rolls back
     }
     endpoint_events::append(&mut attempt.tx, &event_of(&endpoint, EventType::Created, &call)).await?;
     Commitment::of_new(&endpoint).record(&mut attempt.tx, &call, EventType::Created.as_str()).await?;

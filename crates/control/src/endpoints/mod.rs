@@ -32,7 +32,7 @@ pub use wake::wake;
 use crate::author::Author;
 use domain::allotment::Defaults;
 use domain::endpoint::EndpointName;
-use domain::{Catalogue, EndpointId, OrganizationId, Timestamp, WorkspaceId};
+use domain::{Catalogue, Endpoint, EndpointId, OrganizationId, Timestamp, WorkspaceId};
 use store::Store;
 
 /// The dependencies of every command.
@@ -51,6 +51,8 @@ pub struct Call<'a> {
     pub scope: Scope<'a>,
     pub idempotency: Option<IdempotencyKey<'a>>,
     pub now: Timestamp,
+    /// Encodes the record for the response, which is stored with the idempotency key.
+    pub encode: fn(&Endpoint) -> String,
 }
 
 /// The workspace that a call acts in.

@@ -3,7 +3,6 @@
 use super::state::State;
 use crate::ids::{EndpointId, EventId, KeyId, ReplicaId, UserId};
 use crate::time::Timestamp;
-use serde::ser::{Serialize, SerializeStruct, Serializer};
 use serde_json::Value;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -112,15 +111,6 @@ impl Actor {
     }
 }
 
-impl Serialize for Actor {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = serializer.serialize_struct("Actor", 2)?;
-        members.serialize_field("kind", self.kind())?;
-        members.serialize_field("id", self.id())?;
-        members.end()
-    }
-}
-
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
     pub id: EventId,
@@ -152,23 +142,5 @@ impl Event {
             replica: None,
             data: Value::Object(serde_json::Map::new()),
         }
-    }
-}
-
-/// The JSON of `…/events`.
-impl Serialize for Event {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = serializer.serialize_struct("Event", 10)?;
-        members.serialize_field("id", &self.id)?;
-        members.serialize_field("type", self.kind.as_str())?;
-        members.serialize_field("at", &self.at)?;
-        members.serialize_field("actor", &self.actor)?;
-        members.serialize_field("from", &self.from.map(State::as_str))?;
-        members.serialize_field("to", &self.to.map(State::as_str))?;
-        members.serialize_field("reason", &self.reason)?;
-        members.serialize_field("message", &self.message)?;
-        members.serialize_field("replicaId", &self.replica)?;
-        members.serialize_field("data", &self.data)?;
-        members.end()
     }
 }

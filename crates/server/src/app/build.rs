@@ -11,11 +11,11 @@ use crate::first_start;
 use crate::health::Health;
 use crate::node::NodeState;
 use crate::oidc::Provider;
-use crate::people::People;
 use crate::price_keeper::{self, Served};
 use crate::surface::Surface;
 use crate::surface::console::ConsoleSurface;
-use crate::surface::endpoints::{CursorKey, EndpointsSurface};
+use crate::surface::context::SurfaceContext;
+use crate::surface::endpoints::EndpointsSurface;
 use crate::surface::openapi;
 use crate::telemetry::Recorder;
 use crate::telemetry::access_log::AccessLog;
@@ -56,7 +56,7 @@ pub(super) struct Parts {
     pub redis: Option<RedisLimits>,
     pub health: Arc<Health>,
     pub keys: Arc<KeyDirectory>,
-    pub people: Arc<People>,
+    pub context: Arc<SurfaceContext>,
     pub control_plane: ControlPlane,
     /// The catalogue being served, replaced by a reload.
     pub served: Served,
@@ -102,7 +102,7 @@ impl Parts {
         });
         let keys = KeyDirectory::new(store.clone(), runtime.clone());
         let console_url = first_start::console_url(&config, public);
-        let people = Arc::new(People::new(store.clone(), runtime, &config, console_url));
+        let context = Arc::new(SurfaceContext::new(store.clone(), runtime, &config, console_url));
         let launcher = launcher(data_dir)?;
         let table = (routes.clone(), endpoints.clone());
         let control_plane = ControlPlane::open(&config, data_dir, &launcher, store.clone(), &node, table).await?;
@@ -119,7 +119,7 @@ impl Parts {
             redis,
             health,
             keys,
-            people,
+            context,
             control_plane,
             served: Served::new(config.catalogue.clone()),
             log: Arc::default(),
@@ -135,7 +135,7 @@ impl Parts {
 }
 
 /// Starts the threads that serve calls, each with surfaces of its own.
-pub(super) async fn start_workers(
+pub(super) fn start_workers(
     parts: &Parts,
     tracer: Option<&Arc<Tracer>>,
     listeners: Vec<TcpListener>,
@@ -146,15 +146,13 @@ pub(super) async fn start_workers(
     let in_memory = Minutes::Memory(Arc::default());
     let minutes = || parts.redis.as_ref().map_or_else(|| in_memory.clone(), RedisLimits::for_core);
     let body_bounds = BodyBounds { limit: config.edge.body_limit, read_timeout: config.edge.body_read_timeout };
-    let people = &parts.people;
-    let provider = config.oidc.clone().map(|oidc| Provider::new(oidc, parts.connector.clone(), &people.console_url));
-    let console = ConsoleSurface::new(Arc::clone(people), minutes(), provider.map(Arc::new), body_bounds);
-    let cursors = CursorKey::load(&parts.store).await.context("cannot read the secret of cursors")?;
+    let context = &parts.context;
+    let provider = config.oidc.clone().map(|oidc| Provider::new(oidc, parts.connector.clone(), &context.console_url));
+    let console = ConsoleSurface::new(Arc::clone(context), minutes(), provider.map(Arc::new), body_bounds);
     let endpoints_surface = EndpointsSurface::new(
-        Arc::clone(people),
+        Arc::clone(context),
         Arc::clone(&parts.keys),
         parts.served.subscribe(),
-        cursors,
         parts.control_plane.follower(),
         body_bounds,
     );
@@ -179,7 +177,7 @@ pub(super) async fn start_workers(
         cors: Cors::new(config.server.cors_origins.clone()),
         hold_timeout: config.edge.hold_timeout,
         body_bounds,
-        people: Arc::clone(people),
+        context: Arc::clone(context),
         console: console.clone(),
         endpoints: endpoints_surface.clone(),
         description: description.clone(),

@@ -55,7 +55,7 @@ async fn run(config: Config, config_file: Option<&Path>, data_dir: &Path) -> any
     let bootstrap = first_start::prepare(&store, &config, data_dir, public).await?;
     let (mut parts, reader) = Parts::build(config, data_dir, store, public).await?;
     let background = Background::start(&mut parts, reader, ops_listener)?;
-    let workers = build::start_workers(&parts, background.tracer.as_ref(), listeners, tls.as_ref()).await?;
+    let workers = build::start_workers(&parts, background.tracer.as_ref(), listeners, tls.as_ref())?;
 
     first_start::write_listen(data_dir, public, ops)?;
     tracing::info!(%public, %ops, workers = parts.cores, "forebay is serving");

@@ -1,20 +1,18 @@
-//! Who asks under `/v1`: a key or a session. An `Authorization` header, good or bad, decides alone.
-//!
-//! Every surface under `/v1` asks here, and dresses the refusal in its own envelope.
+//! Authentication under `/v1`: by API key or by session. If there is an `Authorization` header, it alone decides.
 
 mod session;
 
 use crate::edge::{Head, Headers, session_cookie};
-use crate::people::People;
+use crate::surface::context::SurfaceContext;
 use dataplane::keys::{KeyDirectory, Unidentified};
 use domain::{Caller, KeyText, Timestamp};
 use http::header::{AUTHORIZATION, COOKIE};
 use std::sync::Arc;
 
-/// Why nobody is known to ask, or may not.
+/// The caller is unknown, or may not act here.
 #[derive(Debug)]
-pub(crate) enum Refused {
-    /// Whatever is wrong with the credential; the cause is for our log.
+pub(crate) enum CredentialError {
+    /// The credential is bad in any way. Clients never learn how; the cause is for the log.
     Unauthenticated {
         cause: &'static str,
     },
@@ -35,12 +33,32 @@ pub(crate) enum Forbidden {
     NotAMember,
 }
 
-impl Forbidden {
-    pub(crate) const fn message(self) -> &'static str {
+impl CredentialError {
+    pub(crate) const fn message(&self) -> &'static str {
         match self {
-            Self::CsrfFailed => "the header X-CSRF-Token is missing, or not the token of this session",
-            Self::NoOrganizationContext => "the session is in no organization; choose one",
-            Self::NoWorkspaceContext => "the session is in no workspace; name one in X-Workspace-Id",
+            Self::Unauthenticated { .. } => "Missing or invalid API key; send `Authorization: Bearer <key>`",
+            Self::StoreUnavailable { .. } => "the credential cannot be checked right now; try again",
+            Self::Forbidden(forbidden) => forbidden.message(),
+            Self::Internal => "internal error",
+        }
+    }
+
+    /// The cause, for the log only.
+    pub(crate) fn cause(&self) -> Option<String> {
+        match self {
+            Self::Unauthenticated { cause } => Some((*cause).into()),
+            Self::StoreUnavailable { cause } => Some(cause.clone()),
+            Self::Forbidden(_) | Self::Internal => None,
+        }
+    }
+}
+
+impl Forbidden {
+    const fn message(self) -> &'static str {
+        match self {
+            Self::CsrfFailed => "the header X-CSRF-Token is missing or does not match the session",
+            Self::NoOrganizationContext => "the session has no current organization; choose one",
+            Self::NoWorkspaceContext => "the session has no current workspace; send X-Workspace-Id",
             Self::NotAMember => "you are not a member of this workspace",
         }
     }
@@ -48,21 +66,21 @@ impl Forbidden {
 
 pub(crate) async fn identify(
     keys: &KeyDirectory,
-    people: &Arc<People>,
+    context: &Arc<SurfaceContext>,
     head: &Head,
     now: Timestamp,
-) -> Result<Arc<Caller>, Refused> {
+) -> Result<Arc<Caller>, CredentialError> {
     let headers = &head.headers;
     if !headers.has(AUTHORIZATION) && headers.has(COOKIE) {
         let map = headers.to_map();
         if let Some(token) = session_cookie::read(&map) {
-            return Box::pin(session::identify(people, &head.method, map, token, now)).await;
+            return Box::pin(session::identify(context, &head.method, map, token, now)).await;
         }
     }
-    let key = read(headers).map_err(|cause| Refused::Unauthenticated { cause })?;
+    let key = read(headers).map_err(|cause| CredentialError::Unauthenticated { cause })?;
     keys.identify(&key, now).await.map_err(|error| match error {
-        Unidentified::BadKey(cause) => Refused::Unauthenticated { cause },
-        Unidentified::StoreUnavailable(cause) => Refused::StoreUnavailable { cause },
+        Unidentified::BadKey(cause) => CredentialError::Unauthenticated { cause },
+        Unidentified::StoreUnavailable(cause) => CredentialError::StoreUnavailable { cause },
     })
 }
 
@@ -70,16 +88,16 @@ pub(crate) async fn identify(
 fn read(headers: &Headers) -> Result<KeyText<'_>, &'static str> {
     let mut all = headers.all(AUTHORIZATION);
     let (Some(value), None) = (all.next(), all.next()) else {
-        return Err("not one Authorization header");
+        return Err("not exactly one Authorization header");
     };
     let text = std::str::from_utf8(value).map_err(|_| "Authorization is not text")?;
-    // As nearly everybody writes it.
+    // The common spelling, checked first.
     if let Some(key) = text.strip_prefix("Bearer ").and_then(KeyText::parse) {
         return Ok(key);
     }
-    let (scheme, key) = text.trim().split_once(' ').ok_or("Authorization has no scheme and key")?;
+    let (scheme, key) = text.trim().split_once(' ').ok_or("Authorization without scheme and key")?;
     if !scheme.eq_ignore_ascii_case("bearer") {
-        return Err("the scheme is not Bearer");
+        return Err("scheme other than Bearer");
     }
     KeyText::parse(key.trim()).ok_or("malformed key")
 }
@@ -98,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn one_bearer_header_opens_the_door_and_nothing_else() {
+    fn exactly_one_bearer_header_is_accepted() {
         let key = format!("sk-abcdefghijkl-{}", "a".repeat(32));
         for good in [format!("Bearer {key}"), format!("bearer   {key}  "), format!("BEARER {key}")] {
             assert!(read(&with(&[&good])).is_ok(), "{good}");

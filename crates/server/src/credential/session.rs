@@ -1,8 +1,8 @@
-//! Calls by session: the Playground. A session acts in one workspace, the one it names or its current one.
+//! Calls by session, as the Playground makes them. A session acts in the workspace it names, else in its current one.
 
-use super::{Forbidden, Refused};
+use super::{CredentialError, Forbidden};
 use crate::edge::session_cookie;
-use crate::people::People;
+use crate::surface::context::SurfaceContext;
 use control::sessions::ActiveSession;
 use control::{CommandError, CommandErrorKind, access};
 use domain::session::SessionToken;
@@ -13,39 +13,39 @@ use std::sync::Arc;
 
 const WORKSPACE_HEADER: &str = "x-workspace-id";
 
-/// Who calls, by the store: sessions are rare here, and not remembered.
+/// The caller, read from the store on every call: sessions are rare here and not cached.
 pub(super) async fn identify(
-    people: &Arc<People>,
+    context: &Arc<SurfaceContext>,
     method: &Method,
     headers: HeaderMap,
     token: SessionToken,
     now: Timestamp,
-) -> Result<Arc<Caller>, Refused> {
-    let is_meant = session_cookie::is_meant(method, &headers, &token);
+) -> Result<Arc<Caller>, CredentialError> {
+    let csrf_ok = session_cookie::is_meant(method, &headers, &token);
     let named = headers.get(WORKSPACE_HEADER).map(|value| value.to_str().unwrap_or("").to_owned());
-    let asked = Arc::clone(people);
-    let found = people.background.spawn(async move { find(&asked, token, is_meant, named, now).await });
-    found.await.unwrap_or(Err(Refused::Internal)).map(Arc::new)
+    let own = Arc::clone(context);
+    let found = context.background.spawn(async move { find(&own, token, csrf_ok, named, now).await });
+    found.await.unwrap_or(Err(CredentialError::Internal)).map(Arc::new)
 }
 
 async fn find(
-    people: &People,
+    context: &SurfaceContext,
     token: SessionToken,
-    is_meant: bool,
+    csrf_ok: bool,
     named: Option<String>,
     now: Timestamp,
-) -> Result<Caller, Refused> {
-    let signed = people.identify(token, now).await.map_err(|refusal| refuse(&refusal))?;
-    let signed = signed.ok_or(Refused::Unauthenticated { cause: "no session" })?;
-    if !is_meant {
-        return Err(Refused::Forbidden(Forbidden::CsrfFailed));
+) -> Result<Caller, CredentialError> {
+    let signed = context.identify(token, now).await.map_err(|refusal| convert(&refusal))?;
+    let signed = signed.ok_or(CredentialError::Unauthenticated { cause: "no session" })?;
+    if !csrf_ok {
+        return Err(CredentialError::Forbidden(Forbidden::CsrfFailed));
     }
-    act(people, &signed, named).await.map_err(|refusal| refuse(&refusal))
+    act(context, &signed, named).await.map_err(|refusal| convert(&refusal))
 }
 
-/// A workspace that is named and cannot be found is one that the user is no member of: which ones exist elsewhere is
-/// not told.
-async fn act(people: &People, signed: &ActiveSession, named: Option<String>) -> Result<Caller, CommandError> {
+/// A named workspace that cannot be found counts as one without membership, so that the response does not reveal which
+/// workspaces exist.
+async fn act(context: &SurfaceContext, signed: &ActiveSession, named: Option<String>) -> Result<Caller, CommandError> {
     let (organization, _) = access::organization(signed)?;
     let (workspace, otherwise) = match named {
         Some(text) => (WorkspaceId::parse(&text).map_err(|_| CommandError::NotAMember)?, CommandError::NotAMember),
@@ -54,7 +54,7 @@ async fn act(people: &People, signed: &ActiveSession, named: Option<String>) -> 
             CommandError::NoWorkspaceContext,
         ),
     };
-    let found = access::workspace(&people.store, &signed.user, organization, &workspace).await;
+    let found = access::workspace(&context.store, &signed.user, organization, &workspace).await;
     let workspace = found.map_err(|refusal| match refusal.kind() {
         CommandErrorKind::Missing | CommandErrorKind::Forbidden => otherwise,
         _ => refusal,
@@ -65,15 +65,15 @@ async fn act(people: &People, signed: &ActiveSession, named: Option<String>) -> 
     })
 }
 
-fn refuse(refusal: &CommandError) -> Refused {
+fn convert(refusal: &CommandError) -> CredentialError {
     match refusal {
-        CommandError::NoOrganizationContext => Refused::Forbidden(Forbidden::NoOrganizationContext),
-        CommandError::NoWorkspaceContext => Refused::Forbidden(Forbidden::NoWorkspaceContext),
-        CommandError::NotAMember => Refused::Forbidden(Forbidden::NotAMember),
-        CommandError::StoreUnavailable { cause } => Refused::StoreUnavailable { cause: format!("{cause:?}") },
+        CommandError::NoOrganizationContext => CredentialError::Forbidden(Forbidden::NoOrganizationContext),
+        CommandError::NoWorkspaceContext => CredentialError::Forbidden(Forbidden::NoWorkspaceContext),
+        CommandError::NotAMember => CredentialError::Forbidden(Forbidden::NotAMember),
+        CommandError::StoreUnavailable { cause } => CredentialError::StoreUnavailable { cause: format!("{cause:?}") },
         other => {
             tracing::error!(error = ?other, "a session could not be looked up");
-            Refused::Internal
+            CredentialError::Internal
         }
     }
 }

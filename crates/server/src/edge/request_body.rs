@@ -17,7 +17,7 @@ pub(crate) struct BodyBounds {
 }
 
 /// Why a body was not read.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Unread {
     TooLarge {
         limit: u64,

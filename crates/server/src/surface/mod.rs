@@ -1,7 +1,10 @@
-//! What is asked over HTTP. A surface does not import another surface.
+//! The HTTP surfaces: groups of routes with one error envelope each. A surface does not import another surface.
 
+mod bridge;
 pub(crate) mod console;
+pub(crate) mod context;
 pub(crate) mod endpoints;
+pub(crate) mod error;
 pub(crate) mod openai;
 pub(crate) mod openapi;
 pub(crate) mod operations;
@@ -12,10 +15,10 @@ use crate::edge::cors::Cors;
 use crate::edge::request_id::RequestIds;
 use crate::edge::{Answered, Body, Head, Headers, Incoming};
 use crate::edge::{clock, request_body::BodyBounds};
-use crate::people::People;
 use crate::telemetry::traces::Tracer;
 use bytes::Bytes;
 use console::ConsoleSurface;
+use context::SurfaceContext;
 use dataplane::Dataplane;
 use dataplane::keys::KeyDirectory;
 use dataplane::usage_tap::{Sink, UsageTap};
@@ -28,30 +31,34 @@ use std::time::Duration;
 
 const X_CLIENT_REQUEST_ID: &str = "x-client-request-id";
 const MAX_CLIENT_ID: usize = 512;
+/// The most bytes of headers: names, values and separators.
+const MAX_HEADER_BYTES: usize = 32 << 10;
+/// The most bytes of a body, except of inference calls.
+const MAX_BODY_BYTES: u64 = 256 << 10;
 
 /// The public surfaces as one core serves them.
 pub(crate) struct Surface {
     pub dataplane: Dataplane,
     pub keys: Arc<KeyDirectory>,
     pub sink: Arc<dyn Sink>,
-    /// Where calls are traced.
+    /// `None` unless calls are traced.
     pub tracer: Option<Arc<Tracer>>,
     pub ids: Arc<RequestIds>,
     pub cors: Cors,
     pub body_bounds: BodyBounds,
     /// How long a call may wait for a replica of a dedicated endpoint.
     pub hold_timeout: Duration,
-    pub people: Arc<People>,
+    pub context: Arc<SurfaceContext>,
     pub console: ConsoleSurface,
     pub endpoints: EndpointsSurface,
-    /// What `/openapi.json` answers.
+    /// The body of `/openapi.json`.
     pub description: Bytes,
-    /// Whose word on the client's address is believed.
+    /// Proxies whose headers name the client's address.
     pub trusted_proxies: Vec<Network>,
 }
 
 impl Surface {
-    /// Answers any request. Whatever happens, the answer names the request.
+    /// Responds to any request. Every response carries the request id.
     pub(crate) async fn answer(self: Arc<Self>, mut head: Head, mut body: Incoming, peer: IpAddr) -> Answered {
         let now = clock::now();
         let id = self.ids.next(now);
@@ -62,20 +69,20 @@ impl Surface {
             match head.uri.path() {
                 path if openai::is_route(path) => self.infer(&mut head, &mut body, id.clone(), now).await,
                 "/healthz" => health().into(),
-                "/openapi.json" => described(&self.description).into(),
+                "/openapi.json" => openapi_document(&self.description).into(),
                 path if is_below(path, "/api") => {
                     let tap = UsageTap::open(Arc::clone(&self.sink), id.clone(), console::ROUTE, now);
                     let client = client_address::of(peer, &head.headers.to_map(), &self.trusted_proxies);
-                    Box::pin(self.console.answer(head, body, client, tap, now)).await.into()
+                    Box::pin(self.console.respond(head, body, client, tap, now)).await.into()
                 }
                 path if is_below(path, "/v1/endpoints") => {
                     let mut tap = UsageTap::open(Arc::clone(&self.sink), id.clone(), endpoints::ROUTE, now);
                     tap.note(|record| record.client_request = client_id(&head.headers));
                     let client = client_address::of(peer, &head.headers.to_map(), &self.trusted_proxies);
-                    Box::pin(self.endpoints.answer(head, body, client, id.as_str(), tap, now)).await.into()
+                    Box::pin(self.endpoints.respond(head, body, client, id.as_str(), tap, now)).await.into()
                 }
-                path if let Some(page) = endpoints::pages::at(path) => page.answer(&head.method).into(),
-                path if let Some(answer) = site::answer(&head.method, path, &head.headers.to_map()) => answer.into(),
+                path if let Some(page) = endpoints::pages::at(path) => page.into_response(&head.method).into(),
+                path if let Some(page) = site::respond(&head.method, path, &head.headers.to_map()) => page.into(),
                 _ => self.infer(&mut head, &mut body, id.clone(), now).await,
             }
         };
@@ -85,19 +92,19 @@ impl Surface {
         Answered { id: Some(id), ..answered }
     }
 
-    /// Whatever belongs to no other surface is refused by this one.
+    /// Inference, and the 404 of every path that belongs to no surface.
     async fn infer(&self, head: &mut Head, body: &mut Incoming, id: RequestId, now: Timestamp) -> Answered {
         let mut tap = UsageTap::open(Arc::clone(&self.sink), id, openai::route_name(head.uri.path()), now);
         tap.note(|record| record.client_request = client_id(&head.headers));
-        openai::answer(self, head, body, tap, now).await
+        openai::respond(self, head, body, tap, now).await
     }
 
-    /// The time for open answers is up.
+    /// Ends open streams: the grace period of the shutdown is over.
     pub(crate) fn cut_streams(&self) {
         self.dataplane.cut_streams();
     }
 
-    /// Closes what has been idle for long.
+    /// Closes idle upstream connections.
     pub(crate) fn sweep(&self) {
         self.dataplane.links().sweep();
     }
@@ -107,20 +114,22 @@ fn is_below(path: &str, root: &str) -> bool {
     path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// The client's own name for its request, logged beside ours.
+/// The client's id of its request, logged next to ours.
 fn client_id(headers: &Headers) -> Option<Box<str>> {
     let text = headers.text(X_CLIENT_REQUEST_ID)?;
     (text.len() <= MAX_CLIENT_ID).then(|| text.into())
 }
 
-/// What all surfaces say of themselves.
-fn described(document: &Bytes) -> Response<Body> {
+/// `/openapi.json`.
+fn openapi_document(document: &Bytes) -> Response<Body> {
     let mut response = Response::new(Body::from(document.clone()));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
 /// The process is alive.
+#[utoipa::path(get, path = "/healthz", operation_id = "health", tag = "operations", security(()),
+    responses((status = 200, body = Object)))]
 pub(crate) fn health() -> Response<Body> {
     let mut response = Response::new(Body::from("{\"status\":\"ok\"}\n"));
     *response.status_mut() = StatusCode::OK;

@@ -1,22 +1,24 @@
-//! `/openapi.json`: what all surfaces say of themselves, and what is true of all their operations.
+//! `/openapi.json`: the descriptions of all surfaces, completed with what all their operations share.
 //!
-//! Routes of the console describe themselves, since they are made from their descriptions; the hot path has its own
-//! router, whose description a test compares with it.
+//! Descriptions come from the annotations of handlers. The hot path has its own router; a test compares the two.
 
 use super::{console, endpoints, openai, operations};
 use bytes::Bytes;
 use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn, PathItem};
-use utoipa::openapi::response::{Response, ResponseBuilder};
-use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::response::ResponseBuilder;
+use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder, Schema, Type};
 use utoipa::openapi::security::{
     ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme,
 };
 use utoipa::openapi::{ContentBuilder, Info, OpenApi, OpenApiBuilder, Ref, RefOr, Required};
 
 const DESCRIPTION: &str = "Inference and endpoints (`/v1`) take an API key, or a session with `X-CSRF-Token` and `X-Workspace-Id`. \
-     The console's surface (`/api`) takes a session. Every answer carries `x-request-id`.";
+     The console's surface (`/api`) takes a session. Every response carries `x-request-id`.";
 
-/// The document, written once.
+/// An error of an operation: status, codes, and the names of the schemas its body may have.
+pub(super) type ErrorDescription = (&'static str, &'static str, &'static [&'static str]);
+
+/// The document, encoded once.
 pub(crate) fn document() -> Bytes {
     let whole = describe();
     serde_json::to_vec(&whole).expect("a description has only text keys").into()
@@ -30,7 +32,7 @@ fn describe() -> OpenApi {
     for (path, item) in &mut console.paths.paths {
         finish_console(path, item);
     }
-    for part in [openai::describe::description(), endpoints::description(), console, operations::description()] {
+    for part in [openai::description(), endpoints::description(), console, operations::description()] {
         whole.merge(part);
     }
     for (path, item) in &mut whole.paths.paths {
@@ -42,7 +44,7 @@ fn describe() -> OpenApi {
     whole
 }
 
-/// What every operation of the console may answer, needs and names.
+/// Adds name, security and errors to the operations of the console.
 fn finish_console(path: &str, item: &mut PathItem) {
     let methods = [
         ("get", &mut item.get),
@@ -60,8 +62,13 @@ fn finish_console(path: &str, item: &mut PathItem) {
             requirement = requirement.add("csrf", Vec::<String>::new());
         }
         operation.security.get_or_insert_with(|| vec![requirement]);
-        for (status, told) in refusals(path, operation, is_read) {
-            operation.responses.responses.entry(status.to_owned()).or_insert_with(|| RefOr::T(refusal(told)));
+        add_errors(operation, &CONSOLE_ERRORS);
+        let is_public = operation.security.as_ref().is_some_and(|all| all.contains(&SecurityRequirement::default()));
+        if !is_public {
+            add_errors(operation, &[FORBIDDEN]);
+        }
+        if !is_read && (path.starts_with("/api/session") || path.starts_with("/api/invitations")) {
+            add_errors(operation, &[TOO_MANY_ATTEMPTS]);
         }
     }
 }
@@ -81,45 +88,48 @@ fn operation_id(method: &str, path: &str) -> String {
     id
 }
 
-fn refusals(path: &str, operation: &Operation, is_read: bool) -> Vec<(&'static str, &'static str)> {
-    let mut all = vec![
-        ("400", "`invalid_payload`"),
-        ("401", "`not_signed_in`, `bad_credentials`"),
-        ("404", "`not_found`"),
-        ("408", "`request_timeout`"),
-        ("413", "`payload_too_large`"),
-        ("415", "`unsupported_media_type`"),
-        ("422", "`invalid_value`, with `field`"),
-        ("431", "`headers_too_large`"),
-        ("500", "`internal_error`"),
-        ("503", "`store_unavailable`"),
-    ];
-    let is_public = operation.security.as_ref().is_some_and(|all| all.contains(&SecurityRequirement::default()));
-    if !is_public {
-        let told = "`csrf_failed`, `no_organization_context`, `not_a_member`, `admin_only`, `operator_only`";
-        all.push(("403", told));
+const CONSOLE_ERRORS: [ErrorDescription; 10] = [
+    ("400", "`invalid_payload`", &["Error"]),
+    ("401", "`not_signed_in`, `bad_credentials`", &["Error"]),
+    ("404", "`not_found`", &["Error"]),
+    ("408", "`request_timeout`", &["Error"]),
+    ("413", "`payload_too_large`", &["Error"]),
+    ("415", "`unsupported_media_type`", &["Error"]),
+    ("422", "`invalid_value`, with `field`", &["Error"]),
+    ("431", "`headers_too_large`", &["Error"]),
+    ("500", "`internal_error`", &["Error"]),
+    ("503", "`store_unavailable`", &["Error"]),
+];
+const FORBIDDEN: ErrorDescription =
+    ("403", "`csrf_failed`, `no_organization_context`, `not_a_member`, `admin_only`, `operator_only`", &["Error"]);
+const TOO_MANY_ATTEMPTS: ErrorDescription = ("429", "`too_many_attempts`, with Retry-After", &["Error"]);
+
+/// Adds the errors whose status the operation does not describe itself.
+pub(super) fn add_errors(operation: &mut Operation, errors: &[ErrorDescription]) {
+    for (status, codes, schemas) in errors {
+        let reference = |name: &&str| RefOr::<Schema>::Ref(Ref::from_schema_name(*name));
+        let schema = match schemas {
+            [one] => reference(one),
+            several => {
+                let any = several.iter().fold(AnyOfBuilder::new(), |any, name| any.item(reference(name)));
+                RefOr::T(Schema::AnyOf(any.build()))
+            }
+        };
+        let content = ContentBuilder::new().schema(Some(schema)).build();
+        let response = ResponseBuilder::new().description(*codes).content("application/json", content).build();
+        operation.responses.responses.entry((*status).to_owned()).or_insert_with(|| RefOr::T(response));
     }
-    if !is_read && (path.starts_with("/api/session") || path.starts_with("/api/invitations")) {
-        all.push(("429", "`too_many_attempts`, with Retry-After"));
-    }
-    all
 }
 
-fn refusal(told: &str) -> Response {
-    let schema = RefOr::Ref(Ref::from_schema_name("Error"));
-    let content = ContentBuilder::new().schema(Some(schema)).build();
-    ResponseBuilder::new().description(told).content("application/json", content).build()
-}
-
-fn operations_of(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+pub(super) fn operations_of(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     [&mut item.get, &mut item.post, &mut item.put, &mut item.patch, &mut item.delete].into_iter().flatten()
 }
 
-/// Places in a path are texts, and always there.
+/// Describes the parameters in a path: required texts.
 fn add_path_parameters(path: &str, operation: &mut Operation) {
     for name in path.split('{').skip(1).filter_map(|rest| rest.split('}').next()) {
         let parameters = operation.parameters.get_or_insert_default();
-        if !parameters.iter().any(|known| known.name == name) {
+        if !parameters.iter().any(|other| other.name == name) {
             parameters.insert(0, path_parameter(name));
         }
     }
@@ -139,9 +149,10 @@ fn add_security_schemes(whole: &mut OpenApi) {
     let components = whole.components.get_or_insert_default();
     let key = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("sk-<segment>-<secret>").build();
     components.add_security_scheme("apiKey", SecurityScheme::Http(key));
-    let cookie = ApiKeyValue::with_description("forebay_session", "what `POST /api/session` hands out");
+    let cookie = ApiKeyValue::with_description("forebay_session", "set by `POST /api/session`");
     components.add_security_scheme("session", SecurityScheme::ApiKey(ApiKey::Cookie(cookie)));
-    let csrf = ApiKeyValue::with_description("X-CSRF-Token", "`csrfToken` of `GET /api/session`; beside a session");
+    let csrf =
+        ApiKeyValue::with_description("X-CSRF-Token", "`csrfToken` of `GET /api/session`; together with a session");
     components.add_security_scheme("csrf", SecurityScheme::ApiKey(ApiKey::Header(csrf)));
 }
 
@@ -151,14 +162,14 @@ mod tests {
     use serde_json::Value;
 
     #[test]
-    fn every_operation_has_a_name_of_its_own_and_every_reference_leads_somewhere() {
+    fn operation_ids_are_unique_and_references_resolve() {
         let document: Value = serde_json::from_slice(&document()).unwrap();
         assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
         let mut names = std::collections::HashSet::new();
         for (path, item) in document["paths"].as_object().unwrap() {
             for (method, operation) in item.as_object().unwrap().iter().filter(|(_, value)| value.is_object()) {
                 let name = operation["operationId"].as_str().unwrap_or_else(|| panic!("{method} {path}"));
-                assert!(names.insert(name.to_owned()), "{name} twice");
+                assert!(names.insert(name.to_owned()), "duplicate {name}");
             }
         }
         let text = document.to_string();

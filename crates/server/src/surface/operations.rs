@@ -1,4 +1,4 @@
-//! For the operator's own tools: metrics, liveness and readiness, on a port of their own.
+//! The operations port: metrics, liveness and readiness, for the operator's tools.
 
 use super::health;
 use crate::edge::{Body, Head, http1};
@@ -18,29 +18,25 @@ pub(crate) struct Operations {
 
 /// Serves until the task is ended.
 pub(crate) async fn serve(listener: TcpListener, operations: Arc<Operations>) {
-    let (_never_told, stop) = watch::channel(false);
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let (_never_sent, stop) = watch::channel(false);
+    let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let mut connections = tokio::task::JoinSet::new();
     loop {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
         while connections.try_join_next().is_some() {}
         let Ok((stream, _)) = listener.accept().await else { continue };
-        let (operations, never) = (Arc::clone(&operations), stop.clone());
+        let (operations, stop) = (Arc::clone(&operations), stop.clone());
         connections.spawn(async move {
-            let _place = place;
-            let service = |head, _| std::future::ready(answer(&operations, &head).into());
-            http1::serve(stream, http1::IDLE, never, service).await;
+            let _slot = slot;
+            let service = |head, _| std::future::ready(respond(&operations, &head).into());
+            http1::serve(stream, http1::IDLE, stop, service).await;
         });
     }
 }
 
-fn answer(operations: &Operations, head: &Head) -> Response<Body> {
+fn respond(operations: &Operations, head: &Head) -> Response<Body> {
     match head.uri.path() {
-        "/metrics" => {
-            let mut response = Response::new(Body::from(operations.metrics.encode()));
-            response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(metrics::MEDIA_TYPE));
-            response
-        }
+        "/metrics" => metrics(operations),
         "/healthz" => health(),
         "/readyz" => ready(operations, head.uri.query().unwrap_or_default()),
         _ => {
@@ -51,9 +47,22 @@ fn answer(operations: &Operations, head: &Head) -> Response<Body> {
     }
 }
 
-/// 503 while no call should be sent here. `?require=engines,leader` asks for parts that must be well, too.
+/// Metrics for Prometheus.
+#[utoipa::path(get, path = "/metrics", operation_id = "metrics", tag = "operations", security(()),
+    responses((status = 200, body = String, content_type = "text/plain")))]
+fn metrics(operations: &Operations) -> Response<Body> {
+    let mut response = Response::new(Body::from(operations.metrics.encode()));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(metrics::MEDIA_TYPE));
+    response
+}
+
+/// Whether to send calls here, and the state of each part.
+#[utoipa::path(get, path = "/readyz", operation_id = "ready", tag = "operations", security(()),
+    params(("require" = Option<String>, Query, description = "parts that must be healthy, such as `engines,leader`")),
+    responses((status = 200, body = Object), (status = 400, description = "no part has this name", body = Object),
+        (status = 503, description = "send no calls here; the body says which part is why", body = Object)))]
 fn ready(operations: &Operations, query: &str) -> Response<Body> {
-    let required = match required(query) {
+    let required = match required_parts(query) {
         Ok(required) => required,
         Err(message) => {
             let body = serde_json::json!({ "error": message });
@@ -74,15 +83,15 @@ fn json(status: StatusCode, body: String) -> Response<Body> {
 }
 
 /// The parts that the query names.
-fn required(query: &str) -> Result<Vec<&str>, String> {
+fn required_parts(query: &str) -> Result<Vec<&str>, String> {
     let mut parts = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let Some(list) = pair.strip_prefix("require=") else {
-            return Err(format!("`{pair}`: only `require` may be asked for, such as ?require=engines,leader"));
+            return Err(format!("`{pair}`: the only parameter is `require`, such as ?require=engines,leader"));
         };
         for part in list.split(',') {
             if !PARTS.contains(&part) {
-                return Err(format!("require: no part is called `{part}`; there are {}", PARTS.join(", ")));
+                return Err(format!("require: unknown part `{part}`; there are {}", PARTS.join(", ")));
             }
             parts.push(part);
         }
@@ -91,39 +100,19 @@ fn required(query: &str) -> Result<Vec<&str>, String> {
 }
 
 #[derive(utoipa::OpenApi)]
-#[openapi(paths(describe_health, describe_ready, describe_metrics))]
-struct Described;
+#[openapi(paths(super::health, ready, metrics))]
+struct Handlers;
 
-/// What `/openapi.json` says of this surface: it has an address of its own.
+/// The surface's part of `/openapi.json`, with the default address of its port.
 pub(crate) fn description() -> utoipa::openapi::OpenApi {
     use utoipa::OpenApi as _;
-    let mut description = Described::openapi();
+    let mut description = Handlers::openapi();
     let own = utoipa::openapi::Server::new("http://127.0.0.1:9090");
     for (path, item) in &mut description.paths.paths {
-        // The public listener answers this one, too.
+        // The public listener serves this one, too.
         if path != "/healthz" {
             item.servers = Some(vec![own.clone()]);
         }
     }
     description
 }
-
-/// The process is alive.
-#[utoipa::path(get, path = "/healthz", operation_id = "health", tag = "operations", security(()),
-    responses((status = 200, body = Object)))]
-#[expect(dead_code, reason = "it only describes")]
-fn describe_health() {}
-
-/// Whether to send calls here, and how each part is.
-#[utoipa::path(get, path = "/readyz", operation_id = "ready", tag = "operations", security(()),
-    params(("require" = Option<String>, Query, description = "parts that must be well, such as `engines,leader`")),
-    responses((status = 200, body = Object), (status = 400, description = "no part has this name", body = Object),
-        (status = 503, description = "send no calls here; the body says which part is why", body = Object)))]
-#[expect(dead_code, reason = "it only describes")]
-fn describe_ready() {}
-
-/// Numbers for Prometheus.
-#[utoipa::path(get, path = "/metrics", operation_id = "metrics", tag = "operations", security(()),
-    responses((status = 200, body = String, content_type = "text/plain")))]
-#[expect(dead_code, reason = "it only describes")]
-fn describe_metrics() {}

@@ -6,13 +6,16 @@ use control::endpoints::{
 };
 use control::{Author, bootstrap, workspaces};
 use domain::allotment::Defaults;
+use domain::endpoint::EndpointName;
 use domain::endpoint::IfMatch;
-use domain::endpoint::request::{Change, NewEndpoint, read_resume};
+use domain::endpoint::labels::LabelsPatch;
+use domain::endpoint::request::{Change, NewEndpoint};
+use domain::endpoint::scaling::{Metric, ScalingPatch};
 use domain::leadership::Term;
 use domain::model::{EngineKind, Flavor, Launch, Modality, Model, Serving};
 use domain::workspace::OwnLimits;
 use domain::{Catalogue, Endpoint, GpuType, KeyId, ModelId, NanoUsd, Price, Timestamp, Workspace};
-use serde_json::{Value, json};
+use serde_json::Value;
 use store::{Fenced, Store, leader};
 
 pub(crate) struct Platform {
@@ -91,7 +94,7 @@ impl Platform {
     }
 
     pub(crate) fn call(&self) -> Call<'_> {
-        Call { author: &self.author, scope: self.scope(), idempotency: None, now: self.now }
+        Call { author: &self.author, scope: self.scope(), idempotency: None, now: self.now, encode }
     }
 
     pub(crate) fn keyed<'a>(&'a self, key: &'a str, fingerprint: &'a str) -> Call<'a> {
@@ -117,13 +120,13 @@ impl Platform {
         body: Value,
         if_match: Option<&str>,
     ) -> Result<CommandResponse, EndpointError> {
-        let change = Change::read(&body).unwrap();
+        let change = Change { scaling: scaling(&body), labels: labels(&body) };
         let if_match = if_match.map(IfMatch::parse);
         endpoints::rescale(self.context(), self.call(), &choice(name), &change, if_match.as_ref()).await
     }
 
     pub(crate) async fn resume(&self, name: &str, body: Value) -> Result<CommandResponse, EndpointError> {
-        let scaling = read_resume(&body).unwrap();
+        let scaling = scaling(&body);
         endpoints::resume(self.context(), self.call(), &choice(name), &scaling).await
     }
 
@@ -158,13 +161,40 @@ impl Platform {
     }
 }
 
-pub(crate) fn new(name: &str, flavor: &str, scaling: Value) -> NewEndpoint {
-    let mut body = json!({"name": name, "model": "acme/tiny", "flavor": flavor});
-    let Value::Object(members) = scaling else { panic!("{scaling} is no object") };
-    for (field, value) in members {
-        body[field] = value;
+pub(crate) fn new(name: &str, flavor: &str, body: Value) -> NewEndpoint {
+    NewEndpoint {
+        name: EndpointName::parse(name).unwrap(),
+        model: ModelId::parse("acme/tiny").unwrap(),
+        flavor: flavor.to_owned(),
+        scaling: scaling(&body),
+        labels: labels(&body),
     }
-    NewEndpoint::read(&body).unwrap()
+}
+
+/// A record in a response, short enough for tests.
+fn encode(endpoint: &Endpoint) -> String {
+    format!("{} {}", endpoint.id, endpoint.generation.0)
+}
+
+fn scaling(body: &Value) -> ScalingPatch {
+    let number = |field: &str| body[field].as_u64().map(|number| u32::try_from(number).unwrap());
+    let patch = ScalingPatch {
+        replicas: number("replicas"),
+        min: number("minReplicas"),
+        max: number("maxReplicas"),
+        metric: body["autoscalingMetric"].as_str().map(|name| Metric::parse(name).unwrap()),
+        target: body["autoscalingTarget"].as_u64().map(|target| target * 1_000),
+        to_zero_secs: number("scaleToZeroWindowSeconds"),
+        up_secs: number("scaleUpWindowSeconds"),
+        down_secs: number("scaleDownWindowSeconds"),
+    };
+    patch.check().unwrap();
+    patch
+}
+
+fn labels(body: &Value) -> LabelsPatch {
+    let members = body["labels"].as_object().into_iter().flatten();
+    members.map(|(name, value)| (name.clone(), value.as_str().map(str::to_owned))).collect()
 }
 
 /// `committed 8` or `16/12/18/2`, or the code of another refusal.

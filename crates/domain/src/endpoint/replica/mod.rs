@@ -110,35 +110,8 @@ impl Replica {
     }
 }
 
-/// The JSON of `…/replicas`.
-impl serde::Serialize for Replica {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(serde::Serialize)]
-        #[serde(rename_all = "camelCase")]
-        struct View<'a> {
-            id: &'a ReplicaId,
-            state: &'static str,
-            gpu_ids: &'a [String],
-            node: Option<&'a str>,
-            started_at: Option<Timestamp>,
-            last_error: Option<&'a str>,
-            log_tail: &'a str,
-        }
-        let view = View {
-            id: &self.id,
-            state: self.state.as_str(),
-            gpu_ids: &self.gpu_ids,
-            node: self.node.as_deref(),
-            started_at: self.started_at,
-            last_error: self.last_error.as_deref(),
-            log_tail: &self.log_tail,
-        };
-        view.serialize(serializer)
-    }
-}
-
 /// How many replicas an endpoint should have, and how many it has in each state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Status {
     pub desired: u32,
     pub pending: u32,

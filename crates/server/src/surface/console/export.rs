@@ -10,25 +10,25 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 /// Rows of one piece of an export, and pieces that may wait for a slow reader.
-pub(super) const PAGE: u32 = 1_000;
+pub(crate) const PAGE: u32 = 1_000;
 const AHEAD: usize = 2;
 
 /// The body of an export, on its way to the edge.
 #[derive(Clone)]
-pub(super) struct Export(pub(super) Arc<Mutex<Option<Pieces>>>);
+pub(crate) struct Export(pub(crate) Arc<Mutex<Option<Pieces>>>);
 
 /// Where the pieces go.
-pub(super) struct Reader(mpsc::Sender<io::Result<Bytes>>);
+pub(crate) struct Reader(mpsc::Sender<io::Result<Bytes>>);
 
 impl Reader {
     /// Whether somebody still reads.
-    pub(super) async fn take(&self, piece: Vec<u8>) -> bool {
+    pub(crate) async fn take(&self, piece: Vec<u8>) -> bool {
         self.0.send(Ok(piece.into())).await.is_ok()
     }
 }
 
 /// An answer whose body `write` hands to its reader. If it fails, the answer breaks off, so that the reader notices.
-pub(super) fn answer<F>(
+pub(crate) fn answer<F>(
     background: &Handle,
     media_type: &'static str,
     name: &str,

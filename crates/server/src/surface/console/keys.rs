@@ -1,12 +1,8 @@
 //! `/api/workspaces/{id}/keys`.
 
-use super::Console;
-use super::bounds;
-use super::caller::{InWorkspace, WorkspaceAdmin};
-use super::error::{self, Refused};
-use super::list::{List, PageAsked};
-use super::path::Id;
-use super::payload::Payload;
+use crate::surface::console::Console;
+use crate::surface::console::error::{self, ConsoleError};
+use crate::surface::console::extract::{Id, List, PageRequest, Payload, WorkspaceAdmin, WorkspaceCaller, bounds};
 use crate::view::KeyView;
 use axum::Json;
 use axum::extract::State;
@@ -41,26 +37,26 @@ pub(super) struct Rotation {
 }
 
 /// The keys of a workspace in any state, oldest first.
-#[utoipa::path(get, path = "/api/workspaces/{workspaceId}/keys", tag = "keys", params(PageAsked),
+#[utoipa::path(get, path = "/api/workspaces/{workspaceId}/keys", tag = "keys", params(PageRequest),
     responses((status = 200, body = List<KeyView>)))]
 pub(super) async fn list(
     State(console): State<Console>,
-    place: InWorkspace,
-    asked: PageAsked,
-) -> Result<Json<List<KeyView>>, Refused> {
-    let found = keys::list(&console.people.store, &place.workspace.id, asked.page()).await?;
-    Ok(Json(List::new(found, &asked, |key| key.id.to_string(), |key| KeyView::new(key, place.now()))))
+    caller: WorkspaceCaller,
+    page: PageRequest,
+) -> Result<Json<List<KeyView>>, ConsoleError> {
+    let found = keys::list(&console.context.store, &caller.workspace.id, page.to_page()).await?;
+    Ok(Json(List::new(found, &page, |key| key.id.to_string(), |key| KeyView::new(key, caller.now()))))
 }
 
 /// Create a key; its text is in this answer and never again.
 #[utoipa::path(post, path = "/api/workspaces/{workspaceId}/keys", tag = "keys", request_body = NewKey,
     responses((status = 201, body = KeyView),
-        (status = 409, description = "`key_limit_reached`, with `limit`", body = error::Error)))]
+        (status = 409, description = "`key_limit_reached`, with `limit`", body = error::ErrorBody)))]
 pub(super) async fn create(
     State(console): State<Console>,
-    place: InWorkspace,
+    caller: WorkspaceCaller,
     Payload(new): Payload<NewKey>,
-) -> Result<(StatusCode, Json<KeyView>), Refused> {
+) -> Result<(StatusCode, Json<KeyView>), ConsoleError> {
     let limit = |field, said: Option<u64>| said.map(|value| bounds::count(field, value)).transpose();
     let wish = KeyRequest {
         name: &new.name,
@@ -68,22 +64,22 @@ pub(super) async fn create(
         requests_per_minute: limit("requestsPerMinute", new.requests_per_minute)?,
         tokens_per_minute: limit("tokensPerMinute", new.tokens_per_minute)?,
     };
-    let (people, author, now) = (&console.people, place.author(), place.now());
-    let created = keys::create(&people.store, &author, &place.workspace.id, wish, &people.defaults, now).await?;
+    let (context, author, now) = (&console.context, caller.author(), caller.now());
+    let created = keys::create(&context.store, &author, &caller.workspace.id, wish, &context.defaults, now).await?;
     Ok((StatusCode::CREATED, Json(KeyView::once(created, now))))
 }
 
 /// Revoke a key; may be said twice. Members may revoke their own.
 #[utoipa::path(delete, path = "/api/workspaces/{workspaceId}/keys/{keyId}", tag = "keys",
-    responses((status = 204), (status = 409, description = "`key_disabled`", body = error::Error)))]
+    responses((status = 204), (status = 409, description = "`key_disabled`", body = error::ErrorBody)))]
 pub(super) async fn revoke(
     State(console): State<Console>,
-    place: InWorkspace,
+    caller: WorkspaceCaller,
     Id(id): Id<KeyId>,
-) -> Result<StatusCode, Refused> {
-    let key = find(&console, &place, &id).await?;
-    place.owns_or_administers(key.created_by.as_ref())?;
-    keys::revoke(&console.people.store, &place.author(), &place.workspace.id, &key.id, place.now()).await?;
+) -> Result<StatusCode, ConsoleError> {
+    let key = find(&console, &caller, &id).await?;
+    caller.owns_or_administers(key.created_by.as_ref())?;
+    keys::revoke(&console.context.store, &caller.author(), &caller.workspace.id, &key.id, caller.now()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -91,47 +87,47 @@ pub(super) async fn revoke(
 #[utoipa::path(post, path = "/api/workspaces/{workspaceId}/keys/{keyId}/rotate", tag = "keys",
     request_body = Option<Rotation>,
     responses((status = 200, body = KeyView),
-        (status = 409, description = "`key_revoked`, `key_disabled` or `key_expired`", body = error::Error)))]
+        (status = 409, description = "`key_revoked`, `key_disabled` or `key_expired`", body = error::ErrorBody)))]
 pub(super) async fn rotate(
     State(console): State<Console>,
-    place: InWorkspace,
+    caller: WorkspaceCaller,
     Id(id): Id<KeyId>,
     Payload(rotation): Payload<Rotation>,
-) -> Result<Json<KeyView>, Refused> {
-    let key = find(&console, &place, &id).await?;
-    place.owns_or_administers(key.created_by.as_ref())?;
-    let (store, author, now) = (&console.people.store, place.author(), place.now());
-    let rotated = keys::rotate(store, &author, &place.workspace.id, &key.id, rotation.overlap_seconds, now).await?;
+) -> Result<Json<KeyView>, ConsoleError> {
+    let key = find(&console, &caller, &id).await?;
+    caller.owns_or_administers(key.created_by.as_ref())?;
+    let (store, author, now) = (&console.context.store, caller.author(), caller.now());
+    let rotated = keys::rotate(store, &author, &caller.workspace.id, &key.id, rotation.overlap_seconds, now).await?;
     Ok(Json(KeyView::once(rotated, now)))
 }
 
 /// Stop a key until it is enabled again.
 #[utoipa::path(post, path = "/api/workspaces/{workspaceId}/keys/{keyId}/disable", tag = "keys",
     responses((status = 200, body = KeyView),
-        (status = 409, description = "`key_revoked` or `key_expired`", body = error::Error)))]
+        (status = 409, description = "`key_revoked` or `key_expired`", body = error::ErrorBody)))]
 pub(super) async fn disable(
     State(console): State<Console>,
-    WorkspaceAdmin(place): WorkspaceAdmin,
+    WorkspaceAdmin(caller): WorkspaceAdmin,
     Id(id): Id<KeyId>,
     Payload(Nothing {}): Payload<Nothing>,
-) -> Result<Json<KeyView>, Refused> {
-    let (store, author, now) = (&console.people.store, place.author(), place.now());
-    let key = keys::disable(store, &author, &place.workspace.id, &id, now).await?;
+) -> Result<Json<KeyView>, ConsoleError> {
+    let (store, author, now) = (&console.context.store, caller.author(), caller.now());
+    let key = keys::disable(store, &author, &caller.workspace.id, &id, now).await?;
     Ok(Json(KeyView::new(key, now)))
 }
 
 /// Let a disabled key work again.
 #[utoipa::path(post, path = "/api/workspaces/{workspaceId}/keys/{keyId}/enable", tag = "keys",
     responses((status = 200, body = KeyView),
-        (status = 409, description = "`key_revoked` or `key_expired`", body = error::Error)))]
+        (status = 409, description = "`key_revoked` or `key_expired`", body = error::ErrorBody)))]
 pub(super) async fn enable(
     State(console): State<Console>,
-    WorkspaceAdmin(place): WorkspaceAdmin,
+    WorkspaceAdmin(caller): WorkspaceAdmin,
     Id(id): Id<KeyId>,
     Payload(Nothing {}): Payload<Nothing>,
-) -> Result<Json<KeyView>, Refused> {
-    let (store, author, now) = (&console.people.store, place.author(), place.now());
-    let key = keys::enable(store, &author, &place.workspace.id, &id, now).await?;
+) -> Result<Json<KeyView>, ConsoleError> {
+    let (store, author, now) = (&console.context.store, caller.author(), caller.now());
+    let key = keys::enable(store, &author, &caller.workspace.id, &id, now).await?;
     Ok(Json(KeyView::new(key, now)))
 }
 
@@ -141,9 +137,9 @@ pub(super) async fn enable(
 pub(super) struct Nothing {}
 
 /// A key of this workspace; any other does not exist here.
-async fn find(console: &Console, place: &InWorkspace, id: &KeyId) -> Result<ApiKey, Refused> {
-    let key = keys::show(&console.people.store, id).await?;
-    if key.workspace == place.workspace.id {
+async fn find(console: &Console, caller: &WorkspaceCaller, id: &KeyId) -> Result<ApiKey, ConsoleError> {
+    let key = keys::show(&console.context.store, id).await?;
+    if key.workspace == caller.workspace.id {
         return Ok(key);
     }
     Err(CommandError::Missing { noun: "key", id: key.id.to_string() }.into())

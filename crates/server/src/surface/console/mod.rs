@@ -1,51 +1,34 @@
-//! The console's surface: everything under `/api`, for signed-in people.
+//! The console's surface: everything under `/api`, for signed-in users.
 //!
-//! Handlers run on the background runtime, where the store's connections live; the edge reads the request's body and
-//! sends the answer's. To add a route: a file named after its noun with handlers that take who may call them, and a
-//! line in [`router`]. What a handler's annotations say is what `/openapi.json` tells.
+//! Handlers run on the background runtime, which owns the store's connections; the edge reads the request body and sends
+//! the response body. To add a route: a handler in the file of its noun, with the required role in its signature, and a
+//! line in [`router`]. `/openapi.json` is generated from the handlers' annotations.
 
-mod allotments;
-mod audit;
-mod bill_check;
-mod bounds;
-mod caller;
-mod costs;
+mod accounts;
 pub(crate) mod error;
 mod export;
-mod gpu_costs;
-mod invitations;
+mod extract;
 mod keys;
-mod list;
-mod members;
-mod metrics;
-mod nodes;
-mod oidc;
-mod organizations;
-mod path;
-mod payload;
-mod query;
-mod requests;
-mod session;
+mod platform;
 mod sessions;
 mod usage;
-mod users;
-mod workspaces;
 
+use super::context::SurfaceContext;
+use super::error::SurfaceError;
+use super::{MAX_BODY_BYTES, MAX_HEADER_BYTES, bridge};
 use crate::edge::request_body::{self, BodyBounds};
 use crate::edge::{Body, Head, Incoming};
 use crate::oidc::Provider;
-use crate::people::People;
 use axum::Router;
-use axum::body::to_bytes;
 use axum::response::IntoResponse;
-use caller::Asked;
 use control::sessions::Origin;
 use dataplane::admission::Minutes;
 use dataplane::usage_tap::{Outcome, UsageTap};
 use domain::Timestamp;
-use error::{Code, Refused};
+use error::{ConsoleError, ErrorCode};
 use export::Export;
-use http::{HeaderValue, Request, Response, header};
+use extract::RequestContext;
+use http::{Request, Response, header};
 use std::net::IpAddr;
 use std::sync::{Arc, PoisonError};
 use tower::ServiceExt;
@@ -55,32 +38,32 @@ use utoipa_axum::routes;
 
 /// The name of this surface in logs and metrics.
 pub(crate) const ROUTE: &str = "console";
-/// No body here needs more.
-const BODY_LIMIT: u64 = 256 << 10;
-/// The most bytes of headers: names, values and what separates them.
-const MAX_HEADER_BYTES: usize = 32 << 10;
 
-/// What handlers have at hand.
+/// State of the handlers.
 #[derive(Clone)]
 pub(crate) struct Console {
-    people: Arc<People>,
-    /// What is left of the limits by the minute.
+    context: Arc<SurfaceContext>,
+    /// What is left of the limits per minute.
     minutes: Minutes,
-    /// Where single sign-on is configured.
+    /// `None` unless single sign-on is configured.
     provider: Option<Arc<Provider>>,
 }
 
 /// All routes, and their description.
 fn router() -> OpenApiRouter<Console> {
+    use accounts::{invitations, members, organizations, users, workspaces};
+    use platform::{allotments, audit, nodes};
+    use sessions::{current, own, single_sign_on};
+    use usage::{bill_check, costs, gpu_costs, metrics, report, requests};
     OpenApiRouter::new()
-        .routes(routes!(session::sign_in, session::show, session::sign_out))
-        .routes(routes!(session::set_context))
-        .routes(routes!(session::change_password))
-        .routes(routes!(oidc::methods))
-        .routes(routes!(oidc::depart))
-        .routes(routes!(oidc::come_back))
-        .routes(routes!(sessions::list))
-        .routes(routes!(sessions::end))
+        .routes(routes!(current::sign_in, current::show, current::sign_out))
+        .routes(routes!(current::set_context))
+        .routes(routes!(current::change_password))
+        .routes(routes!(single_sign_on::methods))
+        .routes(routes!(single_sign_on::begin))
+        .routes(routes!(single_sign_on::callback))
+        .routes(routes!(own::list))
+        .routes(routes!(own::end))
         .routes(routes!(organizations::list, organizations::create))
         .routes(routes!(organizations::show, organizations::rename, organizations::delete))
         .routes(routes!(members::list))
@@ -98,8 +81,8 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(workspaces::show, workspaces::edit, workspaces::delete))
         .routes(routes!(members::list_of_workspace))
         .routes(routes!(members::add_to_workspace, members::remove_from_workspace))
-        .routes(routes!(usage::show))
-        .routes(routes!(usage::quota))
+        .routes(routes!(report::show))
+        .routes(routes!(report::quota))
         .routes(routes!(metrics::show))
         .routes(routes!(requests::list))
         .routes(routes!(costs::show))
@@ -118,36 +101,36 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(audit::of_platform))
 }
 
-/// What the surface says of itself.
+/// The surface's part of `/openapi.json`.
 pub(crate) fn description() -> OpenApi {
     router().into_openapi()
 }
 
-/// The surface as the edge calls it; clones share everything.
+/// The surface as the edge calls it. Clones share their state.
 #[derive(Clone)]
 pub(crate) struct ConsoleSurface {
     router: Router,
-    people: Arc<People>,
+    context: Arc<SurfaceContext>,
     bounds: BodyBounds,
 }
 
 impl ConsoleSurface {
     pub(crate) fn new(
-        people: Arc<People>,
+        context: Arc<SurfaceContext>,
         minutes: Minutes,
         provider: Option<Arc<Provider>>,
         bounds: BodyBounds,
     ) -> Self {
         let (router, _) = router().split_for_parts();
         let router = router
-            .fallback(async || Refused::NotFound)
-            .method_not_allowed_fallback(async || Refused::MethodNotAllowed)
-            .with_state(Console { people: Arc::clone(&people), minutes, provider });
-        Self { router, people, bounds: BodyBounds { limit: bounds.limit.min(BODY_LIMIT), ..bounds } }
+            .fallback(async || ConsoleError::NotFound)
+            .method_not_allowed_fallback(async || ConsoleError::from(SurfaceError::MethodNotAllowed { allow: None }))
+            .with_state(Console { context: Arc::clone(&context), minutes, provider });
+        Self { router, context, bounds: BodyBounds { limit: bounds.limit.min(MAX_BODY_BYTES), ..bounds } }
     }
 
-    /// Answers a request under `/api`.
-    pub(crate) async fn answer(
+    /// Responds to a request under `/api`.
+    pub(crate) async fn respond(
         &self,
         head: Head,
         body: Incoming,
@@ -155,63 +138,47 @@ impl ConsoleSurface {
         mut tap: UsageTap,
         now: Timestamp,
     ) -> Response<Body> {
-        let response = self.respond(head, body, client, now).await;
+        let response = self.route(head, body, client, now).await;
         let status = response.status().as_u16();
-        let outcome = match response.extensions().get::<Code>() {
-            Some(Code(code)) => Outcome::Refused { status, code },
+        let outcome = match response.extensions().get::<ErrorCode>() {
+            Some(ErrorCode(code)) => Outcome::Refused { status, code },
             None => Outcome::Served,
         };
         tap.settle(outcome);
         response
     }
 
-    async fn respond(&self, head: Head, mut body: Incoming, client: IpAddr, now: Timestamp) -> Response<Body> {
+    async fn route(&self, head: Head, mut body: Incoming, client: IpAddr, now: Timestamp) -> Response<Body> {
         let read = if head.headers.bytes() > MAX_HEADER_BYTES {
-            Err(Refused::HeadersTooLarge { limit: MAX_HEADER_BYTES })
+            Err(SurfaceError::HeadersTooLarge { limit: MAX_HEADER_BYTES })
         } else {
-            self.bounds.read(&head.headers, &mut body).await.map_err(Refused::from)
+            self.bounds.read(&head.headers, &mut body).await.map_err(SurfaceError::from)
         };
         let bytes = match read {
             Ok(bytes) => bytes,
-            Err(refused) => {
+            Err(error) => {
                 request_body::discard(&head.headers, &mut body).await;
-                return convert(refused.into_response()).await;
+                return convert(ConsoleError::from(error).into_response()).await;
             }
         };
         let mut head = head.into_parts();
         let user_agent = head.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or("");
-        head.extensions.insert(Asked { origin: Origin::new(client.to_string(), user_agent), now });
-        head.uri = without_slash_at_end(head.uri);
+        head.extensions.insert(RequestContext { origin: Origin::new(client.to_string(), user_agent), now });
+        head.uri = bridge::without_trailing_slash(head.uri);
         let request = Request::from_parts(head, axum::body::Body::from(bytes));
-        let answered = self.people.background.spawn(self.router.clone().oneshot(request));
-        match answered.await {
+        let response = self.context.background.spawn(self.router.clone().oneshot(request));
+        match response.await {
             Ok(Ok(response)) => convert(response).await,
-            Err(_panicked) => convert(Refused::Internal.into_response()).await,
+            Err(_panicked) => convert(ConsoleError::INTERNAL.into_response()).await,
         }
     }
 }
 
-/// `/api/workspaces/` is `/api/workspaces`.
-fn without_slash_at_end(uri: http::Uri) -> http::Uri {
-    let Some(shorter) = uri.path().strip_suffix('/') else { return uri };
-    let query = uri.query().map_or_else(String::new, |query| format!("?{query}"));
-    format!("{shorter}{query}").parse().unwrap_or(uri)
-}
-
-/// From axum's response to ours. What is here is for one person and one moment.
-async fn convert(response: axum::response::Response) -> Response<Body> {
-    let (mut head, body) = response.into_parts();
-    head.headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    head.headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    let export = head.extensions.remove::<Export>();
+/// Converts axum's response to the edge's. An export streams its body.
+async fn convert(mut response: axum::response::Response) -> Response<Body> {
+    let export = response.extensions_mut().remove::<Export>();
     let pieces = export.and_then(|export| export.0.lock().unwrap_or_else(PoisonError::into_inner).take());
-    let body = match pieces {
-        Some(pieces) => {
-            head.headers.remove(header::CONTENT_LENGTH); // of the empty body that stood for it
-            Body::Pieces(pieces)
-        }
-        // It is whole already: handlers answer with JSON or nothing.
-        None => Body::from(to_bytes(body, usize::MAX).await.unwrap_or_default()),
-    };
-    Response::from_parts(head, body)
+    let Some(pieces) = pieces else { return bridge::into_edge(response).await };
+    response.headers_mut().remove(header::CONTENT_LENGTH); // of the empty placeholder body
+    bridge::into_edge(response).await.map(|_| Body::Pieces(pieces))
 }

@@ -1,120 +1,146 @@
-//! How this surface says no: RFC 7807's members with `extensions`, or the small `{detail, code}` for what the request's
-//! bytes alone tell. Both are `application/json`.
+//! Errors of `/v1/endpoints`: RFC 7807's members with `extensions`, or the small `{detail, code}` for errors that are
+//! found in the request alone. Both are `application/json`.
 //!
-//! The only file that knows the envelopes and their statuses.
+//! The only file that knows these envelopes. A handler's error travels to the surface as an extension of an empty
+//! response, because the body names the request and the public address.
 
 use super::problems;
-use crate::credential::{self, Forbidden};
+use crate::credential::CredentialError;
 use crate::edge::Body;
 use crate::edge::request_body::Unread;
-use control::endpoints::{EndpointError, EndpointErrorKind};
+use crate::surface::error::{SurfaceError, retry_after_secs};
+use axum::response::IntoResponse;
+use control::endpoints::{AllotmentExceeded, EndpointError, EndpointErrorKind};
 use domain::endpoint::{FieldError, FieldErrorCode};
 use http::{HeaderValue, Response, StatusCode, header};
 use serde::Serialize;
-use serde_json::{Value, json};
+use std::sync::Arc;
+use utoipa::ToSchema;
 
-/// Everything this surface may refuse.
-#[derive(Debug)]
-pub(crate) enum Refused {
-    Credential(credential::Refused),
-    HeadersTooLarge {
-        limit: usize,
-    },
-    UnknownRoute,
-    MethodNotAllowed {
-        allow: &'static str,
-    },
-    Unread(Unread),
-    /// What the bytes of the request tell.
-    Early(FieldError),
-    Command(EndpointError),
-    Internal,
-}
-
-/// The one 401: nothing in it tells why.
-const UNAUTHENTICATED: &str = "Missing or invalid API key; send `Authorization: Bearer <key>`";
 const RETRY_SOON_SECS: u64 = 1;
 const RETRY_ALLOTMENT_SECS: u64 = 2;
-const RETRY_LATER_SECS: u64 = 5;
 
-impl From<credential::Refused> for Refused {
-    fn from(refused: credential::Refused) -> Self {
-        Self::Credential(refused)
+#[derive(Debug)]
+pub(super) enum ProblemError {
+    Surface(SurfaceError),
+    /// An error in the request itself.
+    Request(FieldError),
+    Command(EndpointError),
+}
+
+/// A problem: RFC 7807's members, and more for programs.
+#[derive(Serialize, ToSchema)]
+#[schema(as = EndpointProblem)]
+pub(super) struct Problem {
+    /// A page about problems of this kind.
+    r#type: String,
+    title: &'static str,
+    status: u16,
+    /// For people; it may change.
+    detail: String,
+    instance: String,
+    extensions: Extensions,
+}
+
+#[derive(Default, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = EndpointExtensions)]
+struct Extensions {
+    /// Stable, for programs.
+    code: &'static str,
+    /// The rest is in a `GPU_ALLOTMENT_EXCEEDED`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    gpu_type: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    allotment: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    committed: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    projected: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    need: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    remediation: Option<String>,
+}
+
+/// An error in the request itself.
+#[derive(Serialize, ToSchema)]
+#[schema(as = EndpointFault)]
+pub(super) struct RequestFault {
+    /// Begins with the path of the field.
+    detail: String,
+    code: &'static str,
+}
+
+impl From<SurfaceError> for ProblemError {
+    fn from(error: SurfaceError) -> Self {
+        Self::Surface(error)
     }
 }
 
-impl From<Unread> for Refused {
-    fn from(unread: Unread) -> Self {
-        match unread {
-            Unread::BadEncoding => Self::Early(body_fault("is not gzip, though its headers say so")),
-            Unread::Gone => Self::Early(body_fault("ended early")),
+impl From<CredentialError> for ProblemError {
+    fn from(error: CredentialError) -> Self {
+        Self::Surface(error.into())
+    }
+}
+
+impl From<Unread> for ProblemError {
+    fn from(error: Unread) -> Self {
+        let body_fault = |why| Self::Request(FieldError::new("body", FieldErrorCode::MalformedJson, why));
+        match error {
+            Unread::BadEncoding => body_fault("is not valid gzip"),
+            Unread::Gone => body_fault("ended early"),
             Unread::TooLarge { .. }
             | Unread::TooSlow { .. }
             | Unread::UnsupportedType(_)
-            | Unread::UnsupportedEncoding(_) => Self::Unread(unread),
+            | Unread::UnsupportedEncoding(_) => Self::Surface(error.into()),
         }
     }
 }
 
-fn body_fault(why: &'static str) -> FieldError {
-    FieldError::new("body", FieldErrorCode::MalformedJson, why)
-}
-
-impl From<FieldError> for Refused {
+impl From<FieldError> for ProblemError {
     fn from(fault: FieldError) -> Self {
-        Self::Early(fault)
+        Self::Request(fault)
     }
 }
 
-impl From<EndpointError> for Refused {
-    fn from(refusal: EndpointError) -> Self {
-        Self::Command(refusal)
+impl From<EndpointError> for ProblemError {
+    fn from(error: EndpointError) -> Self {
+        Self::Command(error)
     }
 }
 
-impl From<control::CommandError> for Refused {
-    fn from(refusal: control::CommandError) -> Self {
-        Self::Command(refusal.into())
+impl From<control::CommandError> for ProblemError {
+    fn from(error: control::CommandError) -> Self {
+        Self::Command(error.into())
     }
 }
 
-/// Where a problem happened.
-pub(super) struct Place<'a> {
-    pub(super) public_url: &'a str,
-    pub(super) request: &'a str,
+/// Carries the error from a handler to the surface.
+impl IntoResponse for ProblemError {
+    fn into_response(self) -> axum::response::Response {
+        let mut response = axum::response::Response::default();
+        *response.status_mut() = self.status();
+        response.extensions_mut().insert(Arc::new(self));
+        response
+    }
 }
 
-#[derive(Serialize)]
-struct Problem<'a> {
-    r#type: String,
-    title: &'a str,
-    status: u16,
-    detail: String,
-    instance: String,
-    extensions: Value,
-}
+impl ProblemError {
+    pub(super) const INTERNAL: Self = Self::Surface(SurfaceError::Internal);
 
-impl Refused {
     pub(super) fn status(&self) -> StatusCode {
         match self {
-            Self::Credential(refused) => match refused {
-                credential::Refused::Unauthenticated { .. } => StatusCode::UNAUTHORIZED,
-                credential::Refused::StoreUnavailable { .. } => StatusCode::SERVICE_UNAVAILABLE,
-                credential::Refused::Forbidden(_) => StatusCode::FORBIDDEN,
-                credential::Refused::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-            },
-            Self::HeadersTooLarge { .. } => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-            Self::UnknownRoute => StatusCode::NOT_FOUND,
-            Self::MethodNotAllowed { .. } => StatusCode::METHOD_NOT_ALLOWED,
-            Self::Unread(unread) => match unread {
-                Unread::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
-                Unread::TooSlow { .. } => StatusCode::REQUEST_TIMEOUT,
-                Unread::UnsupportedType(_) | Unread::UnsupportedEncoding(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                Unread::BadEncoding | Unread::Gone => StatusCode::BAD_REQUEST,
-            },
-            Self::Early(fault) if fault.code.is_shapeless() => StatusCode::BAD_REQUEST,
-            Self::Early(_) => StatusCode::UNPROCESSABLE_ENTITY,
-            Self::Command(refusal) => match refusal.kind() {
+            Self::Surface(error) => error.status(),
+            Self::Request(fault) if fault.code.is_shapeless() => StatusCode::BAD_REQUEST,
+            Self::Request(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Command(error) => match error.kind() {
                 EndpointErrorKind::Missing => StatusCode::NOT_FOUND,
                 EndpointErrorKind::OtherWorkspace => StatusCode::FORBIDDEN,
                 EndpointErrorKind::Conflict => StatusCode::CONFLICT,
@@ -122,134 +148,95 @@ impl Refused {
                 EndpointErrorKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
                 EndpointErrorKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             },
-            Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
 
     pub(super) fn code(&self) -> &'static str {
         match self {
-            Self::Credential(refused) => match refused {
-                credential::Refused::Unauthenticated { .. } => "UNAUTHENTICATED",
-                credential::Refused::StoreUnavailable { .. } => "DATABASE_UNAVAILABLE",
-                credential::Refused::Forbidden(forbidden) => match forbidden {
-                    Forbidden::CsrfFailed => "CSRF_FAILED",
-                    Forbidden::NoOrganizationContext => "NO_ORGANIZATION_CONTEXT",
-                    Forbidden::NoWorkspaceContext => "NO_WORKSPACE_CONTEXT",
-                    Forbidden::NotAMember => "NOT_A_MEMBER",
-                },
-                credential::Refused::Internal => "INTERNAL",
-            },
-            Self::HeadersTooLarge { .. } => "HEADERS_TOO_LARGE",
-            Self::UnknownRoute => "ROUTE_NOT_FOUND",
-            Self::MethodNotAllowed { .. } => "METHOD_NOT_ALLOWED",
-            Self::Unread(unread) => match unread {
-                Unread::TooLarge { .. } => "PAYLOAD_TOO_LARGE",
-                Unread::TooSlow { .. } => "REQUEST_TIMEOUT",
-                Unread::UnsupportedType(_) | Unread::UnsupportedEncoding(_) => "UNSUPPORTED_MEDIA_TYPE",
-                Unread::BadEncoding | Unread::Gone => "MALFORMED_JSON",
-            },
-            Self::Early(fault) => fault.code.as_str(),
-            Self::Command(refusal) => refusal.code(),
-            Self::Internal => "INTERNAL",
+            Self::Surface(error) => problems::code_of(error),
+            Self::Request(fault) => fault.code.as_str(),
+            Self::Command(error) => error.code(),
         }
     }
 
-    /// What only our log says.
+    /// The cause, for the log only.
     pub(super) fn cause(&self) -> Option<String> {
         match self {
-            Self::Credential(credential::Refused::Unauthenticated { cause }) => Some((*cause).into()),
-            Self::Credential(credential::Refused::StoreUnavailable { cause }) => Some(cause.clone()),
-            Self::Command(refusal)
-                if matches!(refusal.kind(), EndpointErrorKind::Unavailable | EndpointErrorKind::Internal) =>
+            Self::Surface(error) => error.cause(),
+            Self::Command(error)
+                if matches!(error.kind(), EndpointErrorKind::Unavailable | EndpointErrorKind::Internal) =>
             {
-                Some(format!("{refusal:?}"))
+                Some(format!("{error:?}"))
             }
-            _ => None,
+            Self::Request(_) | Self::Command(_) => None,
         }
     }
 
     fn detail(&self) -> String {
         match self {
-            Self::Credential(refused) => match refused {
-                credential::Refused::Unauthenticated { .. } => UNAUTHENTICATED.into(),
-                credential::Refused::StoreUnavailable { .. } => {
-                    "The credential cannot be checked right now; try again.".into()
-                }
-                credential::Refused::Forbidden(forbidden) => forbidden.message().into(),
-                credential::Refused::Internal => "Something went wrong inside.".into(),
-            },
-            Self::HeadersTooLarge { limit } => format!("The headers have more than {limit} bytes."),
-            Self::UnknownRoute => "There is no such route.".into(),
-            Self::MethodNotAllowed { allow } => format!("This route takes {allow}."),
-            Self::Unread(unread) => match unread {
-                Unread::TooLarge { limit } => format!("The body has more than {limit} bytes."),
-                Unread::TooSlow { limit } => format!("The body did not arrive within {} s.", limit.as_secs_f64()),
-                Unread::UnsupportedType(media) => {
-                    format!("A body of type `{media}` is not read; send application/json.")
-                }
-                Unread::UnsupportedEncoding(name) => {
-                    format!("A body packed as `{name}` is not read; send gzip or plain.")
-                }
-                Unread::BadEncoding | Unread::Gone => "The body cannot be read.".into(),
-            },
-            Self::Early(fault) => fault.to_string(),
-            Self::Command(refusal) => refusal.to_string(),
-            Self::Internal => "Something went wrong inside.".into(),
+            Self::Surface(error) => sentence(&error.message()),
+            Self::Request(fault) => fault.to_string(),
+            Self::Command(error) => error.to_string(),
         }
     }
 
-    fn extensions(&self, place: &Place<'_>) -> Value {
-        match self {
-            Self::Command(EndpointError::AllotmentExceeded(exceeding)) => {
-                let remediation = format!("{}/docs/gpu-allotment", place.public_url);
-                json!(exceeding.extensions(&remediation))
-            }
-            _ => json!({"code": self.code()}),
-        }
-    }
-
-    fn body(&self, place: &Place<'_>) -> Value {
-        if let Self::Early(fault) = self {
-            return json!({"detail": fault.to_string(), "code": fault.code.as_str()});
-        }
+    fn body(&self, public_url: &str, request_id: &str) -> Vec<u8> {
         let code = self.code();
-        json!(Problem {
-            r#type: format!("{}/problems/{}", place.public_url, problems::slug(code)),
-            title: problems::of(code).title,
-            status: self.status().as_u16(),
-            detail: self.detail(),
-            instance: format!("/v1/endpoints/{}", place.request),
-            extensions: self.extensions(place),
-        })
+        let encoded = match self {
+            Self::Request(_) => serde_json::to_vec(&RequestFault { detail: self.detail(), code }),
+            Self::Surface(_) | Self::Command(_) => serde_json::to_vec(&Problem {
+                r#type: format!("{public_url}/problems/{}", problems::slug(code)),
+                title: problems::of(code).title,
+                status: self.status().as_u16(),
+                detail: self.detail(),
+                instance: format!("/v1/endpoints/{request_id}"),
+                extensions: self.extensions(public_url),
+            }),
+        };
+        encoded.expect("a problem has only text keys")
+    }
+
+    fn extensions(&self, public_url: &str) -> Extensions {
+        let code = self.code();
+        let Self::Command(EndpointError::AllotmentExceeded(AllotmentExceeded { gpu_type, numbers, .. })) = self else {
+            return Extensions { code, ..Extensions::default() };
+        };
+        Extensions {
+            code,
+            gpu_type: Some(gpu_type.to_string()),
+            allotment: Some(numbers.allotment),
+            committed: Some(numbers.committed),
+            projected: Some(numbers.projected),
+            need: Some(numbers.need),
+            remediation: Some(format!("{public_url}/docs/gpu-allotment")),
+        }
     }
 
     fn retry_after_secs(&self) -> Option<u64> {
         match self {
             Self::Command(EndpointError::AllotmentUnavailable { .. }) => Some(RETRY_ALLOTMENT_SECS),
             Self::Command(EndpointError::IdempotencyInProgress) => Some(RETRY_SOON_SECS),
-            _ if self.status() == StatusCode::SERVICE_UNAVAILABLE => Some(RETRY_LATER_SECS),
-            _ if self.status() == StatusCode::REQUEST_TIMEOUT => Some(RETRY_SOON_SECS),
-            _ => None,
+            _ => retry_after_secs(self.status()),
         }
     }
 
-    pub(super) fn dress(&self, place: &Place<'_>) -> Response<Body> {
-        let mut response = Response::new(Body::from(self.body(place).to_string()));
+    pub(super) fn to_response(&self, public_url: &str, request_id: &str) -> Response<Body> {
+        let mut response = Response::new(Body::from(self.body(public_url, request_id)));
         *response.status_mut() = self.status();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(seconds) = self.retry_after_secs() {
             headers.insert(header::RETRY_AFTER, seconds.into());
         }
-        match self {
-            Self::Credential(credential::Refused::Unauthenticated { .. }) => {
-                headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-            }
-            Self::MethodNotAllowed { allow } => {
-                headers.insert(header::ALLOW, HeaderValue::from_static(allow));
-            }
-            _ => {}
+        if let Self::Surface(error) = self {
+            error.add_headers(headers);
         }
         response
     }
+}
+
+/// `there is no such route` as `There is no such route.`
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| format!("{}{}.", first.to_ascii_uppercase(), chars.as_str()))
 }

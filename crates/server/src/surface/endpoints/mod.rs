@@ -1,13 +1,12 @@
-//! Dedicated endpoints: everything under `/v1/endpoints`, for keys and sessions.
+//! Dedicated endpoints: everything under `/v1/endpoints`, for API keys and sessions.
 //!
-//! The edge finds out who asks, which route, and reads the body; the rest runs on the background runtime, where the
-//! store's connections live. The order of checks: who asks, which route, which method, the body as such, what its bytes
-//! tell, and then what there is.
+//! The edge authenticates and reads the body; handlers run on the background runtime, which owns the store's
+//! connections. The order of checks: credential, route, method, the body's size and type, its contents, and then the
+//! state of the endpoint.
 
 mod allotments;
-mod ask;
 mod cursor;
-mod describe;
+mod description;
 mod error;
 mod events;
 mod flavors;
@@ -15,18 +14,21 @@ pub(crate) mod pages;
 mod problems;
 mod records;
 mod replicas;
-mod route;
+mod request;
 mod usage;
+mod wire;
 
-pub(crate) use cursor::CursorKey;
-pub(crate) use describe::description;
+pub(crate) use description::description;
 
-use crate::credential;
+use super::context::SurfaceContext;
+use super::error::SurfaceError;
+use super::{MAX_BODY_BYTES, MAX_HEADER_BYTES, bridge};
+use crate::credential::{self, CredentialError};
 use crate::edge::request_body::{self, BodyBounds};
 use crate::edge::{Body, Head, Incoming};
-use crate::people::People;
 use crate::price_keeper::Declared;
-use ask::{Ask, Reply};
+use axum::Router;
+use bytes::Bytes;
 use control::Author;
 use control::endpoints::{CommandContext, EndpointErrorKind};
 use control::reconciler::Follower;
@@ -34,169 +36,160 @@ use dataplane::keys::KeyDirectory;
 use dataplane::usage_tap::{Outcome, UsageTap};
 use domain::usage::Actor;
 use domain::{Caller, Catalogue, Timestamp};
-use error::{Place, Refused};
+use error::ProblemError;
 use fleet::drivers::Drivers;
-use http::{HeaderValue, Method, Response, header};
-use route::Route;
+use http::{HeaderMap, Method, Request, Response, header};
+use request::RequestContext;
 use std::net::IpAddr;
 use std::sync::Arc;
 use tokio::sync::watch;
+use tower::ServiceExt;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 /// The name of this surface in logs and metrics.
 pub(crate) const ROUTE: &str = "endpoints";
-/// No body here needs more.
-const BODY_LIMIT: u64 = 256 << 10;
-/// The most bytes of headers: names, values and what separates them.
-const MAX_HEADER_BYTES: usize = 32 << 10;
 
-/// What handlers have at hand.
+/// State of the handlers.
 #[derive(Clone)]
-struct Desk {
-    people: Arc<People>,
-    /// The catalogue as it is served now.
-    served: watch::Receiver<Declared>,
-    cursors: CursorKey,
-    /// Tells this node's calls of changes before they are answered.
-    follower: Follower<Drivers>,
+struct Endpoints {
+    surface: Arc<SurfaceContext>,
+    declared: watch::Receiver<Declared>,
 }
 
-impl Desk {
+impl Endpoints {
+    /// The current catalogue.
     fn catalogue(&self) -> Arc<Catalogue> {
-        self.served.borrow().catalogue()
+        self.declared.borrow().catalogue()
     }
 
-    fn office<'a>(&'a self, catalogue: &'a Catalogue) -> CommandContext<'a> {
-        CommandContext { store: &self.people.store, catalogue, defaults: &self.people.allotment_defaults }
-    }
-
-    async fn answer(&self, method: &Method, route: &Route, ask: &Ask) -> Result<Reply, Refused> {
-        match route {
-            Route::Collection if method == Method::POST => records::create(self, ask).await,
-            Route::Collection => records::list(self, ask).await,
-            Route::One(which) => match *method {
-                Method::PATCH => records::change(self, ask, which).await,
-                Method::DELETE => records::delete(self, ask, which).await,
-                _ => records::show(self, ask, which).await,
-            },
-            Route::Suspend(which) => records::suspend(self, ask, which).await,
-            Route::Resume(which) => records::resume(self, ask, which).await,
-            Route::Events(which) => events::list(self, ask, which).await,
-            Route::Replicas(which) => replicas::list(self, ask, which).await,
-            Route::Usage(which) => usage::show(self, ask, which).await,
-            Route::Flavors => flavors::list(self, ask).await,
-            Route::Allotments => allotments::list(self, ask).await,
-            Route::Unknown => Err(Refused::UnknownRoute),
-        }
+    fn commands<'a>(&'a self, catalogue: &'a Catalogue) -> CommandContext<'a> {
+        CommandContext { store: &self.surface.store, catalogue, defaults: &self.surface.allotment_defaults }
     }
 }
 
-/// The surface as the edge calls it; clones share everything.
+/// All routes, and their description.
+fn router() -> OpenApiRouter<Endpoints> {
+    OpenApiRouter::new()
+        .routes(routes!(records::list, records::create))
+        .routes(routes!(flavors::list))
+        .routes(routes!(allotments::list))
+        .routes(routes!(records::show, records::change, records::delete))
+        .routes(routes!(records::suspend))
+        .routes(routes!(records::resume))
+        .routes(routes!(events::list))
+        .routes(routes!(replicas::list))
+        .routes(routes!(usage::show))
+}
+
+/// The surface as the edge calls it. Clones share their state.
 #[derive(Clone)]
 pub(crate) struct EndpointsSurface {
-    desk: Desk,
+    router: Router,
+    context: Arc<SurfaceContext>,
     keys: Arc<KeyDirectory>,
+    /// Applies changes to this node's routing before the response is sent.
+    follower: Follower<Drivers>,
     bounds: BodyBounds,
 }
 
 impl EndpointsSurface {
     pub(crate) fn new(
-        people: Arc<People>,
+        context: Arc<SurfaceContext>,
         keys: Arc<KeyDirectory>,
-        served: watch::Receiver<Declared>,
-        cursors: CursorKey,
+        declared: watch::Receiver<Declared>,
         follower: Follower<Drivers>,
         bounds: BodyBounds,
     ) -> Self {
-        let bounds = BodyBounds { limit: bounds.limit.min(BODY_LIMIT), ..bounds };
-        Self { desk: Desk { people, served, cursors, follower }, keys, bounds }
+        let (router, _) = router().split_for_parts();
+        let router = router
+            .fallback(async || ProblemError::from(SurfaceError::RouteNotFound))
+            .method_not_allowed_fallback(async || ProblemError::from(SurfaceError::MethodNotAllowed { allow: None }))
+            .with_state(Endpoints { surface: Arc::clone(&context), declared });
+        let bounds = BodyBounds { limit: bounds.limit.min(MAX_BODY_BYTES), ..bounds };
+        Self { router, context, keys, follower, bounds }
     }
 
-    /// Answers a request under `/v1/endpoints`.
-    pub(crate) async fn answer(
+    /// Responds to a request under `/v1/endpoints`.
+    pub(crate) async fn respond(
         &self,
         head: Head,
         body: Incoming,
         client: IpAddr,
-        id: &str,
+        request_id: &str,
         mut tap: UsageTap,
         now: Timestamp,
     ) -> Response<Body> {
-        let mut response = match self.respond(head, body, client, &mut tap, now).await {
-            Ok(reply) => {
+        match self.route(head, body, client, &mut tap, now).await {
+            Ok(response) => {
                 tap.settle(Outcome::Served);
-                reply.dress()
+                bridge::into_edge(response).await
             }
-            Err(refused) => {
-                tap.note(|record| record.cause = refused.cause());
-                tap.settle(Outcome::Refused { status: refused.status().as_u16(), code: refused.code() });
-                refused.dress(&Place { public_url: &self.desk.people.console_url, request: id })
+            Err(error) => {
+                tap.note(|record| record.cause = error.cause());
+                tap.settle(Outcome::Refused { status: error.status().as_u16(), code: error.code() });
+                bridge::personal(error.to_response(&self.context.console_url, request_id))
             }
-        };
-        let headers = response.headers_mut();
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        response
+        }
     }
 
-    async fn respond(
+    async fn route(
         &self,
         head: Head,
         mut body: Incoming,
         client: IpAddr,
         tap: &mut UsageTap,
         now: Timestamp,
-    ) -> Result<Reply, Refused> {
-        let route = Route::of(head.uri.path());
-        let checked = self.check(&head, &route, tap, now).await;
-        let read = match checked {
-            Ok(caller) if is_read(&head.method) => Ok((caller, bytes::Bytes::new())),
-            Ok(caller) => {
-                self.bounds.read(&head.headers, &mut body).await.map(|read| (caller, read)).map_err(Refused::from)
-            }
-            Err(refused) => Err(refused),
-        };
-        let (caller, bytes) = match read {
-            Ok(read) => read,
-            Err(refused) => {
+    ) -> Result<axum::response::Response, Arc<ProblemError>> {
+        let caller = match self.authenticate(&head, tap, now).await {
+            Ok(caller) => caller,
+            Err(error) => {
                 request_body::discard(&head.headers, &mut body).await;
-                return Err(refused);
+                return Err(Arc::new(error));
             }
         };
+        let is_read = is_read(&head.method);
+        let body = if is_read { Ok(Bytes::new()) } else { self.read(&head, &mut body).await };
         let author = author_of(&caller, client);
-        let head = head.into_parts();
-        let ask = Ask::new(&head, bytes, Arc::clone(&caller), author, now)?;
-        let desk = self.desk.clone();
-        let background = self.desk.people.background.clone();
+        let mut head = head.into_parts();
+        if is_read {
+            head.method = Method::GET; // the edge removes the body of a response to HEAD
+        }
+        head.uri = bridge::without_trailing_slash(head.uri);
+        head.extensions.insert(RequestContext { caller: Arc::clone(&caller), author, now, body });
+        let request = Request::from_parts(head, axum::body::Body::empty());
+        let (router, follower) = (self.router.clone(), self.follower.clone());
         let work = async move {
-            let reply = desk.answer(&head.method, &route, &ask).await?;
-            if !is_read(&head.method) {
-                desk.follower.catch_up().await;
+            let Ok(response) = router.oneshot(request).await;
+            if !is_read && response.status().is_success() {
+                follower.catch_up().await;
             }
-            Ok(reply)
+            response
         };
-        let answered = background.spawn(work).await;
-        answered.unwrap_or(Err(Refused::Internal)).map_err(|refused| as_seen_by(&caller, refused))
+        let Ok(mut response) = self.context.background.spawn(work).await else {
+            return Err(Arc::new(ProblemError::INTERNAL)); // it panicked
+        };
+        match response.extensions_mut().remove::<Arc<ProblemError>>() {
+            Some(error) => Err(completed(error, &caller.actor, response.headers())),
+            None => Ok(response),
+        }
     }
 
-    async fn check(
-        &self,
-        head: &Head,
-        route: &Route,
-        tap: &mut UsageTap,
-        now: Timestamp,
-    ) -> Result<Arc<Caller>, Refused> {
+    async fn authenticate(&self, head: &Head, tap: &mut UsageTap, now: Timestamp) -> Result<Arc<Caller>, ProblemError> {
         if head.headers.bytes() > MAX_HEADER_BYTES {
-            return Err(Refused::HeadersTooLarge { limit: MAX_HEADER_BYTES });
+            return Err(SurfaceError::HeadersTooLarge { limit: MAX_HEADER_BYTES }.into());
         }
-        let caller = credential::identify(&self.keys, &self.desk.people, head, now).await?;
+        let caller = credential::identify(&self.keys, &self.context, head, now).await?;
         tap.note(|record| record.caller = Some(Arc::clone(&caller)));
-        if *route == Route::Unknown {
-            return Err(Refused::UnknownRoute);
-        }
-        if !route.takes(&head.method) {
-            return Err(Refused::MethodNotAllowed { allow: route.allow() });
-        }
         Ok(caller)
+    }
+
+    async fn read(&self, head: &Head, body: &mut Incoming) -> Result<Bytes, request_body::Unread> {
+        let read = self.bounds.read(&head.headers, body).await;
+        if read.is_err() {
+            request_body::discard(&head.headers, body).await;
+        }
+        read
     }
 }
 
@@ -212,12 +205,18 @@ fn author_of(caller: &Caller, client: IpAddr) -> Author {
     }
 }
 
-/// What belongs to another workspace of the organization: for a key, the one 401.
-fn as_seen_by(caller: &Caller, refused: Refused) -> Refused {
-    match (&caller.actor, refused) {
-        (Actor::Key(_), Refused::Command(refusal)) if refusal.kind() == EndpointErrorKind::OtherWorkspace => {
-            Refused::Credential(credential::Refused::Unauthenticated { cause: "a key of another workspace" })
+/// The error as the caller gets to see it. An endpoint of another workspace is the plain 401 for a key, and a 405 names
+/// the methods that the router has found.
+fn completed(error: Arc<ProblemError>, actor: &Actor, headers: &HeaderMap) -> Arc<ProblemError> {
+    match (&*error, actor) {
+        (ProblemError::Command(command), Actor::Key(_)) if command.kind() == EndpointErrorKind::OtherWorkspace => {
+            Arc::new(CredentialError::Unauthenticated { cause: "a key of another workspace" }.into())
         }
-        (_, refused) => refused,
+        (ProblemError::Surface(SurfaceError::MethodNotAllowed { .. }), _) => {
+            let allow = headers.get(header::ALLOW).and_then(|value| value.to_str().ok());
+            let allow = allow.map(|allow| allow.replace(',', ", "));
+            Arc::new(SurfaceError::MethodNotAllowed { allow }.into())
+        }
+        _ => error,
     }
 }

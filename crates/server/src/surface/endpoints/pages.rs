@@ -51,7 +51,7 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    pub(crate) fn answer(self, method: &Method) -> Response<Body> {
+    pub(crate) fn into_response(self, method: &Method) -> Response<Body> {
         let reads = method == Method::GET || method == Method::HEAD;
         let mut response = Response::new(if reads { Body::from(self.html) } else { Body::empty() });
         *response.status_mut() = if reads { self.status } else { StatusCode::METHOD_NOT_ALLOWED };

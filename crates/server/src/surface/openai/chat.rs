@@ -1,7 +1,8 @@
-//! Calls to models: who asks is known, what is asked is read here, and the data plane does the rest.
+//! Calls to models: reads the body and hands the call to the data plane.
 
-use super::error::{self, Refused};
-use super::refuse;
+use super::error::{self, InferenceError};
+use super::reject;
+use crate::credential::CredentialError;
 use crate::edge::{Answered, Body, Headers, Incoming, request_body};
 use crate::surface::Surface;
 use crate::telemetry::traces::{CallTrace, TRACESTATE, TracedBody};
@@ -18,12 +19,42 @@ use std::time::Duration;
 
 const X_HOLD_TIMEOUT: &str = "x-hold-timeout";
 const JSON: &str = "content-type: application/json\r\n";
-/// Proxies on the way must not keep events back.
+/// Proxies must not buffer events.
 const EVENT_STREAM: &str =
     "content-type: text/event-stream; charset=utf-8\r\ncache-control: no-cache\r\nx-accel-buffering: no\r\n";
 
-/// Answers `POST /v1/chat/completions` and `POST /v1/embeddings`, which differ in how their bodies are read.
-pub(super) async fn infer(
+/// Chat with a model.
+#[utoipa::path(post, path = "/v1/chat/completions", operation_id = "chatCompletions", tag = "inference",
+    request_body = ref("#/components/schemas/ChatRequest"),
+    responses(
+        (status = 200, description = "OpenAI's chat completion, or its chunks as events",
+            content((Object = "application/json"), (String = "text/event-stream"))),
+        (status = 504, description = "the edge's timeout, not JSON", body = String, content_type = "text/html")))]
+pub(super) async fn completions(
+    surface: &Surface,
+    headers: &mut Headers,
+    body: &mut Incoming,
+    caller: Arc<Caller>,
+    tap: UsageTap,
+) -> Answered {
+    infer(surface, headers, body, caller, tap, dataplane::probe::chat::probe).await
+}
+
+/// Turn texts into vectors.
+#[utoipa::path(post, path = "/v1/embeddings", operation_id = "embeddings", tag = "inference",
+    request_body = ref("#/components/schemas/EmbeddingsRequest"),
+    responses((status = 200, description = "OpenAI's list of embeddings", body = Object)))]
+pub(super) async fn embeddings(
+    surface: &Surface,
+    headers: &mut Headers,
+    body: &mut Incoming,
+    caller: Arc<Caller>,
+    tap: UsageTap,
+) -> Answered {
+    infer(surface, headers, body, caller, tap, dataplane::probe::embeddings::probe).await
+}
+
+async fn infer(
     surface: &Surface,
     headers: &mut Headers,
     body: &mut Incoming,
@@ -37,14 +68,14 @@ pub(super) async fn infer(
     }
     let bytes = match surface.body_bounds.read(headers, body).await {
         Ok(bytes) => bytes,
-        Err(unread) => {
+        Err(error) => {
             request_body::discard(headers, body).await;
-            return refuse(&unread.into(), tap);
+            return reject(&error.into(), tap);
         }
     };
     let probe = match probe(bytes) {
         Ok(probe) => probe,
-        Err(fault) => return refuse(&Refused::Call(Refusal::from(fault)), tap),
+        Err(fault) => return reject(&InferenceError::Call(Refusal::from(fault)), tap),
     };
     if let Some(trace) = &trace {
         trace.record_request(&probe.body);
@@ -52,7 +83,7 @@ pub(super) async fn infer(
     let mut call = Call {
         caller,
         probe,
-        headers: passed(headers, trace.as_deref()),
+        headers: forwarded_headers(headers, trace.as_deref()),
         tap,
         hold_timeout: hold_timeout(headers, surface.hold_timeout),
         dress: error::event,
@@ -61,23 +92,23 @@ pub(super) async fn infer(
     drop((std::mem::take(headers), std::mem::take(body)));
     match surface.dataplane.infer(&mut call).await {
         Ok(answer) => respond(answer, trace),
-        Err(Refusal::WrongWorkspace) => refuse(&wrong_workspace(&call.caller.actor), call.tap),
-        Err(refusal) => refuse(&Refused::Call(refusal), call.tap),
+        Err(Refusal::WrongWorkspace) => reject(&wrong_workspace(&call.caller.actor), call.tap),
+        Err(error) => reject(&InferenceError::Call(error), call.tap),
     }
 }
 
-/// A key is told nothing about what it may not call; a person is told where to look.
-pub(super) fn wrong_workspace(actor: &Actor) -> Refused {
+/// An endpoint of another workspace: for a key the plain 401, which reveals nothing; a user learns where to look.
+pub(super) fn wrong_workspace(actor: &Actor) -> InferenceError {
     match actor {
-        Actor::Key(_) => Refused::Unauthenticated { cause: "a key of another workspace" },
-        Actor::User(_) => Refused::Call(Refusal::WrongWorkspace),
+        Actor::Key(_) => CredentialError::Unauthenticated { cause: "a key of another workspace" }.into(),
+        Actor::User(_) => InferenceError::Call(Refusal::WrongWorkspace),
     }
 }
 
-/// `X-Hold-Timeout: <seconds>` may only shorten the wait; what is no whole number from 1 is ignored.
+/// `X-Hold-Timeout: <seconds>` can only shorten the wait. Anything but a whole number from 1 is ignored.
 fn hold_timeout(headers: &Headers, limit: Duration) -> Duration {
-    let asked = headers.text(X_HOLD_TIMEOUT).and_then(|text| text.trim().parse().ok());
-    asked.filter(|seconds| *seconds >= 1).map_or(limit, |seconds| Duration::from_secs(seconds).min(limit))
+    let requested = headers.text(X_HOLD_TIMEOUT).and_then(|text| text.trim().parse().ok());
+    requested.filter(|seconds| *seconds >= 1).map_or(limit, |seconds| Duration::from_secs(seconds).min(limit))
 }
 
 fn respond(answer: Answer, trace: Option<Arc<CallTrace>>) -> Answered {
@@ -92,8 +123,8 @@ fn respond(answer: Answer, trace: Option<Arc<CallTrace>>) -> Answered {
     Answered { lines, standings: answer.standings, ..response.into() }
 }
 
-/// The only headers of a client that reach a model server. A call that is traced has a `traceparent` of its own.
-fn passed(headers: &Headers, trace: Option<&CallTrace>) -> HeaderMap {
+/// The client headers that are passed on to a model server. A traced call gets a `traceparent` of its own.
+fn forwarded_headers(headers: &Headers, trace: Option<&CallTrace>) -> HeaderMap {
     let names = match trace {
         None => &[TRACEPARENT, TRACESTATE][..],
         Some(trace) if trace.has_parent() => &[TRACESTATE][..],

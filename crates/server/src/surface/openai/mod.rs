@@ -1,26 +1,25 @@
 //! The inference surface: `/v1/chat/completions`, `/v1/embeddings`, `/v1/models`.
 //!
-//! The order of checks: who asks, which route, which method, the body, and then what the call itself may be refused for.
+//! The order of checks: credential, route, method, body, and then the call itself.
 
 mod chat;
-pub(crate) mod describe;
+mod description;
 pub(crate) mod error;
 mod models;
 
-use super::Surface;
+pub(crate) use description::description;
+
+use super::error::SurfaceError;
+use super::{MAX_HEADER_BYTES, Surface};
 use crate::credential;
 use crate::edge::{Answered, Body, Head, Incoming, deadline, request_body};
 use dataplane::Refusal;
 use dataplane::usage_tap::{Outcome, UsageTap};
 use domain::{Caller, Timestamp};
-use error::Refused;
+use error::InferenceError;
 use http::{Method, Response};
 use std::sync::Arc;
 
-/// The most bytes of headers: names, values and what separates them.
-const MAX_HEADER_BYTES: usize = 32 << 10;
-
-/// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Route<'a> {
     Chat,
@@ -65,7 +64,7 @@ impl Route<'_> {
         }
     }
 
-    fn takes(self, method: &Method) -> bool {
+    fn supports(self, method: &Method) -> bool {
         match self {
             Self::Chat | Self::Embeddings => method == Method::POST,
             Self::Models | Self::Model(_) | Self::Unknown => method == Method::GET || method == Method::HEAD,
@@ -73,8 +72,8 @@ impl Route<'_> {
     }
 }
 
-/// Answers a request under `/v1`.
-pub(crate) async fn answer(
+/// Responds to a request under `/v1`.
+pub(crate) async fn respond(
     surface: &Surface,
     head: &mut Head,
     body: &mut Incoming,
@@ -84,19 +83,17 @@ pub(crate) async fn answer(
     let route = route(head.uri.path());
     let caller = match check(surface, head, route, &mut tap, now).await {
         Ok(caller) => caller,
-        Err(refused) => {
+        Err(error) => {
             request_body::discard(&head.headers, body).await;
-            return refuse(&refused, tap);
+            return reject(&error, tap);
         }
     };
     match route {
-        Route::Chat => chat::infer(surface, &mut head.headers, body, caller, tap, dataplane::probe::chat::probe).await,
-        Route::Embeddings => {
-            chat::infer(surface, &mut head.headers, body, caller, tap, dataplane::probe::embeddings::probe).await
-        }
+        Route::Chat => chat::completions(surface, &mut head.headers, body, caller, tap).await,
+        Route::Embeddings => chat::embeddings(surface, &mut head.headers, body, caller, tap).await,
         Route::Models => serve(Ok(models::list(surface.dataplane.routes(), head.uri.query())), tap),
         Route::Model(model) => serve(models::show(&surface.dataplane, &caller, model), tap),
-        Route::Unknown => refuse(&Refused::UnknownRoute, tap),
+        Route::Unknown => reject(&SurfaceError::RouteNotFound.into(), tap),
     }
 }
 
@@ -106,42 +103,42 @@ async fn check(
     route: Route<'_>,
     tap: &mut UsageTap,
     now: Timestamp,
-) -> Result<Arc<Caller>, Refused> {
+) -> Result<Arc<Caller>, InferenceError> {
     if head.headers.bytes() > MAX_HEADER_BYTES {
-        return Err(Refused::HeadersTooLarge { limit: MAX_HEADER_BYTES });
+        return Err(SurfaceError::HeadersTooLarge { limit: MAX_HEADER_BYTES }.into());
     }
     if !head.uri.path().starts_with("/v1/") && head.uri.path() != "/v1" {
-        return Err(Refused::UnknownRoute);
+        return Err(SurfaceError::RouteNotFound.into());
     }
-    let caller = credential::identify(&surface.keys, &surface.people, head, now).await?;
+    let caller = credential::identify(&surface.keys, &surface.context, head, now).await?;
     tap.note(|record| record.caller = Some(Arc::clone(&caller)));
     if route == Route::Unknown {
-        return Err(Refused::UnknownRoute);
+        return Err(SurfaceError::RouteNotFound.into());
     }
-    if !route.takes(&head.method) {
-        return Err(Refused::MethodNotAllowed { allow: route.allow() });
+    if !route.supports(&head.method) {
+        return Err(SurfaceError::MethodNotAllowed { allow: Some(route.allow().into()) }.into());
     }
     Ok(caller)
 }
 
-fn serve(answer: Result<Response<Body>, Refused>, mut tap: UsageTap) -> Answered {
-    match answer {
+fn serve(response: Result<Response<Body>, InferenceError>, mut tap: UsageTap) -> Answered {
+    match response {
         Ok(response) => {
             tap.settle(Outcome::Served);
             response.into()
         }
-        Err(refused) => refuse(&refused, tap),
+        Err(error) => reject(&error, tap),
     }
 }
 
-/// Dresses a refusal and closes its record.
-fn refuse(refused: &Refused, mut tap: UsageTap) -> Answered {
-    tap.note(|record| record.cause = record.cause.take().or_else(|| refused.cause()));
-    let standings = tap.standings().or_else(|| refused.standings());
-    tap.settle(Outcome::Refused { status: refused.status().as_u16(), code: refused.code() });
-    let response = match refused {
-        Refused::Call(Refusal::HoldTimeout) => deadline::answer(),
-        _ => refused.dress(),
+/// Converts an error to its response and closes the record of the call.
+fn reject(error: &InferenceError, mut tap: UsageTap) -> Answered {
+    tap.note(|record| record.cause = record.cause.take().or_else(|| error.cause()));
+    let standings = tap.standings().or_else(|| error.standings());
+    tap.settle(Outcome::Refused { status: error.status().as_u16(), code: error.code() });
+    let response = match error {
+        InferenceError::Call(Refusal::HoldTimeout) => deadline::answer(),
+        _ => error.to_response(),
     };
     Answered { standings, ..response.into() }
 }
@@ -151,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn routes_are_found_with_and_without_a_slash_at_the_end() {
+    fn routes_are_found_with_and_without_a_trailing_slash() {
         assert_eq!(route("/v1/chat/completions"), Route::Chat);
         assert_eq!(route("/v1/embeddings/"), Route::Embeddings);
         assert_eq!(route("/v1/models/"), Route::Models);

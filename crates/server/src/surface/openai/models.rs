@@ -1,7 +1,7 @@
-//! The catalogue as clients see it.
+//! `/v1/models`: the catalogue as clients see it.
 
 use super::chat::wrong_workspace;
-use super::error::Refused;
+use super::error::InferenceError;
 use crate::edge::Body;
 use dataplane::{Dataplane, Refusal};
 use domain::Caller;
@@ -11,37 +11,56 @@ use http::{HeaderValue, Response, header};
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use std::sync::Arc;
+use utoipa::ToSchema;
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ModelList)]
 struct ModelList<'a> {
+    /// `list`
+    #[schema(value_type = String)]
     object: &'static str,
     data: Vec<ModelView<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Model)]
 struct ModelView<'a> {
+    #[schema(value_type = String)]
     id: &'a str,
+    /// `model`
+    #[schema(value_type = String)]
     object: &'static str,
     created: i64,
+    #[schema(value_type = String)]
     owned_by: &'a str,
+    #[schema(value_type = String)]
     name: &'a str,
+    #[schema(value_type = String)]
     provider: &'a str,
+    /// `chat` or `embedding`
+    #[schema(value_type = String)]
     modality: &'static str,
+    /// `available`, `degraded` or `unavailable`
+    #[schema(value_type = String)]
     status: &'static str,
     context_length: u64,
     optimized: bool,
     pricing: Pricing,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ModelPricing)]
 struct Pricing {
+    /// `USD`
+    #[schema(value_type = String)]
     currency: &'static str,
+    /// Decimal text.
     input_per_1m: String,
     cached_input_per_1m: String,
     output_per_1m: String,
 }
 
-/// The catalogue has no dates; clients want a number.
+/// The catalogue has no dates, but clients expect a number.
 const CREATED: i64 = 1_767_225_600;
 
 impl<'a> From<&'a Route> for ModelView<'a> {
@@ -68,11 +87,14 @@ impl<'a> From<&'a Route> for ModelView<'a> {
     }
 }
 
-/// `GET /v1/models`, with `?provider=&modality=&status=`.
+/// The catalogue.
+#[utoipa::path(get, path = "/v1/models", operation_id = "listModels", tag = "inference",
+    params(("provider" = Option<String>, Query), ("modality" = Option<String>, Query), ("status" = Option<String>, Query)),
+    responses((status = 200, body = ModelList<'static>)))]
 pub(super) fn list(routes: &Routes, query: Option<&str>) -> Response<Body> {
     let table = routes.table();
     let filters = filters(query.unwrap_or(""));
-    let wanted = |view: &ModelView<'_>| {
+    let matches = |view: &ModelView<'_>| {
         filters.iter().all(|(name, value)| match name.as_str() {
             "provider" => view.provider == value,
             "modality" => view.modality == value,
@@ -80,12 +102,14 @@ pub(super) fn list(routes: &Routes, query: Option<&str>) -> Response<Body> {
             _ => true,
         })
     };
-    let data = table.iter().map(|route| ModelView::from(&**route)).filter(wanted).collect();
+    let data = table.iter().map(|route| ModelView::from(&**route)).filter(matches).collect();
     json(&ModelList { object: "list", data })
 }
 
-/// `GET /v1/models/{id}`, the slashes of the id raw or encoded.
-pub(super) fn show(dataplane: &Dataplane, caller: &Caller, encoded: &str) -> Result<Response<Body>, Refused> {
+/// One model; the slash of its id raw.
+#[utoipa::path(get, path = "/v1/models/{provider}/{name}", operation_id = "getModel", tag = "inference",
+    responses((status = 200, body = ModelView<'static>)))]
+pub(super) fn show(dataplane: &Dataplane, caller: &Caller, encoded: &str) -> Result<Response<Body>, InferenceError> {
     let id = percent_decode_str(encoded).decode_utf8_lossy();
     let route = match endpoint_part(&id) {
         None => dataplane.routes().table().get(&id).cloned(),
@@ -96,11 +120,11 @@ pub(super) fn show(dataplane: &Dataplane, caller: &Caller, encoded: &str) -> Res
     };
     match route {
         Some(route) => Ok(json(&ModelView::from(&*route))),
-        None => Err(Refused::Call(Refusal::UnknownModel { model: id.chars().take(200).collect() })),
+        None => Err(InferenceError::Call(Refusal::UnknownModel { model: id.chars().take(200).collect() })),
     }
 }
 
-/// Empty values do not filter.
+/// The filters of a query; an empty value is none.
 fn filters(query: &str) -> Vec<(String, String)> {
     let decode = |text: &str| percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned();
     query

@@ -20,7 +20,7 @@ const ASK_FIRST: &str = "no-cache";
 const NOT_BUILT: &str = include_str!("not_built.html");
 
 /// The console's answer, or nothing when the request is not for it.
-pub(crate) fn answer(method: &Method, path: &str, headers: &HeaderMap) -> Option<Response<Body>> {
+pub(crate) fn respond(method: &Method, path: &str, headers: &HeaderMap) -> Option<Response<Body>> {
     let accept = text(headers, header::ACCEPT);
     match choose(method, path, accept, |name| files::find(name).is_some()) {
         Choice::Leave => None,

@@ -1,0 +1,139 @@
+//! Invitations: made by administrators, passed on by hand, accepted by whoever holds the link.
+
+use crate::surface::console::Console;
+use crate::surface::console::error::ConsoleError;
+use crate::surface::console::extract::{Admin, Id, List, PageRequest, Payload, Visitor};
+use crate::surface::console::sessions::current;
+use crate::view::{InvitationView, RoleView};
+use axum::Json;
+use axum::extract::State;
+use axum::response::Response;
+use control::invitations::{self, InvitationRequest};
+use domain::user::{Email, Role};
+use domain::{InvitationId, Timestamp, WorkspaceId};
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct NewInvitation {
+    email: String,
+    #[schema(value_type = RoleView)]
+    role: Role,
+    /// Workspaces to put the new member into.
+    #[serde(default)]
+    #[schema(required = false, max_items = 100)]
+    workspace_ids: Vec<String>,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Link {
+    /// What follows `#` in the link.
+    token: String,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Acceptance {
+    /// What follows `#` in the link.
+    token: String,
+    /// A new account's password, or the one of the account that the address has; not needed by whoever is signed in
+    /// with that account.
+    #[schema(format = Password)]
+    password: Option<String>,
+}
+
+/// What a link is good for.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct InvitationPreview {
+    #[schema(value_type = String)]
+    email: Email,
+    #[schema(value_type = RoleView)]
+    role: Role,
+    organization_name: String,
+    #[schema(value_type = String, format = DateTime)]
+    expires_at: Timestamp,
+    /// Whether the address has an account, whose password is then asked for.
+    account_exists: bool,
+}
+
+/// The invitations that nobody has accepted yet.
+#[utoipa::path(get, path = "/api/organizations/{organizationId}/invitations", tag = "people", params(PageRequest),
+    responses((status = 200, body = List<InvitationView>)))]
+pub(crate) async fn list(
+    State(console): State<Console>,
+    Admin(member): Admin,
+    page: PageRequest,
+) -> Result<Json<List<InvitationView>>, ConsoleError> {
+    let found = invitations::list(&console.context.store, &member.organization, page.to_page()).await?;
+    Ok(Json(List::new(found, &page, |one| one.id.to_string(), InvitationView::from)))
+}
+
+/// Invite somebody; the link is in this answer and never again.
+#[utoipa::path(post, path = "/api/organizations/{organizationId}/invitations", tag = "people",
+    request_body = NewInvitation, responses((status = 201, body = InvitationView)))]
+pub(crate) async fn create(
+    State(console): State<Console>,
+    Admin(member): Admin,
+    Payload(wish): Payload<NewInvitation>,
+) -> Result<(StatusCode, Json<InvitationView>), ConsoleError> {
+    let context = &console.context;
+    let workspaces = wish.workspace_ids.iter().map(|id| WorkspaceId::parse(id)).collect::<Result<Vec<_>, _>>()?;
+    let new = InvitationRequest { email: &wish.email, role: wish.role, workspaces };
+    let (author, now) = (member.caller.author(), member.caller.now());
+    let created = invitations::create(&context.store, &author, &member.organization, new, now).await?;
+    // Behind `#`, where no server and no log sees it.
+    let url = format!("{}/invitation#{}", context.console_url, created.token);
+    Ok((StatusCode::CREATED, Json(InvitationView::once(created.invitation, Some(url)))))
+}
+
+/// Take an invitation back.
+#[utoipa::path(delete, path = "/api/organizations/{organizationId}/invitations/{invitationId}", tag = "people",
+    responses((status = 204)))]
+pub(crate) async fn delete(
+    State(console): State<Console>,
+    Admin(member): Admin,
+    Id(id): Id<InvitationId>,
+) -> Result<StatusCode, ConsoleError> {
+    let (author, now) = (member.caller.author(), member.caller.now());
+    invitations::delete(&console.context.store, &author, &member.organization, &id, now).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// What a link is good for.
+#[utoipa::path(post, path = "/api/invitations/preview", tag = "people", security(()), request_body = Link,
+    responses((status = 200, body = InvitationPreview)))]
+pub(crate) async fn preview(
+    State(console): State<Console>,
+    visitor: Visitor,
+    Payload(link): Payload<Link>,
+) -> Result<Json<InvitationPreview>, ConsoleError> {
+    let found = invitations::preview(&console.context.store, &link.token, visitor.request.now).await?;
+    Ok(Json(InvitationPreview {
+        email: found.invitation.email,
+        role: found.invitation.role,
+        organization_name: found.organization.name,
+        expires_at: found.invitation.expires_at,
+        account_exists: found.account_exists,
+    }))
+}
+
+/// Accept an invitation and be signed in.
+#[utoipa::path(post, path = "/api/invitations/accept", tag = "people", security(()), request_body = Acceptance,
+    responses((status = 200, body = current::SessionBody, headers(("set-cookie" = String, description = "the session")))))]
+pub(crate) async fn accept(
+    State(console): State<Console>,
+    visitor: Visitor,
+    Payload(acceptance): Payload<Acceptance>,
+) -> Result<Response, ConsoleError> {
+    let context = &console.context;
+    let (token, password) = (&acceptance.token, acceptance.password.as_deref());
+    let (origin, now) = (&visitor.request.origin, visitor.request.now);
+    let entered =
+        invitations::accept(&context.store, token, password, visitor.signed.as_ref(), origin, &context.lifetimes, now);
+    let signed = entered.await?;
+    current::enter(context, visitor, signed).await
+}

@@ -1,0 +1,87 @@
+//! `/api/organizations`.
+
+use crate::surface::console::Console;
+use crate::surface::console::error::ConsoleError;
+use crate::surface::console::extract::{Admin, Caller, Id, List, Member, Operator, PageRequest, Payload};
+use crate::view::OrganizationView;
+use axum::Json;
+use axum::extract::State;
+use control::organizations;
+use domain::OrganizationId;
+use http::StatusCode;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Named {
+    #[schema(min_length = 1, max_length = 100)]
+    name: String,
+}
+
+/// The organizations one belongs to; all of them for the operator.
+#[utoipa::path(get, path = "/api/organizations", tag = "organizations", params(PageRequest),
+    responses((status = 200, body = List<OrganizationView>)))]
+pub(crate) async fn list(
+    State(console): State<Console>,
+    caller: Caller,
+    page: PageRequest,
+) -> Result<Json<List<OrganizationView>>, ConsoleError> {
+    let store = &console.context.store;
+    let user = &caller.signed.user;
+    if user.operator {
+        let found = organizations::list(store, page.to_page()).await?;
+        return Ok(Json(List::new(found, &page, |one| one.id.to_string(), OrganizationView::from)));
+    }
+    let mut own = Vec::new();
+    for membership in &user.memberships {
+        own.push(organizations::show(store, &membership.organization_id).await?.into());
+    }
+    Ok(Json(List::whole(own)))
+}
+
+/// Create an organization.
+#[utoipa::path(post, path = "/api/organizations", tag = "organizations", request_body = Named,
+    responses((status = 201, body = OrganizationView)))]
+pub(crate) async fn create(
+    State(console): State<Console>,
+    Operator(caller): Operator,
+    Payload(wish): Payload<Named>,
+) -> Result<(StatusCode, Json<OrganizationView>), ConsoleError> {
+    let new = organizations::create(&console.context.store, &caller.author(), &wish.name, caller.now()).await?;
+    Ok((StatusCode::CREATED, Json(new.into())))
+}
+
+/// One organization: the one that the session acts in.
+#[utoipa::path(get, path = "/api/organizations/{organizationId}", tag = "organizations",
+    responses((status = 200, body = OrganizationView)))]
+pub(crate) async fn show(
+    State(console): State<Console>,
+    member: Member,
+) -> Result<Json<OrganizationView>, ConsoleError> {
+    Ok(Json(organizations::show(&console.context.store, &member.organization).await?.into()))
+}
+
+/// Rename an organization.
+#[utoipa::path(patch, path = "/api/organizations/{organizationId}", tag = "organizations", request_body = Named,
+    responses((status = 200, body = OrganizationView)))]
+pub(crate) async fn rename(
+    State(console): State<Console>,
+    Admin(member): Admin,
+    Payload(wish): Payload<Named>,
+) -> Result<Json<OrganizationView>, ConsoleError> {
+    let (store, author, now) = (&console.context.store, member.caller.author(), member.caller.now());
+    Ok(Json(organizations::rename(store, &author, &member.organization, &wish.name, now).await?.into()))
+}
+
+/// Delete an organization that has no workspaces.
+#[utoipa::path(delete, path = "/api/organizations/{organizationId}", tag = "organizations",
+    responses((status = 204), (status = 409, description = "`organization_not_empty`", body = crate::surface::console::error::ErrorBody)))]
+pub(crate) async fn delete(
+    State(console): State<Console>,
+    Operator(caller): Operator,
+    Id(id): Id<OrganizationId>,
+) -> Result<StatusCode, ConsoleError> {
+    organizations::delete(&console.context.store, &caller.author(), &id, caller.now()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

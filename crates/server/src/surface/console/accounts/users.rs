@@ -1,0 +1,126 @@
+//! `/api/users`: the operator's view of all people.
+
+use crate::surface::console::Console;
+use crate::surface::console::error::{self, ConsoleError};
+use crate::surface::console::extract::{Id, List, Operator, PageRequest, Payload};
+use crate::view::{RoleView, UserView};
+use axum::Json;
+use axum::extract::State;
+use control::users::{self, Edit};
+use domain::user::Role;
+use domain::{OrganizationId, UserId};
+use http::StatusCode;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct NewUser {
+    email: String,
+    organization_id: String,
+    #[schema(value_type = RoleView)]
+    role: Role,
+    #[serde(default)]
+    operator: bool,
+    /// One is made up and shown once, where it is not said.
+    #[schema(format = Password, min_length = 8, max_length = 1024)]
+    password: Option<String>,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UserEdit {
+    /// Whether the user runs the platform.
+    operator: bool,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PasswordReset {
+    /// One is made up and shown once, where it is not said.
+    #[schema(format = Password, min_length = 8, max_length = 1024)]
+    password: Option<String>,
+}
+
+/// All users.
+#[utoipa::path(get, path = "/api/users", tag = "operator", params(PageRequest),
+    responses((status = 200, body = List<UserView>)))]
+pub(crate) async fn list(
+    State(console): State<Console>,
+    _: Operator,
+    page: PageRequest,
+) -> Result<Json<List<UserView>>, ConsoleError> {
+    let found = users::list(&console.context.store, page.to_page()).await?;
+    Ok(Json(List::new(found, &page, |user| user.id.to_string(), UserView::from)))
+}
+
+/// Create a user.
+#[utoipa::path(post, path = "/api/users", tag = "operator", request_body = NewUser,
+    responses((status = 201, body = UserView),
+        (status = 409, description = "`email_taken`", body = error::ErrorBody)))]
+pub(crate) async fn create(
+    State(console): State<Console>,
+    Operator(caller): Operator,
+    Payload(wish): Payload<NewUser>,
+) -> Result<(StatusCode, Json<UserView>), ConsoleError> {
+    let organization = OrganizationId::parse(&wish.organization_id)?;
+    let new = users::NewUser {
+        email: &wish.email,
+        password: wish.password.as_deref(),
+        organization: &organization,
+        role: wish.role,
+        operator: wish.operator,
+    };
+    let created = users::create(&console.context.store, &caller.author(), new, caller.now()).await?;
+    Ok((StatusCode::CREATED, Json(UserView::once(created.user, created.generated_password))))
+}
+
+/// One user.
+#[utoipa::path(get, path = "/api/users/{userId}", tag = "operator", responses((status = 200, body = UserView)))]
+pub(crate) async fn show(
+    State(console): State<Console>,
+    _: Operator,
+    Id(id): Id<UserId>,
+) -> Result<Json<UserView>, ConsoleError> {
+    Ok(Json(users::show(&console.context.store, &id).await?.into()))
+}
+
+/// Change whether a user runs the platform.
+#[utoipa::path(patch, path = "/api/users/{userId}", tag = "operator", request_body = UserEdit,
+    responses((status = 200, body = UserView)))]
+pub(crate) async fn edit(
+    State(console): State<Console>,
+    Operator(caller): Operator,
+    Id(id): Id<UserId>,
+    Payload(wish): Payload<UserEdit>,
+) -> Result<Json<UserView>, ConsoleError> {
+    let edit = Edit { operator: Some(wish.operator), ..Edit::default() };
+    Ok(Json(users::set(&console.context.store, &caller.author(), &id, edit, caller.now()).await?.into()))
+}
+
+/// Delete a user; what they created stays.
+#[utoipa::path(delete, path = "/api/users/{userId}", tag = "operator", responses((status = 204)))]
+pub(crate) async fn delete(
+    State(console): State<Console>,
+    Operator(caller): Operator,
+    Id(id): Id<UserId>,
+) -> Result<StatusCode, ConsoleError> {
+    users::delete(&console.context.store, &caller.author(), &id, caller.now()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Give a user another password and end their sessions.
+#[utoipa::path(post, path = "/api/users/{userId}/reset-password", tag = "operator",
+    request_body = Option<PasswordReset>, responses((status = 200, body = UserView)))]
+pub(crate) async fn reset_password(
+    State(console): State<Console>,
+    Operator(caller): Operator,
+    Id(id): Id<UserId>,
+    Payload(wish): Payload<PasswordReset>,
+) -> Result<Json<UserView>, ConsoleError> {
+    let store = &console.context.store;
+    let user = users::show(store, &id).await?;
+    let password = wish.password.as_deref();
+    let generated = users::reset_password(store, &caller.author(), &user.id, password, caller.now()).await?;
+    Ok(Json(UserView::once(user, generated)))
+}

@@ -1,0 +1,151 @@
+//! `/api/workspaces`: names and limits.
+
+use crate::surface::console::Console;
+use crate::surface::console::error::{self, ConsoleError};
+use crate::surface::console::extract::{
+    Admin, List, Member, PageRequest, Payload, WorkspaceAdmin, WorkspaceCaller, bounds,
+};
+use crate::view::WorkspaceView;
+use axum::Json;
+use axum::extract::State;
+use control::workspaces::{self, Authority, Edit};
+use control::{CommandError, access};
+use domain::Workspace;
+use domain::workspace::OwnLimits;
+use domain::workspace_edit::{LimitChange, LimitChanges};
+use http::StatusCode;
+use serde::{Deserialize, Deserializer};
+use utoipa::ToSchema;
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewWorkspace {
+    #[schema(min_length = 1, max_length = 100)]
+    name: String,
+}
+
+/// What to change; what is absent stays. A limit that is null follows what is above it: the operator's value for
+/// administrators, the configured default for the operator.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct WorkspaceEdit {
+    /// The version that was read.
+    version: u64,
+    #[schema(min_length = 1, max_length = 100, nullable = false)]
+    name: Option<String>,
+    #[serde(default, deserialize_with = "said")]
+    #[schema(value_type = Option<u64>, maximum = 1_000_000_000_000_000_u64)]
+    requests_per_minute: Option<Option<u64>>,
+    #[serde(default, deserialize_with = "said")]
+    #[schema(value_type = Option<u64>, maximum = 1_000_000_000_000_000_u64)]
+    tokens_per_minute: Option<Option<u64>>,
+    #[serde(default, deserialize_with = "said")]
+    #[schema(value_type = Option<u64>, maximum = 1_000_000_000_000_000_u64)]
+    monthly_tokens: Option<Option<u64>>,
+    #[serde(default, deserialize_with = "said")]
+    #[schema(value_type = Option<u64>, maximum = 1_000_000_000_000_000_u64)]
+    max_api_keys: Option<Option<u64>>,
+}
+
+/// Tells null from absent.
+fn said<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<u64>>, D::Error> {
+    Option::<u64>::deserialize(deserializer).map(Some)
+}
+
+impl WorkspaceEdit {
+    fn wishes(&self) -> Result<LimitChanges, ConsoleError> {
+        Ok(LimitChanges {
+            requests_per_minute: wish("requestsPerMinute", self.requests_per_minute)?,
+            tokens_per_minute: wish("tokensPerMinute", self.tokens_per_minute)?,
+            monthly_tokens: wish("monthlyTokens", self.monthly_tokens)?,
+            max_api_keys: wish("maxApiKeys", self.max_api_keys)?,
+        })
+    }
+}
+
+fn wish(field: &str, said: Option<Option<u64>>) -> Result<LimitChange, ConsoleError> {
+    Ok(match said {
+        None => LimitChange::Keep,
+        Some(None) => LimitChange::Follow,
+        Some(Some(value)) => LimitChange::Set(bounds::count(field, value)?),
+    })
+}
+
+impl Console {
+    fn workspace(&self, workspace: Workspace) -> WorkspaceView {
+        WorkspaceView::new(workspace, &self.context.defaults)
+    }
+
+    /// A conflict shows the record that is there now, as a reader would get it.
+    fn conflict(&self, refusal: CommandError) -> ConsoleError {
+        match refusal {
+            CommandError::VersionConflict { current } => {
+                let view = serde_json::to_value(self.workspace(*current)).expect("views have only text keys");
+                ConsoleError::VersionConflict { current: view }
+            }
+            other => other.into(),
+        }
+    }
+}
+
+/// The workspaces of the current organization that one may work in.
+#[utoipa::path(get, path = "/api/workspaces", tag = "workspaces", params(PageRequest),
+    responses((status = 200, body = List<WorkspaceView>)))]
+pub(crate) async fn list(
+    State(console): State<Console>,
+    member: Member,
+    page: PageRequest,
+) -> Result<Json<List<WorkspaceView>>, ConsoleError> {
+    let user = &member.caller.signed.user;
+    let found = access::workspaces(&console.context.store, user, &member.organization, page.to_page()).await?;
+    Ok(Json(List::new(found, &page, |one| one.id.to_string(), |workspace| console.workspace(workspace))))
+}
+
+/// Create a workspace in the current organization; who creates it belongs to it.
+#[utoipa::path(post, path = "/api/workspaces", tag = "workspaces", request_body = NewWorkspace,
+    responses((status = 201, body = WorkspaceView)))]
+pub(crate) async fn create(
+    State(console): State<Console>,
+    Admin(member): Admin,
+    Payload(wish): Payload<NewWorkspace>,
+) -> Result<(StatusCode, Json<WorkspaceView>), ConsoleError> {
+    let (store, author, now) = (&console.context.store, member.caller.author(), member.caller.now());
+    let own = OwnLimits::default();
+    let new = workspaces::create(store, &author, &member.organization, &wish.name, own, now).await?;
+    Ok((StatusCode::CREATED, Json(console.workspace(new))))
+}
+
+/// One workspace with the limits in force.
+#[utoipa::path(get, path = "/api/workspaces/{workspaceId}", tag = "workspaces",
+    responses((status = 200, body = WorkspaceView)))]
+pub(crate) async fn show(State(console): State<Console>, caller: WorkspaceCaller) -> Json<WorkspaceView> {
+    Json(console.workspace(caller.workspace))
+}
+
+/// Change a workspace's name or limits. Administrators may lower limits; only the operator raises them above its value.
+#[utoipa::path(patch, path = "/api/workspaces/{workspaceId}", tag = "workspaces", request_body = WorkspaceEdit,
+    responses((status = 200, body = WorkspaceView),
+        (status = 409, description = "`version_conflict`, with `current`", body = error::ErrorBody)))]
+pub(crate) async fn edit(
+    State(console): State<Console>,
+    WorkspaceAdmin(caller): WorkspaceAdmin,
+    Payload(wish): Payload<WorkspaceEdit>,
+) -> Result<Json<WorkspaceView>, ConsoleError> {
+    let edit = Edit { name: wish.name.as_deref(), limits: wish.wishes()?, version: Some(wish.version) };
+    let authority = if caller.member.is_operator() { Authority::Operator } else { Authority::Admin };
+    let (context, id) = (&console.context, &caller.workspace.id);
+    let changed =
+        workspaces::set(&context.store, &caller.author(), id, edit, authority, &context.defaults, caller.now()).await;
+    Ok(Json(console.workspace(changed.map_err(|refusal| console.conflict(refusal))?)))
+}
+
+/// Delete a workspace that has no active keys.
+#[utoipa::path(delete, path = "/api/workspaces/{workspaceId}", tag = "workspaces",
+    responses((status = 204), (status = 409, description = "`workspace_in_use`", body = error::ErrorBody)))]
+pub(crate) async fn delete(
+    State(console): State<Console>,
+    WorkspaceAdmin(caller): WorkspaceAdmin,
+) -> Result<StatusCode, ConsoleError> {
+    workspaces::delete(&console.context.store, &caller.author(), &caller.workspace.id, caller.now()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

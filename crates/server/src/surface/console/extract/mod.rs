@@ -1,0 +1,13 @@
+//! Extractors of the console's handlers: caller and role, ids in the path, query, body, page of a list.
+
+pub(super) mod bounds;
+mod caller;
+mod list;
+mod path;
+mod payload;
+pub(super) mod query;
+
+pub(super) use caller::{Admin, Caller, Member, Operator, RequestContext, Visitor, WorkspaceAdmin, WorkspaceCaller};
+pub(super) use list::{List, PageRequest, Params};
+pub(super) use path::{Id, NodeId, PathParam};
+pub(super) use payload::Payload;

@@ -1,0 +1,135 @@
+//! Reads what a request says: JSON with known members, or an answer that names the one at fault.
+
+use crate::edge::request_body::Unread;
+use crate::surface::console::Console;
+use crate::surface::console::error::ConsoleError;
+use axum::body::to_bytes;
+use axum::extract::{FromRequest, Request};
+use http::{HeaderMap, header};
+use serde::de::DeserializeOwned;
+use serde_json::error::Category;
+
+/// The body of a request. None at all is as good as `{}`.
+pub(crate) struct Payload<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequest<Console> for Payload<T> {
+    type Rejection = ConsoleError;
+
+    async fn from_request(request: Request, _: &Console) -> Result<Self, ConsoleError> {
+        let (head, body) = request.into_parts();
+        // The edge has read it already, within its bounds.
+        let bytes = to_bytes(body, usize::MAX).await.map_err(|_| ConsoleError::from(Unread::Gone))?;
+        if bytes.is_empty() {
+            return read(b"{}").map(Self);
+        }
+        check_type(&head.headers)?;
+        read(&bytes).map(Self)
+    }
+}
+
+/// Only JSON: what a form on another site can send is not read.
+fn check_type(headers: &HeaderMap) -> Result<(), ConsoleError> {
+    let value = headers.get(header::CONTENT_TYPE).map_or("", |value| value.to_str().unwrap_or("?"));
+    let media = value.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
+    if media == "application/json" {
+        return Ok(());
+    }
+    Err(ConsoleError::from(Unread::UnsupportedType(media.chars().take(100).collect())))
+}
+
+fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ConsoleError> {
+    // serde would take a list for a record whose members come in order.
+    if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
+        return Err(ConsoleError::InvalidPayload { field: None, why: "the body is not a JSON object".into() });
+    }
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let path = error.path().to_string();
+        refuse(&path, error.inner())
+    })?;
+    reader.end().map_err(|error| refuse(".", &error))?;
+    Ok(value)
+}
+
+/// serde's own words tell what kind of fault it is; there is no other way to ask.
+fn refuse(path: &str, error: &serde_json::Error) -> ConsoleError {
+    let message = error.to_string();
+    let why = message.rsplit_once(" at line ").map_or(message.as_str(), |(why, _)| why).to_owned();
+    let quoted = || why.split('`').nth(1).map(|name| inside(path, name));
+    match error.classify() {
+        Category::Io | Category::Syntax | Category::Eof => {
+            ConsoleError::InvalidPayload { field: None, why: format!("the body is not JSON: {message}") }
+        }
+        Category::Data if why.starts_with("missing field") || why.starts_with("duplicate field") => {
+            ConsoleError::InvalidPayload { field: quoted(), why }
+        }
+        Category::Data if why.starts_with("unknown field") => {
+            ConsoleError::InvalidValue { field: quoted().unwrap_or_default(), why }
+        }
+        Category::Data if path == "." => ConsoleError::InvalidPayload { field: None, why },
+        Category::Data => ConsoleError::InvalidValue { field: path.to_owned(), why },
+    }
+}
+
+/// serde_path_to_error puts a member that it does not know at the end of the path, and one that is missing nowhere.
+fn inside(path: &str, name: &str) -> String {
+    match path {
+        "." => name.to_owned(),
+        path if path == name || path.ends_with(&format!(".{name}")) => path.to_owned(),
+        path => format!("{path}.{name}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "only the reading is of interest")]
+    struct Wish {
+        name: String,
+        limit: Option<u64>,
+        inner: Option<Inner>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "only the reading is of interest")]
+    struct Inner {
+        ids: Vec<u8>,
+    }
+
+    #[test]
+    fn every_fault_names_its_member() {
+        for (body, expected) in [
+            ("{}", "400 name"),
+            ("", "400 "),
+            ("{", "400 "),
+            ("null", "400 "),
+            ("[1]", "400 "),
+            (r#"{"name":"a"} x"#, "400 "),
+            (r#"{"name":"a","name":"b"}"#, "400 name"),
+            (r#"{"name":1}"#, "422 name"),
+            (r#"{"name":null}"#, "422 name"),
+            (r#"{"name":"a","limit":-1}"#, "422 limit"),
+            (r#"{"name":"a","limit":1.5}"#, "422 limit"),
+            (r#"{"name":"a","limit":1e400}"#, "400 "),
+            (r#"{"name":"a","limit":99999999999999999999999}"#, "422 limit"),
+            (r#"{"name":"a","colour":1}"#, "422 colour"),
+            (r#"{"name":"a","inner":{"ids":[1,"x"]}}"#, "422 inner.ids[1]"),
+            (r#"{"name":"a","inner":{"ids":[],"x":1}}"#, "422 inner.x"),
+            (r#"{"name":"a","inner":{}}"#, "400 inner.ids"),
+        ] {
+            let refused = read::<Wish>(body.as_bytes()).unwrap_err();
+            let told = match &refused {
+                ConsoleError::InvalidPayload { field, .. } => format!("400 {}", field.as_deref().unwrap_or("")),
+                ConsoleError::InvalidValue { field, .. } => format!("422 {field}"),
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(told, expected, "{body}: {refused:?}");
+        }
+        read::<Wish>(r#" {"name":"a","limit":null} "#.as_bytes()).unwrap();
+    }
+}

@@ -1,0 +1,70 @@
+//! Words of queries that several routes share. A word that is there without a value counts as absent.
+
+use crate::surface::console::error::ConsoleError;
+use axum::response::{IntoResponse, Response};
+use domain::{Month, Span, Timestamp};
+use http::header;
+use utoipa::ToSchema;
+
+/// What was said, if anything was.
+pub(crate) fn non_empty(text: &Option<String>) -> Option<&str> {
+    text.as_deref().filter(|text| !text.is_empty())
+}
+
+/// A text that is compared with what the store has. PostgreSQL does not even want to compare a zero byte.
+pub(crate) fn filter_text<'a>(field: &str, text: &'a Option<String>) -> Result<Option<&'a str>, ConsoleError> {
+    match non_empty(text) {
+        Some(text) if text.contains('\0') => Err(ConsoleError::invalid(field, "this has a zero byte in it")),
+        found => Ok(found),
+    }
+}
+
+pub(crate) fn timestamp(field: &str, text: &Option<String>) -> Result<Option<Timestamp>, ConsoleError> {
+    non_empty(text).map(Timestamp::parse).transpose().map_err(|error| ConsoleError::invalid(field, &error.to_string()))
+}
+
+/// A month such as `2026-11`; by default the current one.
+pub(crate) fn month(text: &Option<String>, now: Timestamp) -> Result<Month, ConsoleError> {
+    let month = non_empty(text).map(Month::parse).transpose();
+    Ok(month.map_err(|error| ConsoleError::invalid("month", &error.to_string()))?.unwrap_or_else(|| Month::of(now)))
+}
+
+/// From one moment up to another; by default so many milliseconds before `to`, and up to now.
+pub(crate) fn span(
+    from: &Option<String>,
+    to: &Option<String>,
+    now: Timestamp,
+    default_millis: i64,
+) -> Result<Span, ConsoleError> {
+    let to = timestamp("to", to)?.unwrap_or(now);
+    let from = timestamp("from", from)?.unwrap_or_else(|| to.plus_millis(-default_millis));
+    if from >= to {
+        return Err(ConsoleError::invalid("to", "`to` is not after `from`"));
+    }
+    Ok(Span { from, to })
+}
+
+/// How a report is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(crate) enum ReportFormat {
+    Json,
+    Csv,
+}
+
+impl ReportFormat {
+    pub(crate) fn parse(text: &Option<String>) -> Result<Self, ConsoleError> {
+        match non_empty(text) {
+            None | Some("json") => Ok(Self::Json),
+            Some("csv") => Ok(Self::Csv),
+            Some(_) => Err(ConsoleError::invalid("format", "a format is json or csv")),
+        }
+    }
+}
+
+/// A report of which the table is kept under this name.
+pub(crate) fn csv(name: &str, text: String) -> Response {
+    let disposition = format!("attachment; filename=\"{name}\"");
+    let headers = [(header::CONTENT_TYPE, "text/csv; charset=utf-8"), (header::CONTENT_DISPOSITION, &disposition)];
+    (headers, text).into_response()
+}

@@ -1,0 +1,70 @@
+//! `/api/organizations/{id}/allotments`: the ledger, and the operator's caps.
+
+use crate::surface::console::Console;
+use crate::surface::console::error::ConsoleError;
+use crate::surface::console::extract::{Caller, Id, List, Operator, PathParam, Payload};
+use crate::view::AllotmentView;
+use axum::Json;
+use axum::extract::State;
+use control::{access, allotments, organizations};
+use domain::ids::IdError;
+use domain::{GpuType, OrganizationId};
+use serde::{Deserialize, Deserializer};
+use utoipa::ToSchema;
+
+impl PathParam for GpuType {
+    const PARAM: &'static str = "gpuType";
+
+    fn read(text: &str) -> Result<Self, IdError> {
+        Self::parse(text).map_err(|bad| IdError { text: bad.0, prefix: "" })
+    }
+}
+
+/// What an organization is allotted and has committed, by GPU type.
+#[utoipa::path(get, path = "/api/organizations/{organizationId}/allotments", tag = "organizations",
+    responses((status = 200, body = List<AllotmentView>)))]
+pub(crate) async fn list(
+    State(console): State<Console>,
+    caller: Caller,
+    Id(id): Id<OrganizationId>,
+) -> Result<Json<List<AllotmentView>>, ConsoleError> {
+    let context = &console.context;
+    if caller.signed.user.operator {
+        organizations::show(&context.store, &id).await?;
+    } else if access::organization(&caller.signed)?.0 != &id {
+        return Err(ConsoleError::NotFound);
+    }
+    let lines = allotments::list(&context.store, &id, &context.allotment_defaults).await?;
+    Ok(Json(List::whole(lines.into_iter().map(AllotmentView::from).collect())))
+}
+
+/// A cap; null lets the organization follow the configured default.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Cap {
+    #[serde(deserialize_with = "said")]
+    #[schema(maximum = 1_000_000)]
+    allotment: Option<u64>,
+}
+
+/// Null must be said: an empty body is no wish to follow the default.
+fn said<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    Option::<u64>::deserialize(deserializer)
+}
+
+/// Allot GPUs to an organization. Cutting a cap stops nothing that runs.
+#[utoipa::path(put, path = "/api/organizations/{organizationId}/allotments/{gpuType}", tag = "organizations",
+    request_body = Cap, responses((status = 200, body = AllotmentView)))]
+pub(crate) async fn set(
+    State(console): State<Console>,
+    Operator(caller): Operator,
+    Id(id): Id<OrganizationId>,
+    Id(gpu_type): Id<GpuType>,
+    Payload(cap): Payload<Cap>,
+) -> Result<Json<AllotmentView>, ConsoleError> {
+    let context = &console.context;
+    let defaults = &context.allotment_defaults;
+    let author = caller.author();
+    let line = allotments::set(&context.store, &author, &id, &gpu_type, cap.allotment, defaults, caller.now()).await?;
+    Ok(Json(line.into()))
+}

@@ -1,0 +1,201 @@
+//! `/api/organizations/{id}/audit` and, for the operator, `/api/audit`: who changed what.
+
+use crate::surface::console::Console;
+use crate::surface::console::error::ConsoleError;
+use crate::surface::console::export::{self, Reader};
+use crate::surface::console::extract::query::{filter_text, non_empty, timestamp};
+use crate::surface::console::extract::{Admin, List, Operator, PageRequest, Params};
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use control::audit;
+use domain::{OrganizationId, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::io;
+use store::Store;
+use store::audit::{Filter, Recorded};
+use utoipa::{IntoParams, ToSchema};
+
+/// One change: who, what, when, from where, and the record before and after.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = AuditEntry)]
+pub(crate) struct EntryView {
+    id: String,
+    #[schema(value_type = String, format = DateTime)]
+    at: Timestamp,
+    #[schema(value_type = Option<String>)]
+    organization_id: Option<OrganizationId>,
+    /// The id of a user or of a key, `forebay admin` or `first start`.
+    actor: String,
+    /// The actor's address, as long as it is a user.
+    actor_email: Option<String>,
+    /// The actor's name, as long as it is a key.
+    actor_key_name: Option<String>,
+    /// Where the request came from.
+    address: Option<String>,
+    /// A noun and a verb, such as `key.revoke`.
+    action: String,
+    /// The id of what was changed.
+    subject: String,
+    detail: String,
+    #[schema(value_type = Option<Object>)]
+    before: Option<Box<RawValue>>,
+    #[schema(value_type = Option<Object>)]
+    after: Option<Box<RawValue>>,
+}
+
+impl From<Recorded> for EntryView {
+    fn from(recorded: Recorded) -> Self {
+        let raw = |text: Option<String>| text.and_then(|text| RawValue::from_string(text).ok());
+        let entry = recorded.entry;
+        Self {
+            id: recorded.id,
+            at: entry.at,
+            organization_id: entry.organization,
+            actor: entry.actor,
+            actor_email: recorded.actor_email,
+            actor_key_name: recorded.actor_key_name,
+            address: entry.address,
+            action: entry.action,
+            subject: entry.subject,
+            detail: entry.detail,
+            before: raw(entry.before),
+            after: raw(entry.after),
+        }
+    }
+}
+
+#[derive(Clone, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct AuditQuery {
+    /// The id of a user or of a key, `forebay admin` or `first start`.
+    #[param(required = false, nullable = false)]
+    actor: Option<String>,
+    /// Such as `key.revoke`.
+    #[param(required = false, nullable = false)]
+    action: Option<String>,
+    /// The id of what was changed.
+    #[param(required = false, nullable = false)]
+    subject: Option<String>,
+    /// From this moment on.
+    #[param(required = false, nullable = false, format = DateTime)]
+    from: Option<String>,
+    /// Before this moment.
+    #[param(required = false, nullable = false, format = DateTime)]
+    to: Option<String>,
+    /// `jsonl`: all entries, one to a line, newest first.
+    #[param(required = false, nullable = false, inline, value_type = Option<AuditFormat>)]
+    format: Option<String>,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[expect(dead_code, reason = "it only describes the words of the query")]
+enum AuditFormat {
+    Json,
+    Jsonl,
+}
+
+/// A query that was understood.
+#[derive(Clone)]
+struct Wanted {
+    organization: Option<OrganizationId>,
+    query: AuditQuery,
+    from: Option<Timestamp>,
+    to: Option<Timestamp>,
+}
+
+impl Wanted {
+    fn new(organization: Option<OrganizationId>, query: AuditQuery) -> Result<Self, ConsoleError> {
+        for (field, text) in [("actor", &query.actor), ("action", &query.action), ("subject", &query.subject)] {
+            filter_text(field, text)?;
+        }
+        let (from, to) = (timestamp("from", &query.from)?, timestamp("to", &query.to)?);
+        Ok(Self { organization, from, to, query })
+    }
+
+    fn filter<'a>(&'a self, before_id: Option<&'a str>) -> Filter<'a> {
+        Filter {
+            organization: self.organization.as_ref(),
+            actor: non_empty(&self.query.actor),
+            action: non_empty(&self.query.action),
+            subject: non_empty(&self.query.subject),
+            from: self.from,
+            to: self.to,
+            before_id,
+        }
+    }
+}
+
+/// Who changed what in an organization, newest first.
+#[utoipa::path(get, path = "/api/organizations/{organizationId}/audit", tag = "audit",
+    params(AuditQuery, PageRequest),
+    responses((status = 200, content((List<EntryView> = "application/json"), (String = "application/x-ndjson")))))]
+pub(crate) async fn of_organization(
+    State(console): State<Console>,
+    Admin(member): Admin,
+    page: PageRequest,
+    Params(query): Params<AuditQuery>,
+) -> Result<Response, ConsoleError> {
+    answer(&console, Some(member.organization), query, &page).await
+}
+
+/// Who changed what on the whole platform, newest first.
+#[utoipa::path(get, path = "/api/audit", tag = "operator", params(AuditQuery, PageRequest),
+    responses((status = 200, content((List<EntryView> = "application/json"), (String = "application/x-ndjson")))))]
+pub(crate) async fn of_platform(
+    State(console): State<Console>,
+    _: Operator,
+    page: PageRequest,
+    Params(query): Params<AuditQuery>,
+) -> Result<Response, ConsoleError> {
+    answer(&console, None, query, &page).await
+}
+
+async fn answer(
+    console: &Console,
+    organization: Option<OrganizationId>,
+    query: AuditQuery,
+    page: &PageRequest,
+) -> Result<Response, ConsoleError> {
+    let store = &console.context.store;
+    let format = query.format.clone().unwrap_or_default();
+    let wanted = Wanted::new(organization, query)?;
+    match format.as_str() {
+        "" | "json" => {
+            let found = audit::list(store, &wanted.filter(page.cursor()), page.limit + 1).await?;
+            Ok(Json(List::new(found, page, |one| one.id.clone(), EntryView::from)).into_response())
+        }
+        "jsonl" => Ok(export(console, wanted)),
+        _ => Err(ConsoleError::invalid("format", "a format is `json` or `jsonl`")),
+    }
+}
+
+/// Everything that was asked for, one entry to a line.
+fn export(console: &Console, wanted: Wanted) -> Response {
+    let store = console.context.store.clone();
+    export::answer(&console.context.background, "application/x-ndjson", "audit.jsonl", |reader| async move {
+        send_all(&store, &wanted, &reader).await
+    })
+}
+
+async fn send_all(store: &Store, wanted: &Wanted, reader: &Reader) -> io::Result<()> {
+    let mut before: Option<String> = None;
+    loop {
+        let found = audit::list(store, &wanted.filter(before.as_deref()), export::PAGE).await;
+        let found = found.map_err(io::Error::other)?;
+        let is_last = found.len() < export::PAGE as usize;
+        before = found.last().map(|last| last.id.clone());
+        let mut lines = Vec::new();
+        for entry in found {
+            serde_json::to_writer(&mut lines, &EntryView::from(entry))?;
+            lines.push(b'\n');
+        }
+        // A reader who has left needs no more.
+        if !reader.take(lines).await || is_last {
+            return Ok(());
+        }
+    }
+}

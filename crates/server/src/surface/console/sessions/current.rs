@@ -1,0 +1,214 @@
+//! `/api/session`: signing in and out, and where a session acts.
+
+use crate::edge::session_cookie;
+use crate::surface::console::Console;
+use crate::surface::console::error::ConsoleError;
+use crate::surface::console::extract::{Caller, Payload, Visitor};
+use crate::surface::context::SurfaceContext;
+use crate::view::RoleView;
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use control::sessions::{self, ActiveSession};
+use control::{access, sign_in};
+use domain::user::{Email, Role};
+use domain::{OrganizationId, UserId, WorkspaceId};
+use http::{StatusCode, header};
+use serde::{Deserialize, Serialize};
+use store::Page;
+use utoipa::ToSchema;
+
+/// Who is signed in, and where they may go.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+#[schema(as = Session)]
+pub(crate) enum SessionBody {
+    SignedIn(SignedIn),
+    SignedOut(SignedOut),
+}
+
+#[derive(Serialize, ToSchema)]
+pub(crate) struct SignedOut {
+    #[schema(value_type = Option<bool>, example = json!(null))]
+    user: (),
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SignedIn {
+    user: SignedInUser,
+    organizations: Vec<JoinedOrganization>,
+    /// Those that the user may work in, of all their organizations.
+    workspaces: Vec<JoinedWorkspace>,
+    #[schema(value_type = Option<String>)]
+    current_organization_id: Option<OrganizationId>,
+    #[schema(value_type = Option<String>)]
+    current_workspace_id: Option<WorkspaceId>,
+    /// For the header `X-CSRF-Token` of every call that changes something; the same for the session's life.
+    csrf_token: String,
+}
+
+#[derive(Serialize, ToSchema)]
+struct SignedInUser {
+    #[schema(value_type = String)]
+    id: UserId,
+    #[schema(value_type = String)]
+    email: Email,
+    /// The operator runs the platform.
+    operator: bool,
+}
+
+#[derive(Serialize, ToSchema)]
+struct JoinedOrganization {
+    #[schema(value_type = String)]
+    id: OrganizationId,
+    name: String,
+    #[schema(value_type = RoleView)]
+    role: Role,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct JoinedWorkspace {
+    #[schema(value_type = String)]
+    id: WorkspaceId,
+    #[schema(value_type = String)]
+    organization_id: OrganizationId,
+    name: String,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Credentials {
+    #[schema(example = "admin@localhost")]
+    email: String,
+    #[schema(format = Password)]
+    password: String,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Context {
+    #[serde(default)]
+    organization_id: Option<String>,
+    #[serde(default)]
+    workspace_id: Option<String>,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct NewPassword {
+    #[schema(format = Password)]
+    current_password: String,
+    #[schema(format = Password, min_length = 8, max_length = 1024)]
+    new_password: String,
+}
+
+/// Sign in with e-mail address and password.
+#[utoipa::path(post, path = "/api/session", tag = "session", security(()), request_body = Credentials,
+    responses((status = 200, body = SessionBody, headers(("set-cookie" = String, description = "the session")))))]
+pub(crate) async fn sign_in(
+    State(console): State<Console>,
+    visitor: Visitor,
+    Payload(credentials): Payload<Credentials>,
+) -> Result<Response, ConsoleError> {
+    let context = &console.context;
+    let request = &visitor.request;
+    let (email, password) = (&credentials.email, &credentials.password);
+    let signed =
+        sign_in::sign_in(&context.store, email, password, &request.origin, &context.lifetimes, request.now).await?;
+    enter(context, visitor, signed).await
+}
+
+/// Hands out the cookie of a new session and ends the one it takes the place of.
+pub(crate) async fn enter(
+    context: &SurfaceContext,
+    visitor: Visitor,
+    signed: ActiveSession,
+) -> Result<Response, ConsoleError> {
+    if let Some(before) = visitor.signed {
+        // It may have ended at the same moment.
+        let _ = sessions::sign_out(&context.store, &before, &visitor.request.origin, visitor.request.now).await;
+    }
+    let body = Json(SessionBody::SignedIn(describe(context, &signed).await?));
+    let cookie = session_cookie::hand_out(&signed.token, context.lifetimes.absolute_millis / 1_000, context.is_https());
+    Ok(([(header::SET_COOKIE, cookie)], body).into_response())
+}
+
+/// Who is signed in, if anybody.
+#[utoipa::path(get, path = "/api/session", tag = "session", security((), ("session" = [])),
+    responses((status = 200, body = SessionBody)))]
+pub(crate) async fn show(State(console): State<Console>, visitor: Visitor) -> Result<Json<SessionBody>, ConsoleError> {
+    Ok(Json(match &visitor.signed {
+        Some(signed) => SessionBody::SignedIn(describe(&console.context, signed).await?),
+        None => SessionBody::SignedOut(SignedOut { user: () }),
+    }))
+}
+
+/// Sign out.
+#[utoipa::path(delete, path = "/api/session", tag = "session", responses((status = 204)))]
+pub(crate) async fn sign_out(State(console): State<Console>, caller: Caller) -> Result<Response, ConsoleError> {
+    let context = &console.context;
+    sessions::sign_out(&context.store, &caller.signed, &caller.request.origin, caller.now()).await?;
+    let cookie = session_cookie::take_away(context.is_https());
+    Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response())
+}
+
+/// Choose the organization and the workspace to act in, or none.
+#[utoipa::path(put, path = "/api/session/context", tag = "session", request_body = Context,
+    responses((status = 200, body = SessionBody)))]
+pub(crate) async fn set_context(
+    State(console): State<Console>,
+    caller: Caller,
+    Payload(chosen): Payload<Context>,
+) -> Result<Json<SessionBody>, ConsoleError> {
+    let context = &console.context;
+    let organization = chosen.organization_id.as_deref().map(OrganizationId::parse).transpose()?;
+    let workspace = chosen.workspace_id.as_deref().map(WorkspaceId::parse).transpose()?;
+    let (origin, now) = (caller.request.origin, caller.request.now);
+    let signed = sessions::set_context(&context.store, caller.signed, organization, workspace, &origin, now).await?;
+    Ok(Json(SessionBody::SignedIn(describe(context, &signed).await?)))
+}
+
+/// Change one's own password; every other session ends.
+#[utoipa::path(put, path = "/api/session/password", tag = "session", request_body = NewPassword,
+    responses((status = 204)))]
+pub(crate) async fn change_password(
+    State(console): State<Console>,
+    caller: Caller,
+    Payload(wish): Payload<NewPassword>,
+) -> Result<StatusCode, ConsoleError> {
+    let (store, origin, now) = (&console.context.store, &caller.request.origin, caller.now());
+    sessions::change_password(store, &caller.signed, &wish.current_password, &wish.new_password, origin, now).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// A choice that is no longer the user's to make is shown as none.
+async fn describe(context: &SurfaceContext, signed: &ActiveSession) -> Result<SignedIn, ConsoleError> {
+    let (store, user) = (&context.store, &signed.user);
+    let current = access::organization(signed).ok().map(|(organization, _)| organization);
+    let mut joined: Vec<OrganizationId> = user.memberships.iter().map(|one| one.organization_id.clone()).collect();
+    // The operator may be where no membership is.
+    joined.extend(current.filter(|current| user.role_in(current).is_none()).cloned());
+    let (mut organizations, mut workspaces) = (Vec::new(), Vec::new());
+    for id in joined {
+        let Some(role) = user.effective_role_in(&id) else { continue };
+        let organization = control::organizations::show(store, &id).await?;
+        organizations.push(JoinedOrganization { id: organization.id, name: organization.name, role });
+        let found = access::workspaces(store, user, &id, Page::default()).await?;
+        workspaces.extend(found.into_iter().map(|workspace| JoinedWorkspace {
+            id: workspace.id,
+            organization_id: workspace.organization,
+            name: workspace.name,
+        }));
+    }
+    let chosen = signed.session.workspace.as_ref().filter(|chosen| workspaces.iter().any(|one| one.id == **chosen));
+    Ok(SignedIn {
+        user: SignedInUser { id: user.id.clone(), email: user.email.clone(), operator: user.operator },
+        current_workspace_id: chosen.filter(|_| current.is_some()).cloned(),
+        current_organization_id: current.cloned(),
+        csrf_token: signed.token.csrf(),
+        organizations,
+        workspaces,
+    })
+}

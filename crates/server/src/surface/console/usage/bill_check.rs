@@ -1,0 +1,50 @@
+//! Bill check: `/api/organizations/{id}/reconciliation` and, for the operator, `/api/reconciliation`.
+
+use crate::surface::console::Console;
+use crate::surface::console::error::ConsoleError;
+use crate::surface::console::extract::query::span;
+use crate::surface::console::extract::{Admin, Operator, Params};
+use crate::view::BillCheckView;
+use axum::Json;
+use axum::extract::State;
+use control::bill_check;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+const DAY_MILLIS: i64 = 86_400_000;
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct BillCheckQuery {
+    /// From the hour that has this moment in it; by default a day before `to`.
+    #[param(required = false, nullable = false, format = DateTime)]
+    from: Option<String>,
+    /// Before this moment; by default now.
+    #[param(required = false, nullable = false, format = DateTime)]
+    to: Option<String>,
+}
+
+/// Tokens billed against tokens counted by the engines of an organization's endpoints.
+#[utoipa::path(get, path = "/api/organizations/{organizationId}/reconciliation", tag = "costs",
+    params(BillCheckQuery), responses((status = 200, body = BillCheckView)))]
+pub(crate) async fn of_organization(
+    State(console): State<Console>,
+    Admin(member): Admin,
+    Params(query): Params<BillCheckQuery>,
+) -> Result<Json<BillCheckView>, ConsoleError> {
+    let span = span(&query.from, &query.to, member.caller.now(), DAY_MILLIS)?;
+    let report = bill_check::report(&console.context.store, Some(&member.organization), span).await?;
+    Ok(Json(report.into()))
+}
+
+/// The same for every engine there is, shared ones included.
+#[utoipa::path(get, path = "/api/reconciliation", tag = "operator", params(BillCheckQuery),
+    responses((status = 200, body = BillCheckView)))]
+pub(crate) async fn of_platform(
+    State(console): State<Console>,
+    Operator(caller): Operator,
+    Params(query): Params<BillCheckQuery>,
+) -> Result<Json<BillCheckView>, ConsoleError> {
+    let span = span(&query.from, &query.to, caller.now(), DAY_MILLIS)?;
+    Ok(Json(bill_check::report(&console.context.store, None, span).await?.into()))
+}

@@ -1,0 +1,64 @@
+//! `/api/workspaces/{id}/costs` and `/invoice`: what a month costs.
+
+use crate::surface::console::Console;
+use crate::surface::console::error::ConsoleError;
+use crate::surface::console::extract::query::{ReportFormat, csv, month};
+use crate::surface::console::extract::{Params, WorkspaceCaller};
+use crate::view::{CostsView, InvoiceView, csv as table};
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use control::{costs, invoices};
+use domain::{Month, Timestamp};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct MonthQuery {
+    /// A month in UTC that has begun; by default the current one.
+    #[param(required = false, nullable = false, example = "2026-11")]
+    month: Option<String>,
+    /// `csv`: comma-separated values with a header.
+    #[param(required = false, nullable = false, inline, value_type = Option<ReportFormat>)]
+    format: Option<String>,
+}
+
+impl MonthQuery {
+    fn read(&self, caller: &WorkspaceCaller) -> Result<(Timestamp, Month, ReportFormat), ConsoleError> {
+        let now = caller.now();
+        Ok((now, month(&self.month, now)?, ReportFormat::parse(&self.format)?))
+    }
+}
+
+/// What a workspace costs in a month: so far, by day, and what it will be if it goes on so.
+#[utoipa::path(get, path = "/api/workspaces/{workspaceId}/costs", tag = "costs", params(MonthQuery),
+    responses((status = 200, content((CostsView = "application/json"), (String = "text/csv")))))]
+pub(crate) async fn show(
+    State(console): State<Console>,
+    caller: WorkspaceCaller,
+    Params(query): Params<MonthQuery>,
+) -> Result<Response, ConsoleError> {
+    let (now, month, format) = query.read(&caller)?;
+    let view = CostsView::from(costs::month(&console.context.store, &caller.workspace.id, month, now).await?);
+    Ok(match format {
+        ReportFormat::Json => Json(view).into_response(),
+        ReportFormat::Csv => csv(&format!("costs-{month}.csv"), table::text(view.table())),
+    })
+}
+
+/// What an invoice for a workspace and a month is made from.
+#[utoipa::path(get, path = "/api/workspaces/{workspaceId}/invoice", tag = "costs", params(MonthQuery),
+    responses((status = 200, content((InvoiceView = "application/json"), (String = "text/csv")))))]
+pub(crate) async fn invoice(
+    State(console): State<Console>,
+    caller: WorkspaceCaller,
+    Params(query): Params<MonthQuery>,
+) -> Result<Response, ConsoleError> {
+    let (now, month, format) = query.read(&caller)?;
+    let view = InvoiceView::from(invoices::invoice(&console.context.store, caller.workspace, month, now).await?);
+    Ok(match format {
+        ReportFormat::Json => Json(view).into_response(),
+        ReportFormat::Csv => csv(&format!("invoice-{month}.csv"), table::text(view.table())),
+    })
+}

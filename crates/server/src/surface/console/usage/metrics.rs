@@ -1,0 +1,131 @@
+//! `/api/workspaces/{id}/metrics`: the charts of dashboards.
+
+use crate::surface::console::Console;
+use crate::surface::console::error::ConsoleError;
+use crate::surface::console::extract::query::{filter_text, non_empty, span};
+use crate::surface::console::extract::{Params, WorkspaceCaller};
+use crate::view::SeriesView;
+use axum::Json;
+use axum::extract::State;
+use control::series::{self, SeriesQuery};
+use domain::series::{Division, Metric, Step};
+use domain::usage::Actor;
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+
+const DAY_MILLIS: i64 = 86_400_000;
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct MetricsQuery {
+    /// What to show.
+    #[param(required = true, nullable = false, inline, value_type = MetricName)]
+    metric: Option<String>,
+    /// From this moment on; by default a day before `to`.
+    #[param(required = false, nullable = false, format = DateTime)]
+    from: Option<String>,
+    /// Before this moment; by default now.
+    #[param(required = false, nullable = false, format = DateTime)]
+    to: Option<String>,
+    /// `minute`, `hour`, `day`, or a number of seconds that are whole minutes; by default one that suits the span. There
+    /// are at most 1500 points.
+    #[param(required = false, nullable = false, example = "hour")]
+    step: Option<String>,
+    /// One line for each of these. `code` is for errors; what is measured at endpoints knows no model and no key.
+    #[param(required = false, nullable = false, inline, value_type = Option<DivisionName>)]
+    group_by: Option<String>,
+    /// Only calls to this model.
+    #[param(required = false, nullable = false)]
+    model: Option<String>,
+    /// Only calls with this key, or of this user.
+    #[param(required = false, nullable = false)]
+    key: Option<String>,
+    /// Only calls to the dedicated endpoint of this name.
+    #[param(required = false, nullable = false)]
+    endpoint: Option<String>,
+    /// Only errors with this code.
+    #[param(required = false, nullable = false)]
+    code: Option<String>,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+#[expect(dead_code, reason = "it only describes the words of the query")]
+enum MetricName {
+    Requests,
+    Errors,
+    Tokens,
+    Ttft,
+    TimePerOutputToken,
+    Latency,
+    InFlight,
+    Hold,
+    Queue,
+    ColdStarts,
+    RateLimitHits,
+    GpuBusy,
+    KvCache,
+    Waiting,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[expect(dead_code, reason = "it only describes the words of the query")]
+enum DivisionName {
+    Model,
+    Key,
+    Endpoint,
+    Code,
+}
+
+/// One metric of a workspace over a span of time.
+#[utoipa::path(get, path = "/api/workspaces/{workspaceId}/metrics", tag = "observability", params(MetricsQuery),
+    responses((status = 200, body = SeriesView)))]
+pub(crate) async fn show(
+    State(console): State<Console>,
+    caller: WorkspaceCaller,
+    Params(query): Params<MetricsQuery>,
+) -> Result<Json<SeriesView>, ConsoleError> {
+    let now = caller.now();
+    let metric = Metric::parse(non_empty(&query.metric).unwrap_or_default());
+    let owned = |field: &str, text: &Option<String>| filter_text(field, text).map(|said| said.map(str::to_owned));
+    let series_query = SeriesQuery {
+        metric: metric.map_err(|error| ConsoleError::invalid("metric", &error.to_string()))?,
+        span: span(&query.from, &query.to, now, DAY_MILLIS)?,
+        step: non_empty(&query.step)
+            .map(Step::parse)
+            .transpose()
+            .map_err(|error| ConsoleError::invalid("step", &error.to_string()))?,
+        division: non_empty(&query.group_by)
+            .map(Division::parse)
+            .transpose()
+            .map_err(|error| ConsoleError::invalid("groupBy", &error.to_string()))?,
+        model: owned("model", &query.model)?,
+        actor: actor(&query.key)?,
+        endpoint: owned("endpoint", &query.endpoint)?,
+        code: owned("code", &query.code)?,
+    };
+    let context = &console.context;
+    let report = series::report(&context.store, &caller.workspace.id, &series_query, &context.retention, now).await?;
+    Ok(Json(report.into()))
+}
+
+/// Who called: a key's id, or a user's.
+pub(crate) fn actor(text: &Option<String>) -> Result<Option<Actor>, ConsoleError> {
+    let Some(text) = non_empty(text) else { return Ok(None) };
+    let actor = Actor::parse(text).ok_or_else(|| ConsoleError::invalid("key", "this is not the id of a key or a user"));
+    actor.map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use utoipa::PartialSchema;
+
+    #[test]
+    fn the_described_names_are_the_metrics_that_there_are() {
+        let described = serde_json::to_value(MetricName::schema()).unwrap()["enum"].clone();
+        assert_eq!(described, serde_json::json!(Metric::ALL.map(Metric::as_str)));
+    }
+}

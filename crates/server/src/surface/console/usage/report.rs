@@ -1,0 +1,150 @@
+//! `/api/workspaces/{id}/usage` and `/quota`: what was used, what it cost, and what is left.
+
+use crate::surface::console::Console;
+use crate::surface::console::error::ConsoleError;
+use crate::surface::console::extract::query::{ReportFormat, csv, timestamp};
+use crate::surface::console::extract::{Params, WorkspaceCaller};
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use control::usage;
+use domain::limits::{LimitStatus, PerMinute};
+use domain::{Grouping, Month, Timestamp};
+use serde::{Deserialize, Serialize};
+use store::quota;
+use utoipa::{IntoParams, ToSchema};
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct UsageQuery {
+    /// From this moment on; by default the start of the month.
+    #[param(required = false, nullable = false, format = DateTime)]
+    from: Option<String>,
+    /// Before this moment; by default now.
+    #[param(required = false, nullable = false, format = DateTime)]
+    to: Option<String>,
+    /// None or more of `model`, `key` and `day`, with commas between.
+    #[param(required = false, nullable = false, example = "model,day")]
+    group_by: Option<String>,
+    /// `csv`: comma-separated values with a header, without the total.
+    #[param(required = false, nullable = false, inline, value_type = Option<ReportFormat>)]
+    format: Option<String>,
+}
+
+/// One line for each group that used something, and their sum.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "it only describes what the report writes")]
+pub(crate) struct UsageReport {
+    data: Vec<UsageLine>,
+    total: UsageTotals,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "it only describes what the report writes")]
+struct UsageLine {
+    /// Where grouped by model.
+    #[schema(required = false, nullable = false)]
+    model: Option<String>,
+    /// Where grouped by key: the key's id, or null where a person called.
+    #[schema(required = false)]
+    key: Option<String>,
+    /// Where grouped by key: the person's id, or null where a key called.
+    #[schema(required = false)]
+    user: Option<String>,
+    /// Where grouped by day, in UTC.
+    #[schema(required = false, nullable = false, format = Date)]
+    day: Option<String>,
+    requests: u64,
+    prompt_tokens: u64,
+    completion_tokens: u64,
+    cached_tokens: u64,
+    /// Decimal text in USD.
+    cost_usd: String,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "it only describes what the report writes")]
+struct UsageTotals {
+    /// Served calls.
+    requests: u64,
+    prompt_tokens: u64,
+    completion_tokens: u64,
+    cached_tokens: u64,
+    cost_usd: String,
+}
+
+/// What a workspace used in a span of time and what it costs.
+#[utoipa::path(get, path = "/api/workspaces/{workspaceId}/usage", tag = "usage", params(UsageQuery),
+    responses((status = 200, content((UsageReport = "application/json"), (String = "text/csv")))))]
+pub(crate) async fn show(
+    State(console): State<Console>,
+    caller: WorkspaceCaller,
+    Params(query): Params<UsageQuery>,
+) -> Result<Response, ConsoleError> {
+    let (from, to) = (timestamp("from", &query.from)?, timestamp("to", &query.to)?);
+    let grouping = Grouping::parse(query.group_by.as_deref().unwrap_or(""))
+        .map_err(|error| ConsoleError::invalid("groupBy", &error.to_string()))?;
+    let report = usage::report(&console.context.store, &caller.workspace.id, from, to, &grouping, caller.now()).await?;
+    Ok(match ReportFormat::parse(&query.format)? {
+        ReportFormat::Json => Json(report).into_response(),
+        ReportFormat::Csv => csv("usage.csv", report.to_csv()),
+    })
+}
+
+/// What is left of a workspace's month and of its minute.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Quota {
+    /// Tokens in a calendar month in UTC.
+    cap: u64,
+    used: u64,
+    /// Set aside for calls under way, and leased by nodes.
+    reserved: u64,
+    #[schema(value_type = String, format = DateTime)]
+    resets_at: Timestamp,
+    per_minute: MinuteQuota,
+}
+
+#[derive(Serialize, ToSchema)]
+struct MinuteQuota {
+    requests: Left,
+    tokens: Left,
+}
+
+#[derive(Serialize, ToSchema)]
+struct Left {
+    limit: u64,
+    remaining: u64,
+}
+
+impl From<LimitStatus> for Left {
+    fn from(standing: LimitStatus) -> Self {
+        Self { limit: standing.limit, remaining: standing.remaining }
+    }
+}
+
+/// What is left of the monthly quota and of the limits by the minute.
+#[utoipa::path(get, path = "/api/workspaces/{workspaceId}/quota", tag = "usage",
+    responses((status = 200, body = Quota)))]
+pub(crate) async fn quota(
+    State(console): State<Console>,
+    caller: WorkspaceCaller,
+) -> Result<Json<Quota>, ConsoleError> {
+    let (context, workspace) = (&console.context, &caller.workspace);
+    let month = Month::of(caller.now());
+    let account = quota::account(&context.store, &workspace.id, month, context.defaults.monthly_tokens).await;
+    let account = account.map_err(control::CommandError::from)?;
+    let limits = workspace.limits(&context.defaults);
+    let per_minute = PerMinute { requests: limits.requests_per_minute, tokens: limits.tokens_per_minute };
+    let left = console.minutes.look(&workspace.id, per_minute).await;
+    Ok(Json(Quota {
+        cap: account.cap,
+        used: account.used,
+        reserved: account.reserved,
+        resets_at: month.end(),
+        per_minute: MinuteQuota { requests: left.requests.into(), tokens: left.tokens.into() },
+    }))
+}

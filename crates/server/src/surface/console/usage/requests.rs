@@ -1,0 +1,189 @@
+//! `/api/workspaces/{id}/requests`: the request log.
+
+use super::metrics::actor;
+use crate::surface::console::Console;
+use crate::surface::console::error::ConsoleError;
+use crate::surface::console::export::{self, Reader};
+use crate::surface::console::extract::query::{filter_text, non_empty, timestamp};
+use crate::surface::console::extract::{List, PageRequest, Params, WorkspaceCaller};
+use crate::view::{RequestView, csv};
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use control::requests;
+use domain::model_ref::DEDICATED;
+use domain::usage::Actor;
+use domain::{RequestId, Span, Timestamp, WorkspaceId};
+use serde::Deserialize;
+use std::io;
+use store::Store;
+use store::requests::{Filter, LoggedCall, StatusFilter};
+use utoipa::{IntoParams, ToSchema};
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct RequestsQuery {
+    /// Only calls to this model.
+    #[param(required = false, nullable = false)]
+    model: Option<String>,
+    /// Only calls with this key, or of this user.
+    #[param(required = false, nullable = false)]
+    key: Option<String>,
+    /// Only calls to the dedicated endpoint of this name.
+    #[param(required = false, nullable = false)]
+    endpoint: Option<String>,
+    /// A status such as `429`, or all of a kind such as `5xx`.
+    #[param(required = false, nullable = false, example = "5xx")]
+    status: Option<String>,
+    /// Only errors with this code.
+    #[param(required = false, nullable = false)]
+    code: Option<String>,
+    /// From this moment on.
+    #[param(required = false, nullable = false, format = DateTime)]
+    from: Option<String>,
+    /// Before this moment.
+    #[param(required = false, nullable = false, format = DateTime)]
+    to: Option<String>,
+    /// `csv` or `jsonl`: all that match, newest first, at most 1,000,000.
+    #[param(required = false, nullable = false, inline, value_type = Option<RequestsFormat>)]
+    format: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ToSchema)]
+#[schema(rename_all = "lowercase")]
+enum RequestsFormat {
+    Json,
+    Csv,
+    Jsonl,
+}
+
+/// A query that was understood.
+struct Wanted {
+    workspace: WorkspaceId,
+    span: Span,
+    model: Option<String>,
+    actor: Option<Actor>,
+    status: Option<StatusFilter>,
+    code: Option<String>,
+}
+
+impl Wanted {
+    fn new(workspace: WorkspaceId, query: &RequestsQuery) -> Result<Self, ConsoleError> {
+        let (from, to) = (timestamp("from", &query.from)?, timestamp("to", &query.to)?);
+        let span = Span { from: from.unwrap_or_default(), to: to.unwrap_or(Timestamp::from_millis(i64::MAX)) };
+        if span.from >= span.to {
+            return Err(ConsoleError::invalid("to", "`to` is not after `from`"));
+        }
+        let model = match (filter_text("model", &query.model)?, filter_text("endpoint", &query.endpoint)?) {
+            (Some(_), Some(_)) => return Err(ConsoleError::invalid("endpoint", "name either a model or an endpoint")),
+            (model, None) => model.map(str::to_owned),
+            (None, Some(endpoint)) => Some(format!("{DEDICATED}/{endpoint}")),
+        };
+        Ok(Self {
+            workspace,
+            span,
+            model,
+            actor: actor(&query.key)?,
+            status: non_empty(&query.status).map(status_filter).transpose()?,
+            code: filter_text("code", &query.code)?.map(str::to_owned),
+        })
+    }
+
+    fn filter<'a>(&'a self, before: Option<&'a RequestId>) -> Filter<'a> {
+        Filter {
+            workspace: &self.workspace,
+            span: self.span,
+            model: self.model.as_deref(),
+            actor: self.actor.as_ref(),
+            status: self.status,
+            code: self.code.as_deref(),
+            before,
+        }
+    }
+}
+
+fn status_filter(text: &str) -> Result<StatusFilter, ConsoleError> {
+    let refused = || ConsoleError::invalid("status", "a status is a number such as 429, or a kind such as 5xx");
+    if let Some(hundred) = text.strip_suffix("xx") {
+        let hundred = hundred.parse().ok().filter(|hundred| (1..=5).contains(hundred));
+        return hundred.map(StatusFilter::Class).ok_or_else(refused);
+    }
+    let status = text.parse().ok().filter(|status| (100..=599).contains(status));
+    status.map(StatusFilter::Exactly).ok_or_else(refused)
+}
+
+fn format(text: &Option<String>) -> Result<RequestsFormat, ConsoleError> {
+    match non_empty(text) {
+        None | Some("json") => Ok(RequestsFormat::Json),
+        Some("csv") => Ok(RequestsFormat::Csv),
+        Some("jsonl") => Ok(RequestsFormat::Jsonl),
+        Some(_) => Err(ConsoleError::invalid("format", "a format is json, csv or jsonl")),
+    }
+}
+
+/// The calls of a workspace, newest first. No prompt and no answer is ever kept.
+#[utoipa::path(get, path = "/api/workspaces/{workspaceId}/requests", tag = "observability",
+    params(RequestsQuery, PageRequest),
+    responses((status = 200, content((List<RequestView> = "application/json"), (String = "text/csv"),
+        (String = "application/x-ndjson")))))]
+pub(crate) async fn list(
+    State(console): State<Console>,
+    caller: WorkspaceCaller,
+    page: PageRequest,
+    Params(query): Params<RequestsQuery>,
+) -> Result<Response, ConsoleError> {
+    let store = &console.context.store;
+    let wanted = Wanted::new(caller.workspace.id.clone(), &query)?;
+    let format = format(&query.format)?;
+    let before = page.cursor().map(RequestId::parse).transpose();
+    let before = before.map_err(|_| ConsoleError::invalid("cursor", "this is no cursor of ours"))?;
+    match format {
+        RequestsFormat::Json => {
+            let found = requests::list(store, &wanted.filter(before.as_ref()), page.limit + 1).await?;
+            Ok(Json(List::new(found, &page, |one: &LoggedCall| one.request().to_string(), RequestView::from))
+                .into_response())
+        }
+        RequestsFormat::Csv | RequestsFormat::Jsonl => {
+            requests::check_export(store, &wanted.filter(None)).await?;
+            Ok(export(&console, wanted, format))
+        }
+    }
+}
+
+fn export(console: &Console, wanted: Wanted, format: RequestsFormat) -> Response {
+    let (media_type, name) = match format {
+        RequestsFormat::Csv => ("text/csv; charset=utf-8", "requests.csv"),
+        RequestsFormat::Json | RequestsFormat::Jsonl => ("application/x-ndjson", "requests.jsonl"),
+    };
+    let store = console.context.store.clone();
+    export::answer(&console.context.background, media_type, name, move |reader| async move {
+        send_all(&store, &wanted, format, &reader).await
+    })
+}
+
+async fn send_all(store: &Store, wanted: &Wanted, format: RequestsFormat, reader: &Reader) -> io::Result<()> {
+    let mut lines = Vec::new();
+    if format == RequestsFormat::Csv {
+        lines.extend_from_slice(csv::line(RequestView::HEADER).as_bytes());
+    }
+    let mut before: Option<RequestId> = None;
+    loop {
+        let found = requests::list(store, &wanted.filter(before.as_ref()), export::PAGE).await;
+        let found = found.map_err(io::Error::other)?;
+        let is_last = found.len() < export::PAGE as usize;
+        before = found.last().map(|last| last.request().clone());
+        for call in found.into_iter().map(RequestView::from) {
+            match format {
+                RequestsFormat::Csv => lines.extend_from_slice(csv::line(call.cells()).as_bytes()),
+                RequestsFormat::Json | RequestsFormat::Jsonl => {
+                    serde_json::to_writer(&mut lines, &call)?;
+                    lines.push(b'\n');
+                }
+            }
+        }
+        // A reader who has left needs no more.
+        if !reader.take(std::mem::take(&mut lines)).await || is_last {
+            return Ok(());
+        }
+    }
+}

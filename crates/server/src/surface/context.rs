@@ -1,0 +1,54 @@
+//! State that the console and the `/v1` surfaces share: the store, the runtime it lives on, and configured defaults.
+
+use crate::config::Config;
+use control::CommandError;
+use control::sessions::{self, ActiveSession};
+use domain::allotment::Defaults;
+use domain::session::{Lifetimes, SessionToken};
+use domain::workspace::Limits;
+use domain::{Retention, Timestamp};
+use store::Store;
+use tokio::runtime::Handle;
+
+pub(crate) struct SurfaceContext {
+    pub store: Store,
+    /// The runtime that owns the store's connections.
+    pub background: Handle,
+    pub defaults: Limits,
+    /// Caps of organizations without caps of their own.
+    pub allotment_defaults: Defaults,
+    pub lifetimes: Lifetimes,
+    /// How far back series and the request log go.
+    pub retention: Retention,
+    /// The console's public address, without a trailing slash.
+    pub console_url: String,
+}
+
+impl SurfaceContext {
+    pub(crate) fn new(store: Store, background: Handle, config: &Config, console_url: String) -> Self {
+        let lifetimes = config.sessions.lifetimes();
+        Self {
+            store,
+            background,
+            defaults: config.workspace_defaults,
+            allotment_defaults: config.allotment_defaults.clone(),
+            lifetimes,
+            retention: config.retention,
+            console_url,
+        }
+    }
+
+    /// The session of a token, or `None` if it has ended.
+    pub(crate) async fn identify(
+        &self,
+        token: SessionToken,
+        now: Timestamp,
+    ) -> Result<Option<ActiveSession>, CommandError> {
+        sessions::identify(&self.store, token, &self.lifetimes, now).await
+    }
+
+    /// Whether browsers reach the console by https, so that cookies can be marked `Secure`.
+    pub(crate) fn is_https(&self) -> bool {
+        self.console_url.starts_with("https:")
+    }
+}

@@ -1,0 +1,249 @@
+//! Extractors of this surface's handlers: caller, endpoint in the path, query, idempotency key and body.
+
+use super::Endpoints;
+use super::cursor;
+use super::error::ProblemError;
+use super::wire::{encode, shortened};
+use crate::edge::request_body::Unread;
+use axum::extract::{FromRequestParts, Query, RawPathParams};
+use bytes::Bytes;
+use control::Author;
+use control::endpoints::{Call, EndpointError, EndpointRef, IdempotencyKey, Scope};
+use domain::endpoint::{FieldError, FieldErrorCode};
+use domain::{Caller, OrganizationId, Timestamp};
+use http::request::Parts;
+use http::{HeaderMap, Uri};
+use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
+use std::convert::Infallible;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+const MAX_IDEMPOTENCY_KEY: usize = 255;
+const DEFAULT_LIMIT: u32 = 20;
+const MAX_LIMIT: u32 = 100;
+
+/// What is known of a request before it is routed; an extension of the request.
+#[derive(Clone)]
+pub(super) struct RequestContext {
+    pub(super) caller: Arc<Caller>,
+    pub(super) author: Author,
+    pub(super) now: Timestamp,
+    /// The body, or why it could not be read. Only routes with a body report the error.
+    pub(super) body: Result<Bytes, Unread>,
+}
+
+impl RequestContext {
+    fn of(parts: &Parts) -> Result<Self, ProblemError> {
+        parts.extensions.get::<Self>().cloned().ok_or(ProblemError::INTERNAL)
+    }
+}
+
+/// A request that changes nothing: its caller and its query. Unknown parameters are ignored.
+pub(super) struct ReadRequest {
+    context: RequestContext,
+    params: Params,
+}
+
+impl FromRequestParts<Endpoints> for ReadRequest {
+    type Rejection = ProblemError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Endpoints) -> Result<Self, ProblemError> {
+        Ok(Self { context: RequestContext::of(parts)?, params: Params::read(&parts.uri)? })
+    }
+}
+
+impl ReadRequest {
+    pub(super) fn scope(&self) -> Scope<'_> {
+        scope(&self.context)
+    }
+
+    pub(super) fn organization(&self) -> &OrganizationId {
+        &self.context.caller.organization
+    }
+
+    pub(super) const fn now(&self) -> Timestamp {
+        self.context.now
+    }
+
+    /// All values of a parameter.
+    pub(super) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.params.all(name)
+    }
+
+    /// The parsed value of a parameter; an empty one counts as absent.
+    pub(super) fn parsed<T>(
+        &self,
+        name: &'static str,
+        parse: impl Fn(&str) -> Option<T>,
+        why: &'static str,
+    ) -> Result<Option<T>, FieldError> {
+        let Some(text) = self.params.first(name) else { return Ok(None) };
+        parse(text).map(Some).ok_or_else(|| FieldError::new(name, FieldErrorCode::InvalidFormat, why))
+    }
+
+    /// The size of the page.
+    pub(super) fn limit(&self) -> Result<u32, FieldError> {
+        let Some(text) = self.params.first("limit") else { return Ok(DEFAULT_LIMIT) };
+        let number: i64 = text
+            .parse()
+            .map_err(|_| FieldError::new("limit", FieldErrorCode::InvalidFormat, "must be a whole number"))?;
+        let limit = u32::try_from(number).ok().filter(|limit| (1..=MAX_LIMIT).contains(limit));
+        limit.ok_or_else(|| {
+            FieldError::new("limit", FieldErrorCode::OutOfRange, format!("must be between 1 and {MAX_LIMIT}"))
+        })
+    }
+
+    /// The last row of the page before.
+    pub(super) fn cursor<T, E>(
+        &self,
+        parse_id: impl Fn(&str) -> Result<T, E>,
+    ) -> Result<Option<(Timestamp, T)>, FieldError> {
+        self.all("cursor").next().map(|text| cursor::decode(text, parse_id)).transpose()
+    }
+}
+
+/// A request that changes something: its caller, query, headers, idempotency key and body.
+pub(super) struct CommandRequest {
+    context: RequestContext,
+    params: Params,
+    pub(super) headers: HeaderMap,
+    idempotency: Option<Idempotency>,
+    body: Bytes,
+}
+
+struct Idempotency {
+    key: String,
+    fingerprint: String,
+}
+
+impl FromRequestParts<Endpoints> for CommandRequest {
+    type Rejection = ProblemError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Endpoints) -> Result<Self, ProblemError> {
+        let context = RequestContext::of(parts)?;
+        let body = context.body.clone()?;
+        let params = Params::read(&parts.uri)?;
+        let idempotency = Idempotency::read(parts, &body)?;
+        Ok(Self { context, params, headers: std::mem::take(&mut parts.headers), idempotency, body })
+    }
+}
+
+impl CommandRequest {
+    pub(super) fn call(&self) -> Call<'_> {
+        let idempotency =
+            self.idempotency.as_ref().map(|own| IdempotencyKey { key: &own.key, fingerprint: &own.fingerprint });
+        let RequestContext { author, now, .. } = &self.context;
+        Call { author, scope: scope(&self.context), idempotency, now: *now, encode }
+    }
+
+    /// The body as JSON.
+    pub(super) fn json<T: DeserializeOwned>(&self) -> Result<T, FieldError> {
+        read_json(&self.body)
+    }
+
+    /// The body as JSON; an empty one is as good as `{}`.
+    pub(super) fn json_or_empty<T: DeserializeOwned>(&self) -> Result<T, FieldError> {
+        read_json(if self.body.is_empty() { b"{}" } else { &self.body })
+    }
+
+    /// The first value of a parameter, an empty one included.
+    pub(super) fn param(&self, name: &'static str) -> Option<&str> {
+        self.params.all(name).next()
+    }
+
+    /// Rejects other parameters, so that a misspelt `dryrun` does not create anything.
+    pub(super) fn only_params(&self, known: &[&str]) -> Result<(), FieldError> {
+        match self.params.0.iter().find(|(key, _)| !known.contains(&key.as_str())) {
+            Some((key, _)) => {
+                let why = "is not a parameter of this request";
+                Err(FieldError::new(shortened(key), FieldErrorCode::UnknownField, why))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn scope(context: &RequestContext) -> Scope<'_> {
+    Scope { organization: &context.caller.organization, workspace: &context.caller.workspace }
+}
+
+/// Duplicate members count once, the last one wins: so bodies are read as a value first.
+fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, FieldError> {
+    let malformed = |why| FieldError::new("body", FieldErrorCode::MalformedJson, why);
+    let value: serde_json::Value = serde_json::from_slice(body).map_err(|_| malformed("is not valid JSON"))?;
+    if !value.is_object() {
+        return Err(malformed("must be a JSON object"));
+    }
+    serde_json::from_value(value).map_err(|_| malformed("is not valid JSON"))
+}
+
+impl Idempotency {
+    fn read(parts: &Parts, body: &[u8]) -> Result<Option<Self>, FieldError> {
+        let mut all = parts.headers.get_all(IDEMPOTENCY_KEY).iter();
+        let Some(value) = all.next() else { return Ok(None) };
+        let fault = |why| FieldError::new("Idempotency-Key", FieldErrorCode::InvalidFormat, why);
+        if all.next().is_some() {
+            return Err(fault("must be sent once"));
+        }
+        let key = value.to_str().map_err(|_| fault("must be ASCII text"))?.trim();
+        if !(1..=MAX_IDEMPOTENCY_KEY).contains(&key.len()) {
+            return Err(fault("must have 1 to 255 characters"));
+        }
+        let mut digest = Sha256::new();
+        for part in [parts.method.as_str().as_bytes(), b"\n", parts.uri.path().as_bytes(), b"\n", body] {
+            digest.update(part);
+        }
+        let mut fingerprint = String::with_capacity(64);
+        for byte in digest.finalize() {
+            let _ = write!(fingerprint, "{byte:02x}");
+        }
+        Ok(Some(Self { key: key.to_owned(), fingerprint }))
+    }
+}
+
+/// The parameters of a query, in order.
+struct Params(Vec<(String, String)>);
+
+impl Params {
+    fn read(uri: &Uri) -> Result<Self, FieldError> {
+        let unreadable = |_| FieldError::new("query", FieldErrorCode::InvalidFormat, "cannot be read");
+        let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri).map_err(unreadable)?;
+        // PostgreSQL rejects zero bytes in texts.
+        match pairs.iter().find(|(_, value)| value.contains('\0')) {
+            Some((key, _)) => {
+                Err(FieldError::new(shortened(key), FieldErrorCode::InvalidFormat, "has a character that is not text"))
+            }
+            None => Ok(Self(pairs)),
+        }
+    }
+
+    fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    fn first<'a>(&'a self, name: &'a str) -> Option<&'a str> {
+        self.all(name).next().filter(|text| !text.is_empty())
+    }
+}
+
+/// The endpoint in the path, by name or id.
+pub(super) struct EndpointPath(String);
+
+impl EndpointPath {
+    pub(super) fn choice(&self) -> Result<EndpointRef, EndpointError> {
+        EndpointRef::parse(&self.0)
+    }
+}
+
+impl FromRequestParts<Endpoints> for EndpointPath {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, endpoints: &Endpoints) -> Result<Self, Infallible> {
+        // A path that is not UTF-8 has no parameters; an empty name names no endpoint.
+        let params = RawPathParams::from_request_parts(parts, endpoints).await;
+        let named = params.as_ref().ok().and_then(|params| params.iter().find(|(key, _)| *key == "endpoint"));
+        Ok(Self(named.map_or("", |(_, value)| value).to_owned()))
+    }
+}

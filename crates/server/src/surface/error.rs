@@ -1,0 +1,139 @@
+//! Errors that all surfaces share, with their status, code and message. A surface adds its spelling of the code and its
+//! envelope.
+
+use crate::credential::{CredentialError, Forbidden};
+use crate::edge::request_body::Unread;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+
+const RETRY_SOON_SECS: u64 = 1;
+const RETRY_LATER_SECS: u64 = 5;
+
+#[derive(Debug)]
+pub(crate) enum SurfaceError {
+    Credential(CredentialError),
+    HeadersTooLarge {
+        limit: usize,
+    },
+    RouteNotFound,
+    /// With the methods of the route, if the router does not add the header itself.
+    MethodNotAllowed {
+        allow: Option<String>,
+    },
+    Body(Unread),
+    Internal,
+}
+
+impl From<CredentialError> for SurfaceError {
+    fn from(error: CredentialError) -> Self {
+        Self::Credential(error)
+    }
+}
+
+impl From<Unread> for SurfaceError {
+    fn from(error: Unread) -> Self {
+        Self::Body(error)
+    }
+}
+
+impl SurfaceError {
+    pub(crate) fn status(&self) -> StatusCode {
+        match self {
+            Self::Credential(error) => match error {
+                CredentialError::Unauthenticated { .. } => StatusCode::UNAUTHORIZED,
+                CredentialError::StoreUnavailable { .. } => StatusCode::SERVICE_UNAVAILABLE,
+                CredentialError::Forbidden(_) => StatusCode::FORBIDDEN,
+                CredentialError::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+            },
+            Self::HeadersTooLarge { .. } => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            Self::RouteNotFound => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed { .. } => StatusCode::METHOD_NOT_ALLOWED,
+            Self::Body(error) => match error {
+                Unread::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+                Unread::TooSlow { .. } => StatusCode::REQUEST_TIMEOUT,
+                Unread::UnsupportedType(_) | Unread::UnsupportedEncoding(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                Unread::BadEncoding | Unread::Gone => StatusCode::BAD_REQUEST,
+            },
+            Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// The code in the spelling of the inference surface.
+    pub(crate) fn code(&self) -> &'static str {
+        match self {
+            Self::Credential(error) => match error {
+                CredentialError::Unauthenticated { .. } => "invalid_api_key",
+                CredentialError::StoreUnavailable { .. } => "store_unavailable",
+                CredentialError::Forbidden(forbidden) => match forbidden {
+                    Forbidden::CsrfFailed => "csrf_failed",
+                    Forbidden::NoOrganizationContext => "no_organization_context",
+                    Forbidden::NoWorkspaceContext => "no_workspace_context",
+                    Forbidden::NotAMember => "not_a_member",
+                },
+                CredentialError::Internal => "internal_error",
+            },
+            Self::HeadersTooLarge { .. } => "headers_too_large",
+            Self::RouteNotFound => "route_not_found",
+            Self::MethodNotAllowed { .. } => "method_not_allowed",
+            Self::Body(error) => match error {
+                Unread::TooLarge { .. } => "payload_too_large",
+                Unread::TooSlow { .. } => "request_timeout",
+                Unread::UnsupportedType(_) | Unread::UnsupportedEncoding(_) => "unsupported_media_type",
+                Unread::BadEncoding | Unread::Gone => "invalid_payload",
+            },
+            Self::Internal => "internal_error",
+        }
+    }
+
+    pub(crate) fn message(&self) -> String {
+        match self {
+            Self::Credential(error) => error.message().into(),
+            Self::HeadersTooLarge { limit } => format!("the headers exceed {limit} bytes"),
+            Self::RouteNotFound => "there is no such route".into(),
+            Self::MethodNotAllowed { allow: Some(allow) } => format!("this route supports {allow}"),
+            Self::MethodNotAllowed { allow: None } => "this route does not support the method".into(),
+            Self::Body(error) => match error {
+                Unread::TooLarge { limit } => format!("the body exceeds {limit} bytes"),
+                Unread::TooSlow { limit } => format!("the body did not arrive within {} s", limit.as_secs_f64()),
+                Unread::UnsupportedType(media) => format!("unsupported Content-Type `{media}`; send application/json"),
+                Unread::UnsupportedEncoding(name) => {
+                    format!("unsupported Content-Encoding `{name}`; send gzip or identity")
+                }
+                Unread::BadEncoding => "the body is not valid gzip".into(),
+                Unread::Gone => "the body ended early".into(),
+            },
+            Self::Internal => "internal error".into(),
+        }
+    }
+
+    /// The cause, for the log only.
+    pub(crate) fn cause(&self) -> Option<String> {
+        match self {
+            Self::Credential(error) => error.cause(),
+            _ => None,
+        }
+    }
+
+    /// Adds the headers that belong to the status.
+    pub(crate) fn add_headers(&self, headers: &mut HeaderMap) {
+        match self {
+            Self::Credential(CredentialError::Unauthenticated { .. }) => {
+                headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            Self::MethodNotAllowed { allow: Some(allow) } => {
+                if let Ok(allow) = HeaderValue::from_str(allow) {
+                    headers.insert(header::ALLOW, allow);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The `Retry-After` of a status, unless the error knows better.
+pub(crate) fn retry_after_secs(status: StatusCode) -> Option<u64> {
+    match status {
+        StatusCode::SERVICE_UNAVAILABLE => Some(RETRY_LATER_SECS),
+        StatusCode::REQUEST_TIMEOUT => Some(RETRY_SOON_SECS),
+        _ => None,
+    }
+}

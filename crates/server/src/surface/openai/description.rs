@@ -1,0 +1,148 @@
+//! The surface's part of `/openapi.json`, from the annotations of its handlers.
+//!
+//! Bodies of calls are OpenAI's and mostly travel untouched, so only the members that every call needs are described.
+
+use super::error::ErrorEnvelope;
+use super::{chat, models};
+use crate::surface::openapi::{ErrorDescription, add_errors, operations_of};
+use utoipa::OpenApi as _;
+use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn};
+use utoipa::openapi::schema::{ArrayBuilder, Object, ObjectBuilder, Schema, SchemaType, Type};
+use utoipa::openapi::security::SecurityRequirement;
+use utoipa::openapi::{OpenApi, RefOr, Required};
+
+#[derive(utoipa::OpenApi)]
+#[openapi(
+    paths(chat::completions, chat::embeddings, models::list, models::show),
+    components(schemas(ErrorEnvelope<'static>))
+)]
+struct Handlers;
+
+const READ: [ErrorDescription; 5] = [
+    ("401", "`invalid_api_key`", &["InferenceError"]),
+    ("403", "sessions: `no_organization_context`, `no_workspace_context`, `not_a_member`", &["InferenceError"]),
+    ("431", "`headers_too_large`", &["InferenceError"]),
+    ("500", "`internal_error`", &["InferenceError"]),
+    ("503", "`store_unavailable`", &["InferenceError"]),
+];
+const MODEL: [ErrorDescription; 1] = [("404", "`model_not_found`", &["InferenceError"])];
+const CALL: [ErrorDescription; 13] = [
+    ("400", "`invalid_payload`, `missing_parameter`, `context_length_exceeded`", &["InferenceError"]),
+    ("401", "`invalid_api_key`", &["InferenceError"]),
+    (
+        "403",
+        "sessions: `no_organization_context`, `no_workspace_context`, `not_a_member`, `csrf_failed`",
+        &["InferenceError"],
+    ),
+    ("404", "`model_not_found`", &["InferenceError"]),
+    ("408", "`request_timeout`, `upstream_timeout`", &["InferenceError"]),
+    ("413", "`payload_too_large`", &["InferenceError"]),
+    ("415", "`unsupported_media_type`", &["InferenceError"]),
+    ("422", "`invalid_value`", &["InferenceError"]),
+    ("429", "`rate_limit_exceeded`, `quota_exceeded`", &["InferenceError"]),
+    ("431", "`headers_too_large`", &["InferenceError"]),
+    ("500", "`internal_error`", &["InferenceError"]),
+    ("502", "`bad_gateway`", &["InferenceError"]),
+    ("503", "`model_not_serving`, `store_unavailable`", &["InferenceError"]),
+];
+
+pub(crate) fn description() -> OpenApi {
+    let mut description = Handlers::openapi();
+    add_encoded_id(&mut description);
+    for (path, item) in &mut description.paths.paths {
+        let is_read = item.get.is_some();
+        for operation in operations_of(item) {
+            operation.security = Some(security(is_read));
+            add_errors(operation, if is_read { &READ } else { &CALL });
+            if path.contains('{') {
+                add_errors(operation, &MODEL);
+            } else {
+                add_workspace_header(operation);
+            }
+        }
+    }
+    let schemas = &mut description.components.get_or_insert_default().schemas;
+    for (name, schema) in [("ChatRequest", chat_request()), ("EmbeddingsRequest", embeddings_request())] {
+        schemas.insert(name.into(), RefOr::T(Schema::Object(schema)));
+    }
+    description
+}
+
+/// The route of one model matches its id with the slash encoded, too.
+fn add_encoded_id(description: &mut OpenApi) {
+    let mut item = description.paths.paths["/v1/models/{provider}/{name}"].clone();
+    for operation in operations_of(&mut item) {
+        operation.summary = Some("One model; the slash of its id encoded as `%2F`.".into());
+        operation.operation_id = Some("getModelByEncodedId".into());
+    }
+    description.paths.paths.insert("/v1/models/{id}".into(), item);
+}
+
+fn security(is_read: bool) -> Vec<SecurityRequirement> {
+    let none = Vec::<String>::new;
+    let session = SecurityRequirement::new("session", none());
+    let session = if is_read { session } else { session.add("csrf", none()) };
+    vec![SecurityRequirement::new("apiKey", none()), session]
+}
+
+fn add_workspace_header(operation: &mut Operation) {
+    let header = ParameterBuilder::new()
+        .name("X-Workspace-Id")
+        .parameter_in(ParameterIn::Header)
+        .required(Required::False)
+        .description(Some("the workspace a session acts in; default: its current one"))
+        .schema(Some(ObjectBuilder::new().schema_type(or_null(Type::String)).build()))
+        .build();
+    operation.parameters.get_or_insert_default().push(header);
+}
+
+fn chat_request() -> Object {
+    let messages = ArrayBuilder::new().items(ObjectBuilder::new().schema_type(Type::Object)).min_items(Some(1));
+    let stream = ObjectBuilder::new().schema_type(or_null(Type::Boolean));
+    ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .property("model", model_id())
+        .required("model")
+        .property("messages", messages)
+        .required("messages")
+        .property("stream", stream.description(Some("Events instead of one response.")))
+        .build()
+}
+
+fn embeddings_request() -> Object {
+    let input = "A text, several texts, token ids, or several lists of them.";
+    ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .property("model", model_id())
+        .required("model")
+        .property("input", ObjectBuilder::new().schema_type(SchemaType::AnyValue).description(Some(input)))
+        .required("input")
+        .build()
+}
+
+fn model_id() -> Object {
+    let text = ObjectBuilder::new().schema_type(Type::String);
+    text.description(Some("A Model ID, as `GET /v1/models` lists them.")).build()
+}
+
+fn or_null(kind: Type) -> SchemaType {
+    SchemaType::Array(vec![kind, Type::Null])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Route, route};
+    use super::*;
+    use http::Method;
+
+    #[test]
+    fn every_described_route_exists_with_its_methods() {
+        let description = description();
+        for (path, item) in &description.paths.paths {
+            let found = route(path);
+            assert_ne!(found, Route::Unknown, "{path}");
+            assert_eq!(found.supports(&Method::GET), item.get.is_some(), "{path}");
+            assert_eq!(found.supports(&Method::POST), item.post.is_some(), "{path}");
+        }
+    }
+}

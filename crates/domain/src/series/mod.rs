@@ -27,7 +27,7 @@ pub enum Division {
 pub struct DivisionError(String);
 
 impl Division {
-    const ALL: [Self; 4] = [Self::Model, Self::Key, Self::Endpoint, Self::Code];
+    pub const ALL: [Self; 4] = [Self::Model, Self::Key, Self::Endpoint, Self::Code];
 
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -79,7 +79,7 @@ impl Background {
 
 /// Applies changes made on other nodes: keys, quotas, endpoints.
 fn follow_changes(parts: &Parts, loops: &Tasks) {
-    let (quota, control_plane_hears) = (parts.quota.clone(), parts.control_plane.ear());
+    let (quota, control_plane_hears) = (parts.quota.clone(), parts.control_plane.change_listener());
     loops.spawn(Arc::clone(&parts.keys).follow(move |change| {
         quota.heard(change);
         control_plane_hears(change);

@@ -115,7 +115,7 @@ impl ControlPlane {
     }
 
     /// A listener for changes of endpoints.
-    pub(crate) fn ear(&self) -> impl Fn(&Change) + Send + Sync + 'static {
+    pub(crate) fn change_listener(&self) -> impl Fn(&Change) + Send + Sync + 'static {
         let (changed, nudge) = (Arc::clone(&self.changed), Arc::clone(&self.parts.nudge));
         move |change| {
             if matches!(change, Change::Endpoint(_) | Change::Everything) {

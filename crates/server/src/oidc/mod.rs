@@ -1,7 +1,7 @@
 //! Single sign-on by OpenID Connect: authorization code with PKCE, at any provider that can be discovered.
 //!
-//! The protocol is `openidconnect`'s; here is what is asked of it. The provider's description and keys are fetched when
-//! they are first needed and again when they are old, or when a token is signed with a key that is not among them.
+//! The protocol is implemented by `openidconnect`. The provider's metadata and keys are fetched on first use, again when
+//! they are old, and when a token is signed with an unknown key.
 
 use crate::config::OidcConfig;
 use crate::outbound;
@@ -23,28 +23,28 @@ use serde_json::{Map, Value};
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 
-/// How long the provider's description and keys are believed.
-const FRESH: Duration = Duration::from_secs(60 * 60);
-/// How soon they may be fetched again for the sake of an unknown key.
-const AGAIN: Duration = Duration::from_secs(5);
+/// How long the provider's metadata and keys are cached.
+const METADATA_TTL: Duration = Duration::from_secs(60 * 60);
+/// How soon they may be fetched again because of an unknown key.
+const REFETCH_AFTER: Duration = Duration::from_secs(5);
 
-/// Why nobody was signed in; the cause is for our log.
+/// Why a sign-in failed; the cause is for the log.
 #[derive(Debug)]
-pub(crate) enum Failure {
-    /// The provider cannot be asked, or says something that does not hold.
+pub(crate) enum SignInError {
+    /// The provider cannot be reached, or its response is invalid.
     Provider(anyhow::Error),
-    /// The provider does not vouch for the address of e-mail.
+    /// The provider has not verified the e-mail address.
     EmailNotVerified,
 }
 
-impl<E: Into<anyhow::Error>> From<E> for Failure {
+impl<E: Into<anyhow::Error>> From<E> for SignInError {
     fn from(error: E) -> Self {
         Self::Provider(error.into())
     }
 }
 
-/// What the browser is sent to, and what must be remembered until it comes back.
-pub(crate) struct Departure {
+/// Secrets of one sign-in, kept until the browser comes back from the provider.
+pub(crate) struct PendingSignIn {
     pub nonce: String,
     pub verifier: String,
 }
@@ -53,10 +53,10 @@ pub(crate) struct Provider {
     config: OidcConfig,
     connector: Connector,
     redirect_url: String,
-    known: Mutex<Option<(CoreProviderMetadata, Instant)>>,
+    metadata: Mutex<Option<(CoreProviderMetadata, Instant)>>,
 }
 
-/// Claims beside the standard ones: the groups are among them, under a name that the configuration tells.
+/// Claims other than the standard ones, among them the groups under the configured name.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct OtherClaims(Map<String, Value>);
 
@@ -96,10 +96,10 @@ type OidcClient = Client<
 impl Provider {
     pub(crate) fn new(config: OidcConfig, connector: Connector, console_url: &str) -> Self {
         let redirect_url = format!("{console_url}/api/session/oidc/callback");
-        Self { config, connector, redirect_url, known: Mutex::new(None) }
+        Self { config, connector, redirect_url, metadata: Mutex::new(None) }
     }
 
-    /// What people may choose on the sign-in page.
+    /// The label of the button on the sign-in page.
     pub(crate) fn name(&self) -> &str {
         &self.config.name
     }
@@ -108,18 +108,17 @@ impl Provider {
         &self.config.mapping
     }
 
-    /// Secrets for one sign-in.
-    pub(crate) fn depart() -> Departure {
+    /// New secrets for a sign-in.
+    pub(crate) fn begin() -> PendingSignIn {
         let (_, verifier) = PkceCodeChallenge::new_random_sha256();
-        Departure { nonce: Nonce::new_random().secret().clone(), verifier: verifier.into_secret() }
+        PendingSignIn { nonce: Nonce::new_random().secret().clone(), verifier: verifier.into_secret() }
     }
 
     /// Where to send the browser.
-    pub(crate) async fn authorization_url(&self, state: &str, departure: &Departure) -> Result<String, Failure> {
-        let client = self.client(FRESH).await?;
-        let challenge =
-            PkceCodeChallenge::from_code_verifier_sha256(&PkceCodeVerifier::new(departure.verifier.clone()));
-        let (state, nonce) = (state.to_owned(), departure.nonce.clone());
+    pub(crate) async fn authorization_url(&self, state: &str, pending: &PendingSignIn) -> Result<String, SignInError> {
+        let client = self.client(METADATA_TTL).await?;
+        let challenge = PkceCodeChallenge::from_code_verifier_sha256(&PkceCodeVerifier::new(pending.verifier.clone()));
+        let (state, nonce) = (state.to_owned(), pending.nonce.clone());
         let mut request = client
             .authorize_url(
                 CoreAuthenticationFlow::AuthorizationCode,
@@ -133,47 +132,49 @@ impl Provider {
         Ok(request.url().0.to_string())
     }
 
-    /// Turns the code that the browser brought back into somebody the provider vouches for.
-    pub(crate) async fn identify(&self, code: String, departure: Departure) -> Result<Identity, Failure> {
-        let client = self.client(FRESH).await?;
+    /// Exchanges the code that the browser brought back for a verified identity.
+    pub(crate) async fn identify(&self, code: String, pending: PendingSignIn) -> Result<Identity, SignInError> {
+        let client = self.client(METADATA_TTL).await?;
         let call = |request| outbound::call(self.connector.clone(), request);
         let tokens = client
             .exchange_code(AuthorizationCode::new(code))?
-            .set_pkce_verifier(PkceCodeVerifier::new(departure.verifier))
+            .set_pkce_verifier(PkceCodeVerifier::new(pending.verifier))
             .request_async(&call)
             .await?;
         let id_token = tokens.id_token().ok_or_else(|| anyhow::anyhow!("the provider sent no ID token"))?;
-        let nonce = Nonce::new(departure.nonce);
-        // The provider may have new keys since they were fetched.
+        let nonce = Nonce::new(pending.nonce);
+        // The provider may have rotated its keys.
         let newer;
         let claims = match id_token.claims(&client.id_token_verifier(), &nonce) {
             Ok(claims) => claims,
             Err(_) => {
-                newer = self.client(AGAIN).await?;
+                newer = self.client(REFETCH_AFTER).await?;
                 id_token.claims(&newer.id_token_verifier(), &nonce)?
             }
         };
-        let mut told = Told {
+        let mut found = FoundClaims {
             email: claims.email().map(|email| email.as_str().to_owned()),
             verified: claims.email_verified(),
             groups: self.groups(claims.additional_claims()),
         };
-        if told.lacks_something(!self.config.groups_claim.is_empty()) && client.user_info_url().is_some() {
+        if found.is_incomplete(!self.config.groups_claim.is_empty()) && client.user_info_url().is_some() {
             let request = client.user_info(tokens.access_token().clone(), Some(claims.subject().clone()))?;
             let more: UserInfoClaims<OtherClaims, CoreGenderClaim> = request.request_async(&call).await?;
             let email = more.email().map(|email| email.as_str().to_owned());
-            told.complete(email, more.email_verified(), self.groups(more.additional_claims()));
+            found.complete(email, more.email_verified(), self.groups(more.additional_claims()));
         }
-        let (Some(email), Some(true)) = (told.email, told.verified) else { return Err(Failure::EmailNotVerified) };
+        let (Some(email), Some(true)) = (found.email, found.verified) else {
+            return Err(SignInError::EmailNotVerified);
+        };
         Ok(Identity {
             issuer: claims.issuer().to_string(),
             subject: claims.subject().to_string(),
             email,
-            groups: told.groups.unwrap_or_default(),
+            groups: found.groups.unwrap_or_default(),
         })
     }
 
-    /// A list of texts, or one text.
+    /// The groups claim: a list of texts, or one text.
     fn groups(&self, claims: &OtherClaims) -> Option<Vec<String>> {
         match claims.0.get(&self.config.groups_claim)? {
             Value::Array(values) => Some(values.iter().filter_map(|value| value.as_str().map(str::to_owned)).collect()),
@@ -182,16 +183,16 @@ impl Provider {
         }
     }
 
-    /// A client with a description of the provider that is not older than this.
-    async fn client(&self, max_age: Duration) -> Result<OidcClient, Failure> {
-        let mut known = self.known.lock().await;
-        let metadata = match &*known {
+    /// A client with metadata of the provider not older than `max_age`.
+    async fn client(&self, max_age: Duration) -> Result<OidcClient, SignInError> {
+        let mut metadata_cache = self.metadata.lock().await;
+        let metadata = match &*metadata_cache {
             Some((metadata, at)) if at.elapsed() < max_age => metadata.clone(),
             _ => {
                 let call = |request| outbound::call(self.connector.clone(), request);
                 let issuer = IssuerUrl::new(self.config.issuer.clone())?;
                 let metadata = CoreProviderMetadata::discover_async(issuer, &call).await?;
-                *known = Some((metadata.clone(), Instant::now()));
+                *metadata_cache = Some((metadata.clone(), Instant::now()));
                 metadata
             }
         };
@@ -201,19 +202,19 @@ impl Provider {
     }
 }
 
-/// What is known of somebody so far.
-struct Told {
+/// Claims collected so far.
+struct FoundClaims {
     email: Option<String>,
     verified: Option<bool>,
     groups: Option<Vec<String>>,
 }
 
-impl Told {
-    fn lacks_something(&self, groups_matter: bool) -> bool {
+impl FoundClaims {
+    fn is_incomplete(&self, groups_matter: bool) -> bool {
         self.email.is_none() || self.verified.is_none() || (groups_matter && self.groups.is_none())
     }
 
-    /// What the ID token says is not replaced.
+    /// Adds claims of the user info. Claims of the ID token are not replaced.
     fn complete(&mut self, email: Option<String>, verified: Option<bool>, groups: Option<Vec<String>>) {
         if self.email.is_none() {
             (self.email, self.verified) = (email, verified);

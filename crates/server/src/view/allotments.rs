@@ -2,7 +2,7 @@ use control::allotments::AllotmentLine;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What an organization is allotted of a GPU type, and has committed.
+/// Allotted and committed GPUs of a type in an organization.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Allotment)]
@@ -11,7 +11,7 @@ pub(crate) struct AllotmentView {
     gpu_type: String,
     allotment: u64,
     committed: u64,
-    /// Below zero after a cap was cut.
+    /// Negative after a cap was lowered.
     headroom: i64,
     /// The committed share of the cap, a fraction.
     utilization: f64,

@@ -26,16 +26,16 @@ struct HourView {
     /// A replica's id, or the name of a model server.
     replica: String,
     model: String,
-    /// Its first moment. A call belongs to the hour in which it ended.
+    /// The start of the hour. A call belongs to the hour in which it ended.
     #[schema(value_type = String, format = DateTime)]
     hour: Timestamp,
     billed: TokensView,
-    /// Null when the engine was not read in that hour.
+    /// Null if the engine was not read in that hour.
     counted: Option<TokensView>,
-    /// When the engine was last read in that hour. What it made afterwards is billed and not counted.
+    /// When the engine was last read in that hour. Later tokens are billed but not counted.
     #[schema(value_type = Option<String>, format = DateTime)]
     read_until: Option<Timestamp>,
-    /// What was billed less what was counted; null when nothing was.
+    /// Billed minus counted; null if nothing was counted.
     difference: Option<DifferenceView>,
 }
 
@@ -56,7 +56,7 @@ struct ReplicaSumView {
 #[serde(rename_all = "camelCase")]
 #[schema(as = ReconciledTokens)]
 struct TokensView {
-    /// Without what was cached, where the engine does not count that.
+    /// Without cached tokens, if the engine does not count them.
     prompt_tokens: u64,
     completion_tokens: u64,
 }

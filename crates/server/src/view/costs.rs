@@ -4,7 +4,7 @@ use domain::{NanoUsd, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What a workspace costs in a month, up to now.
+/// The costs of a workspace in a month, up to now.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Costs)]
@@ -13,7 +13,7 @@ pub(crate) struct CostsView {
     month: String,
     #[schema(value_type = String, format = DateTime)]
     from: Timestamp,
-    /// Now, or the end of a month that is over.
+    /// Now, or the end of a past month.
     #[schema(value_type = String, format = DateTime)]
     to: Timestamp,
     /// Calls to models of the catalogue, by their tokens.
@@ -35,7 +35,7 @@ struct AmountView {
     /// Decimal text in USD.
     #[schema(value_type = String)]
     cost_usd: NanoUsd,
-    /// The whole month, if it goes on as it went so far; null in its first hour. Of a month that is over, its cost.
+    /// A forecast for the whole month; null in its first hour. For a past month, its cost.
     #[schema(value_type = Option<String>)]
     forecast_usd: Option<NanoUsd>,
 }
@@ -92,7 +92,7 @@ impl From<Costs> for CostsView {
 }
 
 impl CostsView {
-    /// One row for each day below the names of the columns, and no total.
+    /// Column names, then one row per day, without the total.
     pub(crate) fn table(&self) -> Vec<Vec<String>> {
         let header = ["day", "serverlessUsd", "dedicatedUsd", "totalUsd", "gpuHours"].map(str::to_owned).to_vec();
         let row = |day: &DayCostsView| {
@@ -102,7 +102,7 @@ impl CostsView {
         [header].into_iter().chain(self.days.iter().map(row)).collect()
     }
 
-    /// What stands below such a table.
+    /// The last row of the table.
     pub(crate) fn total_rows(&self) -> Vec<Vec<String>> {
         let kinds = [&self.serverless, &self.dedicated, &self.total];
         let costs = kinds.map(|amount| amount.cost_usd.to_string());

@@ -1,6 +1,6 @@
 //! Comma-separated values as RFC 4180 has them.
 
-/// One line with its end. A cell that has a comma, a quotation mark or a line break in it is quoted.
+/// One line, with line end. A cell with a comma, a quotation mark or a line break is quoted.
 pub(crate) fn line<T: AsRef<str>>(cells: impl IntoIterator<Item = T>) -> String {
     let quoted = |cell: T| {
         let text = cell.as_ref();
@@ -13,7 +13,7 @@ pub(crate) fn line<T: AsRef<str>>(cells: impl IntoIterator<Item = T>) -> String 
     cells.into_iter().map(quoted).collect::<Vec<_>>().join(",") + "\r\n"
 }
 
-/// A whole table, whose first row has the names of its columns.
+/// A table whose first row has the column names.
 pub(crate) fn text(table: Vec<Vec<String>>) -> String {
     table.into_iter().map(line).collect()
 }
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells_are_quoted_where_they_must_be() {
+    fn cells_are_quoted_if_needed() {
         assert_eq!(line(["a", "b c", ""]), "a,b c,\r\n");
         assert_eq!(line(["a,b", "say \"hi\"", "x\ny"]), "\"a,b\",\"say \"\"hi\"\"\",\"x\ny\"\r\n");
     }

@@ -5,13 +5,13 @@ use domain::{NanoUsd, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// GPU-hours, their cost and how busy the GPUs were, and the sum of it all.
+/// GPU-hours, their cost and how busy the GPUs were, by group and in total.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = GpuCosts)]
 pub(crate) struct GpuCostsView {
     #[schema(value_type = String, format = DateTime)]
     from: Timestamp,
-    /// Never after now: of the future nothing is known.
+    /// Never after now.
     #[schema(value_type = String, format = DateTime)]
     to: Timestamp,
     data: Vec<GpuCostsLine>,
@@ -23,23 +23,23 @@ pub(crate) struct GpuCostsView {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct GpuCostsLine {
-    /// Where grouped by day, in UTC.
+    /// If grouped by day, in UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, format = Date)]
     day: Option<String>,
-    /// Where grouped by workspace.
+    /// If grouped by workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     workspace_id: Option<String>,
-    /// Where grouped by endpoint. The endpoint may be gone.
+    /// If grouped by endpoint. The endpoint may have been deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     endpoint_id: Option<String>,
-    /// Its name, where grouped by endpoint.
+    /// Its name, if grouped by endpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     endpoint: Option<String>,
-    /// Where grouped by GPU type.
+    /// If grouped by GPU type.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     gpu_type: Option<String>,
@@ -50,14 +50,14 @@ struct GpuCostsLine {
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct GpuCostsTotal {
-    /// GPUs held times hours, decimal text. Starts that failed are in it and cost nothing.
+    /// GPUs held times hours, decimal text. Includes failed starts, which cost nothing.
     #[schema(value_type = String)]
     gpu_hours: GpuMillis,
     /// Decimal text in USD.
     #[schema(value_type = String)]
     cost_usd: NanoUsd,
-    /// How busy the GPUs were, a fraction: the plain mean over windows of five minutes in which an endpoint held GPUs. A
-    /// window that was not measured counts as 0.
+    /// How busy the GPUs were, a fraction: the mean over windows of five minutes in which an endpoint held GPUs. A
+    /// window without measurements counts as 0.
     utilization: f64,
 }
 
@@ -91,7 +91,7 @@ impl From<Report> for GpuCostsView {
 }
 
 impl GpuCostsView {
-    /// The lines below the names of the columns, without the total.
+    /// Column names, then the lines, without the total.
     pub(crate) fn table(&self) -> Vec<Vec<String>> {
         let header = self.dimensions.iter().flat_map(|dimension| match dimension {
             Dimension::Day => &["day"][..],

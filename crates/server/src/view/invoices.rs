@@ -4,7 +4,7 @@ use domain::{NanoUsd, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What an invoice for a workspace and a month is made from. Amounts are decimal text in USD; lines add up to the total.
+/// The data of an invoice for a workspace and a month. Amounts are decimal text in USD; lines add up to the total.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Invoice)]
@@ -21,7 +21,7 @@ pub(crate) struct InvoiceView {
     to: Timestamp,
     #[schema(example = "USD")]
     currency: &'static str,
-    /// False until a quarter of an hour after the end of the month.
+    /// False until 15 minutes after the end of the month.
     #[serde(rename = "final")]
     is_final: bool,
     serverless: Vec<ServerlessLineView>,
@@ -60,10 +60,10 @@ struct DedicatedLineView {
     gpu_type: String,
     #[schema(value_type = String)]
     price_per_gpu_hour: NanoUsd,
-    /// GPU-hours that are billed.
+    /// Billed GPU-hours.
     #[schema(value_type = String)]
     gpu_hours: GpuMillis,
-    /// GPU-hours of starts that failed, which are not.
+    /// GPU-hours of failed starts, which are not billed.
     #[schema(value_type = String)]
     unbilled_gpu_hours: GpuMillis,
     #[schema(value_type = String)]
@@ -120,7 +120,7 @@ impl From<Invoice> for InvoiceView {
     }
 }
 
-/// The columns of a table: those of both kinds of lines, and one that tells them apart.
+/// The columns of the table: those of both kinds of lines, and one that distinguishes them.
 const HEADER: [&str; 15] = [
     "month",
     "workspaceId",
@@ -140,7 +140,7 @@ const HEADER: [&str; 15] = [
 ];
 
 impl InvoiceView {
-    /// One row for each line below the names of the columns. The sum of `costUsd` is the total.
+    /// Column names, then one row per line. The sum of `costUsd` is the total.
     pub(crate) fn table(&self) -> Vec<Vec<String>> {
         let serverless = self.serverless.iter().map(|line| {
             let counts = [line.requests, line.prompt_tokens, line.cached_tokens, line.completion_tokens];

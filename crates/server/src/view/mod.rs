@@ -1,4 +1,4 @@
-//! Records as they leave: `/api` sends them and `forebay admin --json` prints them, in the same words.
+//! Records as JSON: the same in responses of `/api` and in the output of `forebay admin --json`.
 
 mod allotments;
 mod bill_check;

@@ -24,12 +24,21 @@ impl From<Organization> for OrganizationView {
     }
 }
 
-#[derive(ToSchema)]
-#[schema(as = Role, rename_all = "lowercase")]
-#[expect(dead_code, reason = "it only describes the words of the domain's Role")]
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+#[schema(as = Role)]
 pub(crate) enum RoleView {
     Admin,
     Member,
+}
+
+impl From<Role> for RoleView {
+    fn from(role: Role) -> Self {
+        match role {
+            Role::Admin => Self::Admin,
+            Role::Member => Self::Member,
+        }
+    }
 }
 
 #[derive(Serialize, ToSchema)]
@@ -45,7 +54,7 @@ pub(crate) struct UserView {
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     memberships: Vec<MembershipView>,
-    /// A password that was made up, in the answer that made it and never again.
+    /// A generated password, in the response that generated it only.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     password: Option<String>,
@@ -57,12 +66,11 @@ pub(crate) struct UserView {
 struct MembershipView {
     #[schema(value_type = String)]
     organization_id: OrganizationId,
-    #[schema(value_type = RoleView)]
-    role: Role,
+    role: RoleView,
 }
 
 impl UserView {
-    /// With the password that was made up, for the one time it is shown.
+    /// With the generated password, which is shown once.
     pub(crate) fn once(user: User, password: Option<String>) -> Self {
         let memberships = user.memberships.into_iter();
         Self {
@@ -71,7 +79,7 @@ impl UserView {
             operator: user.operator,
             created_at: user.created_at,
             memberships: memberships
-                .map(|one| MembershipView { organization_id: one.organization_id, role: one.role })
+                .map(|one| MembershipView { organization_id: one.organization_id, role: one.role.into() })
                 .collect(),
             password,
         }
@@ -93,9 +101,8 @@ pub(crate) struct MemberView {
     pub(crate) user_id: UserId,
     #[schema(value_type = String)]
     email: Email,
-    #[schema(value_type = RoleView)]
-    role: Role,
-    /// The workspaces the member was put into by name; administrators belong to all. Empty in a workspace's own list.
+    role: RoleView,
+    /// The workspaces that the member was added to; administrators belong to all. Empty in the list of a workspace.
     #[schema(value_type = Vec<String>)]
     workspace_ids: Vec<WorkspaceId>,
 }
@@ -103,7 +110,7 @@ pub(crate) struct MemberView {
 impl From<Member> for MemberView {
     fn from(member: Member) -> Self {
         let Member { user, email, role, workspaces } = member;
-        Self { user_id: user, email, role, workspace_ids: workspaces }
+        Self { user_id: user, email, role: role.into(), workspace_ids: workspaces }
     }
 }
 
@@ -114,16 +121,16 @@ impl From<Member> for MemberView {
 pub(crate) struct SessionView {
     #[schema(value_type = String)]
     id: SessionId,
-    /// Whether it is the one that asks.
+    /// Whether it is the session of this request.
     current: bool,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    /// Known to the minute.
+    /// Accurate to a minute.
     #[schema(value_type = String, format = DateTime)]
     seen_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
     expires_at: Timestamp,
-    /// Where it signed in from.
+    /// The address at sign-in.
     address: String,
     user_agent: String,
 }
@@ -150,8 +157,7 @@ pub(crate) struct InvitationView {
     pub(crate) id: InvitationId,
     #[schema(value_type = String)]
     email: Email,
-    #[schema(value_type = RoleView)]
-    role: Role,
+    role: RoleView,
     #[schema(value_type = Vec<String>)]
     workspace_ids: Vec<WorkspaceId>,
     #[schema(value_type = String, format = DateTime)]
@@ -160,19 +166,19 @@ pub(crate) struct InvitationView {
     created_by: Option<UserId>,
     #[schema(value_type = String, format = DateTime)]
     expires_at: Timestamp,
-    /// The link to pass on, in the answer that created it and never again.
+    /// The link, in the response that created it only.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     url: Option<String>,
 }
 
 impl InvitationView {
-    /// With its link, for the one time it is shown.
+    /// With its link, which is shown once.
     pub(crate) fn once(invitation: Invitation, url: Option<String>) -> Self {
         Self {
             id: invitation.id,
             email: invitation.email,
-            role: invitation.role,
+            role: invitation.role.into(),
             workspace_ids: invitation.workspaces,
             created_at: invitation.created_at,
             created_by: invitation.created_by,

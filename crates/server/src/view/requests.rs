@@ -4,27 +4,27 @@ use serde::Serialize;
 use store::requests::{LoggedCall, RejectedCall};
 use utoipa::ToSchema;
 
-/// One call. What was asked and answered is not kept anywhere.
+/// One call. Prompts and responses are not stored.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Request)]
 pub(crate) struct RequestView {
-    /// What the answer's `x-request-id` said.
+    /// The `x-request-id` of the response.
     id: String,
     /// When it was received.
     #[schema(value_type = String, format = DateTime)]
     at: Timestamp,
-    /// Null for calls that named none of ours.
+    /// Null if the call named an unknown model.
     model: Option<String>,
-    /// The key that called, or null where a person did.
+    /// The key of the call, or null if a user called.
     key: Option<String>,
-    /// The person who called in the Playground.
+    /// The user who called in the Playground.
     user: Option<String>,
-    /// What the client saw; 499 when it left before the end.
+    /// The status of the response; 499 if the client disconnected.
     status: u16,
-    /// Of an error, else empty. A stream that broke has one with status 200.
+    /// The code of an error, else empty. A broken stream has a code and status 200.
     code: String,
-    /// Which replica served it; null when none did.
+    /// The replica that served it, or null.
     replica: Option<String>,
     streamed: bool,
     prompt_tokens: u64,
@@ -36,11 +36,11 @@ pub(crate) struct RequestView {
     /// Decimal text in USD. Calls to dedicated endpoints cost nothing by themselves.
     #[schema(value_type = String)]
     cost_usd: NanoUsd,
-    /// Until the first byte of the answer.
+    /// Until the first byte of the response.
     first_byte_millis: Option<f64>,
-    /// How long it was held until a replica was ready; null when it was not.
+    /// How long it was held until a replica was ready; null if not held.
     hold_millis: Option<f64>,
-    /// Until it was sent to a replica, less the hold.
+    /// Until it was sent to a replica, without the hold.
     queue_millis: Option<f64>,
     duration_millis: f64,
 }

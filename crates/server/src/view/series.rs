@@ -1,11 +1,10 @@
-use control::series::{ChartLine, LineName, Report, SeriesValue};
+use control::series::{ChartLine, Figures, LineName, Report, SeriesValue};
 use domain::Timestamp;
 use domain::usage::Actor;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-/// One metric over a span: lines whose values belong to `starts`, one by one.
+/// One metric over a span of time: lines with one value for each of `starts`.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Series)]
@@ -13,106 +12,143 @@ pub(crate) struct SeriesView {
     metric: &'static str,
     /// `calls`, `errors`, `tokens`, `seconds`, `starts` or `fraction`.
     unit: &'static str,
-    /// The beginning of the first point.
+    /// The start of the first point.
     #[schema(value_type = String, format = DateTime)]
     from: Timestamp,
     /// The end of the last point.
     #[schema(value_type = String, format = DateTime)]
     to: Timestamp,
     step_seconds: i64,
-    /// Points before this are null: what they are made of is not kept for longer.
+    /// Points before this are null: their data is no longer stored.
     #[schema(value_type = String, format = DateTime)]
     kept_from: Timestamp,
-    /// When each point begins.
+    /// The start of each point.
     #[schema(value_type = Vec<String>)]
     starts: Vec<Timestamp>,
-    /// Those with the most on them first; without groups exactly one.
-    #[schema(value_type = Vec<SeriesLine>)]
-    data: Vec<Value>,
+    /// The largest first; without groups exactly one.
+    data: Vec<LineView>,
 }
 
-/// What a line is about, its value at each point, and in the whole span.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "it only describes what a line is written as")]
-struct SeriesLine {
-    /// Where grouped by model; null for calls that named none of ours.
-    #[schema(required = false)]
-    model: Option<String>,
-    /// Where grouped by key: the key's id, or null where a person called.
-    #[schema(required = false)]
-    key: Option<String>,
-    /// Where grouped by key: the person's id, or null where a key called.
-    #[schema(required = false)]
-    user: Option<String>,
-    /// Where grouped by endpoint: its name.
+/// The group of a line, its value at each point, and in the whole span.
+#[derive(Debug, Default, Serialize, ToSchema)]
+#[schema(as = SeriesLine)]
+struct LineView {
+    /// If grouped by model; null for calls that named an unknown model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, required = false)]
+    model: Option<Option<String>>,
+    /// If grouped by key: the key's id, or null if a user called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, required = false)]
+    key: Option<Option<String>>,
+    /// If grouped by key: the user's id, or null if a key called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, required = false)]
+    user: Option<Option<String>>,
+    /// If grouped by endpoint: its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required = false, nullable = false)]
     endpoint: Option<String>,
-    /// Where grouped by code.
+    /// If grouped by code.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required = false, nullable = false)]
     code: Option<String>,
-    /// True for the line of all groups that are too many to be shown one by one.
+    /// True for the sum of all groups that have no line of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required = false, nullable = false)]
     others: Option<bool>,
-    values: SeriesValues,
-    total: SeriesTotal,
+    values: ValuesView,
+    total: TotalView,
 }
 
-/// The members that the metric has; null at points of which nothing is known.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "it only describes what a line is written as")]
-struct SeriesValues {
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum NumberView {
+    Whole(u64),
+    Part(f64),
+}
+
+impl From<SeriesValue> for NumberView {
+    fn from(number: SeriesValue) -> Self {
+        match number {
+            SeriesValue::Whole(count) => Self::Whole(count),
+            SeriesValue::Part(value) => Self::Part(value),
+        }
+    }
+}
+
+/// Two records with the same members: the values of all points, and of the whole span.
+macro_rules! figures {
+    ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
+        /// The members that the metric has; null at points without data.
+        #[derive(Debug, Default, Serialize, ToSchema)]
+        #[schema(as = SeriesValues)]
+        struct ValuesView {
+            $(
+                $(#[$doc])*
+                #[serde(skip_serializing_if = "Option::is_none")]
+                #[schema(value_type = Option<Vec<Option<f64>>>, required = false, nullable = false)]
+                $name: Option<Vec<Option<NumberView>>>,
+            )*
+        }
+
+        /// The same members for the whole span.
+        #[derive(Debug, Default, Serialize, ToSchema)]
+        #[schema(as = SeriesTotal)]
+        struct TotalView {
+            $(
+                #[serde(skip_serializing_if = "Option::is_none")]
+                #[schema(value_type = Option<f64>, required = false)]
+                $name: Option<Option<NumberView>>,
+            )*
+        }
+
+        impl From<Figures<Vec<Option<SeriesValue>>>> for ValuesView {
+            fn from(figures: Figures<Vec<Option<SeriesValue>>>) -> Self {
+                let mut view = Self::default();
+                for (name, values) in figures {
+                    let values = values.into_iter().map(|value| value.map(NumberView::from)).collect();
+                    match name {
+                        $(stringify!($name) => view.$name = Some(values),)*
+                        _ => debug_assert!(false, "{name} is not a member"),
+                    }
+                }
+                view
+            }
+        }
+
+        impl From<Figures<Option<SeriesValue>>> for TotalView {
+            fn from(figures: Figures<Option<SeriesValue>>) -> Self {
+                let mut view = Self::default();
+                for (name, value) in figures {
+                    match name {
+                        $(stringify!($name) => view.$name = Some(value.map(NumberView::from)),)*
+                        _ => debug_assert!(false, "{name} is not a member"),
+                    }
+                }
+                view
+            }
+        }
+    };
+}
+
+figures!(
     /// Calls, errors or starts.
-    #[schema(required = false, nullable = false)]
-    count: Option<Vec<Option<f64>>>,
+    count,
     /// Tokens.
-    #[schema(required = false, nullable = false)]
-    prompt: Option<Vec<Option<f64>>>,
-    #[schema(required = false, nullable = false)]
-    completion: Option<Vec<Option<f64>>>,
+    prompt,
+    completion,
     /// A part of `prompt`.
-    #[schema(required = false, nullable = false)]
-    cached: Option<Vec<Option<f64>>>,
-    /// Percentiles in seconds, within 2 % of the true ones.
-    #[schema(required = false, nullable = false)]
-    p50: Option<Vec<Option<f64>>>,
-    #[schema(required = false, nullable = false)]
-    p95: Option<Vec<Option<f64>>>,
-    #[schema(required = false, nullable = false)]
-    p99: Option<Vec<Option<f64>>>,
-    #[schema(required = false, nullable = false)]
-    mean: Option<Vec<Option<f64>>>,
-    #[schema(required = false, nullable = false)]
-    max: Option<Vec<Option<f64>>>,
-    /// Of `gpu_busy`: the part of the time that GPUs were held in which they were measured.
-    #[schema(required = false, nullable = false)]
-    measured: Option<Vec<Option<f64>>>,
-}
-
-/// The same members for the whole span.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "it only describes what a line is written as")]
-struct SeriesTotal {
-    #[schema(required = false)]
-    count: Option<f64>,
-    #[schema(required = false)]
-    prompt: Option<f64>,
-    #[schema(required = false)]
-    completion: Option<f64>,
-    #[schema(required = false)]
-    cached: Option<f64>,
-    #[schema(required = false)]
-    p50: Option<f64>,
-    #[schema(required = false)]
-    p95: Option<f64>,
-    #[schema(required = false)]
-    p99: Option<f64>,
-    #[schema(required = false)]
-    mean: Option<f64>,
-    #[schema(required = false)]
-    max: Option<f64>,
-    #[schema(required = false)]
-    measured: Option<f64>,
-}
+    cached,
+    /// Percentiles in seconds, accurate to 2 %.
+    p50,
+    p95,
+    p99,
+    mean,
+    max,
+    /// Of `gpu_busy`: the fraction of the time with GPUs held that was measured.
+    measured,
+);
 
 impl From<Report> for SeriesView {
     fn from(report: Report) -> Self {
@@ -125,39 +161,22 @@ impl From<Report> for SeriesView {
             step_seconds: report.points.step.seconds(),
             kept_from: report.kept_from,
             starts: report.points.starts().collect(),
-            data: report.lines.into_iter().map(line).collect(),
+            data: report.lines.into_iter().map(LineView::from).collect(),
         }
     }
 }
 
-fn line(line: ChartLine) -> Value {
-    let mut members = Map::new();
-    match line.name {
-        LineName::All => {}
-        LineName::Model(model) => drop(members.insert("model".into(), json!(model))),
-        LineName::Actor(Actor::Key(key)) => members.extend([("key".into(), json!(key)), ("user".into(), Value::Null)]),
-        LineName::Actor(Actor::User(user)) => {
-            members.extend([("key".into(), Value::Null), ("user".into(), json!(user))])
+impl From<ChartLine> for LineView {
+    fn from(line: ChartLine) -> Self {
+        let view = Self { values: line.values.into(), total: line.total.into(), ..Self::default() };
+        match line.name {
+            LineName::All => view,
+            LineName::Model(model) => Self { model: Some(model), ..view },
+            LineName::Actor(Actor::Key(key)) => Self { key: Some(Some(key.to_string())), user: Some(None), ..view },
+            LineName::Actor(Actor::User(user)) => Self { key: Some(None), user: Some(Some(user.to_string())), ..view },
+            LineName::Endpoint(endpoint) => Self { endpoint: Some(endpoint), ..view },
+            LineName::Code(code) => Self { code: Some(code), ..view },
+            LineName::Others => Self { others: Some(true), ..view },
         }
-        LineName::Endpoint(endpoint) => drop(members.insert("endpoint".into(), json!(endpoint))),
-        LineName::Code(code) => drop(members.insert("code".into(), json!(code))),
-        LineName::Others => drop(members.insert("others".into(), json!(true))),
-    }
-    let values: Map<String, Value> = line
-        .values
-        .into_iter()
-        .map(|(name, values)| (name.to_owned(), values.into_iter().map(number).collect()))
-        .collect();
-    let total: Map<String, Value> =
-        line.total.into_iter().map(|(name, value)| (name.to_owned(), number(value))).collect();
-    members.extend([("values".into(), Value::Object(values)), ("total".into(), Value::Object(total))]);
-    Value::Object(members)
-}
-
-fn number(number: Option<SeriesValue>) -> Value {
-    match number {
-        None => Value::Null,
-        Some(SeriesValue::Whole(count)) => json!(count),
-        Some(SeriesValue::Part(value)) => json!(value),
     }
 }

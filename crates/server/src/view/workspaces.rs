@@ -3,7 +3,7 @@ use domain::{OrganizationId, Workspace, WorkspaceId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// A workspace; its limits are those in force.
+/// A workspace with the limits in force.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Workspace)]
@@ -17,7 +17,7 @@ pub(crate) struct WorkspaceView {
     tokens_per_minute: u64,
     monthly_tokens: u64,
     max_api_keys: u64,
-    /// Grows with every change; a change names the version it read.
+    /// Increases with every change. A change names the version that it read.
     version: u64,
 }
 

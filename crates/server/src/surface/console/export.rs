@@ -1,4 +1,4 @@
-//! Lists that are too long for one answer in memory: read page by page as the reader takes them.
+//! Exports: lists too long for memory, read page by page while the client receives them.
 
 use crate::edge::body::Pieces;
 use axum::response::Response;
@@ -9,39 +9,40 @@ use std::sync::{Arc, Mutex};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
-/// Rows of one piece of an export, and pieces that may wait for a slow reader.
+/// Rows per chunk of an export.
 pub(crate) const PAGE: u32 = 1_000;
+/// Chunks that wait for a slow client.
 const AHEAD: usize = 2;
 
 /// The body of an export, on its way to the edge.
 #[derive(Clone)]
 pub(crate) struct Export(pub(crate) Arc<Mutex<Option<Pieces>>>);
 
-/// Where the pieces go.
-pub(crate) struct Reader(mpsc::Sender<io::Result<Bytes>>);
+/// Sends chunks of an export to the client.
+pub(crate) struct ExportSender(mpsc::Sender<io::Result<Bytes>>);
 
-impl Reader {
-    /// Whether somebody still reads.
-    pub(crate) async fn take(&self, piece: Vec<u8>) -> bool {
-        self.0.send(Ok(piece.into())).await.is_ok()
+impl ExportSender {
+    /// Returns `false` if the client has disconnected.
+    pub(crate) async fn send(&self, chunk: Vec<u8>) -> bool {
+        self.0.send(Ok(chunk.into())).await.is_ok()
     }
 }
 
-/// An answer whose body `write` hands to its reader. If it fails, the answer breaks off, so that the reader notices.
-pub(crate) fn answer<F>(
+/// A response whose body is sent by `write`. If that fails, the response is cut off, so that the client notices.
+pub(crate) fn response<F>(
     background: &Handle,
     media_type: &'static str,
     name: &str,
-    write: impl FnOnce(Reader) -> F,
+    write: impl FnOnce(ExportSender) -> F,
 ) -> Response
 where
     F: Future<Output = io::Result<()>> + Send + 'static,
 {
     let (sender, pieces) = mpsc::channel(AHEAD);
-    let writing = write(Reader(sender.clone()));
+    let writing = write(ExportSender(sender.clone()));
     background.spawn(async move {
-        if let Err(broken) = writing.await {
-            let _ = sender.send(Err(broken)).await;
+        if let Err(error) = writing.await {
+            let _ = sender.send(Err(error)).await;
         }
     });
     let mut response = Response::default();

@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 pub(super) struct NewKey {
     #[schema(min_length = 1, max_length = 100)]
     name: String,
-    /// When the key stops working; never, where it is not said.
+    /// When the key stops working; never if absent.
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
     #[schema(minimum = 1, maximum = 1_000_000_000_000_000_u64)]
@@ -30,7 +30,7 @@ pub(super) struct NewKey {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct Rotation {
-    /// How long the old secret goes on working; not at all, where it is not said.
+    /// How long the old secret keeps working; not at all if absent.
     #[serde(default)]
     #[schema(maximum = 604_800)]
     overlap_seconds: u64,
@@ -48,7 +48,7 @@ pub(super) async fn list(
     Ok(Json(List::new(found, &page, |key| key.id.to_string(), |key| KeyView::new(key, caller.now()))))
 }
 
-/// Create a key; its text is in this answer and never again.
+/// Create a key; its text is in this response only.
 #[utoipa::path(post, path = "/api/workspaces/{workspaceId}/keys", tag = "keys", request_body = NewKey,
     responses((status = 201, body = KeyView),
         (status = 409, description = "`key_limit_reached`, with `limit`", body = error::ErrorBody)))]
@@ -57,19 +57,19 @@ pub(super) async fn create(
     caller: WorkspaceCaller,
     Payload(new): Payload<NewKey>,
 ) -> Result<(StatusCode, Json<KeyView>), ConsoleError> {
-    let limit = |field, said: Option<u64>| said.map(|value| bounds::count(field, value)).transpose();
-    let wish = KeyRequest {
+    let limit = |field, value: Option<u64>| value.map(|value| bounds::count(field, value)).transpose();
+    let request = KeyRequest {
         name: &new.name,
         expires_at: new.expires_at,
         requests_per_minute: limit("requestsPerMinute", new.requests_per_minute)?,
         tokens_per_minute: limit("tokensPerMinute", new.tokens_per_minute)?,
     };
     let (context, author, now) = (&console.context, caller.author(), caller.now());
-    let created = keys::create(&context.store, &author, &caller.workspace.id, wish, &context.defaults, now).await?;
+    let created = keys::create(&context.store, &author, &caller.workspace.id, request, &context.defaults, now).await?;
     Ok((StatusCode::CREATED, Json(KeyView::once(created, now))))
 }
 
-/// Revoke a key; may be said twice. Members may revoke their own.
+/// Revoke a key. Idempotent. Members may revoke their own.
 #[utoipa::path(delete, path = "/api/workspaces/{workspaceId}/keys/{keyId}", tag = "keys",
     responses((status = 204), (status = 409, description = "`key_disabled`", body = error::ErrorBody)))]
 pub(super) async fn revoke(
@@ -83,7 +83,7 @@ pub(super) async fn revoke(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Give a key another segment and secret. Members may rotate their own.
+/// Replace the segment and secret of a key. Members may rotate their own.
 #[utoipa::path(post, path = "/api/workspaces/{workspaceId}/keys/{keyId}/rotate", tag = "keys",
     request_body = Option<Rotation>,
     responses((status = 200, body = KeyView),
@@ -101,7 +101,7 @@ pub(super) async fn rotate(
     Ok(Json(KeyView::once(rotated, now)))
 }
 
-/// Stop a key until it is enabled again.
+/// Disable a key until it is enabled again.
 #[utoipa::path(post, path = "/api/workspaces/{workspaceId}/keys/{keyId}/disable", tag = "keys",
     responses((status = 200, body = KeyView),
         (status = 409, description = "`key_revoked` or `key_expired`", body = error::ErrorBody)))]
@@ -109,14 +109,14 @@ pub(super) async fn disable(
     State(console): State<Console>,
     WorkspaceAdmin(caller): WorkspaceAdmin,
     Id(id): Id<KeyId>,
-    Payload(Nothing {}): Payload<Nothing>,
+    Payload(EmptyBody {}): Payload<EmptyBody>,
 ) -> Result<Json<KeyView>, ConsoleError> {
     let (store, author, now) = (&console.context.store, caller.author(), caller.now());
     let key = keys::disable(store, &author, &caller.workspace.id, &id, now).await?;
     Ok(Json(KeyView::new(key, now)))
 }
 
-/// Let a disabled key work again.
+/// Enable a disabled key.
 #[utoipa::path(post, path = "/api/workspaces/{workspaceId}/keys/{keyId}/enable", tag = "keys",
     responses((status = 200, body = KeyView),
         (status = 409, description = "`key_revoked` or `key_expired`", body = error::ErrorBody)))]
@@ -124,19 +124,19 @@ pub(super) async fn enable(
     State(console): State<Console>,
     WorkspaceAdmin(caller): WorkspaceAdmin,
     Id(id): Id<KeyId>,
-    Payload(Nothing {}): Payload<Nothing>,
+    Payload(EmptyBody {}): Payload<EmptyBody>,
 ) -> Result<Json<KeyView>, ConsoleError> {
     let (store, author, now) = (&console.context.store, caller.author(), caller.now());
     let key = keys::enable(store, &author, &caller.workspace.id, &id, now).await?;
     Ok(Json(KeyView::new(key, now)))
 }
 
-/// The body of an action that needs none.
+/// The body of an action: empty.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Nothing {}
+pub(super) struct EmptyBody {}
 
-/// A key of this workspace; any other does not exist here.
+/// A key of this workspace; keys of others count as missing.
 async fn find(console: &Console, caller: &WorkspaceCaller, id: &KeyId) -> Result<ApiKey, ConsoleError> {
     let key = keys::show(&console.context.store, id).await?;
     if key.workspace == caller.workspace.id {

@@ -1,4 +1,4 @@
-//! Public pages inside the binary: what problems link to.
+//! Public pages that problems link to.
 
 use super::problems;
 use crate::edge::Body;
@@ -7,20 +7,20 @@ use http::{HeaderValue, Method, Response, StatusCode, header};
 const ALLOTMENT: &str = "\
 <p>An organization is allotted a number of GPUs of each type. What its dedicated endpoints <em>may</em> use counts against \
 it: GPUs of one replica &times; <code>replicas</code> for a fixed endpoint, and &times; <code>maxReplicas</code> for one \
-that scales by itself. How many replicas run right now, or whether any is busy, does not matter: an endpoint that is \
-scaled to zero, still starting or failed keeps its place.</p>
-<p>A create, a resume or a change of scaling that would go past the allotment is refused with 409 \
-<code>GPU_ALLOTMENT_EXCEEDED</code>, and nothing is changed. The answer tells the numbers: <code>allotment</code>, \
-<code>committed</code>, <code>projected</code> and <code>need</code>, by how many GPUs it was too much.</p>
+that scales automatically. How many replicas run right now, or whether any is busy, does not matter: an endpoint that is \
+scaled to zero, still starting or failed keeps its commitment.</p>
+<p>A create, a resume or a change of scaling that would exceed the allotment is rejected with 409 \
+<code>GPU_ALLOTMENT_EXCEEDED</code>, and nothing is changed. The response has the numbers: <code>allotment</code>, \
+<code>committed</code>, <code>projected</code> and <code>need</code>, the number of missing GPUs.</p>
 <h2>What to do</h2>
 <ul>
 <li>On create: fewer replicas, a lower <code>maxReplicas</code>, or a smaller flavor.</li>
-<li>On an endpoint that exists, its flavor is fixed: come down in <code>replicas</code> or <code>maxReplicas</code>. A \
-resume takes them in its body.</li>
-<li>Suspend or delete an endpoint: what it committed is free at once.</li>
-<li>Ask whoever runs this service for a larger allotment.</li>
+<li>The flavor of an existing endpoint is fixed: lower <code>replicas</code> or <code>maxReplicas</code>. A \
+resume accepts them in its body.</li>
+<li>Suspend or delete an endpoint: its commitment is released at once.</li>
+<li>Ask the operator of this service for a larger allotment.</li>
 </ul>
-<p>Suspending, deleting and reading are never refused for the allotment. <code>GET /v1/endpoints/allotments</code> shows \
+<p>Suspending, deleting and reading are never rejected because of the allotment. <code>GET /v1/endpoints/allotments</code> shows \
 the ledger, <code>GET /v1/endpoints/flavors?model=</code> what still fits.</p>";
 
 /// The page at a path, if there is one: `/docs/gpu-allotment` or `/problems/{slug}`.
@@ -44,7 +44,7 @@ pub(crate) fn at(path: &str) -> Option<Page> {
     })
 }
 
-/// A small page without anything to load.
+/// A small page that loads nothing else.
 pub(crate) struct Page {
     status: StatusCode,
     html: String,

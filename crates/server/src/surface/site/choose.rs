@@ -1,8 +1,8 @@
-//! Which requests are the console's.
+//! Decides which requests are for the console's files.
 
 use http::{Method, StatusCode};
 
-/// The first piece of every address that the console has a page for: those of `web/src/app/routes.tsx`.
+/// The first segment of every path that the console has a page for: those of `web/src/app/routes.tsx`.
 const PAGES: [&str; 11] = [
     "models",
     "playground",
@@ -18,38 +18,38 @@ const PAGES: [&str; 11] = [
 ];
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Choice<'a> {
-    /// Somebody else answers.
-    Leave,
+pub(super) enum SiteRoute<'a> {
+    /// Another surface responds.
+    Other,
     File(&'a str),
-    /// The console's document, which finds its page by the address.
+    /// The console's HTML document, which shows the page of its path.
     Page(StatusCode),
 }
 
-/// `accept` is the header; a client that asks for JSON alone has taken the wrong address, and is told so elsewhere.
+/// `accept` is the header. A client that accepts only JSON has the wrong address and gets the 404 of an API.
 pub(super) fn choose<'a>(
     method: &Method,
     path: &'a str,
     accept: Option<&str>,
     is_file: impl Fn(&str) -> bool,
-) -> Choice<'a> {
-    let Some(name) = path.strip_prefix('/') else { return Choice::Leave };
+) -> SiteRoute<'a> {
+    let Some(name) = path.strip_prefix('/') else { return SiteRoute::Other };
     let first = name.split('/').next().unwrap_or("");
     if !(method == Method::GET || method == Method::HEAD) || first == "v1" || first == "api" {
-        return Choice::Leave;
+        return SiteRoute::Other;
     }
     let is_browser = accept.is_some_and(|accept| accept.contains("text/html"));
     let takes_html = is_browser || accept.is_none_or(|accept| accept.contains("*/*"));
     if (name.is_empty() || PAGES.contains(&first)) && takes_html {
-        return Choice::Page(StatusCode::OK);
+        return SiteRoute::Page(StatusCode::OK);
     }
     if name != "index.html" && is_file(name) {
-        return Choice::File(name);
+        return SiteRoute::File(name);
     }
-    if is_browser { Choice::Page(StatusCode::NOT_FOUND) } else { Choice::Leave }
+    if is_browser { SiteRoute::Page(StatusCode::NOT_FOUND) } else { SiteRoute::Other }
 }
 
-/// How a file may be packed; the better one first.
+/// The compressions of files; the better one first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encoding {
     Brotli,
@@ -76,7 +76,7 @@ impl Encoding {
         }
     }
 
-    /// Of the file that `web/scripts/compress.mjs` wrote.
+    /// The file name suffix that `web/scripts/compress.mjs` uses.
     pub(super) const fn suffix(self) -> &'static str {
         match self {
             Self::Brotli => "br",
@@ -93,48 +93,48 @@ mod tests {
     const CURL: Option<&str> = Some("*/*");
     const CLIENT: Option<&str> = Some("application/json");
 
-    fn get(path: &'static str, accept: Option<&str>) -> Choice<'static> {
+    fn get(path: &'static str, accept: Option<&str>) -> SiteRoute<'static> {
         choose(&Method::GET, path, accept, |name| ["index.html", "theme.js", "assets/index-1.js"].contains(&name))
     }
 
     #[test]
-    fn addresses_of_the_console_are_its_page() {
+    fn paths_of_the_console_get_its_document() {
         for path in ["/", "/models", "/models/acme/tiny", "/endpoints/new", "/sign-in", "/models/v1"] {
-            assert_eq!(get(path, BROWSER), Choice::Page(StatusCode::OK), "{path}");
-            assert_eq!(get(path, CURL), Choice::Page(StatusCode::OK), "{path}");
-            assert_eq!(get(path, None), Choice::Page(StatusCode::OK), "{path}");
+            assert_eq!(get(path, BROWSER), SiteRoute::Page(StatusCode::OK), "{path}");
+            assert_eq!(get(path, CURL), SiteRoute::Page(StatusCode::OK), "{path}");
+            assert_eq!(get(path, None), SiteRoute::Page(StatusCode::OK), "{path}");
         }
     }
 
     #[test]
-    fn a_client_that_forgot_v1_is_told_so_in_its_own_words() {
-        assert_eq!(get("/models", CLIENT), Choice::Leave);
-        assert_eq!(choose(&Method::POST, "/chat/completions", BROWSER, |_| true), Choice::Leave);
+    fn a_client_that_forgot_v1_gets_the_error_of_the_api() {
+        assert_eq!(get("/models", CLIENT), SiteRoute::Other);
+        assert_eq!(choose(&Method::POST, "/chat/completions", BROWSER, |_| true), SiteRoute::Other);
     }
 
     #[test]
-    fn files_are_found_and_the_document_has_no_second_address() {
-        assert_eq!(get("/assets/index-1.js", CURL), Choice::File("assets/index-1.js"));
-        assert_eq!(get("/theme.js", CLIENT), Choice::File("theme.js"));
-        assert_eq!(get("/index.html", CURL), Choice::Leave);
-        assert_eq!(get("/assets/index-2.js", CURL), Choice::Leave, "an old name is gone, not a page");
+    fn files_are_found_and_the_document_has_no_second_path() {
+        assert_eq!(get("/assets/index-1.js", CURL), SiteRoute::File("assets/index-1.js"));
+        assert_eq!(get("/theme.js", CLIENT), SiteRoute::File("theme.js"));
+        assert_eq!(get("/index.html", CURL), SiteRoute::Other);
+        assert_eq!(get("/assets/index-2.js", CURL), SiteRoute::Other, "an old file name is not a page");
     }
 
     #[test]
-    fn a_browser_gets_the_consoles_own_page_for_what_is_not_there() {
-        assert_eq!(get("/nowhere", BROWSER), Choice::Page(StatusCode::NOT_FOUND));
-        assert_eq!(get("/metrics", CURL), Choice::Leave);
+    fn a_browser_gets_the_consoles_own_404_page() {
+        assert_eq!(get("/nowhere", BROWSER), SiteRoute::Page(StatusCode::NOT_FOUND));
+        assert_eq!(get("/metrics", CURL), SiteRoute::Other);
     }
 
     #[test]
-    fn the_api_answers_for_itself() {
+    fn paths_of_the_apis_are_left_to_them() {
         for path in ["/v1", "/v1/models", "/v1/nowhere", "/api", "/api/nowhere"] {
-            assert_eq!(get(path, BROWSER), Choice::Leave, "{path}");
+            assert_eq!(get(path, BROWSER), SiteRoute::Other, "{path}");
         }
     }
 
     #[test]
-    fn the_better_packing_that_is_accepted() {
+    fn the_best_accepted_encoding_is_chosen() {
         assert_eq!(Encoding::of("gzip, deflate, br, zstd"), Some(Encoding::Brotli));
         assert_eq!(Encoding::of("gzip;q=1.0, br;q=0"), Some(Encoding::Gzip));
         assert_eq!(Encoding::of("br;q=0.000,gzip"), Some(Encoding::Gzip));

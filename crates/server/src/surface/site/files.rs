@@ -1,4 +1,4 @@
-//! What `make console` built. A debug build reads the folder each time; a release build has it inside.
+//! The files that `make console` built. A debug build reads the folder each time; a release build embeds it.
 
 use bytes::Bytes;
 use rust_embed::RustEmbed;
@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// So many bytes of a hash tell two files apart.
+/// Bytes of the hash in an `ETag`.
 const TAG_BYTES: usize = 12;
 
 #[derive(RustEmbed)]
@@ -19,7 +19,7 @@ pub(super) struct File {
     hash: [u8; 32],
 }
 
-/// What is hidden, such as the folder's .gitignore and the build's own lists, is not there.
+/// Finds a file. Hidden files, such as the folder's .gitignore, are not served.
 pub(super) fn find(name: &str) -> Option<File> {
     if name.split('/').any(|piece| piece.is_empty() || piece.starts_with('.')) {
         return None;
@@ -37,7 +37,7 @@ impl File {
         Self { bytes: Bytes::from_static(text.as_bytes()), hash: Sha256::digest(text).into() }
     }
 
-    /// What `ETag` says of it.
+    /// The value of `ETag`.
     pub(super) fn tag(&self) -> String {
         let mut tag = String::from("\"");
         for byte in &self.hash[..TAG_BYTES] {

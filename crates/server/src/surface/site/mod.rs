@@ -1,53 +1,54 @@
 //! The console's files, and its one page for every address of the console.
 //!
-//! Whatever is under `/api` and `/v1` is somebody else's, with a 404 of its own.
+//! Paths under `/api` and `/v1` belong to other surfaces, which have their own 404.
 
 mod choose;
 mod files;
 
 use crate::edge::Body;
-use choose::{Choice, Encoding, choose};
+use choose::{Encoding, SiteRoute, choose};
 use files::File;
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 
-/// Scripts come from here alone and never from inside a page. The component library writes style elements, so those may,
-/// but no style attribute in markup does. Nothing is loaded from elsewhere, and nobody puts the console into a frame.
+/// Scripts only from this origin, never inline. The component library writes style elements, so those are allowed, but
+/// style attributes are not. Nothing is loaded from elsewhere, and the console cannot be framed.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; style-src-attr 'none'; \
     img-src 'self'; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 /// Names of files below `assets/` hold a hash of their content.
 const FOREVER: &str = "public, max-age=31536000, immutable";
-const ASK_FIRST: &str = "no-cache";
+const REVALIDATE: &str = "no-cache";
 const NOT_BUILT: &str = include_str!("not_built.html");
 
-/// The console's answer, or nothing when the request is not for it.
+/// The console's response; `None` if the request is not for the console.
 pub(crate) fn respond(method: &Method, path: &str, headers: &HeaderMap) -> Option<Response<Body>> {
     let accept = text(headers, header::ACCEPT);
     match choose(method, path, accept, |name| files::find(name).is_some()) {
-        Choice::Leave => None,
-        Choice::File(name) => Some(send(name, StatusCode::OK, headers)),
-        Choice::Page(status) => Some(send("index.html", status, headers)),
+        SiteRoute::Other => None,
+        SiteRoute::File(name) => Some(send(name, StatusCode::OK, headers)),
+        SiteRoute::Page(status) => Some(send("index.html", status, headers)),
     }
 }
 
 fn send(name: &str, status: StatusCode, headers: &HeaderMap) -> Response<Body> {
     let encoding = Encoding::of(text(headers, header::ACCEPT_ENCODING).unwrap_or(""));
-    let packed = encoding.and_then(|encoding| Some((encoding, files::find(&format!("{name}.{}", encoding.suffix()))?)));
-    let (file, encoding) = match packed {
+    let compressed =
+        encoding.and_then(|encoding| Some((encoding, files::find(&format!("{name}.{}", encoding.suffix()))?)));
+    let (file, encoding) = match compressed {
         Some((encoding, file)) => (Some(file), Some(encoding)),
         None => (files::find(name), None),
     };
     let file = file.unwrap_or_else(|| File::fixed(NOT_BUILT));
     let tag = file.tag();
-    let is_known =
-        status == StatusCode::OK && text(headers, header::IF_NONE_MATCH).is_some_and(|known| known.contains(&tag));
-    let mut response = Response::new(if is_known { Body::empty() } else { Body::from(file.bytes) });
-    *response.status_mut() = if is_known { StatusCode::NOT_MODIFIED } else { status };
-    put_headers(response.headers_mut(), name, &tag, encoding.filter(|_| !is_known));
+    let is_cached =
+        status == StatusCode::OK && text(headers, header::IF_NONE_MATCH).is_some_and(|tags| tags.contains(&tag));
+    let mut response = Response::new(if is_cached { Body::empty() } else { Body::from(file.bytes) });
+    *response.status_mut() = if is_cached { StatusCode::NOT_MODIFIED } else { status };
+    put_headers(response.headers_mut(), name, &tag, encoding.filter(|_| !is_cached));
     response
 }
 
 fn put_headers(headers: &mut HeaderMap, name: &str, tag: &str, encoding: Option<Encoding>) {
-    let cache = if name.starts_with("assets/") { FOREVER } else { ASK_FIRST };
+    let cache = if name.starts_with("assets/") { FOREVER } else { REVALIDATE };
     for (header, value) in [
         (header::CONTENT_TYPE, media_type(name)),
         (header::CACHE_CONTROL, cache),
@@ -59,7 +60,7 @@ fn put_headers(headers: &mut HeaderMap, name: &str, tag: &str, encoding: Option<
     ] {
         headers.insert(header, HeaderValue::from_static(value));
     }
-    headers.insert(header::ETAG, HeaderValue::from_str(tag).expect("a hash is written in letters and digits"));
+    headers.insert(header::ETAG, HeaderValue::from_str(tag).expect("a hash consists of hexadecimal digits"));
     if let Some(encoding) = encoding {
         headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(encoding.name()));
     }

@@ -1,4 +1,4 @@
-//! Invitations: made by administrators, passed on by hand, accepted by whoever holds the link.
+//! Invitations: created by administrators, sent by hand, accepted by the holder of the link.
 
 use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
@@ -30,37 +30,35 @@ pub(crate) struct NewInvitation {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Link {
-    /// What follows `#` in the link.
+    /// The part of the link after `#`.
     token: String,
 }
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Acceptance {
-    /// What follows `#` in the link.
+    /// The part of the link after `#`.
     token: String,
-    /// A new account's password, or the one of the account that the address has; not needed by whoever is signed in
-    /// with that account.
+    /// The password of the new account, or of the account that the address has. Not needed if that account is signed in.
     #[schema(format = Password)]
     password: Option<String>,
 }
 
-/// What a link is good for.
+/// What a link grants.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct InvitationPreview {
     #[schema(value_type = String)]
     email: Email,
-    #[schema(value_type = RoleView)]
-    role: Role,
+    role: RoleView,
     organization_name: String,
     #[schema(value_type = String, format = DateTime)]
     expires_at: Timestamp,
-    /// Whether the address has an account, whose password is then asked for.
+    /// Whether the address has an account, whose password is then required.
     account_exists: bool,
 }
 
-/// The invitations that nobody has accepted yet.
+/// The open invitations.
 #[utoipa::path(get, path = "/api/organizations/{organizationId}/invitations", tag = "people", params(PageRequest),
     responses((status = 200, body = List<InvitationView>)))]
 pub(crate) async fn list(
@@ -72,25 +70,25 @@ pub(crate) async fn list(
     Ok(Json(List::new(found, &page, |one| one.id.to_string(), InvitationView::from)))
 }
 
-/// Invite somebody; the link is in this answer and never again.
+/// Invite a user; the link is in this response only.
 #[utoipa::path(post, path = "/api/organizations/{organizationId}/invitations", tag = "people",
     request_body = NewInvitation, responses((status = 201, body = InvitationView)))]
 pub(crate) async fn create(
     State(console): State<Console>,
     Admin(member): Admin,
-    Payload(wish): Payload<NewInvitation>,
+    Payload(body): Payload<NewInvitation>,
 ) -> Result<(StatusCode, Json<InvitationView>), ConsoleError> {
     let context = &console.context;
-    let workspaces = wish.workspace_ids.iter().map(|id| WorkspaceId::parse(id)).collect::<Result<Vec<_>, _>>()?;
-    let new = InvitationRequest { email: &wish.email, role: wish.role, workspaces };
+    let workspaces = body.workspace_ids.iter().map(|id| WorkspaceId::parse(id)).collect::<Result<Vec<_>, _>>()?;
+    let new = InvitationRequest { email: &body.email, role: body.role, workspaces };
     let (author, now) = (member.caller.author(), member.caller.now());
     let created = invitations::create(&context.store, &author, &member.organization, new, now).await?;
-    // Behind `#`, where no server and no log sees it.
+    // After `#`, so that no server and no log sees it.
     let url = format!("{}/invitation#{}", context.console_url, created.token);
     Ok((StatusCode::CREATED, Json(InvitationView::once(created.invitation, Some(url)))))
 }
 
-/// Take an invitation back.
+/// Withdraw an invitation.
 #[utoipa::path(delete, path = "/api/organizations/{organizationId}/invitations/{invitationId}", tag = "people",
     responses((status = 204)))]
 pub(crate) async fn delete(
@@ -103,7 +101,7 @@ pub(crate) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// What a link is good for.
+/// What an invitation grants.
 #[utoipa::path(post, path = "/api/invitations/preview", tag = "people", security(()), request_body = Link,
     responses((status = 200, body = InvitationPreview)))]
 pub(crate) async fn preview(
@@ -114,7 +112,7 @@ pub(crate) async fn preview(
     let found = invitations::preview(&console.context.store, &link.token, visitor.request.now).await?;
     Ok(Json(InvitationPreview {
         email: found.invitation.email,
-        role: found.invitation.role,
+        role: found.invitation.role.into(),
         organization_name: found.organization.name,
         expires_at: found.invitation.expires_at,
         account_exists: found.account_exists,
@@ -132,8 +130,8 @@ pub(crate) async fn accept(
     let context = &console.context;
     let (token, password) = (&acceptance.token, acceptance.password.as_deref());
     let (origin, now) = (&visitor.request.origin, visitor.request.now);
-    let entered =
+    let accepted =
         invitations::accept(&context.store, token, password, visitor.signed.as_ref(), origin, &context.lifetimes, now);
-    let signed = entered.await?;
-    current::enter(context, visitor, signed).await
+    let signed = accepted.await?;
+    current::start_session(context, visitor, signed).await
 }

@@ -1,4 +1,4 @@
-//! `/api/organizations/{id}/members` and `/api/workspaces/{id}/members`: people and their roles.
+//! `/api/organizations/{id}/members` and `/api/workspaces/{id}/members`: users and their roles.
 
 use crate::surface::console::Console;
 use crate::surface::console::error::{self, ConsoleError};
@@ -42,10 +42,10 @@ pub(crate) async fn set_role(
     State(console): State<Console>,
     Admin(member): Admin,
     Id(id): Id<UserId>,
-    Payload(wish): Payload<NewRole>,
+    Payload(body): Payload<NewRole>,
 ) -> Result<StatusCode, ConsoleError> {
     let (store, author, now) = (&console.context.store, member.caller.author(), member.caller.now());
-    members::set_role(store, &author, &member.organization, &id, wish.role, now).await?;
+    members::set_role(store, &author, &member.organization, &id, body.role, now).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -62,7 +62,7 @@ pub(crate) async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Those who belong to a workspace by name; administrators of the organization belong to all.
+/// The users added to a workspace; administrators of the organization belong to all.
 #[utoipa::path(get, path = "/api/workspaces/{workspaceId}/members", tag = "people", params(PageRequest),
     responses((status = 200, body = List<MemberView>)))]
 pub(crate) async fn list_of_workspace(
@@ -74,7 +74,7 @@ pub(crate) async fn list_of_workspace(
     Ok(Json(List::new(found, &page, |one| one.user.to_string(), MemberView::from)))
 }
 
-/// Put a member of the organization into a workspace.
+/// Add a member of the organization to a workspace.
 #[utoipa::path(put, path = "/api/workspaces/{workspaceId}/members/{userId}", tag = "people",
     responses((status = 204)))]
 pub(crate) async fn add_to_workspace(
@@ -91,7 +91,7 @@ pub(crate) async fn add_to_workspace(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Take somebody out of a workspace.
+/// Remove a user from a workspace.
 #[utoipa::path(delete, path = "/api/workspaces/{workspaceId}/members/{userId}", tag = "people",
     responses((status = 204)))]
 pub(crate) async fn remove_from_workspace(

@@ -14,12 +14,13 @@ use utoipa::ToSchema;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Named {
+#[schema(as = Named)]
+pub(crate) struct NamedOrganization {
     #[schema(min_length = 1, max_length = 100)]
     name: String,
 }
 
-/// The organizations one belongs to; all of them for the operator.
+/// The user's organizations; all of them for the operator.
 #[utoipa::path(get, path = "/api/organizations", tag = "organizations", params(PageRequest),
     responses((status = 200, body = List<OrganizationView>)))]
 pub(crate) async fn list(
@@ -41,18 +42,18 @@ pub(crate) async fn list(
 }
 
 /// Create an organization.
-#[utoipa::path(post, path = "/api/organizations", tag = "organizations", request_body = Named,
+#[utoipa::path(post, path = "/api/organizations", tag = "organizations", request_body = NamedOrganization,
     responses((status = 201, body = OrganizationView)))]
 pub(crate) async fn create(
     State(console): State<Console>,
     Operator(caller): Operator,
-    Payload(wish): Payload<Named>,
+    Payload(body): Payload<NamedOrganization>,
 ) -> Result<(StatusCode, Json<OrganizationView>), ConsoleError> {
-    let new = organizations::create(&console.context.store, &caller.author(), &wish.name, caller.now()).await?;
+    let new = organizations::create(&console.context.store, &caller.author(), &body.name, caller.now()).await?;
     Ok((StatusCode::CREATED, Json(new.into())))
 }
 
-/// One organization: the one that the session acts in.
+/// The current organization of the session.
 #[utoipa::path(get, path = "/api/organizations/{organizationId}", tag = "organizations",
     responses((status = 200, body = OrganizationView)))]
 pub(crate) async fn show(
@@ -63,15 +64,15 @@ pub(crate) async fn show(
 }
 
 /// Rename an organization.
-#[utoipa::path(patch, path = "/api/organizations/{organizationId}", tag = "organizations", request_body = Named,
+#[utoipa::path(patch, path = "/api/organizations/{organizationId}", tag = "organizations", request_body = NamedOrganization,
     responses((status = 200, body = OrganizationView)))]
 pub(crate) async fn rename(
     State(console): State<Console>,
     Admin(member): Admin,
-    Payload(wish): Payload<Named>,
+    Payload(body): Payload<NamedOrganization>,
 ) -> Result<Json<OrganizationView>, ConsoleError> {
     let (store, author, now) = (&console.context.store, member.caller.author(), member.caller.now());
-    Ok(Json(organizations::rename(store, &author, &member.organization, &wish.name, now).await?.into()))
+    Ok(Json(organizations::rename(store, &author, &member.organization, &body.name, now).await?.into()))
 }
 
 /// Delete an organization that has no workspaces.

@@ -1,4 +1,4 @@
-//! `/api/users`: the operator's view of all people.
+//! `/api/users`: all users, for the operator.
 
 use crate::surface::console::Console;
 use crate::surface::console::error::{self, ConsoleError};
@@ -22,7 +22,7 @@ pub(crate) struct NewUser {
     role: Role,
     #[serde(default)]
     operator: bool,
-    /// One is made up and shown once, where it is not said.
+    /// Generated and shown once if absent.
     #[schema(format = Password, min_length = 8, max_length = 1024)]
     password: Option<String>,
 }
@@ -37,7 +37,7 @@ pub(crate) struct UserEdit {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PasswordReset {
-    /// One is made up and shown once, where it is not said.
+    /// Generated and shown once if absent.
     #[schema(format = Password, min_length = 8, max_length = 1024)]
     password: Option<String>,
 }
@@ -61,15 +61,15 @@ pub(crate) async fn list(
 pub(crate) async fn create(
     State(console): State<Console>,
     Operator(caller): Operator,
-    Payload(wish): Payload<NewUser>,
+    Payload(body): Payload<NewUser>,
 ) -> Result<(StatusCode, Json<UserView>), ConsoleError> {
-    let organization = OrganizationId::parse(&wish.organization_id)?;
+    let organization = OrganizationId::parse(&body.organization_id)?;
     let new = users::NewUser {
-        email: &wish.email,
-        password: wish.password.as_deref(),
+        email: &body.email,
+        password: body.password.as_deref(),
         organization: &organization,
-        role: wish.role,
-        operator: wish.operator,
+        role: body.role,
+        operator: body.operator,
     };
     let created = users::create(&console.context.store, &caller.author(), new, caller.now()).await?;
     Ok((StatusCode::CREATED, Json(UserView::once(created.user, created.generated_password))))
@@ -92,13 +92,13 @@ pub(crate) async fn edit(
     State(console): State<Console>,
     Operator(caller): Operator,
     Id(id): Id<UserId>,
-    Payload(wish): Payload<UserEdit>,
+    Payload(body): Payload<UserEdit>,
 ) -> Result<Json<UserView>, ConsoleError> {
-    let edit = Edit { operator: Some(wish.operator), ..Edit::default() };
+    let edit = Edit { operator: Some(body.operator), ..Edit::default() };
     Ok(Json(users::set(&console.context.store, &caller.author(), &id, edit, caller.now()).await?.into()))
 }
 
-/// Delete a user; what they created stays.
+/// Delete a user; records that they created stay.
 #[utoipa::path(delete, path = "/api/users/{userId}", tag = "operator", responses((status = 204)))]
 pub(crate) async fn delete(
     State(console): State<Console>,
@@ -109,18 +109,18 @@ pub(crate) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Give a user another password and end their sessions.
+/// Set a new password and end the sessions of the user.
 #[utoipa::path(post, path = "/api/users/{userId}/reset-password", tag = "operator",
     request_body = Option<PasswordReset>, responses((status = 200, body = UserView)))]
 pub(crate) async fn reset_password(
     State(console): State<Console>,
     Operator(caller): Operator,
     Id(id): Id<UserId>,
-    Payload(wish): Payload<PasswordReset>,
+    Payload(body): Payload<PasswordReset>,
 ) -> Result<Json<UserView>, ConsoleError> {
     let store = &console.context.store;
     let user = users::show(store, &id).await?;
-    let password = wish.password.as_deref();
+    let password = body.password.as_deref();
     let generated = users::reset_password(store, &caller.author(), &user.id, password, caller.now()).await?;
     Ok(Json(UserView::once(user, generated)))
 }

@@ -24,8 +24,8 @@ pub(crate) struct NewWorkspace {
     name: String,
 }
 
-/// What to change; what is absent stays. A limit that is null follows what is above it: the operator's value for
-/// administrators, the configured default for the operator.
+/// A change; absent members stay. A limit of null falls back: to the operator's value for administrators, to the
+/// configured default for the operator.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct WorkspaceEdit {
@@ -33,38 +33,38 @@ pub(crate) struct WorkspaceEdit {
     version: u64,
     #[schema(min_length = 1, max_length = 100, nullable = false)]
     name: Option<String>,
-    #[serde(default, deserialize_with = "said")]
+    #[serde(default, deserialize_with = "null_or_value")]
     #[schema(value_type = Option<u64>, maximum = 1_000_000_000_000_000_u64)]
     requests_per_minute: Option<Option<u64>>,
-    #[serde(default, deserialize_with = "said")]
+    #[serde(default, deserialize_with = "null_or_value")]
     #[schema(value_type = Option<u64>, maximum = 1_000_000_000_000_000_u64)]
     tokens_per_minute: Option<Option<u64>>,
-    #[serde(default, deserialize_with = "said")]
+    #[serde(default, deserialize_with = "null_or_value")]
     #[schema(value_type = Option<u64>, maximum = 1_000_000_000_000_000_u64)]
     monthly_tokens: Option<Option<u64>>,
-    #[serde(default, deserialize_with = "said")]
+    #[serde(default, deserialize_with = "null_or_value")]
     #[schema(value_type = Option<u64>, maximum = 1_000_000_000_000_000_u64)]
     max_api_keys: Option<Option<u64>>,
 }
 
-/// Tells null from absent.
-fn said<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<u64>>, D::Error> {
+/// Distinguishes null from absent.
+fn null_or_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<u64>>, D::Error> {
     Option::<u64>::deserialize(deserializer).map(Some)
 }
 
 impl WorkspaceEdit {
-    fn wishes(&self) -> Result<LimitChanges, ConsoleError> {
+    fn limits(&self) -> Result<LimitChanges, ConsoleError> {
         Ok(LimitChanges {
-            requests_per_minute: wish("requestsPerMinute", self.requests_per_minute)?,
-            tokens_per_minute: wish("tokensPerMinute", self.tokens_per_minute)?,
-            monthly_tokens: wish("monthlyTokens", self.monthly_tokens)?,
-            max_api_keys: wish("maxApiKeys", self.max_api_keys)?,
+            requests_per_minute: limit_change("requestsPerMinute", self.requests_per_minute)?,
+            tokens_per_minute: limit_change("tokensPerMinute", self.tokens_per_minute)?,
+            monthly_tokens: limit_change("monthlyTokens", self.monthly_tokens)?,
+            max_api_keys: limit_change("maxApiKeys", self.max_api_keys)?,
         })
     }
 }
 
-fn wish(field: &str, said: Option<Option<u64>>) -> Result<LimitChange, ConsoleError> {
-    Ok(match said {
+fn limit_change(field: &str, value: Option<Option<u64>>) -> Result<LimitChange, ConsoleError> {
+    Ok(match value {
         None => LimitChange::Keep,
         Some(None) => LimitChange::Follow,
         Some(Some(value)) => LimitChange::Set(bounds::count(field, value)?),
@@ -76,9 +76,9 @@ impl Console {
         WorkspaceView::new(workspace, &self.context.defaults)
     }
 
-    /// A conflict shows the record that is there now, as a reader would get it.
-    fn conflict(&self, refusal: CommandError) -> ConsoleError {
-        match refusal {
+    /// A conflict carries the current record.
+    fn conflict(&self, error: CommandError) -> ConsoleError {
+        match error {
             CommandError::VersionConflict { current } => {
                 let view = serde_json::to_value(self.workspace(*current)).expect("views have only text keys");
                 ConsoleError::VersionConflict { current: view }
@@ -88,7 +88,7 @@ impl Console {
     }
 }
 
-/// The workspaces of the current organization that one may work in.
+/// The workspaces of the current organization that the user belongs to.
 #[utoipa::path(get, path = "/api/workspaces", tag = "workspaces", params(PageRequest),
     responses((status = 200, body = List<WorkspaceView>)))]
 pub(crate) async fn list(
@@ -101,17 +101,17 @@ pub(crate) async fn list(
     Ok(Json(List::new(found, &page, |one| one.id.to_string(), |workspace| console.workspace(workspace))))
 }
 
-/// Create a workspace in the current organization; who creates it belongs to it.
+/// Create a workspace in the current organization; its creator is a member.
 #[utoipa::path(post, path = "/api/workspaces", tag = "workspaces", request_body = NewWorkspace,
     responses((status = 201, body = WorkspaceView)))]
 pub(crate) async fn create(
     State(console): State<Console>,
     Admin(member): Admin,
-    Payload(wish): Payload<NewWorkspace>,
+    Payload(body): Payload<NewWorkspace>,
 ) -> Result<(StatusCode, Json<WorkspaceView>), ConsoleError> {
     let (store, author, now) = (&console.context.store, member.caller.author(), member.caller.now());
     let own = OwnLimits::default();
-    let new = workspaces::create(store, &author, &member.organization, &wish.name, own, now).await?;
+    let new = workspaces::create(store, &author, &member.organization, &body.name, own, now).await?;
     Ok((StatusCode::CREATED, Json(console.workspace(new))))
 }
 
@@ -129,14 +129,14 @@ pub(crate) async fn show(State(console): State<Console>, caller: WorkspaceCaller
 pub(crate) async fn edit(
     State(console): State<Console>,
     WorkspaceAdmin(caller): WorkspaceAdmin,
-    Payload(wish): Payload<WorkspaceEdit>,
+    Payload(body): Payload<WorkspaceEdit>,
 ) -> Result<Json<WorkspaceView>, ConsoleError> {
-    let edit = Edit { name: wish.name.as_deref(), limits: wish.wishes()?, version: Some(wish.version) };
+    let edit = Edit { name: body.name.as_deref(), limits: body.limits()?, version: Some(body.version) };
     let authority = if caller.member.is_operator() { Authority::Operator } else { Authority::Admin };
     let (context, id) = (&console.context, &caller.workspace.id);
     let changed =
         workspaces::set(&context.store, &caller.author(), id, edit, authority, &context.defaults, caller.now()).await;
-    Ok(Json(console.workspace(changed.map_err(|refusal| console.conflict(refusal))?)))
+    Ok(Json(console.workspace(changed.map_err(|error| console.conflict(error))?)))
 }
 
 /// Delete a workspace that has no active keys.

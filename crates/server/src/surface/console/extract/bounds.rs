@@ -1,10 +1,10 @@
-//! What numbers may be.
+//! Ranges of numbers.
 
 use crate::surface::console::error::ConsoleError;
 
 const MAX_COUNT: u64 = 1_000_000_000_000_000;
 
-/// A limit: more than anybody needs, and less than any database or browser would round.
+/// Checks a limit: larger than any real one, and small enough that no database or browser rounds it.
 pub(crate) fn count(field: &str, value: u64) -> Result<u64, ConsoleError> {
     if value <= MAX_COUNT {
         return Ok(value);

@@ -1,6 +1,6 @@
-//! Who asks, and what they are there: each is a type, so that a handler's signature tells who may call it.
+//! Callers by role. Each role is a type, so that a handler's signature shows who may call it.
 //!
-//! The order of checks is everywhere the same: signed in, CSRF token, organization, what is named exists, member, role.
+//! The order of checks is always the same: session, CSRF token, organization, existence, membership, role.
 
 use super::path::{self, Id};
 use crate::edge::session_cookie;
@@ -13,7 +13,7 @@ use domain::user::Role;
 use domain::{OrganizationId, Timestamp, Workspace, WorkspaceId};
 use http::request::Parts;
 
-/// What the edge knows of a request.
+/// What the edge knows of a request; an extension of the request.
 #[derive(Clone)]
 pub(crate) struct RequestContext {
     pub origin: Origin,
@@ -28,7 +28,7 @@ impl<S: Sync> FromRequestParts<S> for RequestContext {
     }
 }
 
-/// Somebody who is signed in; what they change, they mean to.
+/// A signed-in user. Changes carry a valid CSRF token.
 pub(crate) struct Caller {
     pub signed: ActiveSession,
     pub request: RequestContext,
@@ -58,7 +58,7 @@ impl FromRequestParts<Console> for Caller {
     }
 }
 
-/// Somebody who may be signed in, at a route that takes what it needs from its body.
+/// A user who may be signed in, at a route that gets its credentials from the body.
 pub(crate) struct Visitor {
     pub signed: Option<ActiveSession>,
     pub request: RequestContext,
@@ -77,7 +77,7 @@ impl FromRequestParts<Console> for Visitor {
     }
 }
 
-/// Who runs the platform.
+/// The operator of the platform.
 pub(crate) struct Operator(pub Caller);
 
 impl FromRequestParts<Console> for Operator {
@@ -89,7 +89,7 @@ impl FromRequestParts<Console> for Operator {
     }
 }
 
-/// Somebody in the organization that the session acts in, which is also the one that the path names, if any.
+/// A member of the current organization. If the path names an organization, it must be this one.
 pub(crate) struct Member {
     pub caller: Caller,
     pub organization: OrganizationId,
@@ -117,13 +117,13 @@ impl Member {
         self.role == Role::Admin
     }
 
-    /// Whether the operator speaks, whose word on limits is the last.
+    /// Whether the user is the operator, who may raise limits.
     pub(crate) fn is_operator(&self) -> bool {
         self.caller.signed.user.operator
     }
 }
 
-/// An administrator of that organization.
+/// An administrator of the current organization.
 pub(crate) struct Admin(pub Member);
 
 impl FromRequestParts<Console> for Admin {
@@ -135,7 +135,7 @@ impl FromRequestParts<Console> for Admin {
     }
 }
 
-/// Somebody in the workspace that the path names.
+/// A member of the workspace in the path.
 pub(crate) struct WorkspaceCaller {
     pub member: Member,
     pub workspace: Workspace,
@@ -162,7 +162,7 @@ impl WorkspaceCaller {
         self.member.caller.now()
     }
 
-    /// Members may do this with what is their own.
+    /// Allows members to change their own records, and administrators all.
     pub(crate) fn owns_or_administers(&self, owner: Option<&domain::UserId>) -> Result<(), ConsoleError> {
         if self.member.is_admin() || owner == Some(&self.member.caller.signed.user.id) {
             return Ok(());
@@ -171,7 +171,7 @@ impl WorkspaceCaller {
     }
 }
 
-/// An administrator in the workspace that the path names.
+/// An administrator of the workspace in the path.
 pub(crate) struct WorkspaceAdmin(pub WorkspaceCaller);
 
 impl FromRequestParts<Console> for WorkspaceAdmin {

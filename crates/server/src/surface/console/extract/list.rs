@@ -13,7 +13,7 @@ const MAX_LIMIT: u32 = 500;
 /// The longest cursor is an id.
 const MAX_CURSOR: usize = 64;
 
-/// A piece of a list, and where the next one starts; null at its end.
+/// A page of a list, and the cursor of the next one; null at the end.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct List<T> {
@@ -22,7 +22,7 @@ pub(crate) struct List<T> {
 }
 
 impl<T> List<T> {
-    /// From one row more than the page holds, so that the end is known.
+    /// From one row more than the page holds, which shows whether there is a next page.
     pub(crate) fn new<R>(
         mut rows: Vec<R>,
         page: &PageRequest,
@@ -34,13 +34,13 @@ impl<T> List<T> {
         Self { data: rows.into_iter().map(view).collect(), next_cursor }
     }
 
-    /// All there is.
+    /// A list of one page.
     pub(crate) fn whole(data: Vec<T>) -> Self {
         Self { data, next_cursor: None }
     }
 }
 
-/// What the query says.
+/// The query.
 pub(crate) struct Params<T>(pub T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Params<T> {
@@ -52,19 +52,19 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Params<T> {
     }
 }
 
-/// Which piece of a list is asked for.
+/// The page of a list.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct PageQuery {
-    /// Where to go on: `nextCursor` of the piece before.
+    /// `nextCursor` of the page before.
     #[param(required = false, nullable = false, max_length = 64)]
     cursor: Option<String>,
-    /// How many at most.
+    /// The size of the page.
     #[param(required = false, nullable = false, value_type = Option<u32>, minimum = 1, maximum = 500)]
     limit: Option<String>,
 }
 
-/// The same, checked.
+/// The page of a list, checked.
 pub(crate) struct PageRequest {
     cursor: String,
     pub(crate) limit: u32,
@@ -75,7 +75,7 @@ impl PageRequest {
         Page::after(&self.cursor, self.limit + 1)
     }
 
-    /// The id to go on after; none at the start.
+    /// The id before the page; `None` at the start.
     pub(crate) fn cursor(&self) -> Option<&str> {
         (!self.cursor.is_empty()).then_some(self.cursor.as_str())
     }
@@ -95,9 +95,9 @@ impl<S: Send + Sync> FromRequestParts<S> for PageRequest {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ConsoleError> {
         let Params(query) = Params::<PageQuery>::from_request_parts(parts, state).await?;
         let cursor = query.cursor.unwrap_or_default();
-        let good = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-        if cursor.len() > MAX_CURSOR || !cursor.bytes().all(good) {
-            return Err(ConsoleError::invalid("cursor", "this is no cursor of ours"));
+        let is_valid = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        if cursor.len() > MAX_CURSOR || !cursor.bytes().all(is_valid) {
+            return Err(ConsoleError::invalid("cursor", "not a cursor of this list"));
         }
         let limit = match query.limit.as_deref() {
             None | Some("") => DEFAULT_LIMIT,

@@ -1,4 +1,4 @@
-//! Reads what a request says: JSON with known members, or an answer that names the one at fault.
+//! Request bodies: JSON with known members. Errors name the member at fault.
 
 use crate::edge::request_body::Unread;
 use crate::surface::console::Console;
@@ -9,7 +9,7 @@ use http::{HeaderMap, header};
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 
-/// The body of a request. None at all is as good as `{}`.
+/// The body of a request. An empty one counts as `{}`.
 pub(crate) struct Payload<T>(pub T);
 
 impl<T: DeserializeOwned> FromRequest<Console> for Payload<T> {
@@ -17,7 +17,7 @@ impl<T: DeserializeOwned> FromRequest<Console> for Payload<T> {
 
     async fn from_request(request: Request, _: &Console) -> Result<Self, ConsoleError> {
         let (head, body) = request.into_parts();
-        // The edge has read it already, within its bounds.
+        // In memory already: the edge has read it.
         let bytes = to_bytes(body, usize::MAX).await.map_err(|_| ConsoleError::from(Unread::Gone))?;
         if bytes.is_empty() {
             return read(b"{}").map(Self);
@@ -27,7 +27,7 @@ impl<T: DeserializeOwned> FromRequest<Console> for Payload<T> {
     }
 }
 
-/// Only JSON: what a form on another site can send is not read.
+/// Accepts JSON only, which a form on another site cannot send.
 fn check_type(headers: &HeaderMap) -> Result<(), ConsoleError> {
     let value = headers.get(header::CONTENT_TYPE).map_or("", |value| value.to_str().unwrap_or("?"));
     let media = value.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
@@ -38,21 +38,21 @@ fn check_type(headers: &HeaderMap) -> Result<(), ConsoleError> {
 }
 
 fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ConsoleError> {
-    // serde would take a list for a record whose members come in order.
+    // serde would also accept an array with the members in order.
     if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
         return Err(ConsoleError::InvalidPayload { field: None, why: "the body is not a JSON object".into() });
     }
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
-        refuse(&path, error.inner())
+        convert(&path, error.inner())
     })?;
-    reader.end().map_err(|error| refuse(".", &error))?;
+    reader.end().map_err(|error| convert(".", &error))?;
     Ok(value)
 }
 
-/// serde's own words tell what kind of fault it is; there is no other way to ask.
-fn refuse(path: &str, error: &serde_json::Error) -> ConsoleError {
+/// Classifies an error of serde by its message, since it has no other sign.
+fn convert(path: &str, error: &serde_json::Error) -> ConsoleError {
     let message = error.to_string();
     let why = message.rsplit_once(" at line ").map_or(message.as_str(), |(why, _)| why).to_owned();
     let quoted = || why.split('`').nth(1).map(|name| inside(path, name));
@@ -71,7 +71,7 @@ fn refuse(path: &str, error: &serde_json::Error) -> ConsoleError {
     }
 }
 
-/// serde_path_to_error puts a member that it does not know at the end of the path, and one that is missing nowhere.
+/// serde_path_to_error appends an unknown member to the path, but not a missing one.
 fn inside(path: &str, name: &str) -> String {
     match path {
         "." => name.to_owned(),
@@ -87,8 +87,8 @@ mod tests {
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
-    #[expect(dead_code, reason = "only the reading is of interest")]
-    struct Wish {
+    #[expect(dead_code, reason = "only deserialized")]
+    struct Example {
         name: String,
         limit: Option<u64>,
         inner: Option<Inner>,
@@ -96,13 +96,13 @@ mod tests {
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
-    #[expect(dead_code, reason = "only the reading is of interest")]
+    #[expect(dead_code, reason = "only deserialized")]
     struct Inner {
         ids: Vec<u8>,
     }
 
     #[test]
-    fn every_fault_names_its_member() {
+    fn every_error_names_its_member() {
         for (body, expected) in [
             ("{}", "400 name"),
             ("", "400 "),
@@ -122,14 +122,14 @@ mod tests {
             (r#"{"name":"a","inner":{"ids":[],"x":1}}"#, "422 inner.x"),
             (r#"{"name":"a","inner":{}}"#, "400 inner.ids"),
         ] {
-            let refused = read::<Wish>(body.as_bytes()).unwrap_err();
-            let told = match &refused {
+            let error = read::<Example>(body.as_bytes()).unwrap_err();
+            let shown = match &error {
                 ConsoleError::InvalidPayload { field, .. } => format!("400 {}", field.as_deref().unwrap_or("")),
                 ConsoleError::InvalidValue { field, .. } => format!("422 {field}"),
                 other => panic!("{other:?}"),
             };
-            assert_eq!(told, expected, "{body}: {refused:?}");
+            assert_eq!(shown, expected, "{body}: {error:?}");
         }
-        read::<Wish>(r#" {"name":"a","limit":null} "#.as_bytes()).unwrap();
+        read::<Example>(r#" {"name":"a","limit":null} "#.as_bytes()).unwrap();
     }
 }

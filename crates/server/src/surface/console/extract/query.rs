@@ -1,4 +1,4 @@
-//! Words of queries that several routes share. A word that is there without a value counts as absent.
+//! Query parameters that several routes share. An empty value counts as absent.
 
 use crate::surface::console::error::ConsoleError;
 use axum::response::{IntoResponse, Response};
@@ -6,15 +6,15 @@ use domain::{Month, Span, Timestamp};
 use http::header;
 use utoipa::ToSchema;
 
-/// What was said, if anything was.
+/// The value, unless absent or empty.
 pub(crate) fn non_empty(text: &Option<String>) -> Option<&str> {
     text.as_deref().filter(|text| !text.is_empty())
 }
 
-/// A text that is compared with what the store has. PostgreSQL does not even want to compare a zero byte.
+/// A text to filter rows by. PostgreSQL rejects zero bytes in texts.
 pub(crate) fn filter_text<'a>(field: &str, text: &'a Option<String>) -> Result<Option<&'a str>, ConsoleError> {
     match non_empty(text) {
-        Some(text) if text.contains('\0') => Err(ConsoleError::invalid(field, "this has a zero byte in it")),
+        Some(text) if text.contains('\0') => Err(ConsoleError::invalid(field, "contains a zero byte")),
         found => Ok(found),
     }
 }
@@ -29,7 +29,7 @@ pub(crate) fn month(text: &Option<String>, now: Timestamp) -> Result<Month, Cons
     Ok(month.map_err(|error| ConsoleError::invalid("month", &error.to_string()))?.unwrap_or_else(|| Month::of(now)))
 }
 
-/// From one moment up to another; by default so many milliseconds before `to`, and up to now.
+/// A span of time. Default: until now, and `default_millis` long.
 pub(crate) fn span(
     from: &Option<String>,
     to: &Option<String>,
@@ -44,7 +44,7 @@ pub(crate) fn span(
     Ok(Span { from, to })
 }
 
-/// How a report is wanted.
+/// The format of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ToSchema)]
 #[schema(rename_all = "lowercase")]
 pub(crate) enum ReportFormat {
@@ -62,7 +62,7 @@ impl ReportFormat {
     }
 }
 
-/// A report of which the table is kept under this name.
+/// A report as a CSV file of this name.
 pub(crate) fn csv(name: &str, text: String) -> Response {
     let disposition = format!("attachment; filename=\"{name}\"");
     let headers = [(header::CONTENT_TYPE, "text/csv; charset=utf-8"), (header::CONTENT_DISPOSITION, &disposition)];

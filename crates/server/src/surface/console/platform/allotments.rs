@@ -20,7 +20,7 @@ impl PathParam for GpuType {
     }
 }
 
-/// What an organization is allotted and has committed, by GPU type.
+/// Allotted and committed GPUs of an organization, by GPU type.
 #[utoipa::path(get, path = "/api/organizations/{organizationId}/allotments", tag = "organizations",
     responses((status = 200, body = List<AllotmentView>)))]
 pub(crate) async fn list(
@@ -38,21 +38,21 @@ pub(crate) async fn list(
     Ok(Json(List::whole(lines.into_iter().map(AllotmentView::from).collect())))
 }
 
-/// A cap; null lets the organization follow the configured default.
+/// A cap; null resets it to the configured default.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Cap {
-    #[serde(deserialize_with = "said")]
+    #[serde(deserialize_with = "null_or_value")]
     #[schema(maximum = 1_000_000)]
     allotment: Option<u64>,
 }
 
-/// Null must be said: an empty body is no wish to follow the default.
-fn said<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+/// Requires the member: an empty body must not reset the cap.
+fn null_or_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     Option::<u64>::deserialize(deserializer)
 }
 
-/// Allot GPUs to an organization. Cutting a cap stops nothing that runs.
+/// Set the allotment of an organization. A lower cap stops nothing that runs.
 #[utoipa::path(put, path = "/api/organizations/{organizationId}/allotments/{gpuType}", tag = "organizations",
     request_body = Cap, responses((status = 200, body = AllotmentView)))]
 pub(crate) async fn set(

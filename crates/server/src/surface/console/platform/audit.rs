@@ -1,8 +1,8 @@
-//! `/api/organizations/{id}/audit` and, for the operator, `/api/audit`: who changed what.
+//! `/api/organizations/{id}/audit` and, for the operator, `/api/audit`: the audit log.
 
 use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
-use crate::surface::console::export::{self, Reader};
+use crate::surface::console::export::{self, ExportSender};
 use crate::surface::console::extract::query::{filter_text, non_empty, timestamp};
 use crate::surface::console::extract::{Admin, List, Operator, PageRequest, Params};
 use axum::Json;
@@ -17,7 +17,7 @@ use store::Store;
 use store::audit::{Filter, Recorded};
 use utoipa::{IntoParams, ToSchema};
 
-/// One change: who, what, when, from where, and the record before and after.
+/// A change: actor, action, time, address, and the record before and after.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = AuditEntry)]
@@ -79,35 +79,44 @@ pub(crate) struct AuditQuery {
     /// The id of what was changed.
     #[param(required = false, nullable = false)]
     subject: Option<String>,
-    /// From this moment on.
+    /// From this time on.
     #[param(required = false, nullable = false, format = DateTime)]
     from: Option<String>,
-    /// Before this moment.
+    /// Before this time.
     #[param(required = false, nullable = false, format = DateTime)]
     to: Option<String>,
-    /// `jsonl`: all entries, one to a line, newest first.
+    /// `jsonl`: all entries, one per line, newest first.
     #[param(required = false, nullable = false, inline, value_type = Option<AuditFormat>)]
     format: Option<String>,
 }
 
-#[derive(ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ToSchema)]
 #[schema(rename_all = "lowercase")]
-#[expect(dead_code, reason = "it only describes the words of the query")]
 enum AuditFormat {
     Json,
     Jsonl,
 }
 
-/// A query that was understood.
+impl AuditFormat {
+    fn parse(text: &Option<String>) -> Result<Self, ConsoleError> {
+        match non_empty(text) {
+            None | Some("json") => Ok(Self::Json),
+            Some("jsonl") => Ok(Self::Jsonl),
+            Some(_) => Err(ConsoleError::invalid("format", "a format is `json` or `jsonl`")),
+        }
+    }
+}
+
+/// A parsed query.
 #[derive(Clone)]
-struct Wanted {
+struct AuditFilter {
     organization: Option<OrganizationId>,
     query: AuditQuery,
     from: Option<Timestamp>,
     to: Option<Timestamp>,
 }
 
-impl Wanted {
+impl AuditFilter {
     fn new(organization: Option<OrganizationId>, query: AuditQuery) -> Result<Self, ConsoleError> {
         for (field, text) in [("actor", &query.actor), ("action", &query.action), ("subject", &query.subject)] {
             filter_text(field, text)?;
@@ -116,7 +125,7 @@ impl Wanted {
         Ok(Self { organization, from, to, query })
     }
 
-    fn filter<'a>(&'a self, before_id: Option<&'a str>) -> Filter<'a> {
+    fn to_store<'a>(&'a self, before_id: Option<&'a str>) -> Filter<'a> {
         Filter {
             organization: self.organization.as_ref(),
             actor: non_empty(&self.query.actor),
@@ -129,7 +138,7 @@ impl Wanted {
     }
 }
 
-/// Who changed what in an organization, newest first.
+/// The changes in an organization, newest first.
 #[utoipa::path(get, path = "/api/organizations/{organizationId}/audit", tag = "audit",
     params(AuditQuery, PageRequest),
     responses((status = 200, content((List<EntryView> = "application/json"), (String = "application/x-ndjson")))))]
@@ -139,10 +148,10 @@ pub(crate) async fn of_organization(
     page: PageRequest,
     Params(query): Params<AuditQuery>,
 ) -> Result<Response, ConsoleError> {
-    answer(&console, Some(member.organization), query, &page).await
+    respond(&console, Some(member.organization), query, &page).await
 }
 
-/// Who changed what on the whole platform, newest first.
+/// The changes on the whole platform, newest first.
 #[utoipa::path(get, path = "/api/audit", tag = "operator", params(AuditQuery, PageRequest),
     responses((status = 200, content((List<EntryView> = "application/json"), (String = "application/x-ndjson")))))]
 pub(crate) async fn of_platform(
@@ -151,40 +160,39 @@ pub(crate) async fn of_platform(
     page: PageRequest,
     Params(query): Params<AuditQuery>,
 ) -> Result<Response, ConsoleError> {
-    answer(&console, None, query, &page).await
+    respond(&console, None, query, &page).await
 }
 
-async fn answer(
+async fn respond(
     console: &Console,
     organization: Option<OrganizationId>,
     query: AuditQuery,
     page: &PageRequest,
 ) -> Result<Response, ConsoleError> {
     let store = &console.context.store;
-    let format = query.format.clone().unwrap_or_default();
-    let wanted = Wanted::new(organization, query)?;
-    match format.as_str() {
-        "" | "json" => {
-            let found = audit::list(store, &wanted.filter(page.cursor()), page.limit + 1).await?;
+    let format = AuditFormat::parse(&query.format);
+    let filter = AuditFilter::new(organization, query)?;
+    match format? {
+        AuditFormat::Json => {
+            let found = audit::list(store, &filter.to_store(page.cursor()), page.limit + 1).await?;
             Ok(Json(List::new(found, page, |one| one.id.clone(), EntryView::from)).into_response())
         }
-        "jsonl" => Ok(export(console, wanted)),
-        _ => Err(ConsoleError::invalid("format", "a format is `json` or `jsonl`")),
+        AuditFormat::Jsonl => Ok(export(console, filter)),
     }
 }
 
-/// Everything that was asked for, one entry to a line.
-fn export(console: &Console, wanted: Wanted) -> Response {
+/// All matching entries, one per line.
+fn export(console: &Console, filter: AuditFilter) -> Response {
     let store = console.context.store.clone();
-    export::answer(&console.context.background, "application/x-ndjson", "audit.jsonl", |reader| async move {
-        send_all(&store, &wanted, &reader).await
+    export::response(&console.context.background, "application/x-ndjson", "audit.jsonl", |sender| async move {
+        send_all(&store, &filter, &sender).await
     })
 }
 
-async fn send_all(store: &Store, wanted: &Wanted, reader: &Reader) -> io::Result<()> {
+async fn send_all(store: &Store, filter: &AuditFilter, sender: &ExportSender) -> io::Result<()> {
     let mut before: Option<String> = None;
     loop {
-        let found = audit::list(store, &wanted.filter(before.as_deref()), export::PAGE).await;
+        let found = audit::list(store, &filter.to_store(before.as_deref()), export::PAGE).await;
         let found = found.map_err(io::Error::other)?;
         let is_last = found.len() < export::PAGE as usize;
         before = found.last().map(|last| last.id.clone());
@@ -193,8 +201,8 @@ async fn send_all(store: &Store, wanted: &Wanted, reader: &Reader) -> io::Result
             serde_json::to_writer(&mut lines, &EntryView::from(entry))?;
             lines.push(b'\n');
         }
-        // A reader who has left needs no more.
-        if !reader.take(lines).await || is_last {
+        // The client may have disconnected.
+        if !sender.send(lines).await || is_last {
             return Ok(());
         }
     }

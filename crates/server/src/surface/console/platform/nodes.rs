@@ -43,7 +43,7 @@ pub(crate) async fn list(
     Ok(Json(List::new(found, &page, |node| node.id.clone(), NodeView::from)))
 }
 
-/// Remove a node that will not come back.
+/// Remove a node that is gone for good.
 #[utoipa::path(delete, path = "/api/nodes/{nodeId}", tag = "operator", responses((status = 204)))]
 pub(crate) async fn forget(
     State(console): State<Console>,

@@ -1,4 +1,4 @@
-//! `/api/session`: signing in and out, and where a session acts.
+//! `/api/session`: sign-in, sign-out, and the current organization and workspace.
 
 use crate::edge::session_cookie;
 use crate::surface::console::Console;
@@ -11,14 +11,14 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use control::sessions::{self, ActiveSession};
 use control::{access, sign_in};
-use domain::user::{Email, Role};
+use domain::user::Email;
 use domain::{OrganizationId, UserId, WorkspaceId};
 use http::{StatusCode, header};
 use serde::{Deserialize, Serialize};
 use store::Page;
 use utoipa::ToSchema;
 
-/// Who is signed in, and where they may go.
+/// The signed-in user, with organizations and workspaces.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
 #[schema(as = Session)]
@@ -38,13 +38,13 @@ pub(crate) struct SignedOut {
 pub(crate) struct SignedIn {
     user: SignedInUser,
     organizations: Vec<JoinedOrganization>,
-    /// Those that the user may work in, of all their organizations.
+    /// The workspaces that the user belongs to, of all organizations.
     workspaces: Vec<JoinedWorkspace>,
     #[schema(value_type = Option<String>)]
     current_organization_id: Option<OrganizationId>,
     #[schema(value_type = Option<String>)]
     current_workspace_id: Option<WorkspaceId>,
-    /// For the header `X-CSRF-Token` of every call that changes something; the same for the session's life.
+    /// For the header `X-CSRF-Token` of every change; it stays the same as long as the session.
     csrf_token: String,
 }
 
@@ -63,8 +63,7 @@ struct JoinedOrganization {
     #[schema(value_type = String)]
     id: OrganizationId,
     name: String,
-    #[schema(value_type = RoleView)]
-    role: Role,
+    role: RoleView,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -117,17 +116,17 @@ pub(crate) async fn sign_in(
     let (email, password) = (&credentials.email, &credentials.password);
     let signed =
         sign_in::sign_in(&context.store, email, password, &request.origin, &context.lifetimes, request.now).await?;
-    enter(context, visitor, signed).await
+    start_session(context, visitor, signed).await
 }
 
-/// Hands out the cookie of a new session and ends the one it takes the place of.
-pub(crate) async fn enter(
+/// Sets the cookie of a new session and ends the session it replaces.
+pub(crate) async fn start_session(
     context: &SurfaceContext,
     visitor: Visitor,
     signed: ActiveSession,
 ) -> Result<Response, ConsoleError> {
     if let Some(before) = visitor.signed {
-        // It may have ended at the same moment.
+        // It may have ended meanwhile.
         let _ = sessions::sign_out(&context.store, &before, &visitor.request.origin, visitor.request.now).await;
     }
     let body = Json(SessionBody::SignedIn(describe(context, &signed).await?));
@@ -135,7 +134,7 @@ pub(crate) async fn enter(
     Ok(([(header::SET_COOKIE, cookie)], body).into_response())
 }
 
-/// Who is signed in, if anybody.
+/// The signed-in user, if any.
 #[utoipa::path(get, path = "/api/session", tag = "session", security((), ("session" = [])),
     responses((status = 200, body = SessionBody)))]
 pub(crate) async fn show(State(console): State<Console>, visitor: Visitor) -> Result<Json<SessionBody>, ConsoleError> {
@@ -154,7 +153,7 @@ pub(crate) async fn sign_out(State(console): State<Console>, caller: Caller) -> 
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response())
 }
 
-/// Choose the organization and the workspace to act in, or none.
+/// Set the current organization and workspace, or none.
 #[utoipa::path(put, path = "/api/session/context", tag = "session", request_body = Context,
     responses((status = 200, body = SessionBody)))]
 pub(crate) async fn set_context(
@@ -170,31 +169,31 @@ pub(crate) async fn set_context(
     Ok(Json(SessionBody::SignedIn(describe(context, &signed).await?)))
 }
 
-/// Change one's own password; every other session ends.
+/// Change the user's password; all other sessions end.
 #[utoipa::path(put, path = "/api/session/password", tag = "session", request_body = NewPassword,
     responses((status = 204)))]
 pub(crate) async fn change_password(
     State(console): State<Console>,
     caller: Caller,
-    Payload(wish): Payload<NewPassword>,
+    Payload(body): Payload<NewPassword>,
 ) -> Result<StatusCode, ConsoleError> {
     let (store, origin, now) = (&console.context.store, &caller.request.origin, caller.now());
-    sessions::change_password(store, &caller.signed, &wish.current_password, &wish.new_password, origin, now).await?;
+    sessions::change_password(store, &caller.signed, &body.current_password, &body.new_password, origin, now).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// A choice that is no longer the user's to make is shown as none.
+/// Describes a session. An organization or workspace that the user has left is shown as none.
 async fn describe(context: &SurfaceContext, signed: &ActiveSession) -> Result<SignedIn, ConsoleError> {
     let (store, user) = (&context.store, &signed.user);
     let current = access::organization(signed).ok().map(|(organization, _)| organization);
     let mut joined: Vec<OrganizationId> = user.memberships.iter().map(|one| one.organization_id.clone()).collect();
-    // The operator may be where no membership is.
+    // The operator may act in any organization.
     joined.extend(current.filter(|current| user.role_in(current).is_none()).cloned());
     let (mut organizations, mut workspaces) = (Vec::new(), Vec::new());
     for id in joined {
         let Some(role) = user.effective_role_in(&id) else { continue };
         let organization = control::organizations::show(store, &id).await?;
-        organizations.push(JoinedOrganization { id: organization.id, name: organization.name, role });
+        organizations.push(JoinedOrganization { id: organization.id, name: organization.name, role: role.into() });
         let found = access::workspaces(store, user, &id, Page::default()).await?;
         workspaces.extend(found.into_iter().map(|workspace| JoinedWorkspace {
             id: workspace.id,

@@ -1,4 +1,4 @@
-//! `/api/sessions`: one's own signed-in browsers.
+//! `/api/sessions`: the user's signed-in browsers.
 
 use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
@@ -10,7 +10,7 @@ use control::sessions;
 use domain::SessionId;
 use http::StatusCode;
 
-/// One's own sessions, newest first.
+/// The user's sessions, newest first.
 #[utoipa::path(get, path = "/api/sessions", tag = "session", responses((status = 200, body = List<SessionView>)))]
 pub(crate) async fn list(
     State(console): State<Console>,
@@ -25,7 +25,7 @@ pub(crate) async fn list(
     Ok(Json(List::whole(views.collect())))
 }
 
-/// End one of one's own sessions.
+/// End one of the user's sessions.
 #[utoipa::path(delete, path = "/api/sessions/{sessionId}", tag = "session", responses((status = 204)))]
 pub(crate) async fn end(
     State(console): State<Console>,

@@ -1,7 +1,7 @@
 //! `/api/session/oidc`: sign-in by way of an OpenID Connect provider.
 
 use crate::edge::session_cookie;
-use crate::oidc::{Departure, Failure, Provider};
+use crate::oidc::{PendingSignIn, Provider, SignInError};
 use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::{Params, RequestContext, Visitor};
@@ -61,12 +61,12 @@ pub(crate) async fn methods(State(console): State<Console>) -> Json<SignInMethod
     responses((status = 303, description = "to the provider, or back to the console with `error`")))]
 pub(crate) async fn begin(State(console): State<Console>, request: RequestContext) -> Result<Response, ConsoleError> {
     let provider = console.provider.as_ref().ok_or(ConsoleError::NotFound)?;
-    let departure = Provider::depart();
-    let (nonce, verifier) = (departure.nonce.clone(), departure.verifier.clone());
+    let pending = Provider::begin();
+    let (nonce, verifier) = (pending.nonce.clone(), pending.verifier.clone());
     let state = single_sign_on::begin(&console.context.store, nonce, verifier, request.now).await?;
-    match provider.authorization_url(&state, &departure).await {
+    match provider.authorization_url(&state, &pending).await {
         Ok(url) => Ok(redirect(&url, vec![state_cookie(&console, &state, STATE_MAX_AGE_SECS)])),
-        Err(failure) => Ok(failed(&console, failure)),
+        Err(error) => Ok(failed(&console, error)),
     }
 }
 
@@ -92,10 +92,10 @@ pub(crate) async fn callback(
     let Some(pending) = single_sign_on::resume(&context.store, &state, visitor.request.now).await? else {
         return Ok(failed(&console, anyhow::anyhow!("the state is unknown, used or too old").into()));
     };
-    let departure = Departure { nonce: pending.nonce, verifier: pending.verifier };
-    let identity = match provider.identify(code, departure).await {
+    let pending = PendingSignIn { nonce: pending.nonce, verifier: pending.verifier };
+    let identity = match provider.identify(code, pending).await {
         Ok(identity) => identity,
-        Err(failure) => return Ok(failed(&console, failure)),
+        Err(error) => return Ok(failed(&console, error)),
     };
     let (origin, now) = (&visitor.request.origin, visitor.request.now);
     let signed =
@@ -120,10 +120,10 @@ async fn finish(console: &Console, visitor: Visitor, signed: &ActiveSession) -> 
     redirect(&format!("{}/", context.console_url), vec![cookie, state_cookie(console, "", 0)])
 }
 
-fn failed(console: &Console, failure: Failure) -> Response {
-    match failure {
-        Failure::EmailNotVerified => sign_in_page(console, "email_not_verified"),
-        Failure::Provider(cause) => {
+fn failed(console: &Console, error: SignInError) -> Response {
+    match error {
+        SignInError::EmailNotVerified => sign_in_page(console, "email_not_verified"),
+        SignInError::Provider(cause) => {
             tracing::warn!(error = format!("{cause:#}"), "a sign-in with the identity provider failed");
             sign_in_page(console, "sign_in_failed")
         }

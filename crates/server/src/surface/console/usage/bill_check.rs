@@ -16,10 +16,10 @@ const DAY_MILLIS: i64 = 86_400_000;
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct BillCheckQuery {
-    /// From the hour that has this moment in it; by default a day before `to`.
+    /// From the hour of this time on; default: a day before `to`.
     #[param(required = false, nullable = false, format = DateTime)]
     from: Option<String>,
-    /// Before this moment; by default now.
+    /// Before this time; default: now.
     #[param(required = false, nullable = false, format = DateTime)]
     to: Option<String>,
 }

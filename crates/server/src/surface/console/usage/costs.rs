@@ -1,4 +1,4 @@
-//! `/api/workspaces/{id}/costs` and `/invoice`: what a month costs.
+//! `/api/workspaces/{id}/costs` and `/invoice`: the costs of a month.
 
 use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
@@ -16,7 +16,7 @@ use utoipa::IntoParams;
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct MonthQuery {
-    /// A month in UTC that has begun; by default the current one.
+    /// A month in UTC that has begun; default: the current one.
     #[param(required = false, nullable = false, example = "2026-11")]
     month: Option<String>,
     /// `csv`: comma-separated values with a header.
@@ -31,7 +31,7 @@ impl MonthQuery {
     }
 }
 
-/// What a workspace costs in a month: so far, by day, and what it will be if it goes on so.
+/// The costs of a workspace in a month: so far, by day, and a forecast.
 #[utoipa::path(get, path = "/api/workspaces/{workspaceId}/costs", tag = "costs", params(MonthQuery),
     responses((status = 200, content((CostsView = "application/json"), (String = "text/csv")))))]
 pub(crate) async fn show(
@@ -47,7 +47,7 @@ pub(crate) async fn show(
     })
 }
 
-/// What an invoice for a workspace and a month is made from.
+/// The data of an invoice for a workspace and a month.
 #[utoipa::path(get, path = "/api/workspaces/{workspaceId}/invoice", tag = "costs", params(MonthQuery),
     responses((status = 200, content((InvoiceView = "application/json"), (String = "text/csv")))))]
 pub(crate) async fn invoice(

@@ -22,13 +22,13 @@ use utoipa::IntoParams;
 #[into_params(parameter_in = Query)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct GpuCostsQuery {
-    /// From this moment on; by default the start of the month.
+    /// From this time on; default: the start of the month.
     #[param(required = false, nullable = false, format = DateTime)]
     from: Option<String>,
-    /// Before this moment; by default now.
+    /// Before this time; default: now.
     #[param(required = false, nullable = false, format = DateTime)]
     to: Option<String>,
-    /// None or more of `endpoint`, `gpuType`, `workspace` and `day`, with commas between.
+    /// None or more of `endpoint`, `gpuType`, `workspace` and `day`, separated by commas.
     #[param(required = false, nullable = false, example = "endpoint,gpuType")]
     group_by: Option<String>,
     /// `csv`: comma-separated values with a header, without the total.
@@ -36,7 +36,7 @@ pub(crate) struct GpuCostsQuery {
     format: Option<String>,
 }
 
-/// What dedicated endpoints held, what that costs, and how busy it was. Members see the workspaces they belong to.
+/// GPU-hours of dedicated endpoints, their cost, and how busy the GPUs were. Members see the workspaces they belong to.
 #[utoipa::path(get, path = "/api/organizations/{organizationId}/gpu-costs", tag = "costs", params(GpuCostsQuery),
     responses((status = 200, content((GpuCostsView = "application/json"), (String = "text/csv")))))]
 pub(crate) async fn show(

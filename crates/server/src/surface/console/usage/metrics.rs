@@ -1,4 +1,4 @@
-//! `/api/workspaces/{id}/metrics`: the charts of dashboards.
+//! `/api/workspaces/{id}/metrics`: the series of charts.
 
 use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
@@ -11,7 +11,9 @@ use control::series::{self, SeriesQuery};
 use domain::series::{Division, Metric, Step};
 use domain::usage::Actor;
 use serde::Deserialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 const DAY_MILLIS: i64 = 86_400_000;
 
@@ -19,20 +21,20 @@ const DAY_MILLIS: i64 = 86_400_000;
 #[into_params(parameter_in = Query)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct MetricsQuery {
-    /// What to show.
+    /// The metric.
     #[param(required = true, nullable = false, inline, value_type = MetricName)]
     metric: Option<String>,
-    /// From this moment on; by default a day before `to`.
+    /// From this time on; default: a day before `to`.
     #[param(required = false, nullable = false, format = DateTime)]
     from: Option<String>,
-    /// Before this moment; by default now.
+    /// Before this time; default: now.
     #[param(required = false, nullable = false, format = DateTime)]
     to: Option<String>,
-    /// `minute`, `hour`, `day`, or a number of seconds that are whole minutes; by default one that suits the span. There
-    /// are at most 1500 points.
+    /// `minute`, `hour`, `day`, or seconds that are whole minutes; default: by the length of the span. At most 1500
+    /// points.
     #[param(required = false, nullable = false, example = "hour")]
     step: Option<String>,
-    /// One line for each of these. `code` is for errors; what is measured at endpoints knows no model and no key.
+    /// One line for each. `code` is for errors; metrics of endpoints have no model and no key.
     #[param(required = false, nullable = false, inline, value_type = Option<DivisionName>)]
     group_by: Option<String>,
     /// Only calls to this model.
@@ -49,34 +51,30 @@ pub(crate) struct MetricsQuery {
     code: Option<String>,
 }
 
-#[derive(ToSchema)]
-#[schema(rename_all = "snake_case")]
-#[expect(dead_code, reason = "it only describes the words of the query")]
-enum MetricName {
-    Requests,
-    Errors,
-    Tokens,
-    Ttft,
-    TimePerOutputToken,
-    Latency,
-    InFlight,
-    Hold,
-    Queue,
-    ColdStarts,
-    RateLimitHits,
-    GpuBusy,
-    KvCache,
-    Waiting,
+/// The schema of metric names, from the metrics that there are.
+enum MetricName {}
+
+impl PartialSchema for MetricName {
+    fn schema() -> RefOr<Schema> {
+        one_of(Metric::ALL.map(Metric::as_str))
+    }
 }
 
-#[derive(ToSchema)]
-#[schema(rename_all = "lowercase")]
-#[expect(dead_code, reason = "it only describes the words of the query")]
-enum DivisionName {
-    Model,
-    Key,
-    Endpoint,
-    Code,
+impl ToSchema for MetricName {}
+
+/// The schema of divisions, from the divisions that there are.
+enum DivisionName {}
+
+impl PartialSchema for DivisionName {
+    fn schema() -> RefOr<Schema> {
+        one_of(Division::ALL.map(Division::as_str))
+    }
+}
+
+impl ToSchema for DivisionName {}
+
+fn one_of<const N: usize>(names: [&'static str; N]) -> RefOr<Schema> {
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names)).into()
 }
 
 /// One metric of a workspace over a span of time.
@@ -89,7 +87,7 @@ pub(crate) async fn show(
 ) -> Result<Json<SeriesView>, ConsoleError> {
     let now = caller.now();
     let metric = Metric::parse(non_empty(&query.metric).unwrap_or_default());
-    let owned = |field: &str, text: &Option<String>| filter_text(field, text).map(|said| said.map(str::to_owned));
+    let owned = |field: &str, text: &Option<String>| filter_text(field, text).map(|text| text.map(str::to_owned));
     let series_query = SeriesQuery {
         metric: metric.map_err(|error| ConsoleError::invalid("metric", &error.to_string()))?,
         span: span(&query.from, &query.to, now, DAY_MILLIS)?,
@@ -111,21 +109,9 @@ pub(crate) async fn show(
     Ok(Json(report.into()))
 }
 
-/// Who called: a key's id, or a user's.
+/// The caller: the id of a key or of a user.
 pub(crate) fn actor(text: &Option<String>) -> Result<Option<Actor>, ConsoleError> {
     let Some(text) = non_empty(text) else { return Ok(None) };
-    let actor = Actor::parse(text).ok_or_else(|| ConsoleError::invalid("key", "this is not the id of a key or a user"));
+    let actor = Actor::parse(text).ok_or_else(|| ConsoleError::invalid("key", "not the id of a key or a user"));
     actor.map(Some)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use utoipa::PartialSchema;
-
-    #[test]
-    fn the_described_names_are_the_metrics_that_there_are() {
-        let described = serde_json::to_value(MetricName::schema()).unwrap()["enum"].clone();
-        assert_eq!(described, serde_json::json!(Metric::ALL.map(Metric::as_str)));
-    }
 }

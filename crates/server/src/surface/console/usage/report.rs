@@ -1,4 +1,4 @@
-//! `/api/workspaces/{id}/usage` and `/quota`: what was used, what it cost, and what is left.
+//! `/api/workspaces/{id}/usage` and `/quota`: used, cost and remaining.
 
 use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
@@ -18,13 +18,13 @@ use utoipa::{IntoParams, ToSchema};
 #[into_params(parameter_in = Query)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct UsageQuery {
-    /// From this moment on; by default the start of the month.
+    /// From this time on; default: the start of the month.
     #[param(required = false, nullable = false, format = DateTime)]
     from: Option<String>,
-    /// Before this moment; by default now.
+    /// Before this time; default: now.
     #[param(required = false, nullable = false, format = DateTime)]
     to: Option<String>,
-    /// None or more of `model`, `key` and `day`, with commas between.
+    /// None or more of `model`, `key` and `day`, separated by commas.
     #[param(required = false, nullable = false, example = "model,day")]
     group_by: Option<String>,
     /// `csv`: comma-separated values with a header, without the total.
@@ -32,7 +32,7 @@ pub(crate) struct UsageQuery {
     format: Option<String>,
 }
 
-/// One line for each group that used something, and their sum.
+/// One line per group with usage, and their sum.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "it only describes what the report writes")]
 pub(crate) struct UsageReport {
@@ -44,16 +44,16 @@ pub(crate) struct UsageReport {
 #[schema(rename_all = "camelCase")]
 #[expect(dead_code, reason = "it only describes what the report writes")]
 struct UsageLine {
-    /// Where grouped by model.
+    /// If grouped by model.
     #[schema(required = false, nullable = false)]
     model: Option<String>,
-    /// Where grouped by key: the key's id, or null where a person called.
+    /// If grouped by key: the key's id, or null if a user called.
     #[schema(required = false)]
     key: Option<String>,
-    /// Where grouped by key: the person's id, or null where a key called.
+    /// If grouped by key: the user's id, or null if a key called.
     #[schema(required = false)]
     user: Option<String>,
-    /// Where grouped by day, in UTC.
+    /// If grouped by day, in UTC.
     #[schema(required = false, nullable = false, format = Date)]
     day: Option<String>,
     requests: u64,
@@ -76,7 +76,7 @@ struct UsageTotals {
     cost_usd: String,
 }
 
-/// What a workspace used in a span of time and what it costs.
+/// The usage and cost of a workspace in a span of time.
 #[utoipa::path(get, path = "/api/workspaces/{workspaceId}/usage", tag = "usage", params(UsageQuery),
     responses((status = 200, content((UsageReport = "application/json"), (String = "text/csv")))))]
 pub(crate) async fn show(
@@ -94,14 +94,14 @@ pub(crate) async fn show(
     })
 }
 
-/// What is left of a workspace's month and of its minute.
+/// The remaining quota of the month and limits per minute of a workspace.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Quota {
     /// Tokens in a calendar month in UTC.
     cap: u64,
     used: u64,
-    /// Set aside for calls under way, and leased by nodes.
+    /// Reserved for running calls, and leased by nodes.
     reserved: u64,
     #[schema(value_type = String, format = DateTime)]
     resets_at: Timestamp,
@@ -110,23 +110,24 @@ pub(crate) struct Quota {
 
 #[derive(Serialize, ToSchema)]
 struct MinuteQuota {
-    requests: Left,
-    tokens: Left,
+    requests: LimitView,
+    tokens: LimitView,
 }
 
 #[derive(Serialize, ToSchema)]
-struct Left {
+#[schema(as = Left)]
+struct LimitView {
     limit: u64,
     remaining: u64,
 }
 
-impl From<LimitStatus> for Left {
-    fn from(standing: LimitStatus) -> Self {
-        Self { limit: standing.limit, remaining: standing.remaining }
+impl From<LimitStatus> for LimitView {
+    fn from(status: LimitStatus) -> Self {
+        Self { limit: status.limit, remaining: status.remaining }
     }
 }
 
-/// What is left of the monthly quota and of the limits by the minute.
+/// The remaining monthly quota and limits per minute.
 #[utoipa::path(get, path = "/api/workspaces/{workspaceId}/quota", tag = "usage",
     responses((status = 200, body = Quota)))]
 pub(crate) async fn quota(
@@ -139,12 +140,12 @@ pub(crate) async fn quota(
     let account = account.map_err(control::CommandError::from)?;
     let limits = workspace.limits(&context.defaults);
     let per_minute = PerMinute { requests: limits.requests_per_minute, tokens: limits.tokens_per_minute };
-    let left = console.minutes.look(&workspace.id, per_minute).await;
+    let remaining = console.minutes.look(&workspace.id, per_minute).await;
     Ok(Json(Quota {
         cap: account.cap,
         used: account.used,
         reserved: account.reserved,
         resets_at: month.end(),
-        per_minute: MinuteQuota { requests: left.requests.into(), tokens: left.tokens.into() },
+        per_minute: MinuteQuota { requests: remaining.requests.into(), tokens: remaining.tokens.into() },
     }))
 }

@@ -3,7 +3,7 @@
 use super::metrics::actor;
 use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
-use crate::surface::console::export::{self, Reader};
+use crate::surface::console::export::{self, ExportSender};
 use crate::surface::console::extract::query::{filter_text, non_empty, timestamp};
 use crate::surface::console::extract::{List, PageRequest, Params, WorkspaceCaller};
 use crate::view::{RequestView, csv};
@@ -38,10 +38,10 @@ pub(crate) struct RequestsQuery {
     /// Only errors with this code.
     #[param(required = false, nullable = false)]
     code: Option<String>,
-    /// From this moment on.
+    /// From this time on.
     #[param(required = false, nullable = false, format = DateTime)]
     from: Option<String>,
-    /// Before this moment.
+    /// Before this time.
     #[param(required = false, nullable = false, format = DateTime)]
     to: Option<String>,
     /// `csv` or `jsonl`: all that match, newest first, at most 1,000,000.
@@ -57,8 +57,8 @@ enum RequestsFormat {
     Jsonl,
 }
 
-/// A query that was understood.
-struct Wanted {
+/// A parsed query.
+struct RequestsFilter {
     workspace: WorkspaceId,
     span: Span,
     model: Option<String>,
@@ -67,7 +67,7 @@ struct Wanted {
     code: Option<String>,
 }
 
-impl Wanted {
+impl RequestsFilter {
     fn new(workspace: WorkspaceId, query: &RequestsQuery) -> Result<Self, ConsoleError> {
         let (from, to) = (timestamp("from", &query.from)?, timestamp("to", &query.to)?);
         let span = Span { from: from.unwrap_or_default(), to: to.unwrap_or(Timestamp::from_millis(i64::MAX)) };
@@ -89,7 +89,7 @@ impl Wanted {
         })
     }
 
-    fn filter<'a>(&'a self, before: Option<&'a RequestId>) -> Filter<'a> {
+    fn to_store<'a>(&'a self, before: Option<&'a RequestId>) -> Filter<'a> {
         Filter {
             workspace: &self.workspace,
             span: self.span,
@@ -133,42 +133,47 @@ pub(crate) async fn list(
     Params(query): Params<RequestsQuery>,
 ) -> Result<Response, ConsoleError> {
     let store = &console.context.store;
-    let wanted = Wanted::new(caller.workspace.id.clone(), &query)?;
+    let filter = RequestsFilter::new(caller.workspace.id.clone(), &query)?;
     let format = format(&query.format)?;
     let before = page.cursor().map(RequestId::parse).transpose();
-    let before = before.map_err(|_| ConsoleError::invalid("cursor", "this is no cursor of ours"))?;
+    let before = before.map_err(|_| ConsoleError::invalid("cursor", "not a cursor of this list"))?;
     match format {
         RequestsFormat::Json => {
-            let found = requests::list(store, &wanted.filter(before.as_ref()), page.limit + 1).await?;
+            let found = requests::list(store, &filter.to_store(before.as_ref()), page.limit + 1).await?;
             Ok(Json(List::new(found, &page, |one: &LoggedCall| one.request().to_string(), RequestView::from))
                 .into_response())
         }
         RequestsFormat::Csv | RequestsFormat::Jsonl => {
-            requests::check_export(store, &wanted.filter(None)).await?;
-            Ok(export(&console, wanted, format))
+            requests::check_export(store, &filter.to_store(None)).await?;
+            Ok(export(&console, filter, format))
         }
     }
 }
 
-fn export(console: &Console, wanted: Wanted, format: RequestsFormat) -> Response {
+fn export(console: &Console, filter: RequestsFilter, format: RequestsFormat) -> Response {
     let (media_type, name) = match format {
         RequestsFormat::Csv => ("text/csv; charset=utf-8", "requests.csv"),
         RequestsFormat::Json | RequestsFormat::Jsonl => ("application/x-ndjson", "requests.jsonl"),
     };
     let store = console.context.store.clone();
-    export::answer(&console.context.background, media_type, name, move |reader| async move {
-        send_all(&store, &wanted, format, &reader).await
+    export::response(&console.context.background, media_type, name, move |sender| async move {
+        send_all(&store, &filter, format, &sender).await
     })
 }
 
-async fn send_all(store: &Store, wanted: &Wanted, format: RequestsFormat, reader: &Reader) -> io::Result<()> {
+async fn send_all(
+    store: &Store,
+    filter: &RequestsFilter,
+    format: RequestsFormat,
+    sender: &ExportSender,
+) -> io::Result<()> {
     let mut lines = Vec::new();
     if format == RequestsFormat::Csv {
         lines.extend_from_slice(csv::line(RequestView::HEADER).as_bytes());
     }
     let mut before: Option<RequestId> = None;
     loop {
-        let found = requests::list(store, &wanted.filter(before.as_ref()), export::PAGE).await;
+        let found = requests::list(store, &filter.to_store(before.as_ref()), export::PAGE).await;
         let found = found.map_err(io::Error::other)?;
         let is_last = found.len() < export::PAGE as usize;
         before = found.last().map(|last| last.request().clone());
@@ -181,8 +186,8 @@ async fn send_all(store: &Store, wanted: &Wanted, format: RequestsFormat, reader
                 }
             }
         }
-        // A reader who has left needs no more.
-        if !reader.take(std::mem::take(&mut lines)).await || is_last {
+        // The client may have disconnected.
+        if !sender.send(std::mem::take(&mut lines)).await || is_last {
             return Ok(());
         }
     }

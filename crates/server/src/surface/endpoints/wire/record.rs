@@ -259,8 +259,8 @@ pub(crate) struct ReplicaView {
 impl From<Replica> for ReplicaView {
     fn from(replica: Replica) -> Self {
         Self {
+            state: replica.state().as_str(),
             id: replica.id,
-            state: replica.state.as_str(),
             gpu_ids: replica.gpu_ids,
             node: replica.node,
             started_at: replica.started_at,

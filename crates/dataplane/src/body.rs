@@ -4,18 +4,17 @@ use crate::answer::Nonsense;
 use crate::answer::chat_stream::ChatStream;
 use crate::refusal::Refusal;
 use crate::upstream::Exchange;
-use crate::upstream::exchange::Broken;
 use crate::usage_tap::{Outcome, UsageTap};
 use bytes::Bytes;
 use fleet::Lease;
 use http_body::{Body, Frame, SizeHint};
+use http1::client::ExchangeError;
+use http1::timers::StopSignal;
 use std::convert::Infallible;
-use std::future::Future;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
-use tokio::task::unconstrained;
 
 pub enum AnswerBody {
     Whole { bytes: Option<Bytes>, tap: UsageTap },
@@ -68,33 +67,7 @@ pub struct StreamBody {
     exchange: Option<Exchange>,
     stream: ChatStream,
     served: Option<Served>,
-    cut: Option<Cut>,
-}
-
-/// Tells when the gateway can wait no longer.
-struct Cut {
-    told: watch::Receiver<bool>,
-    wakes: Pin<Box<dyn Future<Output = ()> + Send>>,
-    listens: bool,
-}
-
-impl Cut {
-    fn new(mut cut: watch::Receiver<bool>) -> Self {
-        let told = cut.clone();
-        let wakes = Box::pin(async move {
-            // A sender that is gone has nothing more to say.
-            if cut.wait_for(|cut| *cut).await.is_err() {
-                std::future::pending::<()>().await;
-            }
-        });
-        Self { told, wakes, listens: false }
-    }
-
-    /// Asked once, it wakes its task when there is news; until then, one look is enough.
-    fn is_now(&mut self, cx: &mut Context<'_>) -> bool {
-        let asks = !std::mem::replace(&mut self.listens, true) || self.told.has_changed().unwrap_or(true);
-        asks && pin!(unconstrained(self.wakes.as_mut())).poll(cx).is_ready()
-    }
+    cut: Option<StopSignal>,
 }
 
 /// What a stream holds on to until it ends.
@@ -112,9 +85,9 @@ impl StreamBody {
 
     pub(crate) fn begin(&mut self, served: Served, idle: Duration, cut: watch::Receiver<bool>) {
         self.served = Some(served);
-        self.cut = Some(Cut::new(cut));
+        self.cut = Some(StopSignal::new(cut));
         if let Some(exchange) = &mut self.exchange {
-            exchange.limit_silence(idle);
+            exchange.limit_pauses(idle);
         }
         if self.stream.is_done() {
             self.settle(Outcome::Served);
@@ -134,7 +107,7 @@ impl StreamBody {
                 break;
             }
             let Poll::Ready(data) = exchange.poll_data(cx) else {
-                if !self.cut.as_mut().is_some_and(|cut| cut.is_now(cx)) {
+                if !self.cut.as_mut().is_some_and(|cut| cut.poll_is_set(cx)) {
                     return Poll::Pending;
                 }
                 self.cut = None;
@@ -146,8 +119,8 @@ impl StreamBody {
                     self.exchange = None;
                     self.stream.end()
                 }
-                Some(Err(Broken::Stalled(limit))) => return self.end_with(&Refusal::UpstreamTimeout { limit }),
-                Some(Err(error @ Broken::Connection(_))) => {
+                Some(Err(ExchangeError::Stalled(limit))) => return self.end_with(&Refusal::UpstreamTimeout { limit }),
+                Some(Err(error @ ExchangeError::Connection(_))) => {
                     return self.end_with(&Refusal::BadGateway { cause: error.to_string() });
                 }
             };

@@ -9,7 +9,6 @@ pub mod answer;
 mod body;
 mod call;
 pub mod edits;
-pub mod framing;
 mod hold;
 pub mod json;
 pub mod keys;
@@ -18,7 +17,7 @@ mod refusal;
 mod relay;
 mod resolve;
 pub mod trace;
-pub mod upstream;
+mod upstream;
 pub mod usage_tap;
 
 pub use body::AnswerBody;
@@ -30,9 +29,8 @@ use domain::limits::RateLimitStatus;
 use domain::model::CallTimeouts;
 use fleet::{Connector, Endpoints, Lease, Routes};
 use resolve::Target;
-use std::sync::Arc;
 use tokio::sync::watch;
-use upstream::Links;
+use upstream::Connections;
 
 /// The data plane of one core: it shares the route table with the others, and no connection.
 #[derive(Clone)]
@@ -40,7 +38,7 @@ pub struct Dataplane {
     routes: Routes,
     endpoints: Endpoints,
     admission: Admission,
-    links: Arc<Links>,
+    connections: Connections,
     timeouts: CallTimeouts,
     /// Turns true when streams must end.
     cut: watch::Sender<bool>,
@@ -72,7 +70,7 @@ impl Dataplane {
             routes,
             endpoints,
             admission,
-            links: Arc::new(Links::new(connector)),
+            connections: Connections::new(connector),
             timeouts,
             cut: watch::Sender::new(false),
         }
@@ -82,9 +80,9 @@ impl Dataplane {
         &self.routes
     }
 
-    /// The connections of this core, for the sweep.
-    pub fn links(&self) -> &Arc<Links> {
-        &self.links
+    /// Closes connections to replicas that were idle for about a minute. To be called every 15 seconds.
+    pub fn sweep(&self) {
+        self.connections.pool.sweep();
     }
 
     /// Ends every stream with an event that says so. The process is about to end.

@@ -8,8 +8,7 @@ use crate::body::{AnswerBody, Served, StreamBody};
 use crate::probe::{Ask, Streaming};
 use crate::refusal::{Refusal, Rejection};
 use crate::resolve::Target;
-use crate::upstream::exchange::{Broken, CollectError};
-use crate::upstream::{Exchange, Head, Request};
+use crate::upstream::Exchange;
 use crate::{Answer, Call, Dataplane, Form, hold};
 use bytes::{Bytes, BytesMut};
 use domain::model::Upstream;
@@ -17,9 +16,10 @@ use fleet::backend::BackendId;
 use fleet::connect::is_local_failure;
 use fleet::{Backend, Lease};
 use http::StatusCode;
+use http1::ResponseHead;
+use http1::client::{CollectError, ExchangeError, Request};
 use std::io;
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The most bytes of an answer that comes at once.
@@ -144,7 +144,7 @@ impl Dataplane {
     /// One replica, one try.
     async fn attempt(
         &self,
-        replica: &Arc<Backend>,
+        replica: &Backend,
         call: &Call,
         began: Instant,
         may_resend: &mut bool,
@@ -155,7 +155,7 @@ impl Dataplane {
             .unwrap_or(Err(Failure::Final(Refusal::UpstreamTimeout { limit })))
     }
 
-    async fn exchange(&self, replica: &Arc<Backend>, call: &Call, may_resend: &mut bool) -> Result<Brought, Failure> {
+    async fn exchange(&self, replica: &Backend, call: &Call, may_resend: &mut bool) -> Result<Brought, Failure> {
         let exchange = self.send(replica, call, may_resend).await?;
         match &call.probe.ask {
             Ask::Chat { streaming: Some(streaming) } => open_stream(exchange, streaming, call).await,
@@ -164,18 +164,18 @@ impl Dataplane {
     }
 
     /// Sends the request and waits for a good head.
-    async fn send(&self, replica: &Arc<Backend>, call: &Call, may_resend: &mut bool) -> Result<Exchange, Failure> {
+    async fn send(&self, replica: &Backend, call: &Call, may_resend: &mut bool) -> Result<Exchange, Failure> {
         let request = self.request(replica, call);
-        let mut link = self.links.take(replica).await.map_err(|error| unlinked(&error))?;
-        let mut sent = link.send(&request).await;
-        if sent.is_err() && link.used && std::mem::take(may_resend) {
-            // As a rule the replica closed an idle connection just as it was taken, which says nothing about it.
-            link = Box::pin(self.links.open(replica)).await.map_err(|error| unlinked(&error))?;
-            sent = link.send(&request).await;
+        let mut connection = self.connections.get(replica).await.map_err(|error| connect_failure(&error))?;
+        let mut sent = connection.send(&request).await;
+        if sent.is_err() && connection.was_used && std::mem::take(may_resend) {
+            // Usually the replica closed an idle connection just as it was taken, which is not a failure.
+            connection = Box::pin(self.connections.open(replica)).await.map_err(|error| connect_failure(&error))?;
+            sent = connection.send(&request).await;
         }
-        self.links.give_back_buffer(request.start);
+        self.connections.pool.put_back_buffer(request.start);
         let head = sent.map_err(|error| Failure::Lost(format!("no answer: {error}")))?;
-        let mut exchange = Exchange::new(link, Arc::clone(&self.links), Arc::clone(replica));
+        let mut exchange = self.connections.exchange(connection, replica);
         if head.status != StatusCode::OK {
             let body = exchange.collect(MAX_ERROR_BYTES, self.timeouts.idle).await.unwrap_or_default();
             return Err(refused(&head, &body));
@@ -193,7 +193,7 @@ impl Dataplane {
         let body = &call.probe.body;
         let length = edits.length(body.len());
         let is_small = body.len() < COPY_BELOW;
-        let mut start = self.links.buffer(ROOM_FOR_HEAD + if is_small { length } else { 0 });
+        let mut start = self.connections.pool.take_buffer(ROOM_FOR_HEAD + if is_small { length } else { 0 });
         write_head(replica, call, length, &mut start);
         if is_small {
             edits.write_to(body, &mut start);
@@ -224,8 +224,8 @@ impl Dataplane {
 
 async fn bring_whole(mut exchange: Exchange, call: &Call, silence: Duration) -> Result<Brought, Failure> {
     let whole = exchange.collect(MAX_ANSWER_BYTES, silence).await.map_err(|error| match error {
-        CollectError::Broken(Broken::Stalled(limit)) => Failure::Final(Refusal::UpstreamTimeout { limit }),
-        CollectError::Broken(error) => broken(&error),
+        CollectError::Exchange(ExchangeError::Stalled(limit)) => Failure::Final(Refusal::UpstreamTimeout { limit }),
+        CollectError::Exchange(error) => broken(&error),
         other @ CollectError::TooLarge(_) => Failure::Bad(other.to_string()),
     })?;
     let mut meter = Meter::new(call.probe.prompt_bytes());
@@ -276,15 +276,15 @@ fn judge(replica: &Backend, failure: &Failure) {
     }
 }
 
-fn unlinked(error: &io::Error) -> Failure {
+fn connect_failure(error: &io::Error) -> Failure {
     let cause = format!("cannot connect: {error}");
     if is_local_failure(error) { Failure::Ours(cause) } else { Failure::Unreachable(cause) }
 }
 
-fn broken(error: &Broken) -> Failure {
+fn broken(error: &ExchangeError) -> Failure {
     match error {
-        Broken::Connection(_) => Failure::Lost(error.to_string()),
-        Broken::Stalled(_) => Failure::Bad(error.to_string()),
+        ExchangeError::Connection(_) => Failure::Lost(error.to_string()),
+        ExchangeError::Stalled(_) => Failure::Bad(error.to_string()),
     }
 }
 
@@ -300,7 +300,7 @@ fn nonsense(error: Nonsense) -> Failure {
 }
 
 /// What a status other than 200 means.
-fn refused(head: &Head, body: &[u8]) -> Failure {
+fn refused(head: &ResponseHead, body: &[u8]) -> Failure {
     let rejection = match head.status {
         StatusCode::BAD_REQUEST => Rejection::BadRequest,
         StatusCode::PAYLOAD_TOO_LARGE => Rejection::TooLarge,

@@ -4,17 +4,13 @@
 //! have none. The loop looks at the whole table each round, so a reload needs no word to it.
 
 use crate::backend::{Backend, BackendId, Health};
-use crate::connect::{Connector, is_local_failure};
+use crate::connect::{Connector, Stream, is_local_failure};
 use crate::endpoints::Endpoints;
 use crate::routes::Routes;
 use bytes::Bytes;
-use http::{Request, Response, StatusCode};
-use http_body_util::{BodyExt as _, Empty, Limited};
-use hyper::body::Incoming;
-use hyper_util::rt::TokioIo;
+use http::{Request, StatusCode};
+use http1::client::{OnceResponse, send_once};
 use std::collections::HashMap;
-use std::future::{Future, poll_fn};
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
@@ -117,55 +113,36 @@ pub async fn probe(replica: &Backend, connector: &Connector) -> ProbeOutcome {
 
 async fn request(replica: &Backend, connector: &Connector) -> ProbeOutcome {
     let health_path = &replica.upstream.health_path;
-    match exchange(replica, health_path, connector, async |answer| answer.status()).await {
-        Ok(status) if is_healthy(status) => ProbeOutcome::Healthy,
+    match send(replica, health_path, connector).await {
+        Ok(response) if is_healthy(response.status) => ProbeOutcome::Healthy,
         Ok(_) => ProbeOutcome::Unhealthy,
         Err(finding) => finding,
     }
 }
 
-/// What a replica answers at a path of its host; nothing but a good answer counts.
+/// The body that a replica returns for a path of its host; `None` unless the status is 200.
 pub(crate) async fn get(replica: &Backend, path: &str, connector: &Connector) -> Option<String> {
-    let read = async |answer: Response<Incoming>| {
-        if answer.status() != StatusCode::OK {
+    let read = async {
+        let mut response = send(replica, path, connector).await.ok()?;
+        if response.status != StatusCode::OK {
             return None;
         }
-        let body = Limited::new(answer.into_body(), LARGEST_ANSWER).collect().await.ok()?;
-        Some(String::from_utf8_lossy(&body.to_bytes()).into_owned())
+        let body = response.body(LARGEST_ANSWER).await.ok()?;
+        Some(String::from_utf8_lossy(&body).into_owned())
     };
-    tokio::time::timeout(PATIENCE, exchange(replica, path, connector, read)).await.ok()?.ok()?
+    tokio::time::timeout(PATIENCE, read).await.ok()?
 }
 
-async fn exchange<T>(
-    replica: &Backend,
-    path: &str,
-    connector: &Connector,
-    read: impl AsyncFnOnce(Response<Incoming>) -> T,
-) -> Result<T, ProbeOutcome> {
+async fn send(replica: &Backend, path: &str, connector: &Connector) -> Result<OnceResponse<Stream>, ProbeOutcome> {
     let stream = match connector.connect(&replica.address).await {
         Ok(stream) => stream,
         Err(error) if is_local_failure(&error) => return Err(ProbeOutcome::Inconclusive),
         Err(_) => return Err(ProbeOutcome::Unreachable),
     };
-    let Ok((mut sender, connection)) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await else {
-        return Err(ProbeOutcome::Unhealthy);
-    };
-    let mut request = Request::new(Empty::<Bytes>::new());
-    let Ok(uri) = path.parse() else { return Err(ProbeOutcome::Unhealthy) };
-    *request.uri_mut() = uri;
+    let mut request = Request::new(Bytes::new());
+    *request.uri_mut() = path.parse().map_err(|_| ProbeOutcome::Unhealthy)?;
     request.headers_mut().clone_from(&replica.template.headers);
-    let answer = async {
-        let answer = sender.send_request(request).await.map_err(|_| ProbeOutcome::Unhealthy)?;
-        Ok(read(answer).await)
-    };
-    // An engine may close as soon as it has answered, so the answer is looked at also when the connection has ended.
-    let (mut answer, mut connection) = (pin!(answer), pin!(connection));
-    let mut closed = false;
-    let answered = poll_fn(|cx| {
-        closed = closed || connection.as_mut().poll(cx).is_ready();
-        answer.as_mut().poll(cx)
-    });
-    answered.await
+    send_once(stream, &request).await.map_err(|_| ProbeOutcome::Unhealthy)
 }
 
 /// Anything but a failure of its own: 404 and 401 come from servers that have no such route.

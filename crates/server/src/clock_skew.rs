@@ -1,6 +1,6 @@
 //! How far this machine's clock is ahead of another's, which was asked over a network.
 
-use crate::edge::clock;
+use crate::clock;
 use domain::Timestamp;
 use store::{Store, StoreError};
 

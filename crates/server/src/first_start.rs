@@ -1,7 +1,7 @@
 //! The first start on an empty store, and the two files that tell others how to reach us.
 
+use crate::clock;
 use crate::config::Config;
-use crate::edge::clock;
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use std::io::{IsTerminal as _, Write as _};

@@ -3,6 +3,7 @@
 pub mod admin;
 mod app;
 pub mod cli;
+mod clock;
 mod clock_skew;
 pub mod config;
 mod control_plane;

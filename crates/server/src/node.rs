@@ -1,7 +1,7 @@
 //! This node among others: its heartbeat, the catalogue it serves, and who leads.
 
+use crate::clock;
 use crate::clock_skew;
-use crate::edge::clock;
 use domain::Timestamp;
 use domain::leadership::{Action, Term, Watch};
 use fleet::Routes;

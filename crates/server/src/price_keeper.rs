@@ -2,7 +2,7 @@
 //!
 //! Calls do not wait for it: they are charged at the catalogue's price from the reload on, and keep that price.
 
-use crate::edge::clock;
+use crate::clock;
 use background::Backoff;
 use control::{CommandError, gpu_prices, prices};
 use domain::{Catalogue, Timestamp};

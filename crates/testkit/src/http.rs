@@ -4,8 +4,8 @@
 //! function that returns it.
 
 mod client;
-pub mod framing;
 mod raw;
+pub mod response_reader;
 mod sse;
 
 pub use client::{Client, Response};

@@ -2,11 +2,8 @@
 
 use bytes::Bytes;
 use http::{Method, Request, StatusCode, header};
-use http_body_util::{BodyExt as _, Full, Limited};
-use hyper_util::rt::TokioIo;
-use std::future::{Future as _, poll_fn};
+use http1::client::send_once;
 use std::net::SocketAddr;
-use std::pin::pin;
 use std::time::Duration;
 use tokio::net::TcpStream;
 
@@ -47,28 +44,14 @@ async fn send(
 
 async fn exchange(engine: SocketAddr, method: Method, path: &str, body: Bytes) -> Result<EngineResponse, String> {
     let stream = TcpStream::connect(engine).await.map_err(|error| error.to_string())?;
-    let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
-    let (mut sender, connection) = handshake.map_err(|error| error.to_string())?;
     let request = Request::builder()
         .method(method)
         .uri(path)
         .header(header::HOST, engine.to_string())
         .header(header::CONTENT_TYPE, "application/json")
-        .header(header::CONNECTION, "close")
-        .body(Full::new(body))
+        .body(body)
         .map_err(|error| error.to_string())?;
-    let response = async {
-        let response = sender.send_request(request).await.map_err(|error| error.to_string())?;
-        let status = response.status();
-        let body = Limited::new(response.into_body(), MAX_RESPONSE_BYTES).collect().await;
-        Ok(EngineResponse { status, body: body.map_err(|error| error.to_string())?.to_bytes() })
-    };
-    // The engine may close right after its response, so keep polling the response after the connection has ended.
-    let (mut response, mut connection) = (pin!(response), pin!(connection));
-    let mut closed = false;
-    poll_fn(|cx| {
-        closed = closed || connection.as_mut().poll(cx).is_ready();
-        response.as_mut().poll(cx)
-    })
-    .await
+    let mut response = send_once(stream, &request).await.map_err(|error| error.to_string())?;
+    let body = response.body(MAX_RESPONSE_BYTES).await.map_err(|error| error.to_string())?;
+    Ok(EngineResponse { status: response.status, body })
 }

@@ -1,7 +1,7 @@
 //! The background work of a node: every loop is started here.
 
 use super::build::Parts;
-use crate::edge::clock;
+use crate::clock;
 use crate::price_keeper;
 use crate::surface::operations::{self, Operations};
 use crate::telemetry::metrics::{self, Metrics, Rows};

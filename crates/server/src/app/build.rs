@@ -1,12 +1,13 @@
 //! Builds the parts of a node, each once and in the order of their needs.
 
+use crate::clock;
 use crate::config::Config;
 use crate::control_plane::ControlPlane;
 use crate::edge::cors::Cors;
+use crate::edge::listener;
 use crate::edge::request_body::BodyBounds;
 use crate::edge::request_id::RequestIds;
 use crate::edge::workers::Workers;
-use crate::edge::{clock, listener};
 use crate::first_start;
 use crate::health::Health;
 use crate::node::NodeState;

@@ -19,7 +19,7 @@ mod units;
 pub use oidc::OidcConfig;
 pub use problems::{Problem, Problems};
 pub use sections::{
-    DriversConfig, EdgeConfig, JournalConfig, LimitsConfig, ServerConfig, SessionsConfig, StoreConfig, TlsFiles,
+    DriversConfig, EdgeConfig, JournalConfig, LimitsConfig, ServerConfig, SessionsConfig, StoreConfig,
     WORKSPACE_DEFAULTS,
 };
 pub use telemetry::{TelemetryConfig, TracesConfig};

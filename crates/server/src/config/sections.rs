@@ -2,6 +2,7 @@
 
 use super::reader::{Section, in_range};
 use crate::edge::client_address::Network;
+use crate::edge::tls::TlsFiles;
 use domain::workspace::Limits;
 use domain::{GpuType, Retention};
 use fleet::drivers::process::{DEFAULT_PORTS, PORTS_PER_REPLICA};
@@ -9,7 +10,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
 use std::time::Duration;
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -49,12 +49,6 @@ pub struct ServerConfig {
     pub tls: Option<TlsFiles>,
     /// Whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<Network>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TlsFiles {
-    pub cert: PathBuf,
-    pub key: PathBuf,
 }
 
 impl ServerConfig {

@@ -2,8 +2,8 @@
 
 mod neighbours;
 
+use crate::clock;
 use crate::config::Config;
-use crate::edge::clock;
 use crate::node::NodeState;
 use anyhow::Context;
 use background::Tasks;

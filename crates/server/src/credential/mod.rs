@@ -2,7 +2,7 @@
 
 mod session;
 
-use crate::edge::{Head, Headers, session_cookie};
+use crate::edge::{Headers, RequestHead, session_cookie};
 use crate::surface::context::SurfaceContext;
 use dataplane::keys::{KeyDirectory, Unidentified};
 use domain::{Caller, KeyText, Timestamp};
@@ -67,7 +67,7 @@ impl Forbidden {
 pub(crate) async fn identify(
     keys: &KeyDirectory,
     context: &Arc<SurfaceContext>,
-    head: &Head,
+    head: &RequestHead,
     now: Timestamp,
 ) -> Result<Arc<Caller>, CredentialError> {
     let headers = &head.headers;

@@ -21,7 +21,7 @@ pub(super) async fn identify(
     token: SessionToken,
     now: Timestamp,
 ) -> Result<Arc<Caller>, CredentialError> {
-    let csrf_ok = session_cookie::is_meant(method, &headers, &token);
+    let csrf_ok = session_cookie::is_csrf_safe(method, &headers, &token);
     let named = headers.get(WORKSPACE_HEADER).map(|value| value.to_str().unwrap_or("").to_owned());
     let own = Arc::clone(context);
     let found = context.background.spawn(async move { find(&own, token, csrf_ok, named, now).await });

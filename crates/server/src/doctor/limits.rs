@@ -1,9 +1,9 @@
 //! Where limits by the minute are counted.
 
 use super::finding::Finding;
+use crate::clock;
 use crate::clock_skew;
 use crate::config::Config;
-use crate::edge::clock;
 use crate::node::ALIVE_MILLIS;
 use dataplane::admission::clock_of_redis;
 use store::{Store, nodes};

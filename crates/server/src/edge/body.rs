@@ -1,6 +1,5 @@
-//! The body of any answer.
+//! The body of a response.
 
-use crate::telemetry::traces::TracedBody;
 use bytes::Bytes;
 use dataplane::AnswerBody;
 use http_body::{Frame, SizeHint};
@@ -11,17 +10,17 @@ use std::task::{Context, Poll};
 use tokio::sync::mpsc;
 
 pub(crate) enum Body {
-    /// Known at once; taken when it is sent.
+    /// Known in advance; taken when it is sent.
     Whole(Option<Bytes>),
     /// From a model.
-    Answer(AnswerBody),
-    /// The same, of a call that is traced.
-    Traced(Box<TracedBody>),
-    /// Piece by piece, from a task in the background.
+    Relayed(AnswerBody),
+    /// From a model, with an observer in between, such as a trace.
+    Observed(Box<dyn http_body::Body<Data = Bytes, Error = Infallible> + Send + Unpin>),
+    /// Produced by a background task.
     Pieces(Pieces),
 }
 
-/// Pieces of an answer as they come. One that is an error breaks the answer off, so that its reader notices.
+/// Pieces of a response as they are produced. An error aborts the response, so that the client notices.
 pub(crate) type Pieces = mpsc::Receiver<io::Result<Bytes>>;
 
 impl Body {
@@ -43,8 +42,8 @@ impl http_body::Body for Body {
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         match self.get_mut() {
             Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-            Self::Answer(answer) => Pin::new(answer).poll_frame(cx).map(unfailing),
-            Self::Traced(answer) => Pin::new(&mut **answer).poll_frame(cx).map(unfailing),
+            Self::Relayed(body) => Pin::new(body).poll_frame(cx).map(infallible),
+            Self::Observed(body) => Pin::new(&mut **body).poll_frame(cx).map(infallible),
             Self::Pieces(pieces) => pieces.poll_recv(cx).map(|piece| piece.map(|bytes| bytes.map(Frame::data))),
         }
     }
@@ -52,8 +51,8 @@ impl http_body::Body for Body {
     fn is_end_stream(&self) -> bool {
         match self {
             Self::Whole(bytes) => bytes.is_none(),
-            Self::Answer(answer) => answer.is_end_stream(),
-            Self::Traced(answer) => answer.is_end_stream(),
+            Self::Relayed(body) => body.is_end_stream(),
+            Self::Observed(body) => body.is_end_stream(),
             Self::Pieces(_) => false,
         }
     }
@@ -61,13 +60,13 @@ impl http_body::Body for Body {
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
-            Self::Answer(answer) => answer.size_hint(),
-            Self::Traced(answer) => answer.size_hint(),
+            Self::Relayed(body) => body.size_hint(),
+            Self::Observed(body) => body.size_hint(),
             Self::Pieces(_) => SizeHint::default(),
         }
     }
 }
 
-fn unfailing(frame: Option<Result<Frame<Bytes>, Infallible>>) -> Option<io::Result<Frame<Bytes>>> {
+fn infallible(frame: Option<Result<Frame<Bytes>, Infallible>>) -> Option<io::Result<Frame<Bytes>>> {
     frame.map(|frame| frame.map_err(|never| match never {}))
 }

@@ -1,12 +1,12 @@
-//! Where a request comes from, also behind a proxy.
+//! The address of a client, also behind proxies.
 //!
-//! `X-Forwarded-For` is believed only as far as trusted proxies wrote it: read from its end, the first address that is
-//! no trusted proxy is the client's.
+//! `X-Forwarded-For` is trusted only as far as trusted proxies wrote it: read from its end, the first address that does
+//! not belong to a trusted proxy is the client's.
 
 use http::HeaderMap;
 use std::net::IpAddr;
 
-/// A range of addresses such as `10.0.0.0/8`, or one address.
+/// A range of addresses such as `10.0.0.0/8`, or a single address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Network {
     first: u128,
@@ -47,7 +47,7 @@ fn masked(value: u128, bits: u32, width: u32) -> u128 {
     if free >= V6_WIDTH { 0 } else { value >> free << free }
 }
 
-/// The client's address as far as it can be trusted.
+/// The client's address, as far as it can be trusted.
 pub(crate) fn of(peer: IpAddr, headers: &HeaderMap, trusted: &[Network]) -> IpAddr {
     let is_trusted = |address: IpAddr| trusted.iter().any(|network| network.contains(address));
     let mut client = peer.to_canonical();
@@ -56,7 +56,7 @@ pub(crate) fn of(peer: IpAddr, headers: &HeaderMap, trusted: &[Network]) -> IpAd
     }
     let lines: Vec<&str> = headers.get_all("x-forwarded-for").iter().filter_map(|line| line.to_str().ok()).collect();
     for hop in lines.iter().rev().flat_map(|line| line.rsplit(',')) {
-        // Who wrote something that is no address cannot be followed any further.
+        // An entry that is not an address hides everything before it.
         let Ok(address) = hop.trim().parse::<IpAddr>() else { break };
         client = address.to_canonical();
         if !is_trusted(client) {
@@ -72,7 +72,7 @@ mod tests {
     use http::HeaderValue;
 
     #[test]
-    fn only_what_trusted_proxies_wrote_is_believed() {
+    fn only_entries_of_trusted_proxies_count() {
         let trusted: Vec<Network> =
             ["127.0.0.1", "10.0.0.0/8", "fd00::/8"].iter().map(|text| Network::parse(text).unwrap()).collect();
         for (peer, forwarded, client) in [

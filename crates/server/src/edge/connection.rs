@@ -1,12 +1,9 @@
-//! One connection, from its first byte to its last.
+//! One connection, over HTTP/1.1 or HTTP/2.
 
-use super::answered::Answered;
-use super::guard::Guarded;
-use super::headers::Head;
-use super::http1;
-use super::incoming::Incoming;
-use crate::surface::{Surface, openai};
+use super::panic_guard::PanicGuard;
+use super::{EdgeResponse, Incoming, RequestHead, Service};
 use http::Request;
+use http1::server::IDLE_TIMEOUT;
 use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -21,58 +18,65 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
-/// How long a client with HTTP/2 may be silent before it is asked whether it is there.
-const IDLE: Duration = Duration::from_secs(100);
-const HANDSHAKE: Duration = Duration::from_secs(10);
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long an HTTP/2 client may be silent before it is pinged.
+const PING_INTERVAL: Duration = Duration::from_secs(100);
 const MAX_STREAMS: u32 = 1024;
 const MAX_HTTP2_HEADERS: u32 = 64 << 10;
 
-/// Who has connected, and what they find.
-#[derive(Clone)]
-pub(crate) struct Visitor {
-    pub peer: IpAddr,
-    pub surface: Arc<Surface>,
+/// A connected client, and the service for its requests.
+pub(super) struct Peer<V> {
+    pub(super) address: IpAddr,
+    pub(super) service: Arc<V>,
 }
 
-/// Serves a connection until it ends, or until `stop` says so and its last answer is out.
-pub(crate) async fn serve(stream: TcpStream, tls: Option<TlsAcceptor>, visitor: Visitor, stop: watch::Receiver<bool>) {
+/// Serves a connection until it ends, or until `stop` turns true and its last response is written.
+pub(super) async fn serve<V: Service>(
+    stream: TcpStream,
+    tls: Option<TlsAcceptor>,
+    peer: Peer<V>,
+    stop: watch::Receiver<bool>,
+) {
     match tls {
-        None => serve_http1(stream, visitor, stop).await,
-        // In a box of its own: connections without it are many, and should not have to be large enough for it.
-        Some(tls) => Box::pin(serve_tls(stream, tls, visitor, stop)).await,
+        None => serve_http1(stream, peer, stop).await,
+        // Boxed, so that the many connections without TLS do not need memory for it.
+        Some(tls) => Box::pin(serve_tls(stream, tls, peer, stop)).await,
     }
 }
 
-async fn serve_tls(stream: TcpStream, tls: TlsAcceptor, visitor: Visitor, stop: watch::Receiver<bool>) {
-    let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE, tls.accept(stream)).await else { return };
+async fn serve_tls<V: Service>(stream: TcpStream, tls: TlsAcceptor, peer: Peer<V>, stop: watch::Receiver<bool>) {
+    let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE_TIMEOUT, tls.accept(stream)).await else { return };
     if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
-        return serve_http2(stream, visitor, stop).await;
+        return serve_http2(stream, peer, stop).await;
     }
-    serve_http1(stream, visitor, stop).await;
+    serve_http1(stream, peer, stop).await;
 }
 
-async fn serve_http1<S>(stream: S, visitor: Visitor, stop: watch::Receiver<bool>)
+async fn serve_http1<S, V>(stream: S, peer: Peer<V>, stop: watch::Receiver<bool>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    V: Service,
 {
-    http1::serve(stream, http1::IDLE, stop, move |head, body| answer(&visitor, head, body)).await;
+    let handler = move |head, body| respond(&peer, head, Incoming::Http1(body));
+    http1::server::serve(stream, IDLE_TIMEOUT, stop, handler).await;
 }
 
-async fn serve_http2<S>(stream: S, visitor: Visitor, mut stop: watch::Receiver<bool>)
+async fn serve_http2<S, V>(stream: S, peer: Peer<V>, mut stop: watch::Receiver<bool>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    V: Service,
 {
     let service = service_fn(move |request: Request<hyper::body::Incoming>| {
         let (parts, body) = request.into_parts();
-        let answered = answer(&visitor, parts.into(), Incoming::Http2(body));
-        async { Ok::<_, Infallible>(answered.await.into_response()) }
+        let response = respond(&peer, parts.into(), Incoming::Http2(body));
+        async { Ok::<_, Infallible>(response.await.into_response()) }
     });
     let mut connection = pin!(
         http2::Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
             .max_concurrent_streams(MAX_STREAMS)
             .max_header_list_size(MAX_HTTP2_HEADERS)
-            .keep_alive_interval(IDLE)
+            .keep_alive_interval(PING_INTERVAL)
             .serve_connection(TokioIo::new(stream), service)
     );
     tokio::select! {
@@ -82,12 +86,15 @@ where
     let _ = connection.await;
 }
 
-/// A panic is answered like any other failure of ours.
-fn answer(visitor: &Visitor, head: Head, body: Incoming) -> impl Future<Output = Answered> + Send + use<> {
-    let surface = Arc::clone(&visitor.surface);
-    let instead = || {
+fn respond<V: Service>(
+    peer: &Peer<V>,
+    head: RequestHead,
+    body: Incoming,
+) -> impl Future<Output = EdgeResponse> + Send + use<V> {
+    let service = Arc::clone(&peer.service);
+    let on_panic = || {
         tracing::error!("a handler panicked");
-        openai::error::internal().into()
+        V::panicked()
     };
-    Guarded { handler: surface.answer(head, body, visitor.peer), instead }
+    PanicGuard { handler: service.respond(head, body, peer.address), on_panic }
 }

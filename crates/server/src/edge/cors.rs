@@ -1,7 +1,7 @@
-//! Cross-origin requests, by configuration.
+//! Cross-origin requests (CORS).
 
 use super::body::Body;
-use super::headers::{Head, Headers};
+use super::{Headers, RequestHead};
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, Response, StatusCode};
 
@@ -13,7 +13,7 @@ const EXPOSED: HeaderValue = HeaderValue::from_static(
 );
 const MAX_AGE: HeaderValue = HeaderValue::from_static("86400");
 
-/// The origins whose pages may read answers.
+/// Origins whose pages may read responses.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Cors {
     origins: Vec<String>,
@@ -24,7 +24,7 @@ impl Cors {
         Self { origins }
     }
 
-    /// The origin to name in the answer, where the request has one that is allowed.
+    /// The origin of the request, if it is allowed.
     pub(crate) fn allowed(&self, headers: &Headers) -> Option<HeaderValue> {
         if self.origins.is_empty() {
             return None;
@@ -34,29 +34,29 @@ impl Cors {
         if is_allowed { HeaderValue::from_bytes(origin).ok() } else { None }
     }
 
-    /// A browser asks before it sends, without a key.
-    pub(crate) fn is_preflight(head: &Head) -> bool {
+    /// Whether this is a preflight request, which browsers send without credentials.
+    pub(crate) fn is_preflight(head: &RequestHead) -> bool {
         head.method == Method::OPTIONS
             && head.headers.has(header::ORIGIN)
             && head.headers.has(header::ACCESS_CONTROL_REQUEST_METHOD)
     }
 
-    pub(crate) fn preflight(asked: &Headers) -> Response<Body> {
+    pub(crate) fn preflight(request: &Headers) -> Response<Body> {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::NO_CONTENT;
         let headers = response.headers_mut();
         headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
         headers.insert(header::ACCESS_CONTROL_MAX_AGE, MAX_AGE);
-        // A star would not cover `authorization`, so what was asked for is echoed.
-        let wanted = asked.get(header::ACCESS_CONTROL_REQUEST_HEADERS);
-        if let Some(Ok(wanted)) = wanted.map(HeaderValue::from_bytes) {
-            headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted);
+        // A star would not cover `authorization`, so the requested headers are echoed.
+        let requested = request.get(header::ACCESS_CONTROL_REQUEST_HEADERS);
+        if let Some(Ok(requested)) = requested.map(HeaderValue::from_bytes) {
+            headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, requested);
         }
         response
     }
 
-    /// On errors too: a page that may not read a 401 sees a network error.
-    pub(crate) fn put(headers: &mut HeaderMap, origin: HeaderValue) {
+    /// Adds the CORS headers, to error responses too: a page that may not read a 401 sees a network error.
+    pub(crate) fn add(headers: &mut HeaderMap, origin: HeaderValue) {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
         headers.append(header::VARY, HeaderValue::from_static("Origin"));

@@ -1,4 +1,4 @@
-//! Listening sockets: one per core on the same port, and the kernel spreads connections over them.
+//! Listening sockets: one per core on the same port, among which the kernel distributes connections.
 
 use anyhow::Context;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
@@ -7,10 +7,10 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 
 const BACKLOG: i32 = 4096;
-/// A client that takes nothing and says nothing for so long is gone: there is no reset when a network disappears.
-const SILENCE: Duration = Duration::from_secs(120);
+/// A client that acknowledges nothing for this long is gone: a network that disappears sends no reset.
+const USER_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Binds `count` sockets to one address; port 0 means any, the same for all.
+/// Binds `count` sockets to one address. Port 0 selects any free port, the same for all.
 pub(crate) fn bind(address: SocketAddr, count: usize) -> anyhow::Result<Vec<TcpListener>> {
     let first = bind_one(address).with_context(|| format!("cannot listen on {address}"))?;
     let bound = first.local_addr()?;
@@ -31,18 +31,19 @@ fn bind_one(address: SocketAddr) -> std::io::Result<TcpListener> {
     Ok(socket.into())
 }
 
-/// What every connection gets: events leave at once, and a vanished client is noticed.
-pub(crate) fn prepare(stream: &TcpStream) -> std::io::Result<()> {
+/// Configures an accepted connection: events are sent without delay, and a vanished client is detected.
+pub(super) fn configure(stream: &TcpStream) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
-    SockRef::from(stream).set_tcp_user_timeout(Some(SILENCE))
+    SockRef::from(stream).set_tcp_user_timeout(Some(USER_TIMEOUT))
 }
 
-/// Whether somebody listens there already: with shared ports a second server would get half of its connections.
+/// Whether another process listens on the address. Since ports are shared, a second server would silently take half of
+/// the connections.
 pub(crate) fn is_taken(address: SocketAddr) -> bool {
     address.port() != 0 && check(address).is_err_and(|error| error.kind() == std::io::ErrorKind::AddrInUse)
 }
 
-/// Whether one could listen there alone.
+/// Checks that this process could listen on the address alone.
 pub(crate) fn check(address: SocketAddr) -> std::io::Result<()> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     socket.set_reuse_address(true)?;

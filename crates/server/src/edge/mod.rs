@@ -1,28 +1,27 @@
-//! Where HTTP comes in: sockets, connections, request ids, bodies and their bounds.
+//! Accepts HTTP connections: sockets, TLS, request ids, bodies and their limits.
 //!
 //! One runtime per core, each with its own listening socket on the same port, so that a connection and everything it
-//! causes stay on one core. What is asked, and by whom, is the business of the surfaces.
+//! causes stay on one core. Requests are handled by a [`Service`]; routing and authentication are not done here.
 
-mod answered;
-pub(crate) mod body;
+mod body;
 pub(crate) mod client_address;
-pub(crate) mod clock;
-pub(crate) mod connection;
+mod connection;
 pub(crate) mod cors;
 pub(crate) mod deadline;
-mod guard;
-mod headers;
-pub(crate) mod http1;
 mod incoming;
 pub(crate) mod listener;
-mod rate_limit_lines;
+mod panic_guard;
+mod rate_limit_headers;
 pub(crate) mod request_body;
 pub(crate) mod request_id;
+mod response;
+mod service;
 pub(crate) mod session_cookie;
 pub(crate) mod tls;
 pub(crate) mod workers;
 
-pub(crate) use answered::Answered;
-pub(crate) use body::Body;
-pub(crate) use headers::{Head, Headers};
+pub(crate) use body::{Body, Pieces};
+pub(crate) use http1::{Headers, RequestHead};
 pub(crate) use incoming::Incoming;
+pub(crate) use response::EdgeResponse;
+pub(crate) use service::Service;

@@ -1,11 +1,10 @@
-//! Reads the body of a request, within its bounds of size and time.
+//! Reads the body of a request, within limits of size and time.
 
-use super::headers::Headers;
-use super::http1::Gone;
-use super::incoming::Incoming;
+use super::{Headers, Incoming};
 use bytes::{Bytes, BytesMut};
 use flate2::bufread::MultiGzDecoder;
 use http::header;
+use http1::server::{ReceiveError, RequestBody};
 use std::io::Read;
 use std::pin::pin;
 use std::time::Duration;
@@ -16,48 +15,48 @@ pub(crate) struct BodyBounds {
     pub read_timeout: Duration,
 }
 
-/// Why a body was not read.
+/// Why a body could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Unread {
+pub(crate) enum BodyError {
     TooLarge {
         limit: u64,
     },
     TooSlow {
         limit: Duration,
     },
-    /// Neither JSON nor anything that may be JSON; or packed in a way that is not unpacked here.
+    /// Neither JSON nor a type that may contain JSON.
     UnsupportedType(String),
     UnsupportedEncoding(String),
     BadEncoding,
     /// The client stopped sending.
-    Gone,
+    Incomplete,
 }
 
-/// How much is read of a body that nobody wants, so that the client gets to read the answer.
+/// Limits on what is read of an unwanted body, so that the client gets to read the response.
 const DISCARD_BYTES: usize = 32 << 20;
-const DISCARD_TIME: Duration = Duration::from_secs(2);
-/// A client that is silent for so long is not sending any more.
+const DISCARD_TIMEOUT: Duration = Duration::from_secs(2);
+/// After a pause of this length, the client is assumed to have stopped sending.
 const DISCARD_PAUSE: Duration = Duration::from_millis(100);
 
 impl BodyBounds {
-    /// The whole body, unpacked.
-    pub(crate) async fn read(&self, headers: &Headers, body: &mut Incoming) -> Result<Bytes, Unread> {
+    /// Reads the whole body, decompressed.
+    pub(crate) async fn read(&self, headers: &Headers, body: &mut Incoming) -> Result<Bytes, BodyError> {
         check_type(headers)?;
-        let packed = is_packed(headers)?;
+        let is_gzip = is_gzip(headers)?;
         if body.announced() > self.limit {
-            return Err(Unread::TooLarge { limit: self.limit });
+            return Err(BodyError::TooLarge { limit: self.limit });
         }
         let bytes = match body {
-            Incoming::Whole(bytes) => std::mem::take(bytes),
-            Incoming::Fed(_) | Incoming::Http2(_) => {
+            Incoming::Http1(RequestBody::Whole(bytes)) => std::mem::take(bytes),
+            Incoming::Http1(RequestBody::Partial(_)) | Incoming::Http2(_) => {
                 let read = tokio::time::timeout(self.read_timeout, pin!(self.collect(body))).await;
-                read.map_err(|_| Unread::TooSlow { limit: self.read_timeout })??
+                read.map_err(|_| BodyError::TooSlow { limit: self.read_timeout })??
             }
         };
-        if packed { self.unpack(&bytes) } else { Ok(bytes) }
+        if is_gzip { self.decompress(&bytes) } else { Ok(bytes) }
     }
 
-    async fn collect(&self, body: &mut Incoming) -> Result<Bytes, Unread> {
+    async fn collect(&self, body: &mut Incoming) -> Result<Bytes, BodyError> {
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         let first = body.rest().await?.unwrap_or_default();
         if body.is_over() && first.len() <= limit {
@@ -70,54 +69,55 @@ impl BodyBounds {
                 None => return Ok(whole.freeze()),
             }
         }
-        Err(Unread::TooLarge { limit: self.limit })
+        Err(BodyError::TooLarge { limit: self.limit })
     }
 
-    fn unpack(&self, packed: &[u8]) -> Result<Bytes, Unread> {
+    fn decompress(&self, compressed: &[u8]) -> Result<Bytes, BodyError> {
         let mut whole = Vec::new();
-        MultiGzDecoder::new(packed).take(self.limit + 1).read_to_end(&mut whole).map_err(|_| Unread::BadEncoding)?;
+        let mut decoder = MultiGzDecoder::new(compressed).take(self.limit + 1);
+        decoder.read_to_end(&mut whole).map_err(|_| BodyError::BadEncoding)?;
         if whole.len() as u64 > self.limit {
-            return Err(Unread::TooLarge { limit: self.limit });
+            return Err(BodyError::TooLarge { limit: self.limit });
         }
         Ok(whole.into())
     }
 }
 
-impl From<Gone> for Unread {
-    fn from(Gone: Gone) -> Self {
-        Self::Gone
+impl From<ReceiveError> for BodyError {
+    fn from(ReceiveError: ReceiveError) -> Self {
+        Self::Incomplete
     }
 }
 
-/// Types are compared without case and without parameters; what curl sends by default is read as JSON.
-fn check_type(headers: &Headers) -> Result<(), Unread> {
+/// Compares media types without case and parameters. The type that curl sends by default is accepted as JSON.
+fn check_type(headers: &Headers) -> Result<(), BodyError> {
     let Some(value) = headers.get(header::CONTENT_TYPE) else { return Ok(()) };
     if value == b"application/json" {
         return Ok(());
     }
     let whole = String::from_utf8_lossy(value).to_ascii_lowercase();
     let media = whole.split(';').next().unwrap_or("").trim();
-    let readable = media.is_empty()
+    let is_supported = media.is_empty()
         || media == "application/json"
         || media.ends_with("+json")
         || media == "application/x-www-form-urlencoded"
         || media.starts_with("text/");
-    if readable { Ok(()) } else { Err(Unread::UnsupportedType(media.chars().take(100).collect())) }
+    if is_supported { Ok(()) } else { Err(BodyError::UnsupportedType(media.chars().take(100).collect())) }
 }
 
-fn is_packed(headers: &Headers) -> Result<bool, Unread> {
+fn is_gzip(headers: &Headers) -> Result<bool, BodyError> {
     if !headers.has(header::CONTENT_ENCODING) {
         return Ok(false);
     }
     match headers.text(header::CONTENT_ENCODING).unwrap_or("").trim().to_ascii_lowercase().as_str() {
         "" | "identity" => Ok(false),
         "gzip" | "x-gzip" => Ok(true),
-        other => Err(Unread::UnsupportedEncoding(other.chars().take(100).collect())),
+        other => Err(BodyError::UnsupportedEncoding(other.chars().take(100).collect())),
     }
 }
 
-/// Reads on for a moment after a refusal: a connection closed on a client that still sends loses the answer.
-/// One that waits for `100 Continue` has sent nothing yet.
+/// Reads and drops the rest of a body after an error response: if the connection were closed while the client is still
+/// sending, the client would lose the response. A client that waits for `100 Continue` has sent nothing yet.
 pub(crate) async fn discard(headers: &Headers, body: &mut Incoming) {
     if body.is_over() || headers.has(header::EXPECT) {
         return;
@@ -131,5 +131,5 @@ pub(crate) async fn discard(headers: &Headers, body: &mut Incoming) {
             }
         }
     };
-    let _ = tokio::time::timeout(DISCARD_TIME, read).await;
+    let _ = tokio::time::timeout(DISCARD_TIMEOUT, read).await;
 }

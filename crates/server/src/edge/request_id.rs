@@ -1,9 +1,9 @@
-//! Request ids: ours, unique, and cheap to make.
+//! Unique request ids.
 
 use domain::{RequestId, Timestamp};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// 48 random bits that name this process, and a count.
+/// Ids made of the time, 48 random bits per process, and a counter.
 pub(crate) struct RequestIds {
     process: u128,
     count: AtomicU64,

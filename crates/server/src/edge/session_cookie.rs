@@ -1,4 +1,4 @@
-//! The one cookie there is: `forebay_session`.
+//! The session cookie, `forebay_session`.
 
 use domain::session::SessionToken;
 use http::header::COOKIE;
@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderValue, Method};
 const NAME: &str = "forebay_session";
 const CSRF_HEADER: &str = "x-csrf-token";
 
-/// The session that a browser names. Two different ones are none: somebody has planted one of them.
+/// The session that a browser sends. `None` if there are two different ones: one of them may have been injected.
 pub(crate) fn read(headers: &HeaderMap) -> Option<SessionToken> {
     let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
     let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
@@ -19,9 +19,9 @@ pub(crate) fn read(headers: &HeaderMap) -> Option<SessionToken> {
     SessionToken::parse(first)
 }
 
-/// Whether a request by session is meant: one that changes something carries the session's own token in a header that
-/// no other site can send.
-pub(crate) fn is_meant(method: &Method, headers: &HeaderMap, token: &SessionToken) -> bool {
+/// Whether a request with a session is protected against cross-site forgery: one that changes something must carry the
+/// session's CSRF token in a header, which other sites cannot send.
+pub(crate) fn is_csrf_safe(method: &Method, headers: &HeaderMap, token: &SessionToken) -> bool {
     if method == Method::GET || method == Method::HEAD || method == Method::OPTIONS {
         return true;
     }
@@ -30,20 +30,20 @@ pub(crate) fn is_meant(method: &Method, headers: &HeaderMap, token: &SessionToke
     only.to_str().is_ok_and(|text| token.is_csrf(text))
 }
 
-/// Hands the browser its session, for as long as it may live at most.
-pub(crate) fn hand_out(token: &SessionToken, max_age_secs: i64, secure: bool) -> HeaderValue {
+/// A `Set-Cookie` value that stores the session for its maximum lifetime.
+pub(crate) fn set(token: &SessionToken, max_age_secs: i64, secure: bool) -> HeaderValue {
     write(token.reveal(), max_age_secs, secure)
 }
 
-/// Takes it away.
-pub(crate) fn take_away(secure: bool) -> HeaderValue {
+/// A `Set-Cookie` value that deletes the session.
+pub(crate) fn clear(secure: bool) -> HeaderValue {
     write("", 0, secure)
 }
 
 fn write(value: &str, max_age_secs: i64, secure: bool) -> HeaderValue {
     let secure = if secure { "; Secure" } else { "" };
     let text = format!("{NAME}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={max_age_secs}{secure}");
-    HeaderValue::from_str(&text).expect("tokens are made of letters and digits")
+    HeaderValue::from_str(&text).expect("tokens consist of letters and digits")
 }
 
 #[cfg(test)]
@@ -70,18 +70,18 @@ mod tests {
         ] {
             assert_eq!(reads(&good.iter().map(String::as_str).collect::<Vec<_>>()).as_ref(), Some(&one), "{good:?}");
         }
-        let planted = format!("{}; {}", cookie(&one), cookie(&other));
-        for bad in ["", "forebay_session", "forebay_session=", "xforebay_session=abc", &cookie("short"), &planted] {
+        let injected = format!("{}; {}", cookie(&one), cookie(&other));
+        for bad in ["", "forebay_session", "forebay_session=", "xforebay_session=abc", &cookie("short"), &injected] {
             assert_eq!(reads(&[bad]), None, "{bad}");
         }
     }
 
     #[test]
-    fn a_cookie_is_out_of_reach_of_scripts_and_of_plain_http_where_there_is_better() {
+    fn a_cookie_is_hidden_from_scripts_and_from_plain_http_if_https_is_used() {
         let token = SessionToken::parse(&"a".repeat(43)).unwrap();
-        let cookie = hand_out(&token, 60, true);
+        let cookie = set(&token, 60, true);
         let rest = cookie.to_str().unwrap().split_once("; ").unwrap().1;
         assert_eq!(rest, "Path=/; HttpOnly; SameSite=Lax; Max-Age=60; Secure");
-        assert_eq!(take_away(false).to_str().unwrap(), "forebay_session=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0");
+        assert_eq!(clear(false).to_str().unwrap(), "forebay_session=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0");
     }
 }

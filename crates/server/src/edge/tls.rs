@@ -1,13 +1,20 @@
-//! TLS for those without a proxy in front.
+//! TLS, for deployments without a proxy in front.
 
-use crate::config::TlsFiles;
 use anyhow::Context;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use std::path::PathBuf;
 use std::sync::Arc;
 use tokio_rustls::TlsAcceptor;
 
-/// Reads certificate and key. HTTP/2 is offered beside HTTP/1.1.
+/// PEM files of the server's certificate chain and private key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsFiles {
+    pub cert: PathBuf,
+    pub key: PathBuf,
+}
+
+/// Reads certificate and key. Both HTTP/2 and HTTP/1.1 are offered.
 pub(crate) fn acceptor(files: &TlsFiles) -> anyhow::Result<TlsAcceptor> {
     let certificates = CertificateDer::pem_file_iter(&files.cert)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
@@ -19,7 +26,7 @@ pub(crate) fn acceptor(files: &TlsFiles) -> anyhow::Result<TlsAcceptor> {
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()
         .with_single_cert(certificates, key)
-        .context("server.tls_cert and server.tls_key do not fit")?;
+        .context("server.tls_cert and server.tls_key do not match")?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(TlsAcceptor::from(Arc::new(config)))
 }

@@ -1,8 +1,7 @@
-//! The threads that serve, one per core.
+//! The threads that serve connections, one per core.
 
-use super::connection::{self, Visitor};
-use super::listener;
-use crate::surface::Surface;
+use super::connection::{self, Peer};
+use super::{Service, listener};
 use anyhow::Context;
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -13,25 +12,25 @@ use tokio_rustls::TlsAcceptor;
 
 /// Connections that one core serves at a time; further ones wait in the kernel's queue.
 const MAX_CONNECTIONS: usize = 50_000;
-const SWEEP: Duration = Duration::from_secs(15);
-/// How long cut streams may take to say so.
-const LAST_WORDS: Duration = Duration::from_secs(1);
-/// The pause after the system refused a connection, for want of file descriptors as a rule.
-const BREATH: Duration = Duration::from_millis(50);
+const SWEEP_INTERVAL: Duration = Duration::from_secs(15);
+/// Grace period for sending the final error event after the drain timeout.
+const CUT_GRACE: Duration = Duration::from_secs(1);
+/// Pause after a failed `accept`, usually because the process is out of file descriptors.
+const ACCEPT_BACKOFF: Duration = Duration::from_millis(50);
 
-/// Threads that run until they are told to stop and their connections have ended.
+/// Threads that run until they are stopped and their connections have ended.
 pub(crate) struct Workers {
     threads: Vec<std::thread::JoinHandle<()>>,
     stop: watch::Sender<bool>,
 }
 
 impl Workers {
-    /// Starts a thread for each socket with a surface of its own, which is told its core's number.
-    pub(crate) fn start(
+    /// Starts one thread per socket. `service` creates the service of a core from its index.
+    pub(crate) fn start<V: Service>(
         listeners: Vec<TcpListener>,
         tls: Option<&TlsAcceptor>,
         drain_timeout: Duration,
-        surface: impl Fn(usize) -> Surface,
+        service: impl Fn(usize) -> V,
     ) -> anyhow::Result<Self> {
         let (stop, stopping) = watch::channel(false);
         let threads = listeners
@@ -42,17 +41,17 @@ impl Workers {
                     .enable_all()
                     .build()
                     .context("cannot start a runtime")?;
-                let (surface, tls, stopping) = (Arc::new(surface(index)), tls.cloned(), stopping.clone());
+                let (service, tls, stopping) = (Arc::new(service(index)), tls.cloned(), stopping.clone());
                 std::thread::Builder::new()
                     .name(format!("edge-{index}"))
-                    .spawn(move || runtime.block_on(serve(listener, tls, surface, stopping, drain_timeout)))
+                    .spawn(move || runtime.block_on(serve(listener, tls, service, stopping, drain_timeout)))
                     .context("cannot start a thread")
             })
             .collect::<anyhow::Result<Vec<_>>>()?;
         Ok(Self { threads, stop })
     }
 
-    /// No new connections; returns when the open ones have ended or their time is up.
+    /// Stops accepting connections; returns when the open ones have ended or the drain timeout has passed.
     pub(crate) async fn stop(self) {
         self.stop.send_replace(true);
         let joined = tokio::task::spawn_blocking(move || {
@@ -66,10 +65,10 @@ impl Workers {
     }
 }
 
-async fn serve(
+async fn serve<V: Service>(
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
-    surface: Arc<Surface>,
+    service: Arc<V>,
     mut stopping: watch::Receiver<bool>,
     drain_timeout: Duration,
 ) {
@@ -78,32 +77,32 @@ async fn serve(
         Err(error) => return tracing::error!(%error, "a listening socket cannot be used"),
     };
     let mut connections = JoinSet::new();
-    let mut sweep = tokio::time::interval(SWEEP);
+    let mut sweep = tokio::time::interval(SWEEP_INTERVAL);
     let stop = stopping.clone();
     loop {
         tokio::select! {
             accepted = listener.accept(), if connections.len() < MAX_CONNECTIONS => match accepted {
-                Ok((stream, peer)) if listener::prepare(&stream).is_ok() => {
-                    let visitor = Visitor { peer: peer.ip(), surface: Arc::clone(&surface) };
-                    connections.spawn(connection::serve(stream, tls.clone(), visitor, stop.clone()));
+                Ok((stream, address)) if listener::configure(&stream).is_ok() => {
+                    let peer = Peer { address: address.ip(), service: Arc::clone(&service) };
+                    connections.spawn(connection::serve(stream, tls.clone(), peer, stop.clone()));
                 }
                 Ok(_) => {}
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
-                    tokio::time::sleep(BREATH).await;
+                    tokio::time::sleep(ACCEPT_BACKOFF).await;
                 }
             },
             Some(_) = connections.join_next() => {}
-            _ = sweep.tick() => surface.sweep(),
+            _ = sweep.tick() => service.sweep(),
             _ = stopping.wait_for(|stop| *stop) => break,
         }
     }
     drop(listener);
     let drained = async { while connections.join_next().await.is_some() {} };
     if tokio::time::timeout(drain_timeout, drained).await.is_err() {
-        tracing::warn!(connections = connections.len(), "connections cut at the end of the drain time");
-        surface.cut_streams();
-        let told = async { while connections.join_next().await.is_some() {} };
-        let _ = tokio::time::timeout(LAST_WORDS, told).await;
+        tracing::warn!(connections = connections.len(), "connections cut at the end of the drain timeout");
+        service.cut_streams();
+        let cut = async { while connections.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(CUT_GRACE, cut).await;
     }
 }

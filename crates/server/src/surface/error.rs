@@ -2,7 +2,7 @@
 //! envelope.
 
 use crate::credential::{CredentialError, Forbidden};
-use crate::edge::request_body::Unread;
+use crate::edge::request_body::BodyError;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 const RETRY_SOON_SECS: u64 = 1;
@@ -19,7 +19,7 @@ pub(crate) enum SurfaceError {
     MethodNotAllowed {
         allow: Option<String>,
     },
-    Body(Unread),
+    Body(BodyError),
     Internal,
 }
 
@@ -29,8 +29,8 @@ impl From<CredentialError> for SurfaceError {
     }
 }
 
-impl From<Unread> for SurfaceError {
-    fn from(error: Unread) -> Self {
+impl From<BodyError> for SurfaceError {
+    fn from(error: BodyError) -> Self {
         Self::Body(error)
     }
 }
@@ -48,10 +48,10 @@ impl SurfaceError {
             Self::RouteNotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed { .. } => StatusCode::METHOD_NOT_ALLOWED,
             Self::Body(error) => match error {
-                Unread::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
-                Unread::TooSlow { .. } => StatusCode::REQUEST_TIMEOUT,
-                Unread::UnsupportedType(_) | Unread::UnsupportedEncoding(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                Unread::BadEncoding | Unread::Gone => StatusCode::BAD_REQUEST,
+                BodyError::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+                BodyError::TooSlow { .. } => StatusCode::REQUEST_TIMEOUT,
+                BodyError::UnsupportedType(_) | BodyError::UnsupportedEncoding(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                BodyError::BadEncoding | BodyError::Incomplete => StatusCode::BAD_REQUEST,
             },
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         }
@@ -75,10 +75,10 @@ impl SurfaceError {
             Self::RouteNotFound => "route_not_found",
             Self::MethodNotAllowed { .. } => "method_not_allowed",
             Self::Body(error) => match error {
-                Unread::TooLarge { .. } => "payload_too_large",
-                Unread::TooSlow { .. } => "request_timeout",
-                Unread::UnsupportedType(_) | Unread::UnsupportedEncoding(_) => "unsupported_media_type",
-                Unread::BadEncoding | Unread::Gone => "invalid_payload",
+                BodyError::TooLarge { .. } => "payload_too_large",
+                BodyError::TooSlow { .. } => "request_timeout",
+                BodyError::UnsupportedType(_) | BodyError::UnsupportedEncoding(_) => "unsupported_media_type",
+                BodyError::BadEncoding | BodyError::Incomplete => "invalid_payload",
             },
             Self::Internal => "internal_error",
         }
@@ -92,14 +92,16 @@ impl SurfaceError {
             Self::MethodNotAllowed { allow: Some(allow) } => format!("this route supports {allow}"),
             Self::MethodNotAllowed { allow: None } => "this route does not support the method".into(),
             Self::Body(error) => match error {
-                Unread::TooLarge { limit } => format!("the body exceeds {limit} bytes"),
-                Unread::TooSlow { limit } => format!("the body did not arrive within {} s", limit.as_secs_f64()),
-                Unread::UnsupportedType(media) => format!("unsupported Content-Type `{media}`; send application/json"),
-                Unread::UnsupportedEncoding(name) => {
+                BodyError::TooLarge { limit } => format!("the body exceeds {limit} bytes"),
+                BodyError::TooSlow { limit } => format!("the body did not arrive within {} s", limit.as_secs_f64()),
+                BodyError::UnsupportedType(media) => {
+                    format!("unsupported Content-Type `{media}`; send application/json")
+                }
+                BodyError::UnsupportedEncoding(name) => {
                     format!("unsupported Content-Encoding `{name}`; send gzip or identity")
                 }
-                Unread::BadEncoding => "the body is not valid gzip".into(),
-                Unread::Gone => "the body ended early".into(),
+                BodyError::BadEncoding => "the body is not valid gzip".into(),
+                BodyError::Incomplete => "the body ended early".into(),
             },
             Self::Internal => "internal error".into(),
         }

@@ -10,11 +10,12 @@ pub(crate) mod openapi;
 pub(crate) mod operations;
 mod site;
 
+use crate::clock;
 use crate::edge::client_address::{self, Network};
 use crate::edge::cors::Cors;
+use crate::edge::request_body::BodyBounds;
 use crate::edge::request_id::RequestIds;
-use crate::edge::{Answered, Body, Head, Headers, Incoming};
-use crate::edge::{clock, request_body::BodyBounds};
+use crate::edge::{Body, EdgeResponse, Headers, Incoming, RequestHead, Service};
 use crate::telemetry::traces::Tracer;
 use bytes::Bytes;
 use console::ConsoleSurface;
@@ -57,13 +58,13 @@ pub(crate) struct Surface {
     pub trusted_proxies: Vec<Network>,
 }
 
-impl Surface {
+impl Service for Surface {
     /// Responds to any request. Every response carries the request id.
-    pub(crate) async fn answer(self: Arc<Self>, mut head: Head, mut body: Incoming, peer: IpAddr) -> Answered {
+    async fn respond(self: Arc<Self>, mut head: RequestHead, mut body: Incoming, peer: IpAddr) -> EdgeResponse {
         let now = clock::now();
         let id = self.ids.next(now);
         let origin = self.cors.allowed(&head.headers);
-        let mut answered = if Cors::is_preflight(&head) {
+        let mut response = if Cors::is_preflight(&head) {
             Cors::preflight(&head.headers).into()
         } else {
             match head.uri.path() {
@@ -87,26 +88,31 @@ impl Surface {
             }
         };
         if let Some(origin) = origin {
-            Cors::put(answered.response.headers_mut(), origin);
+            Cors::add(response.response.headers_mut(), origin);
         }
-        Answered { id: Some(id), ..answered }
+        EdgeResponse { request_id: Some(id), ..response }
     }
 
-    /// Inference, and the 404 of every path that belongs to no surface.
-    async fn infer(&self, head: &mut Head, body: &mut Incoming, id: RequestId, now: Timestamp) -> Answered {
-        let mut tap = UsageTap::open(Arc::clone(&self.sink), id, openai::route_name(head.uri.path()), now);
-        tap.note(|record| record.client_request = client_id(&head.headers));
-        openai::respond(self, head, body, tap, now).await
-    }
-
-    /// Ends open streams: the grace period of the shutdown is over.
-    pub(crate) fn cut_streams(&self) {
-        self.dataplane.cut_streams();
+    fn panicked() -> EdgeResponse {
+        openai::error::internal().into()
     }
 
     /// Closes idle upstream connections.
-    pub(crate) fn sweep(&self) {
-        self.dataplane.links().sweep();
+    fn sweep(&self) {
+        self.dataplane.sweep();
+    }
+
+    fn cut_streams(&self) {
+        self.dataplane.cut_streams();
+    }
+}
+
+impl Surface {
+    /// Inference, and the 404 of every path that belongs to no surface.
+    async fn infer(&self, head: &mut RequestHead, body: &mut Incoming, id: RequestId, now: Timestamp) -> EdgeResponse {
+        let mut tap = UsageTap::open(Arc::clone(&self.sink), id, openai::route_name(head.uri.path()), now);
+        tap.note(|record| record.client_request = client_id(&head.headers));
+        openai::respond(self, head, body, tap, now).await
     }
 }
 

@@ -1,10 +1,11 @@
 //! The operations port: metrics, liveness and readiness, for the operator's tools.
 
 use super::health;
-use crate::edge::{Body, Head, http1};
+use crate::edge::{Body, RequestHead};
 use crate::health::{Health, PARTS};
 use crate::telemetry::metrics::{self, Metrics};
 use http::{HeaderValue, Response, StatusCode, header};
+use http1::server;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
@@ -28,13 +29,13 @@ pub(crate) async fn serve(listener: TcpListener, operations: Arc<Operations>) {
         let (operations, stop) = (Arc::clone(&operations), stop.clone());
         connections.spawn(async move {
             let _slot = slot;
-            let service = |head, _| std::future::ready(respond(&operations, &head).into());
-            http1::serve(stream, http1::IDLE, stop, service).await;
+            let handler = |head, _| std::future::ready(respond(&operations, &head));
+            server::serve(stream, server::IDLE_TIMEOUT, stop, handler).await;
         });
     }
 }
 
-fn respond(operations: &Operations, head: &Head) -> Response<Body> {
+fn respond(operations: &Operations, head: &RequestHead) -> Response<Body> {
     match head.uri.path() {
         "/metrics" => metrics(operations),
         "/healthz" => health(),

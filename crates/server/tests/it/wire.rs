@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use testkit::http::connect;
-use testkit::http::framing::{Framing, header};
+use testkit::http::response_reader::{ResponseReader, header};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -72,25 +72,25 @@ impl Wire {
 
     /// The next answer, which has a length and no body.
     pub(crate) async fn answer_without_body(&mut self) -> WireAnswer {
-        self.read(|framing| framing.status() != 0).await
+        self.read(|reader| reader.status() != 0).await
     }
 
-    async fn read(&mut self, enough: impl Fn(&Framing) -> bool) -> WireAnswer {
-        let mut framing = Framing::default();
+    async fn read(&mut self, enough: impl Fn(&ResponseReader) -> bool) -> WireAnswer {
+        let mut reader = ResponseReader::default();
         let mut body = Vec::new();
         loop {
-            let fed = framing.feed(&self.unread, |part| body.extend_from_slice(part)).unwrap();
+            let fed = reader.feed(&self.unread, |part| body.extend_from_slice(part)).unwrap();
             self.unread.drain(..fed);
-            if framing.is_done() || enough(&framing) {
+            if reader.is_done() || enough(&reader) {
                 break;
             }
             if self.receive().await == 0 {
-                assert!(framing.ends_with_connection(), "closed in the middle of {framing:?}");
+                assert!(reader.ends_with_connection(), "closed in the middle of {reader:?}");
                 break;
             }
         }
-        let head = String::from_utf8_lossy(framing.head()).into_owned();
-        WireAnswer { head, body, status: framing.status() }
+        let head = String::from_utf8_lossy(reader.head()).into_owned();
+        WireAnswer { head, body, status: reader.status() }
     }
 
     async fn receive(&mut self) -> usize {

@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::http::framing::Framing;
+use crate::http::response_reader::ResponseReader;
 
 /// No answer of the benchmark takes this long.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -18,7 +18,7 @@ const SHOWN_BYTES: usize = 600;
 
 pub(super) struct Connection {
     stream: TcpStream,
-    framing: Framing,
+    reader: ResponseReader,
     buffer: Box<[u8]>,
 }
 
@@ -36,12 +36,12 @@ impl Connection {
     pub(super) async fn open(address: SocketAddr) -> anyhow::Result<Self> {
         let stream = TcpStream::connect(address).await.with_context(|| format!("connect to {address}"))?;
         stream.set_nodelay(true)?;
-        Ok(Self { stream, framing: Framing::default(), buffer: vec![0; 16 * 1024].into() })
+        Ok(Self { stream, reader: ResponseReader::default(), buffer: vec![0; 16 * 1024].into() })
     }
 
     /// One request and its whole answer, which must have the status.
     pub(super) async fn exchange(&mut self, request: &[u8], status: u16) -> anyhow::Result<Exchange> {
-        let whole = self.write_and_read(request, |framing, _| framing.is_done());
+        let whole = self.write_and_read(request, |reader, _| reader.is_done());
         let exchange = timeout(PATIENCE, whole).await.context("no answer")??;
         if exchange.status != status {
             bail!("{status} was expected:\n{}", self.shown());
@@ -51,7 +51,7 @@ impl Connection {
 
     /// One request and the beginning of its answer: returns once this many events are here.
     pub(super) async fn begin(&mut self, request: &[u8], events: u64) -> anyhow::Result<()> {
-        let enough = |_: &Framing, seen: u64| seen >= events;
+        let enough = |_: &ResponseReader, seen: u64| seen >= events;
         let exchange = timeout(PATIENCE, self.write_and_read(request, enough)).await.context("no events")??;
         if exchange.status != 200 {
             bail!("a stream was expected:\n{}", self.shown());
@@ -62,28 +62,28 @@ impl Connection {
     async fn write_and_read(
         &mut self,
         request: &[u8],
-        enough: impl Fn(&Framing, u64) -> bool,
+        enough: impl Fn(&ResponseReader, u64) -> bool,
     ) -> anyhow::Result<Exchange> {
-        self.framing.reset();
+        self.reader.reset();
         self.stream.write_all(request).await?;
         let (mut events, mut last_byte, mut first_payload) = (0, 0, None);
-        while !self.framing.is_done() && !enough(&self.framing, events) {
+        while !self.reader.is_done() && !enough(&self.reader, events) {
             let count = self.stream.read(&mut self.buffer).await?;
             if count == 0 {
                 bail!("the connection was closed in the middle of an answer:\n{}", self.shown());
             }
-            self.framing.feed(&self.buffer[..count], |payload| {
+            self.reader.feed(&self.buffer[..count], |payload| {
                 first_payload.get_or_insert_with(Instant::now);
                 events += blank_lines(payload, &mut last_byte);
             })?;
         }
         let first_payload = first_payload.unwrap_or_else(Instant::now);
-        Ok(Exchange { status: self.framing.status(), events, first_payload })
+        Ok(Exchange { status: self.reader.status(), events, first_payload })
     }
 
     fn shown(&self) -> String {
         let last_read = String::from_utf8_lossy(&self.buffer[..SHOWN_BYTES]);
-        let head = String::from_utf8_lossy(self.framing.head());
+        let head = String::from_utf8_lossy(self.reader.head());
         // A short answer came in one read, with its head.
         let head = if last_read.starts_with(head.as_ref()) { "" } else { head.as_ref() };
         format!("{head}{}", last_read.trim_matches('\0'))

@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::framing::{self, Framing};
+use super::response_reader::{self, ResponseReader};
 
 /// An answer that is not complete by then is returned as far as it came.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -38,7 +38,7 @@ impl RawResponse {
     }
 
     pub fn header(&self, name: &str) -> Option<&str> {
-        framing::header(&self.bytes[..self.head_length], name)
+        response_reader::header(&self.bytes[..self.head_length], name)
     }
 
     pub fn text(&self) -> String {
@@ -66,24 +66,24 @@ pub async fn send(address: SocketAddr, request: &[u8]) -> RawResponse {
 }
 
 async fn read_answer(stream: &mut TcpStream) -> RawResponse {
-    let mut framing = Framing::default();
+    let mut reader = ResponseReader::default();
     let (mut bytes, mut payload, mut closed) = (Vec::new(), Vec::new(), false);
     let mut buffer = vec![0; 64 * 1024];
     let read_all = async {
-        while !framing.is_done() {
+        while !reader.is_done() {
             let Ok(count @ 1..) = stream.read(&mut buffer).await else {
                 closed = true;
                 break;
             };
             bytes.extend_from_slice(&buffer[..count]);
-            if framing.feed(&buffer[..count], |part| payload.extend_from_slice(part)).is_err() {
+            if reader.feed(&buffer[..count], |part| payload.extend_from_slice(part)).is_err() {
                 break;
             }
         }
     };
     let _ = timeout(PATIENCE, read_all).await;
-    let complete = framing.is_done() || (closed && framing.ends_with_connection());
+    let complete = reader.is_done() || (closed && reader.ends_with_connection());
     // An interim answer before the head counts as part of it.
-    let head_length = memchr::memmem::find(&bytes, framing.head()).map_or(0, |at| at + framing.head().len());
-    RawResponse { bytes, payload, complete, closed, status: framing.status(), head_length }
+    let head_length = memchr::memmem::find(&bytes, reader.head()).map_or(0, |at| at + reader.head().len());
+    RawResponse { bytes, payload, complete, closed, status: reader.status(), head_length }
 }

@@ -2,7 +2,7 @@
 //!
 //! The only file that knows this envelope.
 
-use crate::edge::request_body::Unread;
+use crate::edge::request_body::BodyError;
 use crate::surface::error::{SurfaceError, retry_after_secs};
 use axum::response::{IntoResponse, Response};
 use control::{CommandError, CommandErrorKind};
@@ -81,8 +81,8 @@ impl From<domain::ids::IdError> for ConsoleError {
     }
 }
 
-impl From<Unread> for ConsoleError {
-    fn from(error: Unread) -> Self {
+impl From<BodyError> for ConsoleError {
+    fn from(error: BodyError) -> Self {
         Self::Surface(error.into())
     }
 }

@@ -1,6 +1,6 @@
 //! Exports: lists too long for memory, read page by page while the client receives them.
 
-use crate::edge::body::Pieces;
+use crate::edge::Pieces;
 use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderValue, header};

@@ -17,7 +17,7 @@ use super::context::SurfaceContext;
 use super::error::SurfaceError;
 use super::{MAX_BODY_BYTES, MAX_HEADER_BYTES, bridge};
 use crate::edge::request_body::{self, BodyBounds};
-use crate::edge::{Body, Head, Incoming};
+use crate::edge::{Body, Incoming, RequestHead};
 use crate::oidc::Provider;
 use axum::Router;
 use axum::response::IntoResponse;
@@ -132,7 +132,7 @@ impl ConsoleSurface {
     /// Responds to a request under `/api`.
     pub(crate) async fn respond(
         &self,
-        head: Head,
+        head: RequestHead,
         body: Incoming,
         client: IpAddr,
         mut tap: UsageTap,
@@ -148,7 +148,7 @@ impl ConsoleSurface {
         response
     }
 
-    async fn route(&self, head: Head, mut body: Incoming, client: IpAddr, now: Timestamp) -> Response<Body> {
+    async fn route(&self, head: RequestHead, mut body: Incoming, client: IpAddr, now: Timestamp) -> Response<Body> {
         let read = if head.headers.bytes() > MAX_HEADER_BYTES {
             Err(SurfaceError::HeadersTooLarge { limit: MAX_HEADER_BYTES })
         } else {

@@ -7,7 +7,7 @@
 use super::problems;
 use crate::credential::CredentialError;
 use crate::edge::Body;
-use crate::edge::request_body::Unread;
+use crate::edge::request_body::BodyError;
 use crate::surface::error::{SurfaceError, retry_after_secs};
 use axum::response::IntoResponse;
 use control::endpoints::{AllotmentExceeded, EndpointError, EndpointErrorKind};
@@ -90,16 +90,16 @@ impl From<CredentialError> for ProblemError {
     }
 }
 
-impl From<Unread> for ProblemError {
-    fn from(error: Unread) -> Self {
+impl From<BodyError> for ProblemError {
+    fn from(error: BodyError) -> Self {
         let body_fault = |why| Self::Request(FieldError::new("body", FieldErrorCode::MalformedJson, why));
         match error {
-            Unread::BadEncoding => body_fault("is not valid gzip"),
-            Unread::Gone => body_fault("ended early"),
-            Unread::TooLarge { .. }
-            | Unread::TooSlow { .. }
-            | Unread::UnsupportedType(_)
-            | Unread::UnsupportedEncoding(_) => Self::Surface(error.into()),
+            BodyError::BadEncoding => body_fault("is not valid gzip"),
+            BodyError::Incomplete => body_fault("ended early"),
+            BodyError::TooLarge { .. }
+            | BodyError::TooSlow { .. }
+            | BodyError::UnsupportedType(_)
+            | BodyError::UnsupportedEncoding(_) => Self::Surface(error.into()),
         }
     }
 }

@@ -25,7 +25,7 @@ use super::error::SurfaceError;
 use super::{MAX_BODY_BYTES, MAX_HEADER_BYTES, bridge};
 use crate::credential::{self, CredentialError};
 use crate::edge::request_body::{self, BodyBounds};
-use crate::edge::{Body, Head, Incoming};
+use crate::edge::{Body, Incoming, RequestHead};
 use crate::price_keeper::Declared;
 use axum::Router;
 use bytes::Bytes;
@@ -113,7 +113,7 @@ impl EndpointsSurface {
     /// Responds to a request under `/v1/endpoints`.
     pub(crate) async fn respond(
         &self,
-        head: Head,
+        head: RequestHead,
         body: Incoming,
         client: IpAddr,
         request_id: &str,
@@ -135,7 +135,7 @@ impl EndpointsSurface {
 
     async fn route(
         &self,
-        head: Head,
+        head: RequestHead,
         mut body: Incoming,
         client: IpAddr,
         tap: &mut UsageTap,
@@ -175,7 +175,12 @@ impl EndpointsSurface {
         }
     }
 
-    async fn authenticate(&self, head: &Head, tap: &mut UsageTap, now: Timestamp) -> Result<Arc<Caller>, ProblemError> {
+    async fn authenticate(
+        &self,
+        head: &RequestHead,
+        tap: &mut UsageTap,
+        now: Timestamp,
+    ) -> Result<Arc<Caller>, ProblemError> {
         if head.headers.bytes() > MAX_HEADER_BYTES {
             return Err(SurfaceError::HeadersTooLarge { limit: MAX_HEADER_BYTES }.into());
         }
@@ -184,7 +189,7 @@ impl EndpointsSurface {
         Ok(caller)
     }
 
-    async fn read(&self, head: &Head, body: &mut Incoming) -> Result<Bytes, request_body::Unread> {
+    async fn read(&self, head: &RequestHead, body: &mut Incoming) -> Result<Bytes, request_body::BodyError> {
         let read = self.bounds.read(&head.headers, body).await;
         if read.is_err() {
             request_body::discard(&head.headers, body).await;

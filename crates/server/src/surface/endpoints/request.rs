@@ -4,7 +4,7 @@ use super::Endpoints;
 use super::cursor;
 use super::error::ProblemError;
 use super::wire::{encode, shortened};
-use crate::edge::request_body::Unread;
+use crate::edge::request_body::BodyError;
 use axum::extract::{FromRequestParts, Query, RawPathParams};
 use bytes::Bytes;
 use control::Author;
@@ -31,7 +31,7 @@ pub(super) struct RequestContext {
     pub(super) author: Author,
     pub(super) now: Timestamp,
     /// The body, or why it could not be read. Only routes with a body report the error.
-    pub(super) body: Result<Bytes, Unread>,
+    pub(super) body: Result<Bytes, BodyError>,
 }
 
 impl RequestContext {

@@ -3,7 +3,7 @@
 use super::error::{self, InferenceError};
 use super::reject;
 use crate::credential::CredentialError;
-use crate::edge::{Answered, Body, Headers, Incoming, request_body};
+use crate::edge::{Body, EdgeResponse, Headers, Incoming, request_body};
 use crate::surface::Surface;
 use crate::telemetry::traces::{CallTrace, TRACESTATE, TracedBody};
 use bytes::Bytes;
@@ -36,7 +36,7 @@ pub(super) async fn completions(
     body: &mut Incoming,
     caller: Arc<Caller>,
     tap: UsageTap,
-) -> Answered {
+) -> EdgeResponse {
     infer(surface, headers, body, caller, tap, dataplane::probe::chat::probe).await
 }
 
@@ -50,7 +50,7 @@ pub(super) async fn embeddings(
     body: &mut Incoming,
     caller: Arc<Caller>,
     tap: UsageTap,
-) -> Answered {
+) -> EdgeResponse {
     infer(surface, headers, body, caller, tap, dataplane::probe::embeddings::probe).await
 }
 
@@ -61,7 +61,7 @@ async fn infer(
     caller: Arc<Caller>,
     mut tap: UsageTap,
     probe: fn(Bytes) -> Result<Probe, Fault>,
-) -> Answered {
+) -> EdgeResponse {
     let trace = surface.tracer.as_ref().and_then(|tracer| tracer.begin(headers));
     if let Some(trace) = trace.clone() {
         tap.note(|record| record.trace = Some(trace as Arc<dyn Trace>));
@@ -111,16 +111,16 @@ fn hold_timeout(headers: &Headers, limit: Duration) -> Duration {
     requested.filter(|seconds| *seconds >= 1).map_or(limit, |seconds| Duration::from_secs(seconds).min(limit))
 }
 
-fn respond(answer: Answer, trace: Option<Arc<CallTrace>>) -> Answered {
+fn respond(answer: Answer, trace: Option<Arc<CallTrace>>) -> EdgeResponse {
     let lines = match answer.form {
         Form::Json => JSON,
         Form::EventStream => EVENT_STREAM,
     };
     let response = Response::new(match trace {
-        Some(trace) => Body::Traced(Box::new(TracedBody::new(answer.body, answer.form, trace))),
-        None => Body::Answer(answer.body),
+        Some(trace) => Body::Observed(Box::new(TracedBody::new(answer.body, answer.form, trace))),
+        None => Body::Relayed(answer.body),
     });
-    Answered { lines, standings: answer.standings, ..response.into() }
+    EdgeResponse { lines, standings: answer.standings, ..response.into() }
 }
 
 /// The client headers that are passed on to a model server. A traced call gets a `traceparent` of its own.

@@ -4,7 +4,7 @@
 
 use crate::credential::CredentialError;
 use crate::edge::Body;
-use crate::edge::request_body::Unread;
+use crate::edge::request_body::BodyError;
 use crate::surface::error::{SurfaceError, retry_after_secs};
 use bytes::Bytes;
 use dataplane::{Refusal, Rejection};
@@ -54,8 +54,8 @@ impl From<CredentialError> for InferenceError {
     }
 }
 
-impl From<Unread> for InferenceError {
-    fn from(error: Unread) -> Self {
+impl From<BodyError> for InferenceError {
+    fn from(error: BodyError) -> Self {
         Self::Surface(error.into())
     }
 }

@@ -12,7 +12,7 @@ pub(crate) use description::description;
 use super::error::SurfaceError;
 use super::{MAX_HEADER_BYTES, Surface};
 use crate::credential;
-use crate::edge::{Answered, Body, Head, Incoming, deadline, request_body};
+use crate::edge::{Body, EdgeResponse, Incoming, RequestHead, deadline, request_body};
 use dataplane::Refusal;
 use dataplane::usage_tap::{Outcome, UsageTap};
 use domain::{Caller, Timestamp};
@@ -75,11 +75,11 @@ impl Route<'_> {
 /// Responds to a request under `/v1`.
 pub(crate) async fn respond(
     surface: &Surface,
-    head: &mut Head,
+    head: &mut RequestHead,
     body: &mut Incoming,
     mut tap: UsageTap,
     now: Timestamp,
-) -> Answered {
+) -> EdgeResponse {
     let route = route(head.uri.path());
     let caller = match check(surface, head, route, &mut tap, now).await {
         Ok(caller) => caller,
@@ -99,7 +99,7 @@ pub(crate) async fn respond(
 
 async fn check(
     surface: &Surface,
-    head: &Head,
+    head: &RequestHead,
     route: Route<'_>,
     tap: &mut UsageTap,
     now: Timestamp,
@@ -121,7 +121,7 @@ async fn check(
     Ok(caller)
 }
 
-fn serve(response: Result<Response<Body>, InferenceError>, mut tap: UsageTap) -> Answered {
+fn serve(response: Result<Response<Body>, InferenceError>, mut tap: UsageTap) -> EdgeResponse {
     match response {
         Ok(response) => {
             tap.settle(Outcome::Served);
@@ -132,15 +132,15 @@ fn serve(response: Result<Response<Body>, InferenceError>, mut tap: UsageTap) ->
 }
 
 /// Converts an error to its response and closes the record of the call.
-fn reject(error: &InferenceError, mut tap: UsageTap) -> Answered {
+fn reject(error: &InferenceError, mut tap: UsageTap) -> EdgeResponse {
     tap.note(|record| record.cause = record.cause.take().or_else(|| error.cause()));
     let standings = tap.standings().or_else(|| error.standings());
     tap.settle(Outcome::Refused { status: error.status().as_u16(), code: error.code() });
     let response = match error {
-        InferenceError::Call(Refusal::HoldTimeout) => deadline::answer(),
+        InferenceError::Call(Refusal::HoldTimeout) => deadline::response(),
         _ => error.to_response(),
     };
-    Answered { standings, ..response.into() }
+    EdgeResponse { standings, ..response.into() }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 use super::calls::OTHER;
 use super::families;
 use super::page::Page;
-use crate::edge::clock;
+use crate::clock;
 use domain::allotment::{Defaults, Ledger};
 use domain::endpoint::replica::Status;
 use domain::endpoint::state::State;

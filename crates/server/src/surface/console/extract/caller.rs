@@ -51,7 +51,7 @@ impl FromRequestParts<Console> for Caller {
         let request = RequestContext::from_request_parts(parts, console).await?;
         let token = session_cookie::read(&parts.headers).ok_or(ConsoleError::NotSignedIn)?;
         let signed = console.context.identify(token, request.now).await?.ok_or(ConsoleError::NotSignedIn)?;
-        if !session_cookie::is_meant(&parts.method, &parts.headers, &signed.token) {
+        if !session_cookie::is_csrf_safe(&parts.method, &parts.headers, &signed.token) {
             return Err(ConsoleError::CsrfFailed);
         }
         Ok(Self { signed, request })

@@ -1,6 +1,6 @@
 //! Request bodies: JSON with known members. Errors name the member at fault.
 
-use crate::edge::request_body::Unread;
+use crate::edge::request_body::BodyError;
 use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
 use axum::body::to_bytes;
@@ -18,7 +18,7 @@ impl<T: DeserializeOwned> FromRequest<Console> for Payload<T> {
     async fn from_request(request: Request, _: &Console) -> Result<Self, ConsoleError> {
         let (head, body) = request.into_parts();
         // In memory already: the edge has read it.
-        let bytes = to_bytes(body, usize::MAX).await.map_err(|_| ConsoleError::from(Unread::Gone))?;
+        let bytes = to_bytes(body, usize::MAX).await.map_err(|_| ConsoleError::from(BodyError::Incomplete))?;
         if bytes.is_empty() {
             return read(b"{}").map(Self);
         }
@@ -34,7 +34,7 @@ fn check_type(headers: &HeaderMap) -> Result<(), ConsoleError> {
     if media == "application/json" {
         return Ok(());
     }
-    Err(ConsoleError::from(Unread::UnsupportedType(media.chars().take(100).collect())))
+    Err(ConsoleError::from(BodyError::UnsupportedType(media.chars().take(100).collect())))
 }
 
 fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ConsoleError> {

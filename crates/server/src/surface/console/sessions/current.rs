@@ -130,7 +130,7 @@ pub(crate) async fn start_session(
         let _ = sessions::sign_out(&context.store, &before, &visitor.request.origin, visitor.request.now).await;
     }
     let body = Json(SessionBody::SignedIn(describe(context, &signed).await?));
-    let cookie = session_cookie::hand_out(&signed.token, context.lifetimes.absolute_millis / 1_000, context.is_https());
+    let cookie = session_cookie::set(&signed.token, context.lifetimes.absolute_millis / 1_000, context.is_https());
     Ok(([(header::SET_COOKIE, cookie)], body).into_response())
 }
 
@@ -149,7 +149,7 @@ pub(crate) async fn show(State(console): State<Console>, visitor: Visitor) -> Re
 pub(crate) async fn sign_out(State(console): State<Console>, caller: Caller) -> Result<Response, ConsoleError> {
     let context = &console.context;
     sessions::sign_out(&context.store, &caller.signed, &caller.request.origin, caller.now()).await?;
-    let cookie = session_cookie::take_away(context.is_https());
+    let cookie = session_cookie::clear(context.is_https());
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response())
 }
 

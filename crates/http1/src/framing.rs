@@ -1,10 +1,14 @@
-//! Where a body on an HTTP/1.1 connection ends, be it that of a client's request or of a replica's answer.
+//! Finds where a body on an HTTP/1.1 connection ends (RFC 9112, sections 6 and 7).
+//!
+//! [`Framing`] is a state machine that takes pieces of a body off a buffer, in whatever portions the bytes arrive. For
+//! the chunked body `5\r\nhello\r\n0\r\n\r\n` it goes through `Size → Data(5) → DataEnd → Size → Trailers → Over` and
+//! returns `Data("hello")`, then `End`. It returns `More` whenever the buffer ends inside a line.
 
 use bytes::{Buf, Bytes, BytesMut};
 
-/// The longest line of a chunk's size, with whatever extensions it has.
+/// Longest line with the size of a chunk, including extensions.
 const MAX_SIZE_LINE: usize = 1024;
-/// All that may follow the last chunk.
+/// Most bytes of trailers after the last chunk.
 const MAX_TRAILERS: usize = 16 << 10;
 
 /// How a body is delimited, and how much of it is left.
@@ -15,7 +19,7 @@ pub enum Framing {
     UntilClose,
 }
 
-/// Where in a chunked body the next byte stands.
+/// Position of the next byte in a chunked body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Chunk {
     Size,
@@ -25,18 +29,19 @@ pub enum Chunk {
     Over,
 }
 
+/// Result of [`Framing::next`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
     Data(Bytes),
-    /// What is there says nothing yet.
+    /// More bytes have to arrive first.
     More,
     End,
 }
 
-/// Bytes that are no chunks.
+/// The bytes are not a chunked body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the body is not chunked as it says")]
-pub struct BadChunk;
+#[error("the chunked body is malformed")]
+pub struct ChunkError;
 
 impl Framing {
     pub const CHUNKED: Self = Self::Chunked(Chunk::Size);
@@ -45,8 +50,8 @@ impl Framing {
         matches!(self, Self::Length(0) | Self::Chunked(Chunk::Over))
     }
 
-    /// Takes the next piece of the body off what has arrived.
-    pub fn next(&mut self, input: &mut BytesMut) -> Result<Step, BadChunk> {
+    /// Takes the next piece of the body off `input`.
+    pub fn next(&mut self, input: &mut BytesMut) -> Result<Step, ChunkError> {
         match self {
             Self::Length(0) => Ok(Step::End),
             Self::Length(left) => Ok(take(input, left)),
@@ -58,7 +63,7 @@ impl Framing {
 }
 
 impl Chunk {
-    fn next(&mut self, input: &mut BytesMut) -> Result<Step, BadChunk> {
+    fn next(&mut self, input: &mut BytesMut) -> Result<Step, ChunkError> {
         loop {
             match self {
                 Self::Size => match line(input, MAX_SIZE_LINE)? {
@@ -80,16 +85,16 @@ impl Chunk {
                 Self::DataEnd => match line(input, 2)? {
                     None => return Ok(Step::More),
                     Some(line) if line.is_empty() => *self = Self::Size,
-                    Some(_) => return Err(BadChunk),
+                    Some(_) => return Err(ChunkError),
                 },
                 Self::Trailers(seen) => match line(input, MAX_TRAILERS)? {
                     None => return Ok(Step::More),
                     Some(line) if line.is_empty() => *self = Self::Over,
-                    Some(line) if !is_header(&line) => return Err(BadChunk),
+                    Some(line) if !is_header(&line) => return Err(ChunkError),
                     Some(line) => {
                         *seen += line.len();
                         if *seen > MAX_TRAILERS {
-                            return Err(BadChunk);
+                            return Err(ChunkError);
                         }
                     }
                 },
@@ -99,7 +104,7 @@ impl Chunk {
     }
 }
 
-/// As much of `left` as has arrived.
+/// Takes as much of `left` as has arrived.
 fn take(input: &mut BytesMut, left: &mut u64) -> Step {
     if input.is_empty() {
         return Step::More;
@@ -109,36 +114,36 @@ fn take(input: &mut BytesMut, left: &mut u64) -> Step {
     Step::Data(input.split_to(count).freeze())
 }
 
-/// A line without its end, once all of it is there. Where lines ended with less than both bytes, somebody on the way could
-/// see other lines than we do.
-fn line(input: &mut BytesMut, longest: usize) -> Result<Option<BytesMut>, BadChunk> {
+/// Takes a line without its `\r\n`, or returns `None` until all of it has arrived. A bare `\n` is an error: a proxy in
+/// between might split the lines differently.
+fn line(input: &mut BytesMut, longest: usize) -> Result<Option<BytesMut>, ChunkError> {
     let Some(end) = memchr::memchr(b'\n', input) else {
-        return if input.len() > longest { Err(BadChunk) } else { Ok(None) };
+        return if input.len() > longest { Err(ChunkError) } else { Ok(None) };
     };
     let mut line = input.split_to(end);
     input.advance(1);
-    let Some((b'\r', text)) = line.split_last() else { return Err(BadChunk) };
+    let Some((b'\r', text)) = line.split_last() else { return Err(ChunkError) };
     let length = text.len();
     if length > longest || text.contains(&b'\r') {
-        return Err(BadChunk);
+        return Err(ChunkError);
     }
     line.truncate(length);
     Ok(Some(line))
 }
 
-/// Hexadecimal digits and perhaps blanks; extensions behind a semicolon say nothing to us.
-fn size(line: &[u8]) -> Result<u64, BadChunk> {
+/// Parses a chunk size: hexadecimal digits, optional whitespace, and extensions after a semicolon, which are ignored.
+fn size(line: &[u8]) -> Result<u64, ChunkError> {
     let before = line.split(|byte| *byte == b';').next().unwrap_or_default();
     let digits = before.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
     let (digits, blanks) = before.split_at(digits);
     if !blanks.iter().all(|byte| matches!(byte, b' ' | b'\t')) {
-        return Err(BadChunk);
+        return Err(ChunkError);
     }
-    let text = std::str::from_utf8(digits).map_err(|_| BadChunk)?;
-    u64::from_str_radix(text, 16).map_err(|_| BadChunk)
+    let text = std::str::from_utf8(digits).map_err(|_| ChunkError)?;
+    u64::from_str_radix(text, 16).map_err(|_| ChunkError)
 }
 
-/// A header that nobody reads is one all the same.
+/// Trailers are discarded, but they must have the form of a header.
 fn is_header(line: &[u8]) -> bool {
     let name = line.split(|byte| *byte == b':').next().unwrap_or_default();
     let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
@@ -149,8 +154,8 @@ fn is_header(line: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// The body that comes out when the bytes arrive in pieces of one size.
-    fn decode(mut framing: Framing, bytes: &[u8], piece: usize) -> Result<(Vec<u8>, bool), BadChunk> {
+    /// Decodes a body that arrives in pieces of one size; returns it, and whether its end was reached.
+    fn decode(mut framing: Framing, bytes: &[u8], piece: usize) -> Result<(Vec<u8>, bool), ChunkError> {
         let (mut input, mut body) = (BytesMut::new(), Vec::new());
         for piece in bytes.chunks(piece) {
             input.extend_from_slice(piece);
@@ -175,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_chunk_is_refused() {
+    fn malformed_chunks_are_rejected() {
         for bad in [
             &b"x\r\n"[..],
             b"5\r\nhelloX\r\n",
@@ -185,14 +190,14 @@ mod tests {
             b"10000000000000000\r\n",
             b"1\na\r\n0\r\n\r\n",
         ] {
-            assert_eq!(decode(Framing::CHUNKED, bad, 64), Err(BadChunk), "{bad:?}");
+            assert_eq!(decode(Framing::CHUNKED, bad, 64), Err(ChunkError), "{bad:?}");
         }
         let endless = vec![b'1'; MAX_SIZE_LINE + 2];
-        assert_eq!(decode(Framing::CHUNKED, &endless, 100), Err(BadChunk));
+        assert_eq!(decode(Framing::CHUNKED, &endless, 100), Err(ChunkError));
     }
 
     #[test]
-    fn a_length_ends_where_it_says() {
+    fn a_body_with_a_length_ends_after_it() {
         assert_eq!(decode(Framing::Length(5), b"hello, and more", 2), Ok((b"hello".to_vec(), true)));
         assert_eq!(decode(Framing::Length(0), b"x", 1), Ok((Vec::new(), true)));
         assert_eq!(decode(Framing::UntilClose, b"all of it", 4), Ok((b"all of it".to_vec(), false)));

@@ -1,4 +1,4 @@
-//! A handler that panics fails its own request and nothing else.
+//! Confines a panic to the request whose handler panicked.
 
 use pin_project_lite::pin_project;
 use std::future::Future;
@@ -7,21 +7,21 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 pin_project! {
-    /// Runs a handler to its end; where it panics, there is another answer instead.
-    pub(super) struct Guarded<F: Future> {
+    /// Runs a handler; if it panics, `on_panic` provides the response.
+    pub(super) struct PanicGuard<F: Future> {
         #[pin]
         pub(super) handler: F,
-        pub(super) instead: fn() -> F::Output,
+        pub(super) on_panic: fn() -> F::Output,
     }
 }
 
-impl<F: Future> Future for Guarded<F> {
+impl<F: Future> Future for PanicGuard<F> {
     type Output = F::Output;
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
         let polled = catch_unwind(AssertUnwindSafe(|| this.handler.poll(cx)));
-        polled.unwrap_or_else(|_panic| Poll::Ready((this.instead)()))
+        polled.unwrap_or_else(|_panic| Poll::Ready((this.on_panic)()))
     }
 }

@@ -1,14 +1,46 @@
-//! Connections with exact bytes on them.
+//! Connections over an in-memory stream, checked byte for byte.
 
 use super::*;
-use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use tokio::io::DuplexStream;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-/// A client's end of a connection, and what serves the other.
+/// A response body of known length, or in pieces.
+enum TestBody {
+    Whole(Option<Bytes>),
+    Pieces(mpsc::Receiver<io::Result<Bytes>>),
+}
+
+impl<T: Into<Bytes>> From<T> for TestBody {
+    fn from(bytes: T) -> Self {
+        Self::Whole(Some(bytes.into()))
+    }
+}
+
+impl Body for TestBody {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        match self.get_mut() {
+            Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Self::Pieces(pieces) => pieces.poll_recv(cx).map(|piece| piece.map(|bytes| bytes.map(Frame::data))),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
+            Self::Pieces(_) => SizeHint::default(),
+        }
+    }
+}
+
+/// The client's end of a connection, and the task that serves the other end.
 struct Client {
     stream: DuplexStream,
     server: JoinSet<()>,
@@ -16,28 +48,24 @@ struct Client {
 }
 
 impl Client {
-    /// `room` bytes fit on the way at once.
-    fn open<A, F>(room: usize, answer: A) -> Self
+    /// At most `room` bytes are in flight in each direction.
+    fn open<A, F>(room: usize, handler: A) -> Self
     where
-        A: Fn(Head, Incoming) -> F + Send + Sync + 'static,
-        F: Future<Output = Response<Body>> + Send + 'static,
+        A: Fn(RequestHead, RequestBody) -> F + Send + Sync + 'static,
+        F: Future<Output = Response<TestBody>> + Send + 'static,
     {
-        Self::open_for(IDLE, room, answer)
+        Self::open_for(IDLE_TIMEOUT, room, handler)
     }
 
-    fn open_for<A, F>(idle: Duration, room: usize, answer: A) -> Self
+    fn open_for<A, F>(idle: Duration, room: usize, handler: A) -> Self
     where
-        A: Fn(Head, Incoming) -> F + Send + Sync + 'static,
-        F: Future<Output = Response<Body>> + Send + 'static,
+        A: Fn(RequestHead, RequestBody) -> F + Send + Sync + 'static,
+        F: Future<Output = Response<TestBody>> + Send + 'static,
     {
         let (stream, theirs) = tokio::io::duplex(room);
         let (stop, stopping) = watch::channel(false);
-        let answer = move |head, body| {
-            let answering = answer(head, body);
-            async { Answered::from(answering.await) }
-        };
         let mut server = JoinSet::new();
-        server.spawn(async move { serve(theirs, idle, stopping, answer).await });
+        server.spawn(async move { serve(theirs, idle, stopping, handler).await });
         Self { stream, server, stop }
     }
 
@@ -45,7 +73,7 @@ impl Client {
         self.stream.write_all(text.as_bytes()).await.unwrap();
     }
 
-    /// What comes up to `end`, without dates.
+    /// Reads up to `end`; dates are removed.
     async fn until(&mut self, end: &str) -> String {
         let mut text = String::new();
         while !text.ends_with(end) {
@@ -54,7 +82,7 @@ impl Client {
         without_dates(&text)
     }
 
-    /// All that comes until the connection is closed.
+    /// Reads until the connection is closed.
     async fn all(mut self) -> String {
         let mut text = Vec::new();
         self.stream.read_to_end(&mut text).await.unwrap();
@@ -67,57 +95,57 @@ fn without_dates(text: &str) -> String {
     text.split_inclusive("\r\n").filter(|line| !line.starts_with("date: ")).collect()
 }
 
-/// Answers with method, path and body of what was asked.
-async fn echo(head: Head, mut body: Incoming) -> Response<Body> {
+/// Returns method, path and body of the request.
+async fn echo(head: RequestHead, mut body: RequestBody) -> Response<TestBody> {
     let mut text = format!("{} {} ", head.method, head.uri).into_bytes();
     let in_one_piece = head.uri.path() == "/rest";
     loop {
         let piece = if in_one_piece { body.rest().await } else { body.next().await };
         match piece {
             Ok(Some(piece)) => text.extend_from_slice(&piece),
-            Ok(None) => return Response::new(Body::from(text)),
-            Err(Gone) => return Response::new(Body::from("gone")),
+            Ok(None) => return Response::new(TestBody::from(text)),
+            Err(ReceiveError) => return Response::new(TestBody::from("broken")),
         }
     }
 }
 
-/// Pieces of an answer without a length.
-fn pieces(pieces: &'static [&'static str]) -> Response<Body> {
+/// A response without a length.
+fn pieces(pieces: &'static [&'static str]) -> Response<TestBody> {
     let (sender, receiver) = mpsc::channel(pieces.len());
     for piece in pieces {
         sender.try_send(Ok(Bytes::from(*piece))).unwrap();
     }
-    Response::new(Body::Pieces(receiver))
+    Response::new(TestBody::Pieces(receiver))
 }
 
-fn answer_with(text: &str) -> String {
+fn response_with(text: &str) -> String {
     format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{text}", text.len())
 }
 
 #[tokio::test]
-async fn requests_are_read_the_same_however_they_are_cut() {
+async fn requests_are_read_alike_wherever_the_input_is_split() {
     let requests = "POST /a HTTP/1.1\r\ncontent-length: 5\r\n\r\nhelloGET /b HTTP/1.1\r\n\r\n\
         POST /rest HTTP/1.1\r\ncontent-length: 5\r\n\r\nworld\
         POST /rest HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhe\r\n3;x=y\r\nllo\r\n0\r\nt: 1\r\n\r\n\
         POST /d HTTP/1.1\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok";
-    let expected = ["POST /a hello", "GET /b ", "POST /rest world", "POST /rest hello"].map(answer_with).concat()
+    let expected = ["POST /a hello", "GET /b ", "POST /rest world", "POST /rest hello"].map(response_with).concat()
         + "HTTP/1.1 200 OK\r\ncontent-length: 10\r\nconnection: close\r\n\r\nPOST /d ok";
     for cut in 1..requests.len() {
         let mut client = Client::open(1 << 16, echo);
         client.send(&requests[..cut]).await;
         tokio::task::yield_now().await;
         client.send(&requests[cut..]).await;
-        assert_eq!(client.all().await, expected, "cut at {cut}");
+        assert_eq!(client.all().await, expected, "split at {cut}");
     }
 }
 
 #[tokio::test]
-async fn what_comes_while_a_handler_works_is_kept() {
+async fn input_that_arrives_while_a_handler_runs_is_kept() {
     for behind in ["", "POST /b HT", "POST /b HTTP/1.1\r\nconnection: close\r\ncontent-length: 5\r\n\r\nwo"] {
         let mut client = Client::open(1 << 16, async |head, body| {
-            let answer = echo(head, body).await;
+            let response = echo(head, body).await;
             tokio::time::sleep(Duration::from_millis(30)).await;
-            answer
+            response
         });
         let second = "POST /b HTTP/1.1\r\nconnection: close\r\ncontent-length: 5\r\n\r\nworld";
         client.send("POST /a HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n").await;
@@ -126,12 +154,12 @@ async fn what_comes_while_a_handler_works_is_kept() {
         tokio::time::sleep(Duration::from_millis(10)).await;
         client.send(&second[behind.len()..]).await;
         let last = "HTTP/1.1 200 OK\r\ncontent-length: 13\r\nconnection: close\r\n\r\nPOST /b world";
-        assert_eq!(client.all().await, answer_with("POST /a hello") + last, "{behind}");
+        assert_eq!(client.all().await, response_with("POST /a hello") + last, "{behind}");
     }
 }
 
 #[tokio::test]
-async fn a_head_may_come_byte_by_byte() {
+async fn a_head_may_arrive_byte_by_byte() {
     let mut client = Client::open(1, echo);
     let request = "POST /a HTTP/1.1\r\nconnection: close\r\nx-long: aaaaaaaaaaaaaaaa\r\ncontent-length: 2\r\n\r\nok";
     for byte in request.split("").filter(|byte| !byte.is_empty()) {
@@ -142,9 +170,9 @@ async fn a_head_may_come_byte_by_byte() {
 }
 
 #[tokio::test]
-async fn an_answer_that_has_no_body_has_no_length() {
+async fn a_response_without_a_body_has_no_length() {
     let mut client = Client::open(1 << 16, async |_, _| {
-        let mut response = Response::new(Body::empty());
+        let mut response = Response::new(TestBody::Whole(None));
         *response.status_mut() = StatusCode::NO_CONTENT;
         response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(0));
         response
@@ -154,38 +182,38 @@ async fn an_answer_that_has_no_body_has_no_length() {
 }
 
 #[tokio::test]
-async fn a_body_that_was_wanted_whole_can_be_passed_over() {
-    let mut client = Client::open(1 << 16, async |_, mut body: Incoming| {
+async fn a_handler_may_switch_from_the_whole_body_to_pieces() {
+    let mut client = Client::open(1 << 16, async |_, mut body: RequestBody| {
         let too_slow = tokio::time::timeout(Duration::from_millis(20), body.rest()).await;
         assert!(too_slow.is_err());
         let mut passed = 0;
         while let Ok(Some(piece)) = body.next().await {
             passed += piece.len();
         }
-        Response::new(Body::from(passed.to_string()))
+        Response::new(TestBody::from(passed.to_string()))
     });
     client.send("POST / HTTP/1.1\r\ncontent-length: 10\r\n\r\nabcd").await;
     tokio::time::sleep(Duration::from_millis(60)).await;
     client.send("efghijGET").await;
-    assert_eq!(client.until("\r\n\r\n10").await, answer_with("10"));
+    assert_eq!(client.until("\r\n\r\n10").await, response_with("10"));
 }
 
 #[tokio::test]
-async fn who_waits_to_send_is_told_to_go_on_once_somebody_reads() {
+async fn continue_is_sent_once_the_handler_reads_the_body() {
     let head = "POST / HTTP/1.1\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n";
     let mut client = Client::open(1 << 16, echo);
     client.send(head).await;
     assert_eq!(client.until("\r\n\r\n").await, "HTTP/1.1 100 Continue\r\n\r\n");
     client.send("hi").await;
-    assert_eq!(client.until("hi").await, answer_with("POST / hi"));
+    assert_eq!(client.until("hi").await, response_with("POST / hi"));
 
-    let mut client = Client::open(1 << 16, async |_, _| Response::new(Body::from("no")));
+    let mut client = Client::open(1 << 16, async |_, _| Response::new(TestBody::from("no")));
     client.send(head).await;
     assert_eq!(client.all().await, "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nno");
 }
 
 #[tokio::test]
-async fn an_answer_ends_as_its_reader_can_see() {
+async fn the_end_of_a_response_is_visible_to_every_client() {
     let stream = async |_, _| pieces(&["one", "", "three"]);
     let mut client = Client::open(1 << 16, stream);
     client.send("GET / HTTP/1.1\r\n\r\n").await;
@@ -204,12 +232,12 @@ async fn an_answer_ends_as_its_reader_can_see() {
 }
 
 #[tokio::test]
-async fn an_answer_that_breaks_off_is_not_ended() {
+async fn a_response_that_fails_midway_has_no_last_chunk() {
     let (sender, receiver) = mpsc::channel(1);
     let once = Mutex::new(Some(receiver));
     let mut client = Client::open(1 << 16, move |_, _| {
-        let receiver = once.lock().unwrap().take().unwrap();
-        std::future::ready(Response::new(Body::Pieces(receiver)))
+        let receiver = once.lock().take().unwrap();
+        std::future::ready(Response::new(TestBody::Pieces(receiver)))
     });
     client.send("GET / HTTP/1.1\r\n\r\n").await;
     sender.send(Ok(Bytes::from("one"))).await.unwrap();
@@ -220,16 +248,16 @@ async fn an_answer_that_breaks_off_is_not_ended() {
 }
 
 #[tokio::test]
-async fn a_large_answer_waits_for_a_slow_reader() {
+async fn a_large_response_waits_for_a_slow_client() {
     let large = "0123456789abcdef".repeat(20_000);
     let body = large.clone();
-    let mut client = Client::open(1_000, move |_, _| std::future::ready(Response::new(Body::from(body.clone()))));
+    let mut client = Client::open(1_000, move |_, _| std::future::ready(Response::new(TestBody::from(body.clone()))));
     client.send("GET / HTTP/1.1\r\nconnection: close\r\n\r\n").await;
     assert!(client.all().await.ends_with(&format!("\r\n\r\n{large}")));
 }
 
 #[tokio::test]
-async fn who_leaves_is_not_worked_for() {
+async fn a_handler_is_dropped_when_its_client_disconnects() {
     for request in ["GET / HTTP/1.1\r\n\r\n", "POST / HTTP/1.1\r\ncontent-length: 5\r\n\r\nhe"] {
         struct Dropped(Arc<AtomicBool>);
         impl Drop for Dropped {
@@ -238,9 +266,9 @@ async fn who_leaves_is_not_worked_for() {
             }
         }
         let was_dropped = Arc::new(AtomicBool::new(false));
-        let noted = Arc::clone(&was_dropped);
-        let mut client = Client::open(1 << 16, move |_, mut body: Incoming| {
-            let dropped = Dropped(Arc::clone(&noted));
+        let flag = Arc::clone(&was_dropped);
+        let mut client = Client::open(1 << 16, move |_, mut body: RequestBody| {
+            let dropped = Dropped(Arc::clone(&flag));
             async move {
                 let _dropped = dropped;
                 while let Ok(Some(_)) = body.next().await {}
@@ -257,9 +285,9 @@ async fn who_leaves_is_not_worked_for() {
 }
 
 #[tokio::test]
-async fn what_is_no_request_is_refused_and_nothing_behind_it_is_served() {
+async fn a_malformed_request_is_rejected_and_nothing_behind_it_is_served() {
     for (bad, status) in [
-        ("NONSENSE\r\n\r\n", "400 Bad Request"),
+        ("GARBAGE\r\n\r\n", "400 Bad Request"),
         ("POST / HTTP/1.1\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n", "400 Bad Request"),
         ("GET / HTTP/3.0\r\n\r\n", "505 HTTP Version Not Supported"),
     ] {
@@ -272,23 +300,23 @@ async fn what_is_no_request_is_refused_and_nothing_behind_it_is_served() {
     let mut client = Client::open(1 << 16, echo);
     client.send("POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n5\nhello\r\nGET /hidden HTTP/1.1\r\n\r\n").await;
     client.stream.shutdown().await.unwrap();
-    let refused = "HTTP/1.1 200 OK\r\ncontent-length: 4\r\nconnection: close\r\n\r\ngone";
-    assert_eq!(client.all().await, refused, "chunks that are none end the connection");
+    let rejected = "HTTP/1.1 200 OK\r\ncontent-length: 6\r\nconnection: close\r\n\r\nbroken";
+    assert_eq!(client.all().await, rejected, "malformed chunks end the connection");
 }
 
 #[tokio::test]
-async fn who_asks_for_nothing_is_not_waited_for_long() {
+async fn an_idle_connection_is_closed() {
     let mut client = Client::open_for(Duration::from_millis(30), 1 << 16, echo);
     client.send("GET / HTTP/1.1\r\n\r\n").await;
-    assert_eq!(client.until("GET / ").await, answer_with("GET / "));
+    assert_eq!(client.until("GET / ").await, response_with("GET / "));
     assert_eq!(client.all().await, "");
     let mut client = Client::open_for(Duration::from_millis(30), 1 << 16, echo);
     client.send("GET / HTTP/1.1\r\n").await;
-    assert_eq!(client.all().await, "", "half a request is no request");
+    assert_eq!(client.all().await, "", "an incomplete request");
 }
 
 #[tokio::test]
-async fn a_node_that_stops_ends_its_connections_behind_their_answers() {
+async fn a_stopping_server_closes_connections_after_their_last_response() {
     let idle = Client::open(1 << 16, echo);
     tokio::task::yield_now().await;
     idle.stop.send_replace(true);

@@ -1,8 +1,8 @@
-//! What a client is told about its limits by the minute, with every serverless answer.
+//! The `x-ratelimit-*` headers of serverless responses.
 
 use domain::limits::{LimitStatus, RateLimitStatus};
 
-/// Writes six lines of a head.
+/// Writes six header lines.
 pub(super) fn write(out: &mut Vec<u8>, standings: &RateLimitStatus) {
     for (unit, standing) in [("requests", standings.requests), ("tokens", standings.tokens)] {
         let LimitStatus { limit, remaining, reset_millis } = standing;
@@ -27,7 +27,7 @@ fn write_number(out: &mut Vec<u8>, number: u64) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
-/// Whole seconds, rounded up, as `1s`, `6m0s` or `1h0m0s`.
+/// Writes whole seconds, rounded up, as `1s`, `6m0s` or `1h0m0s`.
 fn write_duration(out: &mut Vec<u8>, millis: u64) {
     let seconds = millis.div_ceil(1_000);
     let (hours, minutes, rest) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reset_is_written_as_people_write_durations() {
+    fn durations_have_hours_minutes_and_seconds() {
         for (millis, text) in
             [(0, "0s"), (1, "1s"), (1_000, "1s"), (1_001, "2s"), (360_000, "6m0s"), (3_600_000, "1h0m0s")]
         {

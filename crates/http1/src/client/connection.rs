@@ -1,74 +1,79 @@
-//! One connection to a replica.
-//!
-//! It is driven by whoever uses it, in the same task: an event on its way to a client wakes one task, and dropping the
-//! link closes the connection at once.
+//! One connection to a server.
 
-use super::head::Head;
 use super::request::{MAX_SLICES, Request, Unsent};
 use crate::framing::{Framing, Step};
+use crate::response_head::ResponseHead;
 use bytes::{Bytes, BytesMut};
-use fleet::{Backend, Connector, Stream};
 use std::future::{Future, poll_fn};
 use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
-use tokio::io::{AsyncReadExt, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 
-/// What is read at a time; more where an answer comes faster than that.
+/// Bytes per read at first; doubled up to the maximum while a response fills whole reads.
 const SMALL_READ: usize = 4 << 10;
 const LARGE_READ: usize = 64 << 10;
 
-pub struct Link {
-    stream: Stream,
-    /// What has arrived and was not taken yet.
+/// A connection over a stream. Requests are sent one after another.
+pub struct Connection<S> {
+    stream: S,
+    /// Received bytes that were not consumed yet.
     input: BytesMut,
     next_read: usize,
-    /// Of the answer that is on its way.
+    /// Framing of the current response.
     framing: Framing,
     keep_alive: bool,
-    /// It has carried a call before, so the replica may have closed it meanwhile.
-    pub used: bool,
-    /// How many sweeps it has been idle for.
-    pub sweeps: u32,
+    /// It has carried a request before, so the server may have closed it meanwhile.
+    pub was_used: bool,
+    /// Number of sweeps it has been idle for.
+    pub(super) idle_sweeps: u32,
 }
 
-impl Link {
-    pub async fn open(connector: &Connector, replica: &Backend) -> io::Result<Self> {
-        let stream = connector.connect(&replica.address).await?;
-        Ok(Self {
+impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+    pub fn new(stream: S) -> Self {
+        Self {
             stream,
             input: BytesMut::new(),
             next_read: SMALL_READ,
             framing: Framing::Length(0),
             keep_alive: true,
-            used: false,
-            sweeps: 0,
-        })
+            was_used: false,
+            idle_sweeps: 0,
+        }
     }
 
-    /// Sends a request and waits for the head of the answer, which may come before all is sent.
-    pub async fn send(&mut self, request: &Request) -> io::Result<Head> {
+    /// Sends a request and waits for the head of the response, which may arrive before the request is written.
+    pub async fn send(&mut self, request: &Request) -> io::Result<ResponseHead> {
+        self.send_with(request, |_| {}).await
+    }
+
+    /// Like [`Self::send`]; `each` sees every header of the response.
+    pub(super) async fn send_with(
+        &mut self,
+        request: &Request,
+        mut each: impl FnMut(&httparse::Header<'_>),
+    ) -> io::Result<ResponseHead> {
         let mut unsent = Unsent::all(request);
-        let mut cannot_write = None;
+        let mut write_error = None;
         let head = poll_fn(|cx| {
-            while cannot_write.is_none() && !unsent.is_empty() {
+            while write_error.is_none() && !unsent.is_empty() {
                 match self.poll_write(cx, &mut unsent) {
                     Poll::Ready(Ok(())) => {}
-                    // The replica may have said why before it stopped reading.
-                    Poll::Ready(Err(error)) => cannot_write = Some(error),
+                    // The server may have sent a response that explains why it stopped reading.
+                    Poll::Ready(Err(error)) => write_error = Some(error),
                     Poll::Pending => break,
                 }
             }
-            if unsent.is_empty() && cannot_write.is_none() {
+            if unsent.is_empty() && write_error.is_none() {
                 ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
             }
             loop {
-                if let Some(head) = Head::take(&mut self.input).map_err(io::Error::other)? {
+                if let Some(head) = ResponseHead::take_with(&mut self.input, &mut each).map_err(io::Error::other)? {
                     return Poll::Ready(Ok(head));
                 }
                 if ready!(self.poll_read(cx))? == 0 {
-                    let closed = || io::Error::new(io::ErrorKind::UnexpectedEof, "closed without an answer");
-                    return Poll::Ready(Err(cannot_write.take().unwrap_or_else(closed)));
+                    let closed = || io::Error::new(io::ErrorKind::UnexpectedEof, "closed without a response");
+                    return Poll::Ready(Err(write_error.take().unwrap_or_else(closed)));
                 }
             }
         })
@@ -78,7 +83,7 @@ impl Link {
         Ok(head)
     }
 
-    /// The next piece of the answer's body.
+    /// The next piece of the response body; `None` at its end.
     pub fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         loop {
             match self.framing.next(&mut self.input) {
@@ -90,7 +95,7 @@ impl Link {
             match ready!(self.poll_read(cx)) {
                 Ok(0) if self.framing == Framing::UntilClose => return Poll::Ready(None),
                 Ok(0) => {
-                    let error = io::Error::new(io::ErrorKind::UnexpectedEof, "closed before the end of the answer");
+                    let error = io::Error::new(io::ErrorKind::UnexpectedEof, "closed before the end of the response");
                     return Poll::Ready(Some(Err(error)));
                 }
                 Ok(_) => {}
@@ -120,7 +125,7 @@ impl Link {
         Poll::Ready(Ok(()))
     }
 
-    /// Reads what is there; 0 at the end.
+    /// Reads what has arrived; 0 at the end of the input.
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         if self.input.capacity() - self.input.len() < self.next_read / 2 {
             self.input.reserve(self.next_read);

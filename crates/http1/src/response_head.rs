@@ -1,4 +1,4 @@
-//! The head of an answer: what of it decides anything.
+//! Parses the head of a response.
 
 use crate::framing::Framing;
 use bytes::{Buf, BytesMut};
@@ -7,70 +7,93 @@ use httparse::Status;
 use std::borrow::Cow;
 use std::mem::MaybeUninit;
 
-/// The longest head, and the most headers in it.
+/// Longest head in bytes, and most headers in it.
 const MAX_HEAD: usize = 64 << 10;
 const MAX_HEADERS: usize = 128;
 
+/// The parts of a response head that a client acts on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Head {
+pub struct ResponseHead {
     pub status: StatusCode,
     /// The media type without its parameters.
     pub media_type: Cow<'static, str>,
-    /// The body is packed in a way that nobody asked for.
+    /// The body has a `Content-Encoding` other than `identity`.
     pub is_encoded: bool,
     pub retry_after_secs: Option<u64>,
-    pub(super) framing: Framing,
-    /// The connection is good for another request.
-    pub(super) keep_alive: bool,
+    pub framing: Framing,
+    /// The connection can be used for another request.
+    pub keep_alive: bool,
 }
 
-/// An answer that is no HTTP.
+/// The bytes are not a response that this client understands.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the answer is not HTTP: {0}")]
-pub(super) struct BadHead(&'static str);
+#[error("malformed HTTP response: {0}")]
+pub struct ResponseHeadError(&'static str);
 
-impl Head {
+impl ResponseHead {
     pub fn is_event_stream(&self) -> bool {
         self.media_type.eq_ignore_ascii_case("text/event-stream")
     }
 
-    /// Takes a head off what has arrived; `None` until all of it is there. Interim answers are passed over.
-    pub(super) fn take(input: &mut BytesMut) -> Result<Option<Self>, BadHead> {
+    /// Takes a head off `input`; `None` until all of it has arrived. Interim (1xx) responses are skipped.
+    pub fn take(input: &mut BytesMut) -> Result<Option<Self>, ResponseHeadError> {
+        Self::take_with(input, |_| {})
+    }
+
+    /// Like [`Self::take`]; `each` sees every header.
+    pub(crate) fn take_with(
+        input: &mut BytesMut,
+        mut each: impl FnMut(&httparse::Header<'_>),
+    ) -> Result<Option<Self>, ResponseHeadError> {
         loop {
-            let Some((head, length)) = Self::read(input)? else { return Ok(None) };
+            let Some((head, length)) = Self::parse_with(input, &mut each)? else { return Ok(None) };
             input.advance(length);
             if !head.status.is_informational() {
                 return Ok(Some(head));
             }
             if head.status == StatusCode::SWITCHING_PROTOCOLS {
-                return Err(BadHead("it switches protocols"));
+                return Err(ResponseHeadError("unexpected protocol switch"));
             }
         }
     }
 
-    fn read(input: &[u8]) -> Result<Option<(Self, usize)>, BadHead> {
+    /// Parses a head, interim or final, and returns it with its length; `None` until all of it has arrived.
+    pub fn parse(input: &[u8]) -> Result<Option<(Self, usize)>, ResponseHeadError> {
+        Self::parse_with(input, &mut |_| {})
+    }
+
+    fn parse_with(
+        input: &[u8],
+        each: &mut impl FnMut(&httparse::Header<'_>),
+    ) -> Result<Option<(Self, usize)>, ResponseHeadError> {
         let mut headers = [const { MaybeUninit::uninit() }; MAX_HEADERS];
-        let mut answer = httparse::Response::new(&mut []);
+        let mut response = httparse::Response::new(&mut []);
         let parser = httparse::ParserConfig::default();
-        let length = match parser.parse_response_with_uninit_headers(&mut answer, input, &mut headers) {
+        let length = match parser.parse_response_with_uninit_headers(&mut response, input, &mut headers) {
             Ok(Status::Complete(length)) => length,
-            Ok(Status::Partial) if input.len() > MAX_HEAD => return Err(BadHead("its head has no end")),
+            Ok(Status::Partial) if input.len() > MAX_HEAD => return Err(ResponseHeadError("the head is too long")),
             Ok(Status::Partial) => return Ok(None),
-            Err(_) => return Err(BadHead("its head cannot be read")),
+            Err(_) => return Err(ResponseHeadError("the head cannot be parsed")),
         };
-        let status = answer.code.and_then(|code| StatusCode::from_u16(code).ok()).ok_or(BadHead("no status"))?;
+        let status = response
+            .code
+            .and_then(|code| StatusCode::from_u16(code).ok())
+            .ok_or(ResponseHeadError("invalid status"))?;
         let mut head = Self {
             status,
             media_type: Cow::Borrowed(""),
             is_encoded: false,
             retry_after_secs: None,
             framing: Framing::UntilClose,
-            keep_alive: answer.version == Some(1),
+            keep_alive: response.version == Some(1),
         };
         let mut content_length = None;
         let mut is_chunked = false;
-        for header in answer.headers.iter() {
-            head.note(header, &mut content_length, &mut is_chunked)?;
+        for header in response.headers.iter() {
+            head.read_header(header, &mut content_length, &mut is_chunked)?;
+            if !status.is_informational() {
+                each(header);
+            }
         }
         head.framing = match content_length {
             _ if status == StatusCode::NO_CONTENT || status == StatusCode::NOT_MODIFIED => Framing::Length(0),
@@ -82,15 +105,15 @@ impl Head {
         Ok(Some((head, length)))
     }
 
-    fn note(
+    fn read_header(
         &mut self,
         header: &httparse::Header<'_>,
         content_length: &mut Option<u64>,
         is_chunked: &mut bool,
-    ) -> Result<(), BadHead> {
+    ) -> Result<(), ResponseHeadError> {
         let text = || std::str::from_utf8(header.value).unwrap_or("").trim();
         let is = |name: &str| header.name.eq_ignore_ascii_case(name);
-        // Names are told apart by their lengths first, since most headers are none of these.
+        // The length is compared first, since most headers are none of these.
         match header.name.len() {
             10 if is("connection") => {
                 for word in text().split(',').map(str::trim) {
@@ -110,15 +133,15 @@ impl Head {
                 };
             }
             14 if is("content-length") => {
-                let length = text().parse().map_err(|_| BadHead("its length is no number"))?;
+                let length = text().parse().map_err(|_| ResponseHeadError("invalid Content-Length"))?;
                 if content_length.replace(length).is_some_and(|before| before != length) {
-                    return Err(BadHead("it has two lengths"));
+                    return Err(ResponseHeadError("conflicting Content-Length headers"));
                 }
             }
             16 if is("content-encoding") => self.is_encoded = !text().eq_ignore_ascii_case("identity"),
             17 if is("transfer-encoding") => {
                 if !text().eq_ignore_ascii_case("chunked") {
-                    return Err(BadHead("its transfer encoding is not known"));
+                    return Err(ResponseHeadError("unsupported Transfer-Encoding"));
                 }
                 *is_chunked = true;
             }
@@ -132,12 +155,12 @@ impl Head {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Option<Head>, BadHead> {
-        Head::take(&mut BytesMut::from(text))
+    fn read(text: &str) -> Result<Option<ResponseHead>, ResponseHeadError> {
+        ResponseHead::take(&mut BytesMut::from(text))
     }
 
     #[test]
-    fn what_decides_is_read_and_the_rest_is_passed_over() {
+    fn relevant_headers_are_parsed_and_the_others_skipped() {
         let head = read(
             "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 503 Busy\r\nServer: x\r\nContent-Type: Application/JSON; charset=utf-8\r\n\
              Retry-After: 7\r\nContent-Length: 12\r\nConnection: close\r\n\r\n",
@@ -160,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn malformed_responses_are_rejected() {
         for bad in [
             "hello\r\n\r\n",
             "HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n",

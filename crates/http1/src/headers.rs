@@ -1,23 +1,24 @@
-//! The head of a request, and its headers as they came.
+//! The head of a request.
 //!
-//! A client sends twenty of them, and a handful is looked at. So they are not put into a map: a look goes over all.
+//! Clients send about twenty headers, of which a handful is read. Headers are therefore kept as ranges into the received
+//! bytes, and a lookup is a linear scan: building a map would cost more than all lookups together.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
 use std::ops::Range;
 
-/// A request but for its body.
+/// A request without its body.
 #[derive(Debug, Clone)]
-pub(crate) struct Head {
+pub struct RequestHead {
     pub method: Method,
     pub uri: Uri,
     pub headers: Headers,
 }
 
-impl Head {
-    /// For those who want a map.
-    pub(crate) fn into_parts(self) -> Parts {
+impl RequestHead {
+    /// Converts to the parts of an `http::Request`, with the headers in a map.
+    pub fn into_parts(self) -> Parts {
         let mut parts = Request::new(()).into_parts().0;
         parts.headers = self.headers.to_map();
         (parts.method, parts.uri) = (self.method, self.uri);
@@ -25,64 +26,65 @@ impl Head {
     }
 }
 
-impl From<Parts> for Head {
+impl From<Parts> for RequestHead {
     fn from(parts: Parts) -> Self {
         Self { headers: Headers::from(&parts.headers), method: parts.method, uri: parts.uri }
     }
 }
 
+/// Headers in the order in which they arrived.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Headers {
-    /// Where names and values stand.
+pub struct Headers {
+    /// Contains all names and values.
     text: Bytes,
-    lines: Vec<Line>,
+    lines: Vec<HeaderLine>,
 }
 
-/// Heads have bounds that such numbers are large enough for.
+/// Positions in [`Headers::text`]. `u32` is enough, since the size of a head is limited.
 #[derive(Debug, Clone)]
-pub(super) struct Line {
-    pub name: Range<u32>,
-    pub value: Range<u32>,
+pub(crate) struct HeaderLine {
+    pub(crate) name: Range<u32>,
+    pub(crate) value: Range<u32>,
 }
 
 impl Headers {
-    /// Lines of a head of which every name and every value was checked.
-    pub(super) fn new(text: Bytes, lines: Vec<Line>) -> Self {
+    /// Every name and value must have been validated.
+    pub(crate) fn new(text: Bytes, lines: Vec<HeaderLine>) -> Self {
         Self { text, lines }
     }
 
-    /// All values of a name, in their order.
-    pub(crate) fn all(&self, name: impl AsRef<str>) -> impl Iterator<Item = &[u8]> {
+    /// All values of a header, in order.
+    pub fn all(&self, name: impl AsRef<str>) -> impl Iterator<Item = &[u8]> {
         self.lines.iter().filter(move |line| self.is(line, name.as_ref())).map(|line| self.part(&line.value))
     }
 
-    /// The first value of a name.
-    pub(crate) fn get(&self, name: impl AsRef<str>) -> Option<&[u8]> {
+    /// The first value of a header.
+    pub fn get(&self, name: impl AsRef<str>) -> Option<&[u8]> {
         let name = name.as_ref();
         self.lines.iter().find(|line| self.is(line, name)).map(|line| self.part(&line.value))
     }
 
-    pub(crate) fn has(&self, name: impl AsRef<str>) -> bool {
+    pub fn has(&self, name: impl AsRef<str>) -> bool {
         self.get(name).is_some()
     }
 
-    /// The first value, if it can be shown.
-    pub(crate) fn text(&self, name: impl AsRef<str>) -> Option<&str> {
-        self.get(name).and_then(shown)
+    /// The first value, if it is visible ASCII.
+    pub fn text(&self, name: impl AsRef<str>) -> Option<&str> {
+        self.get(name).and_then(visible)
     }
 
-    /// All values that can be shown.
-    pub(crate) fn texts(&self, name: impl AsRef<str>) -> impl Iterator<Item = &str> {
-        self.all(name).filter_map(shown)
+    /// All values that are visible ASCII.
+    pub fn texts(&self, name: impl AsRef<str>) -> impl Iterator<Item = &str> {
+        self.all(name).filter_map(visible)
     }
 
-    /// How long they are, with what separates them.
-    pub(crate) fn bytes(&self) -> usize {
+    /// Total size, including separators and line ends.
+    pub fn bytes(&self) -> usize {
         self.lines.iter().map(|line| line.name.len() + line.value.len() + 4).sum()
     }
 
-    /// For those who want a map.
-    pub(crate) fn to_map(&self) -> HeaderMap {
+    /// Copies the headers into a map.
+    pub fn to_map(&self) -> HeaderMap {
         let mut map = HeaderMap::with_capacity(self.lines.len());
         for line in &self.lines {
             let name = HeaderName::from_bytes(self.part(&line.name));
@@ -94,7 +96,7 @@ impl Headers {
         map
     }
 
-    fn is(&self, line: &Line, name: &str) -> bool {
+    fn is(&self, line: &HeaderLine, name: &str) -> bool {
         line.name.len() == name.len() && self.part(&line.name).eq_ignore_ascii_case(name.as_bytes())
     }
 
@@ -111,16 +113,17 @@ impl From<&HeaderMap> for Headers {
             text.put_slice(bytes);
             start..text.len() as u32
         };
-        let lines = map.iter().map(|(name, value)| Line { name: put(name.as_ref()), value: put(value.as_bytes()) });
+        let lines =
+            map.iter().map(|(name, value)| HeaderLine { name: put(name.as_ref()), value: put(value.as_bytes()) });
         let lines = lines.collect();
         Self { text: text.freeze(), lines }
     }
 }
 
-/// As [`HeaderValue::to_str`] sees it.
-fn shown(value: &[u8]) -> Option<&str> {
-    let is_shown = value.iter().all(|byte| matches!(byte, b'\t' | 0x20..0x7f));
-    if is_shown { std::str::from_utf8(value).ok() } else { None }
+/// The same rule as [`HeaderValue::to_str`].
+fn visible(value: &[u8]) -> Option<&str> {
+    let is_visible = value.iter().all(|byte| matches!(byte, b'\t' | 0x20..0x7f));
+    if is_visible { std::str::from_utf8(value).ok() } else { None }
 }
 
 #[cfg(test)]
@@ -128,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_found_in_any_case_and_values_kept_in_their_order() {
+    fn lookup_ignores_case_and_keeps_the_order_of_values() {
         let mut map = HeaderMap::new();
         for (name, value) in [("cookie", "a=1"), ("x-one", "1"), ("cookie", "b=2"), ("cookie", "c=\u{e9}")] {
             map.append(name, HeaderValue::from_bytes(value.as_bytes()).unwrap());

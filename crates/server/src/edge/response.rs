@@ -1,45 +1,60 @@
-//! An answer, and what is said beside its own headers.
+//! A response with the headers that the edge adds.
 //!
-//! HTTP/1 writes these lines into a head as they are; to keep them in a map of headers on the way would cost more than
-//! to make them.
+//! HTTP/1 writes these headers directly into the head; inserting them into a header map first would cost more than
+//! formatting them.
 
 use super::body::Body;
-use super::rate_limit_lines;
+use super::rate_limit_headers;
 use domain::RequestId;
 use domain::limits::RateLimitStatus;
 use http::{HeaderName, HeaderValue, Response};
+use http1::server::HandlerResponse;
 
-pub(crate) struct Answered {
-    pub response: Response<Body>,
-    /// Lines that are the same in many answers, each with its end.
-    pub lines: &'static str,
-    /// Our name for the request.
-    pub id: Option<RequestId>,
-    /// What is left of the caller's limits by the minute.
-    pub standings: Option<RateLimitStatus>,
+pub(crate) struct EdgeResponse {
+    pub(crate) response: Response<Body>,
+    /// Constant header lines, each with its line end.
+    pub(crate) lines: &'static str,
+    pub(crate) request_id: Option<RequestId>,
+    /// Remaining requests and tokens of the caller's per-minute limits.
+    pub(crate) standings: Option<RateLimitStatus>,
 }
 
-impl From<Response<Body>> for Answered {
+impl From<Response<Body>> for EdgeResponse {
     fn from(response: Response<Body>) -> Self {
-        Self { response, lines: "", id: None, standings: None }
+        Self { response, lines: "", request_id: None, standings: None }
     }
 }
 
-impl Answered {
-    /// Lines of a head, each with its end.
-    pub(super) fn write_lines(&self, out: &mut Vec<u8>) {
+impl HandlerResponse for EdgeResponse {
+    type Body = Body;
+
+    fn response(&self) -> &Response<Body> {
+        &self.response
+    }
+
+    fn response_mut(&mut self) -> &mut Response<Body> {
+        &mut self.response
+    }
+
+    fn into_body(self) -> Body {
+        self.response.into_body()
+    }
+
+    fn write_lines(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.lines.as_bytes());
         if let Some(standings) = &self.standings {
-            rate_limit_lines::write(out, standings);
+            rate_limit_headers::write(out, standings);
         }
-        if let Some(id) = &self.id {
+        if let Some(id) = &self.request_id {
             out.extend_from_slice(b"x-request-id: ");
             out.extend_from_slice(id.as_bytes());
             out.extend_from_slice(b"\r\n");
         }
     }
+}
 
-    /// The same with headers in their map.
+impl EdgeResponse {
+    /// Converts to a response with all headers in the map, for HTTP/2.
     pub(super) fn into_response(mut self) -> Response<Body> {
         let mut lines = Vec::new();
         self.write_lines(&mut lines);
@@ -62,19 +77,19 @@ mod tests {
     use domain::limits::LimitStatus;
 
     #[test]
-    fn both_ways_of_saying_it_say_the_same() {
+    fn http1_and_http2_send_the_same_headers() {
         let standing = LimitStatus { limit: 60, remaining: 59, reset_millis: 61_000 };
-        let answered = Answered {
+        let response = EdgeResponse {
             response: Response::new(Body::empty()),
             lines: "content-type: text/plain\r\n",
-            id: Some(RequestId::new(Timestamp::from_millis(1_700_000_000_000), 7)),
+            request_id: Some(RequestId::new(Timestamp::from_millis(1_700_000_000_000), 7)),
             standings: Some(RateLimitStatus { requests: standing, tokens: standing }),
         };
         let mut lines = Vec::new();
-        answered.write_lines(&mut lines);
+        response.write_lines(&mut lines);
         let mut lines: Vec<_> = str::from_utf8(&lines).unwrap().lines().map(str::to_owned).collect();
         assert_eq!((lines.len(), lines[3].as_str()), (8, "x-ratelimit-reset-requests: 1m1s"));
-        let response = answered.into_response();
+        let response = response.into_response();
         let headers = response.headers().iter();
         let mut mapped: Vec<_> = headers.map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())).collect();
         lines.sort();

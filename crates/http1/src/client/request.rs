@@ -1,19 +1,19 @@
-//! A request as it is written to a connection.
+//! A request, encoded and ready to be written.
 
 use bytes::{Bytes, BytesMut};
 use std::io::IoSlice;
 
-/// Pieces of one request that are written together.
+/// Most pieces of a request in one vectored write.
 pub(super) const MAX_SLICES: usize = 16;
 
-/// The head, and behind it the body or its beginning; of a large body the rest in pieces that share the client's bytes.
+/// An encoded request. `start` holds the head and a small body; pieces of a large body follow without being copied.
 #[derive(Debug)]
 pub struct Request {
     pub start: BytesMut,
     pub rest: Vec<Bytes>,
 }
 
-/// What of a request was not written yet.
+/// The part of a request that is not written yet.
 pub(super) struct Unsent<'a> {
     request: &'a Request,
     piece: usize,
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_piece_by_piece_is_the_whole_request() {
+    fn partial_writes_add_up_to_the_whole_request() {
         let request = Request { start: "head".into(), rest: vec!["one".into(), "two".into(), "three".into()] };
         for step in 1..20 {
             let (mut unsent, mut written) = (Unsent::all(&request), Vec::new());

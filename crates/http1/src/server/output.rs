@@ -1,7 +1,6 @@
-//! What goes out on a connection.
+//! Encodes responses and writes them to the connection.
 
-use super::spare;
-use crate::edge::Answered;
+use super::buffer_pool;
 use bytes::Bytes;
 use http::header;
 use http::{HeaderMap, StatusCode};
@@ -12,19 +11,20 @@ use std::task::{Context, Poll, ready};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::io::AsyncWrite;
 
-/// So much is gathered before it is written.
-const ENOUGH: usize = 64 << 10;
-/// A piece of this size is not copied.
-const LARGE: usize = 16 << 10;
+/// Bytes that are gathered before they are written.
+const WRITE_BYTES: usize = 64 << 10;
+/// Pieces of this size and above are not copied.
+const LARGE_PIECE: usize = 16 << 10;
 
-/// Where the body of an answer ends.
+/// Where the body of a response ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// Here, or there is none: so it is with some statuses, and whatever is asked with HEAD.
+    /// Here; or there is no body, as with some statuses and with every response to HEAD.
     Over,
-    /// After so many bytes.
+    /// After this many bytes.
     Length(u64),
     Chunked,
+    /// With the connection.
     Close,
 }
 
@@ -34,19 +34,20 @@ impl Ending {
     }
 }
 
-/// Bytes that wait to be written.
+/// Bytes that are waiting to be written.
 #[derive(Default)]
 pub(super) struct Output {
     flat: Vec<u8>,
+    /// How many bytes of `flat` are written.
     written: usize,
-    /// Comes behind them.
+    /// Written after `flat`, without copying.
     large: Option<Bytes>,
 }
 
 impl Output {
-    /// Whether more may be added before something is written.
+    /// Whether more can be added before the next write.
     pub(super) fn has_room(&self) -> bool {
-        self.large.is_none() && self.flat.len() < ENOUGH
+        self.large.is_none() && self.flat.len() < WRITE_BYTES
     }
 
     pub(super) fn add(&mut self, bytes: &[u8]) {
@@ -54,15 +55,15 @@ impl Output {
         self.flat.extend_from_slice(bytes);
     }
 
-    /// A piece of a body, which must not be longer than was said.
+    /// Adds a piece of a body; an error if the body becomes longer than announced.
     pub(super) fn add_piece(&mut self, piece: Bytes, ending: &mut Ending) -> io::Result<()> {
         if let Ending::Length(left) = ending {
-            let longer = || io::Error::other("an answer is longer than it said");
+            let longer = || io::Error::other("the response body is longer than its content-length");
             *left = left.checked_sub(piece.len() as u64).ok_or_else(longer)?;
         }
         if *ending == Ending::Chunked {
             self.add_chunk(&piece);
-        } else if piece.len() >= LARGE {
+        } else if piece.len() >= LARGE_PIECE {
             self.large = Some(piece);
         } else {
             self.add(&piece);
@@ -70,7 +71,7 @@ impl Output {
         Ok(())
     }
 
-    /// An empty one would end the body.
+    /// Empty pieces are skipped: an empty chunk would end the body.
     fn add_chunk(&mut self, piece: &[u8]) {
         if !piece.is_empty() {
             self.start();
@@ -81,29 +82,37 @@ impl Output {
         }
     }
 
-    /// The end of a body, which must not be shorter than was said.
+    /// Ends a body; an error if it is shorter than announced.
     pub(super) fn end(&mut self, ending: &mut Ending) -> io::Result<()> {
         match std::mem::replace(ending, Ending::Over) {
             Ending::Chunked => self.add(b"0\r\n\r\n"),
-            Ending::Length(1..) => return Err(io::Error::other("an answer is shorter than it said")),
+            Ending::Length(1..) => {
+                return Err(io::Error::other("the response body is shorter than its content-length"));
+            }
             Ending::Over | Ending::Length(0) | Ending::Close => {}
         }
         Ok(())
     }
 
-    /// The head of an answer.
-    pub(super) fn add_head(&mut self, answered: &Answered, ending: Ending, connection: Option<&str>) {
+    /// Adds the head of a response. `write_lines` adds header lines that are not in the map, each with its line end.
+    pub(super) fn add_head(
+        &mut self,
+        status: StatusCode,
+        headers: &HeaderMap,
+        write_lines: impl FnOnce(&mut Vec<u8>),
+        ending: Ending,
+        connection: Option<&str>,
+    ) {
         self.start();
         let out = &mut self.flat;
-        let status = answered.response.status();
         if status == StatusCode::OK {
             out.extend_from_slice(b"HTTP/1.1 200 OK\r\n");
         } else {
             let reason = status.canonical_reason().unwrap_or("");
             write!(out, "HTTP/1.1 {} {reason}\r\n", status.as_str()).expect("a Vec takes any bytes");
         }
-        add_headers(out, answered.response.headers(), ending);
-        answered.write_lines(out);
+        add_headers(out, headers, ending);
+        write_lines(out);
         match ending {
             Ending::Length(length) => {
                 out.extend_from_slice(b"content-length: ");
@@ -122,7 +131,7 @@ impl Output {
         out.extend_from_slice(b"\r\n");
     }
 
-    /// Writes all of it.
+    /// Writes everything.
     pub(super) fn poll_flush<S: AsyncWrite + Unpin>(
         &mut self,
         cx: &mut Context<'_>,
@@ -132,7 +141,7 @@ impl Output {
             self.written += ready!(poll_write(cx, stream, &self.flat[self.written..]))?;
         }
         if !self.flat.is_empty() {
-            spare::keep_output(std::mem::take(&mut self.flat));
+            buffer_pool::keep_output(std::mem::take(&mut self.flat));
             self.written = 0;
         }
         while let Some(large) = &mut self.large {
@@ -145,12 +154,12 @@ impl Output {
 
     fn start(&mut self) {
         if self.flat.capacity() == 0 {
-            self.flat = spare::take_output();
+            self.flat = buffer_pool::take_output();
         }
     }
 }
 
-/// All but what is said by us: where the body ends, and the connection.
+/// Adds all headers except `content-length`, which follows from the body.
 fn add_headers(out: &mut Vec<u8>, headers: &HeaderMap, ending: Ending) {
     for (name, value) in headers {
         if *name == header::CONTENT_LENGTH && ending != Ending::Over {
@@ -163,7 +172,7 @@ fn add_headers(out: &mut Vec<u8>, headers: &HeaderMap, ending: Ending) {
     }
 }
 
-/// Without leading zeros; `write!` would take longer than all else that is done for an event here.
+/// Adds a number without leading zeros. `write!` would take longer than everything else done here for an event.
 fn add_hexadecimal(out: &mut Vec<u8>, number: usize) {
     let digits = (usize::BITS - number.leading_zeros()).div_ceil(4);
     out.extend((0..digits).rev().map(|digit| b"0123456789abcdef"[number >> (4 * digit) & 0xf]));
@@ -176,17 +185,17 @@ fn poll_write<S: AsyncWrite + Unpin>(cx: &mut Context<'_>, stream: &mut S, bytes
     }
 }
 
-/// The header with the date, worked out once a second.
+/// Adds the `date` header, which is formatted once a second.
 fn add_date(out: &mut Vec<u8>) {
     thread_local! {
         static LINE: RefCell<(u64, String)> = const { RefCell::new((0, String::new())) };
     }
     let now = SystemTime::now();
     let second = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    LINE.with_borrow_mut(|(of, line)| {
-        if *of != second || line.is_empty() {
+    LINE.with_borrow_mut(|(cached, line)| {
+        if *cached != second || line.is_empty() {
             *line = format!("date: {}\r\n", httpdate::fmt_http_date(now));
-            *of = second;
+            *cached = second;
         }
         out.extend_from_slice(line.as_bytes());
     });
@@ -197,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_of_chunks_are_written_as_others_write_them() {
+    fn hexadecimal_numbers_match_those_of_the_standard_library() {
         for number in [1, 9, 10, 15, 16, 17, 255, 256, 4_096, 65_535, 65_536, usize::MAX] {
             let mut out = Vec::new();
             add_hexadecimal(&mut out, number);

@@ -1,0 +1,15 @@
+//! HTTP/1.1 over any byte stream: a server connection and a client connection, each driven by the task that uses it.
+//!
+//! The crate knows nothing of the program around it. Sockets, TLS and routing belong to its users. The README lists
+//! which parts of RFC 9112 are implemented.
+
+pub mod client;
+pub mod framing;
+mod headers;
+mod request_head;
+mod response_head;
+pub mod server;
+pub mod timers;
+
+pub use headers::{Headers, RequestHead};
+pub use response_head::{ResponseHead, ResponseHeadError};

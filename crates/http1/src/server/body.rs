@@ -1,0 +1,230 @@
+//! Passes the body of a request from its connection to its handler.
+//!
+//! Both run in one task. The handler polls its [`BodyReceiver`], which notes the demand; the connection sees the demand,
+//! reads through its [`BodySource`] and polls the handler again. No wake-ups are needed, and nothing is read before the
+//! handler asks for it.
+
+use super::buffer_pool;
+use crate::framing::{Framing, Step};
+use bytes::{BufMut, Bytes, BytesMut};
+use parking_lot::Mutex;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+/// Bytes per read, if the handler asks for single pieces.
+const READ_BYTES: usize = 64 << 10;
+/// Most memory reserved for a body before the handler has asked for it.
+const MAX_RESERVED: usize = 512 << 10;
+
+/// The body of a request.
+pub enum RequestBody {
+    /// All of it arrived with the head.
+    Whole(Bytes),
+    /// The rest is read on demand.
+    Partial(BodyReceiver),
+}
+
+impl RequestBody {
+    /// The next piece.
+    pub async fn next(&mut self) -> Result<Option<Bytes>, ReceiveError> {
+        self.read(Demand::Piece).await
+    }
+
+    /// All that is left in one piece, if its length is known; else the next piece.
+    pub async fn rest(&mut self) -> Result<Option<Bytes>, ReceiveError> {
+        self.read(Demand::Whole).await
+    }
+
+    async fn read(&mut self, demand: Demand) -> Result<Option<Bytes>, ReceiveError> {
+        match self {
+            Self::Whole(bytes) => Ok(Some(std::mem::take(bytes)).filter(|bytes| !bytes.is_empty())),
+            Self::Partial(receiver) => poll_fn(|_| receiver.poll_next(demand)).await,
+        }
+    }
+
+    /// Whether all of the body has been read.
+    pub fn is_over(&self) -> bool {
+        match self {
+            Self::Whole(bytes) => bytes.is_empty(),
+            Self::Partial(receiver) => receiver.is_over(),
+        }
+    }
+
+    /// Lower bound of the bytes still to come.
+    pub fn announced(&self) -> u64 {
+        match self {
+            Self::Whole(bytes) => bytes.len() as u64,
+            Self::Partial(receiver) => receiver.0.lock().left,
+        }
+    }
+}
+
+/// The connection's end.
+pub(super) struct BodySource {
+    state: Arc<Mutex<State>>,
+    /// Framing of the part of the body not yet passed to the handler.
+    framing: Framing,
+    /// Received bytes of that part.
+    input: BytesMut,
+    /// Received bytes after the end of the body.
+    behind: Vec<u8>,
+    /// The client waits for `100 Continue`.
+    pub(super) awaits_continue: bool,
+}
+
+/// The handler's end.
+pub struct BodyReceiver(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    demand: Option<Demand>,
+    piece: Option<Bytes>,
+    /// Bytes of a body with a length that were not passed to the handler.
+    left: u64,
+    end: Option<BodyEnd>,
+}
+
+/// How much the handler has asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Demand {
+    Piece,
+    Whole,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum BodyEnd {
+    Complete,
+    Broken,
+}
+
+/// The client stopped sending, or the body is malformed.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the request body is incomplete or malformed")]
+pub struct ReceiveError;
+
+/// Opens a body that has not arrived completely.
+pub(super) fn open(framing: Framing, arrived: &[u8], awaits_continue: bool) -> (BodySource, BodyReceiver) {
+    let left = if let Framing::Length(left) = framing { left } else { 0 };
+    let state = Arc::new(Mutex::new(State { left, ..State::default() }));
+    // The handler may still reject this length, so memory for all of it is not reserved yet.
+    let expected = usize::try_from(left).map_or(READ_BYTES, |left| left.min(MAX_RESERVED));
+    let mut input = buffer_pool::take_body(expected.max(arrived.len()));
+    input.extend_from_slice(arrived);
+    let awaits_continue = awaits_continue && arrived.is_empty();
+    let source = BodySource { state: Arc::clone(&state), framing, input, behind: Vec::new(), awaits_continue };
+    (source, BodyReceiver(state))
+}
+
+impl BodyReceiver {
+    fn poll_next(&mut self, demand: Demand) -> Poll<Result<Option<Bytes>, ReceiveError>> {
+        let mut state = self.0.lock();
+        match (state.piece.take(), state.end) {
+            (Some(piece), _) => Poll::Ready(Ok(Some(piece))),
+            (None, Some(BodyEnd::Complete)) => Poll::Ready(Ok(None)),
+            (None, Some(BodyEnd::Broken)) => Poll::Ready(Err(ReceiveError)),
+            (None, None) => {
+                state.demand = Some(demand);
+                Poll::Pending
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let state = self.0.lock();
+        state.piece.is_none() && state.end == Some(BodyEnd::Complete)
+    }
+}
+
+impl BodySource {
+    /// Whether the handler has asked for more.
+    pub(super) fn is_demanded(&self) -> bool {
+        self.state.lock().demand.is_some()
+    }
+
+    /// The bytes received after the body; `None` if the body was not read to its end.
+    pub(super) fn into_rest(self) -> Option<Vec<u8>> {
+        (self.state.lock().end == Some(BodyEnd::Complete)).then_some(self.behind)
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.state.lock().end.is_some()
+    }
+
+    /// Reads what the handler has asked for and passes it on.
+    pub(super) fn poll<S: AsyncRead + Unpin>(&mut self, cx: &mut Context<'_>, stream: &mut S) -> Poll<()> {
+        let demand = self.state.lock().demand;
+        let read = match (demand, self.framing) {
+            (Some(Demand::Whole), Framing::Length(left)) => ready!(self.poll_whole(cx, stream, left)),
+            _ => ready!(self.poll_piece(cx, stream)),
+        };
+        if self.framing.is_over() {
+            // A copy: the buffer belongs to the handler's pieces and is freed with them.
+            self.behind = std::mem::take(&mut self.input).to_vec();
+        }
+        let mut state = self.state.lock();
+        state.demand = None;
+        state.end = match &read {
+            Err(ReceiveError) => Some(BodyEnd::Broken),
+            Ok(_) => self.framing.is_over().then_some(BodyEnd::Complete),
+        };
+        if let Ok(Some(piece)) = read {
+            state.left = state.left.saturating_sub(piece.len() as u64);
+            state.piece = Some(piece);
+        }
+        Poll::Ready(())
+    }
+
+    fn poll_piece<S: AsyncRead + Unpin>(
+        &mut self,
+        cx: &mut Context<'_>,
+        stream: &mut S,
+    ) -> Poll<Result<Option<Bytes>, ReceiveError>> {
+        loop {
+            match self.framing.next(&mut self.input) {
+                Ok(Step::Data(piece)) => return Poll::Ready(Ok(Some(piece))),
+                Ok(Step::End) => return Poll::Ready(Ok(None)),
+                Ok(Step::More) => {}
+                Err(_) => return Poll::Ready(Err(ReceiveError)),
+            }
+            self.input.reserve(READ_BYTES);
+            ready!(poll_read(cx, stream, &mut self.input, READ_BYTES))?;
+        }
+    }
+
+    /// Reads a body of known length into one buffer, which the handler keeps.
+    fn poll_whole<S: AsyncRead + Unpin>(
+        &mut self,
+        cx: &mut Context<'_>,
+        stream: &mut S,
+        length: u64,
+    ) -> Poll<Result<Option<Bytes>, ReceiveError>> {
+        let length = usize::try_from(length).map_err(|_| ReceiveError)?;
+        self.input.reserve(length.saturating_sub(self.input.len()));
+        while self.input.len() < length {
+            let missing = length - self.input.len();
+            ready!(poll_read(cx, stream, &mut self.input, missing))?;
+        }
+        self.framing = Framing::Length(0);
+        let piece = self.input.split_to(length).freeze();
+        if self.input.is_empty() {
+            buffer_pool::keep_body(std::mem::take(&mut self.input), length);
+        }
+        Poll::Ready(Ok(Some(piece)))
+    }
+}
+
+/// Reads at most `most` bytes.
+fn poll_read<S: AsyncRead + Unpin>(
+    cx: &mut Context<'_>,
+    stream: &mut S,
+    buffer: &mut BytesMut,
+    most: usize,
+) -> Poll<Result<(), ReceiveError>> {
+    match ready!(pin!(stream.read_buf(&mut buffer.limit(most))).poll(cx)) {
+        Ok(0) | Err(_) => Poll::Ready(Err(ReceiveError)),
+        Ok(_) => Poll::Ready(Ok(())),
+    }
+}

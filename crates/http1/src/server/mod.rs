@@ -1,0 +1,378 @@
+//! A server connection: requests one after another, each answered before the next is read.
+//!
+//! The connection, the handler of its request and the body of the response are one task. A connection that has nothing
+//! to read or write holds no buffer.
+//!
+//! One round of [`serve`]:
+//!
+//! 1. Read into the thread's shared buffer until the head is complete. Usually one read brings head and body.
+//! 2. Call the handler. If its body has not arrived completely, the handler gets a receiver, and the connection reads
+//!    whenever the handler asks for more. Between two polls of the handler it also checks whether the client has
+//!    disconnected; if so, the handler is dropped.
+//! 3. Write the head of the response, then its body as it is produced, again watching for a disconnect.
+//! 4. Keep the connection if both sides allow it and the body was read completely. Bytes that arrived behind the body
+//!    are the start of the next request.
+
+mod body;
+mod buffer_pool;
+mod output;
+#[cfg(test)]
+mod tests;
+
+pub use body::{BodyReceiver, ReceiveError, RequestBody};
+
+use crate::headers::RequestHead;
+use crate::request_head::{ReceivedRequest, RequestHeadError};
+use crate::timers::{IdleTimer, StopSignal};
+use body::BodySource;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
+use http_body::Body;
+use output::{Ending, Output};
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::watch;
+
+/// How long input is drained after the last response, if the client may still be sending. Closing at once would reset
+/// the connection, and the client might lose the response.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Default idle timeout: longer than clients usually keep an unused connection.
+pub const IDLE_TIMEOUT: Duration = Duration::from_secs(100);
+
+/// What a handler returns: a response, perhaps with header lines beside those in its map.
+///
+/// Lines that every response carries are cheaper to write than to keep in a map first.
+pub trait HandlerResponse {
+    type Body: Body<Data = Bytes, Error = io::Error> + Unpin;
+
+    fn response(&self) -> &Response<Self::Body>;
+    fn response_mut(&mut self) -> &mut Response<Self::Body>;
+    fn into_body(self) -> Self::Body;
+
+    /// Adds header lines that are not in the map, each with its line end.
+    fn write_lines(&self, out: &mut Vec<u8>);
+}
+
+impl<B: Body<Data = Bytes, Error = io::Error> + Unpin> HandlerResponse for Response<B> {
+    type Body = B;
+
+    fn response(&self) -> &Response<B> {
+        self
+    }
+
+    fn response_mut(&mut self) -> &mut Response<B> {
+        self
+    }
+
+    fn into_body(self) -> B {
+        Response::into_body(self)
+    }
+
+    fn write_lines(&self, _: &mut Vec<u8>) {}
+}
+
+/// Serves a connection until it ends, is idle for longer than `idle_timeout` (at most twice as long), or `stop` turns
+/// true and its last response is written.
+pub async fn serve<S, H, F>(stream: S, idle_timeout: Duration, stop: watch::Receiver<bool>, handler: H)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    H: Fn(RequestHead, RequestBody) -> F,
+    F: Future<Output: HandlerResponse>,
+{
+    let mut connection = Connection {
+        stream,
+        input: Vec::new(),
+        output: Output::default(),
+        idle: IdleTimer::new(idle_timeout, 1),
+        stop: StopSignal::new(stop),
+    };
+    let ended = connection.run(handler).await;
+    if matches!(ended, Ok(ConnectionEnd::InputPending)) {
+        let _ = tokio::time::timeout(DRAIN_TIMEOUT, connection.drain_until_close()).await;
+    } else if ended.is_ok() {
+        let _ = connection.stream.shutdown().await;
+    }
+}
+
+struct Connection<S> {
+    stream: S,
+    /// Received bytes that were not consumed yet.
+    input: Vec<u8>,
+    output: Output,
+    idle: IdleTimer,
+    stop: StopSignal,
+}
+
+/// How a connection ended without an I/O error.
+enum ConnectionEnd {
+    /// All input was read.
+    Clean,
+    /// The client may still be sending.
+    InputPending,
+}
+
+struct IncomingRequest {
+    head: RequestHead,
+    body: RequestBody,
+    /// Reads the rest of the body, if it has not arrived completely.
+    source: Option<BodySource>,
+    prefs: ConnectionPrefs,
+}
+
+/// Properties of a request that shape its response.
+struct ConnectionPrefs {
+    is_head: bool,
+    is_http10: bool,
+    keep_alive: bool,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+    async fn run<H, F>(&mut self, handler: H) -> io::Result<ConnectionEnd>
+    where
+        H: Fn(RequestHead, RequestBody) -> F,
+        F: Future<Output: HandlerResponse>,
+    {
+        loop {
+            let request = match self.next_request().await {
+                Ok(Some(request)) => request,
+                Ok(None) => return Ok(ConnectionEnd::Clean),
+                Err(error) => return self.reject(error).await,
+            };
+            self.idle.restart();
+            let IncomingRequest { head, body, mut source, prefs } = request;
+            let response = {
+                let mut handling = pin!(handler(head, body));
+                poll_fn(|cx| self.poll_handler(cx, handling.as_mut(), source.as_mut())).await?
+            };
+            let all_read = match source.map(BodySource::into_rest) {
+                None => true,
+                Some(None) => false,
+                Some(Some(mut rest)) => {
+                    // More may have arrived while the handler was running.
+                    rest.append(&mut self.input);
+                    self.input = rest;
+                    true
+                }
+            };
+            let keep_alive = prefs.keep_alive && all_read && !self.stop.is_set();
+            let (body, ending, keep_alive) = self.begin_response(response, &ConnectionPrefs { keep_alive, ..prefs });
+            self.send(body, ending).await?;
+            match (keep_alive, all_read) {
+                (true, _) => {}
+                (false, true) => return Ok(ConnectionEnd::Clean),
+                (false, false) => return Ok(ConnectionEnd::InputPending),
+            }
+        }
+    }
+
+    /// Waits for the next request; `None` if the client has closed, the connection was idle for too long, or it is to
+    /// stop.
+    async fn next_request(&mut self) -> Result<Option<IncomingRequest>, RequestHeadError> {
+        // It may have arrived with the last one.
+        if !self.input.is_empty() {
+            let arrived = std::mem::take(&mut self.input);
+            match self.take_request(&arrived)? {
+                Some(request) => return Ok(Some(request)),
+                None => self.input = arrived,
+            }
+        }
+        poll_fn(|cx| {
+            loop {
+                match self.poll_read(cx, Self::begin_request) {
+                    Poll::Ready(Some(Ok(None))) => {}
+                    Poll::Ready(request) => return Poll::Ready(request.unwrap_or(Ok(None))),
+                    Poll::Pending => return self.poll_give_up(cx).map(|()| Ok(None)),
+                }
+            }
+        })
+        .await
+    }
+
+    /// Ready when the connection should not wait any longer. A request that has begun may complete even if the server is
+    /// stopping.
+    fn poll_give_up(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.stop.poll_is_set(cx) && self.input.is_empty() {
+            return Poll::Ready(());
+        }
+        self.idle.poll(cx).map(|_| ())
+    }
+
+    /// Returns a request if `arrived` completes its head. Usually all of it arrives at once, with nothing before it.
+    fn begin_request(&mut self, arrived: &[u8]) -> Result<Option<IncomingRequest>, RequestHeadError> {
+        if self.input.is_empty() {
+            let request = self.take_request(arrived)?;
+            if request.is_none() {
+                self.input = arrived.to_vec();
+            }
+            return Ok(request);
+        }
+        let mut all = std::mem::take(&mut self.input);
+        all.extend_from_slice(arrived);
+        let request = if ReceivedRequest::may_end(&all, arrived) { self.take_request(&all)? } else { None };
+        if request.is_none() {
+            self.input = all;
+        }
+        Ok(request)
+    }
+
+    fn take_request(&mut self, arrived: &[u8]) -> Result<Option<IncomingRequest>, RequestHeadError> {
+        let Some((request, used)) = ReceivedRequest::parse(arrived)? else { return Ok(None) };
+        let prefs = ConnectionPrefs {
+            is_head: request.head.method == Method::HEAD,
+            is_http10: request.is_http10,
+            keep_alive: request.keep_alive,
+        };
+        let rest = &arrived[used..];
+        let (body, source) = match request.body {
+            Some(body) => {
+                self.input = rest.to_vec();
+                (RequestBody::Whole(body), None)
+            }
+            None => {
+                let (source, receiver) = body::open(request.framing, rest, request.expects_continue);
+                (RequestBody::Partial(receiver), Some(source))
+            }
+        };
+        Ok(Some(IncomingRequest { head: request.head, body, source, prefs }))
+    }
+
+    /// Reads what has arrived and passes it to `take`; `None` at the end of the input.
+    fn poll_read<T>(&mut self, cx: &mut Context<'_>, take: impl FnOnce(&mut Self, &[u8]) -> T) -> Poll<Option<T>> {
+        buffer_pool::with_input(|buffer| match ready!(pin!(self.stream.read_buf(buffer)).poll(cx)) {
+            Ok(0) | Err(_) => Poll::Ready(None),
+            Ok(_) => Poll::Ready(Some(take(self, buffer))),
+        })
+    }
+
+    /// Polls the handler, reads the body on its demand, and fails if the client disconnects.
+    fn poll_handler<F: Future>(
+        &mut self,
+        cx: &mut Context<'_>,
+        mut handling: Pin<&mut F>,
+        mut source: Option<&mut BodySource>,
+    ) -> Poll<io::Result<F::Output>> {
+        loop {
+            if let Poll::Ready(response) = handling.as_mut().poll(cx) {
+                return Poll::Ready(Ok(response));
+            }
+            match &mut source {
+                Some(source) if source.is_demanded() => {
+                    if std::mem::take(&mut source.awaits_continue) {
+                        self.output.add(b"HTTP/1.1 100 Continue\r\n\r\n");
+                    }
+                    ready!(self.output.poll_flush(cx, &mut self.stream))?;
+                    ready!(source.poll(cx, &mut self.stream));
+                }
+                // Input now belongs to the body, which the handler has not asked for yet.
+                Some(source) if !source.is_over() => return Poll::Pending,
+                _ => ready!(self.poll_disconnect(cx))?,
+            }
+        }
+    }
+
+    /// Fails when the client disconnects. A client that has already sent its next request is connected.
+    fn poll_disconnect(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if !self.input.is_empty() {
+            return Poll::Pending;
+        }
+        match ready!(self.poll_read(cx, |connection, arrived| connection.input = arrived.to_vec())) {
+            Some(()) => Poll::Pending,
+            None => Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into())),
+        }
+    }
+
+    /// Adds the head of a response to the output; returns the body, where it ends, and whether the connection stays
+    /// open.
+    fn begin_response<R: HandlerResponse>(
+        &mut self,
+        mut response: R,
+        prefs: &ConnectionPrefs,
+    ) -> (R::Body, Ending, bool) {
+        let (status, length) = (response.response().status(), response.response().body().size_hint().exact());
+        let ending = match length {
+            _ if prefs.is_head || has_no_body(status) => Ending::Over,
+            Some(length) => Ending::Length(length),
+            None if prefs.is_http10 => Ending::Close,
+            None => Ending::Chunked,
+        };
+        if has_no_body(status) {
+            response.response_mut().headers_mut().remove(header::CONTENT_LENGTH);
+        }
+        if prefs.is_head
+            && let Some(length) = length.filter(|length| *length > 0)
+        {
+            response.response_mut().headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+        }
+        let keep_alive = prefs.keep_alive && ending != Ending::Close;
+        let connection = match (keep_alive, prefs.is_http10) {
+            (false, _) => Some("close"),
+            (true, true) => Some("keep-alive"),
+            (true, false) => None,
+        };
+        let headers = response.response().headers();
+        self.output.add_head(status, headers, |out| response.write_lines(out), ending, connection);
+        (response.into_body(), ending, keep_alive)
+    }
+
+    async fn send<B>(&mut self, mut body: B, mut ending: Ending) -> io::Result<()>
+    where
+        B: Body<Data = Bytes, Error = io::Error> + Unpin,
+    {
+        poll_fn(|cx| self.poll_send(cx, &mut body, &mut ending)).await
+    }
+
+    /// Writes what the body produces, and fails if the client disconnects while there is nothing to write.
+    fn poll_send<B>(&mut self, cx: &mut Context<'_>, body: &mut B, ending: &mut Ending) -> Poll<io::Result<()>>
+    where
+        B: Body<Data = Bytes, Error = io::Error> + Unpin,
+    {
+        loop {
+            let mut is_waiting = false;
+            while !ending.is_over() && self.output.has_room() && !is_waiting {
+                match Pin::new(&mut *body).poll_frame(cx)? {
+                    Poll::Ready(Some(frame)) => {
+                        if let Ok(piece) = frame.into_data() {
+                            self.output.add_piece(piece, ending)?;
+                        }
+                        if body.is_end_stream() {
+                            self.output.end(ending)?;
+                        }
+                    }
+                    Poll::Ready(None) => self.output.end(ending)?,
+                    Poll::Pending => is_waiting = true,
+                }
+            }
+            ready!(self.output.poll_flush(cx, &mut self.stream))?;
+            if ending.is_over() {
+                return Poll::Ready(Ok(()));
+            }
+            if is_waiting {
+                return self.poll_disconnect(cx);
+            }
+        }
+    }
+
+    /// Answers a request that cannot be served. The connection must close, since the start of the next request is
+    /// unknown.
+    async fn reject(&mut self, error: RequestHeadError) -> io::Result<ConnectionEnd> {
+        self.output.add_head(error.status(), &HeaderMap::new(), |_| {}, Ending::Length(0), Some("close"));
+        poll_fn(|cx| self.output.poll_flush(cx, &mut self.stream)).await?;
+        Ok(ConnectionEnd::InputPending)
+    }
+
+    /// Closes the sending side, then reads and discards input until the client closes, too.
+    async fn drain_until_close(&mut self) -> io::Result<()> {
+        self.stream.shutdown().await?;
+        while poll_fn(|cx| self.poll_read(cx, |_, _| ())).await.is_some() {}
+        Ok(())
+    }
+}
+
+fn has_no_body(status: StatusCode) -> bool {
+    status.is_informational() || status == StatusCode::NO_CONTENT || status == StatusCode::NOT_MODIFIED
+}

@@ -1,9 +1,0 @@
-//! The only place that reads the wall clock.
-
-use domain::Timestamp;
-use std::time::{SystemTime, UNIX_EPOCH};
-
-pub(crate) fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
-}

@@ -7,7 +7,7 @@ use store::{Page, api_keys};
 use tokio::task::JoinSet;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_five_nodes_that_start_at_once_one_fills_the_store() {
+async fn of_five_nodes_that_start_concurrently_one_initializes_the_store() {
     on_both(async |database, store| {
         let mut nodes = JoinSet::new();
         for _ in 0..5 {
@@ -40,7 +40,7 @@ async fn of_five_nodes_that_start_at_once_one_fills_the_store() {
 }
 
 #[tokio::test]
-async fn a_store_with_anything_in_it_is_left_alone() {
+async fn a_store_with_data_is_not_initialized_again() {
     on_both(async |_, store| {
         organizations::create(&store, &Author::CommandLine, "Acme", NOW).await.unwrap();
         assert!(bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().is_none());

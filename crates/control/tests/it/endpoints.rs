@@ -1,4 +1,4 @@
-//! Commands on dedicated endpoints, told on both databases.
+//! Commands and queries on dedicated endpoints, on both databases.
 
 mod commands;
 mod gpu_costs;

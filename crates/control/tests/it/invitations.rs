@@ -32,7 +32,7 @@ async fn accept(
 }
 
 #[tokio::test]
-async fn a_link_makes_an_account_once_and_not_after_its_end() {
+async fn an_invitation_creates_one_account_and_expires() {
     on_both(async |_, store| {
         let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
         let (organization, workspace) = (&first.organization.id, &first.workspace.id);
@@ -62,7 +62,7 @@ async fn a_link_makes_an_account_once_and_not_after_its_end() {
 }
 
 #[tokio::test]
-async fn who_has_an_account_joins_with_its_password_and_keeps_a_higher_role() {
+async fn an_existing_user_joins_with_their_password_and_keeps_a_higher_role() {
     on_both(async |_, store| {
         let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
         let other = organizations::create(&store, &Author::CommandLine, "Other", NOW).await.unwrap();

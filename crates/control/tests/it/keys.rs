@@ -11,15 +11,15 @@ const REQUEST: KeyRequest<'_> =
     KeyRequest { name: "ci", expires_at: None, requests_per_minute: None, tokens_per_minute: None };
 
 #[tokio::test]
-async fn the_limit_is_the_workspaces_own_or_else_the_default() {
+async fn the_limit_of_keys_is_the_workspaces_or_the_default() {
     on_both(async |_, store| {
         let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
         let author = Author::User { id: first.user.id, address: "192.0.2.1".into() };
         let workspace = first.workspace.id;
         let created = keys::create(&store, &author, &workspace, REQUEST, &DEFAULTS, NOW).await.unwrap();
         assert_eq!(created.key.created_by.as_ref(), author.user());
-        let refused = keys::create(&store, &author, &workspace, REQUEST, &DEFAULTS, NOW).await.unwrap_err();
-        assert_eq!((refused.code(), refused.kind()), ("key_limit_reached", CommandErrorKind::Conflict));
+        let rejected = keys::create(&store, &author, &workspace, REQUEST, &DEFAULTS, NOW).await.unwrap_err();
+        assert_eq!((rejected.code(), rejected.kind()), ("key_limit_reached", CommandErrorKind::Conflict));
 
         let limits = LimitChanges { max_api_keys: LimitChange::Set(3), ..LimitChanges::default() };
         let edit = workspaces::Edit { limits, ..workspaces::Edit::default() };
@@ -31,13 +31,13 @@ async fn the_limit_is_the_workspaces_own_or_else_the_default() {
 }
 
 #[tokio::test]
-async fn a_key_goes_through_its_states_and_the_audit_log_tells() {
+async fn every_state_change_of_a_key_is_in_the_audit_log() {
     on_both(async |_, store| {
         let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
         let (author, workspace, key) = (Author::CommandLine, first.workspace.id, first.key.id);
         keys::disable(&store, &author, &workspace, &key, NOW).await.unwrap();
-        let refused = keys::revoke(&store, &author, &workspace, &key, NOW).await.unwrap_err();
-        assert_eq!(refused.code(), "key_disabled");
+        let rejected = keys::revoke(&store, &author, &workspace, &key, NOW).await.unwrap_err();
+        assert_eq!(rejected.code(), "key_disabled");
         keys::enable(&store, &author, &workspace, &key, NOW).await.unwrap();
         keys::expire(&store, &author, &workspace, &key, NOW).await.unwrap();
         keys::revoke(&store, &author, &workspace, &key, NOW).await.unwrap();
@@ -58,18 +58,19 @@ async fn a_key_goes_through_its_states_and_the_audit_log_tells() {
 }
 
 #[tokio::test]
-async fn a_key_with_a_bad_wish_is_not_made() {
+async fn an_invalid_key_request_is_rejected() {
     on_both(async |_, store| {
         let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
-        for (wish, field) in [
+        for (request, field) in [
             (KeyRequest { name: " ", ..REQUEST }, "name"),
             (KeyRequest { expires_at: Some(NOW), ..REQUEST }, "expiresAt"),
             (KeyRequest { requests_per_minute: Some(0), ..REQUEST }, "requestsPerMinute"),
             (KeyRequest { tokens_per_minute: Some(0), ..REQUEST }, "tokensPerMinute"),
         ] {
             let author = Author::CommandLine;
-            let refused = keys::create(&store, &author, &first.workspace.id, wish, &DEFAULTS, NOW).await.unwrap_err();
-            assert_eq!((refused.code(), refused.field()), ("invalid_value", Some(field)));
+            let rejected =
+                keys::create(&store, &author, &first.workspace.id, request, &DEFAULTS, NOW).await.unwrap_err();
+            assert_eq!((rejected.code(), rejected.field()), ("invalid_value", Some(field)));
         }
     })
     .await;

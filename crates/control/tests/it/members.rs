@@ -5,7 +5,7 @@ use domain::user::Role;
 use store::Page;
 
 #[tokio::test]
-async fn the_last_administrator_stays() {
+async fn the_last_administrator_cannot_be_removed() {
     on_both(async |_, store| {
         let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
         let (author, organization, admin) = (Author::CommandLine, first.organization.id, first.user.id);

@@ -4,7 +4,7 @@ use control::{Author, organizations, workspaces};
 use domain::workspace::OwnLimits;
 
 #[tokio::test]
-async fn an_organization_is_made_renamed_and_removed_when_empty() {
+async fn an_organization_is_created_renamed_and_deleted_when_empty() {
     on_both(async |_, store| {
         let author = Author::CommandLine;
         let organization = organizations::create(&store, &author, "  Acme ", NOW).await.unwrap();

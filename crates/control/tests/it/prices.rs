@@ -25,7 +25,7 @@ fn catalogue(prices: &[(&str, i64)]) -> Catalogue {
     Catalogue::new(prices.iter().map(model).collect(), "hash")
 }
 
-/// `model price since`, since in milliseconds after the first.
+/// `model price since`, with `since` in milliseconds after the first.
 async fn history(store: &Store, model: Option<&str>) -> Vec<String> {
     let model = model.map(|model| ModelId::parse(model).unwrap());
     let versions = prices::history(store, model.as_ref()).await.unwrap();
@@ -37,7 +37,7 @@ async fn history(store: &Store, model: Option<&str>) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_price_that_differs_opens_a_version_and_the_same_price_does_not() {
+async fn a_changed_price_opens_a_version_and_the_same_price_does_not() {
     on_both(async |_, store| {
         let (both, changed) = (catalogue(&[("acme/b", 5), ("Acme/a", 7)]), catalogue(&[("acme/b", 6)]));
         assert_eq!(prices::declare(&store, &both, NOW).await.unwrap().len(), 2);
@@ -53,7 +53,7 @@ async fn a_price_that_differs_opens_a_version_and_the_same_price_does_not() {
 }
 
 #[tokio::test]
-async fn versions_stay_in_order_when_a_clock_was_set_back() {
+async fn versions_stay_in_order_if_a_clock_was_set_back() {
     on_both(async |_, store| {
         for (price, since) in [(1, 10), (2, 10), (3, -5_000)] {
             prices::declare(&store, &catalogue(&[("acme/a", price)]), later(since)).await.unwrap();
@@ -64,7 +64,7 @@ async fn versions_stay_in_order_when_a_clock_was_set_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nodes_that_reload_at_once_open_one_version() {
+async fn nodes_that_reload_concurrently_open_one_version() {
     on_both(async |database, store| {
         for round in 0..5 {
             let mut nodes = JoinSet::new();

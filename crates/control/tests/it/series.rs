@@ -42,7 +42,7 @@ fn event(first: &FirstStart, model: &str, started_at: Timestamp, code: &'static 
     }
 }
 
-/// Two calls three hours ago, one of them broken; one to an endpoint an hour ago; and three that were refused then.
+/// Two calls three hours ago, one of which failed; one to an endpoint an hour ago; and three rejections then.
 async fn used(store: &Store) -> FirstStart {
     let first = bootstrap::first_start(store, &DEFAULTS, NOW).await.unwrap().unwrap();
     let events = [
@@ -99,7 +99,7 @@ fn shown(line: &ChartLine) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_chart_has_a_value_for_every_point_that_can_be_known() {
+async fn a_chart_has_a_value_for_every_known_point() {
     on_both(async |_, store| {
         let first = used(&store).await;
         let one = async |metric| {
@@ -129,7 +129,7 @@ async fn a_chart_has_a_value_for_every_point_that_can_be_known() {
 }
 
 #[tokio::test]
-async fn charts_are_divided_and_filtered() {
+async fn charts_are_grouped_and_filtered() {
     on_both(async |_, store| {
         let first = used(&store).await;
         let divided = async |metric, division, narrow: &dyn Fn(&mut SeriesQuery)| {
@@ -214,7 +214,7 @@ async fn invalid_combinations_are_rejected_with_the_field() {
 }
 
 #[tokio::test]
-async fn points_whose_rows_are_gone_are_unknown_and_the_bill_stays() {
+async fn points_whose_rows_were_pruned_are_unknown_and_the_bill_stays() {
     on_both(async |_, store| {
         let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
         let old = NOW.plus_millis(-30 * 24 * HOUR);

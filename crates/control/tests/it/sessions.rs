@@ -32,7 +32,7 @@ async fn identify(store: &Store, token: &SessionToken, now: Timestamp) -> Option
 }
 
 #[tokio::test]
-async fn a_session_starts_where_its_user_belongs_and_ends_in_its_time() {
+async fn a_session_starts_in_its_users_workspace_and_expires() {
     on_both(async |_, store| {
         let first = first(&store).await;
         let signed = enter(&store, "Admin@LocalHost", &first.password, NOW).await.unwrap();
@@ -61,7 +61,7 @@ async fn a_session_starts_where_its_user_belongs_and_ends_in_its_time() {
 }
 
 #[tokio::test]
-async fn many_guesses_at_once_are_stopped_and_the_wait_is_true() {
+async fn concurrent_password_guesses_are_limited_and_the_reported_wait_is_exact() {
     on_both(async |_, store| {
         let first = first(&store).await;
         for email in ["admin@localhost", "nobody@example.com"] {
@@ -79,7 +79,7 @@ async fn many_guesses_at_once_are_stopped_and_the_wait_is_true() {
         let CommandError::TooManyAttempts { wait, now } = refused else { panic!("{refused}") };
         assert_eq!((refused_kind(&store, &first).await, wait.retry_after_secs(now)), (CommandErrorKind::TooMany, 900));
         enter(&store, "admin@localhost", &first.password, wait.until).await.unwrap();
-        // A good sign-in starts the count afresh.
+        // A successful sign-in resets the count.
         for _ in 0..9 {
             enter(&store, "admin@localhost", "wrong", wait.until).await.unwrap_err();
         }
@@ -119,7 +119,7 @@ async fn a_changed_password_ends_the_other_sessions() {
 }
 
 #[tokio::test]
-async fn a_session_moves_only_to_where_its_user_belongs() {
+async fn a_session_switches_only_to_workspaces_of_its_user() {
     on_both(async |_, store| {
         let first = first(&store).await;
         let author = control::Author::CommandLine;
@@ -148,7 +148,7 @@ async fn a_session_moves_only_to_where_its_user_belongs() {
         let nowhere = go(None, None).await.unwrap();
         assert_eq!(access::organization(&nowhere).unwrap_err().code(), "no_organization_context");
 
-        // An operator may look everywhere; a membership that ended is no context any more.
+        // An operator may access every organization; an ended membership is not a context any more.
         let operator = enter(&store, "admin@localhost", &first.password, NOW).await.unwrap();
         sessions::set_context(&store, operator, Some(other.id), None, &origin(), NOW).await.unwrap();
         go(Some(home), Some(workspace)).await.unwrap();

@@ -63,7 +63,7 @@ async fn report(store: &Store, workspace: &WorkspaceId, grouping: &str) -> usage
 }
 
 #[tokio::test]
-async fn the_month_to_date_is_shown_by_group_and_in_all() {
+async fn the_month_to_date_is_shown_per_group_and_in_total() {
     on_both(async |_, store| {
         let first = used(&store).await;
         let json = |report: &usage::Report| {
@@ -86,7 +86,7 @@ async fn the_month_to_date_is_shown_by_group_and_in_all() {
 }
 
 #[tokio::test]
-async fn a_table_has_the_columns_in_the_order_asked_for() {
+async fn a_table_has_the_requested_columns_in_order() {
     on_both(async |_, store| {
         let first = used(&store).await;
         let csv = report(&store, &first.workspace.id, "key,day").await.to_csv();
@@ -125,7 +125,7 @@ async fn spans_are_half_open_and_end_after_they_start() {
 }
 
 #[tokio::test]
-async fn a_deleted_workspace_keeps_its_bill_and_an_unknown_one_has_none() {
+async fn a_deleted_workspace_keeps_its_usage_and_an_unknown_one_has_none() {
     on_both(async |_, store| {
         let first = used(&store).await;
         keys::revoke(&store, &Author::CommandLine, &first.workspace.id, &first.key.id, NOW).await.unwrap();
@@ -139,7 +139,7 @@ async fn a_deleted_workspace_keeps_its_bill_and_an_unknown_one_has_none() {
 }
 
 #[tokio::test]
-async fn a_rebuild_of_good_sums_corrects_nothing() {
+async fn a_rebuild_of_correct_sums_changes_nothing() {
     on_both(async |_, store| {
         used(&store).await;
         let rebuilt = usage::rebuild(&store, &Author::CommandLine, NOW).await.unwrap();

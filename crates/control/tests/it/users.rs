@@ -5,7 +5,7 @@ use control::{Author, organizations, passwords};
 use domain::user::Role;
 
 #[tokio::test]
-async fn a_user_gets_a_password_a_role_and_another_password() {
+async fn a_user_gets_a_password_a_role_and_a_new_password() {
     on_both(async |_, store| {
         let author = Author::CommandLine;
         let organization = organizations::create(&store, &author, "Acme", NOW).await.unwrap().id;

@@ -32,13 +32,13 @@ async fn an_administrator_lowers_a_limit_and_only_the_operator_raises_it() {
         assert_eq!(in_force(workspaces::show(&store, &id).await.unwrap()), 4);
         let stale = Edit { version: Some(1), ..edit(99) };
         let refused = set(&store, &id, stale, Authority::Admin).await.unwrap_err();
-        assert_eq!(refused.code(), "version_conflict", "a stale edit is told so before anything else");
+        assert_eq!(refused.code(), "version_conflict", "a stale edit is rejected before anything else");
     })
     .await;
 }
 
 #[tokio::test]
-async fn an_edit_of_a_stale_version_is_refused_and_one_without_version_is_not() {
+async fn an_edit_of_a_stale_version_is_rejected_and_one_without_a_version_is_not() {
     on_both(async |_, store| {
         let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
         let id = first.workspace.id;
@@ -67,7 +67,7 @@ async fn an_edit_of_a_stale_version_is_refused_and_one_without_version_is_not() 
 }
 
 #[tokio::test]
-async fn who_creates_a_workspace_belongs_to_it() {
+async fn the_creator_of_a_workspace_belongs_to_it() {
     on_both(async |_, store| {
         let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
         let author = Author::User { id: first.user.id.clone(), address: String::new() };

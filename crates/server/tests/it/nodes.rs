@@ -1,4 +1,4 @@
-//! Several gateways on one PostgreSQL.
+//! Several nodes on one PostgreSQL.
 
 use std::time::{Duration, Instant};
 
@@ -9,10 +9,10 @@ use tokio::task::JoinSet;
 use crate::app::{BINARY, PATIENCE, TestApp, chat, refusal, stream, text, wait_until};
 use crate::postgres::{Cable, Database};
 
-/// A change is seen by every node within a second; the rest is for a busy machine.
+/// Every node sees a change within a second; the rest is slack for a busy machine.
 const SEEN_WITHIN: Duration = Duration::from_secs(2);
 
-/// A key that was looked up before its node has heard of the last change is looked up again after that.
+/// A key that was cached before the change feed's last poll is looked up again after it.
 pub(crate) const FEED_RUNS: Duration = Duration::from_millis(700);
 
 async fn status_at(node: &TestApp, key: &str) -> u16 {
@@ -30,8 +30,8 @@ async fn two_nodes_are_one_service() {
     let created = one.new_key("laptop");
     let key = text(&created["key"]);
     for node in [&one, &two] {
-        let answer = node.client_with(key).post_json("/chat/completions", chat("hi")).await;
-        assert_eq!(answer.status_line(), "200 OK");
+        let response = node.client_with(key).post_json("/chat/completions", chat("hi")).await;
+        assert_eq!(response.status_line(), "200 OK");
     }
     one.admin(&format!("keys revoke {}", text(&created["id"])));
     for node in [&two, &one] {
@@ -48,7 +48,7 @@ async fn two_nodes_are_one_service() {
 }
 
 #[tokio::test]
-async fn nodes_that_start_at_once_agree_on_one_first_start() {
+async fn nodes_that_start_concurrently_agree_on_one_first_start() {
     let database = Database::create().await;
     let start = || TestApp::setup().store(&database.url).start();
     let (one, two, three) = tokio::join!(start(), start(), start());
@@ -63,7 +63,7 @@ async fn nodes_that_start_at_once_agree_on_one_first_start() {
 }
 
 #[tokio::test]
-async fn nodes_with_another_catalogue_are_noticed() {
+async fn nodes_with_another_catalogue_are_reported() {
     let database = Database::create().await;
     let one = TestApp::setup().store(&database.url).start().await;
     let mut two = TestApp::setup().store(&database.url).start().await;
@@ -89,7 +89,7 @@ async fn without_the_store_known_keys_are_served_and_unknown_ones_wait() {
     let app = TestApp::setup().store(&cable.url).start().await;
     let unknown = app.new_key("unknown");
     let unknown = app.client_with(text(&unknown["key"]));
-    let nonsense = app.client_with(&app.key.to_lowercase().replace('-', "a"));
+    let malformed = app.client_with(&app.key.to_lowercase().replace('-', "a"));
     let before = async || assert_eq!(app.chat("before").await.status_line(), "200 OK");
     before().await;
     tokio::time::sleep(FEED_RUNS).await;
@@ -98,15 +98,15 @@ async fn without_the_store_known_keys_are_served_and_unknown_ones_wait() {
     cable.cut();
     for _ in 0..5 {
         assert_eq!(app.chat("during").await.status_line(), "200 OK");
-        let answer = unknown.get("/models").await;
-        assert_eq!(refusal(&answer), "503 store_unavailable");
-        assert_eq!(answer.header("retry-after"), Some("5"));
-        assert_eq!(refusal(&nonsense.get("/models").await), "401 invalid_api_key", "no store is needed to see that");
+        let response = unknown.get("/models").await;
+        assert_eq!(refusal(&response), "503 store_unavailable");
+        assert_eq!(response.header("retry-after"), Some("5"));
+        assert_eq!(refusal(&malformed.get("/models").await), "401 invalid_api_key", "rejected without the store");
     }
     let (events, clean) = app.open_stream(stream("during")).await.rest().await;
     assert!(clean && events.last().unwrap().is_done());
     let ops = Client::new(app.forebay.ops);
-    wait_until("told", PATIENCE, async || ops.get("/readyz").await.json()["store"] == "unavailable").await;
+    wait_until("reported", PATIENCE, async || ops.get("/readyz").await.json()["store"] == "unavailable").await;
     let ready = ops.get("/readyz").await;
     assert_eq!(ready.status_line(), "200 OK", "it still serves");
     assert_eq!(
@@ -122,7 +122,7 @@ async fn without_the_store_known_keys_are_served_and_unknown_ones_wait() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_store_that_does_not_answer_holds_nobody_up_for_long() {
+async fn an_unresponsive_store_delays_no_call_for_long() {
     let database = Database::create().await;
     let cable = Cable::to(&database).await;
     let app = TestApp::setup().store(&cable.url).start().await;
@@ -140,8 +140,8 @@ async fn a_store_that_does_not_answer_holds_nobody_up_for_long() {
         assert_eq!(app.chat("during").await.status_line(), "200 OK");
     }
     assert!(started.elapsed() < Duration::from_secs(2), "known keys waited {:?}", started.elapsed());
-    while let Some(answer) = strangers.join_next().await {
-        assert_eq!(answer.unwrap(), "503 store_unavailable");
+    while let Some(response) = strangers.join_next().await {
+        assert_eq!(response.unwrap(), "503 store_unavailable");
     }
     assert!(started.elapsed() < Duration::from_secs(15), "strangers waited {:?}", started.elapsed());
     cable.restore();
@@ -151,7 +151,7 @@ async fn a_store_that_does_not_answer_holds_nobody_up_for_long() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_changed_while_the_store_was_away_is_seen_when_it_is_back() {
+async fn changes_during_an_outage_are_seen_afterwards() {
     let database = Database::create().await;
     let cable = Cable::to(&database).await;
     let direct = TestApp::setup().store(&database.url).start().await;
@@ -163,7 +163,7 @@ async fn what_changed_while_the_store_was_away_is_seen_when_it_is_back() {
     cable.cut();
     direct.admin(&format!("keys revoke {}", text(&created["id"])));
     wait_until("revoked here", SEEN_WITHIN, async || status_at(&direct, key).await == 401).await;
-    assert_eq!(status_at(&away, key).await, 200, "it cannot know");
+    assert_eq!(status_at(&away, key).await, 200, "it does not know yet");
     cable.restore();
     wait_until("revoked there", Duration::from_secs(5), async || status_at(&away, key).await == 401).await;
     drop((direct, away));
@@ -171,7 +171,7 @@ async fn what_changed_while_the_store_was_away_is_seen_when_it_is_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn prices_that_changed_while_the_store_was_away_are_written_down_when_it_is_back() {
+async fn prices_that_changed_during_an_outage_are_recorded_afterwards() {
     let database = Database::create().await;
     let cable = Cable::to(&database).await;
     let app = TestApp::setup().store(&cable.url).start().await;
@@ -180,11 +180,11 @@ async fn prices_that_changed_while_the_store_was_away_are_written_down_when_it_i
     cable.cut();
     app.forebay.write_config(&app.config.replace("output_per_1m = \"4.00\"", "output_per_1m = \"5.00\"")).unwrap();
     app.forebay.child.signal("HUP").unwrap();
-    let told = async || app.forebay.child.stderr().contains("not in the history yet");
-    wait_until("told", PATIENCE, told).await;
+    let logged = async || app.forebay.child.stderr().contains("not in the history yet");
+    wait_until("reported", PATIENCE, logged).await;
     assert_eq!(app.client().get("/models/acme/tiny").await.json()["pricing"]["output_per_1m"], "5.00");
     cable.restore();
-    wait_until("written down", PATIENCE, async || {
+    wait_until("recorded", PATIENCE, async || {
         app.admin("prices list --model acme/tiny")["data"].as_array().unwrap().len() == 2
     })
     .await;
@@ -193,7 +193,7 @@ async fn prices_that_changed_while_the_store_was_away_are_written_down_when_it_i
 }
 
 #[tokio::test]
-async fn a_start_without_the_store_fails_and_says_so() {
+async fn a_start_without_the_store_fails_with_an_error() {
     let config = "[store]\nurl = \"postgres://forebay:geheim@127.0.0.1:1/forebay\"\n\
         [server]\nlisten = \"127.0.0.1:0\"\nops_listen = \"127.0.0.1:0\"\n";
     let error = ForebayLaunch::default().binary(BINARY).start(config).await.err().unwrap().to_string();

@@ -1,4 +1,4 @@
-use super::platform::{Platform, choice, new};
+use super::platform::{Platform, endpoint_ref, new};
 use crate::databases::on_both;
 use control::endpoints::{self, EndpointErrorKind, EndpointRef, Outcome, RunMode, Scope};
 use control::workspaces;
@@ -45,8 +45,8 @@ async fn a_dry_run_makes_every_check_and_changes_nothing() {
             endpoints::create(platform.context(), platform.keyed("k", "f"), &new("chat", flavor, body), RunMode::Dry)
                 .await
         };
-        let answer = dry("4x", json!({})).await.unwrap();
-        assert_eq!((answer.outcome, answer.endpoint.unwrap().committed_gpus), (Outcome::Done, 4));
+        let response = dry("4x", json!({})).await.unwrap();
+        assert_eq!((response.outcome, response.endpoint.unwrap().committed_gpus), (Outcome::Done, 4));
         assert_eq!(dry("4x", json!({"replicas": 2})).await.unwrap_err().code(), "GPU_ALLOTMENT_EXCEEDED");
         assert_eq!(platform.committed().await, 0);
         platform.create("chat", "1x", json!({})).await.unwrap();
@@ -56,7 +56,7 @@ async fn a_dry_run_makes_every_check_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_key_is_answered_again_and_a_refusal_may_be_tried_again_with_it() {
+async fn an_idempotency_key_replays_a_response_and_may_be_reused_after_an_error() {
     on_both(async |_, store| {
         let platform = Platform::new(store, 2).await;
         let create = async |key, fingerprint, flavor| {
@@ -72,7 +72,10 @@ async fn a_key_is_answered_again_and_a_refusal_may_be_tried_again_with_it() {
         assert_eq!(platform.committed().await, 2, "one endpoint, counted once");
 
         let suspend = async || {
-            endpoints::suspend(platform.context(), platform.keyed("s", "f"), &choice("chat")).await.unwrap().replayed
+            endpoints::suspend(platform.context(), platform.keyed("s", "f"), &endpoint_ref("chat"))
+                .await
+                .unwrap()
+                .replayed
         };
         assert_eq!((suspend().await, suspend().await), (false, true));
     })
@@ -80,7 +83,7 @@ async fn a_key_is_answered_again_and_a_refusal_may_be_tried_again_with_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_crowd_with_one_key_creates_one_endpoint() {
+async fn concurrent_requests_with_one_key_create_one_endpoint() {
     on_both(async |_, store| {
         let platform = Arc::new(Platform::new(store, 50).await);
         let mut crowd = JoinSet::new();
@@ -91,16 +94,16 @@ async fn a_crowd_with_one_key_creates_one_endpoint() {
                 endpoints::create(platform.context(), platform.keyed("k", "f"), &body, RunMode::Real).await.unwrap()
             });
         }
-        let answers = crowd.join_all().await;
-        assert_eq!(answers.iter().filter(|answer| !answer.replayed).count(), 1);
-        assert!(answers.iter().all(|answer| answer.body == answers[0].body));
+        let responses = crowd.join_all().await;
+        assert_eq!(responses.iter().filter(|response| !response.replayed).count(), 1);
+        assert!(responses.iter().all(|response| response.body == responses[0].body));
         assert_eq!(platform.committed().await, 1);
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_key_whose_first_request_is_still_being_answered_is_in_progress() {
+async fn a_key_whose_first_request_has_no_response_yet_is_in_progress() {
     on_both(async |database, store| {
         if store.engine() == Engine::Sqlite {
             return; // one writer at a time
@@ -117,7 +120,7 @@ async fn a_key_whose_first_request_is_still_being_answered_is_in_progress() {
 }
 
 #[tokio::test]
-async fn a_workspace_goes_only_after_its_endpoints() {
+async fn a_workspace_with_endpoints_cannot_be_deleted() {
     on_both(async |_, store| {
         let platform = Platform::new(store, 4).await;
         let neighbour = &platform.neighbour.id;
@@ -130,7 +133,7 @@ async fn a_workspace_goes_only_after_its_endpoints() {
 }
 
 #[tokio::test]
-async fn a_patch_changes_what_it_says_if_the_record_is_the_one_it_read() {
+async fn a_patch_applies_only_to_the_generation_it_names() {
     on_both(async |_, store| {
         let platform = Platform::new(store, 20).await;
         platform.create("chat", "4x", json!({"maxReplicas": 2, "labels": {"team": "a", "env": "x"}})).await.unwrap();
@@ -147,7 +150,7 @@ async fn a_patch_changes_what_it_says_if_the_record_is_the_one_it_read() {
         assert_eq!(platform.patch("chat", json!({"minReplicas": 9})).await.unwrap_err().code(), "INVALID_COMBINATION");
         let kv = platform.patch("chat", json!({"autoscalingMetric": "kv-cache-utilization"})).await.unwrap();
         let back = platform.patch("chat", json!({"autoscalingMetric": "concurrency"})).await.unwrap();
-        let target = |answer: endpoints::CommandResponse| answer.endpoint.unwrap().scaling.target.milli();
+        let target = |response: endpoints::CommandResponse| response.endpoint.unwrap().scaling.target.milli();
         assert_eq!((target(kv), target(back)), (700, 32_000), "the flavor's own default");
         assert_eq!(platform.events("chat").await, ["created", "updated", "updated", "updated", "updated"]);
     })
@@ -155,7 +158,7 @@ async fn a_patch_changes_what_it_says_if_the_record_is_the_one_it_read() {
 }
 
 #[tokio::test]
-async fn suspend_resume_and_delete_may_be_said_twice() {
+async fn suspend_resume_and_delete_are_idempotent() {
     on_both(async |_, store| {
         let platform = Platform::new(store, 4).await;
         platform.create("chat", "4x", json!({})).await.unwrap();
@@ -170,19 +173,19 @@ async fn suspend_resume_and_delete_may_be_said_twice() {
             assert_eq!(platform.delete("chat").await.unwrap().outcome, Outcome::Accepted);
         }
         assert_eq!(platform.events("chat").await, ["created", "suspended", "resumed", "deleting"]);
-        for refused in [
+        for rejected in [
             platform.suspend("chat").await,
             platform.resume("chat", json!({})).await,
             platform.patch("chat", json!({"labels": {"a": "b"}})).await,
         ] {
-            assert_eq!(refused.unwrap_err().code(), "ENDPOINT_DELETING");
+            assert_eq!(rejected.unwrap_err().code(), "ENDPOINT_DELETING");
         }
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_suspend_wins_against_patches_at_the_same_time() {
+async fn a_suspend_wins_against_concurrent_patches() {
     on_both(async |_, store| {
         let parallel = if store.engine() == Engine::Postgres { 4 } else { 2 };
         let platform = Arc::new(Platform::new(store, 64).await);
@@ -210,7 +213,7 @@ async fn only_the_owning_workspace_sees_an_endpoint() {
         let neighbour = Scope { workspace: &platform.neighbour.id, ..platform.scope() };
         let stranger = domain::OrganizationId::new(platform.now, 99);
         let elsewhere = Scope { organization: &stranger, workspace: &platform.neighbour.id };
-        for which in [choice("chat"), EndpointRef::Id(id)] {
+        for which in [endpoint_ref("chat"), EndpointRef::Id(id)] {
             let code = async |scope| endpoints::show(&platform.store, scope, &which).await.unwrap_err().code();
             assert_eq!(code(neighbour).await, "WRONG_WORKSPACE");
             assert_eq!(code(elsewhere).await, "ENDPOINT_NOT_FOUND");
@@ -218,9 +221,9 @@ async fn only_the_owning_workspace_sees_an_endpoint() {
         assert_eq!(EndpointRef::parse("No Name").unwrap_err().code(), "ENDPOINT_NOT_FOUND");
         let call = endpoints::Call { scope: neighbour, ..platform.call() };
         let taken = endpoints::create(platform.context(), call, &new("chat", "1x", json!({})), RunMode::Real).await;
-        assert_eq!(taken.unwrap_err().code(), "ENDPOINT_NAME_IN_USE", "names are the organization's");
-        let refused = endpoints::delete(platform.context(), call, &choice("chat")).await.unwrap_err();
-        assert_eq!(refused.kind(), EndpointErrorKind::OtherWorkspace);
+        assert_eq!(taken.unwrap_err().code(), "ENDPOINT_NAME_IN_USE", "names are unique within the organization");
+        let rejected = endpoints::delete(platform.context(), call, &endpoint_ref("chat")).await.unwrap_err();
+        assert_eq!(rejected.kind(), EndpointErrorKind::OtherWorkspace);
     })
     .await;
 }

@@ -1,6 +1,6 @@
-//! The worked numbers of GPU-hours, costs and utilization, and that every way to divide them adds up.
+//! The contract's worked numbers of GPU-hours, costs and utilization; every grouping adds up to the total.
 
-use super::platform::{Platform, choice, gpu_type};
+use super::platform::{Platform, endpoint_ref, gpu_type};
 use crate::NOW;
 use crate::databases::on_both;
 use control::gpu_costs::{Report, report};
@@ -14,7 +14,7 @@ use store::holds::{self, NewHold, Owner};
 
 const DAY: i64 = 24 * 3_600_000;
 
-/// The day of `NOW` at this time.
+/// This time on the day of `NOW`.
 fn at(time: &str) -> Timestamp {
     Timestamp::parse(&format!("2027-01-15T{time}Z")).unwrap()
 }
@@ -40,7 +40,7 @@ impl Plant {
         self.platform.show(name).await
     }
 
-    /// A replica that held its GPUs from one moment to another.
+    /// A replica that held its GPUs during this interval.
     async fn hold(&self, endpoint: &Endpoint, from: Timestamp, to: Option<Timestamp>) -> ReplicaId {
         self.replicas.set(self.replicas.get() + 1);
         let replica = ReplicaId::new(NOW, self.replicas.get());
@@ -107,9 +107,9 @@ async fn the_worked_numbers_of_gpu_hours() {
             .iter()
             .map(|(group, measure)| format!("{} {}", group.endpoint.as_ref().unwrap().1, measure.gpu_time))
             .collect();
-        // They come in the order of their ids, which two endpoints of one millisecond may have either way.
+        // Sorted by id, which is in random order for two endpoints of the same millisecond.
         lines.sort();
-        assert_eq!(lines, ["floor 96.0", "two 6.675"], "one at zero holds nothing, whatever it commits");
+        assert_eq!(lines, ["floor 96.0", "two 6.675"], "an endpoint at zero holds nothing, whatever it commits");
     })
     .await;
 }
@@ -146,10 +146,10 @@ async fn the_worked_numbers_of_utilization() {
 }
 
 #[tokio::test]
-async fn every_way_to_divide_them_adds_up_to_the_nano_dollar() {
+async fn every_grouping_adds_up_to_the_nano_dollar() {
     on_both(async |_, store| {
         let mut plant = Plant::new(store).await;
-        // A price that does not divide, from the second day on.
+        // From the second day on, a price that does not divide evenly.
         let mut model = plant.platform.catalogue.iter().next().unwrap().as_ref().clone();
         model.flavors.iter_mut().for_each(|flavor| flavor.price_per_gpu_hour = NanoUsd::from_nanos(1_234_567_891));
         plant.platform.catalogue = Catalogue::new(vec![model], "hash");
@@ -177,10 +177,10 @@ async fn every_way_to_divide_them_adds_up_to_the_nano_dollar() {
         for name in ["a", "b", "c"] {
             let scope = plant.platform.scope();
             let usage =
-                endpoints::usage(&plant.platform.store, scope, &choice(name), span, Grain::Day, today().to).await;
+                endpoints::usage(&plant.platform.store, scope, &endpoint_ref(name), span, Grain::Day, today().to).await;
             of_endpoints += usage.unwrap().total.cost.nanos();
         }
-        assert_eq!(of_endpoints, whole.cost.nanos(), "and the endpoints themselves say the same");
+        assert_eq!(of_endpoints, whole.cost.nanos(), "and so do the endpoints' own reports");
         let by_type = plant.costs(span, "gpuType", today().to).await;
         assert_eq!(by_type.lines[0].0.gpu_type, Some(gpu_type()));
     })
@@ -219,14 +219,14 @@ async fn the_month_its_days_and_its_invoice_agree() {
             invoices::invoice(&plant.platform.store, workspace.clone(), Month::of(now), now.plus_millis(60 * DAY));
         assert!(closed.await.unwrap().is_final);
         let next = Month::of(now).next();
-        let refused = costs::month(&plant.platform.store, &workspace.id, next, now).await.unwrap_err();
-        assert_eq!((refused.code(), refused.field()), ("invalid_value", Some("month")));
+        let rejected = costs::month(&plant.platform.store, &workspace.id, next, now).await.unwrap_err();
+        assert_eq!((rejected.code(), rejected.field()), ("invalid_value", Some("month")));
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_neighbour_is_not_seen_by_who_may_not() {
+async fn a_workspace_does_not_see_its_neighbours_costs() {
     on_both(async |_, store| {
         let plant = Plant::new(store).await;
         let endpoint = plant.endpoint("chat", "1x").await;

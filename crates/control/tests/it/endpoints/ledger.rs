@@ -1,4 +1,4 @@
-use super::platform::{Platform, choice, gpu_type, new, told};
+use super::platform::{Platform, endpoint_ref, gpu_type, new, outcome_text};
 use crate::NOW;
 use crate::databases::on_both;
 use control::endpoints::{self, CommandContext, EndpointError, RunMode};
@@ -17,7 +17,7 @@ async fn cap(platform: &Platform, gpus: u64) -> allotments::AllotmentLine {
     allotments::set(&platform.store, &author, organization, &gpu_type(), Some(gpus), defaults, NOW).await.unwrap()
 }
 
-async fn happen(platform: &Platform, name: &str, trigger: Trigger) {
+async fn apply(platform: &Platform, name: &str, trigger: Trigger) {
     let endpoint = platform.show(name).await;
     let note = endpoints::Note { part: "reconciler", message: String::new(), data: json!({}) };
     let mut tx = platform.fenced().await;
@@ -30,43 +30,43 @@ async fn the_worked_table() {
     on_both(async |_, store| {
         let platform = Platform::new(store, 16).await;
         let p = &platform;
-        assert_eq!(told(p, p.create("a", "4x", json!({"replicas": 2})).await).await, "committed 8", "row 1");
+        assert_eq!(outcome_text(p, p.create("a", "4x", json!({"replicas": 2})).await).await, "committed 8", "row 1");
         let create = p.create("b", "1x", json!({"minReplicas": 1, "maxReplicas": 4})).await;
-        assert_eq!(told(p, create).await, "committed 12", "row 2");
+        assert_eq!(outcome_text(p, create).await, "committed 12", "row 2");
         let create = p.create("d", "2x", json!({"minReplicas": 0, "maxReplicas": 3})).await;
-        assert_eq!(told(p, create).await, "16/12/18/2", "row 3");
+        assert_eq!(outcome_text(p, create).await, "16/12/18/2", "row 3");
         let create = p.create("d", "2x", json!({"minReplicas": 0, "maxReplicas": 2})).await;
-        assert_eq!(told(p, create).await, "committed 16", "row 4");
-        happen(p, "d", Trigger::Ready).await;
-        happen(p, "d", Trigger::Idle).await;
+        assert_eq!(outcome_text(p, create).await, "committed 16", "row 4");
+        apply(p, "d", Trigger::Ready).await;
+        apply(p, "d", Trigger::Idle).await;
         assert_eq!((p.show("d").await.state, p.committed().await), (State::ScaledToZero, 16), "row 5");
         let before = p.show("b").await;
-        assert_eq!(told(p, p.patch("b", json!({"maxReplicas": 5})).await).await, "16/16/17/1", "row 6");
+        assert_eq!(outcome_text(p, p.patch("b", json!({"maxReplicas": 5})).await).await, "16/16/17/1", "row 6");
         assert_eq!(p.show("b").await, before, "row 6: unchanged");
-        assert_eq!(told(p, p.patch("b", json!({"maxReplicas": 2})).await).await, "committed 14", "row 7");
-        assert_eq!(told(p, p.patch("a", json!({"replicas": 3})).await).await, "16/14/18/2", "row 8");
-        assert_eq!(told(p, p.patch("b", json!({"minReplicas": 0})).await).await, "committed 14", "row 9");
-        assert_eq!(told(p, p.suspend("a").await).await, "committed 6", "row 10");
-        assert_eq!(told(p, p.patch("a", json!({"replicas": 3})).await).await, "committed 6", "row 11");
-        assert_eq!(told(p, p.resume("a", json!({})).await).await, "16/6/18/2", "row 12");
+        assert_eq!(outcome_text(p, p.patch("b", json!({"maxReplicas": 2})).await).await, "committed 14", "row 7");
+        assert_eq!(outcome_text(p, p.patch("a", json!({"replicas": 3})).await).await, "16/14/18/2", "row 8");
+        assert_eq!(outcome_text(p, p.patch("b", json!({"minReplicas": 0})).await).await, "committed 14", "row 9");
+        assert_eq!(outcome_text(p, p.suspend("a").await).await, "committed 6", "row 10");
+        assert_eq!(outcome_text(p, p.patch("a", json!({"replicas": 3})).await).await, "committed 6", "row 11");
+        assert_eq!(outcome_text(p, p.resume("a", json!({})).await).await, "16/6/18/2", "row 12");
         assert_eq!(p.show("a").await.state, State::Suspended, "row 12");
-        assert_eq!(told(p, p.resume("a", json!({"replicas": 2})).await).await, "committed 14", "row 13");
+        assert_eq!(outcome_text(p, p.resume("a", json!({"replicas": 2})).await).await, "committed 14", "row 13");
         let cut = cap(p, 10).await;
         assert_eq!((cut.committed, cut.headroom), (14, -4), "row 14");
         assert!((cut.utilization - 1.4).abs() < 1e-12, "row 14");
-        assert_eq!(told(p, p.patch("b", json!({"maxReplicas": 1})).await).await, "committed 13", "row 15");
-        assert_eq!(told(p, p.create("e", "1x", json!({"replicas": 1})).await).await, "10/13/14/4", "row 16");
+        assert_eq!(outcome_text(p, p.patch("b", json!({"maxReplicas": 1})).await).await, "committed 13", "row 15");
+        assert_eq!(outcome_text(p, p.create("e", "1x", json!({"replicas": 1})).await).await, "10/13/14/4", "row 16");
 
         cap(p, 16).await;
         let one = json!({"replicas": 1});
         let (first, second) = tokio::join!(p.create("f", "3x", one.clone()), p.create("g", "3x", one));
         let (won, lost) = if first.is_ok() { (first, second) } else { (second, first) };
-        assert_eq!(told(p, won).await, "committed 16", "row 17");
-        assert_eq!(told(p, lost).await, "16/16/19/3", "row 17");
+        assert_eq!(outcome_text(p, won).await, "committed 16", "row 17");
+        assert_eq!(outcome_text(p, lost).await, "16/16/19/3", "row 17");
         let patch = p.patch("a", json!({"minReplicas": 1, "maxReplicas": 1})).await;
-        assert_eq!(told(p, patch).await, "committed 12", "row 18");
-        happen(p, "a", Trigger::Ready).await;
-        assert_eq!(told(p, p.delete("a").await).await, "committed 8", "row 20");
+        assert_eq!(outcome_text(p, patch).await, "committed 12", "row 18");
+        apply(p, "a", Trigger::Ready).await;
+        assert_eq!(outcome_text(p, p.delete("a").await).await, "committed 8", "row 20");
         assert_eq!(p.show("a").await.state, State::Deleting);
         assert_eq!(endpoints::find_differences(&p.store).await.unwrap(), []);
         let rejections = p.events("b").await.into_iter().filter(|kind| kind == "allotment.rejected");
@@ -76,7 +76,7 @@ async fn the_worked_table() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn fifty_creates_at_once_give_exactly_the_cap() {
+async fn fifty_concurrent_creates_commit_exactly_the_cap() {
     on_both(async |database, store| {
         let several = store.engine() == Engine::Postgres;
         let platform = Arc::new(Platform::new(store, 10).await);
@@ -93,26 +93,26 @@ async fn fifty_creates_at_once_give_exactly_the_cap() {
                 endpoints::create(context, platform.call(), &body, RunMode::Real).await
             });
         }
-        let (mut created, mut refused) = (0, 0);
+        let (mut created, mut rejected) = (0, 0);
         for outcome in creates.join_all().await {
             match outcome {
                 Ok(_) => created += 1,
                 Err(EndpointError::AllotmentExceeded(why)) => {
-                    refused += 1;
+                    rejected += 1;
                     let numbers = why.numbers;
                     assert_eq!((numbers.projected, numbers.need), (numbers.committed + 1, numbers.projected - 10));
                 }
                 Err(other) => panic!("{other:?}"),
             }
         }
-        assert_eq!((created, refused, platform.committed().await), (10, 40, 10));
+        assert_eq!((created, rejected, platform.committed().await), (10, 40, 10));
         assert_eq!(endpoints::find_differences(&platform.store).await.unwrap(), []);
     })
     .await;
 }
 
 #[tokio::test]
-async fn row_19_a_locked_ledger_is_unavailable_and_all_that_needs_no_check_goes_on() {
+async fn row_19_a_locked_ledger_is_unavailable_and_commands_without_a_check_still_work() {
     on_both(async |database, store| {
         if store.engine() == Engine::Sqlite {
             return; // one lock for all
@@ -131,8 +131,8 @@ async fn row_19_a_locked_ledger_is_unavailable_and_all_that_needs_no_check_goes_
         let create = platform.create("d", "1x", json!({})).await.unwrap_err();
         assert_eq!(create.code(), "GPU_ALLOTMENT_UNAVAILABLE", "{create:?}");
         assert!((1..4).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
-        for refused in [platform.resume("c", json!({})).await, platform.patch("a", json!({"replicas": 3})).await] {
-            assert_eq!(refused.unwrap_err().code(), "GPU_ALLOTMENT_UNAVAILABLE");
+        for rejected in [platform.resume("c", json!({})).await, platform.patch("a", json!({"replicas": 3})).await] {
+            assert_eq!(rejected.unwrap_err().code(), "GPU_ALLOTMENT_UNAVAILABLE");
         }
         let goes_on = tokio::time::timeout(Duration::from_secs(3), async {
             platform.show("a").await;
@@ -150,7 +150,7 @@ async fn row_19_a_locked_ledger_is_unavailable_and_all_that_needs_no_check_goes_
 }
 
 #[tokio::test]
-async fn a_store_that_is_away_could_not_check_the_allotment_and_cannot_be_read() {
+async fn without_the_store_neither_the_allotment_nor_the_endpoints_can_be_read() {
     on_both(async |_, store| {
         let platform = Platform::new(store, 16).await;
         platform.create("a", "1x", json!({})).await.unwrap();
@@ -161,7 +161,7 @@ async fn a_store_that_is_away_could_not_check_the_allotment_and_cannot_be_read()
         assert_eq!(code(platform.resume("a", json!({})).await), "GPU_ALLOTMENT_UNAVAILABLE");
         assert_eq!(code(platform.suspend("a").await), "DATABASE_UNAVAILABLE");
         assert_eq!(code(platform.delete("a").await), "DATABASE_UNAVAILABLE");
-        let read = endpoints::show(&platform.store, platform.scope(), &choice("a")).await;
+        let read = endpoints::show(&platform.store, platform.scope(), &endpoint_ref("a")).await;
         assert_eq!(read.unwrap_err().code(), "DATABASE_UNAVAILABLE");
         let organization = &platform.workspace.organization;
         let model = &domain::ModelId::parse("acme/tiny").unwrap();
@@ -172,7 +172,7 @@ async fn a_store_that_is_away_could_not_check_the_allotment_and_cannot_be_read()
 }
 
 #[tokio::test]
-async fn a_refusal_carries_its_seven_members() {
+async fn a_rejection_carries_its_seven_members() {
     on_both(async |_, store| {
         let platform = Platform::new(store, 3).await;
         let Err(EndpointError::AllotmentExceeded(why)) = platform.create("chat", "4x", json!({})).await else {

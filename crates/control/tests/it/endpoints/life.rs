@@ -14,7 +14,7 @@ fn note(message: &str) -> Note {
     Note { part: "reconciler", message: message.into(), data: json!({"n": 1}) }
 }
 
-async fn happen(platform: &Platform, endpoint: &Endpoint, trigger: Trigger, message: &str) -> Transition {
+async fn apply(platform: &Platform, endpoint: &Endpoint, trigger: Trigger, message: &str) -> Transition {
     let mut tx = platform.fenced().await;
     let outcome = endpoints::transition(&mut tx, endpoint, trigger, note(message), platform.now).await.unwrap();
     tx.commit().await.unwrap();
@@ -23,24 +23,24 @@ async fn happen(platform: &Platform, endpoint: &Endpoint, trigger: Trigger, mess
 
 async fn reach(platform: &Platform, name: &str, triggers: &[Trigger]) -> Endpoint {
     for trigger in triggers {
-        happen(platform, &platform.show(name).await, *trigger, "").await;
+        apply(platform, &platform.show(name).await, *trigger, "").await;
     }
     platform.show(name).await
 }
 
 #[tokio::test]
-async fn the_service_moves_an_endpoint_and_says_so() {
+async fn a_transition_by_the_service_is_recorded_as_an_event() {
     on_both(async |_, store| {
         let platform = Platform::new(store, 8).await;
         platform.create("chat", "1x", json!({"minReplicas": 0, "maxReplicas": 4})).await.unwrap();
         let created = platform.show("chat").await;
-        let Transition::Changed(serving) = happen(&platform, &created, Trigger::Ready, "").await else { panic!() };
+        let Transition::Changed(serving) = apply(&platform, &created, Trigger::Ready, "").await else { panic!() };
         assert_eq!((serving.state, serving.reason), (State::Serving, StateReason::Plain));
-        assert_eq!(happen(&platform, &serving, Trigger::Ready, "").await, Transition::Unchanged);
-        let scaled = happen(&platform, &serving, Trigger::Autoscaled { desired: 3 }, "1 → 3: because").await;
+        assert_eq!(apply(&platform, &serving, Trigger::Ready, "").await, Transition::Unchanged);
+        let scaled = apply(&platform, &serving, Trigger::Autoscaled { desired: 3 }, "1 → 3: because").await;
         let Transition::Changed(scaled) = scaled else { panic!() };
         assert_eq!((scaled.status.desired, scaled.message.as_str()), (3, ""));
-        assert!(matches!(happen(&platform, &scaled, Trigger::Idle, "").await, Transition::NotApplicable(_)));
+        assert!(matches!(apply(&platform, &scaled, Trigger::Idle, "").await, Transition::NotApplicable(_)));
         assert_eq!(platform.events("chat").await, ["created", "state-changed", "scaled"]);
         let filter = store::endpoint_events::Filter::default();
         let events = store::endpoint_events::list(&platform.store, &scaled.id, filter, 1).await.unwrap();
@@ -50,7 +50,7 @@ async fn the_service_moves_an_endpoint_and_says_so() {
 }
 
 #[tokio::test]
-async fn what_was_read_before_someone_else_wrote_is_not_written() {
+async fn a_transition_of_a_stale_record_is_rejected() {
     on_both(async |_, store| {
         let platform = Platform::new(store, 8).await;
         platform.create("chat", "1x", json!({})).await.unwrap();
@@ -66,7 +66,7 @@ async fn what_was_read_before_someone_else_wrote_is_not_written() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_crowd_wakes_an_endpoint_once() {
+async fn concurrent_wakes_start_an_endpoint_once() {
     on_both(async |_, store| {
         let platform = Arc::new(Platform::new(store, 8).await);
         let body = json!({"minReplicas": 0, "maxReplicas": 4, "autoscalingTarget": 10});
@@ -93,7 +93,7 @@ async fn a_crowd_wakes_an_endpoint_once() {
 }
 
 #[tokio::test]
-async fn a_failed_endpoint_keeps_its_place_and_is_tried_again() {
+async fn a_failed_endpoint_keeps_its_commitment_and_can_be_retried() {
     on_both(async |_, store| {
         let platform = Platform::new(store, 4).await;
         platform.create("chat", "4x", json!({})).await.unwrap();
@@ -107,7 +107,7 @@ async fn a_failed_endpoint_keeps_its_place_and_is_tried_again() {
 }
 
 #[tokio::test]
-async fn a_deleted_endpoint_is_gone_with_its_last_hold_and_its_name_is_free() {
+async fn a_deleted_endpoint_is_gone_once_its_last_hold_is_released_and_its_name_is_free() {
     on_both(async |_, store| {
         let platform = Platform::new(store, 4).await;
         platform.create("chat", "4x", json!({})).await.unwrap();
@@ -115,7 +115,7 @@ async fn a_deleted_endpoint_is_gone_with_its_last_hold_and_its_name_is_free() {
         let taken = platform.create("chat", "1x", json!({})).await.unwrap_err();
         assert_eq!(taken.code(), "ENDPOINT_NAME_IN_USE");
         let deleting = platform.show("chat").await;
-        assert_eq!(happen(&platform, &deleting, Trigger::LastHoldReleased, "").await, Transition::Gone);
+        assert_eq!(apply(&platform, &deleting, Trigger::LastHoldReleased, "").await, Transition::Gone);
         let gone = platform.delete("chat").await.unwrap_err();
         assert_eq!(gone.code(), "ENDPOINT_NOT_FOUND");
         platform.create("chat", "1x", json!({})).await.unwrap();

@@ -1,4 +1,4 @@
-//! What the meters write down, with instruments that say what a story wants.
+//! The meters, with scripted instruments.
 
 use super::platform::Platform;
 use crate::NOW;
@@ -21,7 +21,7 @@ use std::time::Duration;
 use store::holds::{self, NewHold};
 use store::{gpu_busy, replicas};
 
-/// What the machine says, as long as nothing else is set.
+/// Scripted readings of a machine.
 #[derive(Clone)]
 struct Panel {
     busy: Arc<Mutex<Vec<(DeviceId, u32)>>>,
@@ -66,7 +66,7 @@ fn known(endpoint: &Endpoint) -> EndpointUpdate {
     }
 }
 
-/// An endpoint with one ready replica on two cards of this node.
+/// An endpoint with one ready replica on two GPUs of this node.
 async fn running(platform: &Platform) -> (Endpoint, ReplicaId) {
     platform.create("chat", "2x", json!({})).await.unwrap();
     let endpoint = platform.show("chat").await;
@@ -90,7 +90,7 @@ async fn running(platform: &Platform) -> (Endpoint, ReplicaId) {
 }
 
 #[tokio::test]
-async fn gpus_and_engines_of_this_node_are_read_and_shown() {
+async fn gpus_and_engines_of_this_node_are_measured_and_shown() {
     on_both(async |_, store| {
         let platform = Platform::new(store, 8).await;
         let (endpoint, replica) = running(&platform).await;
@@ -119,7 +119,7 @@ async fn gpus_and_engines_of_this_node_are_read_and_shown() {
         let window = &windows[0];
         assert_eq!((windows.len(), window.busy.millionths(), window.samples), (1, 400_000, 8));
 
-        // The cards say nothing any more: what is missing is not taken for idle here, and is on the cost view.
+        // The GPUs report nothing any more: here that is unknown, while the cost view counts it as idle.
         panel.busy.lock().unwrap().clear();
         for round in 5..=6 {
             meters.round(round).await.unwrap();
@@ -150,7 +150,7 @@ async fn gpus_and_engines_of_this_node_are_read_and_shown() {
         let hours = bill_check::report(&platform.store, Some(&endpoint.organization), span).await.unwrap();
         let line = &hours.hours[0];
         assert_eq!((line.replica.as_str(), line.hour), (replica.as_str(), Grain::Hour.start_of(NOW)));
-        // All readings bear the same moment, so only the first of them counts.
+        // All readings have the same time, so only the first one counts.
         assert_eq!(line.counted.map(|tokens| (tokens.prompt, tokens.completion)), Some((10, 5)));
         assert_eq!(hours.replicas[0].difference().total(), -15);
     })

@@ -1,4 +1,4 @@
-//! An organization with two workspaces, a catalogue, and short ways to ask for things.
+//! An organization with two workspaces and a catalogue, and shortcuts for commands.
 
 use crate::{DEFAULTS, NOW};
 use control::endpoints::{
@@ -33,7 +33,7 @@ pub(crate) fn gpu_type() -> GpuType {
     GpuType::parse("nvidia/h100").unwrap()
 }
 
-/// One model in flavors of 1, 2, 3 and 4 GPUs, and one that llama-server runs.
+/// One model in flavors of 1, 2, 3 and 4 GPUs, and one flavor that llama-server runs.
 pub(crate) fn catalogue() -> Catalogue {
     let flavor = |gpu_count: u32, engine| Flavor {
         name: format!("{gpu_count}x"),
@@ -63,7 +63,7 @@ pub(crate) fn catalogue() -> Catalogue {
     Catalogue::new(vec![model], "hash")
 }
 
-pub(crate) fn choice(name: &str) -> EndpointRef {
+pub(crate) fn endpoint_ref(name: &str) -> EndpointRef {
     EndpointRef::parse(name).unwrap()
 }
 
@@ -122,24 +122,24 @@ impl Platform {
     ) -> Result<CommandResponse, EndpointError> {
         let change = Change { scaling: scaling(&body), labels: labels(&body) };
         let if_match = if_match.map(IfMatch::parse);
-        endpoints::rescale(self.context(), self.call(), &choice(name), &change, if_match.as_ref()).await
+        endpoints::rescale(self.context(), self.call(), &endpoint_ref(name), &change, if_match.as_ref()).await
     }
 
     pub(crate) async fn resume(&self, name: &str, body: Value) -> Result<CommandResponse, EndpointError> {
         let scaling = scaling(&body);
-        endpoints::resume(self.context(), self.call(), &choice(name), &scaling).await
+        endpoints::resume(self.context(), self.call(), &endpoint_ref(name), &scaling).await
     }
 
     pub(crate) async fn suspend(&self, name: &str) -> Result<CommandResponse, EndpointError> {
-        endpoints::suspend(self.context(), self.call(), &choice(name)).await
+        endpoints::suspend(self.context(), self.call(), &endpoint_ref(name)).await
     }
 
     pub(crate) async fn delete(&self, name: &str) -> Result<CommandResponse, EndpointError> {
-        endpoints::delete(self.context(), self.call(), &choice(name)).await
+        endpoints::delete(self.context(), self.call(), &endpoint_ref(name)).await
     }
 
     pub(crate) async fn show(&self, name: &str) -> Endpoint {
-        endpoints::show(&self.store, self.scope(), &choice(name)).await.unwrap()
+        endpoints::show(&self.store, self.scope(), &endpoint_ref(name)).await.unwrap()
     }
 
     pub(crate) async fn committed(&self) -> u64 {
@@ -147,10 +147,10 @@ impl Platform {
         lines[0].committed
     }
 
-    /// The types of an endpoint's events, oldest first, without their common beginning.
+    /// The types of an endpoint's events, oldest first, without their common prefix.
     pub(crate) async fn events(&self, name: &str) -> Vec<String> {
         let filter = store::endpoint_events::Filter::default();
-        let events = endpoints::events(&self.store, self.scope(), &choice(name), filter, 100).await.unwrap();
+        let events = endpoints::events(&self.store, self.scope(), &endpoint_ref(name), filter, 100).await.unwrap();
         events.iter().rev().map(|event| event.kind.as_str().trim_start_matches("endpoint.").to_owned()).collect()
     }
 
@@ -197,13 +197,13 @@ fn labels(body: &Value) -> LabelsPatch {
     members.map(|(name, value)| (name.clone(), value.as_str().map(str::to_owned))).collect()
 }
 
-/// `committed 8` or `16/12/18/2`, or the code of another refusal.
-pub(crate) async fn told(platform: &Platform, outcome: Result<CommandResponse, EndpointError>) -> String {
+/// `committed 8`, or `allotment/committed/projected/need` if exceeded, or the code of another error.
+pub(crate) async fn outcome_text(platform: &Platform, outcome: Result<CommandResponse, EndpointError>) -> String {
     match outcome {
         Ok(_) => format!("committed {}", platform.committed().await),
         Err(EndpointError::AllotmentExceeded(why)) => {
             let numbers = why.numbers;
-            assert_eq!(platform.committed().await, numbers.committed, "a refusal changes nothing");
+            assert_eq!(platform.committed().await, numbers.committed, "a rejection changes nothing");
             format!("{}/{}/{}/{}", numbers.allotment, numbers.committed, numbers.projected, numbers.need)
         }
         Err(other) => other.code().to_owned(),

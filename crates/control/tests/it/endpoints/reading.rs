@@ -1,4 +1,4 @@
-use super::platform::{Platform, catalogue, choice, gpu_type};
+use super::platform::{Platform, catalogue, endpoint_ref, gpu_type};
 use crate::NOW;
 use crate::databases::on_both;
 use control::{endpoints, gpu_prices};
@@ -11,7 +11,7 @@ use store::{endpoints as rows, gpu_busy};
 const HOUR: i64 = 3_600_000;
 
 #[tokio::test]
-async fn flavors_are_all_listed_and_marked_when_they_do_not_fit() {
+async fn all_flavors_are_listed_and_marked_if_they_do_not_fit() {
     on_both(async |_, store| {
         let platform = Platform::new(store, 6).await;
         platform.create("a", "3x", json!({"replicas": 1})).await.unwrap();
@@ -28,14 +28,14 @@ async fn flavors_are_all_listed_and_marked_when_they_do_not_fit() {
         });
         assert_eq!(shown, expected);
         let unknown = ModelId::parse("acme/none").unwrap();
-        let refused = endpoints::flavors(platform.context(), organization, &unknown).await.unwrap_err();
-        assert_eq!(refused.code(), "MODEL_NOT_FOUND");
+        let rejected = endpoints::flavors(platform.context(), organization, &unknown).await.unwrap_err();
+        assert_eq!(rejected.code(), "MODEL_NOT_FOUND");
     })
     .await;
 }
 
 #[tokio::test]
-async fn usage_is_hours_cost_and_how_busy_the_gpus_were() {
+async fn usage_has_gpu_hours_cost_and_busyness() {
     on_both(async |_, store| {
         let platform = Platform::new(store, 8).await;
         gpu_prices::declare(&platform.store, &platform.catalogue, NOW).await.unwrap();
@@ -64,7 +64,8 @@ async fn usage_is_hours_cost_and_how_busy_the_gpus_were() {
         let span = Span { from: hour, to: hour.plus_millis(24 * HOUR) };
         let now = hour.plus_millis(3 * HOUR);
         let usage = async |span, grain| {
-            let report = endpoints::usage(&platform.store, platform.scope(), &choice("chat"), span, grain, now).await;
+            let report =
+                endpoints::usage(&platform.store, platform.scope(), &endpoint_ref("chat"), span, grain, now).await;
             serde_json::to_value(report.unwrap()).unwrap()
         };
         let report = usage(span, Grain::Hour).await;
@@ -80,7 +81,7 @@ async fn usage_is_hours_cost_and_how_busy_the_gpus_were() {
 }
 
 #[tokio::test]
-async fn a_price_that_differs_opens_a_version_and_a_dropped_flavor_keeps_its_last() {
+async fn a_changed_price_opens_a_version_and_a_dropped_flavor_keeps_its_last() {
     on_both(async |_, store| {
         let declared = catalogue();
         assert_eq!(gpu_prices::declare(&store, &declared, NOW).await.unwrap(), 5);
@@ -92,14 +93,14 @@ async fn a_price_that_differs_opens_a_version_and_a_dropped_flavor_keeps_its_las
         assert_eq!(gpu_prices::declare(&store, &changed, NOW.plus_millis(-5)).await.unwrap(), 1);
         let history = store::gpu_prices::of_flavor(&store, &model.id, "1x").await.unwrap();
         let moments: Vec<_> = history.iter().map(|version| version.valid_from).collect();
-        assert_eq!(moments, [NOW, NOW.plus_millis(1)], "in order, also when a clock was set back");
+        assert_eq!(moments, [NOW, NOW.plus_millis(1)], "in order, even if a clock was set back");
         assert_eq!(store::gpu_prices::of_flavor(&store, &model.id, "4x").await.unwrap().len(), 1);
     })
     .await;
 }
 
 #[tokio::test]
-async fn the_repair_tells_and_corrects_nothing() {
+async fn differences_of_the_ledger_are_reported_but_not_corrected() {
     on_both(async |_, store| {
         let platform = Platform::new(store, 8).await;
         platform.create("chat", "2x", json!({})).await.unwrap();

@@ -8,31 +8,31 @@ use store::nodes::{self, Node};
 use store::{StoreError, holds, leader, replicas};
 
 #[tokio::test]
-async fn who_no_longer_leads_writes_nothing_and_starts_nothing() {
+async fn a_former_leader_writes_nothing_and_starts_nothing() {
     on_both(async |_, store| {
         let mut stage = Stage::new(store.clone()).await;
         stage.create(json!({"replicas": 1})).await;
         let old = stage.epoch;
         let seen = leader::read(&store).await.unwrap();
         leader::take_over(&store, &seen, "another", NOW).await.unwrap().unwrap();
-        let refused = stage.round_in(old).await;
+        let rejected = stage.round_in(old).await;
         assert!(
-            matches!(refused, Err(RoundError::Store(StoreError::NotLeader { epoch })) if epoch == old),
-            "{refused:?}"
+            matches!(rejected, Err(RoundError::Store(StoreError::NotLeader { epoch })) if epoch == old),
+            "{rejected:?}"
         );
-        assert_eq!((stage.live().await.len(), stage.puppets.all().len()), (0, 0));
+        assert_eq!((stage.live().await.len(), stage.driver.all().len()), (0, 0));
     })
     .await;
 }
 
 #[tokio::test]
-async fn replicas_of_a_node_that_is_gone_end_when_they_were_last_seen() {
+async fn replicas_of_a_lost_node_end_when_they_were_last_seen() {
     on_both(async |_, store| {
         let mut stage = Stage::new(store.clone()).await;
         stage.create(json!({"replicas": 1})).await;
         stage.after(1).await;
-        stage.everyone_is_well().await;
-        // It turns out to be on another machine, which is not seen from here.
+        stage.all_become_healthy().await;
+        // Move it to another machine, which cannot be observed from here.
         let mut replica = stage.live().await.remove(0);
         replica.node = Some("elsewhere".into());
         let mut tx = store::Fenced::begin(&store, stage.epoch).await.unwrap();
@@ -42,7 +42,7 @@ async fn replicas_of_a_node_that_is_gone_end_when_they_were_last_seen() {
         nodes::record(&mut tx, &alive).await.unwrap();
         tx.commit().await.unwrap();
         stage.after(50).await;
-        assert_eq!(stage.told().await, "serving () 1/1", "its node was seen less than a minute ago");
+        assert_eq!(stage.summary().await, "serving () 1/1", "its node was seen less than a minute ago");
         stage.after(20).await;
         let newest = replicas::newest_of(&store, &replica.endpoint, 9).await.unwrap();
         assert_eq!(newest[0].failure, Some(FailureClass::NodeLost));

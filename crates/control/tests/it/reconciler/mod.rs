@@ -1,4 +1,4 @@
-//! The loop that makes what runs follow what is wanted, with a clock and a driver that do what they are told.
+//! The reconciler, with a scripted clock and driver.
 
 mod drains;
 mod fences;

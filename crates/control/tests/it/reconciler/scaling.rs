@@ -8,47 +8,47 @@ fn busy(kv_cache_usage: Option<f64>) -> EngineLoad {
 }
 
 impl Stage {
-    async fn every_cache_is(&self, usage: Option<f64>) {
-        for puppet in self.puppets.all().values_mut() {
-            puppet.load = busy(usage);
+    async fn set_cache_usage(&self, usage: Option<f64>) {
+        for replica in self.driver.all().values_mut() {
+            replica.load = busy(usage);
         }
         self.report("me", 1, &[]).await;
     }
 }
 
 #[tokio::test]
-async fn a_full_cache_makes_an_endpoint_grow_and_the_event_says_why() {
+async fn a_full_cache_scales_up_and_the_event_explains_it() {
     on_both(async |_, store| {
         let mut stage = Stage::new(store).await;
         let metric = json!("kv-cache-utilization");
         stage.create(json!({"minReplicas": 2, "maxReplicas": 4, "autoscalingMetric": metric})).await;
         stage.after(1).await;
-        stage.everyone_is_well().await;
+        stage.all_become_healthy().await;
         for _ in 0..4 {
-            stage.every_cache_is(Some(0.91)).await;
+            stage.set_cache_usage(Some(0.91)).await;
             stage.after(10).await;
         }
-        assert_eq!(stage.told().await, "serving () 2/3");
+        assert_eq!(stage.summary().await, "serving () 2/3");
         let scaled = stage.events().await.into_iter().find(|event| event.kind.as_str() == "endpoint.scaled").unwrap();
         assert_eq!(scaled.message, "2 → 3: kv-cache 0.91 against 0.70 for 30 s");
         assert_eq!((scaled.actor.kind(), scaled.actor.id()), ("system", "autoscaler"));
         assert_eq!((&scaled.data["oldReplicas"], &scaled.data["newReplicas"]), (&json!(2), &json!(3)));
         assert_eq!((&scaled.data["meanPerReplica"], &scaled.data["target"]), (&json!("0.91"), &json!("0.70")));
-        assert_eq!(stage.live().await.len(), 3, "and the third one is on its way");
+        assert_eq!(stage.live().await.len(), 3, "and the third one is starting");
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_metric_that_nobody_tells_is_told_of_and_calls_may_still_make_it_grow() {
+async fn a_missing_metric_is_reported_and_concurrency_may_still_scale_up() {
     on_both(async |_, store| {
         let mut stage = Stage::new(store).await;
         let metric = json!("kv-cache-utilization");
         stage.create(json!({"minReplicas": 1, "maxReplicas": 4, "autoscalingMetric": metric})).await;
         stage.after(1).await;
-        stage.everyone_is_well().await;
+        stage.all_become_healthy().await;
         for _ in 0..9 {
-            stage.every_cache_is(None).await;
+            stage.set_cache_usage(None).await;
             stage.report("other", 40, &[]).await;
             stage.after(10).await;
         }
@@ -58,8 +58,8 @@ async fn a_metric_that_nobody_tells_is_told_of_and_calls_may_still_make_it_grow(
         assert!(kinds(&stage).await.contains(&"autoscaler.metrics-missing"));
         let grown = stage.events().await.into_iter().find(|event| event.kind.as_str() == "endpoint.scaled").unwrap();
         assert_eq!(grown.message, "1 → 3: kv-cache is unknown, and 41 concurrent calls need more replicas at 16 each");
-        stage.everyone_is_well().await;
-        stage.every_cache_is(Some(0.5)).await;
+        stage.all_become_healthy().await;
+        stage.set_cache_usage(Some(0.5)).await;
         stage.after(10).await;
         assert!(kinds(&stage).await.contains(&"autoscaler.metrics-recovered"));
     })
@@ -67,27 +67,27 @@ async fn a_metric_that_nobody_tells_is_told_of_and_calls_may_still_make_it_grow(
 }
 
 #[tokio::test]
-async fn an_endpoint_that_nobody_calls_falls_asleep_after_its_window_and_not_before() {
+async fn an_idle_endpoint_scales_to_zero_after_its_window_and_not_before() {
     on_both(async |_, store| {
         let mut stage = Stage::new(store).await;
         stage.create(json!({"minReplicas": 0, "maxReplicas": 2, "scaleToZeroWindowSeconds": 120})).await;
         stage.after(1).await;
-        stage.everyone_is_well().await;
+        stage.all_become_healthy().await;
         for _ in 0..30 {
             stage.report("other", 1, &[]).await;
             stage.after(10).await;
         }
-        assert_eq!(stage.told().await, "serving () 1/1", "somebody calls at another node");
+        assert_eq!(stage.summary().await, "serving () 1/1", "another node has calls");
         for quiet in [0, 10, 60, 110] {
             stage.report_quiet("other", quiet).await;
             stage.after(10).await;
-            assert_eq!(stage.told().await, "serving () 1/1", "{quiet} s are not enough");
+            assert_eq!(stage.summary().await, "serving () 1/1", "{quiet} s are not enough");
         }
         stage.report_quiet("other", 120).await;
         stage.after(10).await;
-        assert_eq!(stage.told().await, "scaled-to-zero () 0/0");
-        let slept = stage.events().await.into_iter().rfind(|event| event.message.contains("no call")).unwrap();
-        assert_eq!(slept.message, "1 → 0: no call for 120 s");
+        assert_eq!(stage.summary().await, "scaled-to-zero () 0/0");
+        let idled = stage.events().await.into_iter().rfind(|event| event.message.contains("no call")).unwrap();
+        assert_eq!(idled.message, "1 → 0: no call for 120 s");
     })
     .await;
 }

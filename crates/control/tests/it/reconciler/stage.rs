@@ -1,4 +1,4 @@
-//! A leader on a real database, whose replicas and whose time are the story's.
+//! A leader on a real database, with scripted replicas and time.
 
 use crate::NOW;
 use crate::endpoints::platform::{Platform, catalogue};
@@ -29,9 +29,9 @@ fn now() -> Timestamp {
     Timestamp::from_millis(NOW.millis() + CLOCK.get())
 }
 
-/// What one replica does.
+/// The state of one scripted replica.
 #[derive(Debug, Clone)]
-pub(super) struct Puppet {
+pub(super) struct ScriptedReplica {
     pub(super) observation: Observation,
     pub(super) probe: ProbeResult,
     pub(super) load: EngineLoad,
@@ -40,28 +40,28 @@ pub(super) struct Puppet {
     port: u16,
 }
 
-/// Replicas that exist only in the story.
+/// A driver whose replicas exist only in memory.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Puppets(Arc<Mutex<BTreeMap<String, Puppet>>>);
+pub(super) struct ScriptedDriver(Arc<Mutex<BTreeMap<String, ScriptedReplica>>>);
 
-impl Puppets {
-    pub(super) fn all(&self) -> MutexGuard<'_, BTreeMap<String, Puppet>> {
+impl ScriptedDriver {
+    pub(super) fn all(&self) -> MutexGuard<'_, BTreeMap<String, ScriptedReplica>> {
         self.0.lock().unwrap()
     }
 
-    pub(super) fn change(&self, replica: &ReplicaId, change: impl FnOnce(&mut Puppet)) {
+    pub(super) fn change(&self, replica: &ReplicaId, change: impl FnOnce(&mut ScriptedReplica)) {
         change(self.all().get_mut(replica.as_str()).unwrap());
     }
 
     pub(super) fn crash(&self, replica: &ReplicaId) {
-        self.crash_by_a_clock_that_is(0, replica);
+        self.crash_with_clock_skew(0, replica);
     }
 
-    /// The machine of the replica tells when, and its clock is so many seconds off.
-    pub(super) fn crash_by_a_clock_that_is(&self, seconds: i64, replica: &ReplicaId) {
+    /// The exit time comes from the replica's machine, whose clock is this many seconds off.
+    pub(super) fn crash_with_clock_skew(&self, seconds: i64, replica: &ReplicaId) {
         let failure = Some(Failure { class: FailureClass::Crash, message: "boom".into() });
         let at = now().plus_millis(seconds * 1_000);
-        self.change(replica, |puppet| puppet.observation = exited(at, failure));
+        self.change(replica, |replica| replica.observation = exited(at, failure));
     }
 
     pub(super) fn is_stopped(&self, replica: &ReplicaId) -> bool {
@@ -73,7 +73,7 @@ fn exited(at: Timestamp, failure: Option<Failure>) -> Observation {
     Observation::Exited(Exit { started_at: None, at, code: Some(1), signal: None, failure })
 }
 
-impl Driver for Puppets {
+impl Driver for ScriptedDriver {
     async fn bind(&self, spec: &ReplicaSpec, taken: &TakenResources) -> Result<Binding, PlacementError> {
         let mut free = (0..64).map(|number| DeviceId::slot(&spec.gpu_type, number));
         let devices = free.by_ref().filter(|id| !taken.devices.contains(id)).take(spec.gpu_count as usize).collect();
@@ -83,7 +83,7 @@ impl Driver for Puppets {
 
     async fn start(&self, spec: &ReplicaSpec, binding: &Binding) -> Result<(), StartError> {
         let running = Running { pid: 1, started_at: now(), draining_since: None, supervised: true, leaving: false };
-        let puppet = Puppet {
+        let replica = ScriptedReplica {
             observation: Observation::Running(running),
             probe: ProbeResult::Unhealthy("it starts".into()),
             load: EngineLoad { kv_cache_usage: Some(0.0), running: Some(0.0), waiting: Some(0.0) },
@@ -91,7 +91,7 @@ impl Driver for Puppets {
             stops: 0,
             port: binding.port,
         };
-        self.all().insert(spec.replica.to_string(), puppet);
+        self.all().insert(spec.replica.to_string(), replica);
         Ok(())
     }
 
@@ -104,13 +104,13 @@ impl Driver for Puppets {
     }
 
     async fn load(&self, replica: &ReplicaName) -> Result<EngineLoad, LoadError> {
-        self.all().get(replica.as_str()).map(|puppet| puppet.load).ok_or(LoadError::UnknownReplica)
+        self.all().get(replica.as_str()).map(|replica| replica.load).ok_or(LoadError::UnknownReplica)
     }
 
     async fn drain(&self, replica: &ReplicaName) -> io::Result<Draining> {
         let mut all = self.all();
-        let puppet = all.get_mut(replica.as_str()).unwrap();
-        Ok(Draining { since: *puppet.draining.get_or_insert_with(now), in_flight: None })
+        let replica = all.get_mut(replica.as_str()).unwrap();
+        Ok(Draining { since: *replica.draining.get_or_insert_with(now), in_flight: None })
     }
 
     async fn undrain(&self, replica: &ReplicaName) -> io::Result<()> {
@@ -120,28 +120,28 @@ impl Driver for Puppets {
 
     async fn stop(&self, replica: &ReplicaName) -> io::Result<()> {
         let mut all = self.all();
-        if let Some(puppet) = all.get_mut(replica.as_str()).filter(|puppet| puppet.observation.is_alive()) {
-            puppet.stops += 1;
-            puppet.observation = exited(now(), None);
+        if let Some(replica) = all.get_mut(replica.as_str()).filter(|replica| replica.observation.is_alive()) {
+            replica.stops += 1;
+            replica.observation = exited(now(), None);
         }
         Ok(())
     }
 
     async fn list(&self) -> io::Result<Vec<ObservedReplica>> {
-        let observed = |(name, puppet): (&String, &Puppet)| ObservedReplica {
+        let observed = |(name, replica): (&String, &ScriptedReplica)| ObservedReplica {
             replica: ReplicaName::parse(name).unwrap(),
             binding: None,
-            observation: puppet.observation.clone(),
+            observation: replica.observation.clone(),
         };
         Ok(self.all().iter().map(observed).collect())
     }
 
     fn address(&self, replica: &ReplicaName) -> Option<SocketAddr> {
-        self.all().get(replica.as_str()).map(|puppet| SocketAddr::from(([127, 0, 0, 1], puppet.port)))
+        self.all().get(replica.as_str()).map(|replica| SocketAddr::from(([127, 0, 0, 1], replica.port)))
     }
 
     async fn log_tail(&self, _replica: &ReplicaName) -> String {
-        "its last words".into()
+        "the end of its log".into()
     }
 
     async fn forget(&self, replica: &ReplicaName) -> io::Result<()> {
@@ -156,21 +156,21 @@ impl Driver for Puppets {
 
 pub(super) struct Stage {
     pub(super) platform: Platform,
-    pub(super) puppets: Puppets,
+    pub(super) driver: ScriptedDriver,
     pub(super) epoch: u64,
-    reconciler: Reconciler<Puppets>,
+    reconciler: Reconciler<ScriptedDriver>,
 }
 
 impl Stage {
     pub(super) async fn new(store: Store) -> Self {
         CLOCK.set(0);
         let platform = Platform::new(store.clone(), 64).await;
-        let puppets = Puppets::default();
+        let driver = ScriptedDriver::default();
         let routes = Routes::default();
         routes.apply(&catalogue()).unwrap();
         let parts = Parts {
             store: store.clone(),
-            driver: puppets.clone(),
+            driver: driver.clone(),
             routes,
             endpoints: Endpoints::default(),
             node: "me".into(),
@@ -181,7 +181,7 @@ impl Stage {
         };
         let seen = leader::read(&store).await.unwrap();
         let epoch = leader::take_over(&store, &seen, "me", NOW).await.unwrap().unwrap().epoch;
-        Self { platform, puppets, epoch, reconciler: Reconciler::new(parts) }
+        Self { platform, driver, epoch, reconciler: Reconciler::new(parts) }
     }
 
     pub(super) fn now(&self) -> Timestamp {
@@ -192,7 +192,7 @@ impl Stage {
         self.platform.create("chat", "1x", scaling).await.unwrap();
     }
 
-    /// Time passes, and then the loop looks as often as it takes to see and hear everything.
+    /// Advances the clock and runs enough rounds for all effects to settle.
     pub(super) async fn after(&mut self, seconds: i64) {
         CLOCK.set(CLOCK.get() + seconds * 1_000);
         for _ in 0..4 {
@@ -201,7 +201,7 @@ impl Stage {
         }
     }
 
-    /// A round of a leader that thinks it still is one.
+    /// A round in another epoch.
     pub(super) async fn round_in(&mut self, epoch: u64) -> Result<(), RoundError> {
         self.reconciler.round(epoch).await
     }
@@ -214,16 +214,16 @@ impl Stage {
         self.platform.show("chat").await.id
     }
 
-    /// All that run say that they are well.
-    pub(super) async fn everyone_is_well(&mut self) {
-        for puppet in self.puppets.all().values_mut() {
-            puppet.probe = ProbeResult::Healthy;
+    /// All running replicas become healthy.
+    pub(super) async fn all_become_healthy(&mut self) {
+        for replica in self.driver.all().values_mut() {
+            replica.probe = ProbeResult::Healthy;
         }
         self.after(1).await;
     }
 
     /// `state (reason) ready/desired`.
-    pub(super) async fn told(&self) -> String {
+    pub(super) async fn summary(&self) -> String {
         let endpoint = self.platform.show("chat").await;
         let status = endpoint.status;
         format!("{} ({}) {}/{}", endpoint.state, endpoint.reason.as_str(), status.ready, status.desired)
@@ -237,17 +237,17 @@ impl Stage {
         events
     }
 
-    /// A node tells of its calls to replicas: whether it routes to them, and how many they have.
+    /// A node's report of its calls to replicas: whether it routes to them, and how many are in flight.
     pub(super) async fn report(&self, node: &str, load: u64, replicas: &[(&ReplicaId, bool, u64)]) {
-        self.tell(node, load, (load > 0).then_some(0), replicas).await;
+        self.write_report(node, load, (load > 0).then_some(0), replicas).await;
     }
 
-    /// A node tells how long ago its last call was.
+    /// A node's report of when its last call was.
     pub(super) async fn report_quiet(&self, node: &str, seconds: i64) {
-        self.tell(node, 0, Some(seconds), &[]).await;
+        self.write_report(node, 0, Some(seconds), &[]).await;
     }
 
-    async fn tell(&self, node: &str, load: u64, quiet_secs: Option<i64>, replicas: &[(&ReplicaId, bool, u64)]) {
+    async fn write_report(&self, node: &str, load: u64, quiet_secs: Option<i64>, replicas: &[(&ReplicaId, bool, u64)]) {
         let store = &self.platform.store;
         let at = store.clock().await.unwrap();
         let calls = |(replica, routed, in_flight): &(&ReplicaId, bool, u64)| ReplicaCalls {

@@ -1,4 +1,4 @@
-//! Calls to endpoints that do not serve: held, served as soon as possible, or told why not.
+//! Calls to endpoints that do not serve: held, then served or rejected.
 
 use std::time::{Duration, Instant};
 
@@ -8,20 +8,20 @@ use serde_json::{Value, json};
 use testkit::http::Response;
 use tokio::task::JoinSet;
 
-use super::plant::{PATIENCE, Plant, chat, wish};
+use super::plant::{Plant, TIMEOUT, chat, endpoint_body};
 use crate::app::{refusal, wait_until};
 use crate::endpoints::problem;
 
-/// Calls that a node has open at an endpoint, as it tells the leader.
+/// Open calls of a node to an endpoint, as reported to the leader.
 async fn open_calls(plant: &Plant) -> u64 {
     let loads = store::endpoint_loads::list(&plant.store).await.unwrap();
     loads.iter().map(|report| report.open_calls).sum()
 }
 
-fn is_the_edge_timeout(answer: &Response) {
-    assert_eq!(answer.status, 504);
-    assert_eq!(answer.header("content-type"), Some("text/html"));
-    assert!(serde_json::from_str::<Value>(&answer.text()).is_err(), "{}", answer.text());
+fn assert_edge_timeout(response: &Response) {
+    assert_eq!(response.status, 504);
+    assert_eq!(response.header("content-type"), Some("text/html"));
+    assert!(serde_json::from_str::<Value>(&response.text()).is_err(), "{}", response.text());
 }
 
 async fn suspended(plant: &Plant) {
@@ -35,25 +35,25 @@ async fn a_call_to_a_suspended_endpoint_ends_in_the_plain_504() {
     let plant = Plant::start(1, "hold_timeout = \"1s\"").await;
     suspended(&plant).await;
     let started = Instant::now();
-    is_the_edge_timeout(&plant.chat("chat").await);
+    assert_edge_timeout(&plant.chat("chat").await);
     assert!(started.elapsed() >= Duration::from_secs(1), "nothing came before");
     assert_eq!(plant.endpoint("chat").await.unwrap().state.as_str(), "suspended", "calls never resume it");
 }
 
 #[tokio::test]
-async fn a_client_may_wait_less_and_not_more() {
+async fn a_client_may_shorten_the_hold_timeout_but_not_extend_it() {
     let plant = Plant::start(1, "hold_timeout = \"2s\"").await;
     suspended(&plant).await;
-    for (patience, at_least) in [("1", 1), ("3600", 2), ("0", 2), ("1.5", 2), ("soon", 2)] {
+    for (timeout, at_least) in [("1", 1), ("3600", 2), ("0", 2), ("1.5", 2), ("soon", 2)] {
         let started = Instant::now();
-        let client = plant.client().header("x-hold-timeout", patience);
-        is_the_edge_timeout(&client.post_json("/chat/completions", chat("chat", "hi")).await);
-        assert!(started.elapsed() >= Duration::from_secs(at_least), "{patience}");
+        let client = plant.client().header("x-hold-timeout", timeout);
+        assert_edge_timeout(&client.post_json("/chat/completions", chat("chat", "hi")).await);
+        assert!(started.elapsed() >= Duration::from_secs(at_least), "{timeout}");
     }
 }
 
 #[tokio::test]
-async fn who_waits_is_served_as_soon_as_the_endpoint_is_resumed() {
+async fn held_calls_are_served_as_soon_as_the_endpoint_is_resumed() {
     let plant = Plant::start(1, "").await;
     suspended(&plant).await;
     let mut waiting = JoinSet::new();
@@ -61,16 +61,16 @@ async fn who_waits_is_served_as_soon_as_the_endpoint_is_resumed() {
         let client = plant.client();
         waiting.spawn(async move { client.post_json("/chat/completions", chat("chat", "hi")).await });
     }
-    wait_until("all wait", PATIENCE, async || open_calls(&plant).await == 5).await;
+    wait_until("all are held", TIMEOUT, async || open_calls(&plant).await == 5).await;
     plant.resume("chat").await;
-    for answer in waiting.join_all().await {
-        assert_eq!(answer.status, 200, "{}", answer.text());
-        assert_eq!(answer.json()["model"], "dedicated/chat");
+    for response in waiting.join_all().await {
+        assert_eq!(response.status, 200, "{}", response.text());
+        assert_eq!(response.json()["model"], "dedicated/chat");
     }
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_frees_its_place() {
+async fn a_client_that_disconnects_frees_its_place_in_the_queue() {
     let plant = Plant::start(1, "").await;
     suspended(&plant).await;
     let mut waiting = JoinSet::new();
@@ -78,11 +78,11 @@ async fn a_client_that_leaves_frees_its_place() {
         let client = plant.client();
         waiting.spawn(async move { client.try_send(Method::POST, "/chat/completions", body(64)).await.is_ok() });
     }
-    wait_until("all wait", PATIENCE, async || open_calls(&plant).await == 3).await;
+    wait_until("all are held", TIMEOUT, async || open_calls(&plant).await == 3).await;
     waiting.shutdown().await;
-    wait_until("nobody waits", PATIENCE, async || open_calls(&plant).await == 0).await;
+    wait_until("no call is held", TIMEOUT, async || open_calls(&plant).await == 0).await;
     let record = plant.endpoint("chat").await.unwrap();
-    assert!(record.last_request_at.is_some(), "it was activity all the same");
+    assert!(record.last_request_at.is_some(), "it counts as activity");
 }
 
 fn body(bytes: usize) -> Bytes {
@@ -90,7 +90,7 @@ fn body(bytes: usize) -> Bytes {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_bodies_that_wait_are_bounded() {
+async fn the_bodies_of_held_calls_are_bounded() {
     let plant = Plant::start(1, "").await;
     suspended(&plant).await;
     let mut waiting = JoinSet::new();
@@ -98,18 +98,18 @@ async fn the_bodies_that_wait_are_bounded() {
         let client = plant.client();
         waiting.spawn(async move { client.try_send(Method::POST, "/chat/completions", body(15 << 20)).await.is_ok() });
     }
-    wait_until("60 MiB wait", PATIENCE, async || open_calls(&plant).await == 4).await;
-    let refused = plant.client().send(Method::POST, "/chat/completions", body(15 << 20)).await;
-    assert_eq!(refusal(&refused), "503 hold_queue_full");
-    assert_eq!(refused.header("retry-after"), Some("5"));
+    wait_until("60 MiB are held", TIMEOUT, async || open_calls(&plant).await == 4).await;
+    let rejected = plant.client().send(Method::POST, "/chat/completions", body(15 << 20)).await;
+    assert_eq!(refusal(&rejected), "503 hold_queue_full");
+    assert_eq!(rejected.header("retry-after"), Some("5"));
     waiting.shutdown().await;
-    wait_until("nobody waits", PATIENCE, async || open_calls(&plant).await == 0).await;
+    wait_until("no call is held", TIMEOUT, async || open_calls(&plant).await == 0).await;
     let client = plant.client().header("x-hold-timeout", "1");
-    is_the_edge_timeout(&client.send(Method::POST, "/chat/completions", body(15 << 20)).await);
+    assert_edge_timeout(&client.send(Method::POST, "/chat/completions", body(15 << 20)).await);
 }
 
 #[tokio::test]
-async fn an_endpoint_that_is_deleted_is_unknown_at_once_and_its_stream_ends_in_peace() {
+async fn a_deleted_endpoint_is_unknown_at_once_and_its_stream_completes() {
     let plant = Plant::start(1, "").await;
     plant.create("chat", json!({"replicas": 1})).await;
     plant.wait_for("chat", "serving", 1).await;
@@ -120,12 +120,12 @@ async fn an_endpoint_that_is_deleted_is_unknown_at_once_and_its_stream_ends_in_p
     let id = plant.id("chat").await;
     assert_eq!(plant.client().delete("/endpoints/chat").await.status, 202);
     assert_eq!(refusal(&plant.chat("chat").await), "404 model_not_found model");
-    let again = plant.client().post_json("/endpoints", wish("chat", json!({}))).await;
-    assert_eq!(problem(&again), "409 ENDPOINT_NAME_IN_USE", "the name is free when the last replica is gone");
+    let again = plant.client().post_json("/endpoints", endpoint_body("chat", json!({}))).await;
+    assert_eq!(problem(&again), "409 ENDPOINT_NAME_IN_USE", "the name is free once the last replica is gone");
     assert_eq!(plant.open_holds().await, 1, "GPU-hours run until the release");
     let (events, clean) = stream.rest().await;
     assert!(clean && events.last().unwrap().is_done(), "{events:#?}");
-    wait_until("gone", PATIENCE, async || plant.endpoint("chat").await.is_none()).await;
+    wait_until("gone", TIMEOUT, async || plant.endpoint("chat").await.is_none()).await;
     let kinds: Vec<_> = plant.events(&id).await.iter().map(|event| event.kind.as_str()).collect();
     let end = ["endpoint.deleting", "replica.drained", "replica.released", "endpoint.deleted"];
     assert!(kinds.ends_with(&end), "{kinds:?}");
@@ -133,7 +133,7 @@ async fn an_endpoint_that_is_deleted_is_unknown_at_once_and_its_stream_ends_in_p
 }
 
 #[tokio::test]
-async fn a_key_of_another_workspace_is_no_key() {
+async fn a_key_of_another_workspace_is_invalid() {
     let plant = Plant::start(1, "").await;
     plant.create("chat", json!({"replicas": 1})).await;
     let bootstrap = plant.app.forebay.bootstrap();
@@ -141,6 +141,6 @@ async fn a_key_of_another_workspace_is_no_key() {
     let other = plant.app.admin(&format!("workspaces create --organization {organization} --name other"));
     let key = plant.app.admin(&format!("keys create --workspace {} --name a", other["id"].as_str().unwrap()));
     let stranger = plant.app.client_with(key["key"].as_str().unwrap());
-    let answer = stranger.post_json("/chat/completions", chat("chat", "hi")).await;
-    assert_eq!(refusal(&answer), "401 invalid_api_key");
+    let response = stranger.post_json("/chat/completions", chat("chat", "hi")).await;
+    assert_eq!(refusal(&response), "401 invalid_api_key");
 }

@@ -4,23 +4,23 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::plant::{PATIENCE, Plant, chat, kill};
+use super::plant::{Plant, TIMEOUT, chat, kill};
 use crate::app::{refusal, wait_until};
 
 #[tokio::test]
 async fn an_endpoint_is_created_serves_is_suspended_resumed_and_deleted() {
     let plant = Plant::start(2, "").await;
     plant.create("chat", json!({"replicas": 2})).await;
-    let answer = plant.chat("chat").await;
-    assert_eq!(answer.status_line(), "200 OK", "held until a replica was ready");
-    assert_eq!(answer.json()["model"], "dedicated/chat");
-    assert!(answer.header("x-ratelimit-limit-requests").is_none(), "no limit counts here");
+    let response = plant.chat("chat").await;
+    assert_eq!(response.status_line(), "200 OK", "held until a replica was ready");
+    assert_eq!(response.json()["model"], "dedicated/chat");
+    assert!(response.header("x-ratelimit-limit-requests").is_none(), "no limit applies");
     plant.wait_for("chat", "serving", 2).await;
     assert_eq!(plant.app.client().get("/models/dedicated/chat").await.json()["status"], "available");
 
     plant.suspend("chat").await;
     plant.wait_for("chat", "suspended", 0).await;
-    wait_until("released", PATIENCE, async || plant.open_holds().await == 0).await;
+    wait_until("released", TIMEOUT, async || plant.open_holds().await == 0).await;
     plant.resume("chat").await;
     plant.wait_for("chat", "serving", 2).await;
 
@@ -30,13 +30,13 @@ async fn an_endpoint_is_created_serves_is_suspended_resumed_and_deleted() {
 }
 
 #[tokio::test]
-async fn a_replica_that_is_killed_is_replaced_and_its_hold_ends_when_it_did() {
+async fn a_killed_replica_is_replaced_and_its_hold_ends_when_it_did() {
     let plant = Plant::start(2, "").await;
     plant.create("chat", json!({"replicas": 1})).await;
     plant.wait_for("chat", "serving", 1).await;
     let first = plant.live().await.remove(0);
     kill(plant.pid_of(&first), "KILL");
-    wait_until("failed", PATIENCE, async || plant.replicas(&first.endpoint).await[0].failure.is_some()).await;
+    wait_until("failed", TIMEOUT, async || plant.replicas(&first.endpoint).await[0].failure.is_some()).await;
     let ended = plant.replicas(&first.endpoint).await.remove(0);
     let hold = plant.holds(&first.endpoint).await.remove(0);
     assert_eq!((hold.replica, hold.hold.ended_at), (first.id, ended.ended_at), "its hold ends when it did");
@@ -55,23 +55,27 @@ async fn replicas_outlive_the_gateway_and_are_adopted() {
     let before = plant.live().await;
     let pid = plant.pid_of(&before[0]);
     plant.app.forebay.restart().await.unwrap();
-    let answer = plant.chat("chat").await;
-    assert_eq!(answer.status_line(), "200 OK");
+    let response = plant.chat("chat").await;
+    assert_eq!(response.status_line(), "200 OK");
     let after = plant.live().await;
-    assert_eq!((&before[0].id, pid), (&after[0].id, plant.pid_of(&after[0])), "the same process serves on");
+    assert_eq!((&before[0].id, pid), (&after[0].id, plant.pid_of(&after[0])), "the same process keeps serving");
     let holds = plant.holds(&before[0].endpoint).await;
-    assert_eq!((holds.len(), holds[0].hold.started_at), (1, before[0].started_at.unwrap()), "its hold is unbroken");
+    assert_eq!(
+        (holds.len(), holds[0].hold.started_at),
+        (1, before[0].started_at.unwrap()),
+        "its hold is uninterrupted"
+    );
     plant.delete("chat").await;
     assert_eq!(plant.running().len(), 0);
 }
 
 #[tokio::test]
-async fn more_gpus_than_there_are_wait_until_some_are_free() {
+async fn an_endpoint_without_free_gpus_waits_until_some_are_released() {
     let plant = Plant::start(1, "").await;
     plant.create("one", json!({"replicas": 1})).await;
     plant.wait_for("one", "serving", 1).await;
     plant.create("two", json!({"replicas": 1})).await;
-    wait_until("waiting", PATIENCE, async || {
+    wait_until("waiting", TIMEOUT, async || {
         plant.endpoint("two").await.is_some_and(|two| two.reason.as_str() == "waiting-for-gpus")
     })
     .await;
@@ -81,12 +85,12 @@ async fn more_gpus_than_there_are_wait_until_some_are_free() {
 }
 
 #[tokio::test]
-async fn a_crowd_wakes_a_sleeping_endpoint_once() {
+async fn concurrent_calls_wake_an_endpoint_at_zero_once() {
     let plant = Plant::start(4, "").await;
     plant.create("chat", json!({"minReplicas": 0, "maxReplicas": 2})).await;
     plant.wait_for("chat", "serving", 1).await;
-    plant.fall_asleep("chat").await;
-    wait_until("released", PATIENCE, async || plant.open_holds().await == 0).await;
+    plant.scale_to_zero("chat").await;
+    wait_until("released", TIMEOUT, async || plant.open_holds().await == 0).await;
     let id = plant.id("chat").await;
 
     let mut crowd = tokio::task::JoinSet::new();
@@ -103,18 +107,18 @@ async fn a_crowd_wakes_a_sleeping_endpoint_once() {
 }
 
 #[tokio::test]
-async fn a_call_while_the_last_replica_drains_is_answered_by_it() {
+async fn a_call_while_the_last_replica_drains_is_served_by_it() {
     let plant = Plant::start(2, "").await;
     plant.create("chat", json!({"minReplicas": 0, "maxReplicas": 1})).await;
     plant.wait_for("chat", "serving", 1).await;
     let pid = plant.pid_of(&plant.live().await[0]);
-    // A stream keeps it from being done with the drain.
+    // A stream keeps the drain from finishing.
     let mut body = chat("chat", "hi");
     body["stream"] = json!(true);
     body["fake"] = json!({"chunks": 2, "chunk_delay_ms": 3_000});
     let stream = plant.app.open_stream(body).await;
-    plant.fall_asleep("chat").await;
-    wait_until("draining", PATIENCE, async || {
+    plant.scale_to_zero("chat").await;
+    wait_until("draining", TIMEOUT, async || {
         plant.endpoint("chat").await.is_some_and(|one| one.status.draining == 1 && one.status.ready == 0)
     })
     .await;
@@ -122,7 +126,7 @@ async fn a_call_while_the_last_replica_drains_is_answered_by_it() {
     let live = plant.live().await;
     assert_eq!((live.len(), plant.pid_of(&live[0])), (1, pid), "no cold start");
     let (events, clean) = stream.rest().await;
-    assert!(clean && events.last().unwrap().is_done(), "and nothing was cut");
+    assert!(clean && events.last().unwrap().is_done(), "and no stream was cut");
     plant.wait_for("chat", "serving", 1).await;
     assert_eq!(plant.replicas(&plant.id("chat").await).await.len(), 1);
 }

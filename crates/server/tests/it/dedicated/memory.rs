@@ -1,4 +1,4 @@
-//! What it costs to let many wait.
+//! Memory of held calls.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-use super::plant::{PATIENCE, Plant, chat};
+use super::plant::{Plant, TIMEOUT, chat};
 use crate::app::wait_until;
 
 const CALLS: u64 = 5_000;
 /// The bound of the contract.
-const MOST_KIB: u64 = 100 << 10;
-/// Thousands of connections take their time on a busy machine.
+const MAX_KIB: u64 = 100 << 10;
+/// Thousands of connections take a while on a busy machine.
 const LONG: Duration = Duration::from_secs(90);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -25,7 +25,7 @@ async fn five_thousand_held_calls_cost_less_than_a_hundred_mebibytes() {
     plant.wait_for("chat", "serving", 1).await;
     assert_eq!(plant.chat("chat").await.status, 200);
     plant.suspend("chat").await;
-    wait_until("released", PATIENCE, async || plant.open_holds().await == 0).await;
+    wait_until("released", TIMEOUT, async || plant.open_holds().await == 0).await;
 
     let before = resident_kib(&plant);
     let mut waiting = Vec::new();
@@ -44,10 +44,10 @@ async fn five_thousand_held_calls_cost_less_than_a_hundred_mebibytes() {
     wait_until("all wait", LONG, async || held(&plant).await == CALLS).await;
     let cost = resident_kib(&plant).saturating_sub(before);
     println!("{CALLS} held calls cost {cost} KiB, {} bytes each", cost * 1024 / CALLS);
-    assert!(cost < MOST_KIB, "{CALLS} held calls cost {cost} KiB");
+    assert!(cost < MAX_KIB, "{CALLS} held calls cost {cost} KiB");
 
     drop(waiting);
-    wait_until("nobody waits", LONG, async || held(&plant).await == 0).await;
+    wait_until("no call is held", LONG, async || held(&plant).await == 0).await;
 }
 
 async fn held(plant: &Plant) -> u64 {

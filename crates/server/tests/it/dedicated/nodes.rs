@@ -1,4 +1,4 @@
-//! Several gateways on one PostgreSQL: one leads, all serve, and what one sees the leader hears.
+//! Several nodes on one PostgreSQL: one leads, all serve, and the leader sees the calls of all.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use store::allotments;
 use testkit::http::Response;
 use tokio::task::JoinSet;
 
-use super::plant::{Blueprint, PATIENCE, Plant, chat, kill, wish};
+use super::plant::{Blueprint, Plant, TIMEOUT, chat, endpoint_body, kill};
 use crate::app::wait_until;
 use crate::endpoints::{committed, exceeded, problem};
 use crate::postgres::{Cable, Database};
@@ -24,8 +24,8 @@ impl Cluster {
     async fn start(count: usize) -> Self {
         let database = Database::create().await;
         let first = Blueprint::new(4).store(&database.url).start().await;
-        // Whoever comes first leads.
-        wait_until("a leader", PATIENCE, async || !leader(&first).await.is_empty()).await;
+        // The first one leads.
+        wait_until("a leader", TIMEOUT, async || !leader(&first).await.is_empty()).await;
         let mut nodes = vec![first];
         for _ in 1..count {
             nodes.push(Blueprint::new(4).store(&database.url).start_beside(&nodes[0]).await);
@@ -56,7 +56,7 @@ async fn open_streams(node: &Plant, count: usize) -> Vec<testkit::http::Stream> 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_node_serves_and_a_call_at_any_of_them_wakes_a_sleeping_endpoint() {
+async fn every_node_serves_and_a_call_to_any_of_them_wakes_an_endpoint_at_zero() {
     let cluster = Cluster::start(3).await;
     let (first, last) = (&cluster.nodes[0], &cluster.nodes[2]);
     first.create("chat", json!({"minReplicas": 0, "maxReplicas": 1})).await;
@@ -64,10 +64,10 @@ async fn every_node_serves_and_a_call_at_any_of_them_wakes_a_sleeping_endpoint()
     for node in &cluster.nodes {
         assert_eq!(node.chat("chat").await.status, 200);
     }
-    first.fall_asleep("chat").await;
-    wait_until("released", PATIENCE, async || first.open_holds().await == 0).await;
+    first.scale_to_zero("chat").await;
+    wait_until("released", TIMEOUT, async || first.open_holds().await == 0).await;
     assert_eq!(leader(first).await, first.node());
-    assert_eq!(last.chat("chat").await.status, 200, "the leader heard of a call elsewhere");
+    assert_eq!(last.chat("chat").await.status, 200, "the leader sees calls of other nodes");
     let events = first.events(&first.id("chat").await).await;
     let woken: Vec<_> = events.iter().filter(|event| event.reason == "cold-start").map(|one| &one.message).collect();
     assert_eq!(woken, ["0 → 1: 1 held call"]);
@@ -75,7 +75,7 @@ async fn every_node_serves_and_a_call_at_any_of_them_wakes_a_sleeping_endpoint()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_calls_of_all_nodes_make_an_endpoint_grow() {
+async fn the_calls_of_all_nodes_scale_an_endpoint_up() {
     let cluster = Cluster::start(3).await;
     let first = &cluster.nodes[0];
     let scaling = json!({"minReplicas": 1, "maxReplicas": 3, "autoscalingTarget": 2, "scaleUpWindowSeconds": 0});
@@ -90,13 +90,13 @@ async fn the_calls_of_all_nodes_make_an_endpoint_grow() {
     let last = scaled.last().unwrap();
     assert_eq!((&last.data["newReplicas"], &last.data["metric"]), (&json!(3), &json!("concurrency")));
     let seen = first.endpoint("chat").await.unwrap().last_request_at;
-    assert!(seen.is_some(), "calls elsewhere are seen in the record");
+    assert!(seen.is_some(), "the record includes calls of other nodes");
     drop((here, there));
     cluster.remove().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn another_node_takes_over_and_looks_after_the_replicas_of_the_dead_one() {
+async fn another_node_takes_over_and_manages_the_replicas_of_the_dead_one() {
     let mut cluster = Cluster::start(2).await;
     cluster.nodes[0].create("chat", json!({"replicas": 1})).await;
     cluster.nodes[0].wait_for("chat", "serving", 1).await;
@@ -110,19 +110,19 @@ async fn another_node_takes_over_and_looks_after_the_replicas_of_the_dead_one() 
     other.patch("chat", json!({"replicas": 2})).await;
     other.wait_for("chat", "serving", 2).await;
     let live = other.live().await;
-    assert_eq!((live[0].id.clone(), cluster.nodes[0].pid_of(&first)), (first.id, pid), "the old one serves on");
+    assert_eq!((live[0].id.clone(), cluster.nodes[0].pid_of(&first)), (first.id, pid), "the old one keeps serving");
     assert_eq!((cluster.nodes[0].running().len(), other.running().len()), (1, 1));
-    assert_eq!(other.holds(&first.endpoint).await.len(), 2, "no hold was broken");
+    assert_eq!(other.holds(&first.endpoint).await.len(), 2, "no hold was interrupted");
 
-    // It ends what the dead one started.
+    // It stops the replicas that the dead node started.
     other.suspend("chat").await;
-    wait_until("released", PATIENCE, async || other.open_holds().await == 0).await;
+    wait_until("released", TIMEOUT, async || other.open_holds().await == 0).await;
     assert_eq!((cluster.nodes[0].running().len(), other.running().len()), (0, 0));
     cluster.remove().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_leader_that_slept_finds_that_another_leads_and_doubles_nothing() {
+async fn a_leader_that_was_paused_finds_another_leader_and_duplicates_nothing() {
     let cluster = Cluster::start(2).await;
     let [old, new] = &cluster.nodes[..] else { panic!("two nodes") };
     old.create("chat", json!({"replicas": 1})).await;
@@ -134,10 +134,10 @@ async fn a_leader_that_slept_finds_that_another_leads_and_doubles_nothing() {
     let epoch = store::leader::read(&new.store).await.unwrap().epoch;
     new.patch("chat", json!({"replicas": 2})).await;
     kill(gateway, "CONT");
-    // Both think for a moment that they lead; what the old one writes is refused.
+    // Both believe for a moment that they lead; the old one's writes are rejected.
     new.wait_for("chat", "serving", 2).await;
     let again = old.client().get("/endpoints/chat").await;
-    assert_eq!(again.json()["status"]["ready"], 2, "it follows again");
+    assert_eq!(again.json()["status"]["ready"], 2, "it follows the rows again");
     let lease = store::leader::read(&new.store).await.unwrap();
     assert_eq!((lease.holder, lease.epoch), (name, epoch));
     let mut running = old.running();
@@ -150,18 +150,18 @@ async fn a_leader_that_slept_finds_that_another_leads_and_doubles_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_leader_that_stops_in_order_is_followed_at_once_and_its_replicas_serve_on() {
+async fn a_leader_that_shuts_down_is_succeeded_at_once_and_its_replicas_keep_serving() {
     let mut cluster = Cluster::start(2).await;
     cluster.nodes[0].create("chat", json!({"replicas": 1})).await;
     cluster.nodes[0].wait_for("chat", "serving", 1).await;
     let child = &mut cluster.nodes[0].app.forebay.child;
     child.signal("TERM").unwrap();
-    assert!(child.wait_for_end(PATIENCE).await.unwrap().success());
+    assert!(child.wait_for_end(TIMEOUT).await.unwrap().success());
     let other = &cluster.nodes[1];
     let left = store::endpoint_loads::list(&other.store).await.unwrap();
     assert!(left.iter().all(|report| report.node == other.node()), "{left:?}");
     let name = other.node();
-    wait_until("another leader", PATIENCE, async || leader(other).await == name).await;
+    wait_until("another leader", TIMEOUT, async || leader(other).await == name).await;
     assert_eq!(other.chat("chat").await.status, 200);
     other.delete("chat").await;
     assert_eq!(cluster.nodes[0].running().len(), 0);
@@ -169,7 +169,7 @@ async fn a_leader_that_stops_in_order_is_followed_at_once_and_its_replicas_serve
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn fifty_creates_at_once_on_three_nodes_commit_exactly_the_cap() {
+async fn fifty_concurrent_creates_on_three_nodes_commit_exactly_the_cap() {
     let cluster = Cluster::start(3).await;
     let first = &cluster.nodes[0];
     let bootstrap = first.app.forebay.bootstrap();
@@ -180,25 +180,27 @@ async fn fifty_creates_at_once_on_three_nodes_commit_exactly_the_cap() {
         let client = cluster.nodes[number % 3].client();
         creates.spawn(async move {
             loop {
-                let answer = client.post_json("/endpoints", wish(&format!("e{number}"), json!({"replicas": 1}))).await;
-                if answer.status != 503 {
-                    return answer;
+                let response =
+                    client.post_json("/endpoints", endpoint_body(&format!("e{number}"), json!({"replicas": 1}))).await;
+                if response.status != 503 {
+                    return response;
                 }
-                // The lock is waited for two seconds, and fifty stand in line on a busy machine; so do those who ask
-                // the store for a key.
-                let told = problem(&answer);
+                // The lock timeout is two seconds, which fifty queued requests may exceed on a busy machine; so may lookups
+                // of keys.
+                let code = problem(&response);
                 assert!(
-                    ["503 GPU_ALLOTMENT_UNAVAILABLE", "503 DATABASE_UNAVAILABLE"].contains(&told.as_str()),
-                    "{told}"
+                    ["503 GPU_ALLOTMENT_UNAVAILABLE", "503 DATABASE_UNAVAILABLE"].contains(&code.as_str()),
+                    "{code}"
                 );
             }
         });
     }
-    let answers = creates.join_all().await;
-    let (made, refused): (Vec<&Response>, Vec<&Response>) = answers.iter().partition(|answer| answer.status == 201);
-    assert_eq!((made.len(), refused.len()), (10, 40));
-    for answer in refused {
-        let [allotment, committed, projected, need] = exceeded(answer);
+    let responses = creates.join_all().await;
+    let (made, rejected): (Vec<&Response>, Vec<&Response>) =
+        responses.iter().partition(|response| response.status == 201);
+    assert_eq!((made.len(), rejected.len()), (10, 40));
+    for response in rejected {
+        let [allotment, committed, projected, need] = exceeded(response);
         assert_eq!((allotment, projected, need), (10, committed + 1, committed + 1 - 10));
     }
     assert_eq!(committed(&first.client()).await, 10);
@@ -207,7 +209,7 @@ async fn fifty_creates_at_once_on_three_nodes_commit_exactly_the_cap() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_ledger_that_is_locked_or_away_could_not_be_asked_and_tells_no_numbers() {
+async fn a_locked_or_unreachable_ledger_is_unavailable_without_numbers() {
     let database = Database::create().await;
     let cable = Cable::to(&database).await;
     let plant = Blueprint::new(1).store(&cable.url).start().await;
@@ -218,12 +220,12 @@ async fn a_ledger_that_is_locked_or_away_could_not_be_asked_and_tells_no_numbers
     let mut holder = plant.store.begin_ledger().await.unwrap();
     let gpu_type = domain::GpuType::parse("local/cpu").unwrap();
     allotments::lock(&mut holder, &organization.unwrap(), &gpu_type, &Default::default()).await.unwrap();
-    let unavailable = |answer: &Response| {
-        assert_eq!(problem(answer), "503 GPU_ALLOTMENT_UNAVAILABLE");
-        assert_eq!(answer.header("retry-after"), Some("2"));
-        assert_eq!(answer.json()["extensions"], json!({"code": "GPU_ALLOTMENT_UNAVAILABLE"}));
+    let unavailable = |response: &Response| {
+        assert_eq!(problem(response), "503 GPU_ALLOTMENT_UNAVAILABLE");
+        assert_eq!(response.header("retry-after"), Some("2"));
+        assert_eq!(response.json()["extensions"], json!({"code": "GPU_ALLOTMENT_UNAVAILABLE"}));
     };
-    unavailable(&client.post_json("/endpoints", wish("more", json!({"replicas": 1}))).await);
+    unavailable(&client.post_json("/endpoints", endpoint_body("more", json!({"replicas": 1}))).await);
     unavailable(&client.send_json(http::Method::PATCH, "/endpoints/chat", json!({"replicas": 2})).await);
     let model = "acme%2Fown";
     for path in ["/endpoints", "/endpoints/chat", &format!("/endpoints/flavors?model={model}")] {
@@ -235,24 +237,24 @@ async fn a_ledger_that_is_locked_or_away_could_not_be_asked_and_tells_no_numbers
     drop(holder);
 
     cable.cut();
-    unavailable(&client.post_json("/endpoints", wish("more", json!({"replicas": 1}))).await);
+    unavailable(&client.post_json("/endpoints", endpoint_body("more", json!({"replicas": 1}))).await);
     for (method, path) in [("GET", "/endpoints"), ("GET", "/endpoints/chat"), ("DELETE", "/endpoints/chat")] {
-        let answer = client.send(method.parse().unwrap(), path, bytes::Bytes::new()).await;
-        assert_eq!(problem(&answer), "503 DATABASE_UNAVAILABLE", "{method} {path}");
+        let response = client.send(method.parse().unwrap(), path, bytes::Bytes::new()).await;
+        assert_eq!(problem(&response), "503 DATABASE_UNAVAILABLE", "{method} {path}");
     }
     cable.restore();
     let unknown = plant.app.new_key("unknown");
     cable.cut();
     let unknown = plant.app.client_with(unknown["key"].as_str().unwrap());
-    let answer = unknown.post_json("/endpoints", wish("more", json!({"replicas": 1}))).await;
-    assert_eq!(problem(&answer), "503 DATABASE_UNAVAILABLE", "not even who asks is known");
+    let response = unknown.post_json("/endpoints", endpoint_body("more", json!({"replicas": 1}))).await;
+    assert_eq!(problem(&response), "503 DATABASE_UNAVAILABLE", "the caller cannot be authenticated either");
     cable.restore();
     drop(plant);
     database.remove().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_request_whose_key_is_being_answered_is_told_so() {
+async fn a_request_whose_idempotency_key_is_in_use_is_rejected() {
     let cluster = Cluster::start(1).await;
     let plant = &cluster.nodes[0];
     let workspace = plant.app.workspace();
@@ -260,9 +262,9 @@ async fn a_request_whose_key_is_being_answered_is_told_so() {
     let request = store::idempotency::Request { workspace: &workspace, key: "busy", fingerprint: "x" };
     store::idempotency::claim(&mut first, request, domain::Timestamp::from_millis(i64::MAX / 2)).await.unwrap();
     let keyed = plant.client().header("idempotency-key", "busy");
-    let answer = keyed.post_json("/endpoints", wish("chat", json!({"replicas": 1}))).await;
-    assert_eq!(problem(&answer), "409 IDEMPOTENCY_IN_PROGRESS");
+    let response = keyed.post_json("/endpoints", endpoint_body("chat", json!({"replicas": 1}))).await;
+    assert_eq!(problem(&response), "409 IDEMPOTENCY_IN_PROGRESS");
     drop(first);
-    assert_eq!(keyed.post_json("/endpoints", wish("chat", json!({"replicas": 1}))).await.status, 201);
+    assert_eq!(keyed.post_json("/endpoints", endpoint_body("chat", json!({"replicas": 1}))).await.status, 201);
     cluster.remove().await;
 }

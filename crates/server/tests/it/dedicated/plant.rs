@@ -1,4 +1,4 @@
-//! A gateway with one model that can be run on slots of this machine, and short ways to ask for things.
+//! A node with one model that can run on slots of this machine, and shortcuts for requests.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,14 +17,14 @@ use testkit::http::{Client, Response};
 
 use crate::app::{BINARY, Setup, TestApp, wait_until};
 
-/// Far more than anything here takes: a replica is a process, and its way there is a dozen of transactions.
-pub(super) const PATIENCE: Duration = Duration::from_secs(90);
+/// Far more than any step takes: a replica is a process, and its start takes a dozen transactions.
+pub(super) const TIMEOUT: Duration = Duration::from_secs(90);
 
-/// What a plant is built with.
+/// The configuration of a plant.
 pub(super) struct Blueprint {
     slots: u32,
     edge: String,
-    /// The members of the flavor that say how a replica is started.
+    /// The flavor's members that define how a replica is started.
     launch: String,
     store: Option<String>,
     ports: (u16, u16),
@@ -32,9 +32,9 @@ pub(super) struct Blueprint {
 }
 
 impl Blueprint {
-    /// Replicas are scripted engines, as many as there are slots.
+    /// Replicas are scripted engines, one per slot.
     pub(super) fn new(slots: u32) -> Self {
-        // Engines of other stories share the machine: everyone gets ports of its own, below those of the system.
+        // Tests run in parallel: each gets its own ports, below the ephemeral range.
         let first = 10_000 + u16::try_from(getrandom::u64().unwrap() % 200).unwrap() * 100;
         let launch = format!(r#"argv = ["{}", "--listen", "127.0.0.1:{{port}}"]"#, fake_engine().display());
         let ports = (first, first + 99);
@@ -46,7 +46,7 @@ impl Blueprint {
         self
     }
 
-    /// Replicas are what a shell makes of this; `$1` is the scripted engine, `$2` where it is to listen.
+    /// Replicas run this shell script; `$1` is the scripted engine, `$2` its listen address.
     pub(super) fn script(mut self, text: &str) -> Self {
         let text = json!(text);
         let engine = json!(fake_engine());
@@ -70,9 +70,9 @@ impl Blueprint {
         self
     }
 
-    /// Has the gateway killed at a place of `control::fault`.
-    pub(super) fn killed_at(self, place: &str) -> Self {
-        self.setup(|setup| setup.environment(KILL_AT, place))
+    /// Kills the node at a point of `control::fault`.
+    pub(super) fn killed_at(self, point: &str) -> Self {
+        self.setup(|setup| setup.environment(KILL_AT, point))
     }
 
     fn finished(self) -> Setup {
@@ -145,19 +145,19 @@ impl Plant {
     }
 
     pub(crate) async fn create(&self, name: &str, scaling: Value) {
-        let answer = self.client().post_json("/endpoints", wish(name, scaling)).await;
-        assert_eq!(answer.status, 201, "{}", answer.text());
+        let response = self.client().post_json("/endpoints", endpoint_body(name, scaling)).await;
+        assert_eq!(response.status, 201, "{}", response.text());
     }
 
     pub(super) async fn patch(&self, name: &str, change: Value) -> Value {
-        let answer = self.client().send_json(http::Method::PATCH, &format!("/endpoints/{name}"), change).await;
-        assert_eq!(answer.status, 200, "{}", answer.text());
-        answer.json()
+        let response = self.client().send_json(http::Method::PATCH, &format!("/endpoints/{name}"), change).await;
+        assert_eq!(response.status, 200, "{}", response.text());
+        response.json()
     }
 
     async fn act(&self, name: &str, verb: &str) {
-        let answer = self.client().post_json(&format!("/endpoints/{name}/{verb}"), json!({})).await;
-        assert_eq!(answer.status, 200, "{}", answer.text());
+        let response = self.client().post_json(&format!("/endpoints/{name}/{verb}"), json!({})).await;
+        assert_eq!(response.status, 200, "{}", response.text());
     }
 
     pub(super) async fn suspend(&self, name: &str) {
@@ -168,11 +168,11 @@ impl Plant {
         self.act(name, "resume").await;
     }
 
-    /// Deletes it, and waits until nothing of it is left.
+    /// Deletes the endpoint, and waits until nothing of it is left.
     pub(super) async fn delete(&self, name: &str) {
-        let answer = self.client().delete(&format!("/endpoints/{name}")).await;
-        assert_eq!(answer.status, 202, "{}", answer.text());
-        wait_until("gone", PATIENCE, async || self.endpoint(name).await.is_none()).await;
+        let response = self.client().delete(&format!("/endpoints/{name}")).await;
+        assert_eq!(response.status, 202, "{}", response.text());
+        wait_until("gone", TIMEOUT, async || self.endpoint(name).await.is_none()).await;
     }
 
     pub(super) async fn endpoint(&self, name: &str) -> Option<Endpoint> {
@@ -184,21 +184,21 @@ impl Plant {
         self.endpoint(name).await.unwrap().id
     }
 
-    /// Waits until the record says so and this node's calls see it, too.
+    /// Waits until the record has this state and this node routes accordingly.
     pub(crate) async fn wait_for(&self, name: &str, state: &str, ready: u32) {
-        wait_until(&format!("{name} {state} with {ready}"), PATIENCE, async || {
+        wait_until(&format!("{name} {state} with {ready}"), TIMEOUT, async || {
             let endpoint = self.endpoint(name).await;
             let Some(endpoint) = endpoint.filter(|one| one.state.as_str() == state && one.status.ready == ready) else {
                 return false;
             };
-            let told = store::endpoint_loads::list(&self.store).await.unwrap();
-            let here = told.iter().find(|report| report.endpoint == endpoint.id && report.node == self.node());
+            let reports = store::endpoint_loads::list(&self.store).await.unwrap();
+            let here = reports.iter().find(|report| report.endpoint == endpoint.id && report.node == self.node());
             here.is_some_and(|report| report.replicas.iter().filter(|calls| calls.routed).count() == ready as usize)
         })
         .await;
     }
 
-    /// The name of this node among others.
+    /// The id of this node.
     pub(super) fn node(&self) -> String {
         std::fs::read_to_string(self.app.forebay.data_dir.join("node-id")).unwrap()
     }
@@ -207,10 +207,10 @@ impl Plant {
         self.app.ask(chat(name, "hi")).await
     }
 
-    /// As if nobody had called it for its whole window, which is a minute at least.
-    pub(super) async fn fall_asleep(&self, name: &str) {
+    /// Scales the endpoint to zero, as if its window, which is at least a minute, had passed without a call.
+    pub(super) async fn scale_to_zero(&self, name: &str) {
         let note = || Note { part: "autoscaler", message: "1 → 0: no call".to_owned(), data: json!({}) };
-        wait_until("asleep", PATIENCE, async || {
+        wait_until("asleep", TIMEOUT, async || {
             let endpoint = self.endpoint(name).await.unwrap();
             let epoch = store::leader::read(&self.store).await.unwrap().epoch;
             let mut tx = Fenced::begin(&self.store, epoch).await.unwrap();
@@ -220,12 +220,12 @@ impl Plant {
         .await;
     }
 
-    /// The replicas that are not over.
+    /// The replicas whose state is not final.
     pub(super) async fn live(&self) -> Vec<Replica> {
         store::replicas::list_live(&self.store).await.unwrap()
     }
 
-    /// Every replica that an endpoint ever had.
+    /// All replicas of an endpoint, ended ones included.
     pub(super) async fn replicas(&self, endpoint: &EndpointId) -> Vec<Replica> {
         store::replicas::newest_of(&self.store, endpoint, 100).await.unwrap()
     }
@@ -239,14 +239,14 @@ impl Plant {
         store::holds::list_open(&self.store).await.unwrap().len()
     }
 
-    /// What happened, oldest first.
+    /// The events of an endpoint, oldest first.
     pub(super) async fn events(&self, endpoint: &EndpointId) -> Vec<Event> {
         let mut events = store::endpoint_events::list(&self.store, endpoint, Default::default(), 1_000).await.unwrap();
         events.reverse();
         events
     }
 
-    /// A client of a replica itself, past the gateway.
+    /// A client of the replica itself, bypassing the gateway.
     pub(super) fn engine_of(&self, replica: &Replica) -> Client {
         Client::new(replica.address.as_deref().unwrap())
     }
@@ -264,7 +264,7 @@ impl Plant {
     }
 }
 
-/// Replicas outlive their gateway, but not the story.
+/// Replicas outlive their node, but not the test.
 impl Drop for Plant {
     fn drop(&mut self) {
         self.app.forebay.child.kill();
@@ -274,7 +274,7 @@ impl Drop for Plant {
     }
 }
 
-/// The processes of replicas whose folders are below a data folder, and the replicas' names.
+/// The processes and names of the replicas below a data directory.
 fn running_below(data_dir: &Path) -> Vec<(u32, String)> {
     let root = data_dir.canonicalize().unwrap_or_else(|_| data_dir.to_owned()).join("replicas");
     let numbers = std::fs::read_dir("/proc").unwrap().flatten();
@@ -293,7 +293,7 @@ pub(super) fn kill(pid: u32, signal: &str) {
 }
 
 /// The body of a create.
-pub(super) fn wish(name: &str, scaling: Value) -> Value {
+pub(super) fn endpoint_body(name: &str, scaling: Value) -> Value {
     let mut body = json!({"name": name, "model": "acme/own", "flavor": "one"});
     let Value::Object(scaling) = scaling else { panic!("scaling is an object") };
     body.as_object_mut().unwrap().extend(scaling);

@@ -1,4 +1,4 @@
-//! The whole story with real replicas: the built-in engine with real weights, at the pace of the real autoscaler.
+//! End to end with real replicas: the built-in engine with real weights, and the autoscaler at its real pace.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use tokio::task::JoinSet;
 use super::plant::{Blueprint, Plant};
 use crate::app::{BINARY, wait_until};
 
-/// Ticks of ten seconds, means of a minute and weights that are loaded by a busy machine.
+/// Ticks of ten seconds, means of a minute, and weights loaded by a busy machine.
 const LONG: Duration = Duration::from_secs(240);
 
-/// Engines of one thread each, with a KV cache that a few answers fill.
+/// Engines of one thread each, with a KV cache that a few responses fill.
 async fn plant() -> Plant {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
     let weights = root.join("data/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf");
@@ -43,7 +43,7 @@ async fn plant() -> Plant {
     Blueprint::new(4).launch(&format!("argv = {argv}\nweights = {}", json!(weights))).start().await
 }
 
-/// Clients that ask one question after another, as many at a time as the number says. Every answer must be whole.
+/// Clients that send one call after another, `most` of them concurrently. Every response must be complete.
 struct Crowd {
     size: Arc<AtomicUsize>,
     clients: JoinSet<usize>,
@@ -56,13 +56,13 @@ impl Crowd {
         for number in 0..most {
             let (client, size) = (plant.client(), Arc::clone(&size));
             clients.spawn(async move {
-                // Everyone asks once, also who is told to leave before he was heard.
-                let mut answers = 0;
+                // Every client makes at least one call, even if it is stopped right away.
+                let mut responses = 0;
                 loop {
-                    ask(&client, name, number * 1_000 + answers).await;
-                    answers += 1;
+                    ask(&client, name, number * 1_000 + responses).await;
+                    responses += 1;
                     if number >= size.load(Ordering::Relaxed) {
-                        return answers;
+                        return responses;
                     }
                 }
             });
@@ -74,7 +74,7 @@ impl Crowd {
         self.size.store(size, Ordering::Relaxed);
     }
 
-    /// How many answers there were, once the last one is there.
+    /// Waits for the last response and returns their number.
     async fn leave(self) -> usize {
         self.shrink_to(0);
         self.clients.join_all().await.into_iter().sum()
@@ -99,7 +99,7 @@ async fn wait(plant: &Plant, name: &str, state: &str, ready: u32) {
     .await;
 }
 
-/// What the autoscaler said of its decisions, oldest first.
+/// The autoscaler's decisions, oldest first.
 async fn decisions(plant: &Plant, name: &str) -> Vec<(String, Value)> {
     let events = plant.events(&plant.id(name).await).await;
     let own = events.into_iter().filter(|event| event.actor.id() == "autoscaler");
@@ -107,7 +107,7 @@ async fn decisions(plant: &Plant, name: &str) -> Vec<(String, Value)> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn load_brings_replicas_quiet_takes_them_away_and_the_next_call_wakes_the_endpoint() {
+async fn load_scales_up_idle_time_scales_to_zero_and_the_next_call_wakes_the_endpoint() {
     let plant = plant().await;
     let scaling = json!({
         "minReplicas": 2, "maxReplicas": 3, "autoscalingTarget": 2, "scaleUpWindowSeconds": 20,
@@ -122,18 +122,18 @@ async fn load_brings_replicas_quiet_takes_them_away_and_the_next_call_wakes_the_
     assert!(why.starts_with("2 → 3: concurrency ") && why.ends_with(" against 2 for 20 s"), "{why}");
     assert_eq!((&inputs["oldReplicas"], &inputs["newReplicas"]), (&json!(2), &json!(3)));
 
-    // Two go on asking while their replicas go one after another.
+    // Two clients keep calling while replicas are drained one after another.
     crowd.shrink_to(2);
     plant.patch("chat", json!({"minReplicas": 0})).await;
     wait(&plant, "chat", "serving", 1).await;
     wait_until("the others have ended", LONG, async || plant.running().len() == 1).await;
-    let answers = crowd.leave().await;
-    assert!(answers > 6, "{answers} answers, none of them cut");
+    let responses = crowd.leave().await;
+    assert!(responses > 6, "{responses} responses, none of them cut");
 
     wait(&plant, "chat", "scaled-to-zero", 0).await;
     wait_until("the last one has ended", LONG, async || plant.running().is_empty()).await;
     wait_until("nothing is held, so nothing is paid", LONG, async || plant.open_holds().await == 0).await;
-    assert_eq!(plant.endpoint("chat").await.unwrap().committed_gpus, 3, "and the place is kept");
+    assert_eq!(plant.endpoint("chat").await.unwrap().committed_gpus, 3, "and the commitment is kept");
     let (why, _) = decisions(&plant, "chat").await.pop().unwrap();
     assert_eq!(why, "1 → 0: no call for 60 s");
 
@@ -141,7 +141,7 @@ async fn load_brings_replicas_quiet_takes_them_away_and_the_next_call_wakes_the_
     assert!(crowd.leave().await >= 5);
     let events = plant.events(&plant.id("chat").await).await;
     let woken: Vec<_> = events.iter().filter(|event| event.reason == "cold-start").collect();
-    assert_eq!(woken.len(), 1, "a crowd wakes it once: {woken:#?}");
+    assert_eq!(woken.len(), 1, "concurrent calls wake it once: {woken:#?}");
     assert!(woken[0].message.starts_with("0 → ") && woken[0].message.contains("held"), "{}", woken[0].message);
 
     let usage = plant.client().get("/endpoints/chat/usage").await.json();
@@ -152,7 +152,7 @@ async fn load_brings_replicas_quiet_takes_them_away_and_the_next_call_wakes_the_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn full_caches_of_real_engines_bring_a_replica() {
+async fn full_caches_of_real_engines_scale_up() {
     let plant = plant().await;
     let scaling = json!({
         "minReplicas": 2, "maxReplicas": 3, "autoscalingMetric": "kv-cache-utilization", "autoscalingTarget": 0.1,

@@ -1,4 +1,4 @@
-//! The limits by the minute in sum over three nodes.
+//! Per-minute limits, shared by three nodes.
 
 use std::time::{Duration, Instant};
 
@@ -9,23 +9,23 @@ use tokio::task::JoinSet;
 use super::{Cluster, Limits, UNLIMITED, at_most, at_once, chat_of, uses};
 use crate::app::{PATIENCE, refusal, stream_with_usage, wait_until};
 
-fn left(answer: &Response, what: &str) -> u64 {
-    answer.header(&format!("x-ratelimit-remaining-{what}")).unwrap().parse().unwrap()
+fn left(response: &Response, what: &str) -> u64 {
+    response.header(&format!("x-ratelimit-remaining-{what}")).unwrap().parse().unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn requests_on_all_nodes_share_one_bucket_and_refusals_take_nothing_from_it() {
+async fn requests_on_all_nodes_share_one_bucket_and_rejections_take_nothing_from_it() {
     let cluster = Cluster::start(Limits { requests_per_minute: 60, ..UNLIMITED }).await;
     let began = Instant::now();
     let tally = at_once(&cluster, 300, &chat_of(2, 5)).await;
     let bound = at_most(60, began.elapsed());
     assert!((60..=bound).contains(&(tally.served.len() as u64)), "{} of {bound}", tally.served.len());
-    tally.assert_refused_only_with("429 rate_limit_exceeded");
+    tally.assert_rejected_only_with("429 rate_limit_exceeded");
     wait_until("served again", PATIENCE, async || {
-        let answer = cluster.ask(1, chat_of(2, 5)).await;
-        let wait = answer.header("retry-after").unwrap_or("1").to_owned();
-        assert_eq!(wait, "1", "hundreds of refusals make the wait no longer");
-        answer.status == 200
+        let response = cluster.ask(1, chat_of(2, 5)).await;
+        let wait = response.header("retry-after").unwrap_or("1").to_owned();
+        assert_eq!(wait, "1", "hundreds of rejections do not extend the wait");
+        response.status == 200
     })
     .await;
     cluster.remove().await;
@@ -37,20 +37,20 @@ async fn tokens_on_all_nodes_share_one_bucket_and_are_settled_once() {
     cluster.engine().script(Script { delay_ms: 300, ..uses(100, 400) });
     let began = Instant::now();
     let tally = at_once(&cluster, 60, &chat_of(2, 4_000)).await;
-    tally.assert_refused_only_with("429 rate_limit_exceeded");
+    tally.assert_rejected_only_with("429 rate_limit_exceeded");
     let bound = at_most(60_000, began.elapsed()) / 4_000;
     let served = tally.served.len() as u64;
     assert!((14..=bound).contains(&served), "{served}: each counts with its limit as long as it runs");
     wait_until("settled", PATIENCE, async || cluster.redis.reservations().await == 0).await;
-    let answer = cluster.ask(2, chat_of(2, 1)).await;
+    let response = cluster.ask(2, chat_of(2, 1)).await;
     let refilled = 1_000 * began.elapsed().as_secs() + 1_000;
     let expected = 60_000 - tally.tokens - 10;
-    let left = left(&answer, "tokens");
+    let left = left(&response, "tokens");
     assert!((expected..=expected + refilled).contains(&left), "{left} instead of {expected}");
     cluster.remove().await;
 }
 
-/// The streams that were let in, out of so many that are opened at once on all nodes.
+/// Opens `count` streams concurrently on all nodes. Returns the admitted ones.
 async fn open_streams(cluster: &Cluster, count: usize) -> Vec<(usize, Stream)> {
     let mut opening = JoinSet::new();
     for call in 0..count {
@@ -64,12 +64,12 @@ async fn open_streams(cluster: &Cluster, count: usize) -> Vec<(usize, Stream)> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn streams_without_a_limit_share_one_bucket_and_a_dead_node_leaves_nothing_that_stays() {
+async fn streams_without_a_token_limit_share_one_bucket_and_reservations_of_a_dead_node_expire() {
     let mut cluster = Cluster::start(Limits { tokens_per_minute: 1_000, ..UNLIMITED }).await;
     cluster.engine().script(Script { chunks: 400, stall_after: Some(300), ..Script::default() });
     let began = Instant::now();
     let streams = open_streams(&cluster, 50).await;
-    // Each counts with its prompt and a quarter of the limit: three fit, and a fourth when enough has come back.
+    // Each counts with its prompt and a quarter of the limit: three fit, and a fourth after some refill.
     let bound = at_most(1_000, began.elapsed()) / 258;
     assert!((3..=bound.max(3)).contains(&(streams.len() as u64)), "{} streams", streams.len());
     let mut text = 0;
@@ -81,9 +81,9 @@ async fn streams_without_a_limit_share_one_bucket_and_a_dead_node_leaves_nothing
         }
         text = 0;
     }
-    // All of them went beyond what they were counted with.
-    let refused = cluster.ask(0, chat_of(2, 1)).await;
-    assert_eq!(refusal(&refused), "429 rate_limit_exceeded", "streams that go on count as they go");
+    // All of them exceeded their estimate.
+    let rejected = cluster.ask(0, chat_of(2, 1)).await;
+    assert_eq!(refusal(&rejected), "429 rate_limit_exceeded", "running streams count as they go");
 
     let dead = streams[0].0;
     cluster.nodes[dead].forebay.child.kill();
@@ -101,46 +101,46 @@ async fn streams_without_a_limit_share_one_bucket_and_a_dead_node_leaves_nothing
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_limit_that_is_changed_holds_on_every_node_at_once() {
+async fn a_changed_limit_applies_on_every_node_at_once() {
     let cluster = Cluster::start(Limits { requests_per_minute: 6_000, ..UNLIMITED }).await;
     assert_eq!(at_once(&cluster, 30, &chat_of(2, 5)).await.served.len(), 30);
     let workspace = cluster.nodes[0].workspace();
     cluster.nodes[0].admin(&format!("workspaces set {workspace} --requests-per-minute 6"));
     for node in 0..3 {
-        wait_until("refused", PATIENCE, async || cluster.ask(node, chat_of(2, 5)).await.status == 429).await;
+        wait_until("rejected", PATIENCE, async || cluster.ask(node, chat_of(2, 5)).await.status == 429).await;
     }
     cluster.nodes[0].admin(&format!("workspaces set {workspace} --requests-per-minute 60000"));
     for node in 0..3 {
         wait_until("served", PATIENCE, async || cluster.ask(node, chat_of(2, 5)).await.status == 200).await;
     }
     tokio::time::sleep(Duration::from_millis(50)).await;
-    assert_eq!(at_once(&cluster, 30, &chat_of(2, 5)).await.served.len(), 30, "it fills at the new rate");
+    assert_eq!(at_once(&cluster, 30, &chat_of(2, 5)).await.served.len(), 30, "it refills at the new rate");
     cluster.remove().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_call_with_an_absurd_limit_shuts_nobody_out() {
+async fn a_call_with_an_absurd_token_limit_blocks_no_other_call() {
     let cluster = Cluster::start(Limits { tokens_per_minute: 60_000, monthly_tokens: 1_000_000, ..UNLIMITED }).await;
     cluster.engine().push(Script { delay_ms: 500, ..Script::default() });
     let (client, absurd) = (cluster.client(0), chat_of(2, i64::MAX.unsigned_abs()));
-    let mut under_way = JoinSet::new();
-    under_way.spawn(async move { client.post_json("/chat/completions", absurd).await });
+    let mut in_flight = JoinSet::new();
+    in_flight.spawn(async move { client.post_json("/chat/completions", absurd).await });
     assert!(cluster.engine().wait_for_calls(1, PATIENCE).await);
     for node in 0..3 {
         assert_eq!(cluster.ask(node, chat_of(2, 50)).await.status_line(), "200 OK");
     }
-    assert_eq!(under_way.join_all().await[0].status_line(), "200 OK");
+    assert_eq!(in_flight.join_all().await[0].status_line(), "200 OK");
     assert_eq!(cluster.gauge(0, "forebay_rate_limit_degraded").await, 0);
     cluster.remove().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_redis_that_forgot_the_scripts_is_told_them_again() {
+async fn scripts_that_redis_lost_are_loaded_again() {
     let cluster = Cluster::start(Limits { requests_per_minute: 30, ..UNLIMITED }).await;
     assert_eq!(at_once(&cluster, 6, &chat_of(2, 50)).await.served.len(), 6);
     cluster.redis.ask("SCRIPT FLUSH").await;
     let tally = at_once(&cluster, 60, &chat_of(2, 50)).await;
-    assert!((24..=36).contains(&tally.served.len()), "{}: the bucket goes on where it was", tally.served.len());
+    assert!((24..=36).contains(&tally.served.len()), "{}: the bucket keeps its level", tally.served.len());
     wait_until("settled", PATIENCE, async || cluster.redis.reservations().await == 0).await;
     for node in 0..3 {
         assert_eq!(cluster.gauge(node, "forebay_rate_limit_degraded").await, 0);

@@ -1,4 +1,4 @@
-//! Three gateways on one PostgreSQL and one Redis: limits, quota and meter are one thing over all of them.
+//! Three nodes on one PostgreSQL and one Redis share limits, quota and metering.
 
 mod deaths;
 mod limits;
@@ -18,10 +18,10 @@ use crate::postgres::{Cable, Database};
 use crate::redis::Redis;
 
 const NODES: usize = 3;
-/// A limit that no story comes near.
+/// A limit that no test reaches.
 const MANY: u64 = 1_000_000_000_000;
 
-/// What a workspace of the story may do.
+/// The limits of the test's workspace.
 #[derive(Clone, Copy)]
 struct Limits {
     requests_per_minute: u64,
@@ -41,17 +41,17 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// Nodes that wait for Redis as long as it takes: on a busy machine, 50 ms are not always enough.
+    /// Nodes with a long Redis timeout: on a busy machine, 50 ms are not always enough.
     async fn start(limits: Limits) -> Self {
-        Self::start_with_patience(limits, "10s").await
+        Self::start_with_redis_timeout(limits, "10s").await
     }
 
-    /// Nodes that wait for Redis as long as most do.
-    async fn start_impatient(limits: Limits) -> Self {
-        Self::start_with_patience(limits, "50ms").await
+    /// Nodes with the default Redis timeout.
+    async fn start_with_default_timeout(limits: Limits) -> Self {
+        Self::start_with_redis_timeout(limits, "50ms").await
     }
 
-    async fn start_with_patience(limits: Limits, patience: &str) -> Self {
+    async fn start_with_redis_timeout(limits: Limits, timeout: &str) -> Self {
         let database = Database::create().await;
         let cable = Cable::to(&database).await;
         let redis = Redis::start().await;
@@ -59,7 +59,7 @@ impl Cluster {
             let Limits { requests_per_minute, tokens_per_minute, monthly_tokens } = limits;
             TestApp::setup()
                 .store(&cable.url)
-                .table(&format!("[limits]\nurl = \"{}\"\ntimeout = \"{patience}\"", redis.url()))
+                .table(&format!("[limits]\nurl = \"{}\"\ntimeout = \"{timeout}\"", redis.url()))
                 .workspace_limits(requests_per_minute, tokens_per_minute, monthly_tokens)
         };
         let first = setup().start().await;
@@ -70,7 +70,7 @@ impl Cluster {
         Self { nodes, limits, redis, cable, database }
     }
 
-    /// Waits until every node knows that there are three.
+    /// Waits until every node sees three live nodes.
     async fn all_are_known(&self) {
         for node in 0..NODES {
             wait_until("three nodes", PATIENCE, async || self.gauge(node, "forebay_alive_nodes").await == 3).await;
@@ -95,7 +95,7 @@ impl Cluster {
         line.unwrap_or_else(|| panic!("no {name} in {text}")).parse().unwrap()
     }
 
-    /// What the store says of this month, of whatever is in it now.
+    /// This month's quota account in the store.
     async fn account(&self) -> Account {
         let store = self.nodes[0].store().await;
         let account =
@@ -103,7 +103,7 @@ impl Cluster {
         account.unwrap()
     }
 
-    /// The events once there are so many, after a look whether the account agrees with them.
+    /// Waits for `count` events, and checks that the account matches them.
     async fn events(&self, count: usize) -> Vec<UsageEvent> {
         let events = self.nodes[0].usage(count).await;
         let sum: u64 = events.iter().map(|event| event.tokens.total()).sum();
@@ -117,53 +117,53 @@ impl Cluster {
     }
 }
 
-/// What clients were told, added up.
+/// The responses that clients received, added up.
 #[derive(Debug, Default)]
 struct Tally {
-    /// The ids of whole answers.
+    /// The ids of complete responses.
     served: Vec<String>,
-    /// Tokens, by the usage in those answers.
+    /// Tokens, by the usage in those responses.
     tokens: u64,
     /// `status code` of all others.
-    refused: Vec<String>,
+    rejected: Vec<String>,
 }
 
 impl Tally {
-    fn add(&mut self, answer: &Response) {
-        if answer.status == 200 {
-            self.served.push(answer.header("x-request-id").unwrap().to_owned());
-            self.tokens += answer.json()["usage"]["total_tokens"].as_u64().unwrap();
+    fn add(&mut self, response: &Response) {
+        if response.status == 200 {
+            self.served.push(response.header("x-request-id").unwrap().to_owned());
+            self.tokens += response.json()["usage"]["total_tokens"].as_u64().unwrap();
         } else {
-            self.refused.push(refusal(answer));
+            self.rejected.push(refusal(response));
         }
     }
 
     fn join(&mut self, other: Self) {
         self.served.extend(other.served);
         self.tokens += other.tokens;
-        self.refused.extend(other.refused);
+        self.rejected.extend(other.rejected);
     }
 
-    fn assert_refused_only_with(&self, expected: &str) {
-        assert!(self.refused.iter().all(|refused| refused == expected), "{:?}", self.refused);
+    fn assert_rejected_only_with(&self, expected: &str) {
+        assert!(self.rejected.iter().all(|code| code == expected), "{:?}", self.rejected);
     }
 }
 
-/// So many calls at once, dealt to all nodes in turn.
+/// This many concurrent calls, distributed over all nodes.
 async fn at_once(cluster: &Cluster, calls: usize, body: &Value) -> Tally {
-    let mut under_way = tokio::task::JoinSet::new();
+    let mut in_flight = tokio::task::JoinSet::new();
     for call in 0..calls {
         let (client, body) = (cluster.client(call), body.clone());
-        under_way.spawn(async move { client.post_json("/chat/completions", body).await });
+        in_flight.spawn(async move { client.post_json("/chat/completions", body).await });
     }
     let mut tally = Tally::default();
-    while let Some(answer) = under_way.join_next().await {
-        tally.add(&answer.unwrap());
+    while let Some(response) = in_flight.join_next().await {
+        tally.add(&response.unwrap());
     }
     tally
 }
 
-/// A chat that may use about so much in all, and does: its prompt has so many bytes that it may have as many tokens.
+/// A chat whose upper bound is about `prompt + completion` tokens: each byte of the prompt may be a token.
 fn chat_of(prompt: usize, completion: u64) -> Value {
     let mut body = chat(&"x".repeat(prompt));
     body["max_tokens"] = json!(completion);
@@ -180,7 +180,7 @@ fn this_month() -> Month {
     Month::of(Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap()))
 }
 
-/// What a bucket of so many per minute lets pass at once and in so much time; one more for the moment of counting.
+/// The most calls that a bucket of `per_minute` admits in `time`, starting full, plus one for rounding.
 fn at_most(per_minute: u64, time: Duration) -> u64 {
     per_minute + per_minute * u64::try_from(time.as_millis()).unwrap() / 60_000 + 1
 }

@@ -1,4 +1,4 @@
-//! PostgreSQL or Redis away for a while: calls are served, limits hold, and nothing is lost or counted twice.
+//! Outages of PostgreSQL or Redis: calls are served, limits hold, and nothing is lost or counted twice.
 
 use std::time::{Duration, Instant};
 
@@ -7,13 +7,13 @@ use tokio::task::JoinSet;
 use super::{Cluster, Limits, Tally, UNLIMITED, at_most, at_once, chat_of, uses};
 use crate::app::{PATIENCE, refusal, wait_until};
 
-/// `FOREBAY_TEST_OUTAGE_SECS=20` tells the story at full length.
+/// Set `FOREBAY_TEST_OUTAGE_SECS=20` for an outage of realistic length.
 fn outage() -> Duration {
     let seconds = std::env::var("FOREBAY_TEST_OUTAGE_SECS").ok().and_then(|text| text.parse().ok());
     Duration::from_secs(seconds.unwrap_or(3))
 }
 
-/// Calls on all nodes, one after the other at each, for so long.
+/// Sequential calls on every node, for this time.
 async fn call_for(cluster: &Cluster, time: Duration) -> Tally {
     let mut under_way = JoinSet::new();
     let end = Instant::now() + time;
@@ -42,7 +42,7 @@ async fn without_postgresql_calls_are_served_and_everything_arrives_afterwards()
     let mut tally = call_for(&cluster, Duration::from_secs(1)).await;
     cluster.cable.cut();
     tally.join(call_for(&cluster, outage()).await);
-    assert_eq!(tally.refused, [""; 0], "serving goes on");
+    assert_eq!(tally.rejected, [""; 0], "calls are still served");
     cluster.cable.restore();
     cluster.events(tally.served.len()).await;
     let account = cluster.account().await;
@@ -52,7 +52,7 @@ async fn without_postgresql_calls_are_served_and_everything_arrives_afterwards()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_postgresql_nothing_is_served_beyond_the_lease() {
+async fn without_postgresql_no_call_exceeds_the_lease() {
     let cluster = Cluster::start(Limits { monthly_tokens: 300_000, ..UNLIMITED }).await;
     cluster.all_are_known().await;
     cluster.engine().script(uses(4_000, 4_000));
@@ -60,18 +60,18 @@ async fn without_postgresql_nothing_is_served_beyond_the_lease() {
     let mut tally = at_once(&cluster, 6, &body).await;
     cluster.cable.cut();
     tally.join(at_once(&cluster, 60, &body).await);
-    tally.assert_refused_only_with("503 quota_unavailable");
-    assert!(tally.tokens <= 300_000 && tally.refused.len() > 20, "{tally:?}");
-    let refused = cluster.ask(0, body.clone()).await;
-    assert_eq!(refusal(&refused), "503 quota_unavailable");
-    assert_eq!(refused.header("retry-after"), Some("5"));
-    assert!(refused.header("x-ratelimit-remaining-tokens").is_some(), "limits are told whatever the answer");
+    tally.assert_rejected_only_with("503 quota_unavailable");
+    assert!(tally.tokens <= 300_000 && tally.rejected.len() > 20, "{tally:?}");
+    let rejected = cluster.ask(0, body.clone()).await;
+    assert_eq!(refusal(&rejected), "503 quota_unavailable");
+    assert_eq!(rejected.header("retry-after"), Some("5"));
+    assert!(rejected.header("x-ratelimit-remaining-tokens").is_some(), "limits are in every response");
     cluster.cable.restore();
     for node in 0..3 {
         wait_until("served again", PATIENCE, async || {
-            let answer = cluster.ask(node, body.clone()).await;
-            tally.add(&answer);
-            answer.status == 200
+            let response = cluster.ask(node, body.clone()).await;
+            tally.add(&response);
+            response.status == 200
         })
         .await;
     }
@@ -81,8 +81,8 @@ async fn without_postgresql_nothing_is_served_beyond_the_lease() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_redis_every_node_enforces_its_share_and_says_so() {
-    let mut cluster = Cluster::start_impatient(Limits { requests_per_minute: 60, ..UNLIMITED }).await;
+async fn without_redis_every_node_enforces_its_share_and_reports_it() {
+    let mut cluster = Cluster::start_with_default_timeout(Limits { requests_per_minute: 60, ..UNLIMITED }).await;
     cluster.all_are_known().await;
     let degraded = async |node| cluster.gauge(node, "forebay_rate_limit_degraded").await;
     assert_eq!(cluster.ask(0, chat_of(2, 5)).await.status, 200);
@@ -93,7 +93,7 @@ async fn without_redis_every_node_enforces_its_share_and_says_so() {
     let tally = at_once(&cluster, 180, &chat_of(2, 5)).await;
     let bound = at_most(60, began.elapsed()) + 2;
     assert!((60..=bound).contains(&(tally.served.len() as u64)), "{} of {bound}", tally.served.len());
-    tally.assert_refused_only_with("429 rate_limit_exceeded");
+    tally.assert_rejected_only_with("429 rate_limit_exceeded");
     for node in 0..3 {
         assert_eq!(cluster.gauge(node, "forebay_rate_limit_degraded").await, 1);
         let log = cluster.nodes[node].forebay.child.stderr();
@@ -116,13 +116,13 @@ async fn without_redis_every_node_enforces_its_share_and_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_redis_does_too_late_is_undone() {
-    let cluster = Cluster::start_impatient(Limits { tokens_per_minute: 60_000, ..UNLIMITED }).await;
+async fn a_reservation_that_redis_makes_too_late_is_undone() {
+    let cluster = Cluster::start_with_default_timeout(Limits { tokens_per_minute: 60_000, ..UNLIMITED }).await;
     let body = chat_of(2, 4_000);
     assert_eq!(at_once(&cluster, 3, &body).await.served.len(), 3);
     cluster.redis.hold_up();
     let tally = at_once(&cluster, 6, &body).await;
-    assert!(!tally.served.is_empty(), "{tally:?}: each node goes by its share");
+    assert!(!tally.served.is_empty(), "{tally:?}: each node enforces its share");
     cluster.redis.go_on();
     wait_until("nothing stays reserved", PATIENCE, async || cluster.redis.reservations().await == 0).await;
     wait_until("shared again", PATIENCE, async || {
@@ -130,8 +130,8 @@ async fn what_redis_does_too_late_is_undone() {
         cluster.gauge(0, "forebay_rate_limit_degraded").await == 0
     })
     .await;
-    let answer = cluster.ask(0, chat_of(2, 1)).await;
-    let left: u64 = answer.header("x-ratelimit-remaining-tokens").unwrap().parse().unwrap();
-    assert!(left > 59_000, "{left}: calls that were counted here do not count there");
+    let response = cluster.ask(0, chat_of(2, 1)).await;
+    let left: u64 = response.header("x-ratelimit-remaining-tokens").unwrap().parse().unwrap();
+    assert!(left > 59_000, "{left}: calls counted locally do not count in Redis");
     cluster.remove().await;
 }

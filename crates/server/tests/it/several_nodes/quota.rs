@@ -1,4 +1,4 @@
-//! The monthly quota over three nodes.
+//! The monthly quota, shared by three nodes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,18 +9,18 @@ use tokio::task::JoinSet;
 use super::{Cluster, Limits, Tally, UNLIMITED, at_once, chat_of, uses};
 use crate::app::{PATIENCE, wait_until};
 
-/// Clients of every node, as many as the list says, that go on until the first of them is refused.
-async fn until_refused(cluster: &Cluster, clients: [usize; 3], body: &serde_json::Value) -> Tally {
+/// This many clients per node, which call until the first of them is rejected.
+async fn until_rejected(cluster: &Cluster, clients: [usize; 3], body: &serde_json::Value) -> Tally {
     let mut under_way = JoinSet::new();
-    let refused = Arc::new(AtomicBool::new(false));
+    let rejected = Arc::new(AtomicBool::new(false));
     for (node, count) in clients.into_iter().enumerate() {
         for _ in 0..count {
-            let (client, body, refused) = (cluster.client(node), body.clone(), Arc::clone(&refused));
+            let (client, body, rejected) = (cluster.client(node), body.clone(), Arc::clone(&rejected));
             under_way.spawn(async move {
                 let mut tally = Tally::default();
-                while !refused.load(Ordering::Relaxed) {
+                while !rejected.load(Ordering::Relaxed) {
                     tally.add(&client.post_json("/chat/completions", body.clone()).await);
-                    refused.fetch_or(!tally.refused.is_empty(), Ordering::Relaxed);
+                    rejected.fetch_or(!tally.rejected.is_empty(), Ordering::Relaxed);
                 }
                 tally
             });
@@ -33,11 +33,11 @@ async fn until_refused(cluster: &Cluster, clients: [usize; 3], body: &serde_json
     all
 }
 
-/// Clients, events and the account agree, the cap holds, and nearly all of it is used.
+/// Checks that clients, events and the account agree, that the cap holds, and that nearly all of it is used.
 async fn assert_nearly_used(cluster: &Cluster, tally: &Tally) {
     let cap = cluster.limits.monthly_tokens;
-    tally.assert_refused_only_with("429 quota_exceeded");
-    assert!(!tally.refused.is_empty(), "the story is about a cap that is reached");
+    tally.assert_rejected_only_with("429 quota_exceeded");
+    assert!(!tally.rejected.is_empty(), "the cap must be reached");
     assert!(tally.tokens <= cap, "{} of {cap}", tally.tokens);
     assert!(tally.tokens >= cap * 95 / 100, "only {} of {cap}", tally.tokens);
     cluster.events(tally.served.len()).await;
@@ -53,7 +53,7 @@ async fn parallel_calls_on_three_nodes_never_exceed_a_small_cap_and_use_nearly_a
     let body = chat_of(2, 50);
     let mut tally = at_once(&cluster, 300, &body).await;
     assert!(tally.tokens <= 30_000, "{} of 30,000", tally.tokens);
-    tally.join(until_refused(&cluster, [1, 1, 1], &body).await);
+    tally.join(until_rejected(&cluster, [1, 1, 1], &body).await);
     assert_nearly_used(&cluster, &tally).await;
     cluster.remove().await;
 }
@@ -73,13 +73,13 @@ async fn nodes_with_more_and_fewer_calls_use_nearly_all_of_a_cap() {
     let cluster = Cluster::start(Limits { monthly_tokens: 2_000_000, ..UNLIMITED }).await;
     cluster.all_are_known().await;
     cluster.engine().script(Script { delay_ms: 50, ..uses(4_000, 4_000) });
-    let tally = until_refused(&cluster, [8, 3, 1], &chat_of(4_000, 4_000)).await;
+    let tally = until_rejected(&cluster, [8, 3, 1], &chat_of(4_000, 4_000)).await;
     assert_nearly_used(&cluster, &tally).await;
     cluster.remove().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_node_that_was_busy_does_not_sit_on_what_others_need() {
+async fn an_idle_node_gives_back_quota_that_others_need() {
     let cluster = Cluster::start(Limits { monthly_tokens: 2_000_000, ..UNLIMITED }).await;
     cluster.all_are_known().await;
     cluster.engine().script(uses(4_000, 4_000));
@@ -91,13 +91,13 @@ async fn a_node_that_was_busy_does_not_sit_on_what_others_need() {
     cluster.events(70).await;
     let held = cluster.account().await.reserved;
     assert!(held < 100_000, "{held} of 1,440,000 that were left");
-    tally.join(until_refused(&cluster, [0, 2, 2], &body).await);
+    tally.join(until_rejected(&cluster, [0, 2, 2], &body).await);
     assert!(tally.tokens + 100_000 > 2_000_000 * 95 / 100, "{} of 2,000,000", tally.tokens);
     cluster.remove().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_cap_that_is_lowered_or_raised_is_heeded_by_every_node_within_a_second() {
+async fn a_lowered_or_raised_cap_applies_on_every_node_within_a_second() {
     let cluster = Cluster::start(Limits { monthly_tokens: 1_000_000, ..UNLIMITED }).await;
     cluster.engine().script(uses(90, 50));
     let body = chat_of(2, 50);
@@ -108,7 +108,7 @@ async fn a_cap_that_is_lowered_or_raised_is_heeded_by_every_node_within_a_second
 
     cluster.nodes[0].admin(&format!("workspaces set {workspace} --monthly-tokens 4000"));
     for node in 0..3 {
-        wait_until("refused", PATIENCE, async || answers(node, 429).await).await;
+        wait_until("rejected", PATIENCE, async || answers(node, 429).await).await;
     }
     assert_eq!(cluster.account().await.cap, 4_000);
     let used = async || cluster.account().await.used;

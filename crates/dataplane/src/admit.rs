@@ -1,20 +1,21 @@
-//! Lets a call in, or says what it would exceed.
+//! Admits a call, or returns the limit that it would exceed.
 
 use crate::admission::Permit;
-use crate::refusal::Refusal;
+use crate::error::CallError;
 use crate::resolve::Target;
 use crate::{Call, Dataplane};
 
 impl Dataplane {
-    pub(crate) async fn admit(&self, call: &Call, target: &Target) -> Result<Permit, Refusal> {
-        match target {
-            Target::Dedicated(endpoint) => Ok(Permit::unmetered(endpoint.open_call())),
+    /// The permit stays with the tap of the call, which settles it.
+    pub(crate) async fn admit(&self, call: &mut Call, target: &Target) -> Result<(), CallError> {
+        let permit = match target {
+            Target::Dedicated(endpoint) => Permit::unmetered(endpoint.open_call()),
             Target::Serverless(route) => {
-                let request = call.tap.request().clone();
-                self.admission
-                    .admit(&call.caller, &route.model, &call.probe.demand, request, call.tap.started_at())
-                    .await
+                let (estimate, request) = (&call.request.estimate, call.tap.request_id().clone());
+                self.admission.admit(&call.caller, &route.model, estimate, request, call.tap.started_at()).await?
             }
-        }
+        };
+        call.tap.keep(permit);
+        Ok(())
     }
 }

@@ -1,12 +1,13 @@
-//! The body of an answer, which settles its call when it ends.
+//! The body of a response, which settles its call when it ends.
 
-use crate::answer::Nonsense;
-use crate::answer::chat_stream::ChatStream;
-use crate::refusal::Refusal;
+use crate::error::CallError;
+use crate::record::Outcome;
+use crate::response::BadUpstreamResponse;
+use crate::response::chat_stream::ChatStream;
 use crate::upstream::Exchange;
-use crate::usage_tap::{Outcome, UsageTap};
+use crate::usage_tap::UsageTap;
 use bytes::Bytes;
-use fleet::Lease;
+use fleet::Slot;
 use http_body::{Body, Frame, SizeHint};
 use http1::client::ExchangeError;
 use http1::timers::StopSignal;
@@ -16,18 +17,18 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-pub enum AnswerBody {
+pub enum ResponseBody {
     Whole { bytes: Option<Bytes>, tap: UsageTap },
     Stream(Box<StreamBody>),
 }
 
-impl AnswerBody {
+impl ResponseBody {
     pub(crate) fn whole(bytes: Bytes, tap: UsageTap) -> Self {
         Self::Whole { bytes: Some(bytes), tap }
     }
 }
 
-impl Body for AnswerBody {
+impl Body for ResponseBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -57,34 +58,38 @@ impl Body for AnswerBody {
     }
 }
 
-/// A stream on its way to the client. Dropped early, it closes the connection to the replica.
+/// A stream to the client. Dropped early, it closes the connection to the replica.
 pub struct StreamBody {
-    /// What was written before the answer began.
+    /// The events that were read before the response began.
     first: Option<Bytes>,
-    /// What broke the stream behind that.
-    broken: Option<Nonsense>,
-    /// Gone when the stream has ended.
+    /// An error that follows `first`.
+    error: Option<BadUpstreamResponse>,
+    /// `None` once the stream has ended.
     exchange: Option<Exchange>,
     stream: ChatStream,
-    served: Option<Served>,
+    context: Option<StreamContext>,
     cut: Option<StopSignal>,
 }
 
-/// What a stream holds on to until it ends.
-pub(crate) struct Served {
-    /// The place at the replica.
-    pub(crate) lease: Lease,
+/// The parts of a call that a stream keeps until it ends.
+pub(crate) struct StreamContext {
+    pub(crate) slot: Slot,
     pub(crate) tap: UsageTap,
-    pub(crate) dress: fn(&Refusal) -> Bytes,
+    pub(crate) error_event: fn(&CallError) -> Bytes,
 }
 
 impl StreamBody {
-    pub(crate) fn new(first: Bytes, broken: Option<Nonsense>, exchange: Exchange, stream: ChatStream) -> Self {
-        Self { first: Some(first), broken, exchange: Some(exchange), stream, served: None, cut: None }
+    pub(crate) fn new(
+        first: Bytes,
+        error: Option<BadUpstreamResponse>,
+        exchange: Exchange,
+        stream: ChatStream,
+    ) -> Self {
+        Self { first: Some(first), error, exchange: Some(exchange), stream, context: None, cut: None }
     }
 
-    pub(crate) fn begin(&mut self, served: Served, idle: Duration, cut: watch::Receiver<bool>) {
-        self.served = Some(served);
+    pub(crate) fn begin(&mut self, context: StreamContext, idle: Duration, cut: watch::Receiver<bool>) {
+        self.context = Some(context);
         self.cut = Some(StopSignal::new(cut));
         if let Some(exchange) = &mut self.exchange {
             exchange.limit_pauses(idle);
@@ -98,12 +103,12 @@ impl StreamBody {
         if let Some(first) = self.first.take() {
             return Poll::Ready(Some(first));
         }
-        if let Some(error) = self.broken.take() {
-            return self.end_with(&Refusal::BadGateway { cause: error.to_string() });
+        if let Some(error) = self.error.take() {
+            return self.end_with(&CallError::BadGateway { cause: error.to_string() });
         }
         while let Some(exchange) = &mut self.exchange {
             if self.stream.is_done() {
-                self.leave_exchange();
+                self.drain_exchange();
                 break;
             }
             let Poll::Ready(data) = exchange.poll_data(cx) else {
@@ -111,7 +116,7 @@ impl StreamBody {
                     return Poll::Pending;
                 }
                 self.cut = None;
-                return self.end_with(&Refusal::BadGateway { cause: "the gateway stops".into() });
+                return self.end_with(&CallError::BadGateway { cause: "the gateway is shutting down".into() });
             };
             let passed = match data {
                 Some(Ok(data)) => self.stream.pass(data),
@@ -119,9 +124,11 @@ impl StreamBody {
                     self.exchange = None;
                     self.stream.end()
                 }
-                Some(Err(ExchangeError::Stalled(limit))) => return self.end_with(&Refusal::UpstreamTimeout { limit }),
+                Some(Err(ExchangeError::Stalled(limit))) => {
+                    return self.end_with(&CallError::UpstreamTimeout { limit });
+                }
                 Some(Err(error @ ExchangeError::Connection(_))) => {
-                    return self.end_with(&Refusal::BadGateway { cause: error.to_string() });
+                    return self.end_with(&CallError::BadGateway { cause: error.to_string() });
                 }
             };
             match passed {
@@ -129,53 +136,53 @@ impl StreamBody {
                 Ok(written) => {
                     if self.stream.is_done() {
                         self.settle(Outcome::Served);
-                    } else if let Some(served) = &mut self.served {
-                        served.tap.progress(&self.stream.meter);
+                    } else if let Some(context) = &mut self.context {
+                        context.tap.progress(&self.stream.meter);
                     }
                     return Poll::Ready(Some(written));
                 }
-                Err(error) => return self.end_with(&Refusal::BadGateway { cause: error.to_string() }),
+                Err(error) => return self.end_with(&CallError::BadGateway { cause: error.to_string() }),
             }
         }
         Poll::Ready(None)
     }
 
-    /// The client has its last event; the few bytes that may follow are nobody's business but the connection's.
-    fn leave_exchange(&mut self) {
+    /// Reads the few bytes after the last event in the background, so that the connection can be reused.
+    fn drain_exchange(&mut self) {
         if let Some(exchange) = self.exchange.take() {
             exchange.drain();
         }
     }
 
-    /// One last event that says what happened, behind whatever was whole, and no `[DONE]`.
-    fn end_with(&mut self, refusal: &Refusal) -> Poll<Option<Bytes>> {
+    /// Ends the stream with an error event after all complete events, and without `[DONE]`.
+    fn end_with(&mut self, error: &CallError) -> Poll<Option<Bytes>> {
         self.exchange = None;
-        let Some(served) = &mut self.served else { return Poll::Ready(None) };
-        served.lease.replica().failed(Instant::now());
-        if let Refusal::BadGateway { cause } = refusal {
+        let Some(context) = &mut self.context else { return Poll::Ready(None) };
+        context.slot.replica().failed(Instant::now());
+        if let CallError::BadGateway { cause } = error {
             let cause = cause.clone();
-            served.tap.note(|record| record.cause = Some(cause));
+            context.tap.note(|record| record.cause = Some(cause));
         }
-        let event = (served.dress)(refusal);
-        self.settle(Outcome::Broken { code: refusal.code() });
+        let event = (context.error_event)(error);
+        self.settle(Outcome::Interrupted { code: error.code() });
         let written = self.stream.take_written();
         Poll::Ready(Some(if written.is_empty() { event } else { [written, event].concat().into() }))
     }
 
     fn settle(&mut self, outcome: Outcome) {
-        if let Some(served) = &mut self.served {
-            served.tap.meter(&self.stream.meter);
-            served.tap.settle(outcome);
+        if let Some(context) = &mut self.context {
+            context.tap.meter(&self.stream.meter);
+            context.tap.settle(outcome);
         }
     }
 }
 
 impl Drop for StreamBody {
     fn drop(&mut self) {
-        // A client that leaves pays for what was generated until then; after the end this does nothing.
+        // A client that disconnects pays for what was generated so far. Has no effect on a settled tap.
         self.settle(Outcome::ClientGone);
         if self.stream.is_done() {
-            self.leave_exchange();
+            self.drain_exchange();
         }
     }
 }

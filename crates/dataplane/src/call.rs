@@ -1,8 +1,7 @@
-//! A call: what is asked, by whom, and what it leaves behind.
+//! A call: the parsed request, its caller, and the tap that records it.
 
-use crate::hold::Seeker;
-use crate::probe::Probe;
-use crate::refusal::Refusal;
+use crate::error::CallError;
+use crate::request::ParsedRequest;
 use crate::usage_tap::UsageTap;
 use bytes::Bytes;
 use domain::Caller;
@@ -12,29 +11,41 @@ use http::{HeaderMap, HeaderName};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Which span of which trace a request belongs to.
+/// The W3C trace context header.
 pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 pub struct Call {
     pub caller: Arc<Caller>,
-    pub probe: Probe,
-    /// What of the client's headers may reach a model server.
+    pub request: ParsedRequest,
+    /// The client's headers that are forwarded to model servers.
     pub headers: HeaderMap,
     pub tap: UsageTap,
     /// How long after its start the call may wait for a replica of a dedicated endpoint.
     pub hold_timeout: Duration,
-    /// How the surface writes a refusal into a stream that has begun.
-    pub dress: fn(&Refusal) -> Bytes,
+    /// Encodes an error as the last event of a stream, in the format of the surface.
+    pub error_event: fn(&CallError) -> Bytes,
+}
+
+/// The search of one call for a slot.
+#[derive(Clone, Copy)]
+pub(crate) struct SlotSearch<'a> {
+    /// The start of the prompt, for prefix affinity.
+    pub(crate) prefix: &'a [u8],
+    pub(crate) body_bytes: usize,
+    /// Replicas that failed to serve the call.
+    pub(crate) tried: &'a [BackendId],
+    /// The deadline for waiting.
+    pub(crate) until: Instant,
 }
 
 impl Call {
-    /// The call as one that looks for a place, elsewhere than where it was `tried`.
-    pub(crate) fn seeker<'a>(&'a self, tried: &'a [BackendId]) -> Seeker<'a> {
+    /// The search for a slot at a replica that was not `tried` before.
+    pub(crate) fn slot_search<'a>(&'a self, tried: &'a [BackendId]) -> SlotSearch<'a> {
         let until = self.tap.started() + self.hold_timeout;
-        Seeker { prefix: self.probe.prefix(), body_bytes: self.probe.body.len(), tried, until }
+        SlotSearch { prefix: self.request.prefix(), body_bytes: self.request.body.len(), tried, until }
     }
 
-    /// A replica is about to be asked; returns when that is.
+    /// Records an attempt at a replica and returns when it began.
     pub(crate) fn begin_attempt(&mut self, replica: &Arc<Backend>) -> Instant {
         let now = self.tap.sent_to(replica);
         if let Some(traceparent) = self.tap.attempt_begins(replica) {

@@ -1,50 +1,38 @@
 //! Waits for a replica that can serve.
 //!
-//! A serverless model does not wait: without a healthy replica it is not serving, and says so at once. An endpoint that
-//! is suspended or on its way does not answer early: the call is held open until a replica is ready or the edge's
-//! patience ends. Nothing here decides to start replicas; it only leaves a demand that the control plane reads.
+//! Calls to a serverless model do not wait: without a healthy replica they fail at once. Calls to an endpoint that is
+//! suspended or provisioning are held until a replica is ready or the hold timeout passes. This module never starts
+//! replicas; it only records demand for the control plane.
 
-use crate::refusal::Refusal;
+use crate::call::SlotSearch;
+use crate::error::CallError;
 use crate::resolve::Target;
 use crate::{Call, Dataplane};
 use fleet::backend::BackendId;
 use fleet::endpoints::{Condition, QueueFullError, View};
-use fleet::{Lease, LiveEndpoint, Unavailable};
+use fleet::{LiveEndpoint, PickError, Slot};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A call that looks for a place.
-#[derive(Clone, Copy)]
-pub(crate) struct Seeker<'a> {
-    /// How its prompt begins.
-    pub(crate) prefix: &'a [u8],
-    pub(crate) body_bytes: usize,
-    /// Where it was tried in vain.
-    pub(crate) tried: &'a [BackendId],
-    /// When it gives up waiting.
-    pub(crate) until: Instant,
-}
-
 impl Dataplane {
-    /// A place at a replica, as soon as there is one.
-    pub(crate) async fn hold(&self, target: &Target, call: &mut Call) -> Result<Lease, Refusal> {
-        let seeker = call.seeker(&[]);
+    pub(crate) async fn hold(&self, call: &mut Call, target: &Target) -> Result<Slot, CallError> {
+        let search = call.slot_search(&[]);
         match target {
             Target::Serverless(route) => route
                 .pool
-                .pick(seeker.prefix, seeker.tried, Instant::now())
-                .map_err(|Unavailable| Refusal::NotServing { retry_after_secs: None }),
+                .pick(search.prefix, search.tried, Instant::now())
+                .map_err(|PickError| CallError::NotServing { retry_after_secs: None }),
             Target::Dedicated(endpoint) => {
-                // Who comes while others wait stands in line behind them.
-                let place = if endpoint.held() == 0 { place(endpoint, seeker)? } else { None };
-                match place {
-                    Some(lease) => Ok(lease),
+                // A new call queues behind those that already wait.
+                let slot = if endpoint.held() == 0 { try_pick(endpoint, search)? } else { None };
+                match slot {
+                    Some(slot) => Ok(slot),
                     None => {
-                        call.probe.keep_only_the_body();
+                        call.request.detach_body();
                         call.tap.hold_begins();
-                        let placed = Box::pin(wait(endpoint, call.seeker(&[]))).await;
+                        let result = Box::pin(wait(endpoint, call.slot_search(&[]))).await;
                         call.tap.hold_ends();
-                        placed
+                        result
                     }
                 }
             }
@@ -52,20 +40,20 @@ impl Dataplane {
     }
 }
 
-/// A place at another replica for a call that the replica `lost` did not answer: at one that has just come, or at
-/// whichever comes once it is certain that this one is lost. As long as it is there and no other is, there is none.
+/// A slot at another replica, for a call that the replica `lost` did not serve: at any other one that is ready, or at
+/// the next one to become ready once `lost` is gone. `None` if `lost` remains the only replica.
 pub(crate) async fn replace(
     endpoint: &Arc<LiveEndpoint>,
     lost: BackendId,
-    seeker: Seeker<'_>,
-) -> Option<Result<Lease, Refusal>> {
-    /// The control plane sees the end of a process within a round or two.
-    const SEEN_WITHIN: Duration = Duration::from_secs(5);
+    search: SlotSearch<'_>,
+) -> Option<Result<Slot, CallError>> {
+    /// The control plane notices the exit of a process within one or two of its rounds.
+    const GONE_WITHIN: Duration = Duration::from_secs(5);
     let mut changes = endpoint.watch();
-    let another_or_gone = async {
+    let found_or_gone = async {
         loop {
             let view = Arc::clone(&changes.borrow_and_update());
-            if let Some(found) = place(endpoint, seeker).transpose() {
+            if let Some(found) = try_pick(endpoint, search).transpose() {
                 return Some(found);
             }
             let is_gone = view.route.pool.replicas().iter().all(|replica| replica.id != lost);
@@ -74,55 +62,55 @@ pub(crate) async fn replace(
             }
         }
     };
-    match tokio::time::timeout(SEEN_WITHIN, another_or_gone).await.ok()? {
+    match tokio::time::timeout(GONE_WITHIN, found_or_gone).await.ok()? {
         Some(found) => Some(found),
-        None => Some(Box::pin(wait(endpoint, seeker)).await),
+        None => Some(Box::pin(wait(endpoint, search)).await),
     }
 }
 
-/// A place, if there is one now; an error where waiting cannot help.
-fn place(endpoint: &LiveEndpoint, seeker: Seeker<'_>) -> Result<Option<Lease>, Refusal> {
+/// A slot if there is one now; an error if waiting is pointless.
+fn try_pick(endpoint: &LiveEndpoint, search: SlotSearch<'_>) -> Result<Option<Slot>, CallError> {
     let view = endpoint.view();
     if !is_routed(&view)? {
         return Ok(None);
     }
-    Ok(view.route.pool.pick(seeker.prefix, seeker.tried, Instant::now()).ok())
+    Ok(view.route.pool.pick(search.prefix, search.tried, Instant::now()).ok())
 }
 
-/// Whether calls go to replicas now; an error where waiting cannot help.
-fn is_routed(view: &View) -> Result<bool, Refusal> {
+/// Whether calls go to replicas now; an error if waiting is pointless.
+fn is_routed(view: &View) -> Result<bool, CallError> {
     match &view.condition {
         Condition::Serving => Ok(true),
         Condition::Waiting | Condition::ScaledToZero => Ok(false),
-        Condition::Failed { reason } => Err(Refusal::EndpointFailed { reason: reason.clone() }),
-        Condition::Deleting => Err(Refusal::unknown_model(view.route.model.id.as_str())),
+        Condition::Failed { reason } => Err(CallError::EndpointFailed { reason: reason.clone() }),
+        Condition::Deleting => Err(CallError::unknown_model(view.route.model.id.as_str())),
     }
 }
 
-async fn wait(endpoint: &Arc<LiveEndpoint>, seeker: Seeker<'_>) -> Result<Lease, Refusal> {
-    /// Replicas that could not be reached may be again, which nobody announces.
-    const LOOK_AGAIN: Duration = Duration::from_millis(500);
+async fn wait(endpoint: &Arc<LiveEndpoint>, search: SlotSearch<'_>) -> Result<Slot, CallError> {
+    /// Unreachable replicas may recover without a change of the endpoint, so they are polled.
+    const POLL_PERIOD: Duration = Duration::from_millis(500);
     is_routed(&endpoint.view())?;
-    let _place_in_queue = endpoint.hold(seeker.body_bytes).map_err(|QueueFullError| Refusal::HoldQueueFull)?;
-    let served = async {
-        // Who was served before had his turn, and does not hold up those who can go where he cannot.
-        let _turn = if seeker.tried.is_empty() { Some(endpoint.turn().await) } else { None };
+    let _held = endpoint.hold(search.body_bytes).map_err(|QueueFullError| CallError::HoldQueueFull)?;
+    let found = async {
+        // Retried calls skip the queue, so that they do not block calls that can use other replicas.
+        let _turn = if search.tried.is_empty() { Some(endpoint.turn().await) } else { None };
         let mut changes = endpoint.watch();
         loop {
             changes.mark_unchanged();
-            if let Some(lease) = place(endpoint, seeker)? {
-                return Ok(lease);
+            if let Some(slot) = try_pick(endpoint, search)? {
+                return Ok(slot);
             }
             let is_serving = endpoint.view().condition == Condition::Serving;
             tokio::select! {
                 changed = changes.changed() => if changed.is_err() {
-                    return Err(Refusal::unknown_model(endpoint.view().route.model.id.as_str()));
+                    return Err(CallError::unknown_model(endpoint.view().route.model.id.as_str()));
                 },
-                () = tokio::time::sleep(LOOK_AGAIN), if is_serving => {}
+                () = tokio::time::sleep(POLL_PERIOD), if is_serving => {}
             }
         }
     };
-    tokio::time::timeout_at(seeker.until.into(), served).await.unwrap_or(Err(Refusal::HoldTimeout))
+    tokio::time::timeout_at(search.until.into(), found).await.unwrap_or(Err(CallError::HoldTimeout))
 }
 
 #[cfg(test)]
@@ -132,7 +120,7 @@ mod tests {
     use domain::{OrganizationId, Price, Timestamp, WorkspaceId};
     use fleet::Endpoints;
     use fleet::endpoints::EndpointUpdate;
-    use std::sync::Mutex;
+    use parking_lot::Mutex;
     use tokio::task::{JoinSet, yield_now};
 
     fn known(condition: Condition, replicas: &[&str]) -> EndpointUpdate {
@@ -167,53 +155,53 @@ mod tests {
         (endpoints, endpoint)
     }
 
-    fn seeker(tried: &[BackendId]) -> Seeker<'_> {
-        Seeker { prefix: b"hi", body_bytes: 1, tried, until: Instant::now() + Duration::from_secs(60) }
+    fn search(tried: &[BackendId]) -> SlotSearch<'_> {
+        SlotSearch { prefix: b"hi", body_bytes: 1, tried, until: Instant::now() + Duration::from_secs(60) }
     }
 
     #[tokio::test]
-    async fn who_came_first_is_served_first() {
+    async fn held_calls_are_served_in_order_of_arrival() {
         let (endpoints, endpoint) = waiting();
         let served = Arc::new(Mutex::new(Vec::new()));
         let mut calls = JoinSet::new();
         for number in 0..100 {
             let (endpoint, served) = (Arc::clone(&endpoint), Arc::clone(&served));
             calls.spawn(async move {
-                let lease = wait(&endpoint, seeker(&[])).await.unwrap();
-                served.lock().unwrap().push(number);
-                drop(lease);
+                let slot = wait(&endpoint, search(&[])).await.unwrap();
+                served.lock().push(number);
+                drop(slot);
             });
             yield_now().await;
         }
         assert_eq!(endpoint.held(), 100);
         endpoints.apply(vec![known(Condition::Serving, &["a", "b"])]);
         calls.join_all().await;
-        assert_eq!(*served.lock().unwrap(), (0..100).collect::<Vec<_>>());
+        assert_eq!(*served.lock(), (0..100).collect::<Vec<_>>());
         assert_eq!(endpoint.held(), 0);
     }
 
     #[tokio::test]
-    async fn who_cannot_go_where_others_can_does_not_hold_them_up() {
+    async fn a_retried_call_does_not_block_calls_that_can_use_other_replicas() {
         let (endpoints, endpoint) = waiting();
         endpoints.apply(vec![known(Condition::Serving, &["a"])]);
         let tried = [endpoint.view().route.pool.replicas()[0].id];
-        let mut picky = JoinSet::new();
+        let mut retried = JoinSet::new();
         let lost = Arc::clone(&endpoint);
-        picky.spawn(async move { wait(&lost, seeker(&tried)).await.map(|lease| lease.replica().name.to_string()) });
+        retried.spawn(async move { wait(&lost, search(&tried)).await.map(|slot| slot.replica().name.to_string()) });
         yield_now().await;
-        assert_eq!(&*wait(&endpoint, seeker(&[])).await.unwrap().replica().name, "a");
+        assert_eq!(&*wait(&endpoint, search(&[])).await.unwrap().replica().name, "a");
         endpoints.apply(vec![known(Condition::Serving, &["a", "b"])]);
-        assert_eq!(picky.join_next().await.unwrap().unwrap().unwrap(), "b");
+        assert_eq!(retried.join_next().await.unwrap().unwrap().unwrap(), "b");
     }
 
     #[tokio::test]
-    async fn who_lost_a_replica_goes_to_one_that_has_just_come_or_waits_until_it_is_gone() {
+    async fn a_call_that_lost_its_replica_uses_a_new_one_or_waits_until_the_lost_one_is_gone() {
         let (endpoints, endpoint) = waiting();
         endpoints.apply(vec![known(Condition::Serving, &["a"])]);
         let tried = [endpoint.view().route.pool.replicas()[0].id];
         for later in [&["a", "b"] as &[&str], &["b"]] {
             endpoints.apply(vec![known(Condition::Serving, &["a"])]);
-            let (found, ()) = tokio::join!(replace(&endpoint, tried[0], seeker(&tried)), async {
+            let (found, ()) = tokio::join!(replace(&endpoint, tried[0], search(&tried)), async {
                 endpoints.apply(vec![known(Condition::Serving, later)]);
             });
             assert_eq!(&*found.unwrap().unwrap().replica().name, "b");
@@ -221,7 +209,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_who_wait_are_told_when_waiting_cannot_help_any_more() {
+    async fn all_held_calls_fail_when_waiting_becomes_pointless() {
         for (condition, code) in [
             (Condition::Failed { reason: "no weights".into() }, "model_not_serving"),
             (Condition::Deleting, "model_not_found"),
@@ -230,11 +218,11 @@ mod tests {
             let mut calls = JoinSet::new();
             for _ in 0..20 {
                 let endpoint = Arc::clone(&endpoint);
-                calls.spawn(async move { wait(&endpoint, seeker(&[])).await.unwrap_err().code() });
+                calls.spawn(async move { wait(&endpoint, search(&[])).await.unwrap_err().code() });
                 yield_now().await;
             }
             endpoints.apply(vec![known(condition, &[])]);
-            assert!(calls.join_all().await.iter().all(|told| *told == code));
+            assert!(calls.join_all().await.iter().all(|found| *found == code));
         }
     }
 }

@@ -1,76 +1,77 @@
-//! Who a key belongs to, from memory wherever that is certain.
+//! Identifies the caller of an API key, from a cache in memory where possible.
 //!
-//! A good key is found in memory. Every other credential takes one and the same path: a short memory of what was
-//! refused, then the store. So an unknown segment and a wrong secret take the same time, and a store that cannot be
-//! asked is never mistaken for a bad key.
+//! A valid key is found in the cache. Every other credential takes the same path: a short-lived list of rejected
+//! credentials, then the store. So an unknown segment and a wrong secret take the same time, and a store that is
+//! unavailable is never mistaken for an invalid key.
 //!
-//! What is in memory is good as long as the feed of changes runs: it forgets keys that have changed. Those that change
-//! through this node are forgotten before the one who changes them has his answer. When the store has been away for five
-//! minutes, nothing in memory is trusted any more.
+//! The cache is valid while the change feed runs, which removes keys that have changed. Keys changed through this node
+//! are removed before the change is confirmed to the client. When the store has been unavailable for
+//! [`STALE_KEY_TTL`], the cache is no longer used.
 
 use domain::key::KeyText;
 use domain::limits::OwnPerMinute;
 use domain::usage::Actor;
 use domain::{ApiKey, Caller, KeyState, SecretHash, Segment, Timestamp};
 use foldhash::fast::RandomState;
+use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
 use std::hash::BuildHasher;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
-use store::{Change, Store, StoreError, api_keys, workspaces};
+use store::{Change, ChangeFeed, Store, StoreError, api_keys, workspaces};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
-/// How often the store is asked for changes where it cannot tell of them.
-const POLL: Duration = Duration::from_millis(400);
-/// How long known keys are served while the store is away.
-pub const TRUST: Duration = Duration::from_secs(300);
-const REFUSED_TIME: Duration = Duration::from_secs(1);
-const MAX_REFUSED: usize = 10_000;
+/// Period of asking for changes, if the store cannot notify of them.
+const POLL_PERIOD: Duration = Duration::from_millis(400);
+/// How long cached keys are served while the store is unavailable.
+pub const STALE_KEY_TTL: Duration = Duration::from_secs(300);
+const REJECTION_TTL: Duration = Duration::from_secs(1);
+const MAX_REJECTED: usize = 10_000;
 const SHARDS: usize = 16;
-const MAX_KNOWN_PER_SHARD: usize = 65_536;
-/// Questions to the store at one time, and how long a further one waits for its turn.
+const MAX_CACHED_PER_SHARD: usize = 65_536;
+/// Concurrent lookups in the store, and how long a further one waits.
 const MAX_LOOKUPS: usize = 16;
-const TURN: Duration = Duration::from_secs(3);
-/// No refusal that asked the store comes sooner: how long the store took would tell what it found.
-const REFUSAL_FLOOR: Duration = Duration::from_millis(3);
-const RETRY: Duration = Duration::from_millis(250);
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(3);
+/// The minimum duration of a rejection by the store, so that its timing reveals nothing.
+const REJECTION_FLOOR: Duration = Duration::from_millis(3);
+/// Delay after a failed [`ChangeFollower::round`].
+pub const RETRY_DELAY: Duration = Duration::from_millis(250);
 
-/// Why nobody is known to be calling.
 #[derive(Debug)]
-pub enum Unidentified {
-    /// The credential is no good; the cause is for our log.
+pub enum IdentifyError {
+    /// The credential is invalid; the cause is for our log.
     BadKey(&'static str),
-    /// The store could not be asked; the cause is for our log.
+    /// The store is unavailable; the cause is for our log.
     StoreUnavailable(String),
 }
 
-/// A credential that was refused, when and why.
-type Refused = HashMap<(Segment, SecretHash), (Instant, &'static str)>;
+/// Rejected credentials, with the time and the cause.
+type RejectedKeys = HashMap<(Segment, SecretHash), (Instant, &'static str)>;
 
-struct Known {
+struct CachedKey {
     hash: SecretHash,
-    /// The end of the key, or of a secret that a rotation lets live for a while.
-    good_until: Option<Timestamp>,
+    /// The expiry of the key, or of a secret that was rotated.
+    valid_until: Option<Timestamp>,
     caller: Arc<Caller>,
 }
 
-/// Only segments of real keys are in it, so that nobody can make it slow.
-type KnownKeys = foldhash::HashMap<Segment, Known>;
+/// Has only segments of existing keys, so clients cannot cause hash collisions.
+type CachedKeys = foldhash::HashMap<Segment, CachedKey>;
 
-/// The keys this node has seen.
+/// The keys that this node has seen.
 pub struct KeyDirectory {
     store: Store,
-    /// Where the store's connections live.
+    /// The runtime that owns the connections of the store.
     background: Handle,
     hasher: RandomState,
-    known: [RwLock<KnownKeys>; SHARDS],
-    refused: Mutex<Refused>,
-    /// Grows with every change: what was read from the store before it is not remembered.
+    cached: [RwLock<CachedKeys>; SHARDS],
+    rejected: Mutex<RejectedKeys>,
+    /// Incremented by every change; a key that was read before the change is not cached.
     generation: AtomicU64,
     opened: Instant,
-    /// When the feed last ran, in milliseconds since `opened`.
+    /// The last successful round of the feed, in milliseconds since `opened`.
     synced_millis: AtomicU64,
     lookups: Semaphore,
 }
@@ -81,8 +82,8 @@ impl KeyDirectory {
             store,
             background,
             hasher: RandomState::default(),
-            known: std::array::from_fn(|_| RwLock::default()),
-            refused: Mutex::default(),
+            cached: std::array::from_fn(|_| RwLock::default()),
+            rejected: Mutex::default(),
             generation: AtomicU64::new(0),
             opened: Instant::now(),
             synced_millis: AtomicU64::new(0),
@@ -93,61 +94,61 @@ impl KeyDirectory {
         keys
     }
 
-    pub async fn identify(&self, key: &KeyText<'_>, now: Timestamp) -> Result<Arc<Caller>, Unidentified> {
+    pub async fn identify(&self, key: &KeyText<'_>, now: Timestamp) -> Result<Arc<Caller>, IdentifyError> {
         let hash = key.hash();
-        match self.remembered(key.segment, hash, now) {
+        match self.cached(key.segment, hash, now) {
             Some(caller) => Ok(caller),
-            None => Box::pin(self.ask_store(key.segment, hash, now)).await,
+            None => Box::pin(self.look_up(key.segment, hash, now)).await,
         }
     }
 
-    fn remembered(&self, segment: Segment, hash: SecretHash, now: Timestamp) -> Option<Arc<Caller>> {
+    fn cached(&self, segment: Segment, hash: SecretHash, now: Timestamp) -> Option<Arc<Caller>> {
         if !self.is_synced() {
             return None;
         }
-        let shard = self.shard(segment).read().unwrap_or_else(PoisonError::into_inner);
-        let known = shard.get(&segment)?;
-        let good = known.hash == hash && known.good_until.is_none_or(|end| now < end);
-        good.then(|| Arc::clone(&known.caller))
+        let shard = self.shard(segment).read();
+        let cached = shard.get(&segment)?;
+        let is_valid = cached.hash == hash && cached.valid_until.is_none_or(|end| now < end);
+        is_valid.then(|| Arc::clone(&cached.caller))
     }
 
-    async fn ask_store(&self, segment: Segment, hash: SecretHash, now: Timestamp) -> Result<Arc<Caller>, Unidentified> {
-        if let Some(cause) = self.refused_before(segment, hash) {
-            return Err(Unidentified::BadKey(cause));
+    async fn look_up(&self, segment: Segment, hash: SecretHash, now: Timestamp) -> Result<Arc<Caller>, IdentifyError> {
+        if let Some(cause) = self.rejected_before(segment, hash) {
+            return Err(IdentifyError::BadKey(cause));
         }
-        let Ok(_place) = tokio::time::timeout(TURN, self.lookups.acquire()).await else {
-            return Err(Unidentified::StoreUnavailable("too many look-ups wait for the store".into()));
+        let Ok(_permit) = tokio::time::timeout(LOOKUP_TIMEOUT, self.lookups.acquire()).await else {
+            return Err(IdentifyError::StoreUnavailable("too many lookups are waiting for the store".into()));
         };
-        // Others may have asked the same while this one waited.
-        if let Some(caller) = self.remembered(segment, hash, now) {
+        // Another call may have cached the key meanwhile.
+        if let Some(caller) = self.cached(segment, hash, now) {
             return Ok(caller);
         }
-        let floor = tokio::time::Instant::now() + REFUSAL_FLOOR;
+        let floor = tokio::time::Instant::now() + REJECTION_FLOOR;
         let generation = self.generation.load(Ordering::Acquire);
         let store = self.store.clone();
         let lookup = self.background.spawn(async move { api_keys::by_segment(&store, segment, now).await });
-        let found = lookup.await.expect("a look-up does not panic");
-        let found = found.map_err(|error| Unidentified::StoreUnavailable(format!("{error:?}")))?;
-        match judge(found.as_ref(), hash, now) {
+        let found = lookup.await.expect("a lookup does not panic");
+        let found = found.map_err(|error| IdentifyError::StoreUnavailable(format!("{error:?}")))?;
+        match check(found.as_ref(), hash, now) {
             Ok(key) => {
                 let caller = self.caller_of(key).await?;
-                self.remember(segment, key, &caller, generation);
+                self.cache(segment, key, &caller, generation);
                 Ok(caller)
             }
             Err(cause) => {
-                self.refuse(segment, hash, cause);
+                self.reject(segment, hash, cause);
                 tokio::time::sleep_until(floor).await;
-                Err(Unidentified::BadKey(cause))
+                Err(IdentifyError::BadKey(cause))
             }
         }
     }
 
-    /// The caller with the limits of its workspace, which are read together with the key and forgotten with it.
-    async fn caller_of(&self, key: &ApiKey) -> Result<Arc<Caller>, Unidentified> {
+    /// The caller with the limits of its workspace, which are cached together with the key.
+    async fn caller_of(&self, key: &ApiKey) -> Result<Arc<Caller>, IdentifyError> {
         let (store, id) = (self.store.clone(), key.workspace.clone());
         let lookup = self.background.spawn(async move { workspaces::by_id(&store, &id).await });
-        let workspace = lookup.await.expect("a look-up does not panic");
-        let workspace = workspace.map_err(|error| Unidentified::StoreUnavailable(format!("{error:?}")))?;
+        let workspace = lookup.await.expect("a lookup does not panic");
+        let workspace = workspace.map_err(|error| IdentifyError::StoreUnavailable(format!("{error:?}")))?;
         let actor = Actor::Key(key.id.clone());
         Ok(Arc::new(Caller {
             workspace_limits: workspace.map(|workspace| workspace.stored_limits()).unwrap_or_default(),
@@ -156,108 +157,116 @@ impl KeyDirectory {
         }))
     }
 
-    fn remember(&self, segment: Segment, key: &ApiKey, caller: &Arc<Caller>, generation: u64) {
-        let mut shard = self.shard(segment).write().unwrap_or_else(PoisonError::into_inner);
+    fn cache(&self, segment: Segment, key: &ApiKey, caller: &Arc<Caller>, generation: u64) {
+        let mut shard = self.shard(segment).write();
         if self.generation.load(Ordering::Acquire) != generation {
             return;
         }
-        if shard.len() >= MAX_KNOWN_PER_SHARD
+        if shard.len() >= MAX_CACHED_PER_SHARD
             && let Some(any) = shard.keys().next().copied()
         {
             shard.remove(&any);
         }
-        shard.insert(segment, Known { hash: key.hash, good_until: key.good_until(), caller: Arc::clone(caller) });
+        shard.insert(segment, CachedKey { hash: key.hash, valid_until: key.good_until(), caller: Arc::clone(caller) });
     }
 
-    fn refused_before(&self, segment: Segment, hash: SecretHash) -> Option<&'static str> {
-        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        let (at, cause) = refused.get(&(segment, hash))?;
-        (at.elapsed() < REFUSED_TIME).then_some(*cause)
+    fn rejected_before(&self, segment: Segment, hash: SecretHash) -> Option<&'static str> {
+        let rejected = self.rejected.lock();
+        let (at, cause) = rejected.get(&(segment, hash))?;
+        (at.elapsed() < REJECTION_TTL).then_some(*cause)
     }
 
-    fn refuse(&self, segment: Segment, hash: SecretHash, cause: &'static str) {
-        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        if refused.len() >= MAX_REFUSED {
-            refused.clear();
+    fn reject(&self, segment: Segment, hash: SecretHash, cause: &'static str) {
+        let mut rejected = self.rejected.lock();
+        if rejected.len() >= MAX_REJECTED {
+            rejected.clear();
         }
-        refused.insert((segment, hash), (Instant::now(), cause));
+        rejected.insert((segment, hash), (Instant::now(), cause));
     }
 
-    fn shard(&self, segment: Segment) -> &RwLock<KnownKeys> {
-        &self.known[self.hasher.hash_one(segment) as usize % SHARDS]
+    fn shard(&self, segment: Segment) -> &RwLock<CachedKeys> {
+        &self.cached[self.hasher.hash_one(segment) as usize % SHARDS]
     }
 
     fn is_synced(&self) -> bool {
         let synced = Duration::from_millis(self.synced_millis.load(Ordering::Relaxed));
-        self.opened.elapsed().saturating_sub(synced) < TRUST
+        self.opened.elapsed().saturating_sub(synced) < STALE_KEY_TTL
+    }
+
+    fn note_synced(&self) {
+        let now = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.synced_millis.store(now, Ordering::Relaxed);
     }
 
     fn forget(&self, change: &Change) {
         if matches!(change, Change::Endpoint(_)) {
-            return; // they change often, and no key with them
+            return; // frequent, and irrelevant for keys
         }
         self.generation.fetch_add(1, Ordering::AcqRel);
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.rejected.lock().clear();
         match change {
             Change::Key(segment) => {
-                self.shard(*segment).write().unwrap_or_else(PoisonError::into_inner).remove(segment);
+                self.shard(*segment).write().remove(segment);
             }
-            // A workspace or an organization that changes is rare, and asking again is cheap.
+            // Changes of workspaces and organizations are rare, and another lookup is cheap.
             _ => {
-                for shard in &self.known {
-                    shard.write().unwrap_or_else(PoisonError::into_inner).clear();
+                for shard in &self.cached {
+                    shard.write().clear();
                 }
             }
         }
     }
 
-    /// Follows the changes that this node and others make, for ever, and passes them on.
-    pub async fn follow(self: Arc<Self>, others: impl Fn(&Change) + Send + Sync) {
-        let mut away = false;
-        loop {
-            if let Err(error) = self.follow_feed(&mut away, &others).await {
-                if !away {
-                    away = true;
-                    tracing::warn!(%error, "the store cannot be reached; known keys are served for {TRUST:?}");
-                }
-                tokio::time::sleep(RETRY).await;
-            }
-        }
+    /// A follower of the change feed, which keeps the cache valid.
+    pub fn follower(self: &Arc<Self>) -> ChangeFollower {
+        ChangeFollower { keys: Arc::clone(self), feed: None }
     }
+}
 
-    async fn follow_feed(&self, away: &mut bool, others: &(impl Fn(&Change) + Sync)) -> Result<(), StoreError> {
-        let mut feed = self.store.changes().await?;
-        // Between this feed and whatever was before it, anything may have changed.
-        self.forget(&Change::Everything);
-        others(&Change::Everything);
-        loop {
-            match feed.next(POLL).await {
-                Ok(changes) => {
-                    for change in &changes {
-                        self.forget(change);
-                        others(change);
-                    }
-                    let now = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
-                    self.synced_millis.store(now, Ordering::Relaxed);
-                    if std::mem::take(away) {
-                        tracing::info!("the store is back");
-                    }
+/// Follows the changes that this node and others make.
+pub struct ChangeFollower {
+    keys: Arc<KeyDirectory>,
+    feed: Option<ChangeFeed>,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the store is unavailable; cached keys are served for {STALE_KEY_TTL:?}: {0}")]
+pub struct FollowError(#[source] StoreError);
+
+impl ChangeFollower {
+    /// Waits for the next changes, or the poll period, applies them to the cache and passes them on to `others`.
+    pub async fn round(&mut self, others: &(impl Fn(&Change) + Sync)) -> Result<(), FollowError> {
+        let feed = match &mut self.feed {
+            Some(feed) => feed,
+            None => {
+                let feed = self.keys.store.changes().await.map_err(FollowError)?;
+                // Anything may have changed since the last feed.
+                self.keys.forget(&Change::Everything);
+                others(&Change::Everything);
+                self.feed.insert(feed)
+            }
+        };
+        match feed.next(POLL_PERIOD).await {
+            Ok(changes) => {
+                for change in &changes {
+                    self.keys.forget(change);
+                    others(change);
                 }
-                Err(error) if error.is_unavailable() => {
-                    if !*away {
-                        *away = true;
-                        tracing::warn!(%error, "the store cannot be reached; known keys are served for {TRUST:?}");
-                    }
-                    tokio::time::sleep(RETRY).await;
+                self.keys.note_synced();
+                Ok(())
+            }
+            Err(error) => {
+                if !error.is_unavailable() {
+                    self.feed = None;
                 }
-                Err(error) => return Err(error),
+                Err(FollowError(error))
             }
         }
     }
 }
 
-/// Whether a row of the store is the key that was shown.
-fn judge(found: Option<&ApiKey>, hash: SecretHash, now: Timestamp) -> Result<&ApiKey, &'static str> {
+/// Checks a row of the store against the credential.
+fn check(found: Option<&ApiKey>, hash: SecretHash, now: Timestamp) -> Result<&ApiKey, &'static str> {
     let Some(key) = found else { return Err("unknown segment") };
     if key.hash != hash {
         return Err("wrong secret");

@@ -1,38 +1,37 @@
 //! The hot path of a call.
 //!
-//! `infer` shows the order; each step is a file with its name. A call is probed, resolved to a model, admitted, given
-//! a replica and relayed, and what it used is settled when the body of its answer ends or is dropped.
+//! `infer` shows the order of the steps; each step is a file of the same name. `request` has parsed the body before.
+//! The usage of a call is settled when its response body ends or is dropped, see [`usage_tap`].
 
 pub mod admission;
 mod admit;
-pub mod answer;
 mod body;
 mod call;
-pub mod edits;
+mod error;
 mod hold;
 pub mod json;
 pub mod keys;
-pub mod probe;
-mod refusal;
+pub mod record;
 mod relay;
+pub mod request;
 mod resolve;
+mod response;
 pub mod trace;
 mod upstream;
 pub mod usage_tap;
 
-pub use body::AnswerBody;
+pub use body::ResponseBody;
 pub use call::{Call, TRACEPARENT};
-pub use refusal::{Refusal, Rejection};
+pub use error::{CallError, UpstreamRejection};
 
 use admission::Admission;
 use domain::limits::RateLimitStatus;
 use domain::model::CallTimeouts;
-use fleet::{Connector, Endpoints, Lease, Routes};
-use resolve::Target;
+use fleet::{Connector, Endpoints, Routes};
 use tokio::sync::watch;
 use upstream::Connections;
 
-/// The data plane of one core: it shares the route table with the others, and no connection.
+/// The data plane of one core. Cores share the route table, but no connections.
 #[derive(Clone)]
 pub struct Dataplane {
     routes: Routes,
@@ -44,16 +43,16 @@ pub struct Dataplane {
     cut: watch::Sender<bool>,
 }
 
-/// An answer, whole or as it comes.
-pub struct Answer {
-    pub form: Form,
-    /// What is left of the limits by the minute, where they count.
-    pub standings: Option<RateLimitStatus>,
-    pub body: AnswerBody,
+/// The response to a call, complete or streamed.
+pub struct Response {
+    pub format: ResponseFormat,
+    /// `None` for dedicated endpoints, which have no rate limits.
+    pub rate_limits: Option<RateLimitStatus>,
+    pub body: ResponseBody,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum ResponseFormat {
     Json,
     EventStream,
 }
@@ -85,24 +84,16 @@ impl Dataplane {
         self.connections.pool.sweep();
     }
 
-    /// Ends every stream with an event that says so. The process is about to end.
+    /// Ends every stream with an error event, because the process is about to exit.
     pub fn cut_streams(&self) {
         self.cut.send_replace(true);
     }
 
-    /// Answers a call. An answer takes the call's tap along; that of a refused call is the surface's to settle.
-    pub async fn infer(&self, call: &mut Call) -> Result<Answer, Refusal> {
-        let (target, replica) = self.prepare(call).await?;
-        self.relay(target, replica, call).await
-    }
-
-    async fn prepare(&self, call: &mut Call) -> Result<(Target, Lease), Refusal> {
-        let target = self.resolve(&call.caller, &mut call.probe)?;
-        let route = target.route();
-        call.tap.note(|record| record.model = Some(route));
-        let permit = self.admit(call, &target).await?;
-        call.tap.keep(permit);
-        let replica = self.hold(&target, call).await?;
-        Ok((target, replica))
+    /// Serves a call. The response takes the tap of the call with it; after an error the surface settles the tap.
+    pub async fn infer(&self, call: &mut Call) -> Result<Response, CallError> {
+        let target = self.resolve(call)?;
+        self.admit(call, &target).await?;
+        let slot = self.hold(call, &target).await?;
+        self.relay(call, target, slot).await
     }
 }

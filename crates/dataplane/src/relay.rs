@@ -1,20 +1,20 @@
-//! Sends a call to a replica and brings the answer back.
+//! Sends a call to a replica and returns its response.
 //!
-//! As long as no byte has gone to the client, a replica that fails is replaced by another, once.
+//! Until the first byte has gone to the client, a replica that fails is replaced by another one, once.
 
-use crate::answer::chat_stream::ChatStream;
-use crate::answer::{Meter, Nonsense, chat, embeddings, upstream_error};
-use crate::body::{AnswerBody, Served, StreamBody};
-use crate::probe::{Ask, Streaming};
-use crate::refusal::{Refusal, Rejection};
+use crate::body::{ResponseBody, StreamBody, StreamContext};
+use crate::error::{CallError, UpstreamRejection};
+use crate::request::{Operation, StreamOptions};
 use crate::resolve::Target;
+use crate::response::chat_stream::ChatStream;
+use crate::response::{BadUpstreamResponse, TokenMeter, chat, embeddings, upstream_error};
 use crate::upstream::Exchange;
-use crate::{Answer, Call, Dataplane, Form, hold};
+use crate::{Call, Dataplane, Response, ResponseFormat, hold};
 use bytes::{Bytes, BytesMut};
 use domain::model::Upstream;
 use fleet::backend::BackendId;
 use fleet::connect::is_local_failure;
-use fleet::{Backend, Lease};
+use fleet::{Backend, Slot};
 use http::StatusCode;
 use http1::ResponseHead;
 use http1::client::{CollectError, ExchangeError, Request};
@@ -22,178 +22,184 @@ use std::io;
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
-/// The most bytes of an answer that comes at once.
-const MAX_ANSWER_BYTES: usize = 64 << 20;
-/// The most bytes of an error that are read.
+/// The maximum size of a response that is not streamed.
+const MAX_RESPONSE_BYTES: usize = 64 << 20;
+/// The maximum size of an error body.
 const MAX_ERROR_BYTES: usize = 64 << 10;
-/// The longest wait that an engine may ask for; the timers of some clients overflow on more.
+/// The maximum `Retry-After` of an engine; the timers of some clients overflow on more.
 const MAX_RETRY_AFTER_SECS: u64 = 3600;
-/// Small requests are copied into one piece, which is cheaper than writing several.
+/// Smaller requests are copied into one buffer, which is cheaper than a vectored write.
 const COPY_BELOW: usize = 16 << 10;
-/// More than the head of a request has, as a rule.
-const ROOM_FOR_HEAD: usize = 512;
+/// Enough for the head of nearly every request.
+const HEAD_CAPACITY: usize = 512;
 
-/// What a replica did wrong.
+/// Why one attempt at a replica failed.
 #[derive(Debug)]
-enum Failure {
-    /// Nobody answers at its address.
+enum AttemptError {
+    /// The replica does not accept connections.
     Unreachable(String),
-    /// It broke off without an answer.
+    /// The connection broke before the response was complete.
     Lost(String),
-    /// It answered with an error of its own, or made no sense.
+    /// The replica returned a server error or an invalid response.
     Bad(String),
-    /// We could not even try; that is not its fault.
+    /// No connection could be opened for a reason on our side.
     Ours(String),
-    /// It has no room.
+    /// The replica is at its capacity.
     Busy { retry_after_secs: Option<u64> },
-    /// Another replica would do no better.
-    Final(Refusal),
+    /// Another replica would return the same.
+    Final(CallError),
 }
 
-impl Failure {
-    fn into_refusal(self, target: &Target) -> Refusal {
+impl AttemptError {
+    fn into_call_error(self, target: &Target) -> CallError {
         match self {
-            Self::Busy { .. } if matches!(target, Target::Dedicated(_)) => Refusal::Overloaded,
-            Self::Unreachable(_) | Self::Ours(_) => Refusal::NotServing { retry_after_secs: None },
-            Self::Lost(cause) | Self::Bad(cause) => Refusal::BadGateway { cause },
-            Self::Busy { retry_after_secs } => Refusal::NotServing { retry_after_secs },
-            Self::Final(refusal) => refusal,
+            Self::Busy { .. } if matches!(target, Target::Dedicated(_)) => CallError::Overloaded,
+            Self::Unreachable(_) | Self::Ours(_) => CallError::NotServing { retry_after_secs: None },
+            Self::Lost(cause) | Self::Bad(cause) => CallError::BadGateway { cause },
+            Self::Busy { retry_after_secs } => CallError::NotServing { retry_after_secs },
+            Self::Final(error) => error,
         }
     }
 
-    /// In one word, for a trace.
+    /// One word for traces.
     fn reason(&self) -> &'static str {
         match self {
             Self::Unreachable(_) => "unreachable",
             Self::Lost(_) | Self::Bad(_) => "bad_gateway",
             Self::Ours(_) => "no_connection",
             Self::Busy { .. } => "busy",
-            Self::Final(refusal) => refusal.code(),
+            Self::Final(error) => error.code(),
         }
     }
 
     fn cause(&self) -> Option<String> {
         match self {
             Self::Unreachable(cause) | Self::Lost(cause) | Self::Bad(cause) | Self::Ours(cause) => Some(cause.clone()),
-            Self::Busy { .. } => Some("the replica has no room".into()),
+            Self::Busy { .. } => Some("the replica is at its capacity".into()),
             Self::Final(_) => None,
         }
     }
 }
 
-/// What a replica answered, ready for the client.
-enum Brought {
-    Whole(Bytes, Meter),
+/// The normalized response of a replica.
+enum UpstreamResponse {
+    Whole(Bytes, TokenMeter),
     Stream(Box<StreamBody>),
 }
 
 impl Dataplane {
-    pub(crate) async fn relay(&self, target: Target, mut lease: Lease, call: &mut Call) -> Result<Answer, Refusal> {
+    pub(crate) async fn relay(&self, call: &mut Call, target: Target, mut slot: Slot) -> Result<Response, CallError> {
         let mut tried = Vec::new();
         let mut retried = false;
         let mut may_resend = true;
         loop {
-            let began = call.begin_attempt(lease.replica());
-            let failure = match self.attempt(lease.replica(), call, began, &mut may_resend).await {
-                Ok(brought) => return Ok(self.hand_over(brought, lease, call)),
-                Err(failure) => failure,
+            let began = call.begin_attempt(slot.replica());
+            let error = match self.attempt(slot.replica(), call, began, &mut may_resend).await {
+                Ok(response) => return Ok(self.respond(response, slot, call)),
+                Err(error) => error,
             };
-            judge(lease.replica(), &failure);
-            call.tap.attempt_failed(failure.reason());
-            tried.push(lease.replica().id);
-            drop(lease);
-            match Box::pin(self.elsewhere(&target, call, &failure, &tried, &mut retried)).await {
-                Some(Ok(next)) => lease = next,
-                Some(Err(refusal)) => return Err(refusal),
+            record_failure(slot.replica(), &error);
+            call.tap.attempt_failed(error.reason());
+            tried.push(slot.replica().id);
+            drop(slot);
+            match Box::pin(self.pick_another(&target, call, &error, &tried, &mut retried)).await {
+                Some(Ok(next)) => slot = next,
+                Some(Err(error)) => return Err(error),
                 None => {
-                    let cause = failure.cause();
+                    let cause = error.cause();
                     call.tap.note(|record| record.cause = cause);
-                    return Err(failure.into_refusal(&target));
+                    return Err(error.into_call_error(&target));
                 }
             }
         }
     }
 
-    /// Another place for a call that was not answered. One that failed is tried once more; one that found no room at a
-    /// replica of an endpoint asks all others, too, before it is told so.
-    async fn elsewhere(
+    /// A slot at another replica after a failed attempt, or `None` if the call is not retried. Calls are retried once,
+    /// except that a call to an endpoint tries all of its replicas if they are busy.
+    async fn pick_another(
         &self,
         target: &Target,
         call: &Call,
-        failure: &Failure,
+        error: &AttemptError,
         tried: &[BackendId],
         retried: &mut bool,
-    ) -> Option<Result<Lease, Refusal>> {
-        let asks_all = matches!((failure, target), (Failure::Busy { .. }, Target::Dedicated(_)));
-        if matches!(failure, Failure::Final(_)) || (*retried && !asks_all) {
+    ) -> Option<Result<Slot, CallError>> {
+        let tries_all = matches!((error, target), (AttemptError::Busy { .. }, Target::Dedicated(_)));
+        if matches!(error, AttemptError::Final(_)) || (*retried && !tries_all) {
             return None;
         }
-        *retried |= !asks_all;
-        let seeker = call.seeker(tried);
-        if let Ok(lease) = target.route().pool.pick(seeker.prefix, tried, Instant::now()) {
-            return Some(Ok(lease));
+        *retried |= !tries_all;
+        let search = call.slot_search(tried);
+        if let Ok(slot) = target.route().pool.pick(search.prefix, tried, Instant::now()) {
+            return Some(Ok(slot));
         }
-        match (failure, target, tried.last()) {
-            (Failure::Unreachable(_) | Failure::Lost(_), Target::Dedicated(endpoint), Some(lost)) => {
-                hold::replace(endpoint, *lost, seeker).await
+        match (error, target, tried.last()) {
+            (AttemptError::Unreachable(_) | AttemptError::Lost(_), Target::Dedicated(endpoint), Some(lost)) => {
+                hold::replace(endpoint, *lost, search).await
             }
             _ => None,
         }
     }
 
-    /// One replica, one try.
     async fn attempt(
         &self,
         replica: &Backend,
         call: &Call,
         began: Instant,
         may_resend: &mut bool,
-    ) -> Result<Brought, Failure> {
+    ) -> Result<UpstreamResponse, AttemptError> {
         let limit = self.timeouts.first_byte;
         tokio::time::timeout_at((began + limit).into(), pin!(self.exchange(replica, call, may_resend)))
             .await
-            .unwrap_or(Err(Failure::Final(Refusal::UpstreamTimeout { limit })))
+            .unwrap_or(Err(AttemptError::Final(CallError::UpstreamTimeout { limit })))
     }
 
-    async fn exchange(&self, replica: &Backend, call: &Call, may_resend: &mut bool) -> Result<Brought, Failure> {
+    async fn exchange(
+        &self,
+        replica: &Backend,
+        call: &Call,
+        may_resend: &mut bool,
+    ) -> Result<UpstreamResponse, AttemptError> {
         let exchange = self.send(replica, call, may_resend).await?;
-        match &call.probe.ask {
-            Ask::Chat { streaming: Some(streaming) } => open_stream(exchange, streaming, call).await,
-            Ask::Chat { streaming: None } | Ask::Embeddings(_) => bring_whole(exchange, call, self.timeouts.idle).await,
+        match &call.request.operation {
+            Operation::Chat { streaming: Some(options) } => open_stream(exchange, options, call).await,
+            Operation::Chat { streaming: None } | Operation::Embeddings(_) => {
+                read_whole(exchange, call, self.timeouts.idle).await
+            }
         }
     }
 
-    /// Sends the request and waits for a good head.
-    async fn send(&self, replica: &Backend, call: &Call, may_resend: &mut bool) -> Result<Exchange, Failure> {
-        let request = self.request(replica, call);
-        let mut connection = self.connections.get(replica).await.map_err(|error| connect_failure(&error))?;
+    /// Sends the request and checks the head of the response.
+    async fn send(&self, replica: &Backend, call: &Call, may_resend: &mut bool) -> Result<Exchange, AttemptError> {
+        let request = self.upstream_request(replica, call);
+        let mut connection = self.connections.get(replica).await.map_err(|error| connect_error(&error))?;
         let mut sent = connection.send(&request).await;
         if sent.is_err() && connection.was_used && std::mem::take(may_resend) {
-            // Usually the replica closed an idle connection just as it was taken, which is not a failure.
-            connection = Box::pin(self.connections.open(replica)).await.map_err(|error| connect_failure(&error))?;
+            // Usually the replica closed an idle connection just as it was taken. That is not a failure.
+            connection = Box::pin(self.connections.open(replica)).await.map_err(|error| connect_error(&error))?;
             sent = connection.send(&request).await;
         }
         self.connections.pool.put_back_buffer(request.start);
-        let head = sent.map_err(|error| Failure::Lost(format!("no answer: {error}")))?;
+        let head = sent.map_err(|error| AttemptError::Lost(format!("no response: {error}")))?;
         let mut exchange = self.connections.exchange(connection, replica);
         if head.status != StatusCode::OK {
             let body = exchange.collect(MAX_ERROR_BYTES, self.timeouts.idle).await.unwrap_or_default();
-            return Err(refused(&head, &body));
+            return Err(status_error(&head, &body));
         }
-        if call.probe.is_stream() != head.is_event_stream() || head.is_encoded {
-            return Err(Failure::Bad(format!("an answer of type {}", head.media_type)));
+        if call.request.is_stream() != head.is_event_stream() || head.is_encoded {
+            return Err(AttemptError::Bad(format!("unexpected response type {}", head.media_type)));
         }
         Ok(exchange)
     }
 
-    /// The request as it is written: the head, and the client's body with what was changed in it.
-    fn request(&self, replica: &Backend, call: &Call) -> Request {
+    /// The request as it is sent: the head, and the client's body with our edits.
+    fn upstream_request(&self, replica: &Backend, call: &Call) -> Request {
         let Upstream { model, continuous_usage, .. } = &replica.upstream;
-        let edits = call.probe.upstream_edits(model, *continuous_usage, call.tap.clamp());
-        let body = &call.probe.body;
+        let edits = call.request.upstream_edits(model, *continuous_usage, call.tap.clamp());
+        let body = &call.request.body;
         let length = edits.length(body.len());
         let is_small = body.len() < COPY_BELOW;
-        let mut start = self.connections.pool.take_buffer(ROOM_FOR_HEAD + if is_small { length } else { 0 });
+        let mut start = self.connections.pool.take_buffer(HEAD_CAPACITY + if is_small { length } else { 0 });
         write_head(replica, call, length, &mut start);
         if is_small {
             edits.write_to(body, &mut start);
@@ -202,136 +208,144 @@ impl Dataplane {
         Request { start, rest: edits.pieces(body) }
     }
 
-    fn hand_over(&self, brought: Brought, lease: Lease, call: &mut Call) -> Answer {
+    fn respond(&self, response: UpstreamResponse, slot: Slot, call: &mut Call) -> Response {
         let mut tap = call.tap.take();
         tap.first_byte();
-        let standings = tap.standings();
-        lease.replica().succeeded();
-        match brought {
-            Brought::Whole(bytes, meter) => {
+        let rate_limits = tap.rate_limits();
+        slot.replica().succeeded();
+        match response {
+            UpstreamResponse::Whole(bytes, meter) => {
                 tap.meter(&meter);
-                Answer { form: Form::Json, standings, body: AnswerBody::whole(bytes, tap) }
+                Response { format: ResponseFormat::Json, rate_limits, body: ResponseBody::whole(bytes, tap) }
             }
-            Brought::Stream(mut stream) => {
+            UpstreamResponse::Stream(mut stream) => {
                 tap.note(|record| record.streamed = true);
                 let cut = self.cut.subscribe();
-                stream.begin(Served { lease, tap, dress: call.dress }, self.timeouts.idle, cut);
-                Answer { form: Form::EventStream, standings, body: AnswerBody::Stream(stream) }
+                stream.begin(StreamContext { slot, tap, error_event: call.error_event }, self.timeouts.idle, cut);
+                Response { format: ResponseFormat::EventStream, rate_limits, body: ResponseBody::Stream(stream) }
             }
         }
     }
 }
 
-async fn bring_whole(mut exchange: Exchange, call: &Call, silence: Duration) -> Result<Brought, Failure> {
-    let whole = exchange.collect(MAX_ANSWER_BYTES, silence).await.map_err(|error| match error {
-        CollectError::Exchange(ExchangeError::Stalled(limit)) => Failure::Final(Refusal::UpstreamTimeout { limit }),
-        CollectError::Exchange(error) => broken(&error),
-        other @ CollectError::TooLarge(_) => Failure::Bad(other.to_string()),
+async fn read_whole(mut exchange: Exchange, call: &Call, idle: Duration) -> Result<UpstreamResponse, AttemptError> {
+    let whole = exchange.collect(MAX_RESPONSE_BYTES, idle).await.map_err(|error| match error {
+        CollectError::Exchange(ExchangeError::Stalled(limit)) => {
+            AttemptError::Final(CallError::UpstreamTimeout { limit })
+        }
+        CollectError::Exchange(error) => connection_error(&error),
+        other @ CollectError::TooLarge(_) => AttemptError::Bad(other.to_string()),
     })?;
-    let mut meter = Meter::new(call.probe.prompt_bytes());
-    let model = &call.probe.model;
-    let put_right = match &call.probe.ask {
-        Ask::Chat { .. } => chat::put_right(&whole, model, &mut meter),
-        Ask::Embeddings(wanted) => embeddings::put_right(&whole, model, wanted, &mut meter),
+    let mut meter = TokenMeter::new(call.request.prompt_bytes());
+    let model = &call.request.model;
+    let normalized = match &call.request.operation {
+        Operation::Chat { .. } => chat::normalize(&whole, model, &mut meter),
+        Operation::Embeddings(options) => embeddings::normalize(&whole, model, options, &mut meter),
     };
-    put_right.map(|answer| Brought::Whole(answer, meter)).map_err(nonsense)
+    normalized.map(|response| UpstreamResponse::Whole(response, meter)).map_err(bad_response)
 }
 
-/// Waits for the first event, so that whatever fails before it is an error with a status of its own.
-async fn open_stream(mut exchange: Exchange, streaming: &Streaming, call: &Call) -> Result<Brought, Failure> {
-    let mut stream = ChatStream::new(&call.probe.model, streaming, call.probe.prompt_bytes());
+/// Waits for the first event, so that a failure before it becomes an error with its own status.
+async fn open_stream(
+    mut exchange: Exchange,
+    options: &StreamOptions,
+    call: &Call,
+) -> Result<UpstreamResponse, AttemptError> {
+    let mut stream = ChatStream::new(&call.request.model, options, call.request.prompt_bytes());
     loop {
         let written = match exchange.data().await {
             Some(Ok(data)) => stream.pass(data),
-            Some(Err(error)) => return Err(broken(&error)),
+            Some(Err(error)) => return Err(connection_error(&error)),
             None => stream.end(),
         };
-        let (written, broken) = match written {
+        let (written, error) = match written {
             Ok(written) => (written, None),
             Err(error) => (stream.take_written(), Some(error)),
         };
-        match broken {
-            // What was whole goes out first, and the stream breaks behind it.
+        match error {
+            // Complete events are sent first; the error follows them.
             _ if !written.is_empty() => {
-                return Ok(Brought::Stream(Box::new(StreamBody::new(written, broken, exchange, stream))));
+                return Ok(UpstreamResponse::Stream(Box::new(StreamBody::new(written, error, exchange, stream))));
             }
-            Some(error) => return Err(nonsense(error)),
+            Some(error) => return Err(bad_response(error)),
             None => {}
         }
     }
 }
 
-fn judge(replica: &Backend, failure: &Failure) {
-    match failure {
-        Failure::Unreachable(cause) => {
+/// Updates health and circuit breaker of the replica.
+fn record_failure(replica: &Backend, error: &AttemptError) {
+    match error {
+        AttemptError::Unreachable(cause) => {
             if replica.unreachable() {
-                tracing::warn!(replica.name = %replica.name, cause, "replica {} cannot be reached", replica.name);
+                tracing::warn!(replica.name = %replica.name, cause, "replica {} is unreachable", replica.name);
             }
         }
-        Failure::Lost(_) | Failure::Bad(_) | Failure::Final(Refusal::UpstreamTimeout { .. }) => {
+        AttemptError::Lost(_) | AttemptError::Bad(_) | AttemptError::Final(CallError::UpstreamTimeout { .. }) => {
             replica.failed(Instant::now());
         }
-        Failure::Ours(cause) => tracing::error!(cause, "no connection could be opened"),
-        Failure::Busy { .. } | Failure::Final(_) => {}
+        AttemptError::Ours(cause) => tracing::error!(cause, "could not open a connection"),
+        AttemptError::Busy { .. } | AttemptError::Final(_) => {}
     }
 }
 
-fn connect_failure(error: &io::Error) -> Failure {
+fn connect_error(error: &io::Error) -> AttemptError {
     let cause = format!("cannot connect: {error}");
-    if is_local_failure(error) { Failure::Ours(cause) } else { Failure::Unreachable(cause) }
+    if is_local_failure(error) { AttemptError::Ours(cause) } else { AttemptError::Unreachable(cause) }
 }
 
-fn broken(error: &ExchangeError) -> Failure {
+fn connection_error(error: &ExchangeError) -> AttemptError {
     match error {
-        ExchangeError::Connection(_) => Failure::Lost(error.to_string()),
-        ExchangeError::Stalled(_) => Failure::Bad(error.to_string()),
+        ExchangeError::Connection(_) => AttemptError::Lost(error.to_string()),
+        ExchangeError::Stalled(_) => AttemptError::Bad(error.to_string()),
     }
 }
 
-fn nonsense(error: Nonsense) -> Failure {
+fn bad_response(error: BadUpstreamResponse) -> AttemptError {
     match error {
-        Nonsense::Ignored(param) => {
-            Failure::Final(Refusal::Invalid { param: param.into(), why: "is not supported by this model".into() })
-        }
-        other @ (Nonsense::NotJson(_) | Nonsense::Unexpected(_) | Nonsense::Reported(_)) => {
-            Failure::Bad(other.to_string())
-        }
+        BadUpstreamResponse::Ignored(param) => AttemptError::Final(CallError::Invalid {
+            param: param.into(),
+            why: "is not supported by this model".into(),
+        }),
+        other @ (BadUpstreamResponse::NotJson(_)
+        | BadUpstreamResponse::Unexpected(_)
+        | BadUpstreamResponse::Reported(_)) => AttemptError::Bad(other.to_string()),
     }
 }
 
-/// What a status other than 200 means.
-fn refused(head: &ResponseHead, body: &[u8]) -> Failure {
-    let rejection = match head.status {
-        StatusCode::BAD_REQUEST => Rejection::BadRequest,
-        StatusCode::PAYLOAD_TOO_LARGE => Rejection::TooLarge,
-        StatusCode::UNPROCESSABLE_ENTITY => Rejection::Unprocessable,
+/// The meaning of a status other than 200.
+fn status_error(head: &ResponseHead, body: &[u8]) -> AttemptError {
+    let status = match head.status {
+        StatusCode::BAD_REQUEST => UpstreamRejection::BadRequest,
+        StatusCode::PAYLOAD_TOO_LARGE => UpstreamRejection::TooLarge,
+        StatusCode::UNPROCESSABLE_ENTITY => UpstreamRejection::Unprocessable,
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
             let seconds = head.retry_after_secs.map(|seconds| seconds.min(MAX_RETRY_AFTER_SECS));
-            return Failure::Busy { retry_after_secs: seconds };
-        }
-        status if status.is_server_error() => {
-            return Failure::Bad(format!("status {}: {}", status.as_u16(), upstream_error::message(body)));
+            return AttemptError::Busy { retry_after_secs: seconds };
         }
         status => {
             let cause = format!("status {}: {}", status.as_u16(), upstream_error::message(body));
-            return Failure::Final(Refusal::BadGateway { cause });
+            return match status.is_server_error() {
+                true => AttemptError::Bad(cause),
+                false => AttemptError::Final(CallError::BadGateway { cause }),
+            };
         }
     };
     let error = upstream_error::read(body);
-    let message = if error.message.is_empty() { "the model refused the request".into() } else { error.message };
-    Failure::Final(Refusal::Rejected {
-        status: rejection,
+    let message = if error.message.is_empty() { "the model rejected the request".into() } else { error.message };
+    AttemptError::Final(CallError::Rejected {
+        status,
         message,
         param: error.param,
         context_length: error.context_length,
     })
 }
 
-/// What is the same for every call, then what is this call's own.
+/// Writes the headers that are the same for every call, then those of this call.
 fn write_head(replica: &Backend, call: &Call, length: usize, text: &mut BytesMut) {
-    text.extend_from_slice(match call.probe.ask {
-        Ask::Chat { .. } => &replica.template.chat,
-        Ask::Embeddings(_) => &replica.template.embeddings,
+    text.extend_from_slice(match call.request.operation {
+        Operation::Chat { .. } => &replica.template.chat,
+        Operation::Embeddings(_) => &replica.template.embeddings,
     });
     for (name, value) in &call.headers {
         text.extend_from_slice(name.as_str().as_bytes());
@@ -340,7 +354,7 @@ fn write_head(replica: &Backend, call: &Call, length: usize, text: &mut BytesMut
         text.extend_from_slice(b"\r\n");
     }
     text.extend_from_slice(b"x-request-id: ");
-    text.extend_from_slice(call.tap.request().as_bytes());
+    text.extend_from_slice(call.tap.request_id().as_bytes());
     text.extend_from_slice(b"\r\ncontent-length: ");
     text.extend_from_slice(itoa::Buffer::new().format(length).as_bytes());
     text.extend_from_slice(b"\r\n\r\n");

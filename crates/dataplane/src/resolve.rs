@@ -1,25 +1,24 @@
-//! Finds what a Model ID names.
+//! Finds the model or endpoint that a Model ID names.
 
-use crate::Dataplane;
-use crate::probe::{Ask, Probe};
-use crate::refusal::Refusal;
-use domain::Caller;
-use domain::model_ref::endpoint_part;
+use crate::error::CallError;
+use crate::request::Operation;
+use crate::{Call, Dataplane};
+use domain::{Caller, EndpointName, ModelRef};
 use fleet::endpoints::Condition;
 use fleet::{LiveEndpoint, Route};
 use std::sync::Arc;
 
-/// What a call is sent to.
+/// The destination of a call.
 #[derive(Debug, Clone)]
 pub(crate) enum Target {
-    /// A model of the catalogue, billed by tokens.
+    /// A model of the catalogue, billed per token.
     Serverless(Arc<Route>),
-    /// Replicas of the caller's own, billed by the GPU-hour: no limit and no quota counts.
+    /// Replicas of the caller's workspace, billed per GPU-hour: neither rate limits nor quota apply.
     Dedicated(Arc<LiveEndpoint>),
 }
 
 impl Target {
-    /// The model and the replicas that serve it now.
+    /// The model and its current replicas.
     pub(crate) fn route(&self) -> Arc<Route> {
         match self {
             Self::Serverless(route) => Arc::clone(route),
@@ -29,42 +28,50 @@ impl Target {
 }
 
 impl Dataplane {
-    /// Unknown models are reported before wrong values, and wrong values before anything costs.
-    pub(crate) fn resolve(&self, caller: &Caller, probe: &mut Probe) -> Result<Target, Refusal> {
-        let Some(target) = self.find(caller, &probe.model)? else {
-            return Err(match probe.invalid.take() {
+    /// Reports an unknown model before invalid values, and invalid values before the call costs anything.
+    pub(crate) fn resolve(&self, call: &mut Call) -> Result<Target, CallError> {
+        let request = &mut call.request;
+        let Some(target) = self.find(&call.caller, &request.model)? else {
+            return Err(match request.invalid.take() {
                 Some(invalid) if invalid.param == "model" => invalid.into(),
-                _ => Refusal::unknown_model(&probe.model),
+                _ => CallError::unknown_model(&request.model),
             });
         };
-        if let Some(invalid) = probe.invalid.take() {
+        if let Some(invalid) = request.invalid.take() {
             return Err(invalid.into());
         }
-        if target.route().model.modality != probe.ask.modality() {
-            let why = match probe.ask {
-                Ask::Chat { .. } => "names a model for embeddings, not for chat",
-                Ask::Embeddings(_) => "names a model for chat, not for embeddings",
+        let route = target.route();
+        if route.model.modality != request.operation.modality() {
+            let why = match request.operation {
+                Operation::Chat { .. } => "names a model for embeddings, not for chat",
+                Operation::Embeddings(_) => "names a model for chat, not for embeddings",
             };
-            return Err(Refusal::Invalid { param: "model".into(), why: why.into() });
+            return Err(CallError::Invalid { param: "model".into(), why: why.into() });
         }
+        call.tap.note(|record| record.model = Some(route));
         Ok(target)
     }
 
-    fn find(&self, caller: &Caller, model: &str) -> Result<Option<Target>, Refusal> {
-        match endpoint_part(model) {
-            None => Ok(self.routes.table().get(model).cloned().map(Target::Serverless)),
-            Some(name) => Ok(self.endpoint(caller, name)?.map(Target::Dedicated)),
+    /// The model or endpoint with this id and its current replicas, if the caller may see it.
+    pub fn route(&self, caller: &Caller, model: &str) -> Result<Option<Arc<Route>>, CallError> {
+        Ok(self.find(caller, model)?.map(|target| target.route()))
+    }
+
+    fn find(&self, caller: &Caller, model: &str) -> Result<Option<Target>, CallError> {
+        match ModelRef::parse(model) {
+            Ok(ModelRef::Catalogue(id)) => Ok(self.routes.table().get(id.as_str()).cloned().map(Target::Serverless)),
+            Ok(ModelRef::Dedicated(name)) => Ok(self.endpoint(caller, &name)?.map(Target::Dedicated)),
+            Err(_) => Ok(None),
         }
     }
 
-    /// The endpoint of that name, if the caller may see it.
-    pub fn endpoint(&self, caller: &Caller, name: &str) -> Result<Option<Arc<LiveEndpoint>>, Refusal> {
-        let Some(endpoint) = self.endpoints.get(&caller.organization, name) else { return Ok(None) };
+    fn endpoint(&self, caller: &Caller, name: &EndpointName) -> Result<Option<Arc<LiveEndpoint>>, CallError> {
+        let Some(endpoint) = self.endpoints.get(&caller.organization, name.as_str()) else { return Ok(None) };
         if endpoint.view().condition == Condition::Deleting {
             return Ok(None);
         }
         if endpoint.workspace != caller.workspace {
-            return Err(Refusal::WrongWorkspace);
+            return Err(CallError::WrongWorkspace);
         }
         Ok(Some(endpoint))
     }

@@ -1,20 +1,20 @@
-//! What a call that is traced hears on its way. What becomes of it is for whoever traces.
+//! Callbacks of a traced call.
 
-use crate::usage_tap::Record;
+use crate::record::CallRecord;
 use fleet::Backend;
 use http::HeaderValue;
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Moments are told since the call came in. Nothing here may wait.
+/// Receives the events of one call, each with its time since the call started. Must not block.
 pub trait Trace: Send + Sync + Debug {
-    /// A replica is asked; it gets this as its `traceparent`.
+    /// The call is sent to a replica, with the returned `traceparent`.
     fn attempt_begins(&self, replica: &Arc<Backend>, at: Duration) -> HeaderValue;
 
-    /// That was in vain, for a reason in one word.
+    /// The attempt failed; the reason is one word.
     fn attempt_failed(&self, reason: &'static str, at: Duration);
 
     /// The call has ended.
-    fn settled(&self, record: &Record);
+    fn settled(&self, record: &CallRecord);
 }

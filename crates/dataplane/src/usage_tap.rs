@@ -1,129 +1,82 @@
-//! What a request leaves behind: one record, whatever way it ends.
+//! Records a call and settles its limits, however it ends.
 //!
-//! A tap is opened when a request comes in and travels with it into the body of the answer. It settles when the
-//! answer is whole, or when it is dropped, so no exit can forget it.
+//! A tap is opened when a request arrives and moves with it into the response body. It settles when the response is
+//! complete, or on drop, so no exit can forget it.
 
 use crate::admission::Permit;
-use crate::answer::Meter;
+use crate::record::{CallRecord, Outcome};
+use crate::response::TokenMeter;
 use crate::trace::Trace;
 use domain::limits::RateLimitStatus;
-use domain::usage::{Certainty, Tokens};
-use domain::{Caller, RequestId, Timestamp};
-use fleet::{Backend, Route};
+use domain::{RequestId, Timestamp};
+use fleet::Backend;
 use http::HeaderValue;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// Takes the record of every request. It must not wait.
+/// Receives the record of every call. Must not block.
 pub trait Sink: Send + Sync {
-    fn settle(&self, record: &Record);
+    fn settle(&self, record: &CallRecord);
 
-    /// The call is under way and has used so much: should the gateway die, it is charged for that.
-    fn mark(&self, record: &Record);
+    /// Records the usage of a running call, which is charged for it if the gateway crashes.
+    fn mark(&self, record: &CallRecord);
 }
 
-/// A stream leaves a mark every so many tokens.
+/// A stream is marked every time it has generated this many tokens.
 const MARK_EVERY: u64 = 512;
-
-/// How a request ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    Served,
-    /// Refused with this code before a byte was sent.
-    Refused {
-        status: u16,
-        code: &'static str,
-    },
-    /// Broken with this code after the first byte.
-    Broken {
-        code: &'static str,
-    },
-    ClientGone,
-}
-
-#[derive(Debug)]
-pub struct Record {
-    pub request: RequestId,
-    pub client_request: Option<Box<str>>,
-    /// Which part of the surface it came to, such as `chat`.
-    pub route: &'static str,
-    pub caller: Option<Arc<Caller>>,
-    pub model: Option<Arc<Route>>,
-    pub replica: Option<Arc<Backend>>,
-    pub streamed: bool,
-    pub started_at: Timestamp,
-    /// From the request until it was first sent to a replica.
-    pub sent: Option<Duration>,
-    pub first_byte: Option<Duration>,
-    /// How long it waited for a replica of a dedicated endpoint, where it had to.
-    pub held: Option<Duration>,
-    pub duration: Duration,
-    pub outcome: Outcome,
-    pub tokens: Tokens,
-    pub certainty: Certainty,
-    /// What went wrong, in words that only we read.
-    pub cause: Option<String>,
-    /// Where the call is traced.
-    pub trace: Option<Arc<dyn Trace>>,
-}
 
 pub struct UsageTap {
     sink: Arc<dyn Sink>,
     started: Instant,
-    record: Option<Box<Record>>,
+    /// `None` once settled.
+    record: Option<Box<CallRecord>>,
     permit: Option<Box<Permit>>,
-    /// Since when it waits for a replica.
+    trace: Option<Arc<dyn Trace>>,
+    /// Since when the call waits for a replica.
     held_since: Option<Instant>,
-    /// The next number of generated tokens at which something is to be done.
+    /// The number of generated tokens at which a mark or a further charge is due.
     wake_at: u64,
     next_mark: u64,
 }
 
 impl UsageTap {
     pub fn open(sink: Arc<dyn Sink>, request: RequestId, route: &'static str, now: Timestamp) -> Self {
-        let record = Record {
-            request,
-            client_request: None,
-            route,
-            caller: None,
-            model: None,
-            replica: None,
-            streamed: false,
-            started_at: now,
-            sent: None,
-            first_byte: None,
-            held: None,
-            duration: Duration::ZERO,
-            outcome: Outcome::ClientGone,
-            tokens: Tokens::default(),
-            certainty: Certainty::Void,
-            cause: None,
+        Self {
+            sink,
+            started: Instant::now(),
+            record: Some(Box::new(CallRecord::new(request, route, now))),
+            permit: None,
             trace: None,
-        };
-        let (permit, record) = (None, Some(Box::new(record)));
-        let started = Instant::now();
-        Self { sink, started, record, permit, held_since: None, wake_at: 0, next_mark: MARK_EVERY }
+            held_since: None,
+            wake_at: 0,
+            next_mark: MARK_EVERY,
+        }
     }
 
-    /// The tap for whoever sees the call to its end; the one that stays behind has nothing to settle.
+    /// Moves the contents to a new tap; this one has nothing left to settle.
     pub(crate) fn take(&mut self) -> Self {
         Self {
             sink: Arc::clone(&self.sink),
             record: self.record.take(),
             permit: self.permit.take(),
+            trace: self.trace.take(),
             held_since: self.held_since.take(),
             ..*self
         }
     }
 
-    /// Fills in what has become known. Nothing happens once the tap has settled.
-    pub fn note(&mut self, fill: impl FnOnce(&mut Record)) {
+    /// Changes the record. Does nothing once the tap has settled.
+    pub fn note(&mut self, change: impl FnOnce(&mut CallRecord)) {
         if let Some(record) = &mut self.record {
-            fill(record);
+            change(record);
         }
     }
 
-    /// It goes to a replica now, for the first time or once more; returns when that is.
+    pub fn trace_to(&mut self, trace: Arc<dyn Trace>) {
+        self.trace = Some(trace);
+    }
+
+    /// Records that the call is sent to a replica, and returns the time.
     pub(crate) fn sent_to(&mut self, replica: &Arc<Backend>) -> Instant {
         let now = Instant::now();
         let elapsed = now - self.started;
@@ -134,21 +87,21 @@ impl UsageTap {
         now
     }
 
-    /// The first byte of the answer is about to leave.
-    pub fn first_byte(&mut self) {
+    /// Records that the first byte of the response is about to be sent.
+    pub(crate) fn first_byte(&mut self) {
         let elapsed = self.started.elapsed();
         self.note(|record| {
             record.first_byte.get_or_insert(elapsed);
         });
     }
 
-    pub fn meter(&mut self, meter: &Meter) {
+    pub(crate) fn meter(&mut self, meter: &TokenMeter) {
         let (tokens, certainty) = meter.tokens();
         self.note(|record| (record.tokens, record.certainty) = (tokens, certainty));
     }
 
-    pub(crate) fn request(&self) -> &RequestId {
-        &self.record.as_ref().expect("the call is under way").request
+    pub(crate) fn request_id(&self) -> &RequestId {
+        &self.record.as_ref().expect("the call is running").request
     }
 
     pub(crate) fn started(&self) -> Instant {
@@ -156,24 +109,20 @@ impl UsageTap {
     }
 
     pub(crate) fn started_at(&self) -> Timestamp {
-        self.record.as_ref().expect("the call is under way").started_at
-    }
-
-    fn trace(&self) -> Option<&Arc<dyn Trace>> {
-        self.record.as_ref()?.trace.as_ref()
+        self.record.as_ref().expect("the call is running").started_at
     }
 
     pub(crate) fn attempt_begins(&self, replica: &Arc<Backend>) -> Option<HeaderValue> {
-        self.trace().map(|trace| trace.attempt_begins(replica, self.started.elapsed()))
+        self.trace.as_ref().map(|trace| trace.attempt_begins(replica, self.started.elapsed()))
     }
 
     pub(crate) fn attempt_failed(&self, reason: &'static str) {
-        if let Some(trace) = self.trace() {
+        if let Some(trace) = &self.trace {
             trace.attempt_failed(reason, self.started.elapsed());
         }
     }
 
-    /// The call waits for a replica; a client that leaves meanwhile has waited, too.
+    /// Starts counting the time that the call waits for a replica, also if the client disconnects meanwhile.
     pub(crate) fn hold_begins(&mut self) {
         self.held_since = Some(Instant::now());
     }
@@ -184,28 +133,28 @@ impl UsageTap {
         }
     }
 
-    /// What the permit took is settled when the tap is.
+    /// Keeps the permit and settles it together with the tap.
     pub(crate) fn keep(&mut self, permit: Permit) {
         self.permit = Some(Box::new(permit));
     }
 
-    pub fn standings(&self) -> Option<RateLimitStatus> {
-        self.permit.as_ref().and_then(|permit| permit.standings())
+    pub fn rate_limits(&self) -> Option<RateLimitStatus> {
+        self.permit.as_ref().and_then(|permit| permit.rate_limits())
     }
 
     pub(crate) fn clamp(&self) -> Option<u64> {
         self.permit.as_ref().and_then(|permit| permit.clamp())
     }
 
-    /// A stream has come so far.
-    pub(crate) fn progress(&mut self, meter: &Meter) {
+    /// Charges and marks the tokens that a stream has generated so far.
+    pub(crate) fn progress(&mut self, meter: &TokenMeter) {
         let completion = meter.completion();
         if completion >= self.wake_at {
             self.wake(completion, meter);
         }
     }
 
-    fn wake(&mut self, completion: u64, meter: &Meter) {
+    fn wake(&mut self, completion: u64, meter: &TokenMeter) {
         if completion >= self.next_mark && self.record.is_some() {
             self.next_mark = completion + MARK_EVERY;
             self.meter(meter);
@@ -214,8 +163,8 @@ impl UsageTap {
                 self.sink.mark(record);
             }
         }
-        let counted = self.permit.as_mut().map_or(u64::MAX, |permit| permit.progress(completion));
-        self.wake_at = counted.min(self.next_mark);
+        let next_charge = self.permit.as_mut().map_or(u64::MAX, |permit| permit.progress(completion));
+        self.wake_at = next_charge.min(self.next_mark);
     }
 
     pub fn settle(&mut self, outcome: Outcome) {
@@ -229,7 +178,7 @@ impl UsageTap {
             let now = Instant::now();
             record.duration = now - self.started;
             self.sink.settle(&record);
-            if let Some(trace) = &record.trace {
+            if let Some(trace) = &self.trace {
                 trace.settled(&record);
             }
             if let Some(permit) = self.permit.take() {

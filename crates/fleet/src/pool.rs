@@ -1,15 +1,16 @@
-//! The replicas of one model, and which of them a call goes to.
+//! The replicas of one model, and the choice of one for a call.
 //!
-//! Calls that begin alike go to the same replica, where their prefix may still be in the cache, as long as that one is
-//! not busier than the others by more than a bound. Otherwise the less busy of two is taken.
+//! Calls with the same prefix go to the same replica, whose prefix cache may still have it, unless that replica is
+//! busier than the average by more than a bound. Then the less busy of two random replicas is used.
 
 use crate::backend::{Backend, BackendId, Health};
 use crate::breaker::Breaker;
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use foldhash::quality::FixedState;
+use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A replica is kept for its prefix while its load is within this many quarters of the average, and one.
+/// A replica keeps the calls of its prefixes while its load is at most this many quarters of the average, plus one.
 const AFFINITY_QUARTERS: u64 = 5;
 
 #[derive(Debug, Default)]
@@ -17,15 +18,15 @@ pub struct Pool {
     replicas: Vec<Arc<Backend>>,
 }
 
-/// How a model is, from the health of its replicas.
+/// The availability of a model, from the health of its replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum Availability {
     Available,
     Degraded,
     Unavailable,
 }
 
-impl Standing {
+impl Availability {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Available => "available",
@@ -35,26 +36,26 @@ impl Standing {
     }
 }
 
-/// No replica can take a call now.
+/// No replica can accept a call now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("no replica can take a call")]
-pub struct Unavailable;
+#[error("no replica can accept a call")]
+pub struct PickError;
 
-/// A place at a replica, given back when dropped.
+/// The place of one call at a replica, released on drop.
 #[derive(Debug)]
-pub struct Lease {
+pub struct Slot {
     replica: Arc<Backend>,
-    /// This call tries whether a failing replica has recovered.
+    /// The call tests whether a failing replica has recovered.
     is_trial: bool,
 }
 
-impl Lease {
+impl Slot {
     pub fn replica(&self) -> &Arc<Backend> {
         &self.replica
     }
 }
 
-impl Drop for Lease {
+impl Drop for Slot {
     fn drop(&mut self) {
         if self.is_trial {
             self.replica.breaker(Breaker::undecided);
@@ -72,67 +73,86 @@ impl Pool {
         &self.replicas
     }
 
-    pub fn standing(&self) -> Standing {
+    pub fn availability(&self) -> Availability {
         let up = self.replicas.iter().filter(|replica| replica.health() != Health::Down);
-        let (mut reachable, mut well) = (0, 0);
+        let (mut reachable, mut healthy) = (0, 0);
         for replica in up {
             reachable += 1;
-            well += usize::from(replica.breaker(|breaker| breaker.is_closed()));
+            healthy += usize::from(replica.breaker(|breaker| breaker.is_closed()));
         }
-        match (reachable, well) {
-            (0, _) => Standing::Unavailable,
-            (_, well) if well == self.replicas.len() => Standing::Available,
-            _ => Standing::Degraded,
+        match (reachable, healthy) {
+            (0, _) => Availability::Unavailable,
+            (_, healthy) if healthy == self.replicas.len() => Availability::Available,
+            _ => Availability::Degraded,
         }
     }
 
-    /// A place for a call that begins with `prefix`, elsewhere than where it was `tried`.
-    pub fn pick(&self, prefix: &[u8], tried: &[BackendId], now: Instant) -> Result<Lease, Unavailable> {
-        let usable = |replica: &Arc<Backend>| {
+    /// A slot for a call with this prefix, at a replica that it has not `tried`.
+    pub fn pick(&self, prefix: &[u8], tried: &[BackendId], now: Instant) -> Result<Slot, PickError> {
+        let is_usable = |replica: &Arc<Backend>| {
             replica.health() != Health::Down && replica.has_room() && !tried.contains(&replica.id)
         };
         if let [only] = &self.replicas[..] {
-            // With nowhere else to go a bad answer is better than none, so the breaker has no say.
-            return if usable(only) { take(only, false) } else { Err(Unavailable) };
+            // The breaker is ignored: without another replica, a bad response is better than none.
+            return if is_usable(only) { take(only, false) } else { Err(PickError) };
         }
-        let candidates: Vec<&Arc<Backend>> = self.replicas.iter().filter(|replica| usable(replica)).collect();
-        let admitted: Vec<&Arc<Backend>> = {
-            let closed: Vec<_> =
-                candidates.iter().copied().filter(|replica| replica.breaker(|breaker| breaker.is_closed())).collect();
-            let trial = candidates
-                .iter()
-                .copied()
-                .find(|replica| replica.breaker(|breaker| !breaker.is_closed() && breaker.admits(now)));
-            if let Some(trial) = trial {
-                return take(trial, true);
+        let prefix_hash = FixedState::default().hash_one(prefix);
+        let (mut closed, mut open) = (Candidates::default(), Candidates::default());
+        for replica in self.replicas.iter().filter(|replica| is_usable(replica)) {
+            let (is_closed, is_trial) = replica.breaker(|breaker| match breaker.is_closed() {
+                true => (true, false),
+                false => (false, breaker.admits(now)),
+            });
+            if is_trial {
+                return take(replica, true);
             }
-            if closed.is_empty() { candidates } else { closed }
+            if is_closed { &mut closed } else { &mut open }.add(replica, prefix_hash);
+        }
+        // With every breaker open, a failing replica is better than none.
+        let (candidates, needs_closed) = if closed.count > 0 { (closed, true) } else { (open, false) };
+        let (_, home) = candidates.home.ok_or(PickError)?;
+        if candidates.count == 1 || candidates.is_within_bound(home) {
+            return take(home, false);
+        }
+        let is_candidate = |replica: &&Arc<Backend>| {
+            is_usable(replica) && replica.breaker(|breaker| breaker.is_closed()) == needs_closed
         };
-        choose(&admitted, prefix).map_or(Err(Unavailable), |replica| take(replica, false))
+        let nth = |index: usize| self.replicas.iter().filter(is_candidate).nth(index).unwrap_or(home);
+        let first = fastrand::usize(..candidates.count);
+        let second = (first + fastrand::usize(1..candidates.count)) % candidates.count;
+        let [first, second] = [nth(first), nth(second)];
+        take(if first.in_flight() <= second.in_flight() { first } else { second }, false)
     }
 }
 
-fn take(replica: &Arc<Backend>, is_trial: bool) -> Result<Lease, Unavailable> {
-    if replica.enter() { Ok(Lease { replica: Arc::clone(replica), is_trial }) } else { Err(Unavailable) }
+fn take(replica: &Arc<Backend>, is_trial: bool) -> Result<Slot, PickError> {
+    if replica.enter() { Ok(Slot { replica: Arc::clone(replica), is_trial }) } else { Err(PickError) }
 }
 
-/// The replica for a prefix while its load is within bounds, else the less busy of two.
-fn choose<'a>(replicas: &[&'a Arc<Backend>], prefix: &[u8]) -> Option<&'a Arc<Backend>> {
-    if replicas.len() < 2 {
-        return replicas.first().copied();
+/// The replicas that may serve a call, counted without collecting them.
+#[derive(Default)]
+struct Candidates<'a> {
+    count: usize,
+    in_flight: u64,
+    /// The replica with the largest weight for the prefix (rendezvous hashing): every node prefers the same one, and it
+    /// only changes for prefixes of replicas that come or go.
+    home: Option<(u64, &'a Arc<Backend>)>,
+}
+
+impl<'a> Candidates<'a> {
+    fn add(&mut self, replica: &'a Arc<Backend>, prefix_hash: u64) {
+        self.count += 1;
+        self.in_flight += u64::from(replica.in_flight());
+        let weight = FixedState::default().hash_one((prefix_hash, &replica.name));
+        if self.home.is_none_or(|(largest, _)| weight >= largest) {
+            self.home = Some((weight, replica));
+        }
     }
-    let hasher = BuildHasherDefault::<DefaultHasher>::new();
-    let weight = |replica: &Arc<Backend>| hasher.hash_one((prefix, &replica.name));
-    let home = replicas.iter().copied().max_by_key(|replica| weight(replica))?;
-    let total: u64 = replicas.iter().map(|replica| u64::from(replica.in_flight())).sum();
-    let average_quarters = total * AFFINITY_QUARTERS / replicas.len() as u64;
-    if u64::from(home.in_flight()) * 4 <= average_quarters + 4 {
-        return Some(home);
+
+    fn is_within_bound(&self, home: &Backend) -> bool {
+        let average_quarters = self.in_flight * AFFINITY_QUARTERS / self.count as u64;
+        u64::from(home.in_flight()) * 4 <= average_quarters + 4
     }
-    let first = fastrand::usize(..replicas.len());
-    let second = (first + fastrand::usize(1..replicas.len())) % replicas.len();
-    let [first, second] = [replicas[first], replicas[second]];
-    Some(if first.in_flight() <= second.in_flight() { first } else { second })
 }
 
 #[cfg(test)]
@@ -150,18 +170,18 @@ mod tests {
         Pool::new((0..count).map(replica).collect())
     }
 
-    fn pick(pool: &Pool, prefix: &str) -> Option<Lease> {
+    fn pick(pool: &Pool, prefix: &str) -> Option<Slot> {
         pool.pick(prefix.as_bytes(), &[], Instant::now()).ok()
     }
 
     #[test]
-    fn calls_that_begin_alike_go_to_one_replica_until_it_is_too_busy() {
+    fn calls_with_the_same_prefix_go_to_one_replica_until_it_is_too_busy() {
         let pool = pool(4, None);
         let home = pick(&pool, "hello").unwrap().replica().name.clone();
         for _ in 0..20 {
             assert_eq!(pick(&pool, "hello").unwrap().replica().name, home);
         }
-        let held: Vec<Lease> = (0..400).map(|_| pick(&pool, "hello").unwrap()).collect();
+        let held: Vec<Slot> = (0..400).map(|_| pick(&pool, "hello").unwrap()).collect();
         let most = pool.replicas().iter().map(|replica| replica.in_flight()).max().unwrap();
         assert!(most <= 130, "one replica holds {most} of {}", held.len());
         drop(held);
@@ -169,30 +189,30 @@ mod tests {
     }
 
     #[test]
-    fn the_cap_holds_and_a_full_pool_says_so() {
+    fn the_cap_is_enforced_and_a_full_pool_rejects_calls() {
         let pool = pool(2, Some(3));
-        let held: Vec<Lease> = (0..6).map(|_| pick(&pool, "x").unwrap()).collect();
+        let held: Vec<Slot> = (0..6).map(|_| pick(&pool, "x").unwrap()).collect();
         assert!(pick(&pool, "x").is_none());
         drop(held);
         assert!(pick(&pool, "x").is_some());
     }
 
     #[test]
-    fn what_is_down_is_not_asked_and_the_standing_tells() {
+    fn replicas_that_are_down_get_no_calls_and_lower_the_availability() {
         let pool = pool(2, None);
-        assert_eq!(pool.standing(), Standing::Available);
+        assert_eq!(pool.availability(), Availability::Available);
         pool.replicas()[0].unreachable();
-        assert_eq!(pool.standing(), Standing::Degraded);
+        assert_eq!(pool.availability(), Availability::Degraded);
         for prefix in ["a", "b", "c", "d"] {
             assert_eq!(&*pick(&pool, prefix).unwrap().replica().name, "r1");
         }
         pool.replicas()[1].unreachable();
-        assert_eq!(pool.standing(), Standing::Unavailable);
+        assert_eq!(pool.availability(), Availability::Unavailable);
         assert!(pick(&pool, "a").is_none());
     }
 
     #[test]
-    fn a_replica_that_keeps_failing_is_left_alone_while_there_is_another() {
+    fn a_replica_that_keeps_failing_gets_no_calls_while_there_is_another() {
         let pool = pool(2, None);
         let now = Instant::now();
         for _ in 0..5 {
@@ -203,16 +223,19 @@ mod tests {
         }
         let later = now + Duration::from_secs(2);
         let trial = pool.pick(b"a", &[], later).unwrap();
-        assert_eq!(&*trial.replica().name, "r0", "one call tries it again");
+        assert_eq!(&*trial.replica().name, "r0", "one call tests it");
         assert_eq!(&*pool.pick(b"a", &[], later).unwrap().replica().name, "r1");
         for _ in 0..5 {
             pool.replicas()[1].failed(later);
         }
-        assert!(pool.pick(b"a", &[trial.replica().id], later).is_ok(), "with nothing better, a bad one is used");
+        assert!(
+            pool.pick(b"a", &[trial.replica().id], later).is_ok(),
+            "without a better one, a failing replica is used"
+        );
     }
 
     #[test]
-    fn a_retry_goes_elsewhere_or_nowhere() {
+    fn a_retry_uses_another_replica_or_fails() {
         let two = pool(2, None);
         let first = pick(&two, "x").unwrap();
         let second = two.pick(b"x", &[first.replica().id], Instant::now()).unwrap();

@@ -8,14 +8,14 @@ use dataplane::admission::RedisLimits;
 use domain::ModelId;
 use domain::leadership::TERM_MILLIS;
 use domain::model::Serving;
-use fleet::{Routes, Standing};
+use fleet::{Availability, Routes};
 use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
 use store::Journal;
 
 /// Without the store, a node serves the keys it knows for this long.
-const KEYS_ARE_TRUSTED: Duration = dataplane::keys::TRUST;
+const KEYS_ARE_TRUSTED: Duration = dataplane::keys::STALE_KEY_TTL;
 const NO_LEADER_GRACE: Duration = Duration::from_millis(TERM_MILLIS);
 
 /// The parts in the order in which they are reported.
@@ -35,7 +35,7 @@ pub(crate) struct Observation {
     pub alive_nodes: u32,
     pub leader: Leader,
     /// Models of the catalogue that are not fully available.
-    pub ailing: Vec<(ModelId, Standing)>,
+    pub ailing: Vec<(ModelId, Availability)>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -158,10 +158,10 @@ impl Health {
         let cluster = self.node.cluster();
         let (waiting, has_room) = (self.journal.waiting_bytes(), self.journal.has_room());
         let table = self.routes.table();
-        let standings = table.iter().map(|route| (&route.model, route.pool.standing()));
+        let availabilities = table.iter().map(|route| (&route.model, route.pool.availability()));
         // A model with flavors only is not served as a serverless one.
-        let served = standings.filter(|(model, _)| model.serving != Serving::Upstreams(Vec::new()));
-        let ailing = served.filter(|(_, standing)| *standing != Standing::Available);
+        let served = availabilities.filter(|(model, _)| model.serving != Serving::Upstreams(Vec::new()));
+        let ailing = served.filter(|(_, availability)| *availability != Availability::Available);
         Observation {
             draining: self.node.is_draining(),
             store_away_for: cluster.store_away_since.map(|since| since.elapsed()),
@@ -171,7 +171,7 @@ impl Health {
             differing_nodes: cluster.differing,
             alive_nodes: self.node.alive_count(),
             leader: cluster.leader,
-            ailing: ailing.map(|(model, standing)| (model.id.clone(), standing)).collect(),
+            ailing: ailing.map(|(model, availability)| (model.id.clone(), availability)).collect(),
         }
     }
 }
@@ -234,12 +234,12 @@ fn journal(seen: &JournalObservation) -> Part {
     }
 }
 
-fn engines(ailing: &[(ModelId, Standing)]) -> Part {
-    let named = |standing_asked: Standing| {
-        let ids = ailing.iter().filter(move |(_, standing)| *standing == standing_asked).map(|(id, _)| id.as_str());
+fn engines(ailing: &[(ModelId, Availability)]) -> Part {
+    let named = |asked: Availability| {
+        let ids = ailing.iter().filter(move |(_, availability)| *availability == asked).map(|(id, _)| id.as_str());
         ids.collect::<Vec<_>>().join(", ")
     };
-    let (none, some) = (named(Standing::Unavailable), named(Standing::Degraded));
+    let (none, some) = (named(Availability::Unavailable), named(Availability::Degraded));
     match (none.is_empty(), some.is_empty()) {
         (true, true) => Part::OK,
         (false, true) => Part::degraded(format!("no replica accepts calls for {none}")),

@@ -45,7 +45,7 @@ fn a_healthy_node_reports_no_reasons() {
 
 #[test]
 fn problems_that_all_nodes_share_are_only_reported() {
-    let ailing = vec![(model("acme/a"), Standing::Unavailable), (model("acme/b"), Standing::Degraded)];
+    let ailing = vec![(model("acme/a"), Availability::Unavailable), (model("acme/b"), Availability::Degraded)];
     let long_ago = Instant::now().checked_sub(Duration::from_secs(11)).unwrap();
     for (seen, why) in [
         (Observation { limits_are_degraded: true, ..healthy() }, "limits: Redis does not respond"),

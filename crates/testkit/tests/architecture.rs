@@ -35,8 +35,6 @@ const KNOWN_BANNED_USES: &[&str] = &["edge → surface", "edge → telemetry", "
 
 /// Cycles among top-level modules that still exist: a crate and the modules of one cycle. To be emptied.
 const KNOWN_CYCLES: &[(&str, &[&str])] = &[
-    ("dataplane", &["call", "hold"]),
-    ("dataplane", &["trace", "usage_tap"]),
     ("engine", &["decode", "model"]),
     (
         "server",

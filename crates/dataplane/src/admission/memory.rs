@@ -1,20 +1,20 @@
-//! Buckets in the memory of this process.
+//! Rate limits in the memory of this process.
 
-use super::minute::Charge;
+use super::charge::Charge;
 use domain::limits::{Buckets, Counted, Exceeded, PerMinute, RateLimitStatus, Scope, take};
 use domain::{KeyId, WorkspaceId};
 use foldhash::HashMap;
 use foldhash::fast::RandomState;
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::hash_map::Entry;
 use std::hash::BuildHasher;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 const SHARDS: usize = 16;
-/// Past so many workspaces in a shard, those whose buckets are full are forgotten.
+/// Shards with more workspaces than this drop those whose buckets are full.
 const CROWDED: usize = 4_096;
 
-pub struct Memory {
+pub struct MemoryLimits {
     started: Instant,
     hasher: RandomState,
     shards: [Mutex<Shard>; SHARDS],
@@ -23,7 +23,7 @@ pub struct Memory {
 #[derive(Default)]
 struct Shard {
     workspaces: HashMap<WorkspaceId, Counters>,
-    /// The next look at what can be forgotten.
+    /// The number of workspaces at which full buckets are dropped next.
     crowded_at: usize,
 }
 
@@ -33,15 +33,15 @@ struct Counters {
     keys: HashMap<KeyId, Buckets>,
 }
 
-impl Default for Memory {
+impl Default for MemoryLimits {
     fn default() -> Self {
         let shards = std::array::from_fn(|_| Mutex::default());
         Self { started: Instant::now(), hasher: RandomState::default(), shards }
     }
 }
 
-impl Memory {
-    /// Takes the charge from this one of so many nodes that cannot count together.
+impl MemoryLimits {
+    /// Takes the charge from limits divided by `nodes`, the number of nodes that count separately.
     pub(super) fn take(&self, charge: &Charge, nodes: u32) -> Result<RateLimitStatus, Exceeded> {
         let now = self.millis_at(Instant::now());
         let limits = charge.workspace_limits.share(nodes);
@@ -53,7 +53,7 @@ impl Memory {
             Some((key, own)) => {
                 let own = own.share(nodes);
                 let buckets = match counters.keys.entry(key.clone()) {
-                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Occupied(existing) => existing.into_mut(),
                     Entry::Vacant(new) => new.insert(Buckets::full(own, now)),
                 };
                 take(&mut [workspace, Counted { scope: Scope::Key, limits: own, buckets }], charge.tokens, now)
@@ -61,7 +61,7 @@ impl Memory {
         }
     }
 
-    /// Gives back so much, or takes more where it is negative.
+    /// Returns requests and tokens to the buckets; takes them if negative.
     pub(super) fn give(&self, charge: &Charge, nodes: u32, requests: i64, tokens: i64, now: Instant) {
         let now = self.millis_at(now);
         let limits = charge.workspace_limits.share(nodes);
@@ -78,13 +78,13 @@ impl Memory {
     pub(super) fn look(&self, workspace: &WorkspaceId, limits: PerMinute, nodes: u32) -> RateLimitStatus {
         let (now, limits) = (self.millis_at(Instant::now()), limits.share(nodes));
         let shard = self.shard(workspace);
-        let known = shard.workspaces.get(workspace).map(|counters| counters.buckets);
-        known.unwrap_or_else(|| Buckets::full(limits, now)).standings(limits, now)
+        let existing = shard.workspaces.get(workspace).map(|counters| counters.buckets);
+        existing.unwrap_or_else(|| Buckets::full(limits, now)).status(limits, now)
     }
 
     fn shard(&self, workspace: &WorkspaceId) -> MutexGuard<'_, Shard> {
         let index = self.hasher.hash_one(workspace) as usize % SHARDS;
-        self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
+        self.shards[index].lock()
     }
 
     fn millis_at(&self, now: Instant) -> u64 {
@@ -126,13 +126,13 @@ mod tests {
     }
 
     #[test]
-    fn workspaces_do_not_share_their_buckets_and_keys_do() {
-        let memory = Memory::default();
+    fn each_workspace_has_its_own_buckets_shared_by_its_keys() {
+        let memory = MemoryLimits::default();
         for _ in 0..2 {
             memory.take(&charge(1, Some(2), 1), 1).unwrap();
         }
-        let refused = memory.take(&charge(1, Some(2), 1), 1).unwrap_err();
-        assert_eq!((refused.scope, refused.unit, refused.limit, refused.used), (Scope::Key, Unit::Requests, 2, 2));
+        let error = memory.take(&charge(1, Some(2), 1), 1).unwrap_err();
+        assert_eq!((error.scope, error.unit, error.limit, error.used), (Scope::Key, Unit::Requests, 2, 2));
         for _ in 0..8 {
             memory.take(&charge(1, None, 1), 1).unwrap();
         }
@@ -141,8 +141,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_undone_counts_no_more() {
-        let memory = Memory::default();
+    fn undone_charges_do_not_count() {
+        let memory = MemoryLimits::default();
         for _ in 0..50 {
             memory.take(&charge(1, Some(5), 500_000), 1).unwrap();
             memory.give(&charge(1, Some(5), 0), 1, 1, 500_000, Instant::now());
@@ -152,12 +152,12 @@ mod tests {
     }
 
     #[test]
-    fn a_crowd_of_workspaces_that_are_full_again_is_forgotten() {
+    fn workspaces_with_full_buckets_are_dropped_from_crowded_shards() {
         let mut shard = Shard::default();
         let limits = PerMinute { requests: 10, tokens: 10 };
         for number in 0..CROWDED as u128 * 3 {
             shard.counters(&WorkspaceId::new(NOW, number), limits, 0);
         }
-        assert!(shard.workspaces.len() <= CROWDED, "{} are remembered", shard.workspaces.len());
+        assert!(shard.workspaces.len() <= CROWDED, "{} remain", shard.workspaces.len());
     }
 }

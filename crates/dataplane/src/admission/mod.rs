@@ -1,31 +1,28 @@
-//! Who may be served, and how much: the limits by the minute, the monthly quota, and room in the journal.
+//! Decides whether a serverless call may start: journal space, per-minute limits, monthly quota.
 //!
-//! All of it is for serverless models; calls to dedicated endpoints do not come here.
+//! Calls to dedicated endpoints skip it.
 
+mod charge;
 mod lease;
 mod memory;
-mod minute;
 mod permit;
-mod probe;
 mod quota;
-mod settling;
-mod shared;
+mod rate_limiter;
+mod redis;
 
-pub use memory::Memory;
-pub use minute::Minutes;
-pub use permit::Permit;
-pub use probe::clock_of_redis;
-pub use quota::Quota;
-pub use shared::RedisLimits;
+pub use self::redis::{PING_PERIOD, RedisLimits, RedisPing, redis_time};
+pub(crate) use permit::Permit;
+pub use quota::{Quota, RENEW_PERIOD};
+pub use rate_limiter::RateLimiter;
 
-use crate::probe::Demand;
-use crate::refusal::Refusal;
+use crate::error::CallError;
+use crate::request::TokenEstimate;
+use charge::{Charge, Debit, Settlement};
 use domain::limits::PerMinute;
 use domain::workspace::Limits;
 use domain::{Caller, Model, RequestId, Timestamp};
-use minute::{Charge, Debit, Settlement};
-use permit::Served;
-use quota::NoQuota;
+use permit::Metered;
+use quota::QuotaError;
 use std::sync::Arc;
 use std::time::Instant;
 use store::Journal;
@@ -33,61 +30,63 @@ use store::Journal;
 /// The admission of one core.
 #[derive(Clone)]
 pub struct Admission {
-    pub minutes: Minutes,
+    pub rate_limiter: RateLimiter,
     pub quota: Quota,
     pub journal: Journal,
     pub defaults: Limits,
 }
 
 impl Admission {
-    /// All or nothing: a call that is refused here has taken nothing anywhere.
+    /// All or nothing: a call that is rejected here has taken nothing from any limit.
     pub(crate) async fn admit(
         &self,
         caller: &Arc<Caller>,
         model: &Model,
-        demand: &Demand,
+        estimate: &TokenEstimate,
         request: RequestId,
         now: Timestamp,
-    ) -> Result<Permit, Refusal> {
+    ) -> Result<Permit, CallError> {
         if !self.journal.has_room() {
-            return Err(Refusal::JournalFull);
+            return Err(CallError::JournalFull);
         }
         let limits = caller.workspace_limits.over(&self.defaults);
         let per_minute = PerMinute { requests: limits.requests_per_minute, tokens: limits.tokens_per_minute };
-        let (tokens, completion) = demand.expected(model.context_length, per_minute.tokens);
+        let (tokens, completion) = estimate.expected(model.context_length, per_minute.tokens);
         let charge = Charge::new(caller, per_minute, request, tokens);
-        let taken = self.minutes.take(charge).await;
-        let (debit, standings) = taken.map_err(|exceeded| Refusal::rate_limited(caller, &exceeded))?;
-        let taken = Taken { minutes: &self.minutes, debit: Some(debit) };
-        let bound = demand.bound(model.context_length);
-        let reservation =
-            self.quota.reserve(&caller.workspace, &bound, now).await.map_err(|refused| match refused {
-                NoQuota::Spent { account, month } => Refusal::quota_exceeded(caller, &account, month, now, standings),
-                NoQuota::Unavailable { cause } => Refusal::QuotaUnavailable { cause, standings },
-            })?;
+        let taken = self.rate_limiter.take(charge).await;
+        let (debit, rate_limits) = taken.map_err(|exceeded| CallError::rate_limited(caller, &exceeded))?;
+        let debit = PendingDebit { rate_limiter: &self.rate_limiter, debit: Some(debit) };
+        let bound = estimate.bound(model.context_length);
+        let reserved = self.quota.reserve(&caller.workspace, &bound, now).await;
+        let reservation = reserved.map_err(|error| match error {
+            QuotaError::Spent { account, month } => {
+                CallError::quota_exceeded(caller, &account, month, now, rate_limits)
+            }
+            QuotaError::Unavailable { cause } => CallError::QuotaUnavailable { cause, rate_limits },
+        })?;
         let clamp = (reservation.tokens < bound.total()).then(|| bound.clamped(reservation.tokens).completion);
-        let served = Served { minutes: self.minutes.clone(), debit: taken.keep(), reservation };
-        Ok(Permit::metered(served, standings, clamp, completion))
+        let metered = Metered { rate_limiter: self.rate_limiter.clone(), debit: debit.keep(), reservation };
+        Ok(Permit::metered(metered, rate_limits, clamp, completion))
     }
 }
 
-/// What the limits by the minute have let in. It is undone unless it is kept: the quota may refuse the call, and its
-/// client may leave while the quota is asked.
-struct Taken<'a> {
-    minutes: &'a Minutes,
+/// A debit of the rate limits that is undone on drop, because the quota may still reject the call, and the client may
+/// disconnect while the quota is checked.
+struct PendingDebit<'a> {
+    rate_limiter: &'a RateLimiter,
     debit: Option<Debit>,
 }
 
-impl Taken<'_> {
+impl PendingDebit<'_> {
     fn keep(mut self) -> Debit {
-        self.debit.take().expect("it is kept once")
+        self.debit.take().expect("kept only once")
     }
 }
 
-impl Drop for Taken<'_> {
+impl Drop for PendingDebit<'_> {
     fn drop(&mut self) {
         if let Some(debit) = self.debit.take() {
-            self.minutes.settle(debit, Settlement::Undone, Instant::now());
+            self.rate_limiter.settle(debit, Settlement::Undone, Instant::now());
         }
     }
 }

@@ -1,66 +1,67 @@
-//! The right to be served once, and the settling of what it took.
+//! The permit of one call, which settles rate limits and quota when the call ends.
 
-use super::minute::{Debit, Minutes, Settlement};
+use super::charge::{Debit, Settlement};
 use super::quota::Reservation;
+use super::rate_limiter::RateLimiter;
 use domain::limits::RateLimitStatus;
 use domain::usage::Tokens;
 use fleet::endpoints::OpenCall;
 use std::time::Instant;
 
-/// A stream that goes on beyond what was expected is counted in steps of so many tokens.
+/// Streams that exceed their expected length are charged in steps of this many tokens.
 const STEP: u64 = 256;
 
-/// What was taken is given back when the permit settles, or when it is dropped.
-pub struct Permit {
-    standings: Option<RateLimitStatus>,
+/// Settles on [`Permit::settle`], or on drop as if the call had used nothing.
+pub(crate) struct Permit {
+    rate_limits: Option<RateLimitStatus>,
     clamp: Option<u64>,
-    /// Tokens that the call may generate before more is counted.
-    counted_completion: u64,
-    served: Option<Served>,
-    /// The call is at a dedicated endpoint, and leaves it when the permit is dropped.
+    /// Tokens that the call may generate before more are charged.
+    charged_completion: u64,
+    metered: Option<Metered>,
+    /// Counts the call at its dedicated endpoint until the permit is dropped.
     _visit: Option<OpenCall>,
 }
 
-pub(super) struct Served {
-    pub(super) minutes: Minutes,
+pub(super) struct Metered {
+    pub(super) rate_limiter: RateLimiter,
     pub(super) debit: Debit,
     pub(super) reservation: Reservation,
 }
 
 impl Permit {
     pub(super) fn metered(
-        served: Served,
-        standings: RateLimitStatus,
+        metered: Metered,
+        rate_limits: RateLimitStatus,
         clamp: Option<u64>,
-        counted_completion: u64,
+        charged_completion: u64,
     ) -> Self {
-        Self { standings: Some(standings), clamp, counted_completion, served: Some(served), _visit: None }
+        Self { rate_limits: Some(rate_limits), clamp, charged_completion, metered: Some(metered), _visit: None }
     }
 
-    /// For calls that no limit and no quota counts.
+    /// For calls to dedicated endpoints, which have neither limits nor quota.
     pub(crate) fn unmetered(visit: OpenCall) -> Self {
-        Self { standings: None, clamp: None, counted_completion: u64::MAX - 1, served: None, _visit: Some(visit) }
+        Self { rate_limits: None, clamp: None, charged_completion: u64::MAX - 1, metered: None, _visit: Some(visit) }
     }
 
-    /// What is left of the limits by the minute.
-    pub fn standings(&self) -> Option<RateLimitStatus> {
-        self.standings
+    /// The rate limits after this call was admitted.
+    pub(crate) fn rate_limits(&self) -> Option<RateLimitStatus> {
+        self.rate_limits
     }
 
-    /// The limit on each choice that the quota leaves, where that is less than was asked for.
-    pub fn clamp(&self) -> Option<u64> {
+    /// The token limit per choice that the remaining quota allows, if that is less than the call requested.
+    pub(crate) fn clamp(&self) -> Option<u64> {
         self.clamp
     }
 
-    /// The call has generated so much. Returns when it wants to hear of it again.
+    /// Charges the tokens generated so far. Returns the count at which to call this again.
     pub(crate) fn progress(&mut self, completion: u64) -> u64 {
-        while completion > self.counted_completion
-            && let Some(served) = &mut self.served
+        while completion > self.charged_completion
+            && let Some(metered) = &mut self.metered
         {
-            served.minutes.take_more(&mut served.debit, STEP);
-            self.counted_completion += STEP;
+            metered.rate_limiter.take_more(&mut metered.debit, STEP);
+            self.charged_completion += STEP;
         }
-        self.counted_completion + 1
+        self.charged_completion + 1
     }
 
     pub(crate) fn settle(mut self, tokens: Tokens, now: Instant) {
@@ -68,8 +69,8 @@ impl Permit {
     }
 
     fn close(&mut self, used: u64, now: Instant) {
-        if let Some(Served { minutes, debit, reservation }) = self.served.take() {
-            minutes.settle(debit, Settlement::Used(used), now);
+        if let Some(Metered { rate_limiter, debit, reservation }) = self.metered.take() {
+            rate_limiter.settle(debit, Settlement::Used(used), now);
             reservation.settle(used, now);
         }
     }
@@ -77,7 +78,7 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        if self.served.is_some() {
+        if self.metered.is_some() {
             self.close(0, Instant::now());
         }
     }

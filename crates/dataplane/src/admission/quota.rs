@@ -1,40 +1,43 @@
-//! The monthly quota on this node: leases from the store, spent without asking.
+//! The monthly quota on this node: leases from the store, spent without asking the store again.
 //!
-//! A call reserves the most it can use from the lease of its workspace. Only when that is too small is the store asked,
-//! by one call at a time for a workspace; further calls wait and find what the first brought. A lease that runs low is
-//! raised before it is needed. Near the cap, what calls did not use goes back at once, for other nodes to use.
+//! A call reserves its upper bound from the lease of its workspace. Only if the lease is too small, the store is asked
+//! for more, by one call per workspace at a time; the others wait and use what the first one obtained. A lease that runs
+//! low is raised in the background before it is empty. Near the cap, unused tokens return to the store at once, so that
+//! other nodes can use them.
 
-use super::lease::{Held, Waiting};
+use super::lease::{LocalLease, WaitingTokens};
+use background::Tasks;
 use domain::quota::{Account, LeaseRequest, TokenBound};
 use domain::{Month, RunId, Timestamp, WorkspaceId};
 use foldhash::HashMap;
 use foldhash::fast::RandomState;
+use parking_lot::Mutex;
 use std::hash::BuildHasher;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use store::quota::LeaseKey;
 use store::{Change, Store, StoreError, quota};
 use tokio::runtime::Handle;
-use tokio::sync::OwnedMutexGuard;
+use tokio::sync::{OwnedMutexGuard, oneshot};
 
 const SHARDS: usize = 16;
-/// How long a lease is good without a word from the store, and how often the store is told that this node lives.
-const LEASE_TIME: Duration = Duration::from_secs(120);
-const RENEW_EVERY: Duration = Duration::from_secs(20);
-/// A workspace that nobody calls gives back its lease.
-const IDLE: Duration = Duration::from_secs(60);
-/// How long a call waits for the store at most.
-const PATIENCE: Duration = Duration::from_secs(4);
-/// Other calls and nodes may give back what they hold; so often and so long it is waited for.
-const LOOKS_AGAIN: u32 = 3;
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
-/// What is left over near the cap gathers for so long before it goes back.
-const RETURN_AFTER: Duration = Duration::from_millis(20);
+/// How long a lease is valid without a renewal.
+const LEASE_TTL: Duration = Duration::from_secs(120);
+/// Period of [`Quota::renew`].
+pub const RENEW_PERIOD: Duration = Duration::from_secs(20);
+/// Workspaces without calls for this long return their lease.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a call waits for the store.
+const STORE_TIMEOUT: Duration = Duration::from_secs(4);
+/// How many times, and how long, a call waits for other calls and nodes to return unused tokens.
+const MAX_RETRIES: u32 = 3;
+const RETRY_DELAY: Duration = Duration::from_millis(100);
+/// How long unused tokens are collected near the cap before they are returned.
+const RETURN_DELAY: Duration = Duration::from_millis(20);
 
-/// Why nothing could be reserved.
 #[derive(Debug)]
-pub(super) enum NoQuota {
+pub(super) enum QuotaError {
     Spent { account: Account, month: Month },
     Unavailable { cause: String },
 }
@@ -42,39 +45,39 @@ pub(super) enum NoQuota {
 /// The leases of this process.
 #[derive(Clone)]
 pub struct Quota {
-    shared: Arc<Shared>,
+    inner: Arc<Inner>,
 }
 
-struct Shared {
+struct Inner {
     store: Store,
-    /// Where the store's connections live.
-    background: Handle,
+    /// Changes of leases that run to their end even if their call is cancelled.
+    tasks: Tasks,
     run: RunId,
     node: String,
     default_cap: u64,
     nodes: Arc<AtomicU32>,
     hasher: RandomState,
-    leases: [Mutex<Leases>; SHARDS],
-    /// Tokens that engines used beyond what they could.
+    shards: [Mutex<Leases>; SHARDS],
+    /// Tokens that engines used above the upper bound of a call.
     overrun: AtomicU64,
-    /// This run is about to end, and no lease of it may change any more.
-    closed: AtomicBool,
+    /// This run is about to end, and none of its leases may change any more.
+    is_closed: AtomicBool,
 }
 
-/// Of this month as a rule, and of the one before until its calls have ended.
-type Leases = HashMap<WorkspaceId, Vec<Arc<Held>>>;
+/// Usually one lease per workspace; after the end of a month also the old one, until its calls have ended.
+type Leases = HashMap<WorkspaceId, Vec<Arc<LocalLease>>>;
 
-/// Tokens that are set aside for one call; dropped, they are free again.
+/// Tokens reserved for one call. Unused tokens are free again on drop.
 pub(super) struct Reservation {
     quota: Quota,
-    held: Arc<Held>,
+    lease: Arc<LocalLease>,
     pub(super) tokens: u64,
     used: u64,
     ended: Option<Instant>,
 }
 
 impl Reservation {
-    /// The call has used so much.
+    /// Ends the reservation of a call that used this many tokens.
     pub(super) fn settle(mut self, used: u64, now: Instant) {
         (self.used, self.ended) = (used, Some(now));
     }
@@ -83,7 +86,7 @@ impl Reservation {
 impl Drop for Reservation {
     fn drop(&mut self) {
         let now = self.ended.unwrap_or_else(Instant::now);
-        self.quota.settle(&self.held, self.tokens, self.used, now);
+        self.quota.settle(&self.lease, self.tokens, self.used, now);
     }
 }
 
@@ -96,23 +99,23 @@ impl Quota {
         default_cap: u64,
         nodes: Arc<AtomicU32>,
     ) -> Self {
-        let shared = Shared {
+        let inner = Inner {
             store,
-            background,
+            tasks: Tasks::new(background),
             run,
             node: node.to_owned(),
             default_cap,
             nodes,
             hasher: RandomState::default(),
-            leases: std::array::from_fn(|_| Mutex::default()),
+            shards: std::array::from_fn(|_| Mutex::default()),
             overrun: AtomicU64::new(0),
-            closed: AtomicBool::new(false),
+            is_closed: AtomicBool::new(false),
         };
-        Self { shared: Arc::new(shared) }
+        Self { inner: Arc::new(inner) }
     }
 
     pub fn overrun_tokens(&self) -> u64 {
-        self.shared.overrun.load(Ordering::Relaxed)
+        self.inner.overrun.load(Ordering::Relaxed)
     }
 
     pub(super) async fn reserve(
@@ -120,251 +123,250 @@ impl Quota {
         workspace: &WorkspaceId,
         bound: &TokenBound,
         now: Timestamp,
-    ) -> Result<Reservation, NoQuota> {
-        let held = self.held(workspace, Month::of(now));
-        let (taken, is_low) = held.state().take(bound.total(), Instant::now());
+    ) -> Result<Reservation, QuotaError> {
+        let lease = self.lease(workspace, Month::of(now));
+        let (taken, is_low) = lease.state().take(bound.total(), Instant::now());
         if is_low {
-            self.raise_soon(&held);
+            self.raise_soon(&lease);
         }
         match taken {
-            true => Ok(self.reservation(held, bound.total())),
-            false => Box::pin(self.reserve_slowly(held, bound)).await,
+            true => Ok(self.reservation(lease, bound.total())),
+            false => Box::pin(self.reserve_slowly(lease, bound)).await,
         }
     }
 
-    async fn reserve_slowly(&self, held: Arc<Held>, bound: &TokenBound) -> Result<Reservation, NoQuota> {
-        let mut looks = 0;
+    async fn reserve_slowly(&self, lease: Arc<LocalLease>, bound: &TokenBound) -> Result<Reservation, QuotaError> {
+        let mut tries = 0;
         loop {
-            if let Some(account) = held.state().known_spent(bound.least(), Instant::now()) {
-                return Err(NoQuota::Spent { account, month: held.month });
+            if let Some(account) = lease.state().known_spent(bound.least(), Instant::now()) {
+                return Err(QuotaError::Spent { account, month: lease.month });
             }
-            let account = match tokio::time::timeout(PATIENCE, self.ask(&held, bound)).await {
-                Ok(Ok(Answer::Reserved(reservation))) => return Ok(reservation),
-                Ok(Ok(Answer::Refused(account))) => account,
-                Ok(Err(cause)) => return Err(NoQuota::Unavailable { cause }),
-                Err(_elapsed) => return Err(NoQuota::Unavailable { cause: "the store is too slow".into() }),
+            let account = match tokio::time::timeout(STORE_TIMEOUT, self.extend(&lease, bound)).await {
+                Ok(Ok(LeaseOutcome::Reserved(reservation))) => return Ok(reservation),
+                Ok(Ok(LeaseOutcome::Rejected(account))) => account,
+                Ok(Err(cause)) => return Err(QuotaError::Unavailable { cause }),
+                Err(_elapsed) => return Err(QuotaError::Unavailable { cause: "the store is too slow".into() }),
             };
-            looks += 1;
-            if looks > LOOKS_AGAIN || account.is_spent_for(bound.least()) {
-                return Err(NoQuota::Spent { account, month: held.month });
+            tries += 1;
+            if tries > MAX_RETRIES || account.is_spent_for(bound.least()) {
+                return Err(QuotaError::Spent { account, month: lease.month });
             }
-            tokio::time::sleep(LOOK_AGAIN).await;
+            tokio::time::sleep(RETRY_DELAY).await;
         }
     }
 
-    /// Asks the store, unless a call before this one has just brought enough, or has found that the store is away.
-    async fn ask(&self, held: &Arc<Held>, bound: &TokenBound) -> Result<Answer, String> {
-        let came = Instant::now();
-        let waiting = held.wait_for(bound.total());
-        // A call that leaves gives up its place; those of an outage would fill the memory.
-        let turn = Arc::clone(&held.asking).lock_owned().await;
-        if held.state().take(bound.total(), Instant::now()).0 {
-            return Ok(Answer::Reserved(self.reservation(Arc::clone(held), bound.total())));
+    /// Asks the store for more, unless an earlier call has just obtained enough or found the store unavailable.
+    async fn extend(&self, lease: &Arc<LocalLease>, bound: &TokenBound) -> Result<LeaseOutcome, String> {
+        let began = Instant::now();
+        let waiting = lease.wait_for(bound.total());
+        // A call that is cancelled here leaves the queue; during an outage such calls would fill the memory.
+        let lock = Arc::clone(&lease.store_lock).lock_owned().await;
+        if lease.state().take(bound.total(), Instant::now()).0 {
+            return Ok(LeaseOutcome::Reserved(self.reservation(Arc::clone(lease), bound.total())));
         }
-        if held.state().has_failed_since(came) {
-            return Err("the store did not answer another call".into());
+        if lease.state().has_failed_since(began) {
+            return Err("the store failed for an earlier call".into());
         }
-        let question = self.clone().ask_store(Arc::clone(held), *bound, waiting, turn);
-        let answer = self.shared.background.spawn(question);
-        answer.await.map_err(|panicked| panicked.to_string())?.map_err(|error| format!("{error:?}"))
+        let (sender, outcome) = oneshot::channel();
+        let extended = self.clone().extend_in_store(Arc::clone(lease), *bound, waiting, lock);
+        self.inner.tasks.spawn(async move {
+            // The outcome of a cancelled call is dropped, and its reservation with it.
+            let _ = sender.send(extended.await);
+        });
+        outcome.await.map_err(|_| "the request to the store panicked".to_owned())?.map_err(|error| format!("{error:?}"))
     }
 
-    /// It is not stopped half-way when its call is gone: a reservation that nobody takes is dropped.
-    async fn ask_store(
+    async fn extend_in_store(
         self,
-        held: Arc<Held>,
+        lease: Arc<LocalLease>,
         bound: TokenBound,
-        waiting: Waiting,
-        _turn: OwnedMutexGuard<()>,
-    ) -> Result<Answer, store::StoreError> {
+        waiting: WaitingTokens,
+        _lock: OwnedMutexGuard<()>,
+    ) -> Result<LeaseOutcome, StoreError> {
         let began = Instant::now();
         let (believed, ask) = {
-            let state = held.state();
+            let state = lease.state();
             let free = state.book.free();
             let ask = LeaseRequest {
-                wanted: bound.total().max(held.waiting()).saturating_sub(free),
+                wanted: bound.total().max(lease.waiting()).saturating_sub(free),
                 least: bound.least().saturating_sub(free).max(1),
                 recent: state.recent(began),
-                nodes: self.shared.nodes.load(Ordering::Relaxed),
+                nodes: self.inner.nodes.load(Ordering::Relaxed),
             };
             (state.book.granted(), ask)
         };
-        let leased = self.set_lease(&held, believed, Some(&ask)).await;
+        let leased = self.set_lease(&lease, believed, Some(&ask)).await;
         drop(waiting);
-        let leased = leased.inspect_err(|_| held.state().note_failure(Instant::now()))?;
-        let mut state = held.state();
-        state.granted(leased.granted, leased.near_cap, leased.granted - believed, began + LEASE_TIME);
+        let leased = leased.inspect_err(|_| lease.state().note_failure(Instant::now()))?;
+        let mut state = lease.state();
+        state.granted(leased.granted, leased.near_cap, leased.granted - believed, began + LEASE_TTL);
         let tokens = bound.total().min(state.book.free());
         if tokens >= bound.least() && state.take(tokens, began).0 {
             drop(state);
-            return Ok(Answer::Reserved(self.reservation(Arc::clone(&held), tokens)));
+            return Ok(LeaseOutcome::Reserved(self.reservation(Arc::clone(&lease), tokens)));
         }
         state.note_spent(leased.account, began);
-        Ok(Answer::Refused(leased.account))
+        Ok(LeaseOutcome::Rejected(leased.account))
     }
 
     async fn set_lease(
         &self,
-        held: &Held,
+        lease: &LocalLease,
         believed: u64,
         ask: Option<&LeaseRequest>,
-    ) -> Result<quota::LeaseState, store::StoreError> {
-        let shared = &self.shared;
-        if shared.closed.load(Ordering::SeqCst) {
-            return Err(StoreError::Unavailable("this node stops".into()));
+    ) -> Result<quota::LeaseState, StoreError> {
+        let inner = &self.inner;
+        if inner.is_closed.load(Ordering::SeqCst) {
+            return Err(StoreError::Unavailable("this node is shutting down".into()));
         }
-        let of =
-            LeaseKey { workspace: &held.workspace, month: held.month, run: shared.run.as_str(), node: &shared.node };
-        let expires_at = lease_end();
-        quota::set_lease(&shared.store, of, believed, ask, shared.default_cap, expires_at).await
+        let key =
+            LeaseKey { workspace: &lease.workspace, month: lease.month, run: inner.run.as_str(), node: &inner.node };
+        quota::set_lease(&inner.store, key, believed, ask, inner.default_cap, lease_expiry()).await
     }
 
-    /// Raises a lease before anybody has to wait for it.
-    fn raise_soon(&self, held: &Arc<Held>) {
-        let (quota, held) = (self.clone(), Arc::clone(held));
-        self.shared.background.spawn(async move {
-            let _turn = held.asking.lock().await;
+    /// Raises a lease in the background, before a call has to wait for it.
+    fn raise_soon(&self, lease: &Arc<LocalLease>) {
+        let (quota, lease) = (self.clone(), Arc::clone(lease));
+        self.inner.tasks.spawn(async move {
+            let _lock = lease.store_lock.lock().await;
             let began = Instant::now();
             let (believed, recent) = {
-                let state = held.state();
+                let state = lease.state();
                 (state.book.granted(), state.recent(began))
             };
-            let nodes = quota.shared.nodes.load(Ordering::Relaxed);
+            let nodes = quota.inner.nodes.load(Ordering::Relaxed);
             let ask = LeaseRequest { wanted: 0, least: 1, recent, nodes };
-            let leased = quota.set_lease(&held, believed, Some(&ask)).await;
-            let mut state = held.state();
+            let leased = quota.set_lease(&lease, believed, Some(&ask)).await;
+            let mut state = lease.state();
             match leased {
                 Ok(leased) => {
                     let added = leased.granted - believed;
-                    state.granted(leased.granted, leased.near_cap, added, began + LEASE_TIME);
+                    state.granted(leased.granted, leased.near_cap, added, began + LEASE_TTL);
                 }
                 Err(error) => {
-                    tracing::debug!(%error, "a lease could not be raised");
+                    tracing::debug!(%error, "could not raise a quota lease");
                     state.not_raised(began);
                 }
             }
         });
     }
 
-    fn settle(&self, held: &Arc<Held>, reserved: u64, used: u64, now: Instant) {
-        let (overrun, goes_back) = held.state().settle(reserved, used, now);
+    fn settle(&self, lease: &Arc<LocalLease>, reserved: u64, used: u64, now: Instant) {
+        let (overrun, should_return) = lease.state().settle(reserved, used, now);
         if overrun > 0 {
-            self.shared.overrun.fetch_add(overrun, Ordering::Relaxed);
+            self.inner.overrun.fetch_add(overrun, Ordering::Relaxed);
         }
-        if goes_back {
-            self.give_back_soon(held);
+        if should_return {
+            self.return_soon(lease);
         }
     }
 
-    fn give_back_soon(&self, held: &Arc<Held>) {
-        let (quota, held) = (self.clone(), Arc::clone(held));
-        self.shared.background.spawn(async move {
-            tokio::time::sleep(RETURN_AFTER).await;
-            quota.give_back(&held).await;
+    fn return_soon(&self, lease: &Arc<LocalLease>) {
+        let (quota, lease) = (self.clone(), Arc::clone(lease));
+        self.inner.tasks.spawn(async move {
+            tokio::time::sleep(RETURN_DELAY).await;
+            quota.return_free(&lease).await;
         });
     }
 
-    /// Returns what nobody needs. It is given up here first: should the store not hear of it, it is nobody's.
-    async fn give_back(&self, held: &Held) {
-        let _turn = held.asking.lock().await;
-        let Some(granted) = held.state().give_up_free() else { return };
-        if let Err(error) = self.set_lease(held, granted, None).await {
-            tracing::debug!(%error, "a lease could not be given back");
+    /// Returns the free tokens to the store. They are released locally first, so a lost write can only strand tokens,
+    /// never grant them twice.
+    async fn return_free(&self, lease: &LocalLease) {
+        let _lock = lease.store_lock.lock().await;
+        let Some(granted) = lease.state().release_free() else { return };
+        if let Err(error) = self.set_lease(lease, granted, None).await {
+            tracing::debug!(%error, "could not return the free tokens of a quota lease");
         }
     }
 
-    fn reservation(&self, held: Arc<Held>, tokens: u64) -> Reservation {
-        Reservation { quota: self.clone(), held, tokens, used: 0, ended: None }
+    fn reservation(&self, lease: Arc<LocalLease>, tokens: u64) -> Reservation {
+        Reservation { quota: self.clone(), lease, tokens, used: 0, ended: None }
     }
 
-    fn held(&self, workspace: &WorkspaceId, month: Month) -> Arc<Held> {
-        let index = self.shared.hasher.hash_one(workspace) as usize % SHARDS;
-        let mut leases = self.lock(index);
-        let known = leases.get(workspace).and_then(|months| months.iter().find(|held| held.month == month));
-        if let Some(held) = known {
-            return Arc::clone(held);
+    fn lease(&self, workspace: &WorkspaceId, month: Month) -> Arc<LocalLease> {
+        let index = self.inner.hasher.hash_one(workspace) as usize % SHARDS;
+        let mut leases = self.inner.shards[index].lock();
+        let existing = leases.get(workspace).and_then(|months| months.iter().find(|lease| lease.month == month));
+        if let Some(lease) = existing {
+            return Arc::clone(lease);
         }
-        let new = Arc::new(Held::new(workspace.clone(), month));
+        let new = Arc::new(LocalLease::new(workspace.clone(), month));
         leases.entry(workspace.clone()).or_default().push(Arc::clone(&new));
         new
     }
 
-    fn lock(&self, index: usize) -> MutexGuard<'_, Leases> {
-        self.shared.leases[index].lock().unwrap_or_else(PoisonError::into_inner)
+    fn all(&self) -> Vec<Arc<LocalLease>> {
+        self.inner
+            .shards
+            .iter()
+            .flat_map(|shard| shard.lock().values().flatten().cloned().collect::<Vec<_>>())
+            .collect()
     }
 
-    fn all(&self) -> Vec<Arc<Held>> {
-        (0..SHARDS).flat_map(|index| self.lock(index).values().flatten().cloned().collect::<Vec<_>>()).collect()
-    }
-
-    /// A cap may have changed: what is free goes back and is asked for anew.
-    pub fn heard(&self, change: &Change) {
-        let concerns = |held: &Held| match change {
-            Change::Workspace(id) => held.workspace == *id,
+    /// Handles a change that may affect a cap: free tokens return to the store, and the next call asks again.
+    pub fn apply_change(&self, change: &Change) {
+        let is_affected = |lease: &LocalLease| match change {
+            Change::Workspace(id) => lease.workspace == *id,
             Change::Everything => true,
             Change::Key(_) | Change::Organization(_) | Change::User(_) | Change::Endpoint(_) => false,
         };
-        for held in self.all().into_iter().filter(|held| concerns(held)) {
-            held.state().forget_spent();
-            self.give_back_soon(&held);
+        for lease in self.all().into_iter().filter(|lease| is_affected(lease)) {
+            lease.state().forget_spent();
+            self.return_soon(&lease);
         }
     }
 
-    /// Keeps the leases alive, and gives back those that nobody uses; for ever.
-    pub async fn keep(self, now: fn() -> Timestamp) {
-        let mut ticks = tokio::time::interval(RENEW_EVERY);
-        loop {
-            ticks.tick().await;
-            self.keep_once(Month::of(now()), Instant::now()).await;
-        }
+    /// One round of renewal: extends the validity of the leases and returns those that are idle.
+    pub async fn renew(&self, now: Timestamp) -> Result<(), StoreError> {
+        self.renew_at(Month::of(now), Instant::now()).await
     }
 
-    pub(super) async fn keep_once(&self, month: Month, began: Instant) {
-        // A clock that is set forth and back must not end the lease of a month that is still spent.
-        let is_over = |held: &Held| held.month < month.previous() && held.state().is_over(began, IDLE);
-        let spent = self.all().into_iter().filter(|held| !is_over(held)).map(|held| held.month);
-        let oldest = spent.chain([month.previous()]).min().expect("there is the month before");
-        if let Err(error) = quota::renew(&self.shared.store, self.shared.run.as_str(), oldest, lease_end()).await {
-            // Nothing is given back either: nobody would hear of it, and what is left must last.
-            return tracing::debug!(%error, "the leases could not be renewed");
-        }
-        for held in self.all() {
-            held.state().renewed(began + LEASE_TIME);
-            if held.month != month || held.state().is_idle(began, IDLE) {
-                self.give_back(&held).await;
+    pub(super) async fn renew_at(&self, month: Month, began: Instant) -> Result<(), StoreError> {
+        // A clock that jumps forward and back must not end the lease of a month that is still in use.
+        let is_over = |lease: &LocalLease| lease.month < month.previous() && lease.state().is_over(began, IDLE_TIMEOUT);
+        let in_use = self.all().into_iter().filter(|lease| !is_over(lease)).map(|lease| lease.month);
+        let oldest = in_use.chain([month.previous()]).min().expect("there is at least the previous month");
+        // If this fails, nothing is returned either: the store would not record it, and calls go on with what is left.
+        quota::renew(&self.inner.store, self.inner.run.as_str(), oldest, lease_expiry()).await?;
+        for lease in self.all() {
+            lease.state().renewed(began + LEASE_TTL);
+            if lease.month != month || lease.state().is_idle(began, IDLE_TIMEOUT) {
+                self.return_free(&lease).await;
             }
         }
-        for index in 0..SHARDS {
-            let mut leases = self.lock(index);
-            leases.values_mut().for_each(|months| months.retain(|held| held.month >= oldest));
+        for shard in &self.inner.shards {
+            let mut leases = shard.lock();
+            leases.values_mut().for_each(|months| months.retain(|lease| lease.month >= oldest));
             leases.retain(|_, months| !months.is_empty());
         }
+        Ok(())
     }
 
-    /// Asks the store for nothing more, and returns once no question is under way: the run can be ended then.
+    /// Stops all changes of leases and waits for those in progress, so that the run can be ended in the store.
     pub async fn close(&self) {
-        self.shared.closed.store(true, Ordering::SeqCst);
-        for held in self.all() {
-            drop(held.asking.lock().await);
+        self.inner.is_closed.store(true, Ordering::SeqCst);
+        self.inner.tasks.finish().await;
+        for lease in self.all() {
+            drop(lease.store_lock.lock().await);
         }
     }
 }
 
 #[cfg(test)]
 impl Quota {
-    /// What all calls that wait for the store would need.
+    /// Tokens needed by all calls that wait for the store.
     pub(super) fn waiting(&self, workspace: &WorkspaceId, month: Month) -> u64 {
-        self.held(workspace, month).waiting()
+        self.lease(workspace, month).waiting()
     }
 }
 
-enum Answer {
+enum LeaseOutcome {
     Reserved(Reservation),
-    Refused(Account),
+    Rejected(Account),
 }
 
-/// For people who look at the table: a lease is never ended by the clock.
-fn lease_end() -> Timestamp {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default() + LEASE_TIME;
+/// Informative only, for operators who read the table: no lease is ended by the clock.
+fn lease_expiry() -> Timestamp {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default() + LEASE_TTL;
     Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }

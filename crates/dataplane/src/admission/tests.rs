@@ -1,8 +1,8 @@
-//! Admission on a real store, with moments of the test's choosing.
+//! Admission on a real store, at fixed times.
 
-use super::quota::{NoQuota, Reservation};
+use super::quota::{QuotaError, Reservation};
 use super::*;
-use crate::probe::chat;
+use crate::request::chat;
 use domain::limits::LimitStatus;
 use domain::model::{Modality, Model, Serving};
 use domain::quota::{Account, TokenBound};
@@ -19,7 +19,7 @@ const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 const CAP: u64 = 1_000;
 const LONG: Duration = Duration::from_secs(20);
 
-/// A store with one workspace in it, and the admission of one node.
+/// A store with one workspace, and the admission of one node.
 struct Node {
     admission: Admission,
     caller: Arc<Caller>,
@@ -52,13 +52,13 @@ impl Node {
         let quota = Quota::new(store.clone(), Handle::current(), run, "node_1", cap, nodes);
         let defaults =
             Limits { requests_per_minute: 60, tokens_per_minute: 6_000, monthly_tokens: cap, max_api_keys: 1 };
-        let minutes = Minutes::Memory(Arc::default());
+        let rate_limiter = RateLimiter::in_memory();
         let caller = Caller::new(organization.id, workspace.id, Actor::Key(KeyId::new(NOW, 4)));
-        let admission = Admission { minutes, quota, journal, defaults };
+        let admission = Admission { rate_limiter, quota, journal, defaults };
         Self { admission, caller: Arc::new(caller), store, _folder: folder }
     }
 
-    async fn reserve(&self, tokens: u64, now: Timestamp) -> Result<Reservation, NoQuota> {
+    async fn reserve(&self, tokens: u64, now: Timestamp) -> Result<Reservation, QuotaError> {
         let bound = TokenBound { prompt: tokens, completion: 0, choices: 1 };
         self.admission.quota.reserve(&self.caller.workspace, &bound, now).await
     }
@@ -67,20 +67,20 @@ impl Node {
         store::quota::account(&self.store, &self.caller.workspace, month, CAP).await.unwrap()
     }
 
-    /// A chat with a limit of 500 tokens that comes in and leaves again after a moment.
-    async fn call_and_leave(&self) {
+    /// A chat with a limit of 500 tokens whose client disconnects while it waits.
+    async fn call_and_disconnect(&self) {
         let body = r#"{"model":"a/b","max_tokens":500,"messages":[{"role":"user","content":"hi"}]}"#;
-        let demand = chat::probe(body.into()).unwrap().demand;
+        let estimate = chat::parse(body.into()).unwrap().estimate;
         let (model, request) = (model(), RequestId::new(NOW, 5));
-        let admitted = self.admission.admit(&self.caller, &model, &demand, request, NOW);
-        let left = tokio::time::timeout(Duration::from_millis(20), admitted).await;
-        assert!(left.is_err(), "the store is busy, so nobody is let in");
+        let admitted = self.admission.admit(&self.caller, &model, &estimate, request, NOW);
+        let timed_out = tokio::time::timeout(Duration::from_millis(20), admitted).await;
+        assert!(timed_out.is_err(), "the store is busy, so no call is admitted");
     }
 
-    async fn standings(&self) -> (LimitStatus, LimitStatus) {
+    async fn rate_limits(&self) -> (LimitStatus, LimitStatus) {
         let per_minute = PerMinute { requests: 60, tokens: 6_000 };
-        let standings = self.admission.minutes.look(&self.caller.workspace, per_minute).await;
-        (standings.requests, standings.tokens)
+        let rate_limits = self.admission.rate_limiter.look(&self.caller.workspace, per_minute).await;
+        (rate_limits.requests, rate_limits.tokens)
     }
 }
 
@@ -97,92 +97,95 @@ fn model() -> Model {
     }
 }
 
-fn is_spent(outcome: &Result<Reservation, NoQuota>) -> bool {
-    matches!(outcome, Err(NoQuota::Spent { .. }))
+fn is_spent(outcome: &Result<Reservation, QuotaError>) -> bool {
+    matches!(outcome, Err(QuotaError::Spent { .. }))
 }
 
-async fn wait_until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+async fn wait_until(what: &str, mut condition: impl AsyncFnMut() -> bool) {
     let deadline = Instant::now() + LONG;
-    while !holds().await {
-        assert!(Instant::now() < deadline, "{what} did not come true");
+    while !condition().await {
+        assert!(Instant::now() < deadline, "timed out: {what}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_while_the_quota_is_asked_has_taken_nothing() {
+async fn a_client_that_disconnects_during_the_quota_check_has_taken_nothing() {
     let node = Node::start(CAP).await;
     let busy = node.store.begin().await.unwrap();
-    node.call_and_leave().await;
-    let (requests, tokens) = node.standings().await;
+    node.call_and_disconnect().await;
+    let (requests, tokens) = node.rate_limits().await;
     assert_eq!((requests.remaining, tokens.remaining), (60, 6_000));
     drop(busy);
     wait_until("all can be reserved", async || node.reserve(CAP, NOW).await.is_ok()).await;
 }
 
 #[tokio::test]
-async fn clients_that_leave_do_not_queue_for_the_store() {
+async fn clients_that_disconnect_do_not_queue_for_the_store() {
     let node = Node::start(CAP).await;
     let busy = node.store.begin().await.unwrap();
     for _ in 0..50 {
-        node.call_and_leave().await;
+        node.call_and_disconnect().await;
     }
     let waiting = node.admission.quota.waiting(&node.caller.workspace, Month::of(NOW));
-    assert!(waiting < 1_000, "{waiting} tokens are waited for, though one question at most is under way");
+    assert!(waiting < 1_000, "{waiting} tokens are waiting, though at most one request to the store is running");
     drop(busy);
 }
 
 #[tokio::test]
-async fn a_month_that_turns_opens_a_new_account_and_calls_settle_in_the_old() {
+async fn a_new_month_opens_a_new_account_and_running_calls_settle_in_the_old_one() {
     let node = Node::start(CAP).await;
     let month = Month::of(NOW);
     let last_moment = Timestamp::from_millis(month.end().millis() - 1);
-    let under_way = node.reserve(900, last_moment).await.unwrap();
+    let running = node.reserve(900, last_moment).await.unwrap();
     assert!(is_spent(&node.reserve(900, last_moment).await));
     let next = node.reserve(900, month.end()).await.unwrap();
     assert!(is_spent(&node.reserve(900, month.end()).await));
-    under_way.settle(10, Instant::now());
-    assert!(is_spent(&node.reserve(900, month.end()).await), "what the old month gets back is no use to the new");
+    running.settle(10, Instant::now());
+    assert!(
+        is_spent(&node.reserve(900, month.end()).await),
+        "tokens returned to the old month do not count for the new one"
+    );
     assert!(node.reserve(900, last_moment).await.is_ok());
     next.settle(0, Instant::now());
     assert!(node.reserve(900, month.end()).await.is_ok());
 }
 
 #[tokio::test]
-async fn a_clock_that_jumps_and_comes_back_does_not_forget_what_is_being_spent() {
+async fn a_clock_that_jumps_and_returns_keeps_the_reservations_of_running_calls() {
     let node = Node::start(CAP).await;
     let month = Month::of(NOW);
-    let under_way = node.reserve(900, NOW).await.unwrap();
+    let running = node.reserve(900, NOW).await.unwrap();
     let far = month.next().next().next();
-    for strange in [far, month.previous().previous().previous()] {
-        node.admission.quota.keep_once(strange, Instant::now() + LONG * 30).await;
+    for wrong_month in [far, month.previous().previous().previous()] {
+        node.admission.quota.renew_at(wrong_month, Instant::now() + LONG * 30).await.unwrap();
         assert_eq!(node.account(month).await.reserved, 900);
-        assert!(is_spent(&node.reserve(900, NOW).await), "the call of 900 tokens is still under way");
+        assert!(is_spent(&node.reserve(900, NOW).await), "the call of 900 tokens is still running");
     }
-    under_way.settle(0, Instant::now());
-    node.admission.quota.keep_once(far, Instant::now() + LONG * 30).await;
-    assert_eq!(node.account(month).await.reserved, 0, "a month that is over and quiet goes");
+    running.settle(0, Instant::now());
+    node.admission.quota.renew_at(far, Instant::now() + LONG * 30).await.unwrap();
+    assert_eq!(node.account(month).await.reserved, 0, "the lease of a past month without calls is dropped");
 }
 
 #[tokio::test]
-async fn a_store_that_is_away_does_not_cost_a_workspace_its_lease() {
+async fn a_workspace_keeps_its_lease_while_the_store_is_unavailable() {
     let node = Node::start(CAP * CAP * CAP).await;
     node.reserve(400, NOW).await.unwrap().settle(0, Instant::now());
     node.store.close().await;
-    node.admission.quota.keep_once(Month::of(NOW), Instant::now() + LONG * 30).await;
-    assert!(node.reserve(400, NOW).await.is_ok(), "what was leased is spent, however long nobody called");
+    assert!(node.admission.quota.renew_at(Month::of(NOW), Instant::now() + LONG * 30).await.is_err());
+    assert!(node.reserve(400, NOW).await.is_ok(), "leased tokens can be spent after any idle time");
 }
 
 #[tokio::test]
-async fn a_node_that_stops_changes_no_lease_any_more() {
+async fn a_node_that_shuts_down_changes_no_lease() {
     let node = Node::start(CAP).await;
-    let under_way = node.reserve(900, NOW).await.unwrap();
+    let running = node.reserve(900, NOW).await.unwrap();
     node.admission.quota.close().await;
     store::quota::end_run(&node.store, RunId::new(NOW, 3).as_str()).await.unwrap();
-    under_way.settle(10, Instant::now());
-    node.admission.quota.heard(&store::Change::Everything);
+    running.settle(10, Instant::now());
+    node.admission.quota.apply_change(&store::Change::Everything);
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert_eq!(node.account(Month::of(NOW)).await.reserved, 0);
-    assert!(matches!(node.reserve(50, NOW).await, Ok(_) | Err(NoQuota::Unavailable { .. })));
+    assert!(matches!(node.reserve(50, NOW).await, Ok(_) | Err(QuotaError::Unavailable { .. })));
     assert_eq!(node.account(Month::of(NOW)).await.reserved, 0);
 }

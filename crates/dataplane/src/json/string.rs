@@ -1,87 +1,91 @@
-//! Finds the end of a string, and checks what is in it.
+//! Finds the end of a string and checks its content.
 
 use super::block::{BLOCK, Masks};
-use super::{Malformed, hex4};
+use super::{JsonError, hex4};
 
-/// A string's end.
+/// The end of a string.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct End {
-    /// Where its last quote stands.
+pub(super) struct StringEnd {
+    /// The position of the closing quote.
     pub at: usize,
     pub is_ascii: bool,
 }
 
-/// Looks for the quote that ends the string which starts behind another one at `start`.
-pub(super) fn end(bytes: &[u8], start: usize) -> Result<End, Malformed> {
+/// Finds the closing quote of the string whose content begins at `start`.
+pub(super) fn end(bytes: &[u8], start: usize) -> Result<StringEnd, JsonError> {
     #[cfg(target_arch = "x86_64")]
-    #[expect(unsafe_code, reason = "what a processor can do is known at run time only")]
-    if std::arch::is_x86_feature_detected!("avx512bw") && std::arch::is_x86_feature_detected!("bmi1") {
-        // SAFETY: the processor was asked for it.
-        return unsafe { walk_avx512(bytes, start) };
-    } else if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor was asked for it.
-        return unsafe { walk_avx2(bytes, start) };
+    #[expect(unsafe_code, reason = "the features of the processor are only known at run time")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the feature was just detected.
+        return unsafe { scan_avx2(bytes, start) };
     }
-    walk(bytes, start, Masks::of)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512bw,bmi1")]
-fn walk_avx512(bytes: &[u8], start: usize) -> Result<End, Malformed> {
-    walk(bytes, start, |block| Masks::of_avx512(block))
+    scan(bytes, start, Masks::of)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn walk_avx2(bytes: &[u8], start: usize) -> Result<End, Malformed> {
-    walk(bytes, start, |block| Masks::of_avx2(block))
+fn scan_avx2(bytes: &[u8], start: usize) -> Result<StringEnd, JsonError> {
+    scan(bytes, start, |block| Masks::of_avx2(block))
 }
 
-/// Block by block. All escapes of a block are seen at once, so that text with many of them is as cheap as any other.
+/// Scans block by block. All escapes of a block are found at once, so text with many escapes costs hardly more.
+///
+/// For each block of 64 bytes there is one bit mask per kind of byte. Example (lowest bit left):
+///
+/// ```text
+/// bytes      a \ " b \ \ " , 1
+/// backslash  . x . . x x . . .
+/// escaped    . . x . . x . . .   bytes that follow an escaping backslash
+/// quote      . . x . . . x . .
+/// stops      . . . . . . x . .   quotes that are not escaped, and control characters
+/// ```
+///
+/// The lowest bit of `stops` is the end of the string. Bits below it belong to the string; the escaped bytes among them
+/// other than quotes and backslashes are checked one by one.
 #[inline(always)]
-fn walk(bytes: &[u8], start: usize, masks: impl Fn(&[u8; BLOCK]) -> Masks) -> Result<End, Malformed> {
+fn scan(bytes: &[u8], start: usize, masks: impl Fn(&[u8; BLOCK]) -> Masks) -> Result<StringEnd, JsonError> {
     let (blocks, rest) = bytes[start..].as_chunks();
-    let mut walk = Walk { bytes, at: start, high: 0, escapes: Escapes::default() };
+    let mut scan = Scan { bytes, at: start, non_ascii: 0, escapes: Escapes::default() };
     for block in blocks {
-        if let Some(end) = walk.pass(masks(block))? {
+        if let Some(end) = scan.block(masks(block))? {
             return Ok(end);
         }
     }
-    // Behind the end stands what no string may have.
-    let end = walk.pass(masks(&padded(rest)))?;
-    end.ok_or(Malformed { why: "the text ends inside a string", at: bytes.len() })
+    // The padding consists of control characters, at which every string stops.
+    let end = scan.block(masks(&padded(rest)))?;
+    end.ok_or(JsonError { why: "the text ends inside a string", at: bytes.len() })
 }
 
-struct Walk<'a> {
+struct Scan<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// Set where anything is beyond ASCII.
-    high: u64,
+    /// Not zero once a byte beyond ASCII was found.
+    non_ascii: u64,
     escapes: Escapes,
 }
 
-impl Walk<'_> {
+impl Scan<'_> {
     #[inline(always)]
-    fn pass(&mut self, found: Masks) -> Result<Option<End>, Malformed> {
-        let escaped = self.escapes.of(found.slash);
-        let stops = (found.quote | found.control) & !(escaped & found.quote);
-        let inside = before_first(stops);
-        self.high |= found.high & inside;
-        self.check_each(escaped & !found.harmless & inside)?;
+    fn block(&mut self, masks: Masks) -> Result<Option<StringEnd>, JsonError> {
+        let escaped = self.escapes.of(masks.backslash);
+        let stops = (masks.quote | masks.control) & !(escaped & masks.quote);
+        let inside = below_lowest(stops);
+        self.non_ascii |= masks.non_ascii & inside;
+        self.check_escapes(escaped & !(masks.quote | masks.backslash) & inside)?;
         if stops == 0 {
             self.at += BLOCK;
             return Ok(None);
         }
         let at = self.at + stops.trailing_zeros() as usize;
         match self.bytes.get(at) {
-            Some(b'"') => Ok(Some(End { at, is_ascii: self.high == 0 })),
-            Some(_) => Err(Malformed { why: "a control character in a string", at }),
+            Some(b'"') => Ok(Some(StringEnd { at, is_ascii: self.non_ascii == 0 })),
+            Some(_) => Err(JsonError { why: "a control character in a string", at }),
             None => Ok(None),
         }
     }
 
     #[inline(always)]
-    fn check_each(&mut self, mut letters: u64) -> Result<(), Malformed> {
+    fn check_escapes(&mut self, mut letters: u64) -> Result<(), JsonError> {
         while letters != 0 {
             self.escapes.check(self.bytes, self.at + letters.trailing_zeros() as usize)?;
             letters &= letters - 1;
@@ -96,60 +100,76 @@ fn padded(rest: &[u8]) -> [u8; BLOCK] {
     block
 }
 
-/// All bits below the lowest one; all there are where there is none.
+/// All bits below the lowest set bit; all 64 bits if none is set.
 #[inline]
-fn before_first(bits: u64) -> u64 {
+fn below_lowest(bits: u64) -> u64 {
     (bits & bits.wrapping_neg()).wrapping_sub(1)
 }
 
-/// What one block of a string leaves to the next.
+/// The state of escapes from one block of a string to the next.
 #[derive(Default)]
 struct Escapes {
-    /// The last block ended with a backslash that its successor is escaped by.
+    /// The last byte of the previous block is a backslash that escapes the first byte of this one.
     is_open: bool,
-    /// Where the second half of a character beyond the basic plane was found.
+    /// The position of the second half of a surrogate pair, which was checked together with the first.
     second_at: usize,
 }
 
 impl Escapes {
-    /// Which bytes stand behind a backslash that does not stand behind one itself.
+    /// The bytes that are escaped: those that follow a backslash which is not escaped itself.
+    ///
+    /// In a run of backslashes every second one is escaped, counted from the start of the run, and so is the byte after a
+    /// run of odd length. Instead of counting, this looks at the parity of positions: for a run that starts at an even
+    /// position, the escaped bytes are at odd positions; for a run that starts at an odd one, at even positions. Adding
+    /// its start bit to a run clears it and carries into the bit after it. Done for runs with an odd start, this leaves
+    /// those with an even start, for which `EVEN` is flipped. Example (lowest bit left, position 0 is even):
+    ///
+    /// ```text
+    /// text         a \ \ \ n . \ n      runs at 1..4 and at 6
+    /// backslash    . x x x . . x .
+    /// follows      . . x x x . . x      candidates: one position after each backslash
+    /// odd_starts   . x . . . . . .      only the first run starts at an odd position
+    /// runs         . . . . x . x .      odd_starts + backslash: the first run is cleared, with a carry after it
+    /// EVEN         x . x . x . x .
+    /// runs << 1    . . . . . x . x
+    /// xor          x . x . x x x x
+    /// escaped      . . x . x . . x      xor & follows
+    /// ```
     #[inline]
-    fn of(&mut self, slash: u64) -> u64 {
+    fn of(&mut self, backslash: u64) -> u64 {
         const EVEN: u64 = 0x5555_5555_5555_5555;
         let open = u64::from(self.is_open);
-        // Backslashes come in runs, and every second one escapes. Added to its first bit, a run that starts at an odd
-        // place carries over into the bit behind it.
-        let slash = slash & !open;
-        let follows = slash << 1 | open;
-        let odd_starts = slash & !EVEN & !follows;
-        let (runs, overflows) = odd_starts.overflowing_add(slash);
+        let backslash = backslash & !open;
+        let follows = backslash << 1 | open;
+        let odd_starts = backslash & !EVEN & !follows;
+        let (runs, overflows) = odd_starts.overflowing_add(backslash);
         self.is_open = overflows;
         (EVEN ^ runs << 1) & follows
     }
 
-    /// Checks the letter behind a backslash.
+    /// Checks the byte after a backslash.
     #[inline]
-    fn check(&mut self, bytes: &[u8], at: usize) -> Result<(), Malformed> {
+    fn check(&mut self, bytes: &[u8], at: usize) -> Result<(), JsonError> {
         match bytes.get(at) {
             Some(b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(()),
             Some(b'u') if at == self.second_at => Ok(()),
-            Some(b'u') => self.check_unit(bytes, at),
-            _ => Err(Malformed { why: "not an escape", at }),
+            Some(b'u') => self.check_unicode(bytes, at),
+            _ => Err(JsonError { why: "invalid escape", at }),
         }
     }
 
-    /// Checks a `u` and its four digits, or both halves of a pair.
+    /// Checks `u` and four digits, or both halves of a surrogate pair.
     #[cold]
-    fn check_unit(&mut self, bytes: &[u8], at: usize) -> Result<(), Malformed> {
+    fn check_unicode(&mut self, bytes: &[u8], at: usize) -> Result<(), JsonError> {
         let unit = |at: usize| bytes.get(at + 1..at + 5).and_then(hex4);
         let second_at = at + 6;
         match unit(at) {
-            None => Err(Malformed { why: "four hexadecimal digits are missing", at }),
+            None => Err(JsonError { why: "four hexadecimal digits are missing", at }),
             Some(0xD800..=0xDBFF) if is_second(bytes, second_at, unit(second_at)) => {
                 self.second_at = second_at;
                 Ok(())
             }
-            Some(0xD800..=0xDFFF) => Err(Malformed { why: "a lone surrogate", at }),
+            Some(0xD800..=0xDFFF) => Err(JsonError { why: "a lone surrogate", at }),
             Some(_) => Ok(()),
         }
     }
@@ -165,42 +185,32 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whichever way a processor goes.
         #[test]
-        fn all_ways_of_looking_see_the_same(
+        fn all_instruction_sets_give_the_same_result(
             pieces in prop::collection::vec(
                 prop_oneof![10 => "[ -~]{0,30}", 4 => "\\\\{1,5}", 2 => "\"", 1 => "é", 1 => "\u{1}", 2 => "\\\\u[0-9a-e]{4}",
                     1 => Just("\\ud83d\\ude00".into()), 3 => "\\\\[nrtbfx/]"],
                 0..40),
         ) {
             let text = pieces.concat();
-            let expected = walk(text.as_bytes(), 0, Masks::of);
-            prop_assert_eq!(&end(text.as_bytes(), 0), &expected);
-            #[cfg(target_arch = "x86_64")]
-            if std::arch::is_x86_feature_detected!("avx2") {
-                // SAFETY: the processor was asked for it.
-                #[expect(unsafe_code, reason = "a processor that has more does not go this way by itself")]
-                let found = unsafe { walk_avx2(text.as_bytes(), 0) };
-                prop_assert_eq!(found, expected);
-            }
+            prop_assert_eq!(end(text.as_bytes(), 0), scan(text.as_bytes(), 0, Masks::of));
         }
 
-        /// One byte after another, as anybody would.
         #[test]
-        fn escapes_are_what_follows_a_backslash(text in "[\\\\a]{0,200}") {
+        fn escaped_bytes_follow_a_backslash_that_is_not_escaped(text in "[\\\\a]{0,200}") {
             let (mut expected, mut is_escaped) = (Vec::new(), false);
             for byte in text.bytes() {
                 expected.push(is_escaped);
                 is_escaped = !is_escaped && byte == b'\\';
             }
             let mut escapes = Escapes::default();
-            let mut seen = Vec::new();
+            let mut found = Vec::new();
             for block in text.as_bytes().chunks(BLOCK) {
-                let slash = block.iter().rev().fold(0, |bits, byte| bits << 1 | u64::from(*byte == b'\\'));
-                let escaped = escapes.of(slash);
-                seen.extend((0..block.len()).map(|index| escaped >> index & 1 == 1));
+                let backslash = block.iter().rev().fold(0, |bits, byte| bits << 1 | u64::from(*byte == b'\\'));
+                let escaped = escapes.of(backslash);
+                found.extend((0..block.len()).map(|index| escaped >> index & 1 == 1));
             }
-            prop_assert_eq!(seen, expected);
+            prop_assert_eq!(found, expected);
         }
     }
 }

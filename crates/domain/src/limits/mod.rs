@@ -114,7 +114,7 @@ pub struct Exceeded {
     pub limit: u64,
     pub used: u64,
     pub wait_millis: u64,
-    pub standings: RateLimitStatus,
+    pub rate_limits: RateLimitStatus,
 }
 
 impl Exceeded {
@@ -136,10 +136,10 @@ impl Buckets {
         Self { requests: Bucket::full(limits.requests, now_millis), tokens: Bucket::full(limits.tokens, now_millis) }
     }
 
-    pub fn standings(&self, limits: PerMinute, now_millis: u64) -> RateLimitStatus {
+    pub fn status(&self, limits: PerMinute, now_millis: u64) -> RateLimitStatus {
         RateLimitStatus {
-            requests: self.requests.standing(limits.requests, now_millis),
-            tokens: self.tokens.standing(limits.tokens, now_millis),
+            requests: self.requests.status(limits.requests, now_millis),
+            tokens: self.tokens.status(limits.tokens, now_millis),
         }
     }
 
@@ -181,18 +181,18 @@ pub fn take(scopes: &mut [Counted<'_>], tokens: u64, now_millis: u64) -> Result<
             counted.buckets.tokens.give(counted.limits.tokens, -signed(tokens), now_millis);
         }
     }
-    let standings = scopes
+    let rate_limits = scopes
         .iter()
-        .map(|counted| counted.buckets.standings(counted.limits, now_millis))
+        .map(|counted| counted.buckets.status(counted.limits, now_millis))
         .reduce(RateLimitStatus::tighter)
         .expect("every call falls under its workspace");
-    let Some((unit, wait_millis, scope)) = exceeded else { return Ok(standings) };
+    let Some((unit, wait_millis, scope)) = exceeded else { return Ok(rate_limits) };
     let counted = scopes.iter().find(|counted| counted.scope == scope).expect("it was just found there");
     let (bucket, limit) = match unit {
         Unit::Requests => (&counted.buckets.requests, counted.limits.requests),
         Unit::Tokens => (&counted.buckets.tokens, counted.limits.tokens),
     };
-    Err(Exceeded { scope, unit, limit, used: bucket.used(limit, now_millis), wait_millis, standings })
+    Err(Exceeded { scope, unit, limit, used: bucket.used(limit, now_millis), wait_millis, rate_limits })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -229,7 +229,7 @@ impl Bucket {
         u64::try_from((missing + PARTS - 1) / PARTS).unwrap_or(u64::MAX)
     }
 
-    fn standing(&self, limit: u64, now_millis: u64) -> LimitStatus {
+    fn status(&self, limit: u64, now_millis: u64) -> LimitStatus {
         let level = self.level(limit, now_millis);
         LimitStatus {
             limit,
@@ -298,8 +298,8 @@ mod tests {
         for _ in 0..50 {
             assert_eq!(call(0).unwrap_err().scope, Scope::Key);
         }
-        assert_eq!(workspace.standings(wide, 0).requests.remaining, 99);
-        assert_eq!(workspace.standings(wide, 0).tokens.remaining, 990);
+        assert_eq!(workspace.status(wide, 0).requests.remaining, 99);
+        assert_eq!(workspace.status(wide, 0).tokens.remaining, 990);
     }
 
     #[test]
@@ -322,11 +322,11 @@ mod tests {
         let mut buckets = Buckets::full(limits, 0);
         take(&mut one(limits, &mut buckets), 900, 0).unwrap();
         buckets.settle(limits, 0, 850, 0);
-        assert_eq!(buckets.standings(limits, 0).tokens.remaining, 950);
+        assert_eq!(buckets.status(limits, 0).tokens.remaining, 950);
         buckets.settle(limits, 5, 5_000, 0);
         assert!(buckets.is_full(limits, 0));
         buckets.settle(limits, 0, -1_500, 0);
-        assert_eq!(buckets.standings(limits, 0).tokens.remaining, 0, "settlement may leave a debt");
+        assert_eq!(buckets.status(limits, 0).tokens.remaining, 0, "settlement may leave a debt");
     }
 
     #[test]

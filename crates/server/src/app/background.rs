@@ -7,15 +7,17 @@ use crate::surface::operations::{self, Operations};
 use crate::telemetry::metrics::{self, Metrics, Rows};
 use crate::telemetry::traces::Tracer;
 use crate::telemetry::{access_log, rejections};
-use ::background::{Loop, Tasks};
+use ::background::{Backoff, Loop, Tasks};
 use control::retention;
 use control::usage::JournalDrain;
+use dataplane::admission::{PING_PERIOD, RENEW_PERIOD, RedisPing};
+use dataplane::keys;
 use fleet::{Engines, health};
 use std::convert::Infallible;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
-use store::JournalReader;
+use store::{Change, JournalReader};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
@@ -79,11 +81,14 @@ impl Background {
 
 /// Applies changes made on other nodes: keys, quotas, endpoints.
 fn follow_changes(parts: &Parts, loops: &Tasks) {
-    let (quota, control_plane_hears) = (parts.quota.clone(), parts.control_plane.change_listener());
-    loops.spawn(Arc::clone(&parts.keys).follow(move |change| {
-        quota.heard(change);
-        control_plane_hears(change);
-    }));
+    let (quota, control_plane_listener) = (parts.quota.clone(), parts.control_plane.change_listener());
+    let on_change = move |change: &Change| {
+        quota.apply_change(change);
+        control_plane_listener(change);
+    };
+    let mut follower = parts.keys.follower();
+    let changes = Loop::every("change feed", Duration::ZERO).backing_off(Backoff::constant(keys::RETRY_DELAY));
+    loops.spawn(loops.register(changes).run(async move || follower.round(&on_change).await));
 }
 
 /// Observes replicas and engines.
@@ -92,13 +97,15 @@ fn watch_fleet(parts: &Parts, loops: &Tasks) {
     meters.start(loops);
     loops.spawn(health::watch(parts.routes.clone(), parts.endpoints.clone(), parts.connector.clone()));
     if let Some(redis) = parts.redis.clone() {
-        loops.spawn(redis.keep_asking());
+        let mut ping = RedisPing::new(redis);
+        loops.spawn(loops.every("Redis ping", PING_PERIOD).run(async move || ping.round().await));
     }
 }
 
 /// Keeps the store's rows of this node, its quota leases, prices and retention up to date.
 fn keep_state(parts: &Parts, loops: &Tasks) {
-    loops.spawn(parts.quota.clone().keep(clock::now));
+    let (quota, leases) = (parts.quota.clone(), loops.every("quota leases", RENEW_PERIOD));
+    loops.spawn(leases.run(async move || quota.renew(clock::now()).await));
     let (node, store) = (Arc::clone(&parts.node), parts.store.clone());
     let heartbeat = loops.every("heartbeat", HEARTBEAT_PERIOD);
     loops.spawn(heartbeat.run(async move || node.beat(&store).await));

@@ -27,7 +27,7 @@ use anyhow::Context;
 use control::bill_check::Monitor;
 use control::usage::QuarantinedEvents;
 use dataplane::Dataplane;
-use dataplane::admission::{Admission, Minutes, Quota, RedisLimits};
+use dataplane::admission::{Admission, Quota, RateLimiter, RedisLimits};
 use dataplane::keys::KeyDirectory;
 use dataplane::usage_tap::Sink;
 use domain::RunId;
@@ -144,12 +144,12 @@ pub(super) fn start_workers(
 ) -> anyhow::Result<Workers> {
     let config = &parts.config;
     let ids = Arc::new(RequestIds::new()?);
-    let in_memory = Minutes::Memory(Arc::default());
-    let minutes = || parts.redis.as_ref().map_or_else(|| in_memory.clone(), RedisLimits::for_core);
+    let in_memory = RateLimiter::in_memory();
+    let rate_limiter = || parts.redis.as_ref().map_or_else(|| in_memory.clone(), RateLimiter::on_redis);
     let body_bounds = BodyBounds { limit: config.edge.body_limit, read_timeout: config.edge.body_read_timeout };
     let context = &parts.context;
     let provider = config.oidc.clone().map(|oidc| Provider::new(oidc, parts.connector.clone(), &context.console_url));
-    let console = ConsoleSurface::new(Arc::clone(context), minutes(), provider.map(Arc::new), body_bounds);
+    let console = ConsoleSurface::new(Arc::clone(context), rate_limiter(), provider.map(Arc::new), body_bounds);
     let endpoints_surface = EndpointsSurface::new(
         Arc::clone(context),
         Arc::clone(&parts.keys),
@@ -161,7 +161,7 @@ pub(super) fn start_workers(
     let timeouts = CallTimeouts { first_byte: config.edge.first_byte_timeout, idle: config.edge.idle_timeout };
     let dataplane = || {
         let (quota, journal) = (parts.quota.clone(), parts.journal.clone());
-        let admission = Admission { minutes: minutes(), quota, journal, defaults: config.workspace_defaults };
+        let admission = Admission { rate_limiter: rate_limiter(), quota, journal, defaults: config.workspace_defaults };
         let (routes, endpoints) = (parts.routes.clone(), parts.endpoints.clone());
         Dataplane::new(routes, endpoints, parts.connector.clone(), timeouts, admission)
     };

@@ -4,7 +4,7 @@ mod session;
 
 use crate::edge::{Headers, RequestHead, session_cookie};
 use crate::surface::context::SurfaceContext;
-use dataplane::keys::{KeyDirectory, Unidentified};
+use dataplane::keys::{IdentifyError, KeyDirectory};
 use domain::{Caller, KeyText, Timestamp};
 use http::header::{AUTHORIZATION, COOKIE};
 use std::sync::Arc;
@@ -79,8 +79,8 @@ pub(crate) async fn identify(
     }
     let key = read(headers).map_err(|cause| CredentialError::Unauthenticated { cause })?;
     keys.identify(&key, now).await.map_err(|error| match error {
-        Unidentified::BadKey(cause) => CredentialError::Unauthenticated { cause },
-        Unidentified::StoreUnavailable(cause) => CredentialError::StoreUnavailable { cause },
+        IdentifyError::BadKey(cause) => CredentialError::Unauthenticated { cause },
+        IdentifyError::StoreUnavailable(cause) => CredentialError::StoreUnavailable { cause },
     })
 }
 

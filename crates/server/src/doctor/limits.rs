@@ -5,7 +5,7 @@ use crate::clock;
 use crate::clock_skew;
 use crate::config::Config;
 use crate::node::ALIVE_MILLIS;
-use dataplane::admission::clock_of_redis;
+use dataplane::admission::redis_time;
 use store::{Store, nodes};
 
 const CHECK: &str = "limits";
@@ -24,7 +24,7 @@ pub(super) async fn check(config: &Config, store: Option<&Store>) -> (Option<Red
         return (None, judge_memory(alive));
     }
     let asked = clock::now();
-    match clock_of_redis(&config.limits.url).await {
+    match redis_time(&config.limits.url).await {
         Ok(there) => {
             let ahead_millis = clock_skew::ahead_of(there, asked, clock::now());
             (Some(RedisClock { ahead_millis }), Finding::ok(CHECK, "Redis answers"))

@@ -1,7 +1,7 @@
 //! The body of a response.
 
 use bytes::Bytes;
-use dataplane::AnswerBody;
+use dataplane::ResponseBody;
 use http_body::{Frame, SizeHint};
 use std::convert::Infallible;
 use std::io;
@@ -13,7 +13,7 @@ pub(crate) enum Body {
     /// Known in advance; taken when it is sent.
     Whole(Option<Bytes>),
     /// From a model.
-    Relayed(AnswerBody),
+    Relayed(ResponseBody),
     /// From a model, with an observer in between, such as a trace.
     Observed(Box<dyn http_body::Body<Data = Bytes, Error = Infallible> + Send + Unpin>),
     /// Produced by a background task.

@@ -3,9 +3,9 @@
 use domain::limits::{LimitStatus, RateLimitStatus};
 
 /// Writes six header lines.
-pub(super) fn write(out: &mut Vec<u8>, standings: &RateLimitStatus) {
-    for (unit, standing) in [("requests", standings.requests), ("tokens", standings.tokens)] {
-        let LimitStatus { limit, remaining, reset_millis } = standing;
+pub(super) fn write(out: &mut Vec<u8>, rate_limits: &RateLimitStatus) {
+    for (unit, bucket) in [("requests", rate_limits.requests), ("tokens", rate_limits.tokens)] {
+        let LimitStatus { limit, remaining, reset_millis } = bucket;
         for (name, count) in [("x-ratelimit-limit-", limit), ("x-ratelimit-remaining-", remaining)] {
             write_name(out, name, unit);
             write_number(out, count);

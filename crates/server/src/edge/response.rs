@@ -16,12 +16,12 @@ pub(crate) struct EdgeResponse {
     pub(crate) lines: &'static str,
     pub(crate) request_id: Option<RequestId>,
     /// Remaining requests and tokens of the caller's per-minute limits.
-    pub(crate) standings: Option<RateLimitStatus>,
+    pub(crate) rate_limits: Option<RateLimitStatus>,
 }
 
 impl From<Response<Body>> for EdgeResponse {
     fn from(response: Response<Body>) -> Self {
-        Self { response, lines: "", request_id: None, standings: None }
+        Self { response, lines: "", request_id: None, rate_limits: None }
     }
 }
 
@@ -42,8 +42,8 @@ impl HandlerResponse for EdgeResponse {
 
     fn write_lines(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.lines.as_bytes());
-        if let Some(standings) = &self.standings {
-            rate_limit_headers::write(out, standings);
+        if let Some(rate_limits) = &self.rate_limits {
+            rate_limit_headers::write(out, rate_limits);
         }
         if let Some(id) = &self.request_id {
             out.extend_from_slice(b"x-request-id: ");
@@ -78,12 +78,12 @@ mod tests {
 
     #[test]
     fn http1_and_http2_send_the_same_headers() {
-        let standing = LimitStatus { limit: 60, remaining: 59, reset_millis: 61_000 };
+        let bucket = LimitStatus { limit: 60, remaining: 59, reset_millis: 61_000 };
         let response = EdgeResponse {
             response: Response::new(Body::empty()),
             lines: "content-type: text/plain\r\n",
             request_id: Some(RequestId::new(Timestamp::from_millis(1_700_000_000_000), 7)),
-            standings: Some(RateLimitStatus { requests: standing, tokens: standing }),
+            rate_limits: Some(RateLimitStatus { requests: bucket, tokens: bucket }),
         };
         let mut lines = Vec::new();
         response.write_lines(&mut lines);

@@ -3,7 +3,7 @@
 //! Lines are collected in memory and written every tenth of a second, so that a request costs no system call. They contain
 //! no prompts and no secrets.
 
-use dataplane::usage_tap::{Outcome, Record};
+use dataplane::record::{CallRecord, Outcome};
 use domain::Timestamp;
 use domain::usage::Actor;
 use json_line::JsonLine;
@@ -44,7 +44,7 @@ impl AccessLog {
         self.lost.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn write(&self, record: &Record) {
+    pub(crate) fn write(&self, record: &CallRecord) {
         let mut pending = self.pending.lock();
         if pending.lines.len() > MAX_PENDING {
             self.lost.fetch_add(1, Ordering::Relaxed);
@@ -84,8 +84,8 @@ impl AccessLog {
 pub(crate) fn status_of(outcome: Outcome) -> (u16, &'static str) {
     match outcome {
         Outcome::Served => (200, ""),
-        Outcome::Refused { status, code } => (status, code),
-        Outcome::Broken { code } => (200, code),
+        Outcome::Rejected { status, code } => (status, code),
+        Outcome::Interrupted { code } => (200, code),
         // nginx's status for a request that the client closed.
         Outcome::ClientGone => (499, "client_gone"),
     }
@@ -108,7 +108,7 @@ impl Pending {
     }
 }
 
-fn write_line(pending: &mut Pending, record: &Record) {
+fn write_line(pending: &mut Pending, record: &CallRecord) {
     let (status, code) = status_of(record.outcome);
     let mut lines = std::mem::take(&mut pending.lines);
     let mut line = JsonLine::begin(&mut lines);

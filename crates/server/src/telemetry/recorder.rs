@@ -3,7 +3,8 @@
 use super::access_log::{AccessLog, micros, status_of};
 use super::metrics::CoreCalls;
 use super::rejections::Rejections;
-use dataplane::usage_tap::{Record, Sink};
+use dataplane::record::CallRecord;
+use dataplane::usage_tap::Sink;
 use domain::UsageEvent;
 use std::sync::Arc;
 use store::Journal;
@@ -16,7 +17,7 @@ pub(crate) struct Recorder {
 }
 
 impl Sink for Recorder {
-    fn settle(&self, record: &Record) {
+    fn settle(&self, record: &CallRecord) {
         self.log.write(record);
         self.calls.count(record);
         match event_of(record) {
@@ -25,7 +26,7 @@ impl Sink for Recorder {
         }
     }
 
-    fn mark(&self, record: &Record) {
+    fn mark(&self, record: &CallRecord) {
         if let Some(event) = event_of(record) {
             self.journal.mark(&event);
         }
@@ -33,7 +34,7 @@ impl Sink for Recorder {
 }
 
 /// The usage event of a call; `None` if it did not reach a replica.
-fn event_of(record: &Record) -> Option<UsageEvent> {
+fn event_of(record: &CallRecord) -> Option<UsageEvent> {
     let (caller, route, replica) = (record.caller.as_ref()?, record.model.as_ref()?, record.replica.as_ref()?);
     let (status, code) = status_of(record.outcome);
     Some(UsageEvent {

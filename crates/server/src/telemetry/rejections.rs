@@ -4,7 +4,7 @@
 //! process dies, those of its last second are lost.
 
 use super::access_log::{micros, status_of};
-use dataplane::usage_tap::{Outcome, Record};
+use dataplane::record::{CallRecord, Outcome};
 use domain::{Caller, ModelId, Timestamp};
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -66,7 +66,7 @@ impl Hash for Reason {
 
 impl Rejections {
     /// Records a call whose caller is known and that did not reach a replica.
-    pub(crate) fn record(&self, record: &Record) {
+    pub(crate) fn record(&self, record: &CallRecord) {
         let Some(caller) = &record.caller else { return };
         if record.replica.is_some() || record.outcome == Outcome::Served || !ROUTES.contains(&record.route) {
             return;

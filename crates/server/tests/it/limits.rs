@@ -1,4 +1,4 @@
-//! Limits by the minute and the monthly quota on one node.
+//! Per-minute limits and the monthly quota on one node.
 
 use crate::app::{PATIENCE, TestApp, chat, refusal, stream, text, wait_until};
 use domain::{Month, Timestamp};
@@ -15,25 +15,25 @@ fn with_limit(max_tokens: u64) -> Value {
     body
 }
 
-fn seconds(answer: &Response, header: &str) -> u64 {
-    answer.header(header).unwrap_or_else(|| panic!("no {header}")).parse().unwrap()
+fn seconds(response: &Response, header: &str) -> u64 {
+    response.header(header).unwrap_or_else(|| panic!("no {header}")).parse().unwrap()
 }
 
 #[tokio::test]
-async fn a_request_too_many_is_refused_with_the_true_wait_and_debits_nothing() {
+async fn a_request_above_the_limit_is_rejected_with_the_exact_wait_and_charged_nothing() {
     let app = TestApp::setup().workspace_limits(3, MANY, MANY).start().await;
     for left in ["2", "1", "0"] {
-        let answer = app.chat("hi").await;
-        assert_eq!(answer.status_line(), "200 OK");
-        assert_eq!(answer.header("x-ratelimit-limit-requests"), Some("3"));
-        assert_eq!(answer.header("x-ratelimit-remaining-requests"), Some(left));
+        let response = app.chat("hi").await;
+        assert_eq!(response.status_line(), "200 OK");
+        assert_eq!(response.header("x-ratelimit-limit-requests"), Some("3"));
+        assert_eq!(response.header("x-ratelimit-remaining-requests"), Some(left));
     }
     for _ in 0..5 {
-        let answer = app.chat("hi").await;
-        assert_eq!(refusal(&answer), "429 rate_limit_exceeded");
-        assert!((15..=20).contains(&seconds(&answer, "retry-after")), "{:?}", answer.header("retry-after"));
-        assert_eq!(answer.header("x-ratelimit-remaining-requests"), Some("0"));
-        let message = text(&answer.json()["error"]["message"]).to_owned();
+        let response = app.chat("hi").await;
+        assert_eq!(refusal(&response), "429 rate_limit_exceeded");
+        assert!((15..=20).contains(&seconds(&response, "retry-after")), "{:?}", response.header("retry-after"));
+        assert_eq!(response.header("x-ratelimit-remaining-requests"), Some("0"));
+        let message = text(&response.json()["error"]["message"]).to_owned();
         let workspace = app.workspace();
         assert!(message.contains(&format!("workspace {workspace}")), "{message}");
         assert!(message.contains("3 requests per minute, 3 used"), "{message}");
@@ -45,19 +45,19 @@ async fn a_request_too_many_is_refused_with_the_true_wait_and_debits_nothing() {
 #[tokio::test]
 async fn tokens_are_reserved_before_and_settled_after() {
     let app = TestApp::setup().workspace_limits(MANY, 1_000, MANY).start().await;
-    let answer = app.ask(with_limit(900)).await;
-    assert_eq!(answer.status_line(), "200 OK");
-    let left = seconds(&answer, "x-ratelimit-remaining-tokens");
-    assert!(left < 100, "{left}: the answer is counted with its limit while it runs");
-    let used = answer.json()["usage"]["total_tokens"].as_u64().unwrap();
+    let response = app.ask(with_limit(900)).await;
+    assert_eq!(response.status_line(), "200 OK");
+    let left = seconds(&response, "x-ratelimit-remaining-tokens");
+    assert!(left < 100, "{left}: a running call counts with its token limit");
+    let used = response.json()["usage"]["total_tokens"].as_u64().unwrap();
     let again = app.ask(with_limit(900)).await;
-    assert_eq!(again.status_line(), "200 OK", "what was not used came back");
+    assert_eq!(again.status_line(), "200 OK", "unused tokens were returned");
     let left_now = seconds(&again, "x-ratelimit-remaining-tokens");
     assert!(left_now + used <= left + 20, "{left_now} after {left} less {used}");
 }
 
 #[tokio::test]
-async fn a_key_has_its_own_limit_inside_that_of_the_workspace() {
+async fn the_limit_of_a_key_applies_within_that_of_its_workspace() {
     let app = TestApp::setup().workspace_limits(100, MANY, MANY).start().await;
     let line = format!("keys create --workspace {} --name slow --requests-per-minute 1", app.workspace());
     let created = app.admin(&line);
@@ -69,11 +69,11 @@ async fn a_key_has_its_own_limit_inside_that_of_the_workspace() {
     assert_eq!(refusal(&second), "429 rate_limit_exceeded");
     let message = text(&second.json()["error"]["message"]).to_owned();
     assert!(message.contains(&format!("key {}", text(&created["id"]))), "{message}");
-    assert_eq!(app.chat("hi").await.status_line(), "200 OK", "other keys go on");
+    assert_eq!(app.chat("hi").await.status_line(), "200 OK", "other keys are unaffected");
 }
 
 #[tokio::test]
-async fn a_limit_that_is_changed_works_within_a_second() {
+async fn a_changed_limit_applies_within_a_second() {
     let app = TestApp::setup().workspace_limits(1, MANY, MANY).start().await;
     assert_eq!(app.chat("hi").await.status, 200);
     assert_eq!(app.chat("hi").await.status, 429);
@@ -82,24 +82,24 @@ async fn a_limit_that_is_changed_works_within_a_second() {
 }
 
 #[tokio::test]
-async fn a_spent_quota_refuses_until_the_month_ends() {
+async fn a_spent_quota_rejects_calls_until_the_month_ends() {
     let app = TestApp::setup().workspace_limits(MANY, MANY, 2_000).start().await;
     app.engine().script(Script { prompt_tokens: 90, completion_tokens: Some(50), ..Script::default() });
     let mut used = 0;
-    let refused = loop {
-        let answer = app.ask(with_limit(50)).await;
-        if answer.status != 200 {
-            break answer;
+    let rejected = loop {
+        let response = app.ask(with_limit(50)).await;
+        if response.status != 200 {
+            break response;
         }
-        used += answer.json()["usage"]["total_tokens"].as_u64().unwrap();
+        used += response.json()["usage"]["total_tokens"].as_u64().unwrap();
         assert!(used <= 2_000, "{used} used");
     };
-    assert_eq!(refusal(&refused), "429 quota_exceeded");
-    assert_eq!(refused.header("x-should-retry"), Some("false"));
+    assert_eq!(refusal(&rejected), "429 quota_exceeded");
+    assert_eq!(rejected.header("x-should-retry"), Some("false"));
     let now = Timestamp::from_millis(now_millis());
     let until = Month::of(now).end().millis_since(now) / 1_000;
-    assert!(seconds(&refused, "retry-after").abs_diff(until) <= 5);
-    let message = text(&refused.json()["error"]["message"]).to_owned();
+    assert!(seconds(&rejected, "retry-after").abs_diff(until) <= 5);
+    let message = text(&rejected.json()["error"]["message"]).to_owned();
     assert!(message.contains("2000 tokens") && message.contains("resets at"), "{message}");
     assert!(used > 2_000 - 150, "{used} used: less than one call was left");
 
@@ -113,7 +113,7 @@ fn now_millis() -> i64 {
 }
 
 #[tokio::test]
-async fn a_call_without_a_limit_is_clamped_to_what_is_left() {
+async fn a_call_without_a_limit_is_clamped_to_the_remaining_quota() {
     let app = TestApp::setup().workspace_limits(MANY, MANY, 1_000).start().await;
     assert_eq!(app.chat("hi").await.status_line(), "200 OK");
     let sent = app.engine().calls().last().unwrap().json();
@@ -127,13 +127,13 @@ async fn a_call_without_a_limit_is_clamped_to_what_is_left() {
     let sent = app.engine().calls().last().unwrap().json();
     assert!(sent["max_completion_tokens"].as_u64().unwrap() < 1_000 && sent.get("max_tokens").is_none(), "{sent}");
 
-    let roomy = TestApp::start().await;
-    assert_eq!(roomy.chat("hi").await.status_line(), "200 OK");
-    assert!(roomy.engine().calls().last().unwrap().json().get("max_tokens").is_none(), "enough is left");
+    let unlimited = TestApp::start().await;
+    assert_eq!(unlimited.chat("hi").await.status_line(), "200 OK");
+    assert!(unlimited.engine().calls().last().unwrap().json().get("max_tokens").is_none(), "enough is left");
 }
 
 #[tokio::test]
-async fn many_at_once_never_exceed_the_quota() {
+async fn concurrent_calls_never_exceed_the_quota() {
     let cap = 20_000;
     let app = TestApp::setup().workspace_limits(MANY, MANY, cap).start().await;
     app.engine().script(Script { prompt_tokens: 90, completion_tokens: Some(40), ..Script::default() });
@@ -143,15 +143,15 @@ async fn many_at_once_never_exceed_the_quota() {
         calls.spawn(async move { client.post_json("/chat/completions", with_limit(40)).await });
     }
     let (mut served, mut used) = (0, 0);
-    while let Some(answer) = calls.join_next().await {
-        let answer = answer.unwrap();
-        match answer.status.as_u16() {
+    while let Some(response) = calls.join_next().await {
+        let response = response.unwrap();
+        match response.status.as_u16() {
             200 => {
                 served += 1;
-                used += answer.json()["usage"]["total_tokens"].as_u64().unwrap();
+                used += response.json()["usage"]["total_tokens"].as_u64().unwrap();
             }
-            429 => assert_eq!(refusal(&answer), "429 quota_exceeded"),
-            other => panic!("{other}: {}", answer.text()),
+            429 => assert_eq!(refusal(&response), "429 quota_exceeded"),
+            other => panic!("{other}: {}", response.text()),
         }
     }
     assert!((cap * 95 / 100..=cap).contains(&used), "{used} used by {served} calls");
@@ -163,18 +163,18 @@ async fn many_at_once_never_exceed_the_quota() {
 }
 
 #[tokio::test]
-async fn a_stream_that_goes_on_is_counted_as_it_goes() {
+async fn a_long_stream_is_charged_while_it_runs() {
     let app = TestApp::setup().workspace_limits(MANY, 2_000, MANY).start().await;
     app.engine().push(Script { chunks: 1_400, ..Script::default() });
     let (events, clean) = app.open_stream(stream("hi")).await.rest().await;
-    assert!(clean && events.last().unwrap().is_done(), "no limit by the minute cuts a stream");
+    assert!(clean && events.last().unwrap().is_done(), "per-minute limits never cut a stream");
     let after = app.ask(with_limit(1)).await;
     let left = seconds(&after, "x-ratelimit-remaining-tokens");
     assert!(left < 700, "{left} tokens are left of 2,000 after a stream of 1,400");
 }
 
 #[tokio::test]
-async fn refusals_for_other_reasons_give_back_what_they_took() {
+async fn calls_rejected_for_other_reasons_return_their_tokens() {
     let app = TestApp::setup().workspace_limits(MANY, 2_000, 5_000).start().await;
     for _ in 0..20 {
         app.engine().push(Script { status: Some(400), ..Script::default() });

@@ -1,4 +1,4 @@
-//! A Redis of the story's own, which can be stopped, held up and started again.
+//! A Redis server per test, which can be stopped, paused and restarted.
 
 use tempfile::TempDir;
 use testkit::process::{Child, Launch};
@@ -7,7 +7,7 @@ use tokio::net::TcpStream;
 
 use crate::app::PATIENCE;
 
-/// Below the range from which the kernel gives ports to clients.
+/// Below the kernel's range of ephemeral ports.
 const PORTS: std::ops::Range<u64> = 20_000..32_000;
 const TRIES: usize = 20;
 
@@ -26,14 +26,14 @@ impl Redis {
                 return Self { port, child, folder };
             }
         }
-        panic!("redis-server found no port in {TRIES} tries");
+        panic!("redis-server found no free port in {TRIES} tries");
     }
 
     pub(crate) fn url(&self) -> String {
         format!("redis://127.0.0.1:{}/0", self.port)
     }
 
-    /// Whatever it held is gone.
+    /// Kills the server; its data is lost.
     pub(crate) fn stop(&mut self) {
         self.child.kill();
     }
@@ -42,7 +42,7 @@ impl Redis {
         self.child = listen(self.port, &self.folder).await.unwrap();
     }
 
-    /// It answers nobody, and does what it was asked once it goes on.
+    /// Pauses the server. Commands received meanwhile are executed after [`Redis::go_on`].
     pub(crate) fn hold_up(&self) {
         self.child.signal("STOP").unwrap();
     }
@@ -51,13 +51,13 @@ impl Redis {
         self.child.signal("CONT").unwrap();
     }
 
-    /// What it says to a command, as it comes.
+    /// The raw response to a command.
     pub(crate) async fn ask(&self, command: &str) -> String {
         let mut connection = TcpStream::connect(("127.0.0.1", u16::try_from(self.port).unwrap())).await.unwrap();
         connection.write_all(format!("{command}\r\nQUIT\r\n").as_bytes()).await.unwrap();
-        let mut answer = String::new();
-        connection.read_to_string(&mut answer).await.unwrap();
-        answer
+        let mut response = String::new();
+        connection.read_to_string(&mut response).await.unwrap();
+        response
     }
 
     /// The reservations that are neither settled nor expired.
@@ -71,6 +71,6 @@ async fn listen(port: u64, folder: &TempDir) -> anyhow::Result<Child> {
     let launch = launch.arguments(["--save", "", "--appendonly", "no"]);
     let mut child = launch.start("redis", folder.path())?;
     let ready = |child: &Child| child.stdout().contains("Ready to accept connections").then_some(());
-    child.wait_for("a Redis that is ready", PATIENCE, ready).await?;
+    child.wait_for("Redis is ready", PATIENCE, ready).await?;
     Ok(child)
 }

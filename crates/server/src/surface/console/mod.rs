@@ -22,8 +22,9 @@ use crate::oidc::Provider;
 use axum::Router;
 use axum::response::IntoResponse;
 use control::sessions::Origin;
-use dataplane::admission::Minutes;
-use dataplane::usage_tap::{Outcome, UsageTap};
+use dataplane::admission::RateLimiter;
+use dataplane::record::Outcome;
+use dataplane::usage_tap::UsageTap;
 use domain::Timestamp;
 use error::{ConsoleError, ErrorCode};
 use export::Export;
@@ -44,7 +45,7 @@ pub(crate) const ROUTE: &str = "console";
 pub(crate) struct Console {
     context: Arc<SurfaceContext>,
     /// What is left of the limits per minute.
-    minutes: Minutes,
+    rate_limiter: RateLimiter,
     /// `None` unless single sign-on is configured.
     provider: Option<Arc<Provider>>,
 }
@@ -117,7 +118,7 @@ pub(crate) struct ConsoleSurface {
 impl ConsoleSurface {
     pub(crate) fn new(
         context: Arc<SurfaceContext>,
-        minutes: Minutes,
+        rate_limiter: RateLimiter,
         provider: Option<Arc<Provider>>,
         bounds: BodyBounds,
     ) -> Self {
@@ -125,7 +126,7 @@ impl ConsoleSurface {
         let router = router
             .fallback(async || ConsoleError::NotFound)
             .method_not_allowed_fallback(async || ConsoleError::from(SurfaceError::MethodNotAllowed { allow: None }))
-            .with_state(Console { context: Arc::clone(&context), minutes, provider });
+            .with_state(Console { context: Arc::clone(&context), rate_limiter, provider });
         Self { router, context, bounds: BodyBounds { limit: bounds.limit.min(MAX_BODY_BYTES), ..bounds } }
     }
 
@@ -141,7 +142,7 @@ impl ConsoleSurface {
         let response = self.route(head, body, client, now).await;
         let status = response.status().as_u16();
         let outcome = match response.extensions().get::<ErrorCode>() {
-            Some(ErrorCode(code)) => Outcome::Refused { status, code },
+            Some(ErrorCode(code)) => Outcome::Rejected { status, code },
             None => Outcome::Served,
         };
         tap.settle(outcome);

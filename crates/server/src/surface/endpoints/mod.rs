@@ -33,7 +33,8 @@ use control::Author;
 use control::endpoints::{CommandContext, EndpointErrorKind};
 use control::reconciler::Follower;
 use dataplane::keys::KeyDirectory;
-use dataplane::usage_tap::{Outcome, UsageTap};
+use dataplane::record::Outcome;
+use dataplane::usage_tap::UsageTap;
 use domain::usage::Actor;
 use domain::{Caller, Catalogue, Timestamp};
 use error::ProblemError;
@@ -127,7 +128,7 @@ impl EndpointsSurface {
             }
             Err(error) => {
                 tap.note(|record| record.cause = error.cause());
-                tap.settle(Outcome::Refused { status: error.status().as_u16(), code: error.code() });
+                tap.settle(Outcome::Rejected { status: error.status().as_u16(), code: error.code() });
                 bridge::personal(error.to_response(&self.context.console_url, request_id))
             }
         }

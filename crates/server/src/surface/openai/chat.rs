@@ -7,10 +7,10 @@ use crate::edge::{Body, EdgeResponse, Headers, Incoming, request_body};
 use crate::surface::Surface;
 use crate::telemetry::traces::{CallTrace, TRACESTATE, TracedBody};
 use bytes::Bytes;
-use dataplane::probe::{Fault, Probe};
+use dataplane::request::{ParseError, ParsedRequest};
 use dataplane::trace::Trace;
 use dataplane::usage_tap::UsageTap;
-use dataplane::{Answer, Call, Form, Refusal, TRACEPARENT};
+use dataplane::{Call, CallError, ResponseFormat, TRACEPARENT};
 use domain::Caller;
 use domain::usage::Actor;
 use http::{HeaderMap, HeaderValue, Response};
@@ -37,7 +37,7 @@ pub(super) async fn completions(
     caller: Arc<Caller>,
     tap: UsageTap,
 ) -> EdgeResponse {
-    infer(surface, headers, body, caller, tap, dataplane::probe::chat::probe).await
+    infer(surface, headers, body, caller, tap, dataplane::request::chat::parse).await
 }
 
 /// Turn texts into vectors.
@@ -51,7 +51,7 @@ pub(super) async fn embeddings(
     caller: Arc<Caller>,
     tap: UsageTap,
 ) -> EdgeResponse {
-    infer(surface, headers, body, caller, tap, dataplane::probe::embeddings::probe).await
+    infer(surface, headers, body, caller, tap, dataplane::request::embeddings::parse).await
 }
 
 async fn infer(
@@ -60,11 +60,11 @@ async fn infer(
     body: &mut Incoming,
     caller: Arc<Caller>,
     mut tap: UsageTap,
-    probe: fn(Bytes) -> Result<Probe, Fault>,
+    parse: fn(Bytes) -> Result<ParsedRequest, ParseError>,
 ) -> EdgeResponse {
     let trace = surface.tracer.as_ref().and_then(|tracer| tracer.begin(headers));
     if let Some(trace) = trace.clone() {
-        tap.note(|record| record.trace = Some(trace as Arc<dyn Trace>));
+        tap.trace_to(trace as Arc<dyn Trace>);
     }
     let bytes = match surface.body_bounds.read(headers, body).await {
         Ok(bytes) => bytes,
@@ -73,26 +73,26 @@ async fn infer(
             return reject(&error.into(), tap);
         }
     };
-    let probe = match probe(bytes) {
-        Ok(probe) => probe,
-        Err(fault) => return reject(&InferenceError::Call(Refusal::from(fault)), tap),
+    let request = match parse(bytes) {
+        Ok(request) => request,
+        Err(error) => return reject(&InferenceError::Call(CallError::from(error)), tap),
     };
     if let Some(trace) = &trace {
-        trace.record_request(&probe.body);
+        trace.record_request(&request.body);
     }
     let mut call = Call {
         caller,
-        probe,
+        request,
         headers: forwarded_headers(headers, trace.as_deref()),
         tap,
         hold_timeout: hold_timeout(headers, surface.hold_timeout),
-        dress: error::event,
+        error_event: error::event,
     };
     // A call may wait for minutes.
     drop((std::mem::take(headers), std::mem::take(body)));
     match surface.dataplane.infer(&mut call).await {
-        Ok(answer) => respond(answer, trace),
-        Err(Refusal::WrongWorkspace) => reject(&wrong_workspace(&call.caller.actor), call.tap),
+        Ok(response) => respond(response, trace),
+        Err(CallError::WrongWorkspace) => reject(&wrong_workspace(&call.caller.actor), call.tap),
         Err(error) => reject(&InferenceError::Call(error), call.tap),
     }
 }
@@ -101,7 +101,7 @@ async fn infer(
 pub(super) fn wrong_workspace(actor: &Actor) -> InferenceError {
     match actor {
         Actor::Key(_) => CredentialError::Unauthenticated { cause: "a key of another workspace" }.into(),
-        Actor::User(_) => InferenceError::Call(Refusal::WrongWorkspace),
+        Actor::User(_) => InferenceError::Call(CallError::WrongWorkspace),
     }
 }
 
@@ -111,16 +111,16 @@ fn hold_timeout(headers: &Headers, limit: Duration) -> Duration {
     requested.filter(|seconds| *seconds >= 1).map_or(limit, |seconds| Duration::from_secs(seconds).min(limit))
 }
 
-fn respond(answer: Answer, trace: Option<Arc<CallTrace>>) -> EdgeResponse {
-    let lines = match answer.form {
-        Form::Json => JSON,
-        Form::EventStream => EVENT_STREAM,
+fn respond(response: dataplane::Response, trace: Option<Arc<CallTrace>>) -> EdgeResponse {
+    let lines = match response.format {
+        ResponseFormat::Json => JSON,
+        ResponseFormat::EventStream => EVENT_STREAM,
     };
-    let response = Response::new(match trace {
-        Some(trace) => Body::Observed(Box::new(TracedBody::new(answer.body, answer.form, trace))),
-        None => Body::Relayed(answer.body),
+    let http_response = Response::new(match trace {
+        Some(trace) => Body::Observed(Box::new(TracedBody::new(response.body, response.format, trace))),
+        None => Body::Relayed(response.body),
     });
-    EdgeResponse { lines, standings: answer.standings, ..response.into() }
+    EdgeResponse { lines, rate_limits: response.rate_limits, ..http_response.into() }
 }
 
 /// The client headers that are passed on to a model server. A traced call gets a `traceparent` of its own.

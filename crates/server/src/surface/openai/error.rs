@@ -7,7 +7,7 @@ use crate::edge::Body;
 use crate::edge::request_body::BodyError;
 use crate::surface::error::{SurfaceError, retry_after_secs};
 use bytes::Bytes;
-use dataplane::{Refusal, Rejection};
+use dataplane::{CallError, UpstreamRejection};
 use domain::limits::RateLimitStatus;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use serde::Serialize;
@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 #[derive(Debug)]
 pub(crate) enum InferenceError {
     Surface(SurfaceError),
-    Call(Refusal),
+    Call(CallError),
 }
 
 /// The body of every error.
@@ -60,8 +60,8 @@ impl From<BodyError> for InferenceError {
     }
 }
 
-impl From<Refusal> for InferenceError {
-    fn from(error: Refusal) -> Self {
+impl From<CallError> for InferenceError {
+    fn from(error: CallError) -> Self {
         Self::Call(error)
     }
 }
@@ -75,25 +75,25 @@ impl InferenceError {
         match self {
             Self::Surface(error) => error.status(),
             Self::Call(error) => match error {
-                Refusal::Unreadable(_) | Refusal::Missing { .. } => StatusCode::BAD_REQUEST,
-                Refusal::Invalid { .. } => StatusCode::UNPROCESSABLE_ENTITY,
-                Refusal::UnknownModel { .. } => StatusCode::NOT_FOUND,
-                Refusal::RateLimited { .. } | Refusal::QuotaExceeded { .. } | Refusal::Overloaded => {
+                CallError::Unreadable(_) | CallError::Missing { .. } => StatusCode::BAD_REQUEST,
+                CallError::Invalid { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+                CallError::UnknownModel { .. } => StatusCode::NOT_FOUND,
+                CallError::RateLimited { .. } | CallError::QuotaExceeded { .. } | CallError::Overloaded => {
                     StatusCode::TOO_MANY_REQUESTS
                 }
-                Refusal::NotServing { .. }
-                | Refusal::EndpointFailed { .. }
-                | Refusal::HoldQueueFull
-                | Refusal::QuotaUnavailable { .. }
-                | Refusal::JournalFull => StatusCode::SERVICE_UNAVAILABLE,
-                Refusal::HoldTimeout => StatusCode::GATEWAY_TIMEOUT,
-                Refusal::WrongWorkspace => StatusCode::FORBIDDEN,
-                Refusal::UpstreamTimeout { .. } => StatusCode::REQUEST_TIMEOUT,
-                Refusal::BadGateway { .. } => StatusCode::BAD_GATEWAY,
-                Refusal::Rejected { status, .. } => match status {
-                    Rejection::BadRequest => StatusCode::BAD_REQUEST,
-                    Rejection::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-                    Rejection::Unprocessable => StatusCode::UNPROCESSABLE_ENTITY,
+                CallError::NotServing { .. }
+                | CallError::EndpointFailed { .. }
+                | CallError::HoldQueueFull
+                | CallError::QuotaUnavailable { .. }
+                | CallError::JournalFull => StatusCode::SERVICE_UNAVAILABLE,
+                CallError::HoldTimeout => StatusCode::GATEWAY_TIMEOUT,
+                CallError::WrongWorkspace => StatusCode::FORBIDDEN,
+                CallError::UpstreamTimeout { .. } => StatusCode::REQUEST_TIMEOUT,
+                CallError::BadGateway { .. } => StatusCode::BAD_GATEWAY,
+                CallError::Rejected { status, .. } => match status {
+                    UpstreamRejection::BadRequest => StatusCode::BAD_REQUEST,
+                    UpstreamRejection::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+                    UpstreamRejection::Unprocessable => StatusCode::UNPROCESSABLE_ENTITY,
                 },
             },
         }
@@ -110,7 +110,9 @@ impl InferenceError {
     pub(crate) fn cause(&self) -> Option<String> {
         match self {
             Self::Surface(error) => error.cause(),
-            Self::Call(Refusal::BadGateway { cause } | Refusal::QuotaUnavailable { cause, .. }) => Some(cause.clone()),
+            Self::Call(CallError::BadGateway { cause } | CallError::QuotaUnavailable { cause, .. }) => {
+                Some(cause.clone())
+            }
             Self::Call(_) => None,
         }
     }
@@ -125,23 +127,23 @@ impl InferenceError {
     fn retry_after_secs(&self) -> Option<u64> {
         match self {
             Self::Call(
-                Refusal::NotServing { retry_after_secs: Some(seconds) }
-                | Refusal::RateLimited { retry_after_secs: seconds, .. }
-                | Refusal::QuotaExceeded { retry_after_secs: seconds, .. },
+                CallError::NotServing { retry_after_secs: Some(seconds) }
+                | CallError::RateLimited { retry_after_secs: seconds, .. }
+                | CallError::QuotaExceeded { retry_after_secs: seconds, .. },
             ) => Some((*seconds).max(1)),
-            Self::Call(Refusal::Overloaded) => Some(RETRY_SOON_SECS),
+            Self::Call(CallError::Overloaded) => Some(RETRY_SOON_SECS),
             _ => retry_after_secs(self.status()),
         }
     }
 
     /// The state of the limits that rejected the call.
-    pub(crate) fn standings(&self) -> Option<RateLimitStatus> {
+    pub(crate) fn rate_limits(&self) -> Option<RateLimitStatus> {
         match self {
             Self::Call(
-                Refusal::RateLimited { standings, .. }
-                | Refusal::QuotaExceeded { standings, .. }
-                | Refusal::QuotaUnavailable { standings, .. },
-            ) => Some(*standings),
+                CallError::RateLimited { rate_limits, .. }
+                | CallError::QuotaExceeded { rate_limits, .. }
+                | CallError::QuotaUnavailable { rate_limits, .. },
+            ) => Some(*rate_limits),
             _ => None,
         }
     }
@@ -160,7 +162,7 @@ impl InferenceError {
         }
         match self {
             Self::Surface(error) => error.add_headers(headers),
-            Self::Call(Refusal::QuotaExceeded { .. }) => {
+            Self::Call(CallError::QuotaExceeded { .. }) => {
                 headers.insert(X_SHOULD_RETRY, HeaderValue::from_static("false"));
             }
             Self::Call(_) => {}
@@ -175,9 +177,9 @@ pub(crate) fn internal() -> Response<Body> {
 }
 
 /// The last event of a stream that broke.
-pub(crate) fn event(error: &Refusal) -> Bytes {
+pub(crate) fn event(error: &CallError) -> Bytes {
     let status = match error {
-        Refusal::UpstreamTimeout { .. } => StatusCode::REQUEST_TIMEOUT,
+        CallError::UpstreamTimeout { .. } => StatusCode::REQUEST_TIMEOUT,
         _ => StatusCode::BAD_GATEWAY,
     };
     let body = envelope(status, error.code(), error.to_string(), "");

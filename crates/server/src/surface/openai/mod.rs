@@ -13,8 +13,9 @@ use super::error::SurfaceError;
 use super::{MAX_HEADER_BYTES, Surface};
 use crate::credential;
 use crate::edge::{Body, EdgeResponse, Incoming, RequestHead, deadline, request_body};
-use dataplane::Refusal;
-use dataplane::usage_tap::{Outcome, UsageTap};
+use dataplane::CallError;
+use dataplane::record::Outcome;
+use dataplane::usage_tap::UsageTap;
 use domain::{Caller, Timestamp};
 use error::InferenceError;
 use http::{Method, Response};
@@ -134,13 +135,13 @@ fn serve(response: Result<Response<Body>, InferenceError>, mut tap: UsageTap) ->
 /// Converts an error to its response and closes the record of the call.
 fn reject(error: &InferenceError, mut tap: UsageTap) -> EdgeResponse {
     tap.note(|record| record.cause = record.cause.take().or_else(|| error.cause()));
-    let standings = tap.standings().or_else(|| error.standings());
-    tap.settle(Outcome::Refused { status: error.status().as_u16(), code: error.code() });
+    let rate_limits = tap.rate_limits().or_else(|| error.rate_limits());
+    tap.settle(Outcome::Rejected { status: error.status().as_u16(), code: error.code() });
     let response = match error {
-        InferenceError::Call(Refusal::HoldTimeout) => deadline::response(),
+        InferenceError::Call(CallError::HoldTimeout) => deadline::response(),
         _ => error.to_response(),
     };
-    EdgeResponse { standings, ..response.into() }
+    EdgeResponse { rate_limits, ..response.into() }
 }
 
 #[cfg(test)]

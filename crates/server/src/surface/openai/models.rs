@@ -3,14 +3,12 @@
 use super::chat::wrong_workspace;
 use super::error::InferenceError;
 use crate::edge::Body;
-use dataplane::{Dataplane, Refusal};
+use dataplane::{CallError, Dataplane};
 use domain::Caller;
-use domain::model_ref::endpoint_part;
 use fleet::{Route, Routes};
 use http::{HeaderValue, Response, header};
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
-use std::sync::Arc;
 use utoipa::ToSchema;
 
 #[derive(Serialize, ToSchema)]
@@ -74,7 +72,7 @@ impl<'a> From<&'a Route> for ModelView<'a> {
             name: &model.name,
             provider: model.id.provider(),
             modality: model.modality.as_str(),
-            status: route.pool.standing().as_str(),
+            status: route.pool.availability().as_str(),
             context_length: model.context_length,
             optimized: model.optimized,
             pricing: Pricing {
@@ -111,16 +109,10 @@ pub(super) fn list(routes: &Routes, query: Option<&str>) -> Response<Body> {
     responses((status = 200, body = ModelView<'static>)))]
 pub(super) fn show(dataplane: &Dataplane, caller: &Caller, encoded: &str) -> Result<Response<Body>, InferenceError> {
     let id = percent_decode_str(encoded).decode_utf8_lossy();
-    let route = match endpoint_part(&id) {
-        None => dataplane.routes().table().get(&id).cloned(),
-        Some(name) => match dataplane.endpoint(caller, name) {
-            Ok(endpoint) => endpoint.map(|endpoint| Arc::clone(&endpoint.view().route)),
-            Err(_) => return Err(wrong_workspace(&caller.actor)),
-        },
-    };
+    let route = dataplane.route(caller, &id).map_err(|_| wrong_workspace(&caller.actor))?;
     match route {
         Some(route) => Ok(json(&ModelView::from(&*route))),
-        None => Err(InferenceError::Call(Refusal::UnknownModel { model: id.chars().take(200).collect() })),
+        None => Err(InferenceError::Call(CallError::UnknownModel { model: id.chars().take(200).collect() })),
     }
 }
 

@@ -8,7 +8,7 @@ use super::families;
 use super::page::Page;
 use super::pair::{ModelTimings, Pair};
 use arc_swap::ArcSwap;
-use dataplane::usage_tap::Record;
+use dataplane::record::CallRecord;
 use domain::model_ref::endpoint_part;
 use foldhash::HashMap;
 use parking_lot::Mutex;
@@ -48,7 +48,7 @@ pub(crate) struct CoreCalls {
 }
 
 impl CoreCalls {
-    pub(crate) fn count(&self, record: &Record) {
+    pub(crate) fn count(&self, record: &CallRecord) {
         let workspace = record.caller.as_ref().map_or("", |caller| caller.workspace.as_str());
         let model = record.model.as_ref().map_or("", |route| route.model.id.as_str());
         match self.calls.pairs.load().get(workspace, model) {

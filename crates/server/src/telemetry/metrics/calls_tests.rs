@@ -1,7 +1,7 @@
 //! Which calls are counted under which labels.
 
 use super::*;
-use dataplane::usage_tap::Outcome;
+use dataplane::record::Outcome;
 use domain::model::{Modality, Model, Serving, Upstream};
 use domain::usage::{Actor, Certainty, Tokens};
 use domain::{Caller, KeyId, ModelId, OrganizationId, Price, RequestId, Timestamp, WorkspaceId};
@@ -12,7 +12,7 @@ use std::time::Duration;
 const NOW: Timestamp = Timestamp::from_millis(0);
 
 /// A stream of 11 tokens that was served within a second.
-fn record(workspace: u128, model: &str) -> Record {
+fn record(workspace: u128, model: &str) -> CallRecord {
     let actor = Actor::Key(KeyId::new(NOW, 1));
     let caller = Caller::new(OrganizationId::new(NOW, 1), WorkspaceId::new(NOW, workspace), actor);
     let model = Model {
@@ -33,7 +33,7 @@ fn record(workspace: u128, model: &str) -> Record {
         health_path: "/health".into(),
         continuous_usage: false,
     };
-    Record {
+    CallRecord {
         request: RequestId::new(NOW, 1),
         client_request: None,
         route: "chat",
@@ -50,7 +50,6 @@ fn record(workspace: u128, model: &str) -> Record {
         tokens: Tokens { prompt: 5, completion: 11, cached: 0 },
         certainty: Certainty::Exact,
         cause: None,
-        trace: None,
     }
 }
 
@@ -69,11 +68,14 @@ fn calls_are_counted_by_workspace_model_and_outcome_on_every_core() {
     for core in [0, 1, 1, 7] {
         calls.on_core(core).count(&record(1, "acme/tiny"));
     }
-    let rejected =
-        |status, code| Record { outcome: Outcome::Refused { status, code }, replica: None, ..record(1, "acme/tiny") };
+    let rejected = |status, code| CallRecord {
+        outcome: Outcome::Rejected { status, code },
+        replica: None,
+        ..record(1, "acme/tiny")
+    };
     calls.on_core(0).count(&rejected(429, "rate_limit_exceeded"));
     calls.on_core(1).count(&rejected(429, "rate_limit_exceeded"));
-    calls.on_core(0).count(&Record { caller: None, model: None, ..rejected(401, "invalid_api_key") });
+    calls.on_core(0).count(&CallRecord { caller: None, model: None, ..rejected(401, "invalid_api_key") });
     calls.on_core(0).count(&record(2, "acme/tiny"));
     expect![[r#"
         forebay_requests_total{route="chat",workspace="",model="",status="401",code="invalid_api_key"} 1
@@ -97,9 +99,9 @@ fn timings_are_per_model_and_only_present_if_they_apply() {
     let calls = Arc::new(Calls::new(1, 10));
     let core = calls.on_core(0);
     core.count(&record(1, "acme/tiny"));
-    core.count(&Record { streamed: false, ..record(1, "acme/tiny") });
-    core.count(&Record { tokens: Tokens { completion: 1, ..Tokens::default() }, ..record(2, "acme/tiny") });
-    core.count(&Record { replica: None, held: Some(Duration::from_secs(3)), ..record(2, "dedicated/mine") });
+    core.count(&CallRecord { streamed: false, ..record(1, "acme/tiny") });
+    core.count(&CallRecord { tokens: Tokens { completion: 1, ..Tokens::default() }, ..record(2, "acme/tiny") });
+    core.count(&CallRecord { replica: None, held: Some(Duration::from_secs(3)), ..record(2, "dedicated/mine") });
     expect![[r#"
         forebay_request_duration_seconds_sum{model="acme/tiny"} 3.3
         forebay_request_duration_seconds_count{model="acme/tiny"} 3
@@ -127,7 +129,7 @@ fn pairs_beyond_the_bound_count_as_other_and_sums_per_model_stay_correct() {
         core.count(&record(workspace, "dedicated/mine"));
     }
     core.count(&record(1, "acme/tiny"));
-    core.count(&Record { caller: None, model: None, replica: None, ..record(9, "acme/tiny") });
+    core.count(&CallRecord { caller: None, model: None, replica: None, ..record(9, "acme/tiny") });
     expect![[r#"
         forebay_requests_total{route="chat",workspace="",model="",status="200",code=""} 1
         forebay_requests_total{route="chat",workspace="other",model="acme/tiny",status="200",code=""} 4

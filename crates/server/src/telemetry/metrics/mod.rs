@@ -24,7 +24,7 @@ use control::reconciler::Figures;
 use control::usage::QuarantinedEvents;
 use dataplane::admission::Quota;
 use fleet::backend::Health as ReplicaHealth;
-use fleet::{Endpoints, Routes, Standing};
+use fleet::{Availability, Endpoints, Routes};
 use page::Page;
 use rows::bounded;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ impl Metrics {
         let table = self.routes.table();
         let mut samples = page.family(&families::MODEL_UP);
         for route in table.iter() {
-            let is_up = route.pool.standing() != Standing::Unavailable;
+            let is_up = route.pool.availability() != Availability::Unavailable;
             samples.whole(&[route.model.id.as_str()], u64::from(is_up));
         }
         let mut samples = page.family(&families::REPLICA_UP);

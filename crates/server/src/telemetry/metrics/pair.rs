@@ -8,7 +8,7 @@ use super::page::{Page, Samples};
 use super::sharded::Sharded;
 use crate::telemetry::access_log::status_of;
 use arc_swap::ArcSwap;
-use dataplane::usage_tap::Record;
+use dataplane::record::CallRecord;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -50,7 +50,7 @@ impl Pair {
         Self { workspace, model, timings, outcomes: ArcSwap::default(), tokens: Sharded::new(cores) }
     }
 
-    pub(super) fn count(&self, core: usize, record: &Record) {
+    pub(super) fn count(&self, core: usize, record: &CallRecord) {
         self.count_outcome(core, record);
         if let Some(held) = record.held {
             self.timings.hold.observe(core, held);
@@ -61,7 +61,7 @@ impl Pair {
         }
     }
 
-    fn count_outcome(&self, core: usize, record: &Record) {
+    fn count_outcome(&self, core: usize, record: &CallRecord) {
         let (status, code) = status_of(record.outcome);
         let is_it = |outcome: &&Arc<Outcome>| outcome.is(record.route, status, code);
         if let Some(outcome) = self.outcomes.load().iter().find(is_it) {
@@ -110,7 +110,7 @@ impl Outcome {
 }
 
 impl Tokens {
-    fn count(&self, record: &Record) {
+    fn count(&self, record: &CallRecord) {
         let tokens = record.tokens;
         for (counter, count) in
             [(&self.prompt, tokens.prompt), (&self.completion, tokens.completion), (&self.cached, tokens.cached)]
@@ -132,7 +132,7 @@ impl ModelTimings {
         }
     }
 
-    fn observe(&self, core: usize, record: &Record) {
+    fn observe(&self, core: usize, record: &CallRecord) {
         self.duration.observe(core, record.duration);
         let Some(first) = record.first_byte.filter(|_| record.streamed) else { return };
         self.time_to_first_token.observe(core, first);

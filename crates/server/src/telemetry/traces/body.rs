@@ -3,7 +3,7 @@
 use super::call_trace::CallTrace;
 use super::response::ResponseDetails;
 use bytes::Bytes;
-use dataplane::{AnswerBody, Form};
+use dataplane::{ResponseBody, ResponseFormat};
 use http_body::{Body, Frame, SizeHint};
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -11,15 +11,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 pub(crate) struct TracedBody {
-    body: AnswerBody,
-    form: Form,
+    body: ResponseBody,
+    format: ResponseFormat,
     response: ResponseDetails,
     trace: Arc<CallTrace>,
 }
 
 impl TracedBody {
-    pub(crate) fn new(body: AnswerBody, form: Form, trace: Arc<CallTrace>) -> Self {
-        Self { body, form, response: ResponseDetails::new(trace.with_content()), trace }
+    pub(crate) fn new(body: ResponseBody, format: ResponseFormat, trace: Arc<CallTrace>) -> Self {
+        Self { body, format, response: ResponseDetails::new(trace.with_content()), trace }
     }
 }
 
@@ -33,9 +33,9 @@ impl Body for TracedBody {
         if let Poll::Ready(Some(Ok(frame))) = &polled
             && let Some(bytes) = frame.data_ref()
         {
-            match traced.form {
-                Form::Json => traced.response.read_whole(bytes),
-                Form::EventStream => traced.response.read_stream(bytes),
+            match traced.format {
+                ResponseFormat::Json => traced.response.read_whole(bytes),
+                ResponseFormat::EventStream => traced.response.read_stream(bytes),
             }
         }
         polled

@@ -5,8 +5,8 @@ use super::queue::Queue;
 use super::request::RequestDetails;
 use super::response::ResponseDetails;
 use crate::telemetry::access_log::status_of;
+use dataplane::record::{CallRecord, Outcome};
 use dataplane::trace::Trace;
-use dataplane::usage_tap::{Outcome, Record};
 use domain::usage::{Certainty, Tokens};
 use fleet::Backend;
 use http::HeaderValue;
@@ -120,7 +120,7 @@ impl Trace for CallTrace {
         }
     }
 
-    fn settled(&self, record: &Record) {
+    fn settled(&self, record: &CallRecord) {
         let (status, code) = status_of(record.outcome);
         self.details.lock().settled = Some(Settled {
             route: record.route,
@@ -132,7 +132,7 @@ impl Trace for CallTrace {
             held: record.held,
             status,
             code,
-            is_broken: matches!(record.outcome, Outcome::Broken { .. }),
+            is_broken: matches!(record.outcome, Outcome::Interrupted { .. }),
             model: record.model.as_ref().map(|route| route.model.id.to_string()),
             streamed: record.streamed,
             tokens: record.tokens,

@@ -1,4 +1,4 @@
-//! Clients that leave, and engines that must not go on for them.
+//! Clients that disconnect: engines must stop working for them.
 
 use std::time::Duration;
 
@@ -12,16 +12,16 @@ use tokio::io::AsyncWriteExt as _;
 use crate::app::{CHAT, EMBEDDING, PATIENCE, TestApp, chat, stream, wait_until};
 use crate::wire;
 
-/// The promise is a tenth of it.
+/// Ten times the promised delay, for a busy machine.
 const SOON: Duration = Duration::from_secs(1);
 
-/// Sends a call, waits until the engine has it, and leaves without a word.
-async fn leave_during_prefill(app: &TestApp, path: &str, body: Value) {
+/// Sends a call, waits until the engine has it, and disconnects.
+async fn disconnect_during_prefill(app: &TestApp, path: &str, body: Value) {
     app.engine().forget_calls();
     let client = app.client();
     let mut call = Box::pin(client.try_send(Method::POST, path, Bytes::from(body.to_string())));
     tokio::select! {
-        answer = &mut call => panic!("answered early: {answer:?}"),
+        response = &mut call => panic!("early response: {response:?}"),
         arrived = app.engine().wait_for_calls(1, PATIENCE) => assert!(arrived),
     }
     while app.engine().calls().is_empty() {
@@ -30,7 +30,7 @@ async fn leave_during_prefill(app: &TestApp, path: &str, body: Value) {
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_during_prefill_frees_the_engine() {
+async fn a_client_that_disconnects_during_prefill_frees_the_engine() {
     for (path, body) in [
         ("/chat/completions", chat("hi")),
         ("/chat/completions", stream("hi")),
@@ -38,14 +38,14 @@ async fn a_client_that_leaves_during_prefill_frees_the_engine() {
     ] {
         let app = TestApp::start().await;
         app.engine().script(Script { delay_ms: 60_000, ..Script::default() });
-        leave_during_prefill(&app, path, body.clone()).await;
+        disconnect_during_prefill(&app, path, body.clone()).await;
         assert!(app.engine().wait_until_cancelled(SOON).await, "{body}");
         assert_eq!(app.engine().in_flight(), 0);
     }
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_a_stream_frees_the_engine() {
+async fn a_client_that_disconnects_during_a_stream_frees_the_engine() {
     for script in [
         Script { chunks: 10_000, chunk_delay_ms: 5, ..Script::default() },
         Script { stall_after: Some(1), ..Script::default() },
@@ -58,12 +58,12 @@ async fn a_client_that_leaves_a_stream_frees_the_engine() {
         assert!(app.engine().wait_until_cancelled(SOON).await, "{script:?}");
         let ops = Client::new(app.forebay.ops);
         let free = format!("forebay_replica_in_flight{{model=\"{CHAT}\",replica=\"{CHAT}#1\"}} 0");
-        wait_until("its place is free", SOON, async || ops.get("/metrics").await.text().contains(&free)).await;
+        wait_until("the slot is free", SOON, async || ops.get("/metrics").await.text().contains(&free)).await;
     }
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_after_done_has_not_left() {
+async fn a_client_that_disconnects_after_done_is_not_a_cancellation() {
     let app = TestApp::start().await;
     for _ in 0..10 {
         let mut opened = app.open_stream(stream("hi")).await;
@@ -88,7 +88,7 @@ async fn a_client_that_resets_its_connection_frees_the_engine() {
 }
 
 #[tokio::test]
-async fn a_slow_reader_holds_back_the_engine_and_not_our_memory() {
+async fn a_slow_reader_slows_the_engine_and_does_not_fill_our_memory() {
     let app = TestApp::start().await;
     app.engine().push(Script { chunks: 60_000, text: "x".repeat(4_000), ..Script::default() });
     let mut opened = app.open_stream(stream("hi")).await;
@@ -101,6 +101,6 @@ async fn a_slow_reader_holds_back_the_engine_and_not_our_memory() {
     let before = resident();
     tokio::time::sleep(Duration::from_secs(1)).await;
     let grown = resident().saturating_sub(before);
-    assert!(grown < 50_000, "{grown} KiB more for a stream of 240 MB that nobody reads");
+    assert!(grown < 50_000, "{grown} KiB more for a stream of 240 MB that is not read");
     assert_eq!(app.engine().in_flight(), 1, "the engine waits");
 }

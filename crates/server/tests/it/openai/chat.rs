@@ -1,4 +1,4 @@
-//! Chats that are answered at once.
+//! Chats that are not streamed.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use testkit::fake_engine::Script;
 use crate::app::{CHAT, TestApp, UPSTREAM_NAME, chat, refusal, shown};
 
 #[tokio::test]
-async fn a_chat_is_answered_under_the_name_that_was_asked_for() {
+async fn a_chat_response_has_the_requested_model_name() {
     let app = TestApp::start().await;
     expect![[r#"
         200 OK
@@ -30,13 +30,13 @@ async fn a_chat_is_answered_under_the_name_that_was_asked_for() {
 }
 
 #[tokio::test]
-async fn what_the_client_sent_reaches_the_engine_byte_for_byte() {
+async fn a_request_reaches_the_engine_byte_for_byte() {
     let app = TestApp::start().await;
     let body = r#" {"seed" : 9223372036854775807,"zzz":{"big":18446744073709551616123,"deep":[1.10,-0.0,1E+2,{"a":{}}]},
         "top_k":-1,	"messages":[ {"role":"user","content":"\u00e9\ud83d\ude42é🙂\u0000","x":1e-7,"x":2} ] ,
         "model" :"acme/tiny", "temperature":1.0,"stop":null,"chat_template_kwargs":{"enable_thinking":false}} "#;
-    let answer = app.client().post_bytes("/chat/completions", body).await;
-    assert_eq!(answer.status_line(), "200 OK");
+    let response = app.client().post_bytes("/chat/completions", body).await;
+    assert_eq!(response.status_line(), "200 OK");
     let expected = body.replace("\"acme/tiny\"", &format!("\"{UPSTREAM_NAME}\""));
     assert_eq!(String::from_utf8_lossy(&app.engine().calls()[0].body), expected);
 }
@@ -47,15 +47,15 @@ async fn a_large_prompt_reaches_the_engine_byte_for_byte() {
     for size in [15_000, 17_000, 2_000_000] {
         app.engine().forget_calls();
         let body = chat(&"π".repeat(size / 2)).to_string();
-        let answer = app.client().post_bytes("/chat/completions", body.clone()).await;
-        assert_eq!(answer.status_line(), "200 OK");
+        let response = app.client().post_bytes("/chat/completions", body.clone()).await;
+        assert_eq!(response.status_line(), "200 OK");
         let expected = body.replace(&format!("\"{CHAT}\""), &format!("\"{UPSTREAM_NAME}\""));
         assert!(app.engine().calls()[0].body == expected.as_bytes(), "{size} bytes arrived changed");
     }
 }
 
 #[tokio::test]
-async fn what_the_engine_adds_reaches_the_client_byte_for_byte() {
+async fn members_that_only_the_engine_knows_reach_the_client_byte_for_byte() {
     let app = TestApp::start().await;
     let body = r#"{ "id":"x","object":"chat.completion","created":1,"model":"tiny-q4","service_tier":null,
         "choices":[{"index":0,"message":{"role":"assistant","content":"\ud83d\ude42","reasoning":"hm",
@@ -67,9 +67,9 @@ async fn what_the_engine_adds_reaches_the_client_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn a_finish_is_always_one_of_the_five_words() {
+async fn a_finish_reason_is_always_one_of_the_five_known_ones() {
     let app = TestApp::start().await;
-    for (engine_says, client_sees) in [
+    for (engine_sends, client_sees) in [
         ("stop", "stop"),
         ("length", "length"),
         ("tool_calls", "tool_calls"),
@@ -78,8 +78,8 @@ async fn a_finish_is_always_one_of_the_five_words() {
         ("abort", "length"),
         ("eos", "stop"),
     ] {
-        app.engine().push(Script { finish_reason: engine_says.to_owned(), ..Script::default() });
-        assert_eq!(app.chat("hi").await.json()["choices"][0]["finish_reason"], client_sees, "{engine_says}");
+        app.engine().push(Script { finish_reason: engine_sends.to_owned(), ..Script::default() });
+        assert_eq!(app.chat("hi").await.json()["choices"][0]["finish_reason"], client_sees, "{engine_sends}");
     }
     app.engine().push(Script { finish_reason: "error".to_owned(), ..Script::default() });
     assert_eq!(refusal(&app.chat("hi").await), "502 bad_gateway");
@@ -91,7 +91,7 @@ async fn a_finish_is_always_one_of_the_five_words() {
 }
 
 #[tokio::test]
-async fn usage_adds_up_and_every_choice_comes_back() {
+async fn usage_adds_up_and_every_choice_is_returned() {
     let app = TestApp::start().await;
     let wrong_sum = r#"{"id":"x","object":"chat.completion","created":1,"model":"m",
         "choices":[{"index":0,"message":{"role":"assistant","content":"a"},"finish_reason":"stop"}],
@@ -101,16 +101,16 @@ async fn usage_adds_up_and_every_choice_comes_back() {
 
     let mut body = chat("hi");
     body["n"] = json!(3);
-    let answer = app.ask(body).await.json();
-    let indexes: Vec<&Value> = answer["choices"].as_array().unwrap().iter().map(|choice| &choice["index"]).collect();
+    let response = app.ask(body).await.json();
+    let indexes: Vec<&Value> = response["choices"].as_array().unwrap().iter().map(|choice| &choice["index"]).collect();
     assert_eq!(indexes, [0, 1, 2]);
 
     app.engine().push(Script { no_usage: true, ..Script::default() });
-    assert!(app.chat("hi").await.json().get("usage").is_none(), "nothing is invented");
+    assert!(app.chat("hi").await.json().get("usage").is_none(), "no usage is made up");
 }
 
 #[tokio::test]
-async fn huge_answers_arrive_whole() {
+async fn huge_responses_arrive_complete() {
     let app = TestApp::start().await;
     for script in [
         Script { huge_bytes: 20 << 20, ..Script::default() },
@@ -118,21 +118,21 @@ async fn huge_answers_arrive_whole() {
     ] {
         let expected = script.text.repeat(script.chunks).len() + script.huge_bytes;
         app.engine().push(script);
-        let answer = app.chat("hi").await.json();
-        assert_eq!(answer["choices"][0]["message"]["content"].as_str().unwrap().len(), expected);
+        let response = app.chat("hi").await.json();
+        assert_eq!(response["choices"][0]["message"]["content"].as_str().unwrap().len(), expected);
     }
 }
 
 #[tokio::test]
-async fn only_what_is_meant_for_the_engine_reaches_it() {
+async fn only_forwarded_headers_reach_the_engine() {
     let setup = TestApp::setup().upstream("api_key_env = \"TINY_KEY\"").environment("TINY_KEY", "sk-upstream");
     let app = setup.start().await;
     let client = app.client().header("cookie", "forebay_session=secret").header("x-api-key", "other-secret");
     let client = client.header("openai-organization", "org").header("x-forwarded-for", "10.0.0.1");
     let client = client.header("accept-encoding", "gzip").header("user-agent", "OpenAI/Python 2.54.0");
     let traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-    let answer = client.header("traceparent", traceparent).post_json("/chat/completions", chat("hi")).await;
-    assert_eq!(answer.status_line(), "200 OK");
+    let response = client.header("traceparent", traceparent).post_json("/chat/completions", chat("hi")).await;
+    assert_eq!(response.status_line(), "200 OK");
     let call = &app.engine().calls()[0];
     let mut names: Vec<&str> = call.headers.keys().map(|name| name.as_str()).collect();
     names.sort_unstable();
@@ -140,34 +140,34 @@ async fn only_what_is_meant_for_the_engine_reaches_it() {
         ["authorization", "content-length", "content-type", "host", "traceparent", "user-agent", "x-request-id"];
     assert_eq!(names, expected);
     assert_eq!(call.header("authorization"), Some("Bearer sk-upstream"));
-    assert_eq!(call.header("x-request-id"), answer.header("x-request-id"));
+    assert_eq!(call.header("x-request-id"), response.header("x-request-id"));
     assert_eq!(call.header("traceparent"), Some(traceparent));
     assert!(call.header("user-agent").unwrap().starts_with("forebay/"));
 }
 
 #[tokio::test]
-async fn without_a_key_of_its_own_an_upstream_gets_none() {
+async fn an_upstream_without_a_key_gets_no_authorization() {
     let app = TestApp::start().await;
     app.chat("hi").await;
     assert_eq!(app.engine().calls()[0].header("authorization"), None);
 }
 
 #[tokio::test]
-async fn headers_of_the_engine_stay_inside() {
+async fn headers_of_the_engine_are_not_passed_on() {
     let app = TestApp::start().await;
     let inside = [("set-cookie", "a=b"), ("server", "uvicorn"), ("x-secret", "1"), ("x-request-id", "theirs")];
     let headers: BTreeMap<_, _> = inside.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
     app.engine().push(Script { headers, ..Script::default() });
-    let answer = app.chat("hi").await;
-    let mut names: Vec<&str> = answer.headers.keys().map(|name| name.as_str()).collect();
+    let response = app.chat("hi").await;
+    let mut names: Vec<&str> = response.headers.keys().map(|name| name.as_str()).collect();
     names.sort_unstable();
     let names: Vec<_> = names.iter().filter(|name| !name.starts_with("x-ratelimit-")).collect();
     assert_eq!(names, [&"content-length", &"content-type", &"date", &"x-request-id"]);
-    assert!(answer.header("x-request-id").unwrap().starts_with("req_"));
+    assert!(response.header("x-request-id").unwrap().starts_with("req_"));
 }
 
 #[tokio::test]
-async fn an_engine_that_closes_idle_connections_is_never_noticed() {
+async fn closed_idle_connections_cause_no_errors() {
     let app = TestApp::start().await;
     app.engine().script(Script { close_after_response: true, ..Script::default() });
     for _ in 0..40 {
@@ -177,29 +177,29 @@ async fn an_engine_that_closes_idle_connections_is_never_noticed() {
 }
 
 #[tokio::test]
-async fn connections_to_the_engine_are_used_again() {
+async fn connections_to_the_engine_are_reused() {
     let app = TestApp::start().await;
     for _ in 0..40 {
         app.chat("hi").await;
     }
     let cores = std::thread::available_parallelism().unwrap().get();
     let accepted = app.engine().connections().accepted;
-    assert!(accepted < cores + 20, "{accepted} connections for 40 calls, with those of the probes");
+    assert!(accepted < cores + 20, "{accepted} connections for 40 calls, including health probes");
 }
 
 #[tokio::test]
 async fn a_model_may_be_written_with_escapes() {
     let app = TestApp::start().await;
     let body = chat("hi").to_string().replace("acme/tiny", "acme\\/t\\u0069ny");
-    let answer = app.client().post_bytes("/chat/completions", body).await;
-    assert_eq!((answer.status_line().as_str(), &answer.json()["model"]), ("200 OK", &json!(CHAT)));
+    let response = app.client().post_bytes("/chat/completions", body).await;
+    assert_eq!((response.status_line().as_str(), &response.json()["model"]), ("200 OK", &json!(CHAT)));
     assert_eq!(app.engine().calls()[0].json()["model"], UPSTREAM_NAME);
 }
 
 #[tokio::test]
-async fn an_answer_that_is_packed_is_not_passed_on() {
+async fn a_compressed_response_is_not_passed_on() {
     let app = TestApp::start().await;
     let headers = BTreeMap::from([("content-encoding".to_owned(), "gzip".to_owned())]);
     app.engine().push(Script { headers, ..Script::default() });
-    assert_eq!(refusal(&app.chat("hi").await), "502 bad_gateway", "nobody asked for gzip");
+    assert_eq!(refusal(&app.chat("hi").await), "502 bad_gateway", "gzip was not requested");
 }

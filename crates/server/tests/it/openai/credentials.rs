@@ -1,4 +1,4 @@
-//! Keys, as they come and go beside a running server.
+//! Keys that are created and ended while the server runs.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::app::{TestApp, chat, refusal, text, wait_until};
 
-/// A change is seen within a second; the rest is for a busy machine.
+/// Twice the promised second, for a busy machine.
 const SEEN_WITHIN: Duration = Duration::from_secs(2);
 
 async fn status_with(app: &TestApp, key: &str) -> u16 {
@@ -15,7 +15,7 @@ async fn status_with(app: &TestApp, key: &str) -> u16 {
 }
 
 #[tokio::test]
-async fn the_scheme_has_any_case_and_spaces_do_not_matter() {
+async fn the_scheme_is_case_insensitive_and_spaces_are_ignored() {
     let app = TestApp::start().await;
     for value in ["Bearer KEY", "bearer KEY", "BEARER   KEY", "Bearer KEY  "] {
         let client = app.stranger().header("authorization", &value.replace("KEY", &app.key));
@@ -24,7 +24,7 @@ async fn the_scheme_has_any_case_and_spaces_do_not_matter() {
 }
 
 #[tokio::test]
-async fn a_key_made_beside_the_server_works_at_once() {
+async fn a_key_created_by_another_process_works_at_once() {
     let app = TestApp::start().await;
     let key = app.new_key("notebook");
     let client = app.client_with(text(&key["key"]));
@@ -32,7 +32,7 @@ async fn a_key_made_beside_the_server_works_at_once() {
 }
 
 #[tokio::test]
-async fn a_key_that_was_unknown_a_moment_ago_works_once_it_is_enabled() {
+async fn a_key_that_was_just_rejected_works_once_it_is_enabled() {
     let app = TestApp::start().await;
     let created = app.new_key("a");
     let (id, key) = (text(&created["id"]), text(&created["key"]));
@@ -43,7 +43,7 @@ async fn a_key_that_was_unknown_a_moment_ago_works_once_it_is_enabled() {
 }
 
 #[tokio::test]
-async fn what_ends_a_key_is_seen_within_a_second() {
+async fn the_end_of_a_key_takes_effect_within_a_second() {
     let app = TestApp::start().await;
     for verb in ["revoke", "disable", "expire"] {
         let created = app.new_key(verb);
@@ -51,12 +51,12 @@ async fn what_ends_a_key_is_seen_within_a_second() {
         assert_eq!(status_with(&app, key).await, 200);
         app.admin(&format!("keys {verb} {}", text(&created["id"])));
         wait_until(verb, SEEN_WITHIN, async || status_with(&app, key).await == 401).await;
-        assert_eq!(status_with(&app, &app.key).await, 200, "other keys go on");
+        assert_eq!(status_with(&app, &app.key).await, 200, "other keys are unaffected");
     }
 }
 
 #[tokio::test]
-async fn a_key_ends_at_its_hour_though_nobody_says_so() {
+async fn a_key_expires_without_a_notification() {
     let app = TestApp::start().await;
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     let soon = Timestamp::from_millis(i64::try_from(now.as_millis()).unwrap() + 2_000);
@@ -82,7 +82,7 @@ async fn a_revoked_key_does_not_cut_the_stream_it_opened() {
 }
 
 #[tokio::test]
-async fn a_workspace_that_is_gone_takes_its_keys_along() {
+async fn the_keys_of_a_deleted_workspace_are_rejected() {
     let app = TestApp::start().await;
     let organization = app.admin("organizations create --name Other");
     let line = format!("workspaces create --organization {} --name Lab", text(&organization["id"]));
@@ -94,6 +94,6 @@ async fn a_workspace_that_is_gone_takes_its_keys_along() {
     app.admin(&format!("keys revoke {}", text(&created["id"])));
     app.admin(&format!("workspaces delete {id}"));
     wait_until("gone", SEEN_WITHIN, async || status_with(&app, key).await == 401).await;
-    let answer = app.client_with(key).get("/models").await;
-    assert_eq!(refusal(&answer), "401 invalid_api_key");
+    let response = app.client_with(key).get("/models").await;
+    assert_eq!(refusal(&response), "401 invalid_api_key");
 }

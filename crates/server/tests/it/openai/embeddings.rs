@@ -1,4 +1,4 @@
-//! Vectors, in the encoding that was asked for.
+//! Embeddings in the requested encoding.
 
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ fn floats(value: &Value) -> Vec<f32> {
     serde_json::from_value(value.clone()).unwrap()
 }
 
-/// Little-endian numbers in base64, decoded by hand: what clients do.
+/// Decodes little-endian numbers in base64 as clients do, without a library.
 fn from_base64(value: &Value) -> Vec<f32> {
     let mut bits = 0_u32;
     let mut bit_count = 0;
@@ -37,7 +37,7 @@ fn from_base64(value: &Value) -> Vec<f32> {
 #[tokio::test]
 async fn an_input_becomes_a_vector() {
     let app = TestApp::start().await;
-    let answer = app.embed(json!({"model": EMBEDDING, "input": "hi", "dimensions": 2})).await;
+    let response = app.embed(json!({"model": EMBEDDING, "input": "hi", "dimensions": 2})).await;
     expect![[r#"
         200 OK
         content-length: 159
@@ -52,12 +52,12 @@ async fn an_input_becomes_a_vector() {
 
         {"object":"list","data":[{"object":"embedding","index":0,"embedding":[-0.0546875,-0.875]}],"model":"acme/embed","usage":{"prompt_tokens":10,"total_tokens":10}}
     "#]]
-    .assert_eq(&shown(&answer));
+    .assert_eq(&shown(&response));
     assert_eq!(app.engine().calls()[0].path, "/v1/embeddings");
 }
 
 #[tokio::test]
-async fn all_four_forms_of_input_reach_the_engine_as_they_are() {
+async fn all_four_forms_of_input_reach_the_engine_unchanged() {
     let app = TestApp::start().await;
     for (input, vectors) in [
         (json!("text"), vec![json!("text")]),
@@ -66,9 +66,9 @@ async fn all_four_forms_of_input_reach_the_engine_as_they_are() {
         (json!([[1, 2], [3]]), vec![json!([1, 2]), json!([3])]),
     ] {
         app.engine().forget_calls();
-        let answer = app.embed(json!({"model": EMBEDDING, "input": input})).await.json();
-        let data = answer["data"].as_array().unwrap();
-        assert_eq!(data.len(), vectors.len(), "{answer}");
+        let response = app.embed(json!({"model": EMBEDDING, "input": input})).await.json();
+        let data = response["data"].as_array().unwrap();
+        assert_eq!(data.len(), vectors.len(), "{response}");
         for (index, (entry, of)) in data.iter().zip(&vectors).enumerate() {
             assert_eq!(entry["index"], index);
             assert_eq!(floats(&entry["embedding"]), embedding_of(of, 8));
@@ -78,23 +78,23 @@ async fn all_four_forms_of_input_reach_the_engine_as_they_are() {
 }
 
 #[tokio::test]
-async fn the_encoding_is_the_one_asked_for_even_when_the_engine_sends_another() {
+async fn vectors_have_the_requested_encoding_even_if_the_engine_sends_another() {
     let app = TestApp::start().await;
     let expected = embedding_of(&json!("hi"), 8);
     for engine_sends in [None, Some(EmbedAs::Float), Some(EmbedAs::Base64)] {
-        for asked in [None, Some("float"), Some("base64")] {
+        for requested in [None, Some("float"), Some("base64")] {
             app.engine().push(Script { embed_as: engine_sends, ..Script::default() });
-            let body = json!({"model": EMBEDDING, "input": "hi", "encoding_format": asked});
-            let answer = app.embed(body).await.json();
-            let embedding = &answer["data"][0]["embedding"];
-            let vector = if asked == Some("base64") { from_base64(embedding) } else { floats(embedding) };
-            assert_eq!(vector, expected, "asked {asked:?}, engine sent {engine_sends:?}: {answer}");
+            let body = json!({"model": EMBEDDING, "input": "hi", "encoding_format": requested});
+            let response = app.embed(body).await.json();
+            let embedding = &response["data"][0]["embedding"];
+            let vector = if requested == Some("base64") { from_base64(embedding) } else { floats(embedding) };
+            assert_eq!(vector, expected, "requested {requested:?}, engine sent {engine_sends:?}: {response}");
         }
     }
 }
 
 #[tokio::test]
-async fn dimensions_are_obeyed_or_refused() {
+async fn dimensions_are_obeyed_or_rejected() {
     let app = TestApp::start().await;
     let body = json!({"model": EMBEDDING, "input": "hi", "dimensions": 5});
     assert_eq!(floats(&app.embed(body.clone()).await.json()["data"][0]["embedding"]).len(), 5);
@@ -103,21 +103,21 @@ async fn dimensions_are_obeyed_or_refused() {
 }
 
 #[tokio::test]
-async fn an_answer_without_vectors_is_not_passed_on() {
+async fn a_response_without_vectors_is_not_passed_on() {
     let app = TestApp::start().await;
     for body in [r#"{"object":"list","data":[],"model":"m"}"#, r#"{"error":{"message":"no"}}"#, "[]", "{"] {
         app.engine().push(Script { raw_body: Some(body.to_owned()), ..Script::default() });
-        let answer = app.embed(json!({"model": EMBEDDING, "input": "hi"})).await;
-        assert_eq!(refusal(&answer), "502 bad_gateway", "{body}");
+        let response = app.embed(json!({"model": EMBEDDING, "input": "hi"})).await;
+        assert_eq!(refusal(&response), "502 bad_gateway", "{body}");
     }
 }
 
 #[tokio::test]
 async fn a_model_serves_one_modality() {
     let app = TestApp::start().await;
-    let answer = app.embed(json!({"model": CHAT, "input": "hi"})).await;
-    assert_eq!(refusal(&answer), "422 invalid_value model");
-    let answer = app.ask(json!({"model": EMBEDDING, "messages": [{"role": "user", "content": "hi"}]})).await;
-    assert_eq!(refusal(&answer), "422 invalid_value model");
+    let response = app.embed(json!({"model": CHAT, "input": "hi"})).await;
+    assert_eq!(refusal(&response), "422 invalid_value model");
+    let response = app.ask(json!({"model": EMBEDDING, "messages": [{"role": "user", "content": "hi"}]})).await;
+    assert_eq!(refusal(&response), "422 invalid_value model");
     assert!(app.engine().calls().is_empty());
 }

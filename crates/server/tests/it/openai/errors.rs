@@ -1,4 +1,4 @@
-//! What engines do wrong, and what a client sees of it.
+//! Errors of engines, as clients see them.
 
 use expect_test::expect;
 use testkit::fake_engine::{ErrorBody, Script};
@@ -14,21 +14,21 @@ fn saying(status: u16, message: &str) -> Script {
     Script { error_message: Some(message.to_owned()), ..failing(status) }
 }
 
-/// The engine's one answer to a chat of a gateway that has no other.
-async fn answer_to(app: &TestApp, script: Script) -> String {
+/// The error of one chat whose engine follows the script.
+async fn error_of(app: &TestApp, script: Script) -> String {
     app.engine().push(script);
     refusal(&app.chat("hi").await)
 }
 
 #[tokio::test]
-async fn the_engines_refusal_is_passed_on_in_our_envelope() {
+async fn a_rejection_by_the_engine_is_passed_on_in_our_envelope() {
     let app = TestApp::start().await;
     for status in [400, 413, 422] {
         app.engine().push(saying(status, "top_k must be -1 or at least 1"));
-        let answer = app.chat("hi").await;
-        assert_eq!(refusal(&answer), format!("{status} invalid_value"));
-        assert_eq!(answer.json()["error"]["message"], "top_k must be -1 or at least 1");
-        assert_eq!(answer.json()["error"]["type"], "invalid_request_error");
+        let response = app.chat("hi").await;
+        assert_eq!(refusal(&response), format!("{status} invalid_value"));
+        assert_eq!(response.json()["error"]["message"], "top_k must be -1 or at least 1");
+        assert_eq!(response.json()["error"]["type"], "invalid_request_error");
     }
     app.engine().push(saying(400, "no"));
     expect![[r#"
@@ -49,7 +49,7 @@ async fn the_engines_refusal_is_passed_on_in_our_envelope() {
 }
 
 #[tokio::test]
-async fn every_engines_way_to_say_no_is_understood() {
+async fn the_error_bodies_of_all_engines_are_understood() {
     let app = TestApp::start().await;
     for error_body in [ErrorBody::Vllm, ErrorBody::Sglang, ErrorBody::LlamaCpp] {
         app.engine().push(Script { error_body, ..saying(400, "too hot") });
@@ -58,51 +58,51 @@ async fn every_engines_way_to_say_no_is_understood() {
     for error_body in [ErrorBody::Raw("<html>".into()), ErrorBody::Raw(String::new()), ErrorBody::Bytes(vec![0xFF; 9])]
     {
         app.engine().push(Script { error_body, ..failing(422) });
-        let answer = app.chat("hi").await;
-        assert_eq!(refusal(&answer), "422 invalid_value");
-        assert_eq!(answer.json()["error"]["message"], "the model refused the request");
+        let response = app.chat("hi").await;
+        assert_eq!(refusal(&response), "422 invalid_value");
+        assert_eq!(response.json()["error"]["message"], "the model rejected the request");
     }
 }
 
 #[tokio::test]
-async fn a_prompt_that_does_not_fit_has_a_code_of_its_own() {
+async fn a_prompt_above_the_context_length_has_its_own_code() {
     let app = TestApp::start().await;
     let vllm = "This model's maximum context length is 4096 tokens. However, you requested 9000 tokens.";
-    assert_eq!(answer_to(&app, saying(400, vllm)).await, "400 context_length_exceeded");
+    assert_eq!(error_of(&app, saying(400, vllm)).await, "400 context_length_exceeded");
     let llama =
         Script { error_body: ErrorBody::LlamaCpp, ..saying(400, "the request exceeds the available context size") };
-    assert_eq!(answer_to(&app, llama).await, "400 context_length_exceeded");
+    assert_eq!(error_of(&app, llama).await, "400 context_length_exceeded");
 }
 
 #[tokio::test]
-async fn faults_of_the_set_up_are_not_the_clients() {
+async fn configuration_errors_are_not_blamed_on_the_client() {
     let app = TestApp::setup().engines(2).start().await;
     for status in [401, 403, 404, 405, 409, 418] {
         app.engines.iter().for_each(|engine| engine.forget_calls());
         app.engines.iter().for_each(|engine| engine.script(saying(status, "sk-upstream is not good at 10.0.0.7")));
-        let answer = app.chat("hi").await;
-        assert_eq!(refusal(&answer), "502 bad_gateway", "{status}");
-        assert!(!answer.text().contains("10.0.0.7"), "{}", answer.text());
+        let response = app.chat("hi").await;
+        assert_eq!(refusal(&response), "502 bad_gateway", "{status}");
+        assert!(!response.text().contains("10.0.0.7"), "{}", response.text());
         let calls: usize = app.engines.iter().map(|engine| engine.calls().len()).sum();
-        assert_eq!(calls, 1, "another engine would do no better");
+        assert_eq!(calls, 1, "another engine would return the same");
     }
 }
 
 #[tokio::test]
-async fn an_engine_without_room_is_a_503_with_its_retry_after() {
+async fn a_busy_engine_is_a_503_with_its_retry_after() {
     let app = TestApp::start().await;
     for (status, retry_after, seen) in
         [(429, Some("7"), "7"), (503, Some("2"), "2"), (503, None, "5"), (429, Some("0"), "1"), (503, Some("x"), "5")]
     {
         app.engine().push(Script { retry_after: retry_after.map(str::to_owned), ..failing(status) });
-        let answer = app.chat("hi").await;
-        assert_eq!(refusal(&answer), "503 model_not_serving", "{status}");
-        assert_eq!(answer.header("retry-after"), Some(seen), "{status} {retry_after:?}");
+        let response = app.chat("hi").await;
+        assert_eq!(refusal(&response), "503 model_not_serving", "{status}");
+        assert_eq!(response.header("retry-after"), Some(seen), "{status} {retry_after:?}");
     }
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_is_a_502() {
+async fn an_invalid_response_is_a_502() {
     let app = TestApp::start().await;
     let whole = |text: &str| Script { raw_body: Some(text.to_owned()), ..Script::default() };
     for script in [
@@ -124,16 +124,16 @@ async fn what_makes_no_sense_is_a_502() {
         whole(r#"{"choices":[{"index":0}]} x"#),
     ] {
         app.engine().script(script.clone());
-        let answer = app.chat("hi").await;
-        assert_eq!(refusal(&answer), "502 bad_gateway", "{script:?}");
-        assert!(!answer.text().contains("10.0.0.7"), "{}", answer.text());
+        let response = app.chat("hi").await;
+        assert_eq!(refusal(&response), "502 bad_gateway", "{script:?}");
+        assert!(!response.text().contains("10.0.0.7"), "{}", response.text());
     }
     app.engine().script(Script::default());
     assert_eq!(app.chat("hi").await.status_line(), "200 OK", "and the next call is served");
 }
 
 #[tokio::test]
-async fn an_engine_that_does_not_begin_is_a_408() {
+async fn an_engine_that_does_not_start_to_respond_is_a_408() {
     let app = TestApp::setup().edge("first_byte_timeout = \"200ms\"").start().await;
     for body in [chat("hi"), stream("hi")] {
         for script in [
@@ -141,23 +141,23 @@ async fn an_engine_that_does_not_begin_is_a_408() {
             Script { stall_after: Some(0), no_role: true, ..Script::default() },
         ] {
             app.engine().push(script);
-            let answer = app.ask(body.clone()).await;
-            assert_eq!(refusal(&answer), "408 upstream_timeout");
-            assert_eq!(answer.json()["error"]["type"], "timeout_error");
-            assert_eq!(answer.header("retry-after"), Some("1"));
+            let response = app.ask(body.clone()).await;
+            assert_eq!(refusal(&response), "408 upstream_timeout");
+            assert_eq!(response.json()["error"]["type"], "timeout_error");
+            assert_eq!(response.header("retry-after"), Some("1"));
         }
     }
-    assert!(app.engine().wait_until_idle(crate::app::PATIENCE).await, "nobody works for nobody");
+    assert!(app.engine().wait_until_idle(crate::app::PATIENCE).await, "the engine stops");
 }
 
-/// Engines send the head of a stream at once and its first event after the queue and the prompt.
+/// Engines send the head of a stream at once, and its first event after queueing and prefill.
 #[tokio::test]
-async fn the_time_between_two_chunks_does_not_bound_the_wait_for_the_first() {
+async fn the_idle_timeout_does_not_apply_before_the_first_chunk() {
     let app = TestApp::setup().edge("first_byte_timeout = \"1s\"\nidle_timeout = \"100ms\"").start().await;
     app.engine().push(Script { stall_after: Some(0), no_role: true, ..Script::default() });
-    let answer = app.ask(stream("hi")).await;
-    assert_eq!(refusal(&answer), "408 upstream_timeout");
-    assert_eq!(answer.json()["error"]["message"], "the model did not answer within 1 s");
+    let response = app.ask(stream("hi")).await;
+    assert_eq!(refusal(&response), "408 upstream_timeout");
+    assert_eq!(response.json()["error"]["message"], "the model did not respond within 1 s");
 }
 
 /// The events of a stream that must end with an error instead of `[DONE]`, and that error.
@@ -176,7 +176,7 @@ async fn a_stream_that_breaks_ends_with_an_error_and_without_done() {
     let cut = Script { chunks: 5, cut_after: Some(2), ..Script::default() };
     let (events, error) = broken_stream(&app, cut.clone()).await;
     assert_eq!(content(&events), "Hello Hello ");
-    expect![[r#"data: {"error":{"type":"upstream_error","code":"bad_gateway","message":"the model server gave no usable answer","param":""}}"#]]
+    expect![[r#"data: {"error":{"type":"upstream_error","code":"bad_gateway","message":"the model server returned no usable response","param":""}}"#]]
     .assert_eq(&error);
     for script in [
         Script { wrong_json: true, ..Script::default() },
@@ -191,7 +191,7 @@ async fn a_stream_that_breaks_ends_with_an_error_and_without_done() {
 }
 
 #[tokio::test]
-async fn a_stream_that_ends_in_the_middle_is_broken_and_one_that_only_lacks_done_is_not() {
+async fn a_stream_that_ends_early_is_an_error_and_one_that_only_lacks_done_is_not() {
     let app = TestApp::start().await;
     let chunk = r#"{"id":"x","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}"#;
     let script = Script { raw_events: Some(vec![chunk.to_owned()]), no_done: true, ..Script::default() };
@@ -207,15 +207,15 @@ async fn a_stream_that_stalls_ends_with_a_timeout() {
     let script = Script { chunks: 5, stall_after: Some(2), ..Script::default() };
     let (events, error) = broken_stream(&app, script).await;
     assert_eq!(content(&events), "Hello Hello ");
-    expect![[r#"data: {"error":{"type":"timeout_error","code":"upstream_timeout","message":"the model did not answer within 0.2 s","param":""}}"#]]
+    expect![[r#"data: {"error":{"type":"timeout_error","code":"upstream_timeout","message":"the model did not respond within 0.2 s","param":""}}"#]]
     .assert_eq(&error);
-    assert!(app.engine().wait_until_cancelled(crate::app::PATIENCE).await, "the engine is let go");
+    assert!(app.engine().wait_until_cancelled(crate::app::PATIENCE).await, "the engine is released");
     let slow = Script { chunks: 10, chunk_delay_ms: 60, ..Script::default() };
     assert_eq!(content(&app.events(slow, stream("hi")).await), "Hello ".repeat(10), "slow is not stalled");
 }
 
 #[tokio::test]
-async fn an_answer_that_stalls_in_its_middle_is_a_408() {
+async fn a_response_that_stalls_is_a_408() {
     let app = TestApp::setup().edge("idle_timeout = \"200ms\"").start().await;
-    assert_eq!(answer_to(&app, Script { stall_after: Some(1), ..Script::default() }).await, "408 upstream_timeout");
+    assert_eq!(error_of(&app, Script { stall_after: Some(1), ..Script::default() }).await, "408 upstream_timeout");
 }

@@ -1,4 +1,4 @@
-//! HTTP as it really comes.
+//! HTTP details: bodies, headers, connections, CORS.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -19,23 +19,23 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn old_http_is_answered_without_chunks() {
+async fn http_1_0_gets_a_response_without_chunks() {
     let app = TestApp::start().await;
     for (body, is_stream) in [(chat("hi"), false), (stream("hi"), true)] {
         let request = String::from_utf8(post(&app, "", body.to_string())).unwrap().replace("HTTP/1.1", "HTTP/1.0");
         let mut wire = Wire::open(app.forebay.public).await;
         wire.send(request).await;
-        let answer = wire.answer().await;
-        assert_eq!(answer.status, 200, "{}", answer.head);
-        assert!(answer.header("transfer-encoding").is_none(), "{}", answer.head);
-        assert!(answer.text().contains("Hello "));
-        assert!(!is_stream || answer.text().ends_with("data: [DONE]\n\n"), "{}", answer.text());
+        let response = wire.answer().await;
+        assert_eq!(response.status, 200, "{}", response.head);
+        assert!(response.header("transfer-encoding").is_none(), "{}", response.head);
+        assert!(response.text().contains("Hello "));
+        assert!(!is_stream || response.text().ends_with("data: [DONE]\n\n"), "{}", response.text());
         assert!(wire.is_closed().await);
     }
 }
 
 #[tokio::test]
-async fn pipelined_requests_are_answered_in_order() {
+async fn pipelined_requests_get_their_responses_in_order() {
     let app = TestApp::start().await;
     app.engine().push(Script { text: "first".to_owned(), chunks: 1, delay_ms: 100, ..Script::default() });
     app.engine().push(Script { text: "second".to_owned(), chunks: 1, ..Script::default() });
@@ -50,7 +50,7 @@ async fn pipelined_requests_are_answered_in_order() {
 }
 
 #[tokio::test]
-async fn a_chunked_request_is_read_like_any_other() {
+async fn a_chunked_request_is_accepted() {
     let app = TestApp::start().await;
     let body = chat("hi").to_string();
     let mut wire = Wire::open(app.forebay.public).await;
@@ -66,7 +66,7 @@ async fn a_chunked_request_is_read_like_any_other() {
 }
 
 #[tokio::test]
-async fn a_client_that_waits_for_continue_gets_it_or_its_refusal() {
+async fn a_client_that_waits_for_continue_gets_it_or_an_error() {
     let app = TestApp::setup().edge("body_limit = \"1KiB\"").start().await;
     let body = chat("hi").to_string();
     let mut wire = Wire::open(app.forebay.public).await;
@@ -75,12 +75,12 @@ async fn a_client_that_waits_for_continue_gets_it_or_its_refusal() {
     wire.send(&body).await;
     assert_eq!(wire.answer().await.status, 200);
 
-    // 2 GB are announced and none is sent: the refusal must not wait for them.
+    // 2 GB are announced and none is sent: the error must not wait for them.
     let mut wire = Wire::open(app.forebay.public).await;
     wire.send(post_head(&app, "content-length: 2000000000\r\nexpect: 100-continue\r\n")).await;
-    let answer = wire.answer().await;
-    assert!(!answer.head.contains("100 Continue"));
-    assert_eq!(answer.refusal(), "413 payload_too_large");
+    let response = wire.answer().await;
+    assert!(!response.head.contains("100 Continue"));
+    assert_eq!(response.refusal(), "413 payload_too_large");
     let mut wire = Wire::open(app.forebay.public).await;
     let head = post_head(&app, "content-length: 2000000000\r\nexpect: 100-continue\r\n").replace("Bearer", "Basic");
     wire.send(head).await;
@@ -88,22 +88,22 @@ async fn a_client_that_waits_for_continue_gets_it_or_its_refusal() {
 }
 
 #[tokio::test]
-async fn an_upgrade_is_ignored_and_the_body_read() {
+async fn an_upgrade_is_ignored_and_the_request_served() {
     let app = TestApp::start().await;
     let upgrade = "connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n";
     let mut wire = Wire::open(app.forebay.public).await;
     wire.send(post(&app, upgrade, chat("hi").to_string())).await;
-    let answer = wire.answer().await;
-    assert_eq!(answer.status_line(), "HTTP/1.1 200 OK");
-    assert!(answer.text().contains("Hello "));
+    let response = wire.answer().await;
+    assert_eq!(response.status_line(), "HTTP/1.1 200 OK");
+    assert!(response.text().contains("Hello "));
 }
 
 #[tokio::test]
-async fn gzip_is_unpacked_up_to_the_limit() {
+async fn gzip_is_decompressed_up_to_the_limit() {
     let app = TestApp::setup().edge("body_limit = \"64KiB\"").start().await;
     let client = app.client().header("content-encoding", "gzip");
-    let answer = client.post_bytes("/chat/completions", gzip(chat("zipped").to_string().as_bytes())).await;
-    assert_eq!(answer.status_line(), "200 OK");
+    let response = client.post_bytes("/chat/completions", gzip(chat("zipped").to_string().as_bytes())).await;
+    assert_eq!(response.status_line(), "200 OK");
     let call = &app.engine().calls()[0];
     assert_eq!(
         (call.json()["messages"][0]["content"].as_str(), call.header("content-encoding")),
@@ -121,7 +121,7 @@ async fn gzip_is_unpacked_up_to_the_limit() {
 }
 
 #[tokio::test]
-async fn types_and_encodings_that_are_not_read_are_a_415() {
+async fn unsupported_types_and_encodings_are_a_415() {
     let app = TestApp::start().await;
     for (name, value) in [
         ("content-encoding", "br"),
@@ -131,8 +131,8 @@ async fn types_and_encodings_that_are_not_read_are_a_415() {
         ("content-type", "application/octet-stream"),
         ("content-type", "image/png"),
     ] {
-        let answer = app.client().header(name, value).post_json("/chat/completions", chat("hi")).await;
-        assert_eq!(refusal(&answer), "415 unsupported_media_type", "{name}: {value}");
+        let response = app.client().header(name, value).post_json("/chat/completions", chat("hi")).await;
+        assert_eq!(refusal(&response), "415 unsupported_media_type", "{name}: {value}");
     }
     for value in [
         "application/json; charset=utf-8",
@@ -141,8 +141,8 @@ async fn types_and_encodings_that_are_not_read_are_a_415() {
         "text/plain",
         "application/problem+json",
     ] {
-        let answer = app.client().header("content-type", value).post_json("/chat/completions", chat("hi")).await;
-        assert_eq!(answer.status_line(), "200 OK", "{value}");
+        let response = app.client().header("content-type", value).post_json("/chat/completions", chat("hi")).await;
+        assert_eq!(response.status_line(), "200 OK", "{value}");
     }
 }
 
@@ -157,16 +157,16 @@ async fn too_many_headers_are_a_431() {
     wire.send(post(&app, &padding, chat("hi").to_string())).await;
     assert_eq!(wire.answer().await.refusal(), "431 headers_too_large");
     wire.send(get(&app, "/v1/models")).await;
-    assert_eq!(wire.answer().await.status, 200, "the connection goes on");
-    // All of it is read before it is refused: a reset because of unread bytes would lose the answer.
+    assert_eq!(wire.answer().await.status, 200, "the connection stays open");
+    // All of it is read before the response: a reset because of unread bytes would lose the response.
     let endless = post_head(&app, &format!("x-padding: {}", "a".repeat(1 << 20)));
     wire.send(&endless.as_bytes()[..256 << 10]).await;
-    assert_eq!(wire.answer().await.status, 431, "and ends where nobody would read so much");
+    assert_eq!(wire.answer().await.status, 431, "and the connection ends at the limit");
     assert!(wire.is_closed().await);
 }
 
 #[tokio::test]
-async fn lengths_that_contradict_each_other_are_a_400() {
+async fn contradictory_lengths_are_a_400() {
     let app = TestApp::start().await;
     for headers in [
         "content-length: 5\r\ncontent-length: 6\r\n",
@@ -180,25 +180,25 @@ async fn lengths_that_contradict_each_other_are_a_400() {
         assert!(wire.is_closed().await);
     }
     let mut wire = Wire::open(app.forebay.public).await;
-    wire.send_what_is_taken(b"NONSENSE\r\n\r\n").await;
+    wire.send_what_is_taken(b"INVALID\r\n\r\n").await;
     assert_eq!(wire.answer().await.status, 400);
     assert!(app.engine().calls().is_empty());
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_come_is_a_408_and_harms_nobody() {
+async fn a_body_that_does_not_arrive_is_a_408_and_affects_no_other_client() {
     let app = TestApp::setup().edge("body_read_timeout = \"200ms\"").start().await;
     let mut slow = Wire::open(app.forebay.public).await;
     slow.send(post_head(&app, "content-length: 100\r\n")).await;
     slow.send("{").await;
     assert_eq!(app.chat("meanwhile").await.status_line(), "200 OK");
-    let answer = slow.answer().await;
-    assert_eq!(answer.refusal(), "408 request_timeout");
-    assert_eq!(answer.header("retry-after"), Some("1"));
+    let response = slow.answer().await;
+    assert_eq!(response.refusal(), "408 request_timeout");
+    assert_eq!(response.header("retry-after"), Some("1"));
 }
 
 #[tokio::test]
-async fn a_body_that_breaks_off_reaches_no_engine() {
+async fn an_incomplete_body_reaches_no_engine() {
     let app = TestApp::start().await;
     let mut wire = Wire::open(app.forebay.public).await;
     wire.send(post_head(&app, "content-length: 1000\r\n")).await;
@@ -218,7 +218,7 @@ async fn a_body_past_the_limit_is_a_413_while_the_client_still_sends() {
         if headers.starts_with("transfer") {
             wire.send(format!("{:x}\r\n", huge.len())).await;
         }
-        // A reset here would lose the answer, which is what clients then report.
+        // A reset here would lose the response, and clients would report the reset.
         wire.send(&huge).await;
         if headers.starts_with("transfer") {
             wire.send("\r\n0\r\n\r\n").await;
@@ -228,16 +228,16 @@ async fn a_body_past_the_limit_is_a_413_while_the_client_still_sends() {
     let exact = chat("hi").to_string();
     let exact = format!("{exact}{}", " ".repeat((64 << 10) - exact.len()));
     assert_eq!(app.client().post_bytes("/chat/completions", exact.clone()).await.status_line(), "200 OK");
-    let answer = app.client().post_bytes("/chat/completions", exact + " ").await;
-    assert_eq!(refusal(&answer), "413 payload_too_large");
+    let response = app.client().post_bytes("/chat/completions", exact + " ").await;
+    assert_eq!(refusal(&response), "413 payload_too_large");
 }
 
 #[tokio::test]
-async fn a_connection_lives_on_after_errors_and_after_streams() {
+async fn a_connection_stays_open_after_errors_and_streams() {
     let app = TestApp::start().await;
     let mut wire = Wire::open(app.forebay.public).await;
     for _ in 0..2 {
-        wire.send(post(&app, "", "nonsense")).await;
+        wire.send(post(&app, "", "invalid")).await;
         assert_eq!(wire.answer().await.refusal(), "400 invalid_payload");
         wire.send(get(&app, "/v1/nothing")).await;
         assert_eq!(wire.answer().await.refusal(), "404 route_not_found");
@@ -258,7 +258,7 @@ async fn a_connection_lives_on_after_errors_and_after_streams() {
 }
 
 #[tokio::test]
-async fn connections_that_say_nothing_harm_nobody() {
+async fn idle_connections_affect_no_other_client() {
     let app = TestApp::start().await;
     let mut idle = Vec::new();
     for _ in 0..200 {
@@ -272,14 +272,15 @@ async fn connections_that_say_nothing_harm_nobody() {
 }
 
 #[tokio::test]
-async fn a_browser_asks_first_and_may_read_errors() {
+async fn cors_allows_preflights_and_reading_errors() {
     let app = TestApp::setup().server("cors_origins = [\"https://app.example.com\"]").start().await;
     let browser = app.stranger().header("origin", "https://app.example.com");
-    let asking = browser.clone().header("access-control-request-method", "POST");
-    let asking = asking.header("access-control-request-headers", "authorization,content-type,x-stainless-lang");
-    let answer = asking.send(Method::OPTIONS, "/chat/completions", bytes::Bytes::new()).await;
-    assert_eq!((answer.status_line().as_str(), answer.body.len()), ("204 No Content", 0));
-    let lines: Vec<String> = headers_but_ids(&answer).iter().map(|(name, value)| format!("{name}: {value}")).collect();
+    let preflight = browser.clone().header("access-control-request-method", "POST");
+    let preflight = preflight.header("access-control-request-headers", "authorization,content-type,x-stainless-lang");
+    let response = preflight.send(Method::OPTIONS, "/chat/completions", bytes::Bytes::new()).await;
+    assert_eq!((response.status_line().as_str(), response.body.len()), ("204 No Content", 0));
+    let lines: Vec<String> =
+        headers_but_ids(&response).iter().map(|(name, value)| format!("{name}: {value}")).collect();
     expect![[r#"
         access-control-allow-headers: authorization,content-type,x-stainless-lang
         access-control-allow-methods: GET, POST, PUT, PATCH, DELETE, OPTIONS
@@ -291,48 +292,48 @@ async fn a_browser_asks_first_and_may_read_errors() {
     .assert_eq(&lines.join("\n"));
 
     let with_key = browser.clone().header("authorization", &format!("Bearer {}", app.key));
-    for answer in [
+    for response in [
         browser.get("/models").await,
         with_key.get("/models").await,
         with_key.get("/nothing").await,
         with_key.post_json("/chat/completions", stream("hi")).await,
     ] {
-        assert_eq!(answer.header("access-control-allow-origin"), Some("https://app.example.com"));
-        assert!(answer.header("access-control-expose-headers").unwrap().contains("x-request-id"));
-        assert_eq!(answer.header("vary"), Some("Origin"));
-        assert_eq!(answer.header("access-control-allow-credentials"), None);
+        assert_eq!(response.header("access-control-allow-origin"), Some("https://app.example.com"));
+        assert!(response.header("access-control-expose-headers").unwrap().contains("x-request-id"));
+        assert_eq!(response.header("vary"), Some("Origin"));
+        assert_eq!(response.header("access-control-allow-credentials"), None);
     }
     let elsewhere = app.client().header("origin", "https://evil.example.com");
     assert_eq!(elsewhere.get("/models").await.header("access-control-allow-origin"), None);
 }
 
 #[tokio::test]
-async fn a_preflight_of_an_unknown_origin_allows_nothing() {
+async fn a_preflight_from_an_unknown_origin_allows_nothing() {
     for setup in [TestApp::setup(), TestApp::setup().server("cors_origins = [\"https://app.example.com\"]")] {
         let app = setup.start().await;
-        let asking = app.stranger().header("origin", "https://evil.example.com");
-        let asking = asking.header("access-control-request-method", "POST");
-        let answer = asking.send(Method::OPTIONS, "/chat/completions", bytes::Bytes::new()).await;
-        assert_eq!(answer.header("access-control-allow-origin"), None);
+        let preflight = app.stranger().header("origin", "https://evil.example.com");
+        let preflight = preflight.header("access-control-request-method", "POST");
+        let response = preflight.send(Method::OPTIONS, "/chat/completions", bytes::Bytes::new()).await;
+        assert_eq!(response.header("access-control-allow-origin"), None);
     }
 }
 
 #[tokio::test]
-async fn every_answer_has_an_id_of_its_own_and_never_the_clients() {
+async fn every_response_has_its_own_request_id_and_never_that_of_the_client() {
     let app = TestApp::start().await;
     let client = app.client().header("x-request-id", "mine").header("x-client-request-id", "theirs");
     let mut ids = std::collections::HashSet::new();
     for path in ["/models", "/models/none", "/nothing"] {
         for _ in 0..5 {
-            let answer = client.get(path).await;
-            assert!(ids.insert(answer.header("x-request-id").unwrap().to_owned()));
+            let response = client.get(path).await;
+            assert!(ids.insert(response.header("x-request-id").unwrap().to_owned()));
         }
     }
     assert!(ids.iter().all(|id| id.starts_with("req_")));
 }
 
 #[tokio::test]
-async fn an_event_stream_arrives_in_pieces_of_whole_events() {
+async fn an_event_stream_arrives_in_complete_events() {
     let app = TestApp::start().await;
     app.engine().push(Script { chunks: 5, chunk_delay_ms: 2, split: Some(20), ..Script::default() });
     let mut opened = app.open_stream(stream("hi")).await;
@@ -345,7 +346,7 @@ async fn an_event_stream_arrives_in_pieces_of_whole_events() {
 }
 
 #[tokio::test]
-async fn odd_requests_are_answered_and_not_followed() {
+async fn unusual_requests_get_a_plain_response() {
     let app = TestApp::start().await;
     let key = &app.key;
     for (start, expected) in [
@@ -372,6 +373,6 @@ async fn a_request_hidden_in_a_body_is_never_served() {
     let both = format!("content-length: {}\r\ntransfer-encoding: chunked\r\n", hidden.len() + 5);
     let mut wire = Wire::open(app.forebay.public).await;
     wire.send_what_is_taken(format!("{}0\r\n\r\n{hidden}", post_head(&app, &both)).as_bytes()).await;
-    assert_eq!(wire.answer().await.status, 400, "an empty body, or a head that is refused");
-    assert!(wire.is_closed().await, "whose bytes the rest are nobody can tell");
+    assert_eq!(wire.answer().await.status, 400, "an empty body, or a rejected head");
+    assert!(wire.is_closed().await, "the rest cannot be attributed to a request");
 }

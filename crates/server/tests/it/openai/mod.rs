@@ -1,4 +1,4 @@
-//! `/v1` as OpenAI's clients see it.
+//! The inference API under `/v1`.
 
 mod cancellation;
 mod chat;

@@ -1,4 +1,4 @@
-//! The catalogue.
+//! The list of models.
 
 use expect_test::expect;
 use http::Method;
@@ -26,7 +26,7 @@ async fn the_list_is_the_catalogue() {
 }
 
 #[tokio::test]
-async fn filters_choose_from_the_list() {
+async fn the_list_can_be_filtered() {
     let app = TestApp::start().await;
     for (query, expected) in [
         ("", vec![CHAT, EMBEDDING]),
@@ -44,13 +44,13 @@ async fn filters_choose_from_the_list() {
 }
 
 #[tokio::test]
-async fn one_model_is_found_with_raw_and_encoded_slashes() {
+async fn a_model_is_found_with_raw_and_encoded_slashes() {
     let app = TestApp::start().await;
     for path in
         ["/models/acme/tiny", "/models/acme%2Ftiny", "/models/acme%2ftiny", "/models/acme/tiny/", "/models/%61cme/tiny"]
     {
-        let answer = app.client().get(path).await;
-        assert_eq!((answer.status_line().as_str(), &answer.json()["id"]), ("200 OK", &CHAT.into()), "{path}");
+        let response = app.client().get(path).await;
+        assert_eq!((response.status_line().as_str(), &response.json()["id"]), ("200 OK", &CHAT.into()), "{path}");
     }
     for path in ["/models/acme/other", "/models/acme", "/models/%FF", "/models/acme%2F%C3", "/models/%00", "/models/%"]
     {
@@ -62,26 +62,26 @@ async fn one_model_is_found_with_raw_and_encoded_slashes() {
 async fn a_trailing_slash_is_served_and_not_redirected() {
     let app = TestApp::start().await;
     assert_eq!(ids(&app.client().get("/models/").await.json()), [CHAT, EMBEDDING]);
-    let answer = app.client().post_json("/chat/completions/", crate::app::chat("hi")).await;
-    assert_eq!(answer.status_line(), "200 OK");
+    let response = app.client().post_json("/chat/completions/", crate::app::chat("hi")).await;
+    assert_eq!(response.status_line(), "200 OK");
 }
 
 #[tokio::test]
-async fn head_says_what_get_would_and_sends_no_body() {
+async fn head_returns_the_headers_of_get_without_a_body() {
     let app = TestApp::start().await;
     let list = app.client().get("/models").await;
     let mut wire = Wire::open(app.forebay.public).await;
     let head = |path: &str| format!("HEAD {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\r\n", app.key);
     wire.send(head("/v1/models")).await;
-    let answer = wire.answer_without_body().await;
-    assert_eq!((answer.status, answer.header("content-length")), (200, list.header("content-length")));
+    let response = wire.answer_without_body().await;
+    assert_eq!((response.status, response.header("content-length")), (200, list.header("content-length")));
     assert!(wire.is_silent().await, "a body follows the head");
     wire.send(head("/v1/models/none")).await;
     assert_eq!(wire.answer_without_body().await.status, 404);
 }
 
 #[tokio::test]
-async fn other_methods_are_named() {
+async fn other_methods_are_rejected_with_the_allowed_ones() {
     let app = TestApp::start().await;
     for (method, path, allow) in [
         (Method::POST, "/models", "GET, HEAD"),
@@ -90,8 +90,8 @@ async fn other_methods_are_named() {
         (Method::PUT, "/embeddings", "POST"),
         (Method::OPTIONS, "/embeddings", "POST"),
     ] {
-        let answer = app.client().send(method.clone(), path, bytes::Bytes::new()).await;
-        assert_eq!(refusal(&answer), "405 method_not_allowed", "{method} {path}");
-        assert_eq!(answer.header("allow"), Some(allow), "{method} {path}");
+        let response = app.client().send(method.clone(), path, bytes::Bytes::new()).await;
+        assert_eq!(refusal(&response), "405 method_not_allowed", "{method} {path}");
+        assert_eq!(response.header("allow"), Some(allow), "{method} {path}");
     }
 }

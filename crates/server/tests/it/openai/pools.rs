@@ -6,7 +6,7 @@ use testkit::fake_engine::{FakeEngine, Script};
 
 use crate::app::{CHAT, PATIENCE, TestApp, refusal, stream, wait_until};
 
-/// Two probes and a round between them, on a busy machine.
+/// Two probes and the period between them, on a busy machine.
 const NOTICED_WITHIN: Duration = Duration::from_secs(10);
 
 fn failing(status: u16) -> Script {
@@ -17,7 +17,7 @@ fn call_counts(app: &TestApp) -> Vec<usize> {
     app.engines.iter().map(|engine| engine.calls().len()).collect()
 }
 
-/// Chats that begin differently, so that they are spread over the pool.
+/// Chats with different prefixes, so that they are spread over the pool.
 async fn chats_served(app: &TestApp, count: usize) -> usize {
     let mut served = 0;
     for index in 0..count {
@@ -27,7 +27,7 @@ async fn chats_served(app: &TestApp, count: usize) -> usize {
 }
 
 #[tokio::test]
-async fn a_dead_engine_costs_no_call() {
+async fn a_dead_engine_fails_no_call() {
     let mut app = TestApp::setup().engines(2).start().await;
     assert_eq!(chats_served(&app, 20).await, 20);
     assert!(call_counts(&app).iter().all(|count| *count > 0), "{:?}", call_counts(&app));
@@ -36,7 +36,7 @@ async fn a_dead_engine_costs_no_call() {
 }
 
 #[tokio::test]
-async fn a_failed_call_is_tried_once_elsewhere() {
+async fn a_failed_call_is_retried_once_at_another_engine() {
     for broken in [
         failing(500),
         failing(503),
@@ -52,12 +52,12 @@ async fn a_failed_call_is_tried_once_elsewhere() {
         let streams = app.open_stream(stream("hi")).await.rest().await;
         let only_unary = broken.wrong_json;
         assert!(only_unary || streams.0.last().unwrap().is_done(), "{broken:?}");
-        assert!(call_counts(&app)[0] > 0, "{broken:?}: the broken one was asked at least once");
+        assert!(call_counts(&app)[0] > 0, "{broken:?}: the broken one got at least one call");
     }
 }
 
 #[tokio::test]
-async fn there_is_one_try_elsewhere_and_no_more() {
+async fn a_call_is_retried_only_once() {
     for (script, expected) in [
         (failing(500), "502 bad_gateway"),
         (Script { hang_up: true, ..Script::default() }, "502 bad_gateway"),
@@ -65,16 +65,16 @@ async fn there_is_one_try_elsewhere_and_no_more() {
     ] {
         let app = TestApp::setup().engines(3).start().await;
         app.engines.iter().for_each(|engine| engine.script(script.clone()));
-        let answer = app.chat("hi").await;
-        assert_eq!(refusal(&answer), expected);
+        let response = app.chat("hi").await;
+        assert_eq!(refusal(&response), expected);
         assert_eq!(call_counts(&app).iter().sum::<usize>(), 2, "{script:?}");
-        assert!(call_counts(&app).iter().all(|count| *count < 2), "not twice the same");
-        assert_eq!(answer.header("retry-after"), script.retry_after.as_deref());
+        assert!(call_counts(&app).iter().all(|count| *count < 2), "not the same engine again");
+        assert_eq!(response.header("retry-after"), script.retry_after.as_deref());
     }
 }
 
 #[tokio::test]
-async fn a_refusal_of_what_was_sent_is_not_tried_elsewhere() {
+async fn a_rejected_request_is_not_retried() {
     let app = TestApp::setup().engines(2).start().await;
     app.engines.iter().for_each(|engine| engine.script(failing(400)));
     assert_eq!(refusal(&app.chat("hi").await), "400 invalid_value");
@@ -82,7 +82,7 @@ async fn a_refusal_of_what_was_sent_is_not_tried_elsewhere() {
 }
 
 #[tokio::test]
-async fn nothing_is_tried_elsewhere_once_a_byte_has_been_sent() {
+async fn nothing_is_retried_after_the_first_byte() {
     let app = TestApp::setup().engines(2).start().await;
     app.engines.iter().for_each(|engine| engine.script(Script { cut_after: Some(1), ..Script::default() }));
     let (events, _) = app.open_stream(stream("hi")).await.rest().await;
@@ -93,18 +93,18 @@ async fn nothing_is_tried_elsewhere_once_a_byte_has_been_sent() {
 #[tokio::test]
 async fn the_status_of_a_model_follows_the_health_of_its_engines() {
     let mut app = TestApp::setup().engines(2).start().await;
-    let status_is = async |app: &TestApp, wanted: &str| {
-        wait_until(wanted, NOTICED_WITHIN, async || app.model_status(CHAT).await == wanted).await;
+    let status_is = async |app: &TestApp, expected: &str| {
+        wait_until(expected, NOTICED_WITHIN, async || app.model_status(CHAT).await == expected).await;
     };
     status_is(&app, "available").await;
     app.engines[0].set_health(503);
     status_is(&app, "degraded").await;
     app.engines[1].stop();
     status_is(&app, "unavailable").await;
-    let answer = app.chat("hi").await;
-    assert_eq!(refusal(&answer), "503 model_not_serving");
-    assert_eq!(answer.header("retry-after"), Some("5"));
-    assert!(call_counts(&app) == [0, 0], "an engine that is down is not asked");
+    let response = app.chat("hi").await;
+    assert_eq!(refusal(&response), "503 model_not_serving");
+    assert_eq!(response.header("retry-after"), Some("5"));
+    assert!(call_counts(&app) == [0, 0], "an engine that is down gets no calls");
 
     app.engines[0].set_health(200);
     status_is(&app, "degraded").await;
@@ -114,7 +114,7 @@ async fn the_status_of_a_model_follows_the_health_of_its_engines() {
 }
 
 #[tokio::test]
-async fn an_engine_without_a_health_route_is_taken_at_its_word() {
+async fn an_engine_without_a_health_route_counts_as_available() {
     let app = TestApp::start().await;
     app.engine().set_health(404);
     tokio::time::sleep(Duration::from_millis(2_500)).await;
@@ -122,23 +122,23 @@ async fn an_engine_without_a_health_route_is_taken_at_its_word() {
 }
 
 #[tokio::test]
-async fn an_engine_at_its_cap_is_not_asked_and_a_full_pool_says_so() {
+async fn an_engine_at_its_cap_gets_no_calls_and_a_full_pool_rejects_them() {
     let app = TestApp::setup().engines(2).upstream("max_in_flight = 1").start().await;
     app.engines.iter().for_each(|engine| engine.script(Script { stall_after: Some(1), ..Script::default() }));
     let first = app.open_stream(stream("a")).await;
     let _second = app.open_stream(stream("a")).await;
     assert_eq!(call_counts(&app), [1, 1]);
-    let answer = app.chat("a").await;
-    assert_eq!(refusal(&answer), "503 model_not_serving");
-    assert_eq!(answer.header("retry-after"), Some("5"));
+    let response = app.chat("a").await;
+    assert_eq!(refusal(&response), "503 model_not_serving");
+    assert_eq!(response.header("retry-after"), Some("5"));
 
     drop(first);
     app.engines.iter().for_each(|engine| engine.script(Script::default()));
-    wait_until("a place is free", PATIENCE, async || app.chat("a").await.status == 200).await;
+    wait_until("a slot is free", PATIENCE, async || app.chat("a").await.status == 200).await;
 }
 
 #[tokio::test]
-async fn calls_that_begin_alike_go_to_one_engine() {
+async fn calls_with_the_same_prefix_go_to_one_engine() {
     let app = TestApp::setup().engines(4).start().await;
     for _ in 0..20 {
         app.chat("You are a helpful assistant.").await;
@@ -149,7 +149,7 @@ async fn calls_that_begin_alike_go_to_one_engine() {
 }
 
 #[tokio::test]
-async fn an_engine_that_keeps_failing_is_left_alone_for_a_while() {
+async fn an_engine_that_keeps_failing_gets_no_calls_for_a_while() {
     let app = TestApp::setup().engines(2).start().await;
     app.engines[0].script(failing(500));
     assert_eq!(chats_served(&app, 40).await, 40);
@@ -157,7 +157,7 @@ async fn an_engine_that_keeps_failing_is_left_alone_for_a_while() {
     assert!((5..15).contains(&failed), "{failed} calls went to the engine that only fails");
     app.engines[0].script(Script::default());
     app.engines.iter().for_each(FakeEngine::forget_calls);
-    wait_until("it is tried again", PATIENCE, async || {
+    wait_until("it gets calls again", PATIENCE, async || {
         chats_served(&app, 5).await;
         call_counts(&app)[0] > 5
     })
@@ -165,7 +165,7 @@ async fn an_engine_that_keeps_failing_is_left_alone_for_a_while() {
 }
 
 #[tokio::test]
-async fn a_model_whose_engines_were_never_there_is_not_serving() {
+async fn a_model_without_reachable_engines_is_not_serving() {
     let mut app = TestApp::start().await;
     app.engines[0].stop();
     wait_until("down", NOTICED_WITHIN, async || app.model_status(CHAT).await == "unavailable").await;
@@ -173,42 +173,42 @@ async fn a_model_whose_engines_were_never_there_is_not_serving() {
     assert_eq!(app.client().get("/models?status=unavailable").await.json()["data"].as_array().unwrap().len(), 2);
 }
 
-/// A server that closes every connection behind its answer, as llama.cpp's does on `/health`.
-async fn closing_server(answer: &'static str) -> std::net::SocketAddr {
+/// A server that closes every connection after its response, as that of llama.cpp does on `/health`.
+async fn closing_server(response: &'static str) -> std::net::SocketAddr {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::task::spawn_local(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
             let _ = stream.read(&mut [0; 4096]).await;
-            let _ = stream.write_all(answer.as_bytes()).await;
+            let _ = stream.write_all(response.as_bytes()).await;
         }
     });
     address
 }
 
 #[tokio::test]
-async fn an_engine_that_closes_behind_its_health_answer_is_well() {
-    let story = async {
-        for answer in [
+async fn an_engine_that_closes_the_connection_after_its_health_response_is_healthy() {
+    let test = async {
+        for response in [
             "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok",
             "HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nok",
         ] {
-            let address = closing_server(answer).await;
+            let address = closing_server(response).await;
             let config = TestApp::setup().config(&[format!("http://{address}/v1")]);
             let forebay = testkit::process::ForebayLaunch::default().binary(crate::app::BINARY);
             let forebay = forebay.start(&config).await.unwrap();
             tokio::time::sleep(Duration::from_secs(3)).await;
             let client = testkit::http::Client::new(format!("http://{}", forebay.public));
             let models = client.key(&forebay.api_key().unwrap()).get("/v1/models").await.json();
-            assert_eq!(models["data"][0]["status"], "available", "{answer}");
+            assert_eq!(models["data"][0]["status"], "available", "{response}");
         }
     };
-    tokio::task::LocalSet::new().run_until(story).await;
+    tokio::task::LocalSet::new().run_until(test).await;
 }
 
 #[tokio::test]
-async fn replicas_have_names_of_their_own_after_a_reload() {
+async fn replicas_have_distinct_names_after_a_reload() {
     let app = TestApp::setup().engines(2).start().await;
     let third = FakeEngine::start().await;
     app.forebay.write_config(&TestApp::setup().config(&[app.engines[1].url(), third.url()])).unwrap();

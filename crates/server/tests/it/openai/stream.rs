@@ -1,4 +1,4 @@
-//! Chats that are answered chunk by chunk.
+//! Streamed chats.
 
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ fn raw(events: &[Event]) -> String {
     events.iter().map(|event| format!("{}\n\n", event.raw)).collect()
 }
 
-/// The chunks, less the `[DONE]` that must be the last event and the only one of its kind.
+/// The chunks without `[DONE]`, which must be the last event.
 fn chunks(events: &[Event]) -> Vec<Value> {
     let (last, chunks) = events.split_last().unwrap();
     assert!(last.is_done() && last.raw == "data: [DONE]", "{events:#?}");
@@ -20,7 +20,7 @@ fn chunks(events: &[Event]) -> Vec<Value> {
     chunks
 }
 
-/// Every chunk has the four members that stay the same, and deltas that clients can read.
+/// Checks that four members are the same in every chunk, and that clients can read the deltas.
 fn check_chunks(chunks: &[Value]) {
     let same = |chunk: &Value| ["id", "object", "created", "model"].map(|member| chunk[member].clone());
     for chunk in chunks {
@@ -63,11 +63,11 @@ async fn a_stream_arrives_with_its_headers_and_its_end() {
 }
 
 #[tokio::test]
-async fn usage_comes_when_it_was_asked_for_and_only_then() {
+async fn usage_is_sent_only_if_requested() {
     let app = TestApp::start().await;
     let plain = Script { prompt_tokens: 7, chunks: 4, ..Script::default() };
     let engines = [
-        ("as asked", plain.clone()),
+        ("as requested", plain.clone()),
         ("in every chunk", Script { usage_every_chunk: true, ..plain.clone() }),
         ("on the last content chunk", Script { usage_on_last_content_chunk: true, ..plain.clone() }),
         ("null in the others", Script { usage_null: true, ..plain.clone() }),
@@ -91,7 +91,7 @@ async fn usage_comes_when_it_was_asked_for_and_only_then() {
 }
 
 #[tokio::test]
-async fn usage_that_the_engine_keeps_to_itself_is_estimated() {
+async fn usage_that_the_engine_does_not_report_is_estimated() {
     let app = TestApp::start().await;
     let script = Script { no_usage: true, chunks: 6, ..Script::default() };
     let chunks = chunks(&app.events(script, stream_with_usage("hi")).await);
@@ -101,7 +101,7 @@ async fn usage_that_the_engine_keeps_to_itself_is_estimated() {
 }
 
 #[tokio::test]
-async fn running_usage_reaches_a_client_that_asked_for_it() {
+async fn running_usage_reaches_a_client_that_requested_it() {
     let app = TestApp::start().await;
     let mut body = stream_with_usage("hi");
     body["stream_options"]["continuous_usage_stats"] = json!(true);
@@ -111,7 +111,7 @@ async fn running_usage_reaches_a_client_that_asked_for_it() {
 }
 
 #[tokio::test]
-async fn usage_is_asked_of_every_upstream_and_the_clients_options_stay() {
+async fn usage_is_requested_from_every_upstream_and_the_options_of_the_client_are_kept() {
     let app = TestApp::start().await;
     app.events(Script::default(), stream("hi")).await;
     let mut body = stream("hi");
@@ -123,7 +123,7 @@ async fn usage_is_asked_of_every_upstream_and_the_clients_options_stay() {
     assert_eq!(calls[0].json()["stream_options"], ours);
     let both = json!({"include_usage": true, "continuous_usage_stats": true, "include_obfuscation": false});
     assert_eq!(calls[1].json()["stream_options"], both);
-    assert!(calls[2].json().get("stream_options").is_none(), "vLLM refuses it without a stream");
+    assert!(calls[2].json().get("stream_options").is_none(), "vLLM rejects it without a stream");
 
     let app = TestApp::setup().upstream("continuous_usage = false").start().await;
     app.events(Script::default(), stream("hi")).await;
@@ -131,7 +131,7 @@ async fn usage_is_asked_of_every_upstream_and_the_clients_options_stay() {
 }
 
 #[tokio::test]
-async fn what_a_streaming_client_sent_reaches_the_engine_byte_for_byte() {
+async fn a_streaming_request_reaches_the_engine_byte_for_byte() {
     let app = TestApp::start().await;
     let body = r#"{"stream":true ,"seed":-9223372036854775808,"x":[18446744073709551616],"model":"acme/tiny",
         "messages":[{"role":"user","content":"é"}], "ignore_eos" : true}"#;
@@ -142,7 +142,7 @@ async fn what_a_streaming_client_sent_reaches_the_engine_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn engines_that_stray_are_put_right() {
+async fn deviations_of_engines_are_normalized() {
     let app = TestApp::start().await;
     for script in [
         Script { no_role: true, ..Script::default() },
@@ -154,15 +154,15 @@ async fn engines_that_stray_are_put_right() {
         check_chunks(&chunks(&events));
         assert_eq!(content(&events), "Hello Hello Hello ", "{script:?}");
     }
-    for (engine_says, client_sees) in [("length", "length"), ("abort", "length"), ("eos", "stop")] {
-        let script = Script { finish_reason: engine_says.to_owned(), ..Script::default() };
+    for (engine_sends, client_sees) in [("length", "length"), ("abort", "length"), ("eos", "stop")] {
+        let script = Script { finish_reason: engine_sends.to_owned(), ..Script::default() };
         let chunks = chunks(&app.events(script, stream("hi")).await);
         assert_eq!(chunks.last().unwrap()["choices"][0]["finish_reason"], client_sees);
     }
 }
 
 #[tokio::test]
-async fn every_choice_of_a_stream_has_its_role_and_its_finish() {
+async fn every_choice_of_a_stream_has_one_role_and_one_finish_reason() {
     let app = TestApp::start().await;
     let mut body = stream("hi");
     body["n"] = json!(3);
@@ -190,7 +190,7 @@ async fn tool_calls_without_an_index_get_one() {
 }
 
 #[tokio::test]
-async fn clients_see_data_and_lone_comments_whatever_the_engine_writes() {
+async fn clients_get_only_data_and_comments() {
     let app = TestApp::start().await;
     let expected = raw(&app.events(Script::default(), stream("hi")).await);
     for script in [
@@ -208,7 +208,7 @@ async fn clients_see_data_and_lone_comments_whatever_the_engine_writes() {
 }
 
 #[tokio::test]
-async fn a_stream_is_the_same_however_its_bytes_are_cut() {
+async fn a_stream_is_the_same_however_its_bytes_are_split() {
     let app = TestApp::start().await;
     let odd = Script { text: "é漢字🙂\\\"\n".to_owned(), crlf: true, id_lines: true, ..Script::default() };
     let expected = app.events(odd.clone(), stream_with_usage("hi")).await;
@@ -220,7 +220,7 @@ async fn a_stream_is_the_same_however_its_bytes_are_cut() {
 }
 
 #[tokio::test]
-async fn a_chunk_leaves_when_it_comes_and_waits_for_no_other() {
+async fn a_chunk_is_forwarded_at_once() {
     let app = TestApp::start().await;
     app.engine().push(Script { stall_after: Some(2), ..Script::default() });
     let mut opened = app.open_stream(stream("hi")).await;
@@ -232,7 +232,7 @@ async fn a_chunk_leaves_when_it_comes_and_waits_for_no_other() {
 }
 
 #[tokio::test]
-async fn huge_chunks_and_many_chunks_arrive_whole() {
+async fn huge_chunks_and_many_chunks_arrive_complete() {
     let app = TestApp::start().await;
     let events = app.events(Script { huge_bytes: 4 << 20, ..Script::default() }, stream("hi")).await;
     assert_eq!(content(&events).len(), 3 * "Hello ".len() + (4 << 20));
@@ -241,7 +241,7 @@ async fn huge_chunks_and_many_chunks_arrive_whole() {
 }
 
 #[tokio::test]
-async fn what_fails_before_the_first_byte_is_an_error_with_a_status() {
+async fn a_failure_before_the_first_byte_is_an_error_with_a_status() {
     let app = TestApp::start().await;
     for (script, expected) in [
         (Script { status: Some(500), ..Script::default() }, "502 bad_gateway"),
@@ -257,7 +257,7 @@ async fn what_fails_before_the_first_byte_is_an_error_with_a_status() {
 }
 
 #[tokio::test]
-async fn done_in_the_middle_is_not_the_end_of_a_whole_answer() {
+async fn an_early_done_is_an_error() {
     let app = TestApp::start().await;
     let half = r#"{"id":"c","created":1,"choices":[{"index":0,"delta":{"content":"half"},"finish_reason":null}]}"#;
     let script = Script { raw_events: Some(vec![half.into()]), ..Script::default() };

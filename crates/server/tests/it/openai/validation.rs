@@ -1,4 +1,4 @@
-//! What is checked before anyone works, and in which order.
+//! The checks of a request and their order.
 
 use bytes::Bytes;
 use expect_test::expect;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::app::{CHAT, EMBEDDING, TestApp, chat, refusal, shown};
 
-/// A chat with these members changed; null takes one away.
+/// A chat with these members changed; null removes one.
 fn with(changes: &Value) -> Value {
     let mut body = chat("hi");
     for (name, value) in changes.as_object().unwrap() {
@@ -17,7 +17,7 @@ fn with(changes: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn values_of_the_wrong_type_or_range_are_named() {
+async fn invalid_values_are_reported_with_their_path() {
     let app = TestApp::start().await;
     let message = |message: Value| json!({"messages": [{"role": "user", "content": "hi"}, message]});
     for (changes, param) in [
@@ -62,14 +62,14 @@ async fn values_of_the_wrong_type_or_range_are_named() {
         (message(json!({"role": "user", "content": [{"type": "text", "text": 1}]})), "messages[1].content[0].text"),
         (message(json!({"role": "assistant", "tool_calls": {}})), "messages[1].tool_calls"),
     ] {
-        let answer = app.ask(with(&changes)).await;
-        assert_eq!(refusal(&answer), format!("422 invalid_value {param}"), "{changes}");
+        let response = app.ask(with(&changes)).await;
+        assert_eq!(refusal(&response), format!("422 invalid_value {param}"), "{changes}");
     }
-    assert!(app.engine().calls().is_empty(), "the engine never heard of it");
+    assert!(app.engine().calls().is_empty(), "no call reached the engine");
 }
 
 #[tokio::test]
-async fn what_is_missing_is_named_and_null_counts_as_missing() {
+async fn missing_members_are_reported_and_null_counts_as_missing() {
     let app = TestApp::start().await;
     for (changes, param) in [
         (json!({"model": null}), "model"),
@@ -81,8 +81,8 @@ async fn what_is_missing_is_named_and_null_counts_as_missing() {
         (json!({"tools": [{"type": "function"}]}), "tools[0].function"),
         (json!({"response_format": {"type": "json_schema"}}), "response_format.json_schema"),
     ] {
-        let answer = app.ask(with(&changes)).await;
-        assert_eq!(refusal(&answer), format!("400 missing_parameter {param}"), "{changes}");
+        let response = app.ask(with(&changes)).await;
+        assert_eq!(refusal(&response), format!("400 missing_parameter {param}"), "{changes}");
     }
     for (body, expected) in [
         (json!({}), "400 missing_parameter model"),
@@ -102,7 +102,7 @@ async fn what_is_missing_is_named_and_null_counts_as_missing() {
 }
 
 #[tokio::test]
-async fn what_clients_really_send_is_let_through() {
+async fn requests_of_real_clients_are_accepted() {
     let app = TestApp::start().await;
     for changes in [
         json!({"temperature": null, "top_p": null, "n": null, "stop": null, "stream": null, "stream_options": null,
@@ -123,7 +123,7 @@ async fn what_clients_really_send_is_let_through() {
 }
 
 #[tokio::test]
-async fn what_is_not_one_json_object_is_unreadable() {
+async fn a_body_that_is_not_one_json_object_is_rejected() {
     let app = TestApp::start().await;
     let deep = format!(r#"{{"model":"{CHAT}","messages":{}{}}}"#, "[".repeat(20_000), "]".repeat(20_000));
     let good = chat("hi").to_string();
@@ -144,23 +144,23 @@ async fn what_is_not_one_json_object_is_unreadable() {
         r#"{"model":"a","model":"b","messages":[]}"#,
         &deep,
     ] {
-        let answer = app.client().post_bytes("/chat/completions", body.to_owned()).await;
+        let response = app.client().post_bytes("/chat/completions", body.to_owned()).await;
         let start: String = body.chars().take(40).collect();
-        assert_eq!(refusal(&answer), "400 invalid_payload", "{start}");
+        assert_eq!(refusal(&response), "400 invalid_payload", "{start}");
     }
     let not_text = Bytes::from_static(b"{\"model\":\"\xFF\"}");
     assert_eq!(refusal(&app.client().post_bytes("/chat/completions", not_text).await), "400 invalid_payload");
 }
 
 #[tokio::test]
-async fn a_byte_order_mark_is_passed_over_and_deeper_duplicates_pass() {
+async fn a_byte_order_mark_is_skipped_and_nested_duplicates_are_accepted() {
     let app = TestApp::start().await;
     for body in [
         format!("\u{FEFF}{}", chat("hi")),
         chat("hi").to_string().replace("\"hi\"", r#""a\u0000","name":"x","name":"y""#),
     ] {
-        let answer = app.client().post_bytes("/chat/completions", body.clone()).await;
-        assert_eq!(answer.status_line(), "200 OK", "{body}");
+        let response = app.client().post_bytes("/chat/completions", body.clone()).await;
+        assert_eq!(response.status_line(), "200 OK", "{body}");
     }
     assert!(app.engine().calls()[0].body.starts_with(b"{"));
 }
@@ -197,9 +197,9 @@ async fn errors_have_one_envelope() {
     .assert_eq(&shown(&app.client().post_json("/completions", json!({})).await));
 }
 
-/// Each request is wrong in everything that the ones after it are wrong in, and in one thing more.
+/// Each request has all the errors of the later ones, and one more.
 #[tokio::test]
-async fn checks_come_in_their_order() {
+async fn checks_run_in_the_documented_order() {
     let app = TestApp::setup().edge("body_limit = \"1KiB\"").start().await;
     let huge = || Bytes::from(vec![b'x'; 4_096]);
     let wrong_type = |client: testkit::http::Client| client.header("content-type", "multipart/form-data; boundary=x");

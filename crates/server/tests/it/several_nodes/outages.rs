@@ -97,7 +97,7 @@ async fn without_redis_every_node_enforces_its_share_and_reports_it() {
     for node in 0..3 {
         assert_eq!(cluster.gauge(node, "forebay_rate_limit_degraded").await, 1);
         let log = cluster.nodes[node].forebay.child.stderr();
-        assert_eq!(log.matches("Redis is away").count(), 1, "{log}");
+        assert_eq!(log.matches("Redis is unreachable").count(), 1, "{log}");
     }
 
     cluster.redis.start_again().await;

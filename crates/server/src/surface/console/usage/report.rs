@@ -140,7 +140,7 @@ pub(crate) async fn quota(
     let account = account.map_err(control::CommandError::from)?;
     let limits = workspace.limits(&context.defaults);
     let per_minute = PerMinute { requests: limits.requests_per_minute, tokens: limits.tokens_per_minute };
-    let remaining = console.minutes.look(&workspace.id, per_minute).await;
+    let remaining = console.rate_limiter.look(&workspace.id, per_minute).await;
     Ok(Json(Quota {
         cap: account.cap,
         used: account.used,

@@ -1,0 +1,40 @@
+-- Takes the cost from every bucket, or nothing from any.
+-- KEYS: buckets in pairs of requests and tokens, then the reservation. ARGV: capacity and cost of each bucket; then the
+-- tokens of the reservation and its TTL in seconds.
+-- Returns the wait in milliseconds and the number of the bucket that requires it (0, 0 if admitted), then the levels.
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local count = #KEYS - 1
+local wait, slowest, levels = 0, 0, {}
+for i = 1, count do
+  local capacity, cost = tonumber(ARGV[2 * i - 1]), tonumber(ARGV[2 * i])
+  local rate = capacity / 60000
+  local held = redis.call('HMGET', KEYS[i], 'v', 't')
+  local level = tonumber(held[1]) or capacity
+  level = math.min(capacity, level + math.max(0, now - (tonumber(held[2]) or now)) * rate)
+  levels[i] = level
+  local need = math.min(cost, capacity)
+  if cost > 0 and need < 1 then need = 1 end
+  if level < need then
+    local missing = 3600000
+    if rate > 0 then missing = math.ceil((need - level) / rate) end
+    if missing > wait then wait, slowest = missing, i end
+  end
+end
+if wait == 0 then
+  for i = 1, count do
+    local capacity, cost = tonumber(ARGV[2 * i - 1]), tonumber(ARGV[2 * i])
+    local level = levels[i] - cost
+    levels[i] = level
+    redis.call('HSET', KEYS[i], 'v', string.format('%.3f', level), 't', now)
+    -- A bucket never expires while its level is negative.
+    local full = math.ceil((capacity - level) * 60000 / math.max(capacity, 1)) + 60000
+    redis.call('PEXPIRE', KEYS[i], string.format('%.0f', math.min(full, 1e12)))
+  end
+  redis.call('HSET', KEYS[count + 1], 'd', ARGV[2 * count + 1])
+  redis.call('EXPIRE', KEYS[count + 1], ARGV[2 * count + 2])
+end
+-- Larger numbers are not exact in Redis.
+local response = { math.min(wait, 1e12), slowest }
+for i = 1, count do response[i + 2] = math.max(math.floor(levels[i]), -1e15) end
+return response

@@ -1,0 +1,156 @@
+//! Errors of a call.
+//!
+//! `Display` is for the client; causes are for our log.
+
+use crate::request::{InvalidParam, ParseError};
+use domain::limits::{Exceeded, RateLimitStatus, Scope};
+use domain::quota::Account;
+use domain::usage::Actor;
+use domain::{Caller, Month, Timestamp};
+use std::time::Duration;
+
+/// The code of a hold timeout in our log; its response has no envelope.
+const EDGE_TIMEOUT: &str = "edge_timeout";
+
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    #[error("{0}")]
+    Unreadable(String),
+    #[error("`{param}` is required")]
+    Missing { param: String },
+    #[error("`{param}` {why}")]
+    Invalid { param: String, why: String },
+    #[error("no model is called `{model}`")]
+    UnknownModel { model: String },
+    #[error("the model is not serving right now")]
+    NotServing { retry_after_secs: Option<u64> },
+    #[error("the endpoint has failed: {reason}")]
+    EndpointFailed { reason: String },
+    #[error("every replica of the endpoint is busy")]
+    Overloaded,
+    #[error("too many calls are waiting for this endpoint")]
+    HoldQueueFull,
+    /// No replica became ready before the hold timeout.
+    #[error("the edge timeout")]
+    HoldTimeout,
+    #[error("another workspace owns this endpoint")]
+    WrongWorkspace,
+    #[error("the model did not respond within {} s", limit.as_secs_f64())]
+    UpstreamTimeout { limit: Duration },
+    #[error("the model server returned no usable response")]
+    BadGateway { cause: String },
+    #[error("{message}")]
+    RateLimited { message: String, retry_after_secs: u64, rate_limits: RateLimitStatus },
+    #[error("{message}")]
+    QuotaExceeded { message: String, retry_after_secs: u64, rate_limits: RateLimitStatus },
+    #[error("the quota cannot be checked right now; try again")]
+    QuotaUnavailable { cause: String, rate_limits: RateLimitStatus },
+    #[error("usage cannot be recorded right now; try again")]
+    JournalFull,
+    /// The engine rejected the request, with its own message.
+    #[error("{message}")]
+    Rejected { status: UpstreamRejection, message: String, param: String, context_length: bool },
+}
+
+/// The statuses of an engine that are passed on to the client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UpstreamRejection {
+    BadRequest,
+    TooLarge,
+    Unprocessable,
+}
+
+impl CallError {
+    pub(crate) fn unknown_model(model: &str) -> Self {
+        Self::UnknownModel { model: model.chars().take(200).collect() }
+    }
+
+    pub(crate) fn rate_limited(caller: &Caller, exceeded: &Exceeded) -> Self {
+        let whose = match (exceeded.scope, &caller.actor) {
+            (Scope::Key, Actor::Key(key)) => format!("key {key}"),
+            (Scope::Key | Scope::Workspace, _) => format!("workspace {}", caller.workspace),
+        };
+        let Exceeded { unit, limit, used, .. } = exceeded;
+        let seconds = exceeded.retry_after_secs();
+        let message =
+            format!("rate limit of {whose} reached: {limit} {unit} per minute, {used} used; retry in {seconds} s");
+        Self::RateLimited { message, retry_after_secs: seconds, rate_limits: exceeded.rate_limits }
+    }
+
+    pub(crate) fn quota_exceeded(
+        caller: &Caller,
+        account: &Account,
+        month: Month,
+        now: Timestamp,
+        rate_limits: RateLimitStatus,
+    ) -> Self {
+        let Account { cap, used, reserved } = account;
+        let resets_at = month.end();
+        let message = format!(
+            "monthly quota of workspace {} reached: {cap} tokens, {used} used and {reserved} reserved by running \
+             calls; it resets at {resets_at}",
+            caller.workspace
+        );
+        let seconds = resets_at.millis_since(now).div_ceil(1_000).max(1);
+        Self::QuotaExceeded { message, retry_after_secs: seconds, rate_limits }
+    }
+
+    /// The stable code of the error.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Unreadable(_) => "invalid_payload",
+            Self::Missing { .. } => "missing_parameter",
+            Self::Invalid { .. } => "invalid_value",
+            Self::UnknownModel { .. } => "model_not_found",
+            Self::NotServing { .. } | Self::EndpointFailed { .. } => "model_not_serving",
+            Self::Overloaded => "endpoint_overloaded",
+            Self::HoldQueueFull => "hold_queue_full",
+            Self::HoldTimeout => EDGE_TIMEOUT,
+            Self::WrongWorkspace => "wrong_workspace",
+            Self::UpstreamTimeout { .. } => "upstream_timeout",
+            Self::BadGateway { .. } => "bad_gateway",
+            Self::RateLimited { .. } => "rate_limit_exceeded",
+            Self::QuotaExceeded { .. } => "quota_exceeded",
+            Self::QuotaUnavailable { .. } => "quota_unavailable",
+            Self::JournalFull => "journal_full",
+            Self::Rejected { context_length: true, .. } => "context_length_exceeded",
+            Self::Rejected { context_length: false, .. } => "invalid_value",
+        }
+    }
+
+    /// The request member at fault, or an empty string.
+    pub fn param(&self) -> &str {
+        match self {
+            Self::Missing { param } | Self::Invalid { param, .. } | Self::Rejected { param, .. } => param,
+            Self::UnknownModel { .. } => "model",
+            Self::Unreadable(_)
+            | Self::NotServing { .. }
+            | Self::EndpointFailed { .. }
+            | Self::Overloaded
+            | Self::HoldQueueFull
+            | Self::HoldTimeout
+            | Self::WrongWorkspace
+            | Self::UpstreamTimeout { .. }
+            | Self::BadGateway { .. }
+            | Self::RateLimited { .. }
+            | Self::QuotaExceeded { .. }
+            | Self::QuotaUnavailable { .. }
+            | Self::JournalFull => "",
+        }
+    }
+}
+
+impl From<ParseError> for CallError {
+    fn from(error: ParseError) -> Self {
+        match error {
+            ParseError::Unreadable(why) => Self::Unreadable(why),
+            ParseError::Missing { param } => Self::Missing { param },
+        }
+    }
+}
+
+impl From<InvalidParam> for CallError {
+    fn from(invalid: InvalidParam) -> Self {
+        Self::Invalid { param: invalid.param, why: invalid.why }
+    }
+}

@@ -1,0 +1,72 @@
+//! The record of one call, handed to the sink when the call ends.
+
+use domain::usage::{Certainty, Tokens};
+use domain::{Caller, RequestId, Timestamp};
+use fleet::{Backend, Route};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Served,
+    /// An error before the first byte of the response.
+    Rejected {
+        status: u16,
+        code: &'static str,
+    },
+    /// An error after the first byte of the response.
+    Interrupted {
+        code: &'static str,
+    },
+    ClientGone,
+}
+
+#[derive(Debug)]
+pub struct CallRecord {
+    pub request: RequestId,
+    pub client_request: Option<Box<str>>,
+    /// The route of the surface, such as `chat`.
+    pub route: &'static str,
+    pub caller: Option<Arc<Caller>>,
+    pub model: Option<Arc<Route>>,
+    /// The last replica that the call was sent to.
+    pub replica: Option<Arc<Backend>>,
+    pub streamed: bool,
+    pub started_at: Timestamp,
+    /// From the start until the call was first sent to a replica.
+    pub sent: Option<Duration>,
+    /// From the start until the first byte of the response.
+    pub first_byte: Option<Duration>,
+    /// How long the call waited for a replica of a dedicated endpoint. `None` if it did not wait.
+    pub held: Option<Duration>,
+    pub duration: Duration,
+    pub outcome: Outcome,
+    pub tokens: Tokens,
+    pub certainty: Certainty,
+    /// The cause of an error, for our log only.
+    pub cause: Option<String>,
+}
+
+impl CallRecord {
+    pub(crate) fn new(request: RequestId, route: &'static str, now: Timestamp) -> Self {
+        Self {
+            request,
+            client_request: None,
+            route,
+            caller: None,
+            model: None,
+            replica: None,
+            streamed: false,
+            started_at: now,
+            sent: None,
+            first_byte: None,
+            held: None,
+            duration: Duration::ZERO,
+            outcome: Outcome::ClientGone,
+            tokens: Tokens::default(),
+            certainty: Certainty::Void,
+            cause: None,
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Parses a chat request. Checks the type and range of every documented member; others are forwarded unchanged.
+
+use super::checks::{Checks, Path};
+use super::stream_options::StreamOptions;
+use super::{
+    ModelMember, Operation, ParseError, ParsedRequest, TokenEstimate, messages, read_members, tools, without_bom,
+};
+use crate::json::{JsonError, Reader, ValueKind};
+use bytes::Bytes;
+
+const MAX_STOPS: usize = 4;
+
+/// Parses the body of `POST /v1/chat/completions`.
+pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
+    let body = without_bom(body);
+    let mut checks = Checks::default();
+    let mut model = ModelMember::default();
+    let mut prompt = None;
+    let mut stream = false;
+    let mut stream_options = StreamOptions::default();
+    let mut logprobs = false;
+    let mut has_top_logprobs = false;
+    let mut estimate = TokenEstimate::chat();
+
+    read_members(&body, |reader, name| {
+        let checks = &mut checks;
+        match &*name.decoded() {
+            b"model" => model.read(reader, checks)?,
+            b"messages" => prompt = messages::check(reader, checks, &mut estimate)?,
+            b"stream" => stream = checks.boolean(reader, &"stream")?.unwrap_or(false),
+            b"stream_options" => stream_options.read(reader, checks)?,
+            b"temperature" => checks.number(reader, &"temperature", 0.0..=2.0)?,
+            b"top_p" => checks.number(reader, &"top_p", 0.0..=1.0)?,
+            b"presence_penalty" => checks.number(reader, &"presence_penalty", -2.0..=2.0)?,
+            b"frequency_penalty" => checks.number(reader, &"frequency_penalty", -2.0..=2.0)?,
+            b"n" => estimate.choices = checks.integer(reader, &"n", 1..=128)?.map_or(1, i64::unsigned_abs),
+            b"max_tokens" => estimate.read_max_tokens(reader, checks)?,
+            b"max_completion_tokens" => estimate.read_max_completion_tokens(reader, checks)?,
+            b"seed" => {
+                checks.integer(reader, &"seed", i64::MIN..=i64::MAX)?;
+            }
+            b"logprobs" => logprobs = checks.boolean(reader, &"logprobs")?.unwrap_or(false),
+            b"top_logprobs" => has_top_logprobs = checks.integer(reader, &"top_logprobs", 0..=20)?.is_some(),
+            b"logit_bias" => check_logit_bias(reader, checks)?,
+            b"stop" => check_stop(reader, checks)?,
+            b"tools" => estimate.prompt_bytes += measured(reader, |reader| tools::check(reader, checks))?,
+            b"tool_choice" => tools::check_choice(reader, checks)?,
+            b"parallel_tool_calls" => {
+                checks.boolean(reader, &"parallel_tool_calls")?;
+            }
+            b"response_format" => {
+                estimate.prompt_bytes += measured(reader, |reader| check_response_format(reader, checks))?;
+            }
+            b"reasoning_effort" => checks.one_of(
+                reader,
+                &"reasoning_effort",
+                &["none", "minimal", "low", "medium", "high", "xhigh", "max"],
+            )?,
+            b"verbosity" => checks.one_of(reader, &"verbosity", &["low", "medium", "high"])?,
+            b"service_tier" => {
+                checks.one_of(reader, &"service_tier", &["auto", "default", "flex", "scale", "priority", "fast"])?;
+            }
+            _ => reader.skip()?,
+        }
+        Ok(())
+    })?;
+
+    let (model, model_span) = model.take(&mut checks)?;
+    if has_top_logprobs && !logprobs {
+        checks.invalid(&"top_logprobs", || "needs `logprobs` to be true".into());
+    }
+    if prompt.is_none() {
+        checks.missing(&"messages");
+    }
+    let invalid = checks.finish()?;
+    let operation = Operation::Chat { streaming: stream.then_some(stream_options) };
+    let prompt = prompt.unwrap_or(0..0);
+    estimate.prompt_bytes += prompt.len() as u64;
+    Ok(ParsedRequest { body, model, model_span, prompt, operation, estimate, invalid })
+}
+
+/// The size in bytes of a value that is checked.
+fn measured(
+    reader: &mut Reader<'_>,
+    check: impl FnOnce(&mut Reader<'_>) -> Result<(), JsonError>,
+) -> Result<u64, JsonError> {
+    reader.kind()?;
+    let start = reader.position();
+    check(reader)?;
+    Ok((reader.position() - start) as u64)
+}
+
+fn check_logit_bias(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<(), JsonError> {
+    if !checks.is(reader, &"logit_bias", ValueKind::Object)? {
+        return Ok(());
+    }
+    reader.object(|reader, name, _| {
+        let token = name.decoded();
+        let token = String::from_utf8_lossy(&token);
+        let path = Path::Member(&"logit_bias", &token);
+        if token.parse::<u64>().is_err() {
+            checks.invalid(&path, || "must be a token id".into());
+        }
+        checks.number(reader, &path, -100.0..=100.0)
+    })
+}
+
+fn check_stop(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<(), JsonError> {
+    match reader.kind()? {
+        ValueKind::String | ValueKind::Null => reader.skip(),
+        ValueKind::Array => {
+            let mut count = 0;
+            reader.array(|reader, index| {
+                count += 1;
+                let path = Path::Index(&"stop", index);
+                match reader.kind()? {
+                    ValueKind::String => {}
+                    other => checks.invalid(&path, || format!("must be a string, not {}", other.name())),
+                }
+                reader.skip()
+            })?;
+            if !(1..=MAX_STOPS).contains(&count) {
+                checks.invalid(&"stop", || format!("must have 1 to {MAX_STOPS} strings, not {count}"));
+            }
+            Ok(())
+        }
+        other @ (ValueKind::Bool | ValueKind::Number | ValueKind::Object) => {
+            checks.invalid(&"stop", || format!("must be a string or an array of strings, not {}", other.name()));
+            reader.skip()
+        }
+    }
+}
+
+fn check_response_format(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<(), JsonError> {
+    if !checks.is(reader, &"response_format", ValueKind::Object)? {
+        return Ok(());
+    }
+    let mut has_type = false;
+    let mut is_schema = false;
+    let mut has_schema = false;
+    reader.object(|reader, name, _| {
+        if name.is("type") {
+            if let Some(text) = checks.text(reader, &"response_format.type")? {
+                has_type = true;
+                is_schema = text.is("json_schema");
+                checks.word(text, &"response_format.type", &["text", "json_object", "json_schema", "structural_tag"]);
+            }
+            return Ok(());
+        }
+        if name.is("json_schema") && checks.is(reader, &"response_format.json_schema", ValueKind::Object)? {
+            has_schema = true;
+            let mut has_name = false;
+            reader.object(|reader, name, _| {
+                if !name.is("name") {
+                    return reader.skip();
+                }
+                has_name = checks.text(reader, &"response_format.json_schema.name")?.is_some();
+                Ok(())
+            })?;
+            if !has_name {
+                checks.missing(&"response_format.json_schema.name");
+            }
+            return Ok(());
+        }
+        if name.is("json_schema") { Ok(()) } else { reader.skip() }
+    })?;
+    if !has_type {
+        checks.missing(&"response_format.type");
+    } else if is_schema && !has_schema {
+        checks.missing(&"response_format.json_schema");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "chat_tests.rs"]
+mod tests;

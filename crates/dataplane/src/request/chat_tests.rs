@@ -1,0 +1,173 @@
+use super::*;
+use proptest::prelude::*;
+
+fn read(body: &str) -> Result<ParsedRequest, ParseError> {
+    parse(Bytes::copy_from_slice(body.as_bytes()))
+}
+
+/// The status of the error and its param, or `fine`.
+fn verdict(body: &str) -> String {
+    match read(body) {
+        Ok(request) => request.invalid.map_or_else(|| "fine".into(), |invalid| format!("422 {}", invalid.param)),
+        Err(ParseError::Missing { param }) => format!("400 {param}"),
+        Err(ParseError::Unreadable(_)) => "400".into(),
+    }
+}
+
+const HEAD: &str = r#""model":"acme/tiny","messages":[{"role":"user","content":"hi"}]"#;
+
+#[test]
+fn every_documented_range_is_checked_with_its_path() {
+    for (member, expected) in [
+        (r#""temperature":2"#, "fine"),
+        (r#""temperature":2.01"#, "422 temperature"),
+        (r#""temperature":"1""#, "422 temperature"),
+        (r#""temperature":null"#, "fine"),
+        (r#""temperature":1e400"#, "422 temperature"),
+        (r#""top_p":-0.1"#, "422 top_p"),
+        (r#""n":0"#, "422 n"),
+        (r#""n":129"#, "422 n"),
+        (r#""n":1.5"#, "422 n"),
+        (r#""max_tokens":0"#, "422 max_tokens"),
+        (r#""max_completion_tokens":"9""#, "422 max_completion_tokens"),
+        (r#""presence_penalty":-2.5"#, "422 presence_penalty"),
+        (r#""frequency_penalty":3"#, "422 frequency_penalty"),
+        (r#""seed":9223372036854775807"#, "fine"),
+        (r#""seed":9223372036854775808"#, "422 seed"),
+        (r#""stop":"end""#, "fine"),
+        (r#""stop":["a","b","c","d","e"]"#, "422 stop"),
+        (r#""stop":[]"#, "422 stop"),
+        (r#""stop":["a",1]"#, "422 stop[1]"),
+        (r#""stream":"yes""#, "422 stream"),
+        (r#""stream_options":[]"#, "422 stream_options"),
+        (r#""stream_options":{"include_usage":1}"#, "422 stream_options.include_usage"),
+        (r#""logprobs":true,"top_logprobs":20"#, "fine"),
+        (r#""top_logprobs":5"#, "422 top_logprobs"),
+        (r#""logprobs":true,"top_logprobs":21"#, "422 top_logprobs"),
+        (r#""logit_bias":{"50256":-100}"#, "fine"),
+        (r#""logit_bias":{"50256":-101}"#, "422 logit_bias.50256"),
+        (r#""logit_bias":{"word":1}"#, "422 logit_bias.word"),
+        (r#""tools":[{"type":"function","function":{"name":"get_weather"}}]"#, "fine"),
+        (r#""tools":["x"]"#, "422 tools[0]"),
+        (r#""tools":[{"type":"function"}]"#, "400 tools[0].function"),
+        (r#""tools":[{"type":"function","function":{"name":"a b"}}]"#, "422 tools[0].function.name"),
+        (r#""tools":[{"type":"function","function":{}}]"#, "400 tools[0].function.name"),
+        (r#""tool_choice":"maybe""#, "422 tool_choice"),
+        (r#""tool_choice":{"type":"function","function":{"name":"f"}}"#, "fine"),
+        (r#""parallel_tool_calls":1"#, "422 parallel_tool_calls"),
+        (r#""response_format":{"type":"yaml"}"#, "422 response_format.type"),
+        (r#""response_format":{"type":"json_schema"}"#, "400 response_format.json_schema"),
+        (r#""response_format":{"type":"json_schema","json_schema":{}}"#, "400 response_format.json_schema.name"),
+        (r#""response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{}}}"#, "fine"),
+        (r#""response_format":{"type":"json_object"}"#, "fine"),
+        (r#""reasoning_effort":"huge""#, "422 reasoning_effort"),
+        (r#""verbosity":"loud""#, "422 verbosity"),
+        (r#""service_tier":"gold""#, "422 service_tier"),
+        (r#""top_k":-1,"min_p":"anything""#, "fine"),
+    ] {
+        assert_eq!(verdict(&format!("{{{HEAD},{member}}}")), expected, "{member}");
+    }
+}
+
+#[test]
+fn messages_are_checked_with_their_path() {
+    for (messages, expected) in [
+        ("[]", "422 messages"),
+        ("null", "400 messages"),
+        ("{}", "422 messages"),
+        (r#"["hi"]"#, "422 messages[0]"),
+        (r#"[{"content":"hi"}]"#, "400 messages[0].role"),
+        (r#"[{"role":"robot","content":"hi"}]"#, "422 messages[0].role"),
+        (r#"[{"role":7,"content":"hi"}]"#, "422 messages[0].role"),
+        (r#"[{"role":"user"}]"#, "400 messages[0].content"),
+        (r#"[{"role":"user","content":5}]"#, "422 messages[0].content"),
+        (r#"[{"role":"user","content":[{"type":"text","text":"hi"}]}]"#, "fine"),
+        (r#"[{"role":"user","content":[{"type":"text"}]}]"#, "400 messages[0].content[0].text"),
+        (r#"[{"role":"user","content":[{"text":"hi"}]}]"#, "400 messages[0].content[0].type"),
+        (r#"[{"role":"user","content":[{"type":"video_url","video_url":{}}]}]"#, "fine"),
+        (r#"[{"role":"assistant","content":null,"tool_calls":[]}]"#, "fine"),
+        (
+            r#"[{"role":"assistant","tool_calls":[{"function":{"arguments":{}}}]}]"#,
+            "422 messages[0].tool_calls[0].function.arguments",
+        ),
+        (r#"[{"role":"tool","content":"4"}]"#, "400 messages[0].tool_call_id"),
+        (r#"[{"content":"4","role":"tool","tool_call_id":"c"}]"#, "fine"),
+        (r#"[{"role":"developer","content":"be brief"},{"role":"user","content":1}]"#, "422 messages[1].content"),
+    ] {
+        assert_eq!(verdict(&format!(r#"{{"model":"a/b","messages":{messages}}}"#)), expected, "{messages}");
+    }
+}
+
+#[test]
+fn missing_members_are_reported_before_invalid_values() {
+    assert_eq!(verdict(r#"{"temperature":9,"messages":[{"role":"user","content":"x"}]}"#), "400 model");
+    assert_eq!(verdict(r#"{"temperature":9,"model":"a/b"}"#), "400 messages");
+    assert_eq!(verdict(r#"{"model":7,"messages":[{"role":"user","content":"x"}]}"#), "422 model");
+}
+
+#[test]
+fn unreadable_bodies_are_rejected() {
+    let body = |extra: &str| format!("{{{HEAD}{extra}}}");
+    for bad in ["", "[]", "nul", "{", &body(",\"temperature\":NaN"), &body(",\"model\":\"b\""), &(body("") + "x")] {
+        assert_eq!(verdict(bad), "400", "{bad}");
+    }
+    assert_eq!(verdict(&body(r#","user":"\ud800""#)), "400");
+    assert_eq!(verdict(&body(r#","mod\u0065l":"x""#)), "400");
+    assert_eq!(verdict(&body(r#","x":{"a":1,"a":2},"y":"\u0000""#)), "fine");
+    assert_eq!(verdict(&format!("\u{feff}{}", body(""))), "fine");
+    assert_eq!(
+        parse(Bytes::from_static(b"{\"a\":\"\xFF\"}")).err(),
+        Some(ParseError::Unreadable("the body is not UTF-8".into()))
+    );
+}
+
+#[test]
+fn a_duplicate_is_found_among_many_members() {
+    let many: String = (0..100).map(|i| format!(",\"m{i}\":{i}")).collect();
+    assert_eq!(verdict(&format!("{{{HEAD}{many}}}")), "fine");
+    assert_eq!(verdict(&format!("{{{HEAD}{many},\"m3\":0}}")), "400");
+}
+
+fn sent(body: &str, running: bool) -> serde_json::Value {
+    let request = read(body).unwrap();
+    let edited = request.upstream_edits("up\"stream", running, None).apply(&request.body);
+    serde_json::from_slice(&edited).unwrap()
+}
+
+#[test]
+fn only_the_model_and_the_stream_options_change() {
+    let unary = sent(&format!(r#"{{"seed":9007199254740993,{HEAD},"x":{{"y":[1.50]}}}}"#), true);
+    assert_eq!(unary["model"], "up\"stream");
+    assert_eq!(unary["seed"], 9_007_199_254_740_993_i64);
+    assert!(unary.get("stream_options").is_none());
+
+    let stream = sent(&format!(r#"{{{HEAD},"stream":true}}"#), true);
+    assert_eq!(stream["stream_options"], serde_json::json!({"include_usage": true, "continuous_usage_stats": true}));
+    let plain = sent(&format!(r#"{{"stream":true,"stream_options":null,{HEAD}}}"#), false);
+    assert_eq!(plain["stream_options"], serde_json::json!({"include_usage": true}));
+    let kept = sent(
+        &format!(r#"{{"stream":true,"stream_options":{{"include_usage":false,"include_obfuscation":false}},{HEAD}}}"#),
+        false,
+    );
+    assert_eq!(kept["stream_options"], serde_json::json!({"include_usage": true, "include_obfuscation": false}));
+}
+
+proptest! {
+    #[test]
+    fn no_input_makes_the_parser_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let _ = parse(Bytes::from(bytes));
+    }
+
+    #[test]
+    fn a_damaged_request_never_makes_the_parser_panic(at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        let mut body = format!(
+            r#"{{{HEAD},"stream":true,"stop":["a"],"tools":[{{"type":"function","function":{{"name":"f"}}}}],"n":2}}"#
+        ).into_bytes();
+        let at = at.index(body.len());
+        body[at] = byte;
+        if let Ok(request) = parse(Bytes::from(body)) && request.invalid.is_none() {
+            let edited = request.upstream_edits("m", true, None).apply(&request.body);
+            prop_assert!(serde_json::from_slice::<serde_json::Value>(&edited).is_ok());
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Checks of types and ranges, reported with the path of the member.
+//!
+//! Only the first missing member and the first invalid value are kept.
+
+use super::{InvalidParam, ParseError};
+use crate::json::{JsonError, RawStr, Reader, ValueKind};
+use std::fmt::{self, Display};
+use std::ops::RangeInclusive;
+
+type ReadResult<T> = Result<T, JsonError>;
+
+#[derive(Default)]
+pub(super) struct Checks {
+    missing: Option<String>,
+    invalid: Option<InvalidParam>,
+}
+
+/// The path of a member, such as `messages[0].role`. Formatted only if it is reported.
+#[derive(Clone, Copy)]
+pub(super) enum Path<'a> {
+    Member(&'a dyn Display, &'a str),
+    Index(&'a dyn Display, usize),
+}
+
+impl Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Member(parent, name) => write!(f, "{parent}.{name}"),
+            Self::Index(parent, index) => write!(f, "{parent}[{index}]"),
+        }
+    }
+}
+
+impl Checks {
+    pub(super) fn missing(&mut self, path: &dyn Display) {
+        self.missing.get_or_insert_with(|| path.to_string());
+    }
+
+    pub(super) fn invalid(&mut self, path: &dyn Display, why: impl FnOnce() -> String) {
+        self.invalid.get_or_insert_with(|| InvalidParam { param: path.to_string(), why: why() });
+    }
+
+    pub(super) fn take_missing(&mut self) -> ParseError {
+        ParseError::Missing { param: self.missing.take().unwrap_or_default() }
+    }
+
+    /// Returns a missing member as an error, and an invalid value for later.
+    pub(super) fn finish(mut self) -> Result<Option<InvalidParam>, ParseError> {
+        if self.missing.is_some() {
+            return Err(self.take_missing());
+        }
+        Ok(self.invalid)
+    }
+
+    /// Whether the next value has the expected type. Null counts as absent, another type is noted as invalid, and both
+    /// are skipped.
+    pub(super) fn is(&mut self, reader: &mut Reader<'_>, path: &dyn Display, expected: ValueKind) -> ReadResult<bool> {
+        let found = reader.kind()?;
+        if found == expected {
+            return Ok(true);
+        }
+        if found != ValueKind::Null {
+            self.invalid(path, || format!("must be {}, not {}", expected.name(), found.name()));
+        }
+        reader.skip()?;
+        Ok(false)
+    }
+
+    pub(super) fn boolean(&mut self, reader: &mut Reader<'_>, path: &dyn Display) -> ReadResult<Option<bool>> {
+        if self.is(reader, path, ValueKind::Bool)? { reader.boolean().map(Some) } else { Ok(None) }
+    }
+
+    pub(super) fn number(
+        &mut self,
+        reader: &mut Reader<'_>,
+        path: &dyn Display,
+        range: RangeInclusive<f64>,
+    ) -> ReadResult<()> {
+        if self.is(reader, path, ValueKind::Number)? {
+            let digits = reader.number()?;
+            let value = std::str::from_utf8(digits).ok().and_then(|text| text.parse::<f64>().ok());
+            if !value.is_some_and(|value| range.contains(&value)) {
+                self.invalid(path, || format!("must be between {} and {}", range.start(), range.end()));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn integer(
+        &mut self,
+        reader: &mut Reader<'_>,
+        path: &dyn Display,
+        range: RangeInclusive<i64>,
+    ) -> ReadResult<Option<i64>> {
+        if !self.is(reader, path, ValueKind::Number)? {
+            return Ok(None);
+        }
+        let digits = reader.number()?;
+        let value = std::str::from_utf8(digits).ok().and_then(|text| text.parse::<i64>().ok());
+        let valid = value.filter(|value| range.contains(value));
+        if valid.is_none() {
+            self.invalid(path, || match (*range.start(), *range.end()) {
+                (i64::MIN, _) => "must be a 64-bit integer".into(),
+                (least, i64::MAX) => format!("must be an integer of at least {least}"),
+                (least, most) => format!("must be an integer between {least} and {most}"),
+            });
+        }
+        Ok(valid)
+    }
+
+    pub(super) fn text<'a>(&mut self, reader: &mut Reader<'a>, path: &dyn Display) -> ReadResult<Option<RawStr<'a>>> {
+        if self.is(reader, path, ValueKind::String)? { reader.string().map(Some) } else { Ok(None) }
+    }
+
+    pub(super) fn one_of(&mut self, reader: &mut Reader<'_>, path: &dyn Display, words: &[&str]) -> ReadResult<()> {
+        if let Some(text) = self.text(reader, path)? {
+            self.word(text, path, words);
+        }
+        Ok(())
+    }
+
+    pub(super) fn word(&mut self, text: RawStr<'_>, path: &dyn Display, words: &[&str]) {
+        if !words.iter().any(|word| text.is(word)) {
+            self.invalid(path, || format!("must be one of {}", words.join(", ")));
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Parses an embeddings request: four forms of input, two encodings of the response.
+
+use super::checks::{Checks, Path};
+use super::{ModelMember, Operation, ParseError, ParsedRequest, TokenEstimate, read_members, without_bom};
+use crate::json::{JsonError, Reader, ValueKind};
+use bytes::Bytes;
+use std::ops::Range;
+
+/// The encoding of vectors that the client requested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Encoding {
+    #[default]
+    Float,
+    Base64,
+}
+
+/// The expected form of the response.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct EmbeddingOptions {
+    pub(crate) encoding: Encoding,
+    pub(crate) dimensions: Option<u64>,
+    /// The number of vectors.
+    pub(crate) inputs: usize,
+}
+
+const MAX_INPUTS: usize = 2048;
+
+/// Parses the body of `POST /v1/embeddings`.
+pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
+    let body = without_bom(body);
+    let mut checks = Checks::default();
+    let mut model = ModelMember::default();
+    let mut input = None;
+    let mut encoding = Encoding::Float;
+    let mut dimensions = None;
+
+    read_members(&body, |reader, name| {
+        let checks = &mut checks;
+        match &*name.decoded() {
+            b"model" => model.read(reader, checks)?,
+            b"input" => input = check_input(reader, checks)?,
+            b"encoding_format" => {
+                if let Some(text) = checks.text(reader, &"encoding_format")? {
+                    checks.word(text, &"encoding_format", &["float", "base64"]);
+                    encoding = if text.is("base64") { Encoding::Base64 } else { Encoding::Float };
+                }
+            }
+            b"dimensions" => dimensions = checks.integer(reader, &"dimensions", 1..=i64::MAX)?,
+            b"user" => {
+                checks.text(reader, &"user")?;
+            }
+            _ => reader.skip()?,
+        }
+        Ok(())
+    })?;
+
+    let (model, model_span) = model.take(&mut checks)?;
+    if input.is_none() {
+        checks.missing(&"input");
+    }
+    let invalid = checks.finish()?;
+    let dimensions = dimensions.map(i64::unsigned_abs);
+    let (prompt, inputs) = input.unwrap_or((0..0, 0));
+    let operation = Operation::Embeddings(EmbeddingOptions { encoding, dimensions, inputs });
+    let estimate = TokenEstimate::embeddings(prompt.len(), inputs);
+    Ok(ParsedRequest { body, model, model_span, prompt, operation, estimate, invalid })
+}
+
+/// A string, an array of strings, one array of token ids, or an array of such arrays.
+/// Returns its range and the number of vectors.
+fn check_input(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<Option<(Range<usize>, usize)>, JsonError> {
+    let kind = reader.kind()?;
+    let start = reader.position();
+    let mut inputs = 1;
+    match kind {
+        ValueKind::Null => {
+            reader.skip()?;
+            return Ok(None);
+        }
+        ValueKind::String => {
+            if reader.string()?.raw().is_empty() {
+                checks.invalid(&"input", || "must not be empty".into());
+            }
+        }
+        ValueKind::Array => inputs = check_inputs(reader, checks)?,
+        other @ (ValueKind::Bool | ValueKind::Number | ValueKind::Object) => {
+            checks.invalid(&"input", || format!("must be a string or an array, not {}", other.name()));
+            reader.skip()?;
+        }
+    }
+    Ok(Some((start..reader.position(), inputs)))
+}
+
+/// Returns the number of inputs; an array of token ids is one input.
+fn check_inputs(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<usize, JsonError> {
+    let mut first = None;
+    let mut count = 0;
+    reader.array(|reader, index| {
+        count += 1;
+        let kind = reader.kind()?;
+        let path = Path::Index(&"input", index);
+        if *first.get_or_insert(kind) != kind {
+            checks.invalid(&path, || "must have the same type as the elements before it".into());
+            return reader.skip();
+        }
+        match kind {
+            ValueKind::String => {
+                if reader.string()?.raw().is_empty() {
+                    checks.invalid(&path, || "must not be empty".into());
+                }
+                Ok(())
+            }
+            ValueKind::Number => check_token(reader, checks, &path),
+            ValueKind::Array => check_tokens(reader, checks, &path),
+            other @ (ValueKind::Null | ValueKind::Bool | ValueKind::Object) => {
+                checks.invalid(&path, || {
+                    format!("must be a string, a token id or an array of token ids, not {}", other.name())
+                });
+                reader.skip()
+            }
+        }
+    })?;
+    if count == 0 {
+        checks.invalid(&"input", || "must not be empty".into());
+    } else if count > MAX_INPUTS && first != Some(ValueKind::Number) {
+        checks.invalid(&"input", || format!("must have at most {MAX_INPUTS} elements, not {count}"));
+    }
+    Ok(if first == Some(ValueKind::Number) { 1 } else { count })
+}
+
+fn check_tokens(reader: &mut Reader<'_>, checks: &mut Checks, path: &Path<'_>) -> Result<(), JsonError> {
+    let mut count = 0;
+    reader.array(|reader, index| {
+        count += 1;
+        check_token(reader, checks, &Path::Index(path, index))
+    })?;
+    if count == 0 {
+        checks.invalid(path, || "must not be empty".into());
+    }
+    Ok(())
+}
+
+fn check_token(reader: &mut Reader<'_>, checks: &mut Checks, path: &Path<'_>) -> Result<(), JsonError> {
+    if reader.kind()? == ValueKind::Null {
+        checks.invalid(path, || "must be a token id, not null".into());
+    }
+    checks.integer(reader, path, 0..=i64::from(u32::MAX)).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(body: &str) -> Result<ParsedRequest, ParseError> {
+        parse(Bytes::copy_from_slice(body.as_bytes()))
+    }
+
+    fn param(body: &str) -> String {
+        match read(body) {
+            Ok(request) => request.invalid.map_or_else(|| "fine".into(), |invalid| invalid.param),
+            Err(ParseError::Missing { param }) => format!("missing {param}"),
+            Err(ParseError::Unreadable(why)) => why,
+        }
+    }
+
+    #[test]
+    fn all_four_forms_of_input_pass() {
+        for input in [r#""text""#, r#"["a","b"]"#, "[1,2,3]", "[[1,2],[3]]"] {
+            assert_eq!(param(&format!(r#"{{"model":"a/b","input":{input}}}"#)), "fine", "{input}");
+        }
+    }
+
+    #[test]
+    fn errors_name_the_path_of_the_value() {
+        for (members, expected) in [
+            (r#""input":"""#, "input"),
+            (r#""input":[]"#, "input"),
+            (r#""input":["a",""]"#, "input[1]"),
+            (r#""input":["a",1]"#, "input[1]"),
+            (r#""input":[[1],[]]"#, "input[1]"),
+            (r#""input":[[1,-2]]"#, "input[0][1]"),
+            (r#""input":[1.5]"#, "input[0]"),
+            (r#""input":{}"#, "input"),
+            (r#""input":null"#, "missing input"),
+            (r#""input":"x","dimensions":0"#, "dimensions"),
+            (r#""input":"x","encoding_format":"int8""#, "encoding_format"),
+            (r#""input":"x","encoding_format":null,"dimensions":null"#, "fine"),
+        ] {
+            assert_eq!(param(&format!(r#"{{"model":"a/b",{members}}}"#)), expected, "{members}");
+        }
+        assert_eq!(param(r#"{"input":"x"}"#), "missing model");
+    }
+
+    #[test]
+    fn more_than_2048_inputs_are_rejected_but_a_long_token_array_is_not() {
+        let strings = vec![r#""a""#; 2049].join(",");
+        assert_eq!(param(&format!(r#"{{"model":"a/b","input":[{strings}]}}"#)), "input");
+        let tokens = vec!["1"; 5000].join(",");
+        assert_eq!(param(&format!(r#"{{"model":"a/b","input":[{tokens}]}}"#)), "fine");
+    }
+}

@@ -1,0 +1,188 @@
+//! Parses a request in one pass over its bytes.
+//!
+//! A body that is not JSON or lacks a required member is rejected at once. An invalid value is kept for later, because
+//! an unknown model is reported before it.
+
+pub mod chat;
+mod checks;
+pub mod embeddings;
+mod estimate;
+mod messages;
+mod stream_options;
+mod tools;
+mod upstream;
+
+pub(crate) use embeddings::{EmbeddingOptions, Encoding};
+pub(crate) use estimate::TokenEstimate;
+pub(crate) use stream_options::StreamOptions;
+
+use crate::json::{JsonError, RawStr, Reader, ValueKind};
+use bytes::Bytes;
+use checks::Checks;
+use domain::model::Modality;
+use std::collections::HashSet;
+use std::ops::Range;
+
+/// A body that is rejected before its model is looked up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ParseError {
+    Unreadable(String),
+    Missing { param: String },
+}
+
+/// A member with a value of the wrong type or out of range.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct InvalidParam {
+    pub(crate) param: String,
+    pub(crate) why: String,
+}
+
+/// The parts of a request that the gateway needs.
+#[derive(Debug)]
+pub struct ParsedRequest {
+    /// The body as received, without a byte order mark.
+    pub body: Bytes,
+    pub(crate) model: String,
+    model_span: Range<usize>,
+    /// The range of `messages` or `input` in the body.
+    prompt: Range<usize>,
+    pub(crate) operation: Operation,
+    pub(crate) estimate: TokenEstimate,
+    pub(crate) invalid: Option<InvalidParam>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Operation {
+    Chat { streaming: Option<StreamOptions> },
+    Embeddings(EmbeddingOptions),
+}
+
+impl Operation {
+    pub(crate) const fn modality(&self) -> Modality {
+        match self {
+            Self::Chat { .. } => Modality::Chat,
+            Self::Embeddings(_) => Modality::Embedding,
+        }
+    }
+}
+
+impl ParsedRequest {
+    pub(crate) fn prompt_bytes(&self) -> usize {
+        self.prompt.len()
+    }
+
+    /// The start of the prompt, for prefix affinity.
+    pub(crate) fn prefix(&self) -> &[u8] {
+        const PREFIX: usize = 1024;
+        let prompt = &self.body[self.prompt.clone()];
+        &prompt[..prompt.len().min(PREFIX)]
+    }
+
+    /// Copies the body out of the connection's buffer, so that a call which waits for long does not retain the buffer.
+    pub(crate) fn detach_body(&mut self) {
+        self.body = Bytes::copy_from_slice(&self.body);
+    }
+
+    pub(crate) fn is_stream(&self) -> bool {
+        matches!(self.operation, Operation::Chat { streaming: Some(_) })
+    }
+}
+
+/// The member `model`, which every request has.
+#[derive(Default)]
+struct ModelMember {
+    found: Option<(String, Range<usize>)>,
+    is_invalid: bool,
+}
+
+impl ModelMember {
+    fn read(&mut self, reader: &mut Reader<'_>, checks: &mut Checks) -> Result<(), JsonError> {
+        match reader.kind()? {
+            ValueKind::String => {
+                let text = reader.string()?;
+                let span = reader.position() - text.raw().len() - 2..reader.position();
+                self.found = Some((String::from_utf8_lossy(&text.decoded()).into_owned(), span));
+                Ok(())
+            }
+            ValueKind::Null => reader.skip(),
+            other @ (ValueKind::Bool | ValueKind::Number | ValueKind::Array | ValueKind::Object) => {
+                self.is_invalid = true;
+                checks.invalid(&"model", || format!("must be a string, not {}", other.name()));
+                reader.skip()
+            }
+        }
+    }
+
+    /// The name and its range. A model of the wrong type has no name to look up; it is reported as an invalid value.
+    fn take(self, checks: &mut Checks) -> Result<(String, Range<usize>), ParseError> {
+        match self.found {
+            Some(found) => Ok(found),
+            None if self.is_invalid => Ok((String::new(), 0..0)),
+            None => {
+                checks.missing(&"model");
+                Err(checks.take_missing())
+            }
+        }
+    }
+}
+
+/// Reads the members of the body, which must be an object without duplicate names.
+fn read_members(
+    body: &Bytes,
+    mut member: impl FnMut(&mut Reader<'_>, RawStr<'_>) -> Result<(), JsonError>,
+) -> Result<(), ParseError> {
+    let mut reader = Reader::new(body);
+    let unreadable = |malformed: JsonError| ParseError::Unreadable(format!("the body is not JSON: {malformed}"));
+    if reader.kind().map_err(unreadable)? != ValueKind::Object {
+        return Err(ParseError::Unreadable("the body is not a JSON object".into()));
+    }
+    let mut names = Names::default();
+    let mut duplicate = None;
+    reader
+        .object(|reader, name, _| {
+            if !names.add(name) && duplicate.is_none() {
+                duplicate = Some(String::from_utf8_lossy(&name.decoded()).chars().take(64).collect::<String>());
+            }
+            member(reader, name)
+        })
+        .and_then(|()| reader.end())
+        .map_err(unreadable)?;
+    if !reader.is_ascii() && simdutf8::basic::from_utf8(body).is_err() {
+        return Err(ParseError::Unreadable("the body is not UTF-8".into()));
+    }
+    match duplicate {
+        Some(name) => Err(ParseError::Unreadable(format!("duplicate member `{name}`"))),
+        None => Ok(()),
+    }
+}
+
+/// The names seen in an object. Usually few; a hash set avoids a quadratic search for many.
+#[derive(Default)]
+struct Names<'a> {
+    few: Vec<RawStr<'a>>,
+    many: HashSet<Vec<u8>>,
+}
+
+impl<'a> Names<'a> {
+    const FEW: usize = 32;
+
+    fn add(&mut self, name: RawStr<'a>) -> bool {
+        if !self.many.is_empty() {
+            return self.many.insert(name.decoded().into_owned());
+        }
+        let escaped = name.raw().contains(&b'\\');
+        let is_known = self.few.iter().any(|seen| {
+            seen.raw() == name.raw() || ((escaped || seen.raw().contains(&b'\\')) && seen.decoded() == name.decoded())
+        });
+        self.few.push(name);
+        if self.few.len() > Self::FEW {
+            self.many = self.few.iter().map(|name| name.decoded().into_owned()).collect();
+        }
+        !is_known
+    }
+}
+
+/// Some editors and shells write a byte order mark first.
+fn without_bom(body: Bytes) -> Bytes {
+    if body.starts_with(b"\xEF\xBB\xBF") { body.slice(3..) } else { body }
+}

@@ -1,0 +1,65 @@
+//! The member `stream_options` of a chat request.
+
+use super::checks::Checks;
+use crate::json::{JsonError, Reader, ValueKind};
+use std::ops::Range;
+
+/// The client's options of a stream.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct StreamOptions {
+    /// Wants a last chunk with the usage.
+    pub(crate) usage: bool,
+    /// Wants running usage in every chunk.
+    pub(crate) running_usage: bool,
+    member: Option<OptionsMember>,
+}
+
+/// The ranges of `stream_options` and of its members that the gateway does not know.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct OptionsMember {
+    span: Range<usize>,
+    others: Vec<Range<usize>>,
+}
+
+impl StreamOptions {
+    pub(super) fn read(&mut self, reader: &mut Reader<'_>, checks: &mut Checks) -> Result<(), JsonError> {
+        reader.kind()?;
+        let start = reader.position();
+        let mut others = Vec::new();
+        if checks.is(reader, &"stream_options", ValueKind::Object)? {
+            reader.object(|reader, name, name_at| {
+                if name.is("include_usage") {
+                    self.usage = checks.boolean(reader, &"stream_options.include_usage")?.unwrap_or(false);
+                } else if name.is("continuous_usage_stats") {
+                    let running = checks.boolean(reader, &"stream_options.continuous_usage_stats")?;
+                    self.running_usage = running.unwrap_or(false);
+                } else {
+                    let value = reader.span()?;
+                    others.push(name_at..value.end);
+                }
+                Ok::<(), JsonError>(())
+            })?;
+        }
+        self.member = Some(OptionsMember { span: start..reader.position(), others });
+        Ok(())
+    }
+
+    /// The range of the member in the body, if it is there.
+    pub(super) fn span(&self) -> Option<Range<usize>> {
+        self.member.as_ref().map(|member| member.span.clone())
+    }
+
+    /// The options for the upstream: always with usage, and with the members that the gateway does not know.
+    pub(super) fn for_upstream(&self, body: &[u8], running_usage: bool) -> Vec<u8> {
+        let mut options = br#"{"include_usage":true"#.to_vec();
+        if running_usage || self.running_usage {
+            options.extend_from_slice(br#","continuous_usage_stats":true"#);
+        }
+        for other in self.member.iter().flat_map(|member| &member.others) {
+            options.push(b',');
+            options.extend_from_slice(&body[other.clone()]);
+        }
+        options.push(b'}');
+        options
+    }
+}

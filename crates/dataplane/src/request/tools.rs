@@ -1,0 +1,84 @@
+//! Checks the tools of a chat.
+
+use super::checks::{Checks, Path};
+use crate::json::{JsonError, Reader, ValueKind};
+
+const MAX_NAME_LEN: usize = 64;
+
+pub(super) fn check(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<(), JsonError> {
+    if !checks.is(reader, &"tools", ValueKind::Array)? {
+        return Ok(());
+    }
+    reader.array(|reader, index| check_tool(reader, checks, &Path::Index(&"tools", index)))
+}
+
+fn check_tool(reader: &mut Reader<'_>, checks: &mut Checks, path: &Path<'_>) -> Result<(), JsonError> {
+    let kind = reader.kind()?;
+    if kind != ValueKind::Object {
+        checks.invalid(path, || format!("must be an object, not {}", kind.name()));
+        return reader.skip();
+    }
+    let mut has_type = false;
+    let mut is_function = false;
+    let mut has_function = false;
+    reader.object(|reader, name, _| {
+        if name.is("type") {
+            let path = Path::Member(path, "type");
+            has_type = reader.kind()? != ValueKind::Null;
+            if let Some(text) = checks.text(reader, &path)? {
+                is_function = text.is("function");
+                checks.word(text, &path, &["function", "custom"]);
+            }
+            return Ok(());
+        }
+        if name.is("function") {
+            has_function = reader.kind()? != ValueKind::Null;
+            return check_function(reader, checks, &Path::Member(path, "function"));
+        }
+        reader.skip()
+    })?;
+    if !has_type {
+        checks.missing(&Path::Member(path, "type"));
+    } else if is_function && !has_function {
+        checks.missing(&Path::Member(path, "function"));
+    }
+    Ok(())
+}
+
+fn check_function(reader: &mut Reader<'_>, checks: &mut Checks, path: &Path<'_>) -> Result<(), JsonError> {
+    if !checks.is(reader, path, ValueKind::Object)? {
+        return Ok(());
+    }
+    let mut has_name = false;
+    reader.object(|reader, name, _| {
+        if !name.is("name") {
+            return reader.skip();
+        }
+        let path = Path::Member(path, "name");
+        has_name = reader.kind()? != ValueKind::Null;
+        if let Some(text) = checks.text(reader, &path)? {
+            let text = text.decoded();
+            let is_valid = (1..=MAX_NAME_LEN).contains(&text.len())
+                && text.iter().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(byte));
+            if !is_valid {
+                checks.invalid(&path, || format!("must be 1 to {MAX_NAME_LEN} letters, digits, _ or -"));
+            }
+        }
+        Ok(())
+    })?;
+    if !has_name {
+        checks.missing(&Path::Member(path, "name"));
+    }
+    Ok(())
+}
+
+pub(super) fn check_choice(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<(), JsonError> {
+    match reader.kind()? {
+        ValueKind::String => checks.one_of(reader, &"tool_choice", &["none", "auto", "required"]),
+        ValueKind::Object | ValueKind::Null => reader.skip(),
+        other @ (ValueKind::Bool | ValueKind::Number | ValueKind::Array) => {
+            checks.invalid(&"tool_choice", || format!("must be a string or an object, not {}", other.name()));
+            reader.skip()
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! The edits that turn the client's body into the one sent to a model server.
+
+use super::{Operation, ParsedRequest};
+use crate::json;
+use crate::json::edits::Edits;
+
+impl ParsedRequest {
+    /// Replaces the model with the upstream's own name, requests usage for every stream, and sets the token limit per
+    /// choice to `clamp` if the quota allows less than the client requested.
+    pub(crate) fn upstream_edits(&self, model: &str, running_usage: bool, clamp: Option<u64>) -> Edits<'static> {
+        let mut edits = Edits::default();
+        edits.replace(self.model_span.clone(), json::quote(model));
+        if let Some(limit) = clamp {
+            self.estimate.clamp(limit, self.model_span.end, &mut edits);
+        }
+        if let Operation::Chat { streaming: Some(client) } = &self.operation {
+            let options = client.for_upstream(&self.body, running_usage);
+            match client.span() {
+                Some(span) => edits.replace(span, options),
+                None => edits.insert(self.model_span.end, [b",\"stream_options\":", &options[..]].concat()),
+            }
+        }
+        edits
+    }
+}

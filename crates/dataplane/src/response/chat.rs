@@ -1,0 +1,199 @@
+//! Normalizes a chat response that is not streamed.
+
+use super::finish_reason::{FinishReason, read_finish_reason};
+use super::tokens::{ReportedUsage, TokenMeter};
+use super::{BadUpstreamResponse, upstream_error};
+use crate::json::edits::Edits;
+use crate::json::members::{first_member, is_empty_object};
+use crate::json::{self, Reader, ValueKind};
+use bytes::Bytes;
+
+/// Normalizes the response of an engine and counts its tokens.
+pub(crate) fn normalize(response: &Bytes, model: &str, meter: &mut TokenMeter) -> Result<Bytes, BadUpstreamResponse> {
+    let mut reader = Reader::new(response);
+    let mut edits = Edits::default();
+    let mut choices = 0;
+    let mut has_model = false;
+    if reader.kind()? != ValueKind::Object {
+        return Err(BadUpstreamResponse::Unexpected("the response is not an object"));
+    }
+    let open = reader.position();
+    reader.object(|reader, name, _| {
+        match name.raw() {
+            b"model" => {
+                has_model = true;
+                edits.replace(reader.span()?, json::quote(model));
+            }
+            b"choices" if reader.kind()? == ValueKind::Array => reader.array(|reader, _| {
+                choices += 1;
+                normalize_choice(reader, response, meter, &mut edits)
+            })?,
+            b"usage" => {
+                if let Some(reported) = ReportedUsage::read(reader)? {
+                    meter.report(reported.tokens);
+                    reported.add_up(&mut edits);
+                }
+            }
+            b"error" if reader.kind()? != ValueKind::Null => {
+                let span = reader.span()?;
+                return Err(BadUpstreamResponse::Reported(upstream_error::message(&response[span])));
+            }
+            _ => reader.skip()?,
+        }
+        Ok::<(), BadUpstreamResponse>(())
+    })?;
+    reader.end()?;
+    if choices == 0 {
+        return Err(BadUpstreamResponse::Unexpected("the response has no choices"));
+    }
+    if !has_model {
+        edits.insert(open + 1, [b"\"model\":", &json::quote(model)[..], b","].concat());
+    }
+    Ok(edits.apply(response))
+}
+
+fn normalize_choice(
+    reader: &mut Reader<'_>,
+    response: &[u8],
+    meter: &mut TokenMeter,
+    edits: &mut Edits<'_>,
+) -> Result<(), BadUpstreamResponse> {
+    reader.kind()?;
+    let open = reader.position();
+    let mut has_finish = false;
+    let mut has_message = false;
+    reader.object(|reader, name, _| {
+        match name.raw() {
+            b"finish_reason" => {
+                has_finish = true;
+                let kind = reader.kind()?;
+                let start = reader.position();
+                let reason = if kind == ValueKind::String {
+                    read_finish_reason(reader.string()?)
+                } else {
+                    reader.skip()?;
+                    FinishReason::Means("\"stop\"")
+                };
+                match reason {
+                    FinishReason::Known => {}
+                    FinishReason::Means(word) => edits.replace(start..reader.position(), word.as_bytes()),
+                    FinishReason::Failure => {
+                        return Err(BadUpstreamResponse::Unexpected("the engine gave up on a choice"));
+                    }
+                }
+            }
+            b"message" if reader.kind()? == ValueKind::Object => {
+                has_message = true;
+                normalize_message(reader, response, meter, edits)?;
+            }
+            _ => reader.skip()?,
+        }
+        Ok::<(), BadUpstreamResponse>(())
+    })?;
+    if !has_message {
+        return Err(BadUpstreamResponse::Unexpected("a choice has no message"));
+    }
+    if !has_finish {
+        edits.insert(open + 1, &b"\"finish_reason\":\"stop\","[..]);
+    }
+    Ok(())
+}
+
+fn normalize_message(
+    reader: &mut Reader<'_>,
+    response: &[u8],
+    meter: &mut TokenMeter,
+    edits: &mut Edits<'_>,
+) -> Result<(), BadUpstreamResponse> {
+    const ROLE: &str = "\"role\":\"assistant\"";
+    let open = reader.position();
+    let mut has_role = false;
+    reader.object(|reader, name, name_at| {
+        match name.raw() {
+            b"role" => {
+                has_role = true;
+                let is_string = reader.kind()? == ValueKind::String;
+                reader.skip()?;
+                if !is_string {
+                    edits.replace(name_at..reader.position(), ROLE.as_bytes());
+                }
+            }
+            b"content" | b"reasoning_content" | b"reasoning" | b"tool_calls" => {
+                let kind = reader.kind()?;
+                let span = reader.span()?;
+                if kind != ValueKind::Null {
+                    meter.text(span.len());
+                }
+            }
+            _ => reader.skip()?,
+        }
+        Ok::<(), BadUpstreamResponse>(())
+    })?;
+    if !has_role {
+        edits.insert(open + 1, first_member(ROLE, !is_empty_object(response, open)));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::usage::{Certainty, Tokens};
+
+    fn normalized(response: &str) -> (Result<serde_json::Value, BadUpstreamResponse>, (Tokens, Certainty)) {
+        let mut meter = TokenMeter::new(40);
+        let result = normalize(&Bytes::copy_from_slice(response.as_bytes()), "acme/tiny", &mut meter);
+        (result.map(|bytes| serde_json::from_slice(&bytes).unwrap()), meter.tokens())
+    }
+
+    #[test]
+    fn only_the_model_changes_in_a_valid_response() {
+        let response = r#"{"id":"x","created":1,"model":"tiny-q4","choices":[{"index":0,"message":{"role":"assistant",
+            "content":"hi","reasoning":"hm"},"finish_reason":"stop","stop_reason":null}],
+            "usage":{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7,
+            "prompt_tokens_details":{"cached_tokens":3}},"timings":{"a":1.5}}"#;
+        let (value, tokens) = normalized(response);
+        let mut expected: serde_json::Value = serde_json::from_str(response).unwrap();
+        expected["model"] = "acme/tiny".into();
+        assert_eq!(value.unwrap(), expected);
+        assert_eq!(tokens, (Tokens { prompt: 5, completion: 2, cached: 3 }, Certainty::Exact));
+    }
+
+    #[test]
+    fn missing_members_are_added() {
+        let (value, tokens) = normalized(
+            r#"{"choices":[{"message":{"content":"12345678"},"finish_reason":"abort"},{"message":{},"finish_reason":null}],
+                "usage":{"prompt_tokens":5,"completion_tokens":2,"total_tokens":9}}"#,
+        );
+        let value = value.unwrap();
+        assert_eq!(value["model"], "acme/tiny");
+        assert_eq!(value["choices"][0]["message"]["role"], "assistant");
+        assert_eq!(value["choices"][1]["message"]["role"], "assistant");
+        assert_eq!(value["choices"][0]["finish_reason"], "length");
+        assert_eq!(value["choices"][1]["finish_reason"], "stop");
+        assert_eq!(value["usage"]["total_tokens"], 7);
+        assert_eq!(tokens.1, Certainty::Exact);
+    }
+
+    #[test]
+    fn tokens_are_estimated_without_usage() {
+        let (_, tokens) = normalized(r#"{"choices":[{"message":{"content":"123456"},"finish_reason":"stop"}]}"#);
+        assert_eq!(tokens, (Tokens { prompt: 10, completion: 2, cached: 0 }, Certainty::Estimated));
+    }
+
+    #[test]
+    fn invalid_responses_are_rejected() {
+        for bad in [
+            "",
+            "<html>",
+            "[]",
+            "{}",
+            r#"{"choices":[]}"#,
+            r#"{"error":{"message":"no"}}"#,
+            r#"{"choices":[1]}"#,
+            r#"{"choices":[{"message":{},"finish_reason":"error"}]}"#,
+        ] {
+            assert!(normalized(bad).0.is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+use super::*;
+use crate::request::StreamOptions;
+use domain::usage::{Certainty, Tokens};
+use expect_test::expect;
+use proptest::prelude::*;
+
+fn stream(usage: bool) -> ChatStream {
+    let mut streaming = StreamOptions::default();
+    streaming.usage = usage;
+    ChatStream::new("acme/tiny", &streaming, 40)
+}
+
+/// The output for a stream that arrives in these pieces, and how it ended.
+fn pass(stream: &mut ChatStream, pieces: &[&[u8]]) -> (String, Result<(), BadUpstreamResponse>) {
+    let mut out = Vec::new();
+    let mut run = || {
+        for piece in pieces {
+            out.extend_from_slice(&stream.pass(Bytes::copy_from_slice(piece))?);
+        }
+        out.extend_from_slice(&stream.end()?);
+        Ok(())
+    };
+    let result = run();
+    out.extend_from_slice(&stream.take_written());
+    (String::from_utf8(out).unwrap(), result)
+}
+
+const CLEAN: &str = concat!(
+    "data: {\"id\":\"c1\",\"created\":5,\"model\":\"up\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\"finish_reason\":null}]}\n\n",
+    ": keep-alive\n\n",
+    "data: {\"id\":\"c1\",\"created\":5,\"model\":\"up\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"h\u{e9}🙂\"},\"finish_reason\":null}],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":1,\"total_tokens\":10}}\n\n",
+    "data: {\"id\":\"c1\",\"created\":5,\"model\":\"up\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":null}\n\n",
+    "data: {\"id\":\"c1\",\"created\":5,\"model\":\"up\",\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":2,\"total_tokens\":11}}\n\n",
+    "data: [DONE]\n\n",
+);
+
+#[test]
+fn usage_is_read_and_removed_if_the_client_did_not_request_it() {
+    let mut relay = stream(false);
+    let (text, result) = pass(&mut relay, &[CLEAN.as_bytes()]);
+    result.unwrap();
+    expect![[r#"
+        data: {"id":"c1","created":5,"model":"acme/tiny","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}
+
+        : ping
+
+        data: {"id":"c1","created":5,"model":"acme/tiny","choices":[{"index":0,"delta":{"content":"hé🙂"},"finish_reason":null}]}
+
+        data: {"id":"c1","created":5,"model":"acme/tiny","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}
+
+        data: [DONE]
+
+    "#]]
+    .assert_eq(&text);
+    assert_eq!(relay.meter.tokens(), (Tokens { prompt: 9, completion: 2, cached: 0 }, Certainty::Exact));
+}
+
+#[test]
+fn requested_usage_is_sent_once_in_its_own_chunk() {
+    let (text, _) = pass(&mut stream(true), &[CLEAN.as_bytes()]);
+    assert_eq!(text.matches("\"usage\":{").count(), 1);
+    assert!(
+        text.contains("\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":2,\"total_tokens\":11}}")
+    );
+
+    // Usage in the chunk of the last choice moves to a chunk of its own.
+    let late = "data: {\"id\":\"c\",\"created\":5,\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":1}}\n\ndata: [DONE]\n\n";
+    let (text, _) = pass(&mut stream(true), &[late.as_bytes()]);
+    expect![[r#"
+        data: {"model":"acme/tiny","id":"c","created":5,"choices":[{"index":0,"delta":{"role":"assistant","content":"x"},"finish_reason":"stop"}]}
+
+        data: {"id":"c","object":"chat.completion.chunk","created":5,"model":"acme/tiny","choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}
+
+        data: [DONE]
+
+    "#]]
+    .assert_eq(&text);
+}
+
+#[test]
+fn deviations_of_engines_are_normalized() {
+    let strays = concat!(
+        "event: message\r\nid: 1\r\ndata: {\"id\":\"a\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}}]}\r\n\r\n",
+        "event: ping\r\n\r\n",
+        "retry: 3000\r\n\r\n",
+        "data: {\"id\":\"b\",\"created\":2,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"t\",\"function\":{}}]},\"finish_reason\":null}]}\r\n\r\n",
+        "data: {\"id\":\"c\",\"created\":3,\"model\":\"m\",\"choices\":[]}\r\n\r\n",
+        "data: {\"id\":\"d\",\"created\":4,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":null,\"finish_reason\":\"eos_token\"}]}\r\n\r\n",
+    );
+    let (text, result) = pass(&mut stream(false), &[strays.as_bytes()]);
+    result.unwrap();
+    expect![[r#"
+        data: {"id":"a","created":1,"model":"acme/tiny","choices":[{"finish_reason":null,"index":0,"delta":{"role":"assistant","content":"x"}}]}
+
+        data: {"id":"a","created":1,"model":"acme/tiny","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"t","function":{}}]},"finish_reason":null}]}
+
+        data: {"id":"a","created":1,"model":"acme/tiny","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}
+
+        data: [DONE]
+
+    "#]]
+    .assert_eq(&text);
+}
+
+#[test]
+fn a_broken_stream_never_ends_cleanly() {
+    let cut = &CLEAN[..CLEAN
+        .find("data: {\"id\":\"c1\",\"created\":5,\"model\":\"up\",\"choices\":[{\"index\":0,\"delta\":{},")
+        .unwrap()];
+    let mut relay = stream(false);
+    let (text, result) = pass(&mut relay, &[cut.as_bytes()]);
+    assert!(result.is_err() && !text.contains("[DONE]"));
+    assert_eq!(relay.meter.tokens(), (Tokens { prompt: 9, completion: 1, cached: 0 }, Certainty::Exact));
+
+    for bad in [
+        "data: {\"error\":{\"message\":\"boom\"}}\n\n",
+        "data: {\"object\":\"error\",\"message\":\"boom\"}\n\n",
+        "data: {\"id\":\n\n",
+        "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"error\"}]}\n\n",
+        "data: {\"choices\":[{\"index\":400,\"delta\":{}}]}\n\n",
+        "data: {\"choices\":[{}]}\n\n",
+        "data: [DONE]\n\n",
+    ] {
+        let (text, result) = pass(&mut stream(false), &[bad.as_bytes()]);
+        assert!(result.is_err() && text.is_empty(), "{bad}: {text}");
+    }
+}
+
+#[test]
+fn chunks_are_counted_without_usage() {
+    let chunk = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"},\"finish_reason\":null}]}\n\n";
+    let mut relay = stream(false);
+    let _ = pass(&mut relay, &[chunk.as_bytes(), chunk.as_bytes()]);
+    assert_eq!(relay.meter.tokens(), (Tokens { prompt: 10, completion: 2, cached: 0 }, Certainty::Estimated));
+    assert_eq!(stream(false).meter.tokens().1, Certainty::Void);
+}
+
+proptest! {
+    #[test]
+    fn a_stream_gives_the_same_result_however_it_is_split(
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
+        crlf in any::<bool>(),
+        usage in any::<bool>(),
+    ) {
+        let text = if crlf { CLEAN.replace('\n', "\r\n") } else { CLEAN.to_owned() };
+        let text = text.as_bytes();
+        let mut at: Vec<usize> = cuts.iter().map(|cut| cut.index(text.len() + 1)).collect();
+        at.extend([0, text.len()]);
+        at.sort_unstable();
+        let pieces: Vec<&[u8]> = at.windows(2).map(|pair| &text[pair[0]..pair[1]]).collect();
+        prop_assert_eq!(pass(&mut stream(usage), &pieces), pass(&mut stream(usage), &[CLEAN.as_bytes()]));
+    }
+
+    #[test]
+    fn no_input_panics(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let bytes = [b"data: ", &bytes[..], b"\n\n"].concat();
+        let _ = stream(true).pass(Bytes::from(bytes));
+    }
+
+    #[test]
+    fn a_damaged_stream_never_produces_invalid_json(at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        let mut bytes = CLEAN.as_bytes().to_vec();
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        let mut relay = stream(true);
+        let written = relay.pass(Bytes::from(bytes)).unwrap_or_else(|_| relay.take_written());
+        for event in written.split(|byte| *byte == b'\n').filter_map(|line| line.strip_prefix(b"data: ")) {
+            if event != b"[DONE]" && std::str::from_utf8(event).is_ok() {
+                prop_assert!(serde_json::from_slice::<serde_json::Value>(event).is_ok());
+            }
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! Normalizes one chunk of a chat stream.
+
+use super::finish_reason::{FinishReason, read_finish_reason};
+use super::tokens::{ReportedUsage, TokenMeter};
+use super::{BadUpstreamResponse, upstream_error};
+use crate::json::edits::Edits;
+use crate::json::members::{first_member, is_empty_object, removal};
+use crate::json::{JsonError, Reader, ValueKind, quote};
+use bytes::BytesMut;
+use std::ops::Range;
+
+/// The maximum index of a choice, because `n` is at most 128.
+const MAX_INDEX: u32 = 127;
+
+/// The state that must be consistent from the first chunk to the last.
+#[derive(Debug)]
+pub(super) struct ChunkNormalizer {
+    /// The Model ID that the client sent, in quotes.
+    model: Vec<u8>,
+    /// `id` and `created` of the first chunk, as JSON.
+    id: Option<Vec<u8>>,
+    created: Option<Vec<u8>>,
+    /// One bit per choice: the role was sent.
+    roles: u128,
+    /// One bit per choice: it has begun, and it has ended.
+    started: u128,
+    finished: u128,
+    wants_usage: bool,
+    wants_running_usage: bool,
+    usage_sent: bool,
+}
+
+#[derive(Default)]
+struct ChunkChoice {
+    index: u32,
+    delta: Option<Delta>,
+    finish: Option<Range<usize>>,
+    finished: bool,
+}
+
+#[derive(Default)]
+struct Delta {
+    /// The range of the object, or of the null in its place.
+    span: Range<usize>,
+    is_null: bool,
+    /// The range of the member `role`, and whether its value is a string.
+    role: Option<(Range<usize>, bool)>,
+    has_text: bool,
+}
+
+impl ChunkNormalizer {
+    pub(super) fn new(model: &str, wants_usage: bool, wants_running_usage: bool) -> Self {
+        Self {
+            model: quote(model),
+            id: None,
+            created: None,
+            roles: 0,
+            started: 0,
+            finished: 0,
+            wants_usage,
+            wants_running_usage,
+            usage_sent: false,
+        }
+    }
+
+    /// Whether every choice that has begun has ended.
+    pub(super) fn all_finished(&self) -> bool {
+        self.started != 0 && self.started == self.finished
+    }
+
+    /// Writes the normalized chunk, or nothing if the client must not see it.
+    pub(super) fn pass(
+        &mut self,
+        chunk: &[u8],
+        meter: &mut TokenMeter,
+        out: &mut BytesMut,
+    ) -> Result<(), BadUpstreamResponse> {
+        let mut reader = Reader::new(chunk);
+        let mut edits = Edits::default();
+        let mut usage = None;
+        let mut choices = 0;
+        let mut has_model = false;
+        reader.object(|reader, name, name_at| {
+            match name.raw() {
+                b"id" => keep_first(&mut self.id, reader.span()?, chunk, &mut edits),
+                b"created" => keep_first(&mut self.created, reader.span()?, chunk, &mut edits),
+                b"model" => {
+                    has_model = true;
+                    let span = reader.span()?;
+                    if chunk[span.clone()] != *self.model {
+                        edits.replace(span, self.model.clone());
+                    }
+                }
+                b"choices" if reader.kind()? == ValueKind::Array => reader.array(|reader, position| {
+                    choices += 1;
+                    self.choice(reader, position, chunk, meter, &mut edits)
+                })?,
+                b"usage" => {
+                    let reported = ReportedUsage::read(reader)?;
+                    usage = Some((name_at..reader.position(), reported));
+                }
+                b"error" if reader.kind()? != ValueKind::Null => {
+                    let span = reader.span()?;
+                    return Err(BadUpstreamResponse::Reported(upstream_error::message(&chunk[span])));
+                }
+                b"object" => {
+                    let span = reader.span()?;
+                    if chunk[span] == *b"\"error\"" {
+                        return Err(BadUpstreamResponse::Reported(upstream_error::message(chunk)));
+                    }
+                }
+                _ => reader.skip()?,
+            }
+            Ok::<(), BadUpstreamResponse>(())
+        })?;
+        reader.end()?;
+        let was_sent = self.usage_sent;
+        self.settle_usage(chunk, usage, choices, meter, &mut edits);
+        // A chunk without choices is passed on only if it is the first one with the usage.
+        if choices == 0 && (was_sent || !self.usage_sent) {
+            return Ok(());
+        }
+        if !has_model {
+            let open = chunk.iter().position(|byte| *byte == b'{').unwrap_or(0);
+            let member = [b"\"model\":", &self.model[..], b","].concat();
+            edits.insert(open + 1, member);
+        }
+        out.extend_from_slice(b"data: ");
+        edits.write_to(chunk, out);
+        out.extend_from_slice(b"\n\n");
+        Ok(())
+    }
+
+    fn settle_usage(
+        &mut self,
+        chunk: &[u8],
+        usage: Option<(Range<usize>, Option<ReportedUsage>)>,
+        choices: usize,
+        meter: &mut TokenMeter,
+        edits: &mut Edits<'_>,
+    ) {
+        let Some((member, reported)) = usage else { return };
+        if let Some(reported) = &reported {
+            meter.report(reported.tokens);
+        }
+        let keep = if choices == 0 { self.wants_usage } else { self.wants_running_usage };
+        match reported {
+            Some(reported) if keep => {
+                self.usage_sent |= choices == 0;
+                reported.add_up(edits);
+            }
+            _ => edits.replace(removal(chunk, member), Vec::new()),
+        }
+    }
+
+    fn choice(
+        &mut self,
+        reader: &mut Reader<'_>,
+        position: usize,
+        chunk: &[u8],
+        meter: &mut TokenMeter,
+        edits: &mut Edits<'_>,
+    ) -> Result<(), BadUpstreamResponse> {
+        reader.kind()?;
+        let open = reader.position();
+        if is_empty_object(chunk, open) {
+            return Err(BadUpstreamResponse::Unexpected("a choice is empty"));
+        }
+        let mut choice = ChunkChoice { index: u32::try_from(position).unwrap_or(MAX_INDEX), ..ChunkChoice::default() };
+        reader.object(|reader, name, _| {
+            match name.raw() {
+                b"index" if reader.kind()? == ValueKind::Number => {
+                    let digits = reader.number()?;
+                    choice.index = std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+                }
+                b"delta" => choice.delta = Some(read_delta(reader, edits)?),
+                b"finish_reason" => {
+                    let kind = reader.kind()?;
+                    let start = reader.position();
+                    choice.finished = kind != ValueKind::Null;
+                    if kind == ValueKind::String {
+                        match read_finish_reason(reader.string()?) {
+                            FinishReason::Known => {}
+                            FinishReason::Means(word) => edits.replace(start..reader.position(), word.as_bytes()),
+                            FinishReason::Failure => {
+                                return Err(BadUpstreamResponse::Unexpected("the engine gave up on a choice"));
+                            }
+                        }
+                    } else {
+                        reader.skip()?;
+                    }
+                    choice.finish = Some(start..reader.position());
+                }
+                _ => reader.skip()?,
+            }
+            Ok::<(), BadUpstreamResponse>(())
+        })?;
+        if choice.index > MAX_INDEX {
+            return Err(BadUpstreamResponse::Unexpected("a choice has an index above 127"));
+        }
+        if choice.finish.is_none() {
+            edits.insert(open + 1, &b"\"finish_reason\":null,"[..]);
+        }
+        let bit = 1_u128 << choice.index;
+        self.started |= bit;
+        if choice.finished {
+            self.finished |= bit;
+        }
+        if choice.delta.as_ref().is_some_and(|delta| delta.has_text) {
+            meter.piece();
+        }
+        self.normalize_role(choice.delta, bit, open, chunk, edits);
+        Ok(())
+    }
+
+    /// Puts the role into the first delta of a choice and removes it from the others.
+    fn normalize_role(&mut self, delta: Option<Delta>, bit: u128, open: usize, chunk: &[u8], edits: &mut Edits<'_>) {
+        const ROLE: &str = "\"role\":\"assistant\"";
+        let first = self.roles & bit == 0;
+        self.roles |= bit;
+        let role = if first { ROLE } else { "" };
+        match delta {
+            None => edits.insert(open + 1, format!("\"delta\":{{{role}}},").into_bytes()),
+            Some(delta) if delta.is_null => edits.replace(delta.span, format!("{{{role}}}").into_bytes()),
+            Some(Delta { role: Some((member, is_string)), .. }) => match (first, is_string) {
+                (true, true) => {}
+                (true, false) => edits.replace(member, ROLE.as_bytes()),
+                (false, _) => edits.replace(removal(chunk, member), Vec::new()),
+            },
+            Some(delta) if first => {
+                let others_follow = !is_empty_object(chunk, delta.span.start);
+                edits.insert(delta.span.start + 1, first_member(ROLE, others_follow));
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// Writes the last chunk, with the usage and without choices, if the engine did not send it.
+    pub(super) fn write_usage(&mut self, meter: &TokenMeter, out: &mut BytesMut) {
+        if !self.wants_usage || self.usage_sent {
+            return;
+        }
+        self.usage_sent = true;
+        let (tokens, _) = meter.tokens();
+        let id = self.id.as_deref().unwrap_or(b"\"\"");
+        let created = self.created.as_deref().unwrap_or(b"0");
+        out.extend_from_slice(b"data: {\"id\":");
+        out.extend_from_slice(id);
+        out.extend_from_slice(b",\"object\":\"chat.completion.chunk\",\"created\":");
+        out.extend_from_slice(created);
+        out.extend_from_slice(b",\"model\":");
+        out.extend_from_slice(&self.model);
+        let usage = format!(
+            ",\"choices\":[],\"usage\":{{\"prompt_tokens\":{},\"completion_tokens\":{},\"total_tokens\":{}}}}}\n\n",
+            tokens.prompt,
+            tokens.completion,
+            tokens.total()
+        );
+        out.extend_from_slice(usage.as_bytes());
+    }
+}
+
+fn keep_first(first: &mut Option<Vec<u8>>, span: Range<usize>, chunk: &[u8], edits: &mut Edits<'_>) {
+    match first {
+        None => *first = Some(chunk[span].to_vec()),
+        Some(first) if chunk[span.clone()] != **first => edits.replace(span, first.clone()),
+        Some(_) => {}
+    }
+}
+
+fn read_delta(reader: &mut Reader<'_>, edits: &mut Edits<'_>) -> Result<Delta, JsonError> {
+    let kind = reader.kind()?;
+    let start = reader.position();
+    if kind != ValueKind::Object {
+        let span = reader.span()?;
+        return Ok(Delta { span, is_null: true, ..Delta::default() });
+    }
+    let mut delta = Delta::default();
+    reader.object(|reader, name, name_at| {
+        match name.raw() {
+            b"role" => {
+                let is_string = reader.kind()? == ValueKind::String;
+                reader.skip()?;
+                delta.role = Some((name_at..reader.position(), is_string));
+            }
+            b"content" | b"reasoning_content" | b"reasoning" | b"refusal" => {
+                if reader.kind()? == ValueKind::String {
+                    delta.has_text |= !reader.string()?.raw().is_empty();
+                } else {
+                    reader.skip()?;
+                }
+            }
+            b"tool_calls" if reader.kind()? == ValueKind::Array => {
+                delta.has_text = true;
+                reader.array(|reader, position| add_tool_call_index(reader, position, edits))?;
+            }
+            _ => reader.skip()?,
+        }
+        Ok::<(), JsonError>(())
+    })?;
+    delta.span = start..reader.position();
+    Ok(delta)
+}
+
+/// Adds a missing index to a tool call: some clients ignore calls without one, others fail.
+fn add_tool_call_index(reader: &mut Reader<'_>, position: usize, edits: &mut Edits<'_>) -> Result<(), JsonError> {
+    if reader.kind()? != ValueKind::Object {
+        return reader.skip();
+    }
+    let open = reader.position();
+    let mut has_index = false;
+    let mut members = 0;
+    reader.object(|reader, name, _| {
+        members += 1;
+        has_index |= name.raw() == b"index";
+        reader.skip()
+    })?;
+    if !has_index {
+        edits.insert(open + 1, first_member(&format!("\"index\":{position}"), members > 0));
+    }
+    Ok(())
+}

@@ -1,0 +1,29 @@
+//! Normalizes the responses of engines on the way to the client.
+//!
+//! Engines deviate from the format that clients expect: they return their own model name, omit the role, change the
+//! timestamp with every chunk, or send usage that was not requested. Everything else passes unchanged.
+
+pub(crate) mod chat;
+pub(crate) mod chat_stream;
+mod chunk;
+pub(crate) mod embeddings;
+mod finish_reason;
+mod sse;
+mod tokens;
+pub(crate) mod upstream_error;
+
+pub(crate) use tokens::TokenMeter;
+
+/// A response that cannot be passed on; the cause is for our log.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum BadUpstreamResponse {
+    #[error("not JSON: {0}")]
+    NotJson(#[from] crate::json::JsonError),
+    #[error("{0}")]
+    Unexpected(&'static str),
+    #[error("the engine reported: {0}")]
+    Reported(String),
+    /// The engine ignored a member that must be obeyed.
+    #[error("the engine ignored `{0}`")]
+    Ignored(&'static str),
+}

@@ -1,0 +1,101 @@
+//! Reads the error bodies of engines, which may be nested, flat, or plain text.
+
+use crate::json::{JsonError, Reader, ValueKind};
+
+/// The maximum length of a message, in characters.
+const MAX_MESSAGE: usize = 500;
+
+/// The readable parts of an error body.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct UpstreamError {
+    pub(crate) message: String,
+    pub(crate) param: String,
+    /// The prompt is too long for the model.
+    pub(crate) context_length: bool,
+}
+
+/// Reads `{"error":{…}}`, `{"message":…}`, `{"error":"…"}` or `{"detail":"…"}`.
+pub(crate) fn read(body: &[u8]) -> UpstreamError {
+    let mut error = UpstreamError::default();
+    let mut code = String::new();
+    // After a syntax error, the members before it still count.
+    let _ = read_object(&mut Reader::new(body), &mut error, &mut code);
+    let lower = error.message.to_lowercase();
+    error.context_length = code == "context_length_exceeded"
+        || code == "exceed_context_size_error"
+        || lower.contains("context length")
+        || lower.contains("context size")
+        || lower.contains("maximum context")
+        || lower.contains("longer than the model's context");
+    error
+}
+
+/// The message only, for our log.
+pub(crate) fn message(body: &[u8]) -> String {
+    let error = read(body);
+    if error.message.is_empty() { shorten(body) } else { error.message }
+}
+
+fn read_object(reader: &mut Reader<'_>, error: &mut UpstreamError, code: &mut String) -> Result<(), JsonError> {
+    if reader.kind()? != ValueKind::Object {
+        return Ok(());
+    }
+    reader.object(|reader, name, _| {
+        let kind = reader.kind()?;
+        match (name.raw(), kind) {
+            (b"error", ValueKind::Object) => read_object(reader, error, code),
+            (b"message" | b"error" | b"detail", ValueKind::String) => {
+                error.message = shorten(&reader.string()?.decoded());
+                Ok(())
+            }
+            (b"param", ValueKind::String) => {
+                error.param = shorten(&reader.string()?.decoded());
+                Ok(())
+            }
+            (b"code" | b"type", ValueKind::String) => {
+                let word = reader.string()?;
+                if word.raw().starts_with(b"context_length") || word.raw().starts_with(b"exceed_context") {
+                    *code = shorten(word.raw());
+                }
+                Ok(())
+            }
+            _ => reader.skip(),
+        }
+    })
+}
+
+fn shorten(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&text[..text.len().min(4 * MAX_MESSAGE)]);
+    text.chars().take(MAX_MESSAGE).map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_forms_of_error_bodies_are_read() {
+        for body in [
+            r#"{"error":{"message":"too hot","type":"BadRequestError","param":"temperature","code":400}}"#,
+            r#"{"object":"error","message":"too hot","type":"BadRequest","param":"temperature","code":400}"#,
+        ] {
+            let error = read(body.as_bytes());
+            assert_eq!((error.message.as_str(), error.param.as_str()), ("too hot", "temperature"));
+        }
+        assert_eq!(read(br#"{"error":"Unauthorized"}"#).message, "Unauthorized");
+        assert_eq!(read(br#"{"detail":"Not Found"}"#).message, "Not Found");
+        assert_eq!(read(b"<html>").message, "");
+        assert_eq!(message(b"<html>\n"), "<html> ");
+    }
+
+    #[test]
+    fn a_context_length_error_is_recognized() {
+        for body in [
+            r#"{"error":{"message":"This model's maximum context length is 8192 tokens.","code":400}}"#,
+            r#"{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}"#,
+            r#"{"error":{"code":"context_length_exceeded","message":"x"}}"#,
+        ] {
+            assert!(read(body.as_bytes()).context_length, "{body}");
+        }
+    }
+}

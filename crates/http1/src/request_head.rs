@@ -126,6 +126,7 @@ struct ConnectionHeaders {
     /// `Connection: close` was present; it wins over `keep-alive`.
     closes: bool,
     expects_continue: bool,
+    has_host: bool,
     is_chunked: bool,
     length: Option<u64>,
 }
@@ -138,6 +139,11 @@ impl ConnectionHeaders {
             let is = |name: &str| header.name.eq_ignore_ascii_case(name);
             // The length is compared first, since most headers are none of these.
             match header.name.len() {
+                4 if is("host") => {
+                    if std::mem::replace(&mut found.has_host, true) {
+                        return Err(RequestHeadError::Malformed);
+                    }
+                }
                 6 if is("expect") => {
                     found.expects_continue = !is_http10 && header.value.eq_ignore_ascii_case(b"100-continue");
                 }
@@ -157,7 +163,7 @@ impl ConnectionHeaders {
                 _ => {}
             }
         }
-        Ok(found)
+        if found.has_host || is_http10 { Ok(found) } else { Err(RequestHeadError::Malformed) }
     }
 
     fn read_connection(&mut self, value: &[u8]) {
@@ -224,7 +230,7 @@ mod tests {
             ("1.0", "", false),
             ("1.0", "connection: Keep-Alive\r\n", true),
         ] {
-            let head = parse(format!("GET / HTTP/{version}\r\n{connection}\r\n")).unwrap().unwrap();
+            let head = parse(format!("GET / HTTP/{version}\r\nHost: h\r\n{connection}\r\n")).unwrap().unwrap();
             assert_eq!(head.keep_alive, keep_alive, "{version} {connection}");
         }
     }
@@ -268,6 +274,14 @@ mod tests {
             assert_eq!(parse(bad).err(), Some(RequestHeadError::Malformed), "{bad:?}");
         }
         assert_eq!(parse("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").err(), Some(RequestHeadError::UnsupportedVersion));
+    }
+
+    #[test]
+    fn http_1_1_needs_exactly_one_host() {
+        assert_eq!(parse("GET / HTTP/1.1\r\n\r\n").err(), Some(RequestHeadError::Malformed));
+        assert_eq!(with("host: other\r\n").err(), Some(RequestHeadError::Malformed));
+        assert!(parse("GET / HTTP/1.0\r\n\r\n").is_ok_and(|request| request.is_some()));
+        assert_eq!(parse("GET / HTTP/1.0\r\nhost: h\r\nhost: h\r\n\r\n").err(), Some(RequestHeadError::Malformed));
     }
 
     #[test]

@@ -124,10 +124,10 @@ fn response_with(text: &str) -> String {
 
 #[tokio::test]
 async fn requests_are_read_alike_wherever_the_input_is_split() {
-    let requests = "POST /a HTTP/1.1\r\ncontent-length: 5\r\n\r\nhelloGET /b HTTP/1.1\r\n\r\n\
-        POST /rest HTTP/1.1\r\ncontent-length: 5\r\n\r\nworld\
-        POST /rest HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhe\r\n3;x=y\r\nllo\r\n0\r\nt: 1\r\n\r\n\
-        POST /d HTTP/1.1\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok";
+    let requests = "POST /a HTTP/1.1\r\nhost: h\r\ncontent-length: 5\r\n\r\nhelloGET /b HTTP/1.1\r\nhost: h\r\n\r\n\
+        POST /rest HTTP/1.1\r\nhost: h\r\ncontent-length: 5\r\n\r\nworld\
+        POST /rest HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhe\r\n3;x=y\r\nllo\r\n0\r\nt: 1\r\n\r\n\
+        POST /d HTTP/1.1\r\nhost: h\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok";
     let expected = ["POST /a hello", "GET /b ", "POST /rest world", "POST /rest hello"].map(response_with).concat()
         + "HTTP/1.1 200 OK\r\ncontent-length: 10\r\nconnection: close\r\n\r\nPOST /d ok";
     for cut in 1..requests.len() {
@@ -141,14 +141,15 @@ async fn requests_are_read_alike_wherever_the_input_is_split() {
 
 #[tokio::test]
 async fn input_that_arrives_while_a_handler_runs_is_kept() {
-    for behind in ["", "POST /b HT", "POST /b HTTP/1.1\r\nconnection: close\r\ncontent-length: 5\r\n\r\nwo"] {
+    for behind in ["", "POST /b HT", "POST /b HTTP/1.1\r\nhost: h\r\nconnection: close\r\ncontent-length: 5\r\n\r\nwo"]
+    {
         let mut client = Client::open(1 << 16, async |head, body| {
             let response = echo(head, body).await;
             tokio::time::sleep(Duration::from_millis(30)).await;
             response
         });
-        let second = "POST /b HTTP/1.1\r\nconnection: close\r\ncontent-length: 5\r\n\r\nworld";
-        client.send("POST /a HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n").await;
+        let second = "POST /b HTTP/1.1\r\nhost: h\r\nconnection: close\r\ncontent-length: 5\r\n\r\nworld";
+        client.send("POST /a HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n").await;
         tokio::task::yield_now().await;
         client.send(&format!("5\r\nhello\r\n0\r\n\r\n{behind}")).await;
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -161,7 +162,8 @@ async fn input_that_arrives_while_a_handler_runs_is_kept() {
 #[tokio::test]
 async fn a_head_may_arrive_byte_by_byte() {
     let mut client = Client::open(1, echo);
-    let request = "POST /a HTTP/1.1\r\nconnection: close\r\nx-long: aaaaaaaaaaaaaaaa\r\ncontent-length: 2\r\n\r\nok";
+    let request =
+        "POST /a HTTP/1.1\r\nhost: h\r\nconnection: close\r\nx-long: aaaaaaaaaaaaaaaa\r\ncontent-length: 2\r\n\r\nok";
     for byte in request.split("").filter(|byte| !byte.is_empty()) {
         client.send(byte).await;
         tokio::task::yield_now().await;
@@ -177,7 +179,7 @@ async fn a_response_without_a_body_has_no_length() {
         response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(0));
         response
     });
-    client.send("DELETE / HTTP/1.1\r\nconnection: close\r\n\r\n").await;
+    client.send("DELETE / HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n").await;
     assert_eq!(client.all().await, "HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n");
 }
 
@@ -192,7 +194,7 @@ async fn a_handler_may_switch_from_the_whole_body_to_pieces() {
         }
         Response::new(TestBody::from(passed.to_string()))
     });
-    client.send("POST / HTTP/1.1\r\ncontent-length: 10\r\n\r\nabcd").await;
+    client.send("POST / HTTP/1.1\r\nhost: h\r\ncontent-length: 10\r\n\r\nabcd").await;
     tokio::time::sleep(Duration::from_millis(60)).await;
     client.send("efghijGET").await;
     assert_eq!(client.until("\r\n\r\n10").await, response_with("10"));
@@ -200,7 +202,7 @@ async fn a_handler_may_switch_from_the_whole_body_to_pieces() {
 
 #[tokio::test]
 async fn continue_is_sent_once_the_handler_reads_the_body() {
-    let head = "POST / HTTP/1.1\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n";
+    let head = "POST / HTTP/1.1\r\nhost: h\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n";
     let mut client = Client::open(1 << 16, echo);
     client.send(head).await;
     assert_eq!(client.until("\r\n\r\n").await, "HTTP/1.1 100 Continue\r\n\r\n");
@@ -216,7 +218,7 @@ async fn continue_is_sent_once_the_handler_reads_the_body() {
 async fn the_end_of_a_response_is_visible_to_every_client() {
     let stream = async |_, _| pieces(&["one", "", "three"]);
     let mut client = Client::open(1 << 16, stream);
-    client.send("GET / HTTP/1.1\r\n\r\n").await;
+    client.send("GET / HTTP/1.1\r\nhost: h\r\n\r\n").await;
     let chunks = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\none\r\n5\r\nthree\r\n0\r\n\r\n";
     assert_eq!(client.until("0\r\n\r\n").await, chunks);
     client.send("GET / HTTP/1.0\r\nconnection: keep-alive\r\n\r\n").await;
@@ -224,7 +226,7 @@ async fn the_end_of_a_response_is_visible_to_every_client() {
 
     let mut client = Client::open(1 << 16, echo);
     client
-        .send("GET /x HTTP/1.0\r\nconnection: keep-alive\r\n\r\nHEAD /long HTTP/1.1\r\nconnection: close\r\n\r\n")
+        .send("GET /x HTTP/1.0\r\nconnection: keep-alive\r\n\r\nHEAD /long HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n")
         .await;
     let expected = "HTTP/1.1 200 OK\r\ncontent-length: 7\r\nconnection: keep-alive\r\n\r\nGET /x \
         HTTP/1.1 200 OK\r\ncontent-length: 11\r\nconnection: close\r\n\r\n";
@@ -239,7 +241,7 @@ async fn a_response_that_fails_midway_has_no_last_chunk() {
         let receiver = once.lock().take().unwrap();
         std::future::ready(Response::new(TestBody::Pieces(receiver)))
     });
-    client.send("GET / HTTP/1.1\r\n\r\n").await;
+    client.send("GET / HTTP/1.1\r\nhost: h\r\n\r\n").await;
     sender.send(Ok(Bytes::from("one"))).await.unwrap();
     let begun = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\none\r\n";
     assert_eq!(client.until("one\r\n").await, begun);
@@ -252,13 +254,13 @@ async fn a_large_response_waits_for_a_slow_client() {
     let large = "0123456789abcdef".repeat(20_000);
     let body = large.clone();
     let mut client = Client::open(1_000, move |_, _| std::future::ready(Response::new(TestBody::from(body.clone()))));
-    client.send("GET / HTTP/1.1\r\nconnection: close\r\n\r\n").await;
+    client.send("GET / HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n").await;
     assert!(client.all().await.ends_with(&format!("\r\n\r\n{large}")));
 }
 
 #[tokio::test]
 async fn a_handler_is_dropped_when_its_client_disconnects() {
-    for request in ["GET / HTTP/1.1\r\n\r\n", "POST / HTTP/1.1\r\ncontent-length: 5\r\n\r\nhe"] {
+    for request in ["GET / HTTP/1.1\r\nhost: h\r\n\r\n", "POST / HTTP/1.1\r\nhost: h\r\ncontent-length: 5\r\n\r\nhe"] {
         struct Dropped(Arc<AtomicBool>);
         impl Drop for Dropped {
             fn drop(&mut self) {
@@ -288,17 +290,20 @@ async fn a_handler_is_dropped_when_its_client_disconnects() {
 async fn a_malformed_request_is_rejected_and_nothing_behind_it_is_served() {
     for (bad, status) in [
         ("GARBAGE\r\n\r\n", "400 Bad Request"),
-        ("POST / HTTP/1.1\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n", "400 Bad Request"),
+        (
+            "POST / HTTP/1.1\r\nhost: h\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+            "400 Bad Request",
+        ),
         ("GET / HTTP/3.0\r\n\r\n", "505 HTTP Version Not Supported"),
     ] {
         let mut client = Client::open(1 << 16, echo);
-        client.send(&format!("{bad}GET /hidden HTTP/1.1\r\n\r\n")).await;
+        client.send(&format!("{bad}GET /hidden HTTP/1.1\r\nhost: h\r\n\r\n")).await;
         client.stream.shutdown().await.unwrap();
         let expected = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
         assert_eq!(client.all().await, expected, "{bad}");
     }
     let mut client = Client::open(1 << 16, echo);
-    client.send("POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n5\nhello\r\nGET /hidden HTTP/1.1\r\n\r\n").await;
+    client.send("POST / HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n5\nhello\r\nGET /hidden HTTP/1.1\r\nhost: h\r\n\r\n").await;
     client.stream.shutdown().await.unwrap();
     let rejected = "HTTP/1.1 200 OK\r\ncontent-length: 6\r\nconnection: close\r\n\r\nbroken";
     assert_eq!(client.all().await, rejected, "malformed chunks end the connection");
@@ -307,11 +312,11 @@ async fn a_malformed_request_is_rejected_and_nothing_behind_it_is_served() {
 #[tokio::test]
 async fn an_idle_connection_is_closed() {
     let mut client = Client::open_for(Duration::from_millis(30), 1 << 16, echo);
-    client.send("GET / HTTP/1.1\r\n\r\n").await;
+    client.send("GET / HTTP/1.1\r\nhost: h\r\n\r\n").await;
     assert_eq!(client.until("GET / ").await, response_with("GET / "));
     assert_eq!(client.all().await, "");
     let mut client = Client::open_for(Duration::from_millis(30), 1 << 16, echo);
-    client.send("GET / HTTP/1.1\r\n").await;
+    client.send("GET / HTTP/1.1\r\nhost: h\r\n").await;
     assert_eq!(client.all().await, "", "an incomplete request");
 }
 
@@ -323,7 +328,7 @@ async fn a_stopping_server_closes_connections_after_their_last_response() {
     assert_eq!(idle.all().await, "");
 
     let mut busy = Client::open(1 << 16, echo);
-    busy.send("POST / HTTP/1.1\r\ncontent-length: 2\r\n\r\n").await;
+    busy.send("POST / HTTP/1.1\r\nhost: h\r\ncontent-length: 2\r\n\r\n").await;
     tokio::task::yield_now().await;
     busy.stop.send_replace(true);
     busy.send("hi").await;

@@ -34,10 +34,7 @@ const SERVER_BANS: [(&str, &[&str]); 3] = [
 const KNOWN_BANNED_USES: &[&str] = &[];
 
 /// Cycles among top-level modules that still exist: a crate and the modules of one cycle. To be emptied.
-const KNOWN_CYCLES: &[(&str, &[&str])] = &[
-    ("engine", &["decode", "model"]),
-    ("server", &["credential", "surface"]),
-];
+const KNOWN_CYCLES: &[(&str, &[&str])] = &[("engine", &["decode", "model"]), ("server", &["credential", "surface"])];
 
 type Graph = BTreeMap<String, BTreeSet<String>>;
 

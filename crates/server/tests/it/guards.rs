@@ -82,7 +82,7 @@ async fn face(app: &TestApp, method: &str, path: &str, credential: &str) -> Face
     let mut wire = Wire::open(app.forebay.public).await;
     let headers = "content-type: multipart/form-data\r\ncontent-length: 8\r\nconnection: close\r\n";
     wire.send(format!("{method} {path} HTTP/1.1\r\nhost: x\r\n{headers}{credential}\r\nnonsense")).await;
-    let answer = if method == "HEAD" { wire.answer_without_body().await } else { wire.answer().await };
+    let answer = if method == "HEAD" { wire.response_without_body().await } else { wire.response().await };
     let lines = answer.head.lines().skip(1).filter_map(|line| line.split_once(": "));
     let mut headers: BTreeMap<String, String> =
         lines.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();

@@ -1,4 +1,4 @@
-//! Starts, reloads and ends.
+//! Start, reload and shutdown.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -33,7 +33,7 @@ fn errors_of(output: &Output) -> String {
 }
 
 #[tokio::test]
-async fn the_first_start_writes_down_how_to_get_in() {
+async fn the_first_start_writes_addresses_and_credentials() {
     let app = TestApp::start().await;
     let (data_dir, public, ops) = (&app.forebay.data_dir, app.forebay.public, app.forebay.ops);
     let listen = read_json(&data_dir.join("listen.json"));
@@ -54,11 +54,11 @@ async fn the_first_start_writes_down_how_to_get_in() {
 
     let key = app.key.split('-').collect::<Vec<_>>();
     assert!(key.len() == 3 && key[0] == "sk" && key[1].len() == 12 && key[2].len() >= 32, "{}", app.key);
-    let answer = Client::new(bootstrap["baseUrl"].as_str().unwrap()).key(&app.key).get("/models").await;
-    assert_eq!(answer.status_line(), "200 OK");
+    let response = Client::new(bootstrap["baseUrl"].as_str().unwrap()).key(&app.key).get("/models").await;
+    assert_eq!(response.status_line(), "200 OK");
     let shown = app.forebay.child.stderr();
-    for told in [&app.key, bootstrap["password"].as_str().unwrap(), "admin@localhost", "curl "] {
-        assert!(shown.contains(told), "{told} is not shown:\n{shown}");
+    for text in [&app.key, bootstrap["password"].as_str().unwrap(), "admin@localhost", "curl "] {
+        assert!(shown.contains(text), "{text} is not shown:\n{shown}");
     }
     let leftovers = fs::read_dir(data_dir)
         .unwrap()
@@ -75,18 +75,18 @@ async fn later_starts_keep_the_first_key() {
     for member in ["apiKey", "password", "email", "organizationId", "workspaceId"] {
         assert_eq!(before[member], after[member], "{member}");
     }
-    assert_eq!(after["baseUrl"], format!("http://{}/v1", app.forebay.public), "the port is another one");
+    assert_eq!(after["baseUrl"], format!("http://{}/v1", app.forebay.public), "the port has changed");
     assert_eq!(mode(&app.forebay.data_dir.join("bootstrap.json")), 0o600);
     assert_eq!(app.chat("hi").await.status_line(), "200 OK");
 
     fs::remove_file(app.forebay.data_dir.join("bootstrap.json")).unwrap();
     app.forebay.restart().await.unwrap();
-    assert_eq!(app.forebay.bootstrap(), Value::Null, "no second first key");
+    assert_eq!(app.forebay.bootstrap(), Value::Null, "no second bootstrap key");
     assert_eq!(app.chat("hi").await.status_line(), "200 OK");
 }
 
 #[tokio::test]
-async fn a_public_url_is_what_people_are_told() {
+async fn the_bootstrap_file_uses_the_public_url() {
     let app = TestApp::setup().server("public_url = \"https://ai.example.com\"").start().await;
     let bootstrap = app.forebay.bootstrap();
     assert_eq!(bootstrap["baseUrl"], "https://ai.example.com/v1");
@@ -94,7 +94,7 @@ async fn a_public_url_is_what_people_are_told() {
 }
 
 #[tokio::test]
-async fn at_sigterm_open_answers_finish_and_nothing_new_begins() {
+async fn on_sigterm_open_responses_finish_and_new_connections_are_rejected() {
     for signal in ["TERM", "INT"] {
         let mut app = TestApp::start().await;
         app.engine().push(Script { chunks: 30, chunk_delay_ms: 50, ..Script::default() });
@@ -104,10 +104,10 @@ async fn at_sigterm_open_answers_finish_and_nothing_new_begins() {
         let client = app.client();
         let mut idle = Wire::open(app.forebay.public).await;
         idle.send(get(&app, "/v1/models")).await;
-        assert_eq!(idle.answer().await.status, 200);
+        assert_eq!(idle.response().await.status, 200);
         let unary = async {
-            let answer = client.post_json("/chat/completions", chat("hi")).await;
-            assert_eq!(answer.status_line(), "200 OK", "what was under way is answered");
+            let response = client.post_json("/chat/completions", chat("hi")).await;
+            assert_eq!(response.status_line(), "200 OK", "a call in flight completes");
         };
         let draining = async {
             assert!(app.engine().wait_for_calls(2, PATIENCE).await);
@@ -119,36 +119,36 @@ async fn at_sigterm_open_answers_finish_and_nothing_new_begins() {
                 TcpStream::connect(app.forebay.public).await.is_err()
             })
             .await;
-            assert!(idle.is_closed().await, "idle connections end");
+            assert!(idle.is_closed().await, "idle connections close");
         };
         tokio::join!(unary, draining);
         assert_eq!(app.engine().in_flight(), 1, "the stream is still running");
         let (events, clean) = opened.rest().await;
         assert!(clean && events.last().unwrap().is_done(), "{events:#?}");
         assert_eq!(content(&events), "Hello ".repeat(30));
-        let ended = app.forebay.child.wait_for_end(PATIENCE).await.expect("it ends");
+        let ended = app.forebay.child.wait_for_end(PATIENCE).await.expect("the process exits");
         assert_eq!(ended.code(), Some(0));
-        assert_eq!(app.usage(2).await.len(), 2, "what was used is in the store");
+        assert_eq!(app.usage(2).await.len(), 2, "usage is stored");
     }
 }
 
 #[tokio::test]
-async fn the_drain_has_an_end() {
+async fn streams_are_cut_at_the_end_of_the_drain_timeout() {
     let mut app = TestApp::setup().server("drain_timeout = \"300ms\"").start().await;
     app.engine().push(Script { stall_after: Some(1), ..Script::default() });
     let opened = app.open_stream(stream("hi")).await;
     app.forebay.child.signal("TERM").unwrap();
-    let ended = app.forebay.child.wait_for_end(Duration::from_secs(10)).await.expect("it ends");
+    let ended = app.forebay.child.wait_for_end(Duration::from_secs(10)).await.expect("the process exits");
     assert_eq!(ended.code(), Some(0));
     let (events, _) = opened.rest().await;
-    assert!(!events.iter().any(testkit::http::Event::is_done), "a cut stream does not look whole");
+    assert!(!events.iter().any(testkit::http::Event::is_done), "a cut stream does not look complete");
     assert_eq!(events.last().unwrap().json()["error"]["code"], "bad_gateway");
     let event = app.usage(1).await.remove(0);
     assert_eq!((&*event.code, event.tokens.completion), ("bad_gateway", 1));
 }
 
 #[tokio::test]
-async fn a_reload_changes_the_catalogue_and_cuts_nothing() {
+async fn a_reload_changes_the_catalogue_without_cutting_streams() {
     let app = TestApp::start().await;
     app.engine().push(Script { chunks: 20, chunk_delay_ms: 50, ..Script::default() });
     let mut opened = app.open_stream(stream("hi")).await;
@@ -177,11 +177,11 @@ async fn a_reload_changes_the_catalogue_and_cuts_nothing() {
     let (events, clean) = opened.rest().await;
     assert!(clean && events.last().unwrap().is_done());
     assert_eq!(content(&events), "Hello ".repeat(20));
-    assert_eq!(events[0].json()["model"], CHAT, "a call ends as what it began");
+    assert_eq!(events[0].json()["model"], CHAT, "an open call keeps its model");
 }
 
 #[tokio::test]
-async fn after_every_reload_calls_go_where_the_catalogue_says() {
+async fn after_a_reload_calls_go_to_the_new_replicas() {
     let app = TestApp::setup().engines(3).start().await;
     let urls: Vec<String> = app.engines.iter().map(FakeEngine::url).collect();
     for round in 0..24 {
@@ -204,7 +204,7 @@ async fn after_every_reload_calls_go_where_the_catalogue_says() {
 }
 
 #[test]
-fn all_problems_of_a_configuration_are_told_at_once() {
+fn all_problems_of_a_configuration_are_reported_together() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("forebay.toml");
     let path = file.to_str().unwrap();
@@ -215,11 +215,11 @@ fn all_problems_of_a_configuration_are_told_at_once() {
     .unwrap();
     let output = forebay(&["check-config", "--config", path]);
     assert_eq!(output.status.code(), Some(1));
-    let told = errors_of(&output).replace(folder.path().to_str().unwrap(), "FOLDER");
+    let errors = errors_of(&output).replace(folder.path().to_str().unwrap(), "FOLDER");
     for problem in ["listen", "lissten", "body_limit", "id"] {
-        assert!(told.contains(problem), "{problem} is not told:\n{told}");
+        assert!(errors.contains(problem), "{problem} is not reported:\n{errors}");
     }
-    assert!(told.contains(":2") && told.contains(":3") && told.contains(":5"), "lines are named:\n{told}");
+    assert!(errors.contains(":2") && errors.contains(":3") && errors.contains(":5"), "lines are reported:\n{errors}");
     let serve = forebay(&["serve", "--config", path, "--data-dir", folder.path().join("data").to_str().unwrap()]);
     assert_eq!((serve.status.code(), errors_of(&serve)), (Some(1), errors_of(&output)));
 
@@ -233,7 +233,7 @@ fn all_problems_of_a_configuration_are_told_at_once() {
 }
 
 #[tokio::test]
-async fn a_port_that_is_taken_is_told_clearly() {
+async fn a_port_in_use_is_reported() {
     let app = TestApp::start().await;
     for (key, taken) in [("listen", app.forebay.public), ("ops_listen", app.forebay.ops)] {
         let other = if key == "listen" { "ops_listen" } else { "listen" };
@@ -254,7 +254,7 @@ fn a_store_is_migrated_once() {
     expect!["schema version 9 (was 9)\n"].assert_eq(&migrate());
 }
 
-/// A certificate for the loopback address that is its own authority.
+/// Creates a self-signed certificate for the loopback address.
 fn certificate(folder: &Path) {
     let names = "subjectAltName=DNS:localhost,IP:127.0.0.1";
     let arguments =
@@ -269,7 +269,7 @@ fn certificate(folder: &Path) {
 }
 
 #[tokio::test]
-async fn tls_is_spoken_over_http_1_and_http_2() {
+async fn tls_serves_http_1_and_http_2() {
     let folder = tempfile::tempdir().unwrap();
     certificate(folder.path());
     let (cert, key) = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
@@ -304,15 +304,18 @@ async fn tls_is_spoken_over_http_1_and_http_2() {
     assert!(app.engine().wait_for_calls(3, PATIENCE).await);
     leaving.kill().unwrap();
     leaving.wait().unwrap();
-    assert!(app.engine().wait_until_cancelled(Duration::from_secs(1)).await, "who leaves over HTTP/2 is noticed too");
+    assert!(
+        app.engine().wait_until_cancelled(Duration::from_secs(1)).await,
+        "a disconnect over HTTP/2 is noticed, too"
+    );
 
     let mut plain = Wire::open(app.forebay.public).await;
-    plain.send_what_is_taken(get(&app, "/v1/models").as_bytes()).await;
-    assert!(!plain.is_silent().await, "plain HTTP on a TLS port is turned away");
+    plain.send_until_closed(get(&app, "/v1/models").as_bytes()).await;
+    assert!(!plain.is_silent().await, "plain HTTP on a TLS port is rejected");
 }
 
 #[tokio::test]
-async fn a_certificate_that_cannot_be_read_is_told_clearly() {
+async fn an_unreadable_certificate_is_reported() {
     let config = "[server]\nlisten = \"127.0.0.1:0\"\nops_listen = \"127.0.0.1:0\"\n\
         tls_cert = \"/nowhere/cert.pem\"\ntls_key = \"/nowhere/key.pem\"\n";
     let error = ForebayLaunch::default().binary(BINARY).start(config).await.err().unwrap().to_string();
@@ -320,19 +323,19 @@ async fn a_certificate_that_cannot_be_read_is_told_clearly() {
 }
 
 #[tokio::test]
-async fn a_data_directory_serves_one_process_and_no_stranger() {
+async fn a_data_directory_is_private_to_one_process() {
     let app = TestApp::start().await;
     let data_dir = app.forebay.data_dir.clone();
     let config = app.forebay.config.to_str().unwrap().to_owned();
     let second = forebay(&["serve", "--config", &config, "--data-dir", data_dir.to_str().unwrap()]);
     assert_eq!(second.status.code(), Some(1));
     assert!(errors_of(&second).contains("another forebay serves from"), "{}", errors_of(&second));
-    assert!(data_dir.join("listen.json").exists(), "the first one's file stays");
+    assert!(data_dir.join("listen.json").exists(), "the file of the first process stays");
     assert_eq!(mode(&data_dir.join("forebay.db")) & 0o077, 0);
 }
 
 #[tokio::test]
-async fn nothing_is_created_when_the_credentials_cannot_be_written_down() {
+async fn nothing_is_created_if_the_credentials_cannot_be_written() {
     let scratch = tempfile::tempdir().unwrap();
     let data_dir = scratch.path().join("data");
     fs::create_dir_all(data_dir.join("bootstrap.json/x")).unwrap();
@@ -345,5 +348,5 @@ async fn nothing_is_created_when_the_credentials_cannot_be_written_down() {
     let text = fs::read_to_string(&config).unwrap();
     let launch = ForebayLaunch::default().binary(BINARY).data_dir(&data_dir);
     let forebay = launch.start(&text).await.unwrap();
-    assert!(forebay.api_key().is_ok(), "the first start still happens");
+    assert!(forebay.api_key().is_ok(), "the first start is repeated");
 }

@@ -1,4 +1,4 @@
-//! Many streams at once.
+//! Many concurrent streams.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use crate::app::{TestApp, content, stream, text, wait_until};
 
 const STREAMS: usize = 2_000;
 const WORKSPACES: usize = 4;
-/// Long enough for all to be open before the first one ends.
+/// Long enough that all streams are open before the first one ends.
 const CHUNK_DELAY_MS: u64 = 5_000;
-const PATIENCE: Duration = Duration::from_secs(60);
+const OPEN_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_thousand_streams_at_once_all_arrive_and_are_all_counted() {
+async fn two_thousand_concurrent_streams_all_complete_and_are_all_metered() {
     let app = Arc::new(TestApp::start().await);
     let bootstrap = app.forebay.bootstrap();
     let mut workspaces = Vec::new();
@@ -41,7 +41,7 @@ async fn two_thousand_streams_at_once_all_arrive_and_are_all_counted() {
             assert_eq!(content(&events), word.repeat(3), "stream {index}");
         });
     }
-    wait_until("all are open at once", PATIENCE, async || app.engine().in_flight() == STREAMS).await;
+    wait_until("all streams are open", OPEN_TIMEOUT, async || app.engine().in_flight() == STREAMS).await;
     let mut complete = 0;
     while let Some(ended) = streams.join_next().await {
         ended.unwrap();

@@ -1,4 +1,5 @@
-//! The console's own addresses. What they show is tried in a browser; here, who answers and how.
+//! The addresses of the console: which surface answers, and with which headers. The pages themselves are tested in a
+//! browser.
 
 use testkit::http::{Client, Response};
 
@@ -11,7 +12,7 @@ async fn browse(app: &TestApp, path: &str) -> Response {
 }
 
 #[tokio::test]
-async fn every_page_is_one_document_that_nobody_may_frame_or_script() {
+async fn every_page_is_one_document_that_cannot_be_framed_or_scripted() {
     let app = TestApp::start().await;
     for path in ["/", "/models", "/models/acme/tiny", "/endpoints/new", "/sign-in", "/invitation"] {
         let page = browse(&app, path).await;
@@ -27,7 +28,7 @@ async fn every_page_is_one_document_that_nobody_may_frame_or_script() {
 }
 
 #[tokio::test]
-async fn a_document_that_is_known_is_not_sent_again() {
+async fn a_cached_document_is_not_sent_again() {
     let app = TestApp::start().await;
     let first = browse(&app, "/models").await;
     let tag = first.header("etag").unwrap().to_owned();
@@ -38,7 +39,7 @@ async fn a_document_that_is_known_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn other_surfaces_keep_their_own_words_for_what_is_not_there() {
+async fn other_surfaces_return_their_own_not_found_errors() {
     let app = TestApp::start().await;
     assert_eq!(browse(&app, "/v1/nowhere").await.json()["error"]["code"], "invalid_api_key");
     assert_eq!(browse(&app, "/api/nowhere").await.json()["code"], "not_found");
@@ -48,13 +49,13 @@ async fn other_surfaces_keep_their_own_words_for_what_is_not_there() {
 }
 
 #[tokio::test]
-async fn a_client_whose_base_url_lacks_v1_reads_json() {
+async fn a_client_whose_base_url_lacks_v1_gets_json() {
     let app = TestApp::start().await;
     let client = Client::new(app.forebay.public).header("accept", "application/json");
     for path in ["/models", "/nowhere", "/assets/index.js"] {
-        let answer = client.get(path).await;
+        let response = client.get(path).await;
         assert_eq!(
-            (answer.status.as_u16(), &answer.json()["error"]["code"]),
+            (response.status.as_u16(), &response.json()["error"]["code"]),
             (404, &"route_not_found".into()),
             "{path}"
         );

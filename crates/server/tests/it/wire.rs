@@ -1,4 +1,4 @@
-//! One connection with exact bytes on it, for what a polite client would never send.
+//! A raw connection, for requests that a well-behaved client would never send.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -12,23 +12,23 @@ use tokio::time::timeout;
 
 use crate::app::{PATIENCE, TestApp};
 
-/// How long a server that has something to say may take to say it.
+/// A server that sends nothing for this long is silent.
 const SILENCE: Duration = Duration::from_millis(300);
 
 pub(crate) struct Wire {
     stream: TcpStream,
-    /// What came after the last answer.
+    /// Received bytes after the last response.
     unread: Vec<u8>,
 }
 
-/// One answer as it came.
-pub(crate) struct WireAnswer {
+/// One response, unparsed.
+pub(crate) struct WireResponse {
     pub(crate) head: String,
     pub(crate) body: Vec<u8>,
     pub(crate) status: u16,
 }
 
-impl WireAnswer {
+impl WireResponse {
     pub(crate) fn status_line(&self) -> &str {
         self.head.lines().next().unwrap_or_default()
     }
@@ -60,22 +60,22 @@ impl Wire {
         self.stream.write_all(bytes.as_ref()).await.unwrap();
     }
 
-    /// As much as the other side takes before it closes.
-    pub(crate) async fn send_what_is_taken(&mut self, bytes: &[u8]) {
+    /// Sends as much as the server accepts before it closes.
+    pub(crate) async fn send_until_closed(&mut self, bytes: &[u8]) {
         let _ = self.stream.write_all(bytes).await;
     }
 
-    /// The next answer to its end, which may be that of the connection.
-    pub(crate) async fn answer(&mut self) -> WireAnswer {
+    /// The next response, to its end or that of the connection.
+    pub(crate) async fn response(&mut self) -> WireResponse {
         self.read(|_| false).await
     }
 
-    /// The next answer, which has a length and no body.
-    pub(crate) async fn answer_without_body(&mut self) -> WireAnswer {
+    /// The next response, which has a length but no body, as after HEAD.
+    pub(crate) async fn response_without_body(&mut self) -> WireResponse {
         self.read(|reader| reader.status() != 0).await
     }
 
-    async fn read(&mut self, enough: impl Fn(&ResponseReader) -> bool) -> WireAnswer {
+    async fn read(&mut self, enough: impl Fn(&ResponseReader) -> bool) -> WireResponse {
         let mut reader = ResponseReader::default();
         let mut body = Vec::new();
         loop {
@@ -90,43 +90,43 @@ impl Wire {
             }
         }
         let head = String::from_utf8_lossy(reader.head()).into_owned();
-        WireAnswer { head, body, status: reader.status() }
+        WireResponse { head, body, status: reader.status() }
     }
 
     async fn receive(&mut self) -> usize {
         let mut buffer = vec![0; 64 * 1024];
-        let read = timeout(PATIENCE, self.stream.read(&mut buffer)).await.expect("an answer comes in time");
+        let read = timeout(PATIENCE, self.stream.read(&mut buffer)).await.expect("a response within the timeout");
         let count = read.unwrap_or(0);
         self.unread.extend_from_slice(&buffer[..count]);
         count
     }
 
-    /// Reads until these bytes have come, which stay for the next answer.
-    pub(crate) async fn wait_for(&mut self, wanted: &str) {
-        while !String::from_utf8_lossy(&self.unread).contains(wanted) {
-            assert_ne!(self.receive().await, 0, "closed before {wanted}");
+    /// Waits for these bytes, which stay available for the next response.
+    pub(crate) async fn wait_for(&mut self, expected: &str) {
+        while !String::from_utf8_lossy(&self.unread).contains(expected) {
+            assert_ne!(self.receive().await, 0, "closed before {expected}");
         }
     }
 
-    /// Nothing comes and nothing closes for a while.
+    /// Whether the server neither sends nor closes for a while.
     pub(crate) async fn is_silent(&mut self) -> bool {
         self.unread.is_empty() && timeout(SILENCE, self.receive()).await.is_err()
     }
 
-    /// The other side has closed, or does so in time.
+    /// Whether the server closes within the timeout.
     pub(crate) async fn is_closed(&mut self) -> bool {
         self.receive().await == 0
     }
 }
 
-/// `POST /v1/chat/completions` with the first key, these further header lines, and a body of known length.
+/// `POST /v1/chat/completions` with the first key, additional header lines, and a body of known length.
 pub(crate) fn post(app: &TestApp, headers: &str, body: impl AsRef<[u8]>) -> Vec<u8> {
     let body = body.as_ref();
     let length = format!("content-length: {}\r\n{headers}", body.len());
     [post_head(app, &length).as_bytes(), body].concat()
 }
 
-/// Its head alone, with these header lines.
+/// Only the head of such a request, with these header lines.
 pub(crate) fn post_head(app: &TestApp, headers: &str) -> String {
     let key = &app.key;
     format!("POST /v1/chat/completions HTTP/1.1\r\nhost: test\r\nauthorization: Bearer {key}\r\n{headers}\r\n")

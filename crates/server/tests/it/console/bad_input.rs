@@ -111,11 +111,11 @@ async fn header_lines_do_not_get_into_answers_or_records() {
         "x-padding-".repeat(3)
     );
     wire.send(request).await;
-    assert!(wire.answer().await.head.starts_with("HTTP/1.1 200"));
+    assert!(wire.response().await.head.starts_with("HTTP/1.1 200"));
     for line in ["cookie: forebay_session=\u{1}", "x-csrf-token: a\0b"] {
         let mut wire = Wire::open(app.forebay.public).await;
         wire.send(format!("GET /api/session HTTP/1.1\r\nhost: x\r\n{line}\r\nconnection: close\r\n\r\n")).await;
-        assert!(wire.answer().await.head.starts_with("HTTP/1.1 400"), "{line:?}");
+        assert!(wire.response().await.head.starts_with("HTTP/1.1 400"), "{line:?}");
     }
     let huge = person.reader().header("x-huge", &"x".repeat(40 << 10)).get("/api/session").await;
     assert_eq!(refusal(&huge), "431 headers_too_large");

@@ -25,7 +25,7 @@ async fn http_1_0_gets_a_response_without_chunks() {
         let request = String::from_utf8(post(&app, "", body.to_string())).unwrap().replace("HTTP/1.1", "HTTP/1.0");
         let mut wire = Wire::open(app.forebay.public).await;
         wire.send(request).await;
-        let response = wire.answer().await;
+        let response = wire.response().await;
         assert_eq!(response.status, 200, "{}", response.head);
         assert!(response.header("transfer-encoding").is_none(), "{}", response.head);
         assert!(response.text().contains("Hello "));
@@ -44,9 +44,9 @@ async fn pipelined_requests_get_their_responses_in_order() {
     both.extend(get(&app, "/v1/models/none").into_bytes());
     let mut wire = Wire::open(app.forebay.public).await;
     wire.send(both).await;
-    assert!(wire.answer().await.text().contains("first"));
-    assert!(wire.answer().await.text().contains("second"));
-    assert_eq!(wire.answer().await.refusal(), "404 model_not_found");
+    assert!(wire.response().await.text().contains("first"));
+    assert!(wire.response().await.text().contains("second"));
+    assert_eq!(wire.response().await.refusal(), "404 model_not_found");
 }
 
 #[tokio::test]
@@ -60,7 +60,7 @@ async fn a_chunked_request_is_accepted() {
         wire.send(format!("{:x};x=y\r\n{piece}\r\n", piece.len())).await;
     }
     wire.send("0\r\nx-trailer: 1\r\n\r\n").await;
-    assert_eq!(wire.answer().await.status, 200);
+    assert_eq!(wire.response().await.status, 200);
     assert_eq!(app.engine().calls()[0].json()["messages"], chat("hi")["messages"]);
     assert_eq!(app.engine().calls()[0].header("transfer-encoding"), None);
 }
@@ -73,18 +73,18 @@ async fn a_client_that_waits_for_continue_gets_it_or_an_error() {
     wire.send(post_head(&app, &format!("content-length: {}\r\nexpect: 100-continue\r\n", body.len()))).await;
     wire.wait_for("HTTP/1.1 100 Continue\r\n\r\n").await;
     wire.send(&body).await;
-    assert_eq!(wire.answer().await.status, 200);
+    assert_eq!(wire.response().await.status, 200);
 
     // 2 GB are announced and none is sent: the error must not wait for them.
     let mut wire = Wire::open(app.forebay.public).await;
     wire.send(post_head(&app, "content-length: 2000000000\r\nexpect: 100-continue\r\n")).await;
-    let response = wire.answer().await;
+    let response = wire.response().await;
     assert!(!response.head.contains("100 Continue"));
     assert_eq!(response.refusal(), "413 payload_too_large");
     let mut wire = Wire::open(app.forebay.public).await;
     let head = post_head(&app, "content-length: 2000000000\r\nexpect: 100-continue\r\n").replace("Bearer", "Basic");
     wire.send(head).await;
-    assert_eq!(wire.answer().await.refusal(), "401 invalid_api_key");
+    assert_eq!(wire.response().await.refusal(), "401 invalid_api_key");
 }
 
 #[tokio::test]
@@ -93,7 +93,7 @@ async fn an_upgrade_is_ignored_and_the_request_served() {
     let upgrade = "connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n";
     let mut wire = Wire::open(app.forebay.public).await;
     wire.send(post(&app, upgrade, chat("hi").to_string())).await;
-    let response = wire.answer().await;
+    let response = wire.response().await;
     assert_eq!(response.status_line(), "HTTP/1.1 200 OK");
     assert!(response.text().contains("Hello "));
 }
@@ -152,16 +152,16 @@ async fn too_many_headers_are_a_431() {
     let mut wire = Wire::open(app.forebay.public).await;
     let padding = format!("x-padding: {}\r\n", "a".repeat(20 << 10));
     wire.send(post(&app, &padding, chat("hi").to_string())).await;
-    assert_eq!(wire.answer().await.status, 200, "20 KiB are fine");
+    assert_eq!(wire.response().await.status, 200, "20 KiB are fine");
     let padding = format!("x-padding: {}\r\n", "a".repeat(33 << 10));
     wire.send(post(&app, &padding, chat("hi").to_string())).await;
-    assert_eq!(wire.answer().await.refusal(), "431 headers_too_large");
+    assert_eq!(wire.response().await.refusal(), "431 headers_too_large");
     wire.send(get(&app, "/v1/models")).await;
-    assert_eq!(wire.answer().await.status, 200, "the connection stays open");
+    assert_eq!(wire.response().await.status, 200, "the connection stays open");
     // All of it is read before the response: a reset because of unread bytes would lose the response.
     let endless = post_head(&app, &format!("x-padding: {}", "a".repeat(1 << 20)));
     wire.send(&endless.as_bytes()[..256 << 10]).await;
-    assert_eq!(wire.answer().await.status, 431, "and the connection ends at the limit");
+    assert_eq!(wire.response().await.status, 431, "and the connection ends at the limit");
     assert!(wire.is_closed().await);
 }
 
@@ -175,13 +175,13 @@ async fn contradictory_lengths_are_a_400() {
         "content-length: 99999999999999999999\r\n",
     ] {
         let mut wire = Wire::open(app.forebay.public).await;
-        wire.send_what_is_taken(post_head(&app, headers).as_bytes()).await;
-        assert_eq!(wire.answer().await.status, 400, "{headers}");
+        wire.send_until_closed(post_head(&app, headers).as_bytes()).await;
+        assert_eq!(wire.response().await.status, 400, "{headers}");
         assert!(wire.is_closed().await);
     }
     let mut wire = Wire::open(app.forebay.public).await;
-    wire.send_what_is_taken(b"INVALID\r\n\r\n").await;
-    assert_eq!(wire.answer().await.status, 400);
+    wire.send_until_closed(b"INVALID\r\n\r\n").await;
+    assert_eq!(wire.response().await.status, 400);
     assert!(app.engine().calls().is_empty());
 }
 
@@ -192,7 +192,7 @@ async fn a_body_that_does_not_arrive_is_a_408_and_affects_no_other_client() {
     slow.send(post_head(&app, "content-length: 100\r\n")).await;
     slow.send("{").await;
     assert_eq!(app.chat("meanwhile").await.status_line(), "200 OK");
-    let response = slow.answer().await;
+    let response = slow.response().await;
     assert_eq!(response.refusal(), "408 request_timeout");
     assert_eq!(response.header("retry-after"), Some("1"));
 }
@@ -223,7 +223,7 @@ async fn a_body_past_the_limit_is_a_413_while_the_client_still_sends() {
         if headers.starts_with("transfer") {
             wire.send("\r\n0\r\n\r\n").await;
         }
-        assert_eq!(wire.answer().await.refusal(), "413 payload_too_large", "{headers}");
+        assert_eq!(wire.response().await.refusal(), "413 payload_too_large", "{headers}");
     }
     let exact = chat("hi").to_string();
     let exact = format!("{exact}{}", " ".repeat((64 << 10) - exact.len()));
@@ -238,21 +238,21 @@ async fn a_connection_stays_open_after_errors_and_streams() {
     let mut wire = Wire::open(app.forebay.public).await;
     for _ in 0..2 {
         wire.send(post(&app, "", "invalid")).await;
-        assert_eq!(wire.answer().await.refusal(), "400 invalid_payload");
+        assert_eq!(wire.response().await.refusal(), "400 invalid_payload");
         wire.send(get(&app, "/v1/nothing")).await;
-        assert_eq!(wire.answer().await.refusal(), "404 route_not_found");
+        assert_eq!(wire.response().await.refusal(), "404 route_not_found");
         wire.send(get(&app, "/v1/models").replace("Bearer", "Basic")).await;
-        assert_eq!(wire.answer().await.refusal(), "401 invalid_api_key");
+        assert_eq!(wire.response().await.refusal(), "401 invalid_api_key");
         wire.send(post(&app, "content-type: image/png\r\n", chat("hi").to_string())).await;
-        assert_eq!(wire.answer().await.refusal(), "415 unsupported_media_type");
+        assert_eq!(wire.response().await.refusal(), "415 unsupported_media_type");
         wire.send(post(&app, "", stream("hi").to_string())).await;
-        assert!(wire.answer().await.text().ends_with("data: [DONE]\n\n"));
+        assert!(wire.response().await.text().ends_with("data: [DONE]\n\n"));
         app.engine().push(Script { cut_after: Some(1), ..Script::default() });
         wire.send(post(&app, "", stream("hi").to_string())).await;
-        assert!(wire.answer().await.text().contains("bad_gateway"));
+        assert!(wire.response().await.text().contains("bad_gateway"));
         app.engine().push(Script { status: Some(500), ..Script::default() });
         wire.send(post(&app, "", chat("hi").to_string())).await;
-        assert_eq!(wire.answer().await.refusal(), "502 bad_gateway");
+        assert_eq!(wire.response().await.refusal(), "502 bad_gateway");
     }
     assert!(wire.is_silent().await);
 }
@@ -362,7 +362,7 @@ async fn unusual_requests_get_a_plain_response() {
     ] {
         let mut wire = Wire::open(app.forebay.public).await;
         wire.send(format!("{start}\r\nhost: x\r\nauthorization: Bearer {key}\r\n\r\n")).await;
-        assert_eq!(wire.answer().await.status, expected, "{start}");
+        assert_eq!(wire.response().await.status, expected, "{start}");
     }
 }
 
@@ -372,7 +372,7 @@ async fn a_request_hidden_in_a_body_is_never_served() {
     let hidden = get(&app, "/v1/models");
     let both = format!("content-length: {}\r\ntransfer-encoding: chunked\r\n", hidden.len() + 5);
     let mut wire = Wire::open(app.forebay.public).await;
-    wire.send_what_is_taken(format!("{}0\r\n\r\n{hidden}", post_head(&app, &both)).as_bytes()).await;
-    assert_eq!(wire.answer().await.status, 400, "an empty body, or a rejected head");
+    wire.send_until_closed(format!("{}0\r\n\r\n{hidden}", post_head(&app, &both)).as_bytes()).await;
+    assert_eq!(wire.response().await.status, 400, "an empty body, or a rejected head");
     assert!(wire.is_closed().await, "the rest cannot be attributed to a request");
 }

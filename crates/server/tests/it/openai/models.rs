@@ -73,11 +73,11 @@ async fn head_returns_the_headers_of_get_without_a_body() {
     let mut wire = Wire::open(app.forebay.public).await;
     let head = |path: &str| format!("HEAD {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\r\n", app.key);
     wire.send(head("/v1/models")).await;
-    let response = wire.answer_without_body().await;
+    let response = wire.response_without_body().await;
     assert_eq!((response.status, response.header("content-length")), (200, list.header("content-length")));
     assert!(wire.is_silent().await, "a body follows the head");
     wire.send(head("/v1/models/none")).await;
-    assert_eq!(wire.answer_without_body().await.status, 404);
+    assert_eq!(wire.response_without_body().await.status, 404);
 }
 
 #[tokio::test]

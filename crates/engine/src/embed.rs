@@ -1,8 +1,8 @@
-//! Embeddings: inputs of all calls are computed together, batch by batch, in a thread of their own.
+//! Embeddings: a dedicated thread computes the inputs of all calls in batches.
 
+use crate::error::RequestError;
 use crate::metrics::Metrics;
 use crate::model::Model;
-use crate::refusal::Refusal;
 use anyhow::Context;
 use llama_cpp_2::context::LlamaContext;
 use llama_cpp_2::llama_batch::LlamaBatch;
@@ -12,41 +12,41 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tracing::error;
 
-/// Inputs in one batch.
-const MOST_INPUTS: usize = 64;
-/// Tokens in one batch, or those of one input if that is more: an input is never cut.
+/// Maximum inputs per batch.
+const MAX_INPUTS: usize = 64;
+/// Tokens per batch, or those of one input if it is longer: an input is never split.
 const BATCH_TOKENS: usize = 1024;
 
 type Vector = Vec<f32>;
 
-/// The door to the embedding thread.
+/// Handle of the embedding thread.
 pub(crate) struct Embedder {
-    orders: mpsc::Sender<Order>,
-    places: Arc<Semaphore>,
+    jobs: mpsc::Sender<EmbeddingJob>,
+    slots: Arc<Semaphore>,
     limit: usize,
 }
 
-struct Order {
+struct EmbeddingJob {
     inputs: Vec<Vec<LlamaToken>>,
-    /// In the order of the inputs, as far as they are done.
+    /// Vectors computed so far, in the order of the inputs.
     vectors: Vec<Vector>,
-    answer: oneshot::Sender<Vec<Vector>>,
-    _place: OwnedSemaphorePermit,
+    result: oneshot::Sender<Vec<Vector>>,
+    _slot: OwnedSemaphorePermit,
 }
 
 impl Embedder {
-    /// `limit` calls may be computed and waiting at the same time.
+    /// `limit` bounds the number of running and waiting calls.
     pub(crate) fn start(
         model: &Arc<Model>,
         limit: usize,
         threads: usize,
         metrics: &Arc<Metrics>,
     ) -> anyhow::Result<Self> {
-        let (orders, taken) = mpsc::channel(limit);
+        let (jobs, receiver) = mpsc::channel(limit);
         let (started, starting) = oneshot::channel();
-        let (model_there, metrics_there) = (Arc::clone(model), Arc::clone(metrics));
+        let (thread_model, thread_metrics) = (Arc::clone(model), Arc::clone(metrics));
         std::thread::Builder::new().name("embed".to_owned()).spawn(move || {
-            match Worker::new(&model_there, threads, taken, metrics_there) {
+            match Worker::new(&thread_model, threads, receiver, thread_metrics) {
                 Ok(mut worker) => {
                     let _ = started.send(Ok(()));
                     worker.run();
@@ -56,31 +56,31 @@ impl Embedder {
                 }
             }
         })?;
-        starting.blocking_recv().context("the embedding thread died while it started")??;
-        Ok(Self { orders, places: Arc::new(Semaphore::new(limit)), limit })
+        starting.blocking_recv().context("the embedding thread panicked during startup")??;
+        Ok(Self { jobs, slots: Arc::new(Semaphore::new(limit)), limit })
     }
 
-    /// Whether nothing is computed and nothing waits.
+    /// Whether no call is running or waiting.
     pub(crate) fn idle(&self) -> bool {
-        self.places.available_permits() == self.limit
+        self.slots.available_permits() == self.limit
     }
 
-    /// The vectors of these inputs, of length one each, in their order.
-    pub(crate) async fn embed(&self, inputs: Vec<Vec<LlamaToken>>) -> Result<Vec<Vector>, Refusal> {
-        let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| Refusal::Busy { limit: self.limit })?;
-        let (answer, answered) = oneshot::channel();
-        let order = Order { inputs, vectors: Vec::new(), answer, _place: place };
-        self.orders.try_send(order).map_err(|_| Refusal::Failed)?;
-        answered.await.map_err(|_| Refusal::Failed)
+    /// Normalized vectors of the inputs, in order.
+    pub(crate) async fn embed(&self, inputs: Vec<Vec<LlamaToken>>) -> Result<Vec<Vector>, RequestError> {
+        let slot = Arc::clone(&self.slots).try_acquire_owned().map_err(|_| RequestError::Busy { limit: self.limit })?;
+        let (result, received) = oneshot::channel();
+        let job = EmbeddingJob { inputs, vectors: Vec::new(), result, _slot: slot };
+        self.jobs.try_send(job).map_err(|_| RequestError::Failed)?;
+        received.await.map_err(|_| RequestError::Failed)
     }
 }
 
 struct Worker<'model> {
     context: LlamaContext<'model>,
     batch: LlamaBatch<'static>,
-    most_tokens: usize,
-    waiting: VecDeque<Order>,
-    orders: mpsc::Receiver<Order>,
+    max_tokens_per_batch: usize,
+    waiting: VecDeque<EmbeddingJob>,
+    jobs: mpsc::Receiver<EmbeddingJob>,
     metrics: Arc<Metrics>,
 }
 
@@ -88,13 +88,13 @@ impl<'model> Worker<'model> {
     fn new(
         model: &'model Model,
         threads: usize,
-        orders: mpsc::Receiver<Order>,
+        jobs: mpsc::Receiver<EmbeddingJob>,
         metrics: Arc<Metrics>,
     ) -> anyhow::Result<Self> {
-        let most_tokens = BATCH_TOKENS.max(model.context_length);
-        let context = model.embedding_context(threads, MOST_INPUTS, most_tokens)?;
-        let batch = LlamaBatch::new(most_tokens, 1);
-        let mut worker = Self { context, batch, most_tokens, waiting: VecDeque::new(), orders, metrics };
+        let max_tokens_per_batch = BATCH_TOKENS.max(model.context_length);
+        let context = model.embedding_context(threads, MAX_INPUTS, max_tokens_per_batch)?;
+        let batch = LlamaBatch::new(max_tokens_per_batch, 1);
+        let mut worker = Self { context, batch, max_tokens_per_batch, waiting: VecDeque::new(), jobs, metrics };
         worker
             .compute(&[&[model.any_token()]])
             .map_err(|error| anyhow::anyhow!("the first computation failed: {error}"))?;
@@ -102,47 +102,44 @@ impl<'model> Worker<'model> {
     }
 
     fn run(&mut self) {
-        while self.take_in() {
-            self.waiting.retain(|order| !order.answer.is_closed());
+        while self.receive_jobs() {
+            self.waiting.retain(|job| !job.result.is_closed());
             self.step();
         }
     }
 
-    fn take_in(&mut self) -> bool {
+    fn receive_jobs(&mut self) -> bool {
         if self.waiting.is_empty() {
             self.metrics.set_load(0, 0, 0.0);
-            let Some(order) = self.orders.blocking_recv() else { return false };
-            self.waiting.push_back(order);
+            let Some(job) = self.jobs.blocking_recv() else { return false };
+            self.waiting.push_back(job);
         }
-        while let Ok(order) = self.orders.try_recv() {
-            self.waiting.push_back(order);
+        while let Ok(job) = self.jobs.try_recv() {
+            self.waiting.push_back(job);
         }
         true
     }
 
-    /// One batch: inputs of all calls in turn, so that a long list does not keep a short one waiting.
+    /// Computes one batch with inputs of all calls in turn, so that a long call does not block a short one.
     fn step(&mut self) {
-        let lengths: Vec<Vec<usize>> = self
-            .waiting
-            .iter()
-            .map(|order| order.inputs[order.vectors.len()..].iter().map(Vec::len).collect())
-            .collect();
-        let taken = take_in_turn(&lengths, MOST_INPUTS, self.most_tokens);
-        let inputs = |order: usize| {
-            let order = &self.waiting[order];
-            &order.inputs[order.vectors.len()..]
+        let lengths: Vec<Vec<usize>> =
+            self.waiting.iter().map(|job| job.inputs[job.vectors.len()..].iter().map(Vec::len).collect()).collect();
+        let taken = take_round_robin(&lengths, MAX_INPUTS, self.max_tokens_per_batch);
+        let inputs = |job: usize| {
+            let job = &self.waiting[job];
+            &job.inputs[job.vectors.len()..]
         };
-        let chosen: Vec<Vec<LlamaToken>> =
-            taken.iter().enumerate().flat_map(|(order, count)| inputs(order)[..*count].to_vec()).collect();
-        let chosen: Vec<&[LlamaToken]> = chosen.iter().map(Vec::as_slice).collect();
-        let tokens: usize = chosen.iter().map(|input| input.len()).sum();
+        let batch: Vec<Vec<LlamaToken>> =
+            taken.iter().enumerate().flat_map(|(job, count)| inputs(job)[..*count].to_vec()).collect();
+        let batch: Vec<&[LlamaToken]> = batch.iter().map(Vec::as_slice).collect();
+        let tokens: usize = batch.iter().map(|input| input.len()).sum();
         let running = taken.iter().filter(|count| **count > 0).count();
-        self.metrics.set_load(running, taken.len() - running, tokens as f64 / self.most_tokens as f64);
-        match self.compute(&chosen) {
-            Ok(vectors) => self.hand_out(&taken, vectors),
-            Err(problem) => {
-                error!("a batch of embeddings failed: {problem}");
-                // Dropping the orders tells their callers.
+        self.metrics.set_load(running, taken.len() - running, tokens as f64 / self.max_tokens_per_batch as f64);
+        match self.compute(&batch) {
+            Ok(vectors) => self.distribute(&taken, vectors),
+            Err(reason) => {
+                error!("a batch of embeddings failed: {reason}");
+                // Dropping the jobs notifies their callers.
                 self.waiting.clear();
             }
         }
@@ -165,31 +162,32 @@ impl<'model> Worker<'model> {
         (0..inputs.len()).map(vector).collect()
     }
 
-    fn hand_out(&mut self, taken: &[usize], vectors: Vec<Vector>) {
+    fn distribute(&mut self, taken: &[usize], vectors: Vec<Vector>) {
         let mut vectors = vectors.into_iter();
-        for (order, count) in self.waiting.iter_mut().zip(taken) {
-            order.vectors.extend(vectors.by_ref().take(*count));
+        for (job, count) in self.waiting.iter_mut().zip(taken) {
+            job.vectors.extend(vectors.by_ref().take(*count));
         }
-        let orders = std::mem::take(&mut self.waiting);
-        for order in orders {
-            if order.vectors.len() == order.inputs.len() {
-                let _ = order.answer.send(order.vectors);
+        let jobs = std::mem::take(&mut self.waiting);
+        for job in jobs {
+            if job.vectors.len() == job.inputs.len() {
+                let _ = job.result.send(job.vectors);
             } else {
-                self.waiting.push_back(order);
+                self.waiting.push_back(job);
             }
         }
     }
 }
 
-/// How many inputs of each call go into the next batch: one of each in turn, until the next one does not fit.
-fn take_in_turn(lengths: &[Vec<usize>], most_inputs: usize, most_tokens: usize) -> Vec<usize> {
+/// Number of inputs per call in the next batch: one input of each call in turn, until the next one does not fit. For
+/// example, calls with 100 and 2 inputs and room for 64 inputs contribute 62 and 2.
+fn take_round_robin(lengths: &[Vec<usize>], max_inputs: usize, max_tokens_per_batch: usize) -> Vec<usize> {
     let mut taken = vec![0; lengths.len()];
     let (mut inputs, mut tokens) = (0, 0);
     loop {
         let mut any = false;
         for call in 0..lengths.len() {
             let Some(length) = lengths[call].get(taken[call]) else { continue };
-            if inputs == most_inputs || tokens + length > most_tokens {
+            if inputs == max_inputs || tokens + length > max_tokens_per_batch {
                 return taken;
             }
             (inputs, tokens, any) = (inputs + 1, tokens + length, true);
@@ -201,7 +199,7 @@ fn take_in_turn(lengths: &[Vec<usize>], most_inputs: usize, most_tokens: usize) 
     }
 }
 
-/// A vector of the same direction and length one.
+/// The vector scaled to unit length.
 fn normalized(vector: &[f32]) -> Vector {
     let length = vector.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt();
     let scale = if length > 0.0 { 1.0 / length } else { 0.0 };
@@ -210,18 +208,18 @@ fn normalized(vector: &[f32]) -> Vector {
 
 #[cfg(test)]
 mod tests {
-    use super::{normalized, take_in_turn};
+    use super::{normalized, take_round_robin};
 
     #[test]
-    fn a_short_list_is_served_beside_a_long_one() {
+    fn a_short_call_is_not_blocked_by_a_long_one() {
         let lengths = [vec![10; 100], vec![10; 2]];
-        assert_eq!(take_in_turn(&lengths, 64, 1000), [62, 2]);
-        assert_eq!(take_in_turn(&lengths, 64, 55), [3, 2]);
-        assert_eq!(take_in_turn(&[vec![10], vec![50]], 64, 55), [1, 0]);
+        assert_eq!(take_round_robin(&lengths, 64, 1000), [62, 2]);
+        assert_eq!(take_round_robin(&lengths, 64, 55), [3, 2]);
+        assert_eq!(take_round_robin(&[vec![10], vec![50]], 64, 55), [1, 0]);
     }
 
     #[test]
-    fn vectors_have_length_one_or_are_nothing() {
+    fn vectors_have_unit_length_or_are_zero() {
         assert_eq!(normalized(&[3.0, 4.0]), [0.6, 0.8]);
         assert_eq!(normalized(&[0.0, 0.0]), [0.0, 0.0]);
     }

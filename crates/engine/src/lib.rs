@@ -1,24 +1,20 @@
 //! forebay-engine: one model behind an OpenAI-compatible HTTP interface.
 //!
-//! llama.cpp computes, through the crate `llama-cpp-2`; this crate decides what is computed when (`decode`, `embed`),
-//! turns conversations into prompts (`template`, `chat`), and speaks HTTP (`http`). It knows nothing of the gateway,
-//! which starts it as a child process or reaches it like any other model server.
+//! llama.cpp does the computation, through the crate `llama-cpp-2`. This crate schedules it (`decode`, `embed`), turns
+//! conversations into prompts (`model::template`, `chat`) and serves HTTP (`http`). It does not depend on the gateway,
+//! which starts it as a child process or calls it like any other model server.
 
-mod backend;
 pub mod bare;
 mod chat;
 pub mod cli;
-mod constraint;
 mod decode;
 mod embed;
+mod error;
 mod http;
-mod loading;
 mod members;
 mod metrics;
 mod model;
-mod refusal;
 mod sampling;
 mod signals;
-mod template;
 mod tools;
 mod weights;

@@ -1,4 +1,4 @@
-//! The model server as a program; everything is in the library.
+//! Entry point of `forebay-engine`; the implementation is in the library.
 
 fn main() -> std::process::ExitCode {
     engine::cli::main()

@@ -1,12 +1,12 @@
-//! Reads members of a JSON object with their types and ranges; what does not fit is refused with its path.
+//! Reads typed members of a JSON object and checks their ranges; errors contain the member's path.
 //!
-//! Null means "not set" everywhere: typed clients write every member.
+//! Null means "unset" everywhere, since typed clients send every member.
 
-use crate::refusal::Refusal;
+use crate::error::RequestError;
 use serde_json::{Map, Value};
 use std::ops::RangeInclusive;
 
-/// An object of the request and where it stands in it.
+/// An object of the request and its path.
 #[derive(Clone, Copy)]
 pub(crate) struct Members<'a> {
     object: &'a Map<String, Value>,
@@ -14,12 +14,12 @@ pub(crate) struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// The whole body.
+    /// The request body.
     pub(crate) fn new(object: &'a Map<String, Value>) -> Self {
         Self { object, path: "" }
     }
 
-    /// An object inside of the body; `path` is how a client would write it.
+    /// An object nested in the body at `path`.
     pub(crate) fn inside(object: &'a Map<String, Value>, path: &'a str) -> Self {
         Self { object, path }
     }
@@ -33,11 +33,11 @@ impl<'a> Members<'a> {
         self.object.get(name).filter(|value| !value.is_null())
     }
 
-    pub(crate) fn required(&self, name: &str) -> Result<&'a Value, Refusal> {
-        self.get(name).ok_or_else(|| Refusal::Missing { param: self.path(name) })
+    pub(crate) fn required(&self, name: &str) -> Result<&'a Value, RequestError> {
+        self.get(name).ok_or_else(|| RequestError::Missing { param: self.path(name) })
     }
 
-    pub(crate) fn number(&self, name: &str, range: RangeInclusive<f64>) -> Result<Option<f32>, Refusal> {
+    pub(crate) fn number(&self, name: &str, range: RangeInclusive<f64>) -> Result<Option<f32>, RequestError> {
         let Some(value) = self.get(name) else { return Ok(None) };
         match value.as_f64().filter(|number| range.contains(number)) {
             Some(number) => Ok(Some(number as f32)),
@@ -45,7 +45,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    pub(crate) fn integer(&self, name: &str, range: RangeInclusive<i64>) -> Result<Option<i64>, Refusal> {
+    pub(crate) fn integer(&self, name: &str, range: RangeInclusive<i64>) -> Result<Option<i64>, RequestError> {
         let Some(value) = self.get(name) else { return Ok(None) };
         match value.as_i64().filter(|number| range.contains(number)) {
             Some(number) => Ok(Some(number)),
@@ -58,30 +58,30 @@ impl<'a> Members<'a> {
         }
     }
 
-    pub(crate) fn flag(&self, name: &str) -> Result<bool, Refusal> {
+    pub(crate) fn flag(&self, name: &str) -> Result<bool, RequestError> {
         let Some(value) = self.get(name) else { return Ok(false) };
         value.as_bool().ok_or_else(|| self.invalid(name, "must be true or false"))
     }
 
-    pub(crate) fn text(&self, name: &str) -> Result<Option<&'a str>, Refusal> {
+    pub(crate) fn text(&self, name: &str) -> Result<Option<&'a str>, RequestError> {
         let Some(value) = self.get(name) else { return Ok(None) };
         value.as_str().map(Some).ok_or_else(|| self.invalid(name, "must be a string"))
     }
 
-    pub(crate) fn list(&self, name: &str) -> Result<Option<&'a [Value]>, Refusal> {
+    pub(crate) fn list(&self, name: &str) -> Result<Option<&'a [Value]>, RequestError> {
         let Some(value) = self.get(name) else { return Ok(None) };
         let list = value.as_array().map(|list| Some(list.as_slice()));
         list.ok_or_else(|| self.invalid(name, "must be an array"))
     }
 
-    pub(crate) fn object(&self, name: &str) -> Result<Option<&'a Map<String, Value>>, Refusal> {
+    pub(crate) fn object(&self, name: &str) -> Result<Option<&'a Map<String, Value>>, RequestError> {
         let Some(value) = self.get(name) else { return Ok(None) };
         value.as_object().map(Some).ok_or_else(|| self.invalid(name, "must be an object"))
     }
 
-    /// A member's value cannot be taken.
-    pub(crate) fn invalid(&self, name: &str, problem: impl Into<String>) -> Refusal {
-        Refusal::invalid(self.path(name), problem)
+    /// Error for an invalid member.
+    pub(crate) fn invalid(&self, name: &str, problem: impl Into<String>) -> RequestError {
+        RequestError::invalid(self.path(name), problem)
     }
 }
 
@@ -91,12 +91,12 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn null_is_not_set_and_the_wrong_type_is_told_with_its_path() {
+    fn null_means_unset_and_type_errors_contain_the_path() {
         let body = json!({"n": null, "temperature": 3, "stream": "yes"});
         let members = Members::inside(body.as_object().unwrap(), "outer");
         assert_eq!(members.integer("n", 1..=9), Ok(None));
-        let refusal = members.number("temperature", 0.0..=2.0).unwrap_err();
-        assert_eq!(refusal.to_string(), "`outer.temperature` must be a number from 0 to 2");
+        let error = members.number("temperature", 0.0..=2.0).unwrap_err();
+        assert_eq!(error.to_string(), "`outer.temperature` must be a number from 0 to 2");
         assert_eq!(members.flag("stream").unwrap_err().param(), "outer.stream");
         assert_eq!(members.required("model").unwrap_err().to_string(), "`outer.model` is missing");
     }

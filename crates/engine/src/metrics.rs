@@ -1,4 +1,4 @@
-//! What the engine counts, in Prometheus text. Names begin with `forebay:`; the gateway's autoscaler reads the first three.
+//! Prometheus metrics. Names begin with `forebay:`; the gateway's autoscaler reads the first three.
 
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -7,12 +7,12 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use std::sync::atomic::AtomicU64;
 
-/// Seconds; the buckets that OpenTelemetry names for these two times.
+/// Bucket bounds in seconds, as recommended by OpenTelemetry.
 const FIRST_TOKEN: [f64; 16] =
     [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0];
 const NEXT_TOKEN: [f64; 14] = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0, 2.5];
 
-/// All counters of one engine.
+/// All metrics of one engine.
 pub(crate) struct Metrics {
     registry: Registry,
     cache_usage: Gauge<f64, AtomicU64>,
@@ -50,31 +50,35 @@ impl Metrics {
     fn registered(mut self) -> Self {
         let registry = &mut self.registry;
         let usage = self.cache_usage.clone();
-        registry.register("forebay:kv_cache_usage_ratio", "Part of the KV cache that running requests hold", usage);
-        registry.register("forebay:num_requests_running", "Answers being made", self.running.clone());
-        registry.register("forebay:num_requests_waiting", "Answers waiting for a place", self.waiting.clone());
-        registry.register("forebay:prompt_tokens", "Prompt tokens taken in", self.prompt_tokens.clone());
+        registry.register("forebay:kv_cache_usage_ratio", "Fraction of the KV cache used by running requests", usage);
+        registry.register("forebay:num_requests_running", "Completions being generated", self.running.clone());
+        registry.register("forebay:num_requests_waiting", "Completions waiting in the queue", self.waiting.clone());
+        registry.register("forebay:prompt_tokens", "Prompt tokens received", self.prompt_tokens.clone());
         let cached = self.cached_tokens.clone();
-        registry.register("forebay:prompt_tokens_cached", "Prompt tokens that were still in the cache", cached);
+        registry.register("forebay:prompt_tokens_cached", "Prompt tokens found in the cache", cached);
         registry.register("forebay:generation_tokens", "Tokens generated", self.generated_tokens.clone());
         registry.register("forebay:decode_steps", "Batches computed", self.steps.clone());
         let displaced = self.displaced.clone();
-        registry.register("forebay:displaced", "Answers put back into the queue for want of cache", displaced);
+        registry.register(
+            "forebay:displaced",
+            "Completions moved back to the queue because the cache was full",
+            displaced,
+        );
         let first = self.first_token.clone();
-        registry.register("forebay:time_to_first_token_seconds", "From arrival to the first token", first);
+        registry.register("forebay:time_to_first_token_seconds", "Time from arrival to the first token", first);
         let next = self.next_token.clone();
-        registry.register("forebay:time_per_output_token_seconds", "From one token to the next", next);
+        registry.register("forebay:time_per_output_token_seconds", "Time between tokens", next);
         self
     }
 
-    /// The state after a step.
+    /// Sets the load gauges after a step.
     pub(crate) fn set_load(&self, running: usize, waiting: usize, cache_usage: f64) {
         self.running.set(i64::try_from(running).unwrap_or(i64::MAX));
         self.waiting.set(i64::try_from(waiting).unwrap_or(i64::MAX));
         self.cache_usage.set(cache_usage);
     }
 
-    /// A prompt was taken in, `cached` of its tokens for free.
+    /// Counts a prompt, of which `cached` tokens were in the cache.
     pub(crate) fn prompt(&self, tokens: usize, cached: usize) {
         self.prompt_tokens.inc_by(tokens as u64);
         self.cached_tokens.inc_by(cached as u64);
@@ -101,7 +105,7 @@ impl Metrics {
     /// The page for `GET /metrics`.
     pub(crate) fn page(&self) -> String {
         let mut page = String::new();
-        // Writing into a string does not fail.
+        // Writing to a string cannot fail.
         let _ = encode(&mut page, &self.registry);
         page
     }

@@ -1,14 +1,14 @@
-//! The ways in which the engine is told to stop.
+//! Stop signals.
 
 use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
-/// SIGTERM, SIGINT and, where a parent holds it, the end of standard input.
+/// SIGTERM, SIGINT and, optionally, the end of standard input.
 pub(crate) struct Signals {
     terminate: Signal,
     interrupt: Signal,
-    /// Ends with standard input; `None` when that means nothing, or has been told.
+    /// Finishes at the end of standard input; `None` if not enabled, or already reported.
     stdin: Option<JoinHandle<io::Result<u64>>>,
 }
 
@@ -18,7 +18,7 @@ impl Signals {
         Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())?, stdin })
     }
 
-    /// Returns at the next one.
+    /// Waits for the next signal.
     pub(crate) async fn next(&mut self) {
         let stdin = async {
             match &mut self.stdin {
@@ -34,7 +34,7 @@ impl Signals {
     }
 }
 
-/// Returns when whoever holds the other end has closed it, or has died.
+/// Returns when the writer has closed standard input or has exited.
 fn end_of_stdin() -> io::Result<u64> {
     io::copy(&mut io::stdin(), &mut io::sink())
 }

@@ -1,10 +1,10 @@
-//! Processor time by thread: steadier than any clock on a machine that others use too.
+//! CPU time per thread, which is more stable than wall-clock time on a shared machine.
 
 use anyhow::Context;
 use std::fs;
 use std::ops::Sub;
 
-/// What the engine's threads have used so far, in nanoseconds.
+/// CPU time of the engine's threads in nanoseconds.
 #[derive(Clone, Copy)]
 pub(crate) struct CpuTime {
     computing: u64,
@@ -12,15 +12,15 @@ pub(crate) struct CpuTime {
 }
 
 impl CpuTime {
-    /// Linux only: the scheduler's own count for each thread.
+    /// Reads the scheduler statistics of each thread (Linux only).
     pub(crate) fn of(process: u32) -> anyhow::Result<Self> {
         let mut time = Self { computing: 0, all: 0 };
         for thread in fs::read_dir(format!("/proc/{process}/task"))? {
             let thread = thread?.path();
             let used = fs::read_to_string(thread.join("schedstat"))?;
-            let used: u64 = used.split_whitespace().next().context("an empty schedstat")?.parse()?;
+            let used: u64 = used.split_whitespace().next().context("schedstat is empty")?.parse()?;
             time.all += used;
-            // OpenMP's threads have the name of the one that started them.
+            // OpenMP threads inherit the name of the thread that started them.
             if fs::read_to_string(thread.join("comm"))?.trim() == "decode" {
                 time.computing += used;
             }
@@ -28,7 +28,7 @@ impl CpuTime {
         Ok(time)
     }
 
-    /// How much the threads that speak HTTP add to those that compute, in percent.
+    /// CPU time of the HTTP threads in percent of the compute threads.
     pub(crate) fn added_by_http(self) -> f64 {
         (self.all - self.computing) as f64 / self.computing as f64 * 100.0
     }

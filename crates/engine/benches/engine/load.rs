@@ -1,4 +1,4 @@
-//! Calls a real engine with several streams at once.
+//! Load generator with concurrent streams against a real engine.
 
 use crate::cpu::CpuTime;
 use anyhow::{Context, ensure};
@@ -11,7 +11,7 @@ use testkit::http::Client;
 use testkit::process::{Child, Launch};
 use tokio::task::JoinSet;
 
-const START: Duration = Duration::from_secs(300);
+const START_TIMEOUT: Duration = Duration::from_secs(300);
 const CHAT: &str = "/v1/chat/completions";
 
 /// The engine under test; dropping it kills it.
@@ -30,10 +30,10 @@ impl Engine {
         let paths = ["--model", &model.to_string_lossy(), "--listen-file", &file.to_string_lossy()].map(str::to_owned);
         let launch = Launch::new(env!("CARGO_BIN_EXE_forebay-engine")).arguments(paths).arguments(arguments);
         let mut child = launch.start("engine", folder.path())?;
-        let address = child.wait_for("its address", START, |_| std::fs::read_to_string(&file).ok()).await?;
+        let address = child.wait_for("its address", START_TIMEOUT, |_| std::fs::read_to_string(&file).ok()).await?;
         let address: SocketAddr = address.trim().parse()?;
         let client = Client::from(address);
-        child.wait_for("the model", START, |child| child.stderr().contains("ready").then_some(())).await?;
+        child.wait_for("the model", START_TIMEOUT, |child| child.stderr().contains("ready").then_some(())).await?;
         Ok(Self { child, client, _folder: folder })
     }
 
@@ -41,7 +41,7 @@ impl Engine {
         CpuTime::of(self.child.pid())
     }
 
-    /// Prompt tokens per second, over all streams; every prompt is new to the cache.
+    /// Prompt tokens per second over all streams; no prompt is cached.
     pub(crate) async fn prefill(&self, streams: usize, tokens: usize) -> anyhow::Result<f64> {
         let started = Instant::now();
         let mut calls = JoinSet::new();
@@ -51,17 +51,17 @@ impl Engine {
             calls.spawn(async move { client.post_json(CHAT, call).await });
         }
         let mut computed = 0;
-        while let Some(answer) = calls.join_next().await {
-            let answer = answer?;
-            ensure!(answer.status == 200, "{}", answer.text());
-            let usage = answer.json()["usage"].clone();
+        while let Some(response) = calls.join_next().await {
+            let response = response?;
+            ensure!(response.status == 200, "{}", response.text());
+            let usage = response.json()["usage"].clone();
             let cached = usage["prompt_tokens_details"]["cached_tokens"].as_u64().unwrap_or(0);
             computed += usage["prompt_tokens"].as_u64().unwrap_or(0) - cached;
         }
         Ok(computed as f64 / started.elapsed().as_secs_f64())
     }
 
-    /// Generated tokens per second, over all streams, from when the last one has begun until the first one ends.
+    /// Generated tokens per second over all streams, from the start of the last one until the end of the first one.
     pub(crate) async fn decode(&self, streams: usize, tokens: usize) -> anyhow::Result<f64> {
         let mut calls = JoinSet::new();
         for _ in 0..streams {
@@ -97,7 +97,7 @@ fn call(question: &str, max_tokens: usize) -> Value {
     })
 }
 
-/// About that many tokens, different each time from the first word on.
+/// A random prompt of about this many tokens.
 fn prompt(tokens: usize) -> String {
     let words = ["river", "stone", "light", "green", "house", "north", "seven", "cloud", "bread", "music"];
     (0..tokens.saturating_sub(30)).map(|_| words[fastrand::usize(..words.len())]).collect::<Vec<_>>().join(" ")

@@ -1,8 +1,7 @@
-//! `make bench-engine`: tokens per second of prefill and of decode for 1, 4 and 8 streams, with the starter model.
+//! `make bench-engine`: prefill and decode speed for 1, 4 and 8 streams with the starter model.
 //!
-//! The engine runs as it runs for anyone, as a process behind HTTP. What HTTP adds to a decode step is seen in
-//! the processor time of its threads; a bare loop over llama.cpp in this process, with the same weights, threads and
-//! cache, shows what the step itself could reach.
+//! The engine runs as a process behind HTTP. The overhead of HTTP is measured as CPU time of its threads. As a baseline, a
+//! bare llama.cpp loop runs in this process with the same weights, threads and cache.
 
 mod cpu;
 mod load;
@@ -22,16 +21,16 @@ struct Arguments {
     /// A chat model.
     #[arg(long, default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf"))]
     model: PathBuf,
-    /// How often each figure is measured; the median is shown.
+    /// Measurements per figure; the median is shown.
     #[arg(long, default_value_t = 3)]
     rounds: usize,
-    /// Tokens of each prompt.
+    /// Tokens per prompt.
     #[arg(long, default_value_t = 512)]
     prompt: usize,
-    /// Tokens of each answer.
+    /// Tokens per completion.
     #[arg(long, default_value_t = 128)]
     answer: usize,
-    /// Computing threads; default: one for each core.
+    /// Compute threads; default: one per core.
     #[arg(long)]
     threads: Option<usize>,
     /// Cargo passes this to every benchmark.
@@ -48,13 +47,13 @@ fn main() -> anyhow::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {
             for row in &mut rows {
-                // A new engine each time, and answers first: prompts that stay in the cache are looked over at each step.
+                // A new engine each time, and decode first, because cached prompts slow down each step.
                 let engine = Engine::start(&arguments.model, threads).await?;
                 let before = engine.cpu_time()?;
                 row.decode.push(engine.decode(row.streams, arguments.answer).await?);
                 row.added_by_http.push((engine.cpu_time()? - before).added_by_http());
                 row.prefill.push(engine.prefill(row.streams, arguments.prompt).await?);
-                row.decode_beside.push(engine.decode(row.streams, arguments.answer).await?);
+                row.decode_with_full_cache.push(engine.decode(row.streams, arguments.answer).await?);
             }
             anyhow::Ok(())
         })?;

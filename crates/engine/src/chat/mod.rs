@@ -1,65 +1,68 @@
-//! A chat call: what was asked, and the orders for the decoding thread that follow from it.
+//! Chat calls: request parsing, and conversion into generation requests for the decoding thread.
 
 mod messages;
 mod request;
 
-pub(crate) use request::{ChatRequest, Format, StreamOptions, object};
+pub(crate) use request::{ChatRequest, OutputFormat, StreamOptions, object};
 
-use crate::constraint::Constraints;
-use crate::decode::Order;
+use crate::decode::GenerationRequest;
+use crate::error::RequestError;
 use crate::model::Model;
-use crate::refusal::Refusal;
+use crate::model::constraint::Constraints;
 use crate::sampling::Sampler;
-use crate::tools::{Choice, Reader, Syntax};
+use crate::tools::{Syntax, ToolCallReader, ToolChoice};
 use llama_cpp_2::token::LlamaToken;
 
-/// One order for each choice; refused here when it cannot fit, before anything is computed.
-pub(crate) fn orders(request: &ChatRequest, model: &Model) -> Result<Vec<Order>, Refusal> {
-    if !request.tools.is_empty() && !model.template.knows_tools() {
-        return Err(Refusal::unsupported("tools", "the chat template of this model has no place for them"));
+/// One generation request per choice. Rejects calls that do not fit, before any computation.
+pub(crate) fn generation_requests(
+    request: &ChatRequest,
+    model: &Model,
+) -> Result<Vec<GenerationRequest>, RequestError> {
+    if !request.tools.is_empty() && !model.template.supports_tools() {
+        return Err(RequestError::unsupported("tools", "the chat template of this model does not support them"));
     }
     let syntax = model.template.syntax();
     let mut prompt = model.template.render(&request.messages, &request.tools.definitions, &request.template_extras)?;
-    if request.tools.choice == Choice::Forced {
+    if request.tools.choice == ToolChoice::Forced {
         prompt.push_str(syntax.opening());
     }
     let prompt = model.tokenize_prompt(&prompt);
-    let max_new = room_for_answer(prompt.len(), request.max_tokens, model.context_length)?;
+    let max_new = max_new_tokens(prompt.len(), request.max_tokens, model.context_length)?;
     let constraint = match &request.format {
-        Format::Text if request.tools.choice == Choice::Forced => {
+        OutputFormat::Text if request.tools.choice == ToolChoice::Forced => {
             Some(constraints(model, "tool_choice")?.call(syntax, &request.tools.functions)?)
         }
-        Format::Text => None,
-        Format::JsonObject => Some(constraints(model, "response_format")?.object()?),
-        Format::JsonSchema(schema) => {
+        OutputFormat::Text => None,
+        OutputFormat::JsonObject => Some(constraints(model, "response_format")?.object()?),
+        OutputFormat::JsonSchema(schema) => {
             let constraints = constraints(model, "response_format")?;
             Some(constraints.schema(schema, "response_format.json_schema.schema")?)
         }
     };
     check_biases(request, model)?;
-    let order = |prompt: Vec<LlamaToken>, index| Order {
+    let request_for = |prompt: Vec<LlamaToken>, index| GenerationRequest {
         sampler: Sampler::new(&request.sampling, model.llama(), &prompt, constraint.as_ref(), index),
         prompt,
         max_new,
         stops: stops(request, syntax),
         logprobs: request.logprobs,
     };
-    Ok((0..request.choices).map(|index| order(prompt.clone(), index)).collect())
+    Ok((0..request.choices).map(|index| request_for(prompt.clone(), index)).collect())
 }
 
-/// What reads calls of tools out of an answer; `None` where none were offered.
-pub(crate) fn reader(request: &ChatRequest, model: &Model) -> Option<Reader> {
+/// Reader for tool calls in the output; `None` without tools.
+pub(crate) fn reader(request: &ChatRequest, model: &Model) -> Option<ToolCallReader> {
     let tools = &request.tools;
-    let most = if tools.parallel { usize::MAX } else { 1 };
+    let max_calls = if tools.parallel { usize::MAX } else { 1 };
     match tools.choice {
-        Choice::Free if tools.is_empty() => None,
-        Choice::Free => Some(Reader::new(model.template.syntax(), &tools.functions, most)),
-        // What comes before the JSON is in the prompt.
-        Choice::Forced => Some(Reader::new(Syntax::Bare, &tools.functions, 1)),
+        ToolChoice::Free if tools.is_empty() => None,
+        ToolChoice::Free => Some(ToolCallReader::new(model.template.syntax(), &tools.functions, max_calls)),
+        // The opening tag is part of the prompt.
+        ToolChoice::Forced => Some(ToolCallReader::new(Syntax::Bare, &tools.functions, 1)),
     }
 }
 
-/// What ends the answer: what the caller said, and the first call where one is enough.
+/// Stop strings: those of the caller, and the end of the first call if parallel calls are disabled.
 fn stops(request: &ChatRequest, syntax: Syntax) -> Vec<String> {
     let mut stops = request.stops.clone();
     if !request.tools.is_empty() && !request.tools.parallel {
@@ -68,48 +71,48 @@ fn stops(request: &ChatRequest, syntax: Syntax) -> Vec<String> {
     stops
 }
 
-fn constraints<'model>(model: &'model Model, param: &str) -> Result<&'model Constraints, Refusal> {
-    let reason = "the vocabulary of this model does not allow constrained answers";
-    model.constraints().ok_or_else(|| Refusal::unsupported(param, reason))
+fn constraints<'model>(model: &'model Model, param: &str) -> Result<&'model Constraints, RequestError> {
+    let reason = "the vocabulary of this model does not support constrained output";
+    model.constraints().ok_or_else(|| RequestError::unsupported(param, reason))
 }
 
-/// How many tokens the answer may have; a limit that does not fit beside the prompt is refused, not cut.
-fn room_for_answer(prompt: usize, asked: Option<usize>, limit: usize) -> Result<usize, Refusal> {
+/// Maximum tokens to generate. A limit that does not fit after the prompt is rejected, not lowered.
+fn max_new_tokens(prompt: usize, requested: Option<usize>, limit: usize) -> Result<usize, RequestError> {
     let room = limit.saturating_sub(prompt);
     if room == 0 {
-        return Err(Refusal::PromptTooLong { limit, prompt });
+        return Err(RequestError::PromptTooLong { limit, prompt });
     }
-    match asked {
+    match requested {
         None => Ok(room),
-        Some(asked) if asked <= room => Ok(asked),
-        Some(asked) => Err(Refusal::AnswerTooLong { limit, prompt, asked }),
+        Some(requested) if requested <= room => Ok(requested),
+        Some(requested) => Err(RequestError::CompletionTooLong { limit, prompt, requested }),
     }
 }
 
-fn check_biases(request: &ChatRequest, model: &Model) -> Result<(), Refusal> {
+fn check_biases(request: &ChatRequest, model: &Model) -> Result<(), RequestError> {
     let vocabulary = model.llama().n_vocab();
     match request.sampling.logit_bias.iter().find(|(token, _)| *token >= vocabulary) {
         None => Ok(()),
         Some((token, _)) => {
-            let problem = format!("is no token of this model, which has {vocabulary}");
-            Err(Refusal::invalid(format!("logit_bias.{token}"), problem))
+            let problem = format!("is not a token of this model, which has {vocabulary} tokens");
+            Err(RequestError::invalid(format!("logit_bias.{token}"), problem))
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::room_for_answer;
-    use crate::refusal::Refusal;
+    use super::max_new_tokens;
+    use crate::error::RequestError;
 
     #[test]
-    fn a_limit_fits_beside_the_prompt_or_is_refused_with_the_numbers() {
-        assert_eq!(room_for_answer(10, None, 100), Ok(90));
-        assert_eq!(room_for_answer(10, Some(90), 100), Ok(90));
+    fn a_limit_that_does_not_fit_after_the_prompt_is_rejected() {
+        assert_eq!(max_new_tokens(10, None, 100), Ok(90));
+        assert_eq!(max_new_tokens(10, Some(90), 100), Ok(90));
         assert_eq!(
-            room_for_answer(10, Some(91), 100),
-            Err(Refusal::AnswerTooLong { limit: 100, prompt: 10, asked: 91 })
+            max_new_tokens(10, Some(91), 100),
+            Err(RequestError::CompletionTooLong { limit: 100, prompt: 10, requested: 91 })
         );
-        assert_eq!(room_for_answer(100, None, 100), Err(Refusal::PromptTooLong { limit: 100, prompt: 100 }));
+        assert_eq!(max_new_tokens(100, None, 100), Err(RequestError::PromptTooLong { limit: 100, prompt: 100 }));
     }
 }

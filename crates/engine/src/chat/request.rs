@@ -1,28 +1,28 @@
-//! What a chat call asks for, checked member by member.
+//! Parses and validates a chat request.
 
 use super::messages;
+use crate::error::RequestError;
 use crate::members::Members;
-use crate::refusal::Refusal;
 use crate::sampling::Sampling;
-use crate::tools::{Choice, Tools};
+use crate::tools::{ToolChoice, Tools};
 use serde_json::{Map, Value};
 
-/// Members that would change the answer in a way that this engine does not know.
-const NOT_HERE: [(&str, &str); 8] = [
+/// Members that would change the response but are not supported.
+const UNSUPPORTED: [(&str, &str); 8] = [
     ("functions", "use `tools`"),
     ("function_call", "use `tool_choice`"),
-    ("audio", "answers are text"),
-    ("web_search_options", "there is no search"),
+    ("audio", "output is text"),
+    ("web_search_options", "web search is not available"),
     ("structured_outputs", "use `response_format`"),
     ("guided_json", "use `response_format`"),
     ("guided_regex", "use `response_format`"),
     ("guided_grammar", "use `response_format`"),
 ];
-const MOST_CHOICES: i64 = 128;
-const MOST_STOPS: usize = 16;
-const MOST_TOP_LOGPROBS: i64 = 20;
+const MAX_CHOICES: i64 = 128;
+const MAX_STOPS: usize = 16;
+const MAX_TOP_LOGPROBS: i64 = 20;
 
-/// A call that can be understood; whether it fits into the model is seen later.
+/// A valid chat request. Whether it fits the context is checked later.
 #[derive(Debug, PartialEq)]
 pub(crate) struct ChatRequest {
     pub model: String,
@@ -33,22 +33,22 @@ pub(crate) struct ChatRequest {
     pub stops: Vec<String>,
     pub max_tokens: Option<usize>,
     pub choices: usize,
-    /// How many likeliest tokens to tell beside each token; `None`: no probabilities.
+    /// Number of top alternatives per token; `None` disables log probabilities.
     pub logprobs: Option<usize>,
-    pub format: Format,
-    /// `None`: one whole answer.
+    pub format: OutputFormat,
+    /// `None` for a response that is not streamed.
     pub stream: Option<StreamOptions>,
 }
 
-/// What the answer must be.
+/// Required output format.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Format {
+pub(crate) enum OutputFormat {
     Text,
     JsonObject,
     JsonSchema(Value),
 }
 
-/// What a stream tells beside the text.
+/// Additional contents of a stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct StreamOptions {
     pub include_usage: bool,
@@ -56,17 +56,17 @@ pub(crate) struct StreamOptions {
 }
 
 impl ChatRequest {
-    pub(crate) fn read(body: &[u8]) -> Result<Self, Refusal> {
+    pub(crate) fn read(body: &[u8]) -> Result<Self, RequestError> {
         let body = object(body)?;
         let members = Members::new(&body);
-        for (name, reason) in NOT_HERE {
+        for (name, reason) in UNSUPPORTED {
             if members.get(name).is_some() {
-                return Err(Refusal::unsupported(name, reason));
+                return Err(RequestError::unsupported(name, reason));
             }
         }
-        let model = members.text("model")?.ok_or_else(|| Refusal::Missing { param: "model".to_owned() })?;
+        let model = members.text("model")?.ok_or_else(|| RequestError::Missing { param: "model".to_owned() })?;
         members.required("messages")?;
-        let messages = messages::plain(members.list("messages")?.unwrap_or_default())?;
+        let messages = messages::normalize(members.list("messages")?.unwrap_or_default())?;
         let request = Self {
             model: model.to_owned(),
             messages,
@@ -75,63 +75,63 @@ impl ChatRequest {
             sampling: sampling(members)?,
             stops: stops(members)?,
             max_tokens: max_tokens(members)?,
-            choices: count(members, "n", MOST_CHOICES)?.unwrap_or(1),
+            choices: count(members, "n", MAX_CHOICES)?.unwrap_or(1),
             logprobs: logprobs(members)?,
             format: format(members)?,
             stream: stream(members)?,
         };
-        request.check_together()?;
+        request.check_combinations()?;
         Ok(request)
     }
 
-    /// Members that are well by themselves and contradict each other.
-    fn check_together(&self) -> Result<(), Refusal> {
+    /// Checks combinations of members.
+    fn check_combinations(&self) -> Result<(), RequestError> {
         let min_tokens = self.sampling.min_tokens;
-        if self.max_tokens.is_some_and(|most| min_tokens > most) {
-            return Err(Refusal::invalid("min_tokens", "must not be more than the answer may have"));
+        if self.max_tokens.is_some_and(|limit| min_tokens > limit) {
+            return Err(RequestError::invalid("min_tokens", "must not be greater than the maximum number of tokens"));
         }
-        let forced = self.tools.choice == Choice::Forced;
-        if forced && self.format != Format::Text {
-            let reason = "an answer that must call a tool has no format of its own";
-            return Err(Refusal::unsupported("response_format", reason));
+        let forced = self.tools.choice == ToolChoice::Forced;
+        if forced && self.format != OutputFormat::Text {
+            let reason = "it cannot be combined with a forced tool call";
+            return Err(RequestError::unsupported("response_format", reason));
         }
-        // Such an answer ends when its JSON does.
-        let constrained = forced || self.format != Format::Text;
-        let reason = "the end of an answer with a schema or a tool that must be called is where its JSON ends";
+        // Constrained output ends where its JSON ends.
+        let constrained = forced || self.format != OutputFormat::Text;
+        let reason = "output with a schema or a forced tool call ends where its JSON ends";
         match (min_tokens > 0, self.sampling.ignore_eos) {
-            (true, _) if constrained => Err(Refusal::unsupported("min_tokens", reason)),
-            (_, true) if constrained => Err(Refusal::unsupported("ignore_eos", reason)),
+            (true, _) if constrained => Err(RequestError::unsupported("min_tokens", reason)),
+            (_, true) if constrained => Err(RequestError::unsupported("ignore_eos", reason)),
             _ => Ok(()),
         }
     }
 }
 
-/// The body as an object.
-pub(crate) fn object(body: &[u8]) -> Result<Map<String, Value>, Refusal> {
-    serde_json::from_slice(body).map_err(|error| Refusal::BadJson { problem: error.to_string() })
+/// Parses the body as a JSON object.
+pub(crate) fn object(body: &[u8]) -> Result<Map<String, Value>, RequestError> {
+    serde_json::from_slice(body).map_err(|error| RequestError::BadJson { problem: error.to_string() })
 }
 
-fn count(members: Members<'_>, name: &str, most: i64) -> Result<Option<usize>, Refusal> {
-    let number = members.integer(name, 1..=most)?;
+fn count(members: Members<'_>, name: &str, max: i64) -> Result<Option<usize>, RequestError> {
+    let number = members.integer(name, 1..=max)?;
     Ok(number.and_then(|number| usize::try_from(number).ok()))
 }
 
-fn max_tokens(members: Members<'_>) -> Result<Option<usize>, Refusal> {
+fn max_tokens(members: Members<'_>) -> Result<Option<usize>, RequestError> {
     let old = count(members, "max_tokens", i64::MAX)?;
     Ok(count(members, "max_completion_tokens", i64::MAX)?.or(old))
 }
 
-fn sampling(members: Members<'_>) -> Result<Sampling, Refusal> {
-    let usual = Sampling::default();
+fn sampling(members: Members<'_>) -> Result<Sampling, RequestError> {
+    let defaults = Sampling::default();
     let top_k = members.integer("top_k", -1..=i64::from(i32::MAX))?.unwrap_or(0).max(0);
     Ok(Sampling {
-        temperature: members.number("temperature", 0.0..=2.0)?.unwrap_or(usual.temperature),
-        top_p: members.number("top_p", 0.0..=1.0)?.unwrap_or(usual.top_p),
+        temperature: members.number("temperature", 0.0..=2.0)?.unwrap_or(defaults.temperature),
+        top_p: members.number("top_p", 0.0..=1.0)?.unwrap_or(defaults.top_p),
         top_k: i32::try_from(top_k).unwrap_or(i32::MAX),
-        min_p: members.number("min_p", 0.0..=1.0)?.unwrap_or(usual.min_p),
-        presence_penalty: members.number("presence_penalty", -2.0..=2.0)?.unwrap_or(usual.presence_penalty),
-        frequency_penalty: members.number("frequency_penalty", -2.0..=2.0)?.unwrap_or(usual.frequency_penalty),
-        repetition_penalty: members.number("repetition_penalty", 0.01..=10.0)?.unwrap_or(usual.repetition_penalty),
+        min_p: members.number("min_p", 0.0..=1.0)?.unwrap_or(defaults.min_p),
+        presence_penalty: members.number("presence_penalty", -2.0..=2.0)?.unwrap_or(defaults.presence_penalty),
+        frequency_penalty: members.number("frequency_penalty", -2.0..=2.0)?.unwrap_or(defaults.frequency_penalty),
+        repetition_penalty: members.number("repetition_penalty", 0.01..=10.0)?.unwrap_or(defaults.repetition_penalty),
         logit_bias: logit_bias(members)?,
         seed: members.integer("seed", i64::MIN..=i64::MAX)?,
         ignore_eos: members.flag("ignore_eos")?,
@@ -139,26 +139,26 @@ fn sampling(members: Members<'_>) -> Result<Sampling, Refusal> {
     })
 }
 
-fn logit_bias(members: Members<'_>) -> Result<Vec<(i32, f32)>, Refusal> {
+fn logit_bias(members: Members<'_>) -> Result<Vec<(i32, f32)>, RequestError> {
     let Some(biases) = members.object("logit_bias")? else { return Ok(Vec::new()) };
     let inside = Members::inside(biases, "logit_bias");
     let mut read = Vec::with_capacity(biases.len());
     for token in biases.keys() {
         let number = token.parse().ok().filter(|number: &i32| *number >= 0);
-        let number = number.ok_or_else(|| inside.invalid(token, "must be named by the number of a token"))?;
+        let number = number.ok_or_else(|| inside.invalid(token, "must be a token id"))?;
         read.extend(inside.number(token, -100.0..=100.0)?.map(|bias| (number, bias)));
     }
     Ok(read)
 }
 
-fn stops(members: Members<'_>) -> Result<Vec<String>, Refusal> {
+fn stops(members: Members<'_>) -> Result<Vec<String>, RequestError> {
     let Some(value) = members.get("stop") else { return Ok(Vec::new()) };
     if let Some(stop) = value.as_str() {
         return Ok(vec![stop.to_owned()]);
     }
-    let list = value.as_array().filter(|list| list.len() <= MOST_STOPS);
+    let list = value.as_array().filter(|list| list.len() <= MAX_STOPS);
     let list =
-        list.ok_or_else(|| members.invalid("stop", format!("must be a string or at most {MOST_STOPS} strings")))?;
+        list.ok_or_else(|| members.invalid("stop", format!("must be a string or at most {MAX_STOPS} strings")))?;
     let text = |(index, stop): (usize, &Value)| {
         let stop = stop.as_str().map(str::to_owned);
         stop.ok_or_else(|| members.invalid(&format!("stop[{index}]"), "must be a string"))
@@ -166,39 +166,39 @@ fn stops(members: Members<'_>) -> Result<Vec<String>, Refusal> {
     list.iter().enumerate().map(text).collect()
 }
 
-fn logprobs(members: Members<'_>) -> Result<Option<usize>, Refusal> {
-    let top = members.integer("top_logprobs", 0..=MOST_TOP_LOGPROBS)?;
+fn logprobs(members: Members<'_>) -> Result<Option<usize>, RequestError> {
+    let top = members.integer("top_logprobs", 0..=MAX_TOP_LOGPROBS)?;
     match (members.flag("logprobs")?, top) {
-        (false, Some(_)) => Err(members.invalid("top_logprobs", "needs `logprobs` to be true")),
+        (false, Some(_)) => Err(members.invalid("top_logprobs", "requires `logprobs` to be true")),
         (false, None) => Ok(None),
         (true, top) => Ok(Some(usize::try_from(top.unwrap_or(0)).unwrap_or(0))),
     }
 }
 
-fn format(members: Members<'_>) -> Result<Format, Refusal> {
-    let Some(format) = members.object("response_format")? else { return Ok(Format::Text) };
+fn format(members: Members<'_>) -> Result<OutputFormat, RequestError> {
+    let Some(format) = members.object("response_format")? else { return Ok(OutputFormat::Text) };
     let inside = Members::inside(format, "response_format");
     match inside.text("type")? {
-        Some("text") => Ok(Format::Text),
-        Some("json_object") => Ok(Format::JsonObject),
+        Some("text") => Ok(OutputFormat::Text),
+        Some("json_object") => Ok(OutputFormat::JsonObject),
         Some("json_schema") => {
             inside.required("json_schema")?;
             let named = inside.object("json_schema")?.cloned().unwrap_or_default();
             let schema = Members::inside(&named, "response_format.json_schema").required("schema")?;
-            Ok(Format::JsonSchema(schema.clone()))
+            Ok(OutputFormat::JsonSchema(schema.clone()))
         }
-        Some(other) => Err(Refusal::unsupported("response_format.type", format!("there is no `{other}`"))),
-        None => Err(Refusal::Missing { param: "response_format.type".to_owned() }),
+        Some(other) => Err(RequestError::unsupported("response_format.type", format!("unknown type `{other}`"))),
+        None => Err(RequestError::Missing { param: "response_format.type".to_owned() }),
     }
 }
 
-fn stream(members: Members<'_>) -> Result<Option<StreamOptions>, Refusal> {
+fn stream(members: Members<'_>) -> Result<Option<StreamOptions>, RequestError> {
     let streaming = members.flag("stream")?;
     let Some(options) = members.object("stream_options")? else {
         return Ok(streaming.then(StreamOptions::default));
     };
     if !streaming {
-        return Err(members.invalid("stream_options", "needs `stream` to be true"));
+        return Err(members.invalid("stream_options", "requires `stream` to be true"));
     }
     let inside = Members::inside(options, "stream_options");
     let (include_usage, continuous_usage) = (inside.flag("include_usage")?, inside.flag("continuous_usage_stats")?);

@@ -1,33 +1,36 @@
-//! The book of the KV cache: which tokens each sequence has there, and where a new prompt starts best.
+//! Bookkeeping of the KV cache: the tokens of each sequence, and the best placement of a new prompt.
 //!
-//! llama.cpp keeps one pool of cells for all sequences. A sequence whose answer has ended keeps its cells until someone
-//! needs the room, so that a prompt with the same beginning starts from there. Nothing here touches llama.cpp.
+//! llama.cpp has one pool of cells for all sequences. A finished sequence keeps its cells until the space is needed, so
+//! that a prompt with the same prefix can reuse them. This module does not call llama.cpp.
 
 use llama_cpp_2::token::LlamaToken;
 
-/// What one sequence has in the cache.
+/// Contents of one sequence in the cache.
 #[derive(Debug, Default)]
 pub(crate) struct Sequence {
     pub tokens: Vec<LlamaToken>,
-    /// An answer is being made in it.
+    /// A generation is using it.
     pub busy: bool,
-    /// When it was last given back, in steps; the smallest is taken first.
+    /// Step at which it became idle; the oldest is evicted first.
     pub idle_since: u64,
 }
 
-/// Where a prompt goes, and what of it is there already.
+/// The sequence for a prompt, and how much of the prompt is already cached.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// This idle sequence, of whose tokens the first `reused` stay.
+pub(crate) enum Placement {
+    /// An idle sequence that keeps its first `reused` tokens.
     Own { sequence: usize, reused: usize },
-    /// This idle sequence, emptied, with the first `reused` tokens of another one.
+    /// An emptied idle sequence that gets the first `reused` tokens of another one.
     Copied { sequence: usize, from: usize, reused: usize },
 }
 
-/// The best place for a prompt; `None` when all sequences are busy.
+/// Finds the best placement of a prompt; `None` if all sequences are busy.
 ///
-/// The last token of a prompt is never reused: something must be computed to get the next one.
-pub(crate) fn place(sequences: &[Sequence], prompt: &[LlamaToken]) -> Option<Place> {
+/// Picks the sequence with the longest common prefix. If it is idle and at least half of it is shared, it is reused
+/// directly; otherwise its prefix is copied to the sequence that has been idle longest, so that the rest of a longer
+/// conversation stays cached. For example, `1 2 7` takes `1 2` from an idle `1 2 3 4 5 6` as a copy. The last token of a
+/// prompt is never reused, because it must be computed to get the next one.
+pub(crate) fn find_placement(sequences: &[Sequence], prompt: &[LlamaToken]) -> Option<Placement> {
     let oldest_idle =
         (0..sequences.len()).filter(|&at| !sequences[at].busy).min_by_key(|&at| sequences[at].idle_since)?;
     let reusable = prompt.len().saturating_sub(1);
@@ -35,31 +38,31 @@ pub(crate) fn place(sequences: &[Sequence], prompt: &[LlamaToken]) -> Option<Pla
     let best = (0..sequences.len()).max_by_key(|at| (common(at), !sequences[*at].busy))?;
     let reused = common(&best);
     if reused == 0 {
-        return Some(Place::Own { sequence: oldest_idle, reused: 0 });
+        return Some(Placement::Own { sequence: oldest_idle, reused: 0 });
     }
-    // A sequence that has much else is left to those who come back for it; its beginning is copied.
+    // A sequence with much other content is kept for its own conversation.
     let mostly_shared = reused * 2 >= sequences[best].tokens.len();
     if !sequences[best].busy && (mostly_shared || best == oldest_idle) {
-        return Some(Place::Own { sequence: best, reused });
+        return Some(Placement::Own { sequence: best, reused });
     }
-    Some(Place::Copied { sequence: oldest_idle, from: best, reused })
+    Some(Placement::Copied { sequence: oldest_idle, from: best, reused })
 }
 
 fn common_prefix(left: &[LlamaToken], right: &[LlamaToken]) -> usize {
     left.iter().zip(right).take_while(|(left, right)| left == right).count()
 }
 
-/// Cells of running answers: what cannot be taken away.
+/// Cells of running generations, which cannot be evicted.
 pub(crate) fn cells_in_use(sequences: &[Sequence]) -> usize {
     sequences.iter().filter(|sequence| sequence.busy).map(|sequence| sequence.tokens.len()).sum()
 }
 
-/// Cells that hold something, also what is only kept in case it is asked for again.
+/// Cells in use, including idle sequences.
 pub(crate) fn cells_filled(sequences: &[Sequence]) -> usize {
     sequences.iter().map(|sequence| sequence.tokens.len()).sum()
 }
 
-/// The idle sequence to empty next.
+/// The idle sequence to evict next.
 pub(crate) fn oldest_filled_idle(sequences: &[Sequence]) -> Option<usize> {
     let idle = (0..sequences.len()).filter(|&at| !sequences[at].busy && !sequences[at].tokens.is_empty());
     idle.min_by_key(|&at| sequences[at].idle_since)
@@ -67,7 +70,7 @@ pub(crate) fn oldest_filled_idle(sequences: &[Sequence]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Place, Sequence, cells_filled, cells_in_use, oldest_filled_idle, place};
+    use super::{Placement, Sequence, cells_filled, cells_in_use, find_placement, oldest_filled_idle};
     use llama_cpp_2::token::LlamaToken;
 
     fn tokens(ids: &[i32]) -> Vec<LlamaToken> {
@@ -79,40 +82,40 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_continues_where_its_beginning_still_is() {
+    fn a_prompt_reuses_a_sequence_with_its_prefix() {
         let sequences = [sequence(&[9, 9], false, 1), sequence(&[1, 2, 3], false, 2)];
-        assert_eq!(place(&sequences, &tokens(&[1, 2, 3, 4])), Some(Place::Own { sequence: 1, reused: 3 }));
+        assert_eq!(find_placement(&sequences, &tokens(&[1, 2, 3, 4])), Some(Placement::Own { sequence: 1, reused: 3 }));
     }
 
     #[test]
-    fn the_same_prompt_again_computes_its_last_token() {
+    fn a_repeated_prompt_computes_its_last_token() {
         let sequences = [sequence(&[1, 2, 3], false, 2)];
-        assert_eq!(place(&sequences, &tokens(&[1, 2, 3])), Some(Place::Own { sequence: 0, reused: 2 }));
+        assert_eq!(find_placement(&sequences, &tokens(&[1, 2, 3])), Some(Placement::Own { sequence: 0, reused: 2 }));
     }
 
     #[test]
-    fn the_beginning_of_a_busy_sequence_is_copied() {
+    fn the_prefix_of_a_busy_sequence_is_copied() {
         let sequences = [sequence(&[1, 2, 3, 4], true, 0), sequence(&[7], false, 5), sequence(&[8], false, 3)];
-        let expected = Place::Copied { sequence: 2, from: 0, reused: 2 };
-        assert_eq!(place(&sequences, &tokens(&[1, 2, 5])), Some(expected));
+        let expected = Placement::Copied { sequence: 2, from: 0, reused: 2 };
+        assert_eq!(find_placement(&sequences, &tokens(&[1, 2, 5])), Some(expected));
     }
 
     #[test]
-    fn a_long_conversation_is_not_given_up_for_a_shared_greeting() {
+    fn a_long_conversation_is_not_evicted_for_a_short_shared_prefix() {
         let sequences = [sequence(&[1, 2, 3, 4, 5, 6], false, 9), sequence(&[], false, 1)];
-        let expected = Place::Copied { sequence: 1, from: 0, reused: 2 };
-        assert_eq!(place(&sequences, &tokens(&[1, 2, 7, 8])), Some(expected));
+        let expected = Placement::Copied { sequence: 1, from: 0, reused: 2 };
+        assert_eq!(find_placement(&sequences, &tokens(&[1, 2, 7, 8])), Some(expected));
     }
 
     #[test]
-    fn strangers_take_the_sequence_that_was_idle_longest() {
+    fn an_unrelated_prompt_takes_the_sequence_that_was_idle_longest() {
         let sequences = [sequence(&[1], false, 4), sequence(&[2], false, 3)];
-        assert_eq!(place(&sequences, &tokens(&[5, 6])), Some(Place::Own { sequence: 1, reused: 0 }));
-        assert_eq!(place(&[sequence(&[1], true, 0)], &tokens(&[1])), None);
+        assert_eq!(find_placement(&sequences, &tokens(&[5, 6])), Some(Placement::Own { sequence: 1, reused: 0 }));
+        assert_eq!(find_placement(&[sequence(&[1], true, 0)], &tokens(&[1])), None);
     }
 
     #[test]
-    fn only_running_answers_count_as_use() {
+    fn only_running_generations_count_as_use() {
         let sequences = [sequence(&[1, 2], true, 0), sequence(&[1, 2, 3], false, 3), sequence(&[4], false, 2)];
         assert_eq!((cells_in_use(&sequences), cells_filled(&sequences)), (2, 6));
         assert_eq!(oldest_filled_idle(&sequences), Some(2));

@@ -1,8 +1,8 @@
-//! What the decoding thread tells about an answer.
+//! Events sent by the decoding thread.
 
 use super::logprobs::Logprob;
 
-/// News of one choice of a call.
+/// Progress of one choice of a call.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Event {
     pub choice: usize,
@@ -11,11 +11,11 @@ pub(crate) struct Event {
 
 #[derive(Debug, PartialEq)]
 pub(crate) enum Progress {
-    /// More text; it may be empty while a character or a stop string is not decided.
+    /// More text; empty while a character or stop string is incomplete.
     Piece { text: String, logprobs: Vec<Logprob>, tokens: Tokens },
-    /// The end, with the text that was kept back.
-    Finished { reason: Finish, text: String, logprobs: Vec<Logprob>, tokens: Tokens },
-    /// Nothing more will come, and what came is not whole.
+    /// The end, with the buffered text.
+    Finished { reason: FinishReason, text: String, logprobs: Vec<Logprob>, tokens: Tokens },
+    /// The generation failed; its output is incomplete.
     Failed,
 }
 
@@ -23,16 +23,16 @@ pub(crate) enum Progress {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Tokens {
     pub prompt: usize,
-    /// Part of `prompt` that was still in the cache.
+    /// Part of `prompt` that was found in the cache.
     pub cached: usize,
     pub generated: usize,
 }
 
-/// Why an answer ended.
+/// Why a generation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Finish {
-    /// The model ended it, or a stop string did.
+pub(crate) enum FinishReason {
+    /// End-of-generation token or stop string.
     Stop,
-    /// The limit of tokens did.
+    /// Token limit.
     Length,
 }

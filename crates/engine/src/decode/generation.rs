@@ -1,6 +1,6 @@
-//! One answer in the making: everything about it but its place in the cache, so that it can give that up and come back.
+//! One running generation, independent of its cache placement, so that it can be displaced and resumed.
 
-use super::events::{Event, Finish, Progress, Tokens};
+use super::events::{Event, FinishReason, Progress, Tokens};
 use super::logprobs::{Logprob, logprob};
 use super::text::Text;
 use crate::metrics::Metrics;
@@ -11,21 +11,21 @@ use llama_cpp_2::vocab::LlamaVocab;
 use std::time::Instant;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
-/// What to answer, and how.
-pub(crate) struct Order {
-    /// Not empty, and with room in the context for `max_new` more.
+/// Prompt and settings of a generation.
+pub(crate) struct GenerationRequest {
+    /// Not empty, and leaves room in the context for `max_new` tokens.
     pub prompt: Vec<LlamaToken>,
     pub max_new: usize,
     pub sampler: Sampler,
     pub stops: Vec<String>,
-    /// How many of the likeliest tokens to tell beside each chosen one; `None`: no probabilities at all.
+    /// Number of top alternatives per token; `None` disables log probabilities.
     pub logprobs: Option<usize>,
 }
 
-/// An order on its way.
+/// State of a generation.
 pub(super) struct Generation {
     choice: usize,
-    /// The prompt, then what was generated.
+    /// The prompt, followed by the generated tokens.
     pub(super) tokens: Vec<LlamaToken>,
     prompt: usize,
     cached: Option<usize>,
@@ -34,35 +34,40 @@ pub(super) struct Generation {
     sampler: Sampler,
     text: Text,
     top: Option<usize>,
-    /// Probabilities of tokens whose text is still kept back.
+    /// Log probabilities of tokens whose text is still buffered.
     logprobs: Vec<Logprob>,
     events: mpsc::Sender<Event>,
     arrived: Instant,
     last_token: Option<Instant>,
-    _place: OwnedSemaphorePermit,
+    _slot: OwnedSemaphorePermit,
 }
 
 impl Generation {
-    pub(super) fn new(choice: usize, order: Order, events: mpsc::Sender<Event>, place: OwnedSemaphorePermit) -> Self {
+    pub(super) fn new(
+        choice: usize,
+        request: GenerationRequest,
+        events: mpsc::Sender<Event>,
+        slot: OwnedSemaphorePermit,
+    ) -> Self {
         Self {
             choice,
-            prompt: order.prompt.len(),
-            tokens: order.prompt,
+            prompt: request.prompt.len(),
+            tokens: request.prompt,
             cached: None,
-            max_new: order.max_new,
+            max_new: request.max_new,
             generated: 0,
-            sampler: order.sampler,
-            text: Text::new(order.stops),
-            top: order.logprobs,
+            sampler: request.sampler,
+            text: Text::new(request.stops),
+            top: request.logprobs,
             logprobs: Vec::new(),
             events,
             arrived: Instant::now(),
             last_token: None,
-            _place: place,
+            _slot: slot,
         }
     }
 
-    /// Whether nobody waits for it any more.
+    /// Whether the client has disconnected.
     pub(super) fn abandoned(&self) -> bool {
         self.events.is_closed()
     }
@@ -71,7 +76,7 @@ impl Generation {
         self.tokens[..self.prompt] == other.tokens[..other.prompt]
     }
 
-    /// Notes how much of the prompt was found in the cache; what it finds when it comes back does not count.
+    /// Records how much of the prompt was cached. Only the first start counts, not a resume.
     pub(super) fn start_with(&mut self, reused: usize, metrics: &Metrics) {
         if self.cached.is_none() {
             self.cached = Some(reused);
@@ -79,19 +84,19 @@ impl Generation {
         }
     }
 
-    /// Takes the next token from the logits at `row`; gives why the answer has ended, if it has.
+    /// Samples the next token from the logits at `row`; returns the finish reason if the generation has ended.
     pub(super) fn advance(
         &mut self,
         context: &LlamaContext<'_>,
         row: i32,
         vocabulary: &LlamaVocab<'_>,
         metrics: &Metrics,
-    ) -> Option<Finish> {
-        let token = self.sampler.choose(context, row);
+    ) -> Option<FinishReason> {
+        let token = self.sampler.sample(context, row);
         self.generated += 1;
-        self.note_time(metrics);
+        self.record_time(metrics);
         if vocabulary.is_eog(token) {
-            return Some(Finish::Stop);
+            return Some(FinishReason::Stop);
         }
         self.tokens.push(token);
         if let Some(count) = self.top {
@@ -99,34 +104,34 @@ impl Generation {
         }
         let text = self.text.push(&vocabulary.token_to_piece(token, false, None));
         let ended = if self.text.stopped() {
-            Some(Finish::Stop)
+            Some(FinishReason::Stop)
         } else {
-            (self.generated >= self.max_new).then_some(Finish::Length)
+            (self.generated >= self.max_new).then_some(FinishReason::Length)
         };
         if !text.is_empty() {
             let logprobs = std::mem::take(&mut self.logprobs);
-            self.tell(Progress::Piece { text, logprobs, tokens: self.tokens_so_far() });
+            self.send(Progress::Piece { text, logprobs, tokens: self.tokens_so_far() });
         }
         ended
     }
 
-    /// Tells that it cannot be completed.
+    /// Reports a failure.
     pub(super) fn fail(&self) {
-        self.tell(Progress::Failed);
+        self.send(Progress::Failed);
     }
 
-    /// Tells that it is whole.
-    pub(super) fn finish(mut self, reason: Finish) {
+    /// Reports the end.
+    pub(super) fn finish(mut self, reason: FinishReason) {
         let text = self.text.finish();
         let logprobs = std::mem::take(&mut self.logprobs);
-        self.tell(Progress::Finished { reason, text, logprobs, tokens: self.tokens_so_far() });
+        self.send(Progress::Finished { reason, text, logprobs, tokens: self.tokens_so_far() });
     }
 
     fn tokens_so_far(&self) -> Tokens {
         Tokens { prompt: self.prompt, cached: self.cached.unwrap_or(0), generated: self.generated }
     }
 
-    fn note_time(&mut self, metrics: &Metrics) {
+    fn record_time(&mut self, metrics: &Metrics) {
         let now = Instant::now();
         match self.last_token.replace(now) {
             None => metrics.first_token((now - self.arrived).as_secs_f64()),
@@ -134,8 +139,8 @@ impl Generation {
         }
     }
 
-    fn tell(&self, progress: Progress) {
-        // Full it cannot be, see `Decoder::submit`; closed means that the client left, which the next step notices.
+    fn send(&self, progress: Progress) {
+        // The channel cannot be full, see `Decoder::submit`. If it is closed, the next step removes the generation.
         let _ = self.events.try_send(Event { choice: self.choice, progress });
     }
 }

@@ -1,7 +1,7 @@
-//! Continuous batching: one thread computes for all answers at once, and answers join and leave between its steps.
+//! Continuous batching: one thread computes all generations together; they join and leave between steps.
 //!
-//! `Decoder` is the door: it counts the places, so that the queue has a bound, and hands orders to the thread. What
-//! comes back are events on a channel; when its receiver is dropped, the answer ends within one step.
+//! `Decoder` is the handle of that thread. It bounds the queue with slots and submits requests; results arrive as events
+//! on a channel. When the receiver is dropped, the generation ends within one step.
 
 mod admission;
 mod cache;
@@ -12,35 +12,35 @@ mod share;
 mod text;
 mod worker;
 
-pub(crate) use events::{Event, Finish, Progress, Tokens};
-pub(crate) use generation::Order;
-pub(crate) use logprobs::{Chances, Logprob};
+pub(crate) use events::{Event, FinishReason, Progress, Tokens};
+pub(crate) use generation::GenerationRequest;
+pub(crate) use logprobs::{Logprob, TokenLogprob};
 
+use crate::error::RequestError;
 use crate::metrics::Metrics;
 use crate::model::Model;
-use crate::refusal::Refusal;
 use anyhow::Context;
 use generation::Generation;
 use std::sync::Arc;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use worker::Worker;
 
-/// How much is computed and kept at once.
+/// Concurrency and memory limits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Capacity {
-    /// Answers that are made at the same time.
+    /// Concurrent generations.
     pub parallel: usize,
-    /// Answers that may wait beside them.
+    /// Generations that may wait.
     pub queue: usize,
-    /// Tokens that the KV cache holds, for all answers together.
+    /// KV cache size in tokens, shared by all generations.
     pub cache_tokens: usize,
     pub threads: usize,
 }
 
-/// The door to the decoding thread.
+/// Handle of the decoding thread.
 pub(crate) struct Decoder {
-    orders: mpsc::Sender<Generation>,
-    places: Arc<Semaphore>,
+    generations: mpsc::Sender<Generation>,
+    slots: Arc<Semaphore>,
     limit: usize,
     context_length: usize,
 }
@@ -49,11 +49,11 @@ impl Decoder {
     /// Allocates the KV cache and starts the thread.
     pub(crate) fn start(model: &Arc<Model>, capacity: Capacity, metrics: &Arc<Metrics>) -> anyhow::Result<Self> {
         let limit = capacity.parallel + capacity.queue;
-        let (orders, taken) = mpsc::channel(limit);
+        let (generations, receiver) = mpsc::channel(limit);
         let (started, starting) = oneshot::channel();
-        let (model_there, metrics_there) = (Arc::clone(model), Arc::clone(metrics));
+        let (thread_model, thread_metrics) = (Arc::clone(model), Arc::clone(metrics));
         std::thread::Builder::new().name("decode".to_owned()).spawn(move || {
-            let worker = Worker::new(&model_there, capacity, taken, metrics_there);
+            let worker = Worker::new(&thread_model, capacity, receiver, thread_metrics);
             match worker {
                 Ok(mut worker) => {
                     let _ = started.send(Ok(()));
@@ -64,33 +64,33 @@ impl Decoder {
                 }
             }
         })?;
-        starting.blocking_recv().context("the decoding thread died while it started")??;
-        let places = Arc::new(Semaphore::new(limit));
-        Ok(Self { orders, places, limit, context_length: model.context_length })
+        starting.blocking_recv().context("the decoding thread panicked during startup")??;
+        let slots = Arc::new(Semaphore::new(limit));
+        Ok(Self { generations, slots, limit, context_length: model.context_length })
     }
 
-    /// The most choices that one call may ask for.
-    pub(crate) fn most_choices(&self) -> usize {
+    /// Maximum number of choices of a call.
+    pub(crate) fn max_choices(&self) -> usize {
         self.limit
     }
 
-    /// Whether nothing is computed and nothing waits.
+    /// Whether no generation is running or waiting.
     pub(crate) fn idle(&self) -> bool {
-        self.places.available_permits() == self.limit
+        self.slots.available_permits() == self.limit
     }
 
-    /// Queues one answer for each order; refused as a whole when there are not enough places.
-    pub(crate) fn submit(&self, orders: Vec<Order>) -> Result<mpsc::Receiver<Event>, Refusal> {
-        let busy = Refusal::Busy { limit: self.limit };
-        let wanted = u32::try_from(orders.len()).map_err(|_| busy.clone())?;
-        let mut places = Arc::clone(&self.places).try_acquire_many_owned(wanted).map_err(|_| busy.clone())?;
-        // An answer has fewer events than the context has tokens, and one more that ends it: the channel never fills.
-        let (events, received) = mpsc::channel((self.context_length + 1) * orders.len());
-        for (choice, order) in orders.into_iter().enumerate() {
-            let place = places.split(1).ok_or_else(|| busy.clone())?;
-            let generation = Generation::new(choice, order, events.clone(), place);
-            self.orders.try_send(generation).map_err(|_| Refusal::Failed)?;
+    /// Queues one generation per request; rejects all of them if there are not enough slots.
+    pub(crate) fn submit(&self, requests: Vec<GenerationRequest>) -> Result<mpsc::Receiver<Event>, RequestError> {
+        let busy = RequestError::Busy { limit: self.limit };
+        let needed = u32::try_from(requests.len()).map_err(|_| busy.clone())?;
+        let mut slots = Arc::clone(&self.slots).try_acquire_many_owned(needed).map_err(|_| busy.clone())?;
+        // A generation has at most one event per context token and one for its end, so the channel never fills up.
+        let (events, receiver) = mpsc::channel((self.context_length + 1) * requests.len());
+        for (choice, request) in requests.into_iter().enumerate() {
+            let slot = slots.split(1).ok_or_else(|| busy.clone())?;
+            let generation = Generation::new(choice, request, events.clone(), slot);
+            self.generations.try_send(generation).map_err(|_| RequestError::Failed)?;
         }
-        Ok(received)
+        Ok(receiver)
     }
 }

@@ -1,24 +1,25 @@
-//! Who gets how many tokens of the next step.
+//! Distributes the token budget of a step.
 
-/// Tokens of prompts in one step while nobody waits for a next token.
+/// Prompt tokens per step while no generation is waiting for its next token.
 pub(super) const PREFILL_ALONE: usize = 512;
-/// Tokens of prompts in one step beside answers that are being written: small, so that they keep their pace.
-pub(super) const PREFILL_BESIDE_OTHERS: usize = 96;
+/// Prompt tokens per step while other generations are running; small, so that they keep their pace.
+pub(super) const PREFILL_SHARED: usize = 96;
 
-/// Shares `budget` among the needs, evenly, and what the small ones leave among the others.
+/// Shares `budget` evenly among the needs; what small needs leave over is shared among the others.
 ///
-/// The parts come in the order of the needs. Nobody gets more than needed, and nothing is left while someone needs it.
+/// For example, 100 among 10, 400 and 400 gives 10, 45 and 45. No part exceeds its need, and nothing is left over while a
+/// need is unmet.
 pub(super) fn share(budget: usize, needs: &[usize]) -> Vec<usize> {
     let mut parts = vec![0; needs.len()];
     let mut left = budget;
     loop {
-        let hungry: Vec<usize> = (0..needs.len()).filter(|&at| parts[at] < needs[at]).collect();
-        if left == 0 || hungry.is_empty() {
+        let unmet: Vec<usize> = (0..needs.len()).filter(|&at| parts[at] < needs[at]).collect();
+        if left == 0 || unmet.is_empty() {
             return parts;
         }
-        // At least one token each, so that a budget smaller than the crowd is spent from the front.
-        let even = (left / hungry.len()).max(1);
-        for at in hungry {
+        // At least one token each, so that a budget smaller than the number of needs is spent from the front.
+        let even = (left / unmet.len()).max(1);
+        for at in unmet {
             let part = even.min(needs[at] - parts[at]).min(left);
             parts[at] += part;
             left -= part;
@@ -31,7 +32,7 @@ mod tests {
     use super::share;
 
     #[test]
-    fn the_budget_is_shared_evenly_and_spent_whole() {
+    fn the_budget_is_shared_evenly_and_spent_completely() {
         let cases: [(usize, &[usize], &[usize]); 7] = [
             (100, &[], &[]),
             (100, &[40], &[40]),

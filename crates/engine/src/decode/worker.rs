@@ -1,9 +1,9 @@
-//! The decoding thread: take in, let go, admit, plan, compute; again and again. `admission.rs` has who gets room.
+//! The decoding thread. Each iteration receives requests, drops abandoned ones, admits, plans and computes one step.
 
 use super::Capacity;
 use super::cache::{self, Sequence};
 use super::generation::Generation;
-use super::share::{PREFILL_ALONE, PREFILL_BESIDE_OTHERS, share};
+use super::share::{PREFILL_ALONE, PREFILL_SHARED, share};
 use crate::metrics::Metrics;
 use crate::model::Model;
 use anyhow::Context;
@@ -14,17 +14,17 @@ use std::sync::Arc;
 use tokio::sync::mpsc::{self, error::TryRecvError};
 use tracing::{error, warn};
 
-/// An answer with a sequence of its own.
+/// A generation with an assigned sequence.
 pub(super) struct Running {
     pub(super) generation: Generation,
     pub(super) sequence: usize,
 }
 
-/// What one answer has in the next batch.
+/// Share of one generation in the next batch.
 struct Part {
     running: usize,
     tokens: usize,
-    /// The row of its logits, when its last token is in the batch.
+    /// Row of its logits, if its last token is in the batch.
     row: Option<i32>,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Worker<'model> {
     /// In the order in which they were admitted.
     pub(super) running: Vec<Running>,
     pub(super) waiting: VecDeque<Generation>,
-    orders: mpsc::Receiver<Generation>,
+    incoming: mpsc::Receiver<Generation>,
     pub(super) metrics: Arc<Metrics>,
     steps: u64,
 }
@@ -46,21 +46,21 @@ impl<'model> Worker<'model> {
     pub(super) fn new(
         model: &'model Model,
         capacity: Capacity,
-        orders: mpsc::Receiver<Generation>,
+        incoming: mpsc::Receiver<Generation>,
         metrics: Arc<Metrics>,
     ) -> anyhow::Result<Self> {
-        let most_tokens = PREFILL_ALONE.max(capacity.parallel + PREFILL_BESIDE_OTHERS);
-        let context = model.chat_context(capacity, most_tokens)?;
+        let max_tokens_per_batch = PREFILL_ALONE.max(capacity.parallel + PREFILL_SHARED);
+        let context = model.chat_context(capacity, max_tokens_per_batch)?;
         let cells = context.n_ctx() as usize;
         let mut worker = Self {
             model,
             context,
-            batch: LlamaBatch::new(most_tokens, 1),
+            batch: LlamaBatch::new(max_tokens_per_batch, 1),
             sequences: (0..capacity.parallel).map(|_| Sequence::default()).collect(),
             cells,
             running: Vec::new(),
             waiting: VecDeque::new(),
-            orders,
+            incoming,
             metrics,
             steps: 0,
         };
@@ -68,7 +68,7 @@ impl<'model> Worker<'model> {
         Ok(worker)
     }
 
-    /// Computes one token and forgets it: the weights are in memory when the first call comes.
+    /// Computes one token and discards it, so that the weights are in memory for the first call.
     fn warm_up(&mut self) -> anyhow::Result<()> {
         self.batch.clear();
         self.batch.add(self.model.any_token(), 0, &[0], true)?;
@@ -77,27 +77,27 @@ impl<'model> Worker<'model> {
         Ok(())
     }
 
-    /// Works until nobody can order any more.
+    /// Runs until the decoder is dropped.
     pub(super) fn run(&mut self) {
-        while self.take_in() {
-            self.let_go();
+        while self.receive() {
+            self.drop_abandoned();
             self.admit();
-            self.tell_load();
+            self.report_load();
             if !self.running.is_empty() {
                 self.step();
-                self.tell_load();
+                self.report_load();
             }
         }
     }
 
-    /// Takes the orders that have come; waits for one when there is nothing to do. False when none can come.
-    fn take_in(&mut self) -> bool {
+    /// Receives new generations, blocking while idle. Returns false once the decoder is dropped and no work is left.
+    fn receive(&mut self) -> bool {
         if self.running.is_empty() && self.waiting.is_empty() {
-            let Some(generation) = self.orders.blocking_recv() else { return false };
+            let Some(generation) = self.incoming.blocking_recv() else { return false };
             self.waiting.push_back(generation);
         }
         loop {
-            match self.orders.try_recv() {
+            match self.incoming.try_recv() {
                 Ok(generation) => self.waiting.push_back(generation),
                 Err(TryRecvError::Empty) => return true,
                 Err(TryRecvError::Disconnected) => return !self.running.is_empty() || !self.waiting.is_empty(),
@@ -105,8 +105,8 @@ impl<'model> Worker<'model> {
         }
     }
 
-    /// Ends the answers that nobody waits for.
-    fn let_go(&mut self) {
+    /// Removes generations whose client has disconnected.
+    fn drop_abandoned(&mut self) {
         self.waiting.retain(|generation| !generation.abandoned());
         for at in (0..self.running.len()).rev() {
             if self.running[at].generation.abandoned() {
@@ -115,7 +115,7 @@ impl<'model> Worker<'model> {
         }
     }
 
-    /// Tokens of an answer that are not in the cache yet; one while it is being written.
+    /// Tokens that are not in the cache yet; 1 once the prompt has been computed.
     pub(super) fn pending(&self, running: &Running) -> usize {
         running.generation.tokens.len() - self.sequences[running.sequence].tokens.len()
     }
@@ -125,8 +125,8 @@ impl<'model> Worker<'model> {
         self.fill_batch(&mut parts);
         self.steps += 1;
         self.metrics.step();
-        if let Err(problem) = self.context.decode(&mut self.batch) {
-            return self.give_way(&problem.to_string());
+        if let Err(error) = self.context.decode(&mut self.batch) {
+            return self.recover(&error.to_string());
         }
         for part in &parts {
             let running = &self.running[part.running];
@@ -135,25 +135,25 @@ impl<'model> Worker<'model> {
             self.sequences[running.sequence].tokens.extend_from_slice(computed);
         }
         let vocabulary = self.model.vocabulary();
-        // From the back, so that removing one leaves the others where they are.
+        // In reverse, so that removals do not change the indices of the others.
         for part in parts.iter().rev() {
             let Some(row) = part.row else { continue };
             let generation = &mut self.running[part.running].generation;
             if let Some(reason) = generation.advance(&self.context, row, &vocabulary, &self.metrics) {
                 let ended = self.remove(part.running);
-                // Whoever has the whole answer is not counted any more.
-                self.tell_load();
+                // A client that has its complete response must not be counted anymore.
+                self.report_load();
                 ended.finish(reason);
             }
         }
     }
 
-    /// Who computes how much: one token for each answer being written, the rest of the step for prompts.
+    /// Plans a step: one token per running generation, and the rest of the budget for prompts.
     fn plan(&mut self) -> Vec<Part> {
         loop {
             let needs: Vec<usize> = self.running.iter().map(|running| self.pending(running)).collect();
-            let writing = needs.iter().filter(|need| **need == 1).count();
-            let budget = if writing == 0 { PREFILL_ALONE } else { PREFILL_BESIDE_OTHERS };
+            let decoding = needs.iter().filter(|need| **need == 1).count();
+            let budget = if decoding == 0 { PREFILL_ALONE } else { PREFILL_SHARED };
             let prompts: Vec<usize> = needs.iter().map(|need| if *need == 1 { 0 } else { *need }).collect();
             let parts = share(budget, &prompts);
             let parts: Vec<usize> =
@@ -178,29 +178,29 @@ impl<'model> Worker<'model> {
                     part.row = Some(self.batch.n_tokens());
                 }
                 let added = self.batch.add(tokens[at], at as i32, &[running.sequence as i32], last);
-                debug_assert!(added.is_ok(), "the batch is as large as the largest plan");
+                debug_assert!(added.is_ok(), "the batch fits the largest plan");
             }
         }
     }
 
-    /// After a step that failed: with one answer less it may work; the last one is given up.
-    fn give_way(&mut self, problem: &str) {
-        // A batch may have been computed in part; what the cache has beyond our book is removed.
+    /// Recovers from a failed step by displacing a generation; a single remaining one fails.
+    fn recover(&mut self, reason: &str) {
+        // The batch may have been computed partially, so tokens beyond our bookkeeping are removed.
         for at in 0..self.sequences.len() {
             let known = self.sequences[at].tokens.len();
-            self.cut(at, known);
+            self.truncate(at, known);
         }
         if self.running.len() > 1 {
-            warn!("a step of {} answers failed ({problem}); the youngest one waits", self.running.len());
+            warn!("a step of {} generations failed ({reason}); the youngest one is requeued", self.running.len());
             return self.displace_youngest();
         }
-        error!("a step failed: {problem}");
+        error!("a step failed: {reason}");
         if !self.running.is_empty() {
             self.remove(0).fail();
         }
     }
 
-    /// Takes an answer out; its sequence is idle from now on.
+    /// Removes a generation; its sequence becomes idle.
     pub(super) fn remove(&mut self, at: usize) -> Generation {
         let Running { generation, sequence } = self.running.remove(at);
         self.sequences[sequence].busy = false;
@@ -208,7 +208,7 @@ impl<'model> Worker<'model> {
         generation
     }
 
-    fn tell_load(&self) {
+    fn report_load(&self) {
         let usage = cache::cells_in_use(&self.sequences) as f64 / self.cells as f64;
         self.metrics.set_load(self.running.len(), self.waiting.len(), usage);
     }

@@ -1,79 +1,79 @@
 //! `POST /v1/chat/completions`.
 
 use super::Shared;
-use super::answer::{self, Answer};
-use super::chunks::{self, Head};
-use super::speech::{self, Speech};
+use super::choice_parser::{self, ChoiceParser};
+use super::chunks::{self, ResponseHead};
+use super::response::{self, HttpResponse};
 use super::stream::ChatStream;
 use super::usage::Usage;
 use crate::chat::{self, ChatRequest};
-use crate::decode::{Event, Finish, Logprob, Progress};
-use crate::loading::Work;
+use crate::decode::{Event, FinishReason, Logprob, Progress};
+use crate::error::RequestError;
 use crate::model::Model;
-use crate::refusal::Refusal;
-use crate::tools::{Said, ToolCall};
+use crate::model::loading::Workload;
+use crate::tools::{OutputPart, ToolCall};
 use http::StatusCode;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
-pub(super) async fn complete(shared: &Shared, body: &[u8]) -> Result<Answer, Refusal> {
+pub(super) async fn complete(shared: &Shared, body: &[u8]) -> Result<HttpResponse, RequestError> {
     let request = ChatRequest::read(body)?;
     if request.model != shared.identity.model {
-        return Err(Refusal::UnknownModel { model: request.model });
+        return Err(RequestError::UnknownModel { model: request.model });
     }
-    let serving = shared.stage.serving()?;
-    let Work::Chat(decoder) = &serving.work else {
-        return Err(Refusal::unsupported("model", "this model makes embeddings, at /v1/embeddings"));
+    let serving = shared.state.serving()?;
+    let Workload::Chat(decoder) = &serving.workload else {
+        return Err(RequestError::unsupported("model", "this is an embedding model; call /v1/embeddings"));
     };
-    if request.choices > decoder.most_choices() {
-        let problem = format!("must be at most {}, the places of this engine", decoder.most_choices());
-        return Err(Refusal::invalid("n", problem));
+    if request.choices > decoder.max_choices() {
+        let problem = format!("must be at most {}, the capacity of this engine", decoder.max_choices());
+        return Err(RequestError::invalid("n", problem));
     }
-    let mut events = decoder.submit(chat::orders(&request, &serving.model)?)?;
-    let head = Head::new(request.model.clone());
+    let mut events = decoder.submit(chat::generation_requests(&request, &serving.model)?)?;
+    let head = ResponseHead::new(request.model.clone());
     let with_logprobs = request.logprobs.is_some();
-    let speeches = speeches(&request, &serving.model);
+    let parsers = parsers(&request, &serving.model);
     let Some(options) = request.stream else {
-        let whole = Whole::collect(&mut events, speeches, &serving.model, with_logprobs).await?;
-        return Ok(answer::json(StatusCode::OK, &head.answer(&whole.choices(), &whole.usage.json())));
+        let unary = UnaryResponse::collect(&mut events, parsers, &serving.model, with_logprobs).await?;
+        return Ok(response::json(StatusCode::OK, &head.completion(&unary.choices(), &unary.usage.json())));
     };
-    // What fails before the first token is an HTTP error, also for a stream.
-    let first = events.recv().await.filter(|event| event.progress != Progress::Failed).ok_or(Refusal::Failed)?;
+    // A failure before the first token is an HTTP error, even for a stream.
+    let first = events.recv().await.filter(|event| event.progress != Progress::Failed).ok_or(RequestError::Failed)?;
     let model = Arc::clone(&serving.model);
-    Ok(answer::events(ChatStream::new(head, model, options, (speeches, with_logprobs), first, events)))
+    Ok(response::events(ChatStream::new(head, model, options, (parsers, with_logprobs), first, events)))
 }
 
-fn speeches(request: &ChatRequest, model: &Model) -> Vec<Speech> {
-    (0..request.choices).map(|_| Speech::new(chat::reader(request, model))).collect()
+fn parsers(request: &ChatRequest, model: &Model) -> Vec<ChoiceParser> {
+    (0..request.choices).map(|_| ChoiceParser::new(chat::reader(request, model))).collect()
 }
 
-/// The choices of an answer that is given at once.
-struct Whole<'a> {
+/// A response that is not streamed.
+struct UnaryResponse<'a> {
     model: &'a Model,
     with_logprobs: bool,
-    choices: Vec<Choice>,
+    choices: Vec<ChoiceOutput>,
     usage: Usage,
 }
 
-struct Choice {
-    speech: Speech,
+struct ChoiceOutput {
+    parser: ChoiceParser,
     text: String,
     calls: Vec<ToolCall>,
     logprobs: Vec<Logprob>,
-    finish: Option<Finish>,
+    finish: Option<FinishReason>,
 }
 
-impl Choice {
-    fn new(speech: Speech) -> Self {
-        Self { speech, text: String::new(), calls: Vec::new(), logprobs: Vec::new(), finish: None }
+impl ChoiceOutput {
+    fn new(parser: ChoiceParser) -> Self {
+        Self { parser, text: String::new(), calls: Vec::new(), logprobs: Vec::new(), finish: None }
     }
 
-    fn hear(&mut self, said: Vec<Said>) {
-        for said in said {
-            match said {
-                Said::Text(text) => self.text.push_str(&text),
-                Said::Call(call) => self.calls.push(call),
+    fn append(&mut self, parts: Vec<OutputPart>) {
+        for part in parts {
+            match part {
+                OutputPart::Text(text) => self.text.push_str(&text),
+                OutputPart::Call(call) => self.calls.push(call),
             }
         }
     }
@@ -83,54 +83,54 @@ impl Choice {
             return json!({"role": "assistant", "content": self.text, "refusal": null});
         }
         let content = (!self.text.is_empty()).then_some(&self.text);
-        let calls: Vec<Value> = self.calls.iter().map(speech::call).collect();
+        let calls: Vec<Value> = self.calls.iter().map(choice_parser::call).collect();
         json!({"role": "assistant", "content": content, "refusal": null, "tool_calls": calls})
     }
 }
 
-impl<'a> Whole<'a> {
+impl<'a> UnaryResponse<'a> {
     async fn collect(
         events: &mut mpsc::Receiver<Event>,
-        speeches: Vec<Speech>,
+        parsers: Vec<ChoiceParser>,
         model: &'a Model,
         with_logprobs: bool,
-    ) -> Result<Self, Refusal> {
-        let usage = Usage::new(speeches.len());
-        let choices = speeches.into_iter().map(Choice::new).collect();
-        let mut whole = Self { model, with_logprobs, choices, usage };
-        while whole.choices.iter().any(|choice| choice.finish.is_none()) {
-            let event = events.recv().await.ok_or(Refusal::Failed)?;
-            whole.take(event)?;
+    ) -> Result<Self, RequestError> {
+        let usage = Usage::new(parsers.len());
+        let choices = parsers.into_iter().map(ChoiceOutput::new).collect();
+        let mut unary = Self { model, with_logprobs, choices, usage };
+        while unary.choices.iter().any(|choice| choice.finish.is_none()) {
+            let event = events.recv().await.ok_or(RequestError::Failed)?;
+            unary.apply(event)?;
         }
-        Ok(whole)
+        Ok(unary)
     }
 
-    fn take(&mut self, event: Event) -> Result<(), Refusal> {
+    fn apply(&mut self, event: Event) -> Result<(), RequestError> {
         let (text, logprobs, tokens, finish) = match event.progress {
             Progress::Piece { text, logprobs, tokens } => (text, logprobs, tokens, None),
             Progress::Finished { reason, text, logprobs, tokens } => (text, logprobs, tokens, Some(reason)),
-            Progress::Failed => return Err(Refusal::Failed),
+            Progress::Failed => return Err(RequestError::Failed),
         };
         let choice = &mut self.choices[event.choice];
-        let said = choice.speech.push(text);
-        choice.hear(said);
+        let parts = choice.parser.push(text);
+        choice.append(parts);
         if finish.is_some() {
-            let said = choice.speech.finish();
-            choice.hear(said);
+            let parts = choice.parser.finish();
+            choice.append(parts);
         }
         choice.logprobs.extend(logprobs);
         choice.finish = finish;
-        self.usage.note(event.choice, tokens);
+        self.usage.update(event.choice, tokens);
         Ok(())
     }
 
     fn choices(&self) -> Value {
-        let choice = |(index, choice): (usize, &Choice)| {
+        let choice = |(index, choice): (usize, &ChoiceOutput)| {
             json!({
                 "index": index,
                 "message": choice.message(),
                 "logprobs": chunks::logprobs(self.model, self.with_logprobs, &choice.logprobs),
-                "finish_reason": choice.finish.map(|finish| choice.speech.finish_reason(finish)),
+                "finish_reason": choice.finish.map(|finish| choice.parser.finish_reason(finish)),
             })
         };
         self.choices.iter().enumerate().map(choice).collect()

@@ -1,26 +1,26 @@
-//! The JSON of answers and of the chunks of a stream.
+//! JSON of chat completions and of stream chunks.
 
 use super::unix_seconds;
-use crate::decode::{Chances, Logprob};
+use crate::decode::{Logprob, TokenLogprob};
 use crate::model::Model;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-/// What all chunks of an answer have in common.
-pub(super) struct Head {
+/// Members shared by all chunks of a response.
+pub(super) struct ResponseHead {
     id: String,
     created: u64,
-    /// As the caller wrote it.
+    /// Model name as given by the caller.
     model: String,
 }
 
-impl Head {
+impl ResponseHead {
     pub(super) fn new(model: String) -> Self {
         Self { id: format!("chatcmpl-{:032x}", fastrand::u128(..)), created: unix_seconds(), model }
     }
 
-    /// A whole answer.
-    pub(super) fn answer(&self, choices: &Value, usage: &Value) -> Value {
+    /// A complete response.
+    pub(super) fn completion(&self, choices: &Value, usage: &Value) -> Value {
         json!({
             "id": self.id,
             "object": "chat.completion",
@@ -31,7 +31,7 @@ impl Head {
         })
     }
 
-    /// One event of a stream; `usage` is there only where it was asked for.
+    /// One event of a stream; `usage` is included only if requested.
     pub(super) fn chunk(&self, choices: &Value, usage: Option<Value>) -> Bytes {
         let mut chunk = json!({
             "id": self.id,
@@ -52,27 +52,27 @@ pub(super) fn event(value: &Value) -> Bytes {
     Bytes::from(format!("data: {value}\n\n"))
 }
 
-/// The choice of a chunk.
+/// The `choices` member of a chunk.
 pub(super) fn delta(index: usize, delta: &Value, logprobs: &Value, finish: Option<&str>) -> Value {
     json!([{"index": index, "delta": delta, "logprobs": logprobs, "finish_reason": finish}])
 }
 
-/// Probabilities of tokens, or null when none were asked for.
-pub(super) fn logprobs(model: &Model, asked: bool, logprobs: &[Logprob]) -> Value {
-    if !asked {
+/// Log probabilities of tokens, or null if not requested.
+pub(super) fn logprobs(model: &Model, requested: bool, logprobs: &[Logprob]) -> Value {
+    if !requested {
         return Value::Null;
     }
     let entry = |logprob: &Logprob| {
-        let mut entry = chances(model, logprob.chosen);
-        entry["top_logprobs"] = logprob.top.iter().map(|top| chances(model, *top)).collect();
+        let mut entry = token_logprob(model, logprob.chosen);
+        entry["top_logprobs"] = logprob.top.iter().map(|top| token_logprob(model, *top)).collect();
         entry
     };
     json!({"content": logprobs.iter().map(entry).collect::<Vec<_>>(), "refusal": null})
 }
 
-fn chances(model: &Model, chances: Chances) -> Value {
-    let bytes = model.vocabulary().token_to_piece(chances.token, true, None);
-    // JSON has no infinity; this is what OpenAI writes for "never".
-    let logprob = chances.logprob.max(-9999.0);
+fn token_logprob(model: &Model, value: TokenLogprob) -> Value {
+    let bytes = model.vocabulary().token_to_piece(value.token, true, None);
+    // JSON has no infinity; OpenAI uses this value instead.
+    let logprob = value.logprob.max(-9999.0);
     json!({"token": String::from_utf8_lossy(&bytes), "logprob": logprob, "bytes": bytes})
 }

@@ -1,40 +1,40 @@
 //! `POST /v1/embeddings`.
 
 use super::Shared;
-use super::answer::{self, Answer};
+use super::response::{self, HttpResponse};
 use crate::chat::object;
-use crate::loading::Work;
+use crate::error::RequestError;
 use crate::members::Members;
 use crate::model::Model;
-use crate::refusal::Refusal;
+use crate::model::loading::Workload;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::StatusCode;
 use llama_cpp_2::token::LlamaToken;
 use serde_json::{Value, json};
 
-/// As many as OpenAI takes.
-const MOST_INPUTS: usize = 2048;
+/// Same limit as OpenAI.
+const MAX_INPUTS: usize = 2048;
 
-/// How the numbers of a vector are written.
+/// Encoding of vectors in a response.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Encoding {
     Float,
     Base64,
 }
 
-pub(super) async fn embed(shared: &Shared, body: &[u8]) -> Result<Answer, Refusal> {
+pub(super) async fn embed(shared: &Shared, body: &[u8]) -> Result<HttpResponse, RequestError> {
     let body = object(body)?;
     let members = Members::new(&body);
-    let model = members.text("model")?.ok_or_else(|| Refusal::Missing { param: "model".to_owned() })?;
+    let model = members.text("model")?.ok_or_else(|| RequestError::Missing { param: "model".to_owned() })?;
     if model != shared.identity.model {
-        return Err(Refusal::UnknownModel { model: model.to_owned() });
+        return Err(RequestError::UnknownModel { model: model.to_owned() });
     }
     let inputs = inputs(members)?;
     let encoding = encoding(members)?;
-    let serving = shared.stage.serving()?;
-    let Work::Embeddings(embedder) = &serving.work else {
-        return Err(Refusal::unsupported("model", "this model chats, at /v1/chat/completions"));
+    let serving = shared.state.serving()?;
+    let Workload::Embeddings(embedder) = &serving.workload else {
+        return Err(RequestError::unsupported("model", "this is a chat model; call /v1/chat/completions"));
     };
     check_dimensions(members, &serving.model)?;
     let tokens = tokens(&inputs, &serving.model)?;
@@ -42,22 +42,22 @@ pub(super) async fn embed(shared: &Shared, body: &[u8]) -> Result<Answer, Refusa
     let vectors = embedder.embed(tokens).await?;
     let data: Vec<Value> = vectors.iter().enumerate().map(|(index, vector)| record(index, vector, encoding)).collect();
     let usage = json!({"prompt_tokens": used, "total_tokens": used});
-    Ok(answer::json(StatusCode::OK, &json!({"object": "list", "data": data, "model": model, "usage": usage})))
+    Ok(response::json(StatusCode::OK, &json!({"object": "list", "data": data, "model": model, "usage": usage})))
 }
 
-fn inputs(members: Members<'_>) -> Result<Vec<&str>, Refusal> {
+fn inputs(members: Members<'_>) -> Result<Vec<&str>, RequestError> {
     let texts: Vec<&str> = match members.required("input")? {
         Value::String(text) => vec![text],
         Value::Array(list) if list.first().is_some_and(|first| first.is_number() || first.is_array()) => {
-            let reason = "send text: token numbers belong to one model's vocabulary, and would be read wrongly here";
-            return Err(Refusal::unsupported("input", reason));
+            let reason = "send text instead of token ids, which depend on the model's vocabulary";
+            return Err(RequestError::unsupported("input", reason));
         }
-        Value::Array(list) if (1..=MOST_INPUTS).contains(&list.len()) => {
-            let wrong = |index| members.invalid(&format!("input[{index}]"), "must be a string");
-            let texts = list.iter().enumerate().map(|(index, text)| text.as_str().ok_or_else(|| wrong(index)));
+        Value::Array(list) if (1..=MAX_INPUTS).contains(&list.len()) => {
+            let invalid = |index| members.invalid(&format!("input[{index}]"), "must be a string");
+            let texts = list.iter().enumerate().map(|(index, text)| text.as_str().ok_or_else(|| invalid(index)));
             texts.collect::<Result<_, _>>()?
         }
-        _ => return Err(members.invalid("input", format!("must be a string or 1 to {MOST_INPUTS} strings"))),
+        _ => return Err(members.invalid("input", format!("must be a string or 1 to {MAX_INPUTS} strings"))),
     };
     match texts.iter().position(|text| text.is_empty()) {
         Some(index) => Err(members.invalid(&format!("input[{index}]"), "must not be empty")),
@@ -65,7 +65,7 @@ fn inputs(members: Members<'_>) -> Result<Vec<&str>, Refusal> {
     }
 }
 
-fn encoding(members: Members<'_>) -> Result<Encoding, Refusal> {
+fn encoding(members: Members<'_>) -> Result<Encoding, RequestError> {
     match members.text("encoding_format")? {
         None | Some("float") => Ok(Encoding::Float),
         Some("base64") => Ok(Encoding::Base64),
@@ -73,24 +73,24 @@ fn encoding(members: Members<'_>) -> Result<Encoding, Refusal> {
     }
 }
 
-fn check_dimensions(members: Members<'_>, model: &Model) -> Result<(), Refusal> {
-    let asked = members.integer("dimensions", 1..=i64::MAX)?;
-    match asked.filter(|asked| usize::try_from(*asked) != Ok(model.dimensions())) {
+fn check_dimensions(members: Members<'_>, model: &Model) -> Result<(), RequestError> {
+    let requested = members.integer("dimensions", 1..=i64::MAX)?;
+    match requested.filter(|requested| usize::try_from(*requested) != Ok(model.dimensions())) {
         None => Ok(()),
         Some(_) => {
             let reason =
-                format!("vectors of this model have {} dimensions, and cannot be shortened", model.dimensions());
-            Err(Refusal::unsupported("dimensions", reason))
+                format!("embeddings of this model have {} dimensions and cannot be shortened", model.dimensions());
+            Err(RequestError::unsupported("dimensions", reason))
         }
     }
 }
 
-fn tokens(inputs: &[&str], model: &Model) -> Result<Vec<Vec<LlamaToken>>, Refusal> {
+fn tokens(inputs: &[&str], model: &Model) -> Result<Vec<Vec<LlamaToken>>, RequestError> {
     let limit = model.context_length;
     let tokens = |(index, input): (usize, &&str)| {
         let tokens = model.tokenize_input(input);
         if tokens.len() > limit {
-            return Err(Refusal::InputTooLong { limit, index, tokens: tokens.len() });
+            return Err(RequestError::InputTooLong { limit, index, tokens: tokens.len() });
         }
         Ok(tokens)
     };

@@ -1,51 +1,53 @@
-//! Refusals in the envelope of the OpenAI interface: four strings.
+//! Error responses in the OpenAI envelope, which has four strings.
 
-use super::answer::{self, Answer};
-use crate::refusal::{Kind, Refusal};
+use super::response::{self, HttpResponse};
+use crate::error::{ErrorKind, RequestError};
 use http::header::{ALLOW, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
 use serde_json::{Value, json};
 
-/// Seconds after which a busy or loading engine is worth another try.
+/// Suggested retry delay for a busy or loading engine.
 const RETRY_AFTER_SECS: HeaderValue = HeaderValue::from_static("1");
 
-/// The refusal as an answer.
-pub(super) fn answer(refusal: &Refusal) -> Answer {
-    let mut answer = answer::json(status(refusal.kind()), &envelope(refusal));
-    if refusal.kind() == Kind::Unavailable {
-        answer.headers_mut().insert(RETRY_AFTER, RETRY_AFTER_SECS);
+/// Converts an error into a response.
+pub(super) fn response(error: &RequestError) -> HttpResponse {
+    let mut response = response::json(status(error.kind()), &envelope(error));
+    if error.kind() == ErrorKind::Unavailable {
+        response.headers_mut().insert(RETRY_AFTER, RETRY_AFTER_SECS);
     }
-    if let Refusal::WrongMethod { allowed } = refusal {
-        answer.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+    if let RequestError::WrongMethod { allowed } = error {
+        response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
     }
-    answer
+    response
 }
 
-/// The refusal as it stands in an answer, or in a stream that has begun.
-pub(super) fn envelope(refusal: &Refusal) -> Value {
-    let kind = match refusal.kind() {
-        Kind::Malformed | Kind::Unprocessable | Kind::NotFound | Kind::WrongMethod | Kind::TooLarge => {
-            "invalid_request_error"
-        }
-        Kind::Unavailable => "service_unavailable_error",
-        Kind::Internal => "server_error",
+/// JSON envelope of an error, for a response or an event in a running stream.
+pub(super) fn envelope(error: &RequestError) -> Value {
+    let kind = match error.kind() {
+        ErrorKind::Malformed
+        | ErrorKind::Unprocessable
+        | ErrorKind::NotFound
+        | ErrorKind::WrongMethod
+        | ErrorKind::TooLarge => "invalid_request_error",
+        ErrorKind::Unavailable => "service_unavailable_error",
+        ErrorKind::Internal => "server_error",
     };
     json!({"error": {
-        "message": refusal.to_string(),
+        "message": error.to_string(),
         "type": kind,
-        "param": refusal.param(),
-        "code": refusal.code(),
+        "param": error.param(),
+        "code": error.code(),
     }})
 }
 
-fn status(kind: Kind) -> StatusCode {
+fn status(kind: ErrorKind) -> StatusCode {
     match kind {
-        Kind::Malformed => StatusCode::BAD_REQUEST,
-        Kind::Unprocessable => StatusCode::UNPROCESSABLE_ENTITY,
-        Kind::NotFound => StatusCode::NOT_FOUND,
-        Kind::WrongMethod => StatusCode::METHOD_NOT_ALLOWED,
-        Kind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-        Kind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
-        Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        ErrorKind::Malformed => StatusCode::BAD_REQUEST,
+        ErrorKind::Unprocessable => StatusCode::UNPROCESSABLE_ENTITY,
+        ErrorKind::NotFound => StatusCode::NOT_FOUND,
+        ErrorKind::WrongMethod => StatusCode::METHOD_NOT_ALLOWED,
+        ErrorKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        ErrorKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        ErrorKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }

@@ -1,18 +1,18 @@
-//! The HTTP side: connections, routes, and the shapes of the OpenAI interface.
+//! HTTP server: connections, routes, and the OpenAI-compatible API.
 
-mod answer;
 mod chat;
+mod choice_parser;
 mod chunks;
 mod embeddings;
 mod error;
 mod models;
+mod response;
 mod routes;
-mod speech;
 mod stream;
 mod usage;
 
-use crate::loading::Stage;
 use crate::metrics::Metrics;
+use crate::model::loading::LoadState;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -23,12 +23,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// How long the next request may take to arrive; longer than any client keeps an idle connection.
-const IDLE: Duration = Duration::from_secs(100);
-/// A pause when no connection can be accepted: out of file descriptors, most likely.
-const ACCEPT_AGAIN: Duration = Duration::from_millis(20);
+/// Idle timeout of connections; longer than clients keep idle connections open.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(100);
+/// Pause after a failed accept, most likely because file descriptors have run out.
+const ACCEPT_BACKOFF: Duration = Duration::from_millis(20);
 
-/// What the model is called, and since when it is here.
+/// Name and start time of the model.
 pub(crate) struct Identity {
     pub model: String,
     pub created: u64,
@@ -40,29 +40,29 @@ impl Identity {
     }
 }
 
-/// Whole seconds, as the interface has them.
+/// Current time in whole seconds, as in the API.
 fn unix_seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
 
-/// What every request may need.
+/// State shared by all requests.
 struct Shared {
     identity: Identity,
-    stage: Arc<Stage>,
+    state: Arc<LoadState>,
     metrics: Arc<Metrics>,
 }
 
-/// The server; it can answer `/health` before there is a model.
+/// The server. It responds to `/health` before the model is loaded.
 pub(crate) struct Server {
     shared: Arc<Shared>,
 }
 
 impl Server {
-    pub(crate) fn new(identity: Identity, stage: Arc<Stage>, metrics: Arc<Metrics>) -> Self {
-        Self { shared: Arc::new(Shared { identity, stage, metrics }) }
+    pub(crate) fn new(identity: Identity, state: Arc<LoadState>, metrics: Arc<Metrics>) -> Self {
+        Self { shared: Arc::new(Shared { identity, state, metrics }) }
     }
 
-    /// Serves connections until it is to stop, then lets the calls that are running end; dropping it closes them all.
+    /// Serves connections until `stopping`, then drains running calls. Dropping it closes all connections.
     pub(crate) async fn run(self, listener: TcpListener, mut stopping: watch::Receiver<bool>) {
         let (mut connections, for_connections) = (JoinSet::new(), stopping.clone());
         loop {
@@ -72,7 +72,7 @@ impl Server {
                         let (shared, stopping) = (Arc::clone(&self.shared), for_connections.clone());
                         connections.spawn(serve_connection(stream, shared, stopping));
                     }
-                    Err(_) => tokio::time::sleep(ACCEPT_AGAIN).await,
+                    Err(_) => tokio::time::sleep(ACCEPT_BACKOFF).await,
                 },
                 Some(_) = connections.join_next() => {}
                 _ = stopping.wait_for(|stop| *stop) => break,
@@ -84,18 +84,18 @@ impl Server {
 }
 
 async fn serve_connection(stream: TcpStream, shared: Arc<Shared>, mut stopping: watch::Receiver<bool>) {
-    // One write per event, and each goes out at once.
+    // Events are small writes that must not be delayed.
     if stream.set_nodelay(true).is_err() {
         return;
     }
     let service = service_fn(move |request| {
         let shared = Arc::clone(&shared);
-        async move { Ok::<_, Infallible>(routes::answer(&shared, request).await) }
+        async move { Ok::<_, Infallible>(routes::respond(&shared, request).await) }
     });
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(IDLE);
+    builder.timer(TokioTimer::new()).header_read_timeout(IDLE_TIMEOUT);
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
-    // A client that left ends its call by that; there is nobody to tell.
+    // A client that disconnects ends its call; there is no error to report.
     tokio::select! {
         _ = connection.as_mut() => return,
         _ = stopping.wait_for(|stop| *stop) => connection.as_mut().graceful_shutdown(),

@@ -1,14 +1,14 @@
-//! A chat answer as server-sent events, in the order that clients rely on: roles, text, ends, usage, `[DONE]`.
+//! Chat response as server-sent events, in the order that clients rely on: roles, text, finish reasons, usage, `[DONE]`.
 
-use super::chunks::{self, Head};
+use super::choice_parser::{self, ChoiceParser};
+use super::chunks::{self, ResponseHead};
 use super::error::envelope;
-use super::speech::{self, Speech};
 use super::usage::Usage;
 use crate::chat::StreamOptions;
-use crate::decode::{Event, Finish, Logprob, Progress};
+use crate::decode::{Event, FinishReason, Logprob, Progress};
+use crate::error::RequestError;
 use crate::model::Model;
-use crate::refusal::Refusal;
-use crate::tools::Said;
+use crate::tools::OutputPart;
 use bytes::Bytes;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -16,46 +16,46 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use tokio::sync::mpsc;
 
-/// Turns events of the decoding thread into events for the client. Dropping it ends the answer.
+/// Converts events of the decoding thread into events for the client. Dropping it cancels the generation.
 pub(super) struct ChatStream {
-    head: Head,
+    head: ResponseHead,
     model: Arc<Model>,
     options: StreamOptions,
     with_logprobs: bool,
     events: mpsc::Receiver<Event>,
     usage: Usage,
-    choices: Vec<Choice>,
+    choices: Vec<StreamChoice>,
     unfinished: usize,
     ready: VecDeque<Bytes>,
     ended: bool,
 }
 
-struct Choice {
-    speech: Speech,
+struct StreamChoice {
+    parser: ChoiceParser,
     calls: usize,
-    /// Probabilities of tokens of which nothing has been told yet.
+    /// Log probabilities that have not been sent yet.
     logprobs: Vec<Logprob>,
 }
 
 impl ChatStream {
-    /// `first` is the event that showed that the answer has begun.
+    /// `first` is the event that showed that generation has started.
     pub(super) fn new(
-        head: Head,
+        head: ResponseHead,
         model: Arc<Model>,
         options: StreamOptions,
-        (speeches, with_logprobs): (Vec<Speech>, bool),
+        (parsers, with_logprobs): (Vec<ChoiceParser>, bool),
         first: Event,
         events: mpsc::Receiver<Event>,
     ) -> Self {
-        let (usage, unfinished) = (Usage::new(speeches.len()), speeches.len());
-        let choice = |speech| Choice { speech, calls: 0, logprobs: Vec::new() };
-        let choices = speeches.into_iter().map(choice).collect();
+        let (usage, unfinished) = (Usage::new(parsers.len()), parsers.len());
+        let choice = |parser| StreamChoice { parser, calls: 0, logprobs: Vec::new() };
+        let choices = parsers.into_iter().map(choice).collect();
         let (ready, ended) = (VecDeque::new(), false);
         let mut stream = Self { head, model, options, with_logprobs, events, usage, choices, unfinished, ready, ended };
         for index in 0..unfinished {
             stream.push(index, &json!({"role": "assistant", "content": ""}), None);
         }
-        stream.take(first);
+        stream.apply(first);
         stream
     }
 
@@ -69,40 +69,40 @@ impl ChatStream {
                 return Poll::Ready(None);
             }
             match ready!(self.events.poll_recv(context)) {
-                Some(event) => self.take(event),
-                None => self.break_off(),
+                Some(event) => self.apply(event),
+                None => self.fail(),
             }
         }
     }
 
-    fn take(&mut self, event: Event) {
+    fn apply(&mut self, event: Event) {
         let index = event.choice;
         match event.progress {
             Progress::Piece { text, logprobs, tokens } => {
-                self.usage.note(index, tokens);
-                self.tell(index, text, logprobs);
+                self.usage.update(index, tokens);
+                self.push_text(index, text, logprobs);
             }
             Progress::Finished { reason, text, logprobs, tokens } => {
-                self.usage.note(index, tokens);
-                self.tell(index, text, logprobs);
+                self.usage.update(index, tokens);
+                self.push_text(index, text, logprobs);
                 self.end(index, reason);
             }
-            Progress::Failed => self.break_off(),
+            Progress::Failed => self.fail(),
         }
     }
 
-    fn tell(&mut self, index: usize, text: String, logprobs: Vec<Logprob>) {
+    fn push_text(&mut self, index: usize, text: String, logprobs: Vec<Logprob>) {
         self.choices[index].logprobs.extend(logprobs);
-        let said = self.choices[index].speech.push(text);
-        self.pass_on(index, said);
+        let parts = self.choices[index].parser.push(text);
+        self.push_parts(index, parts);
     }
 
-    fn pass_on(&mut self, index: usize, said: Vec<Said>) {
-        for said in said {
-            let delta = match said {
-                Said::Text(text) => json!({"content": text}),
-                Said::Call(call) => {
-                    let mut record = speech::call(&call);
+    fn push_parts(&mut self, index: usize, parts: Vec<OutputPart>) {
+        for part in parts {
+            let delta = match part {
+                OutputPart::Text(text) => json!({"content": text}),
+                OutputPart::Call(call) => {
+                    let mut record = choice_parser::call(&call);
                     record["index"] = self.choices[index].calls.into();
                     self.choices[index].calls += 1;
                     json!({"tool_calls": [record]})
@@ -112,13 +112,13 @@ impl ChatStream {
         }
     }
 
-    fn end(&mut self, index: usize, reason: Finish) {
-        let said = self.choices[index].speech.finish();
-        self.pass_on(index, said);
+    fn end(&mut self, index: usize, reason: FinishReason) {
+        let parts = self.choices[index].parser.finish();
+        self.push_parts(index, parts);
         if !self.choices[index].logprobs.is_empty() {
             self.push(index, &json!({"content": ""}), None);
         }
-        let reason = self.choices[index].speech.finish_reason(reason);
+        let reason = self.choices[index].parser.finish_reason(reason);
         self.push(index, &json!({}), Some(reason));
         self.unfinished -= 1;
         if self.unfinished == 0 {
@@ -145,9 +145,9 @@ impl ChatStream {
         self.ended = true;
     }
 
-    /// A stream that broke tells so, and never says that it is done.
-    fn break_off(&mut self) {
-        self.ready.push_back(chunks::event(&envelope(&Refusal::Failed)));
+    /// Ends the stream with an error event and without `[DONE]`.
+    fn fail(&mut self) {
+        self.ready.push_back(chunks::event(&envelope(&RequestError::Failed)));
         self.ended = true;
     }
 }

@@ -1,9 +1,9 @@
-//! Tokens of a call: the prompt once, the generated ones of all choices.
+//! Token usage of a call: the prompt once, plus the generated tokens of all choices.
 
 use crate::decode::Tokens;
 use serde_json::{Value, json};
 
-/// Sums up what the choices have told so far.
+/// Token counts per choice so far.
 #[derive(Debug, Clone)]
 pub(super) struct Usage {
     choices: Vec<Tokens>,
@@ -14,13 +14,13 @@ impl Usage {
         Self { choices: vec![Tokens::default(); choices] }
     }
 
-    pub(super) fn note(&mut self, choice: usize, tokens: Tokens) {
+    pub(super) fn update(&mut self, choice: usize, tokens: Tokens) {
         self.choices[choice] = tokens;
     }
 
     pub(super) fn json(&self) -> Value {
         let prompt = self.choices.iter().map(|tokens| tokens.prompt).max().unwrap_or(0);
-        // The other choices find the prompt of the first one; that is our saving, not the caller's.
+        // Further choices reuse the prompt of the first one, which is not a cache hit for the caller.
         let cached = self.choices.first().map_or(0, |tokens| tokens.cached);
         let generated: usize = self.choices.iter().map(|tokens| tokens.generated).sum();
         json!({

@@ -1,9 +1,9 @@
-//! Tools: what a caller offers, how a model writes that it uses one, and how that is read from its answer.
+//! Tools: definitions in the request, the syntax of calls, and reading calls from the output.
 
 mod offer;
 mod reader;
 mod syntax;
 
-pub(crate) use offer::{Choice, Function, Tools};
-pub(crate) use reader::{Reader, Said, ToolCall};
+pub(crate) use offer::{Function, ToolChoice, Tools};
+pub(crate) use reader::{OutputPart, ToolCall, ToolCallReader};
 pub(crate) use syntax::Syntax;

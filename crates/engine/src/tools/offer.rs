@@ -1,19 +1,19 @@
-//! The tools of a call, and whether the model may or must use them.
+//! Tools of a request, and whether the model may or must call them.
 
+use crate::error::RequestError;
 use crate::members::Members;
-use crate::refusal::Refusal;
 use serde_json::{Map, Value};
 
-const LONGEST_NAME: usize = 64;
+const MAX_NAME_LENGTH: usize = 64;
 
-/// What the caller offers.
+/// Tools of a request.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Tools {
-    /// As the caller wrote them, for the model's template.
+    /// The original definitions, for the model's template.
     pub definitions: Vec<Value>,
     pub functions: Vec<Function>,
-    pub choice: Choice,
-    /// An answer may have several calls.
+    pub choice: ToolChoice,
+    /// Allows several calls in one response.
     pub parallel: bool,
 }
 
@@ -25,38 +25,39 @@ pub(crate) struct Function {
     pub parameters: Value,
 }
 
-/// Who decides about a call.
+/// Whether a call is required.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) enum Choice {
-    /// The model does.
+pub(crate) enum ToolChoice {
+    /// The model decides.
     #[default]
     Free,
-    /// The answer is a call of one of `functions`.
+    /// The output must be a call to one of `functions`.
     Forced,
 }
 
 impl Tools {
-    pub(crate) fn read(members: Members<'_>) -> Result<Self, Refusal> {
+    pub(crate) fn read(members: Members<'_>) -> Result<Self, RequestError> {
         let definitions = members.list("tools")?.unwrap_or_default().to_vec();
         let functions: Vec<Function> =
             definitions.iter().enumerate().map(|(index, tool)| function(tool, index)).collect::<Result<_, _>>()?;
         let parallel = members.get("parallel_tool_calls").is_none() || members.flag("parallel_tool_calls")?;
-        let offered = |functions, choice| Ok(Self { definitions, functions, choice, parallel });
+        let with = |functions, choice| Ok(Self { definitions, functions, choice, parallel });
         match members.get("tool_choice") {
-            None => offered(functions, Choice::Free),
-            Some(Value::String(word)) => match word.as_str() {
-                "auto" => offered(functions, Choice::Free),
+            None => with(functions, ToolChoice::Free),
+            Some(Value::String(mode)) => match mode.as_str() {
+                "auto" => with(functions, ToolChoice::Free),
                 "none" => Ok(Self::default()),
-                "required" if functions.is_empty() => Err(members.invalid("tool_choice", "needs `tools`")),
-                "required" => offered(functions, Choice::Forced),
+                "required" if functions.is_empty() => Err(members.invalid("tool_choice", "requires `tools`")),
+                "required" => with(functions, ToolChoice::Forced),
                 _ => Err(members.invalid("tool_choice", "must be none, auto, required, or name a function")),
             },
             Some(_) => {
-                let chosen = named(members)?;
-                let function = functions.into_iter().find(|function| function.name == chosen);
-                let function = function
-                    .ok_or_else(|| members.invalid("tool_choice.function.name", "is none of the functions in `tools`"));
-                offered(vec![function?], Choice::Forced)
+                let name = named(members)?;
+                let function = functions.into_iter().find(|function| function.name == name);
+                let function = function.ok_or_else(|| {
+                    members.invalid("tool_choice.function.name", "is not one of the functions in `tools`")
+                });
+                with(vec![function?], ToolChoice::Forced)
             }
         }
     }
@@ -66,12 +67,12 @@ impl Tools {
     }
 }
 
-fn function(tool: &Value, index: usize) -> Result<Function, Refusal> {
+fn function(tool: &Value, index: usize) -> Result<Function, RequestError> {
     let path = format!("tools[{index}]");
-    let tool = tool.as_object().ok_or_else(|| Refusal::invalid(&path, "must be an object"))?;
+    let tool = tool.as_object().ok_or_else(|| RequestError::invalid(&path, "must be an object"))?;
     let members = Members::inside(tool, &path);
     if members.text("type")? != Some("function") {
-        return Err(Refusal::unsupported(members.path("type"), "only tools of the type `function` are"));
+        return Err(RequestError::unsupported(members.path("type"), "the only supported tool type is `function`"));
     }
     members.required("function")?;
     let path = members.path("function");
@@ -80,14 +81,14 @@ fn function(tool: &Value, index: usize) -> Result<Function, Refusal> {
     members.required("name")?;
     let name = members.text("name")?.unwrap_or_default();
     if !is_name(name) {
-        let problem = format!("must be 1 to {LONGEST_NAME} letters, digits, _ or -");
+        let problem = format!("must be 1 to {MAX_NAME_LENGTH} letters, digits, _ or -");
         return Err(members.invalid("name", problem));
     }
     let parameters = members.object("parameters")?.cloned().unwrap_or_default();
     Ok(Function { name: name.to_owned(), parameters: schema_of(parameters) })
 }
 
-/// Arguments are an object, also where the caller did not say so.
+/// Schema of the arguments, which are always an object.
 fn schema_of(mut parameters: Map<String, Value>) -> Value {
     parameters.entry("type").or_insert_with(|| "object".into());
     Value::Object(parameters)
@@ -95,15 +96,15 @@ fn schema_of(mut parameters: Map<String, Value>) -> Value {
 
 fn is_name(name: &str) -> bool {
     let allowed = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
-    (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(allowed)
+    (1..=MAX_NAME_LENGTH).contains(&name.len()) && name.chars().all(allowed)
 }
 
-/// The function that `tool_choice` names.
-fn named(members: Members<'_>) -> Result<String, Refusal> {
+/// The function named by `tool_choice`.
+fn named(members: Members<'_>) -> Result<String, RequestError> {
     let choice = members.object("tool_choice")?.cloned().unwrap_or_default();
     let inside = Members::inside(&choice, "tool_choice");
     if inside.text("type")? != Some("function") {
-        return Err(Refusal::unsupported("tool_choice.type", "only the type `function` is"));
+        return Err(RequestError::unsupported("tool_choice.type", "the only supported type is `function`"));
     }
     inside.required("function")?;
     let function = inside.object("function")?.cloned().unwrap_or_default();
@@ -114,28 +115,28 @@ fn named(members: Members<'_>) -> Result<String, Refusal> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Choice, Tools};
+    use super::{ToolChoice, Tools};
+    use crate::error::RequestError;
     use crate::members::Members;
-    use crate::refusal::Refusal;
     use serde_json::{Value, json};
 
     fn tool(name: &str) -> Value {
         json!({"type": "function", "function": {"name": name}})
     }
 
-    fn read(body: &Value) -> Result<Tools, Refusal> {
+    fn read(body: &Value) -> Result<Tools, RequestError> {
         Tools::read(Members::new(body.as_object().unwrap()))
     }
 
     #[test]
-    fn the_choice_says_which_functions_may_be_called() {
+    fn tool_choice_selects_the_callable_functions() {
         let tools = [tool("a"), tool("b")];
         for (choice, names, expected) in [
-            (Value::Null, vec!["a", "b"], Choice::Free),
-            (json!("auto"), vec!["a", "b"], Choice::Free),
-            (json!("required"), vec!["a", "b"], Choice::Forced),
-            (json!({"type": "function", "function": {"name": "b"}}), vec!["b"], Choice::Forced),
-            (json!("none"), vec![], Choice::Free),
+            (Value::Null, vec!["a", "b"], ToolChoice::Free),
+            (json!("auto"), vec!["a", "b"], ToolChoice::Free),
+            (json!("required"), vec!["a", "b"], ToolChoice::Forced),
+            (json!({"type": "function", "function": {"name": "b"}}), vec!["b"], ToolChoice::Forced),
+            (json!("none"), vec![], ToolChoice::Free),
         ] {
             let read = read(&json!({"tools": tools, "tool_choice": choice})).unwrap();
             let found: Vec<&str> = read.functions.iter().map(|function| function.name.as_str()).collect();
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_offered_is_told_with_its_path() {
+    fn errors_contain_the_path() {
         let name = |name: &str| json!({"type": "function", "function": {"name": name}});
         for (body, param) in [
             (json!({"tools": [{"type": "custom"}]}), "tools[0].type"),

@@ -1,135 +1,142 @@
-//! Reads calls out of an answer as it grows.
+//! Extracts tool calls from the output as it arrives.
 //!
-//! Text goes on at once, but for what may be the beginning of a call. A call is told when it is whole. What looked like
-//! a call and was none is text.
+//! Text is passed on immediately, except for what may begin a call. A call is returned once it is complete. Text that
+//! merely looks like a call is returned as text.
 
 use super::syntax::OPEN;
 use super::{Function, Syntax};
 use serde_json::{Deserializer, Map, Value};
 
-/// A part of an answer.
+/// A part of the output.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Said {
+pub(crate) enum OutputPart {
     Text(String),
     Call(ToolCall),
 }
 
-/// A function that the model wants to be called.
+/// A call to a function by the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ToolCall {
     pub id: String,
     pub name: String,
-    /// JSON, as text.
+    /// JSON as a string.
     pub arguments: String,
 }
 
-/// Where the reader is in the answer.
+/// State of the reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// Text, in which a call may begin.
+enum ReaderState {
+    /// In text, where a call may begin.
     Text,
-    /// The JSON of a call, if it is one.
+    /// In the JSON of a possible call.
     Call,
-    /// What follows a call and belongs to it.
+    /// After a call, before its closing tag.
     Closing,
-    /// Text to the end.
+    /// In text until the end.
     Plain,
 }
 
-/// The reader of one answer.
+/// ToolCallReader of one output.
 #[derive(Debug)]
-pub(crate) struct Reader {
+pub(crate) struct ToolCallReader {
     syntax: Syntax,
     names: Vec<String>,
-    /// Calls that it may still tell.
-    left: usize,
-    state: State,
-    /// What is not decided yet.
-    kept: String,
+    /// Calls that may still be returned.
+    remaining_calls: usize,
+    state: ReaderState,
+    /// Undecided text.
+    buffered: String,
     called: bool,
 }
 
-impl Reader {
-    /// Only `functions` can be called, `most` times together.
-    pub(crate) fn new(syntax: Syntax, functions: &[Function], most: usize) -> Self {
+impl ToolCallReader {
+    /// Only `functions` can be called, at most `max_calls` times in total.
+    pub(crate) fn new(syntax: Syntax, functions: &[Function], max_calls: usize) -> Self {
         let names = functions.iter().map(|function| function.name.clone()).collect();
-        Self { syntax, names, left: most, state: State::Text, kept: String::new(), called: false }
-    }
-
-    /// Takes more of the answer and gives what is decided by it.
-    pub(crate) fn push(&mut self, text: &str) -> Vec<Said> {
-        self.kept.push_str(text);
-        let mut said = Vec::new();
-        while self.step(&mut said) {}
-        said
-    }
-
-    /// Gives what was kept back: nothing more will come.
-    pub(crate) fn finish(&mut self) -> Vec<Said> {
-        let mut said = Vec::new();
-        let rest = std::mem::take(&mut self.kept);
-        match self.state {
-            State::Call => self.give_text(&format!("{}{rest}", self.marker()), &mut said),
-            State::Closing => {}
-            State::Text | State::Plain => self.give_text(&rest, &mut said),
+        Self {
+            syntax,
+            names,
+            remaining_calls: max_calls,
+            state: ReaderState::Text,
+            buffered: String::new(),
+            called: false,
         }
-        said
     }
 
-    /// Takes one decision, if there is enough to decide on.
-    fn step(&mut self, said: &mut Vec<Said>) -> bool {
+    /// Consumes more output and returns what is decided.
+    pub(crate) fn push(&mut self, text: &str) -> Vec<OutputPart> {
+        self.buffered.push_str(text);
+        let mut parts = Vec::new();
+        while self.step(&mut parts) {}
+        parts
+    }
+
+    /// Returns the buffered text at the end of the output.
+    pub(crate) fn finish(&mut self) -> Vec<OutputPart> {
+        let mut parts = Vec::new();
+        let rest = std::mem::take(&mut self.buffered);
         match self.state {
-            State::Text => match self.syntax {
-                Syntax::Tagged => self.look_for_tag(said),
+            ReaderState::Call => self.push_text(&format!("{}{rest}", self.marker()), &mut parts),
+            ReaderState::Closing => {}
+            ReaderState::Text | ReaderState::Plain => self.push_text(&rest, &mut parts),
+        }
+        parts
+    }
+
+    /// Makes one decision if there is enough input.
+    fn step(&mut self, parts: &mut Vec<OutputPart>) -> bool {
+        match self.state {
+            ReaderState::Text => match self.syntax {
+                Syntax::Tagged => self.look_for_tag(parts),
                 Syntax::Bare => self.look_for_brace(),
             },
-            State::Call => self.read_call(said),
-            State::Closing => self.close(),
-            State::Plain => {
-                let text = std::mem::take(&mut self.kept);
-                self.give_text(&text, said);
+            ReaderState::Call => self.read_call(parts),
+            ReaderState::Closing => self.close(),
+            ReaderState::Plain => {
+                let text = std::mem::take(&mut self.buffered);
+                self.push_text(&text, parts);
                 false
             }
         }
     }
 
-    fn look_for_tag(&mut self, said: &mut Vec<Said>) -> bool {
-        if let Some(at) = self.kept.find(OPEN) {
-            let before = self.kept[..at].trim_end().to_owned();
-            self.give_text(&before, said);
-            self.kept.drain(..at + OPEN.len());
-            self.state = State::Call;
+    fn look_for_tag(&mut self, parts: &mut Vec<OutputPart>) -> bool {
+        if let Some(at) = self.buffered.find(OPEN) {
+            let before = self.buffered[..at].trim_end().to_owned();
+            self.push_text(&before, parts);
+            self.buffered.drain(..at + OPEN.len());
+            self.state = ReaderState::Call;
             return true;
         }
-        let undecided = (1..OPEN.len()).rev().find(|length| self.kept.ends_with(&OPEN[..*length])).unwrap_or(0);
-        // Blanks before a call belong to it.
-        let decided = self.kept[..self.kept.len() - undecided].trim_end().len();
-        let rest = self.kept.split_off(decided);
-        let text = std::mem::replace(&mut self.kept, rest);
-        self.give_text(&text, said);
+        let undecided = (1..OPEN.len()).rev().find(|length| self.buffered.ends_with(&OPEN[..*length])).unwrap_or(0);
+        // Whitespace before a call belongs to the call.
+        let decided = self.buffered[..self.buffered.len() - undecided].trim_end().len();
+        let rest = self.buffered.split_off(decided);
+        let text = std::mem::replace(&mut self.buffered, rest);
+        self.push_text(&text, parts);
         false
     }
 
-    /// Without a tag, only an answer that begins with a brace can be a call.
+    /// Without tags, only output that begins with a brace can be a call.
     fn look_for_brace(&mut self) -> bool {
-        let between = |letter: char| letter.is_whitespace() || (self.called && letter == ';');
-        let start = self.kept.trim_start_matches(between);
+        let is_separator = |letter: char| letter.is_whitespace() || (self.called && letter == ';');
+        let start = self.buffered.trim_start_matches(is_separator);
         match start.chars().next() {
             None => false,
             Some('{') => {
-                self.kept = start.to_owned();
-                self.state = State::Call;
+                self.buffered = start.to_owned();
+                self.state = ReaderState::Call;
                 true
             }
             Some(_) => {
-                self.state = State::Plain;
+                self.state = ReaderState::Plain;
                 true
             }
         }
     }
 
-    fn read_call(&mut self, said: &mut Vec<Said>) -> bool {
-        let mut values = Deserializer::from_str(&self.kept).into_iter::<Map<String, Value>>();
+    fn read_call(&mut self, parts: &mut Vec<OutputPart>) -> bool {
+        let mut values = Deserializer::from_str(&self.buffered).into_iter::<Map<String, Value>>();
         let read = match values.next() {
             None => return false,
             Some(Err(error)) if error.is_eof() => return false,
@@ -138,34 +145,34 @@ impl Reader {
         let end = values.byte_offset();
         match read {
             Some(call) => {
-                self.kept.drain(..end);
-                self.state = State::Closing;
+                self.buffered.drain(..end);
+                self.state = ReaderState::Closing;
                 self.called = true;
-                if self.left > 0 {
-                    self.left -= 1;
-                    said.push(Said::Call(call));
+                if self.remaining_calls > 0 {
+                    self.remaining_calls -= 1;
+                    parts.push(OutputPart::Call(call));
                 }
             }
             None => {
-                self.give_text(self.marker(), said);
+                self.push_text(self.marker(), parts);
                 self.state = match self.syntax {
-                    Syntax::Tagged => State::Text,
-                    Syntax::Bare => State::Plain,
+                    Syntax::Tagged => ReaderState::Text,
+                    Syntax::Bare => ReaderState::Plain,
                 };
             }
         }
         true
     }
 
-    /// Drops the closing tag; a model that forgets it is understood all the same.
+    /// Drops the closing tag, which models sometimes omit.
     fn close(&mut self) -> bool {
-        let rest = self.kept.trim_start();
+        let rest = self.buffered.trim_start();
         match self.syntax.closing() {
-            Some(closing) if rest.starts_with(closing) => self.kept = rest[closing.len()..].to_owned(),
+            Some(closing) if rest.starts_with(closing) => self.buffered = rest[closing.len()..].to_owned(),
             Some(closing) if closing.starts_with(rest) => return false,
             Some(_) | None => {}
         }
-        self.state = State::Text;
+        self.state = ReaderState::Text;
         true
     }
 
@@ -191,58 +198,58 @@ impl Reader {
         })
     }
 
-    /// Blanks around calls are no text.
-    fn give_text(&self, text: &str, said: &mut Vec<Said>) {
-        let nothing = if self.called { text.trim() } else { text }.is_empty();
-        if !nothing {
-            said.push(Said::Text(text.to_owned()));
+    /// Emits text. Whitespace around calls is dropped.
+    fn push_text(&self, text: &str, parts: &mut Vec<OutputPart>) {
+        let is_empty = if self.called { text.trim() } else { text }.is_empty();
+        if !is_empty {
+            parts.push(OutputPart::Text(text.to_owned()));
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Reader, Said, Syntax};
+    use super::{OutputPart, Syntax, ToolCallReader};
     use crate::tools::Function;
     use serde_json::json;
 
     const WEATHER: &str = r#"{"name": "weather", "arguments": {"city": "Paris"}}"#;
 
-    /// What is said when the answer comes in pieces of this many characters: text as it is, calls as name and arguments.
-    fn said(syntax: Syntax, most: usize, answer: &str, piece: usize) -> Vec<String> {
+    /// Output parts if the output arrives in chunks of `size` characters: text, and calls as `name(arguments)`.
+    fn read_in_chunks(syntax: Syntax, max_calls: usize, output: &str, size: usize) -> Vec<String> {
         let functions = ["weather", "time"].map(|name| Function { name: name.to_owned(), parameters: json!({}) });
-        let mut reader = Reader::new(syntax, &functions, most);
-        let letters: Vec<char> = answer.chars().collect();
-        let mut said: Vec<Said> =
-            letters.chunks(piece).flat_map(|piece| reader.push(&piece.iter().collect::<String>())).collect();
-        said.extend(reader.finish());
-        let mut told: Vec<String> = Vec::new();
+        let mut reader = ToolCallReader::new(syntax, &functions, max_calls);
+        let letters: Vec<char> = output.chars().collect();
+        let mut parts: Vec<OutputPart> =
+            letters.chunks(size).flat_map(|chunk| reader.push(&chunk.iter().collect::<String>())).collect();
+        parts.extend(reader.finish());
+        let mut shown: Vec<String> = Vec::new();
         let mut joins = false;
-        for part in said {
+        for part in parts {
             match part {
-                Said::Text(text) if joins => told.last_mut().unwrap().push_str(&text),
-                Said::Text(text) => {
-                    told.push(text);
+                OutputPart::Text(text) if joins => shown.last_mut().unwrap().push_str(&text),
+                OutputPart::Text(text) => {
+                    shown.push(text);
                     joins = true;
                 }
-                Said::Call(call) => {
-                    told.push(format!("{}({})", call.name, call.arguments));
+                OutputPart::Call(call) => {
+                    shown.push(format!("{}({})", call.name, call.arguments));
                     joins = false;
                 }
             }
         }
-        told
+        shown
     }
 
     #[test]
-    fn calls_are_read_alike_however_the_answer_is_cut() {
+    fn calls_are_read_equally_for_every_chunk_size() {
         let two = format!(
             "Let me see.\n<tool_call>\n{WEATHER}\n</tool_call>\n<tool_call>{{\"name\": \"time\"}}</tool_call>\n"
         );
         let bare =
             r#"{"name": "weather", "parameters": {"city": "</tool_call> {"}}; {"name": "time", "parameters": {}}"#;
         let paris = r#"weather({"city":"Paris"})"#;
-        for (syntax, answer, expected) in [
+        for (syntax, output, expected) in [
             (Syntax::Tagged, two.as_str(), vec!["Let me see.", paris, "time({})"]),
             (Syntax::Tagged, &format!("<tool_call>{WEATHER}"), vec![paris]),
             (Syntax::Tagged, &format!("<tool_call>{WEATHER}</tool_call> Done."), vec![paris, " Done."]),
@@ -259,22 +266,22 @@ mod tests {
             (Syntax::Bare, r#"It is {"name": "time"}"#, vec![r#"It is {"name": "time"}"#]),
             (Syntax::Bare, r#"{"a": 1} and more"#, vec![r#"{"a": 1} and more"#]),
         ] {
-            for piece in [1, 2, 3, 7, 1000] {
-                assert_eq!(said(syntax, 9, answer, piece), expected, "{answer:?} in pieces of {piece}");
+            for size in [1, 2, 3, 7, 1000] {
+                assert_eq!(read_in_chunks(syntax, 9, output, size), expected, "{output:?} in chunks of {size}");
             }
         }
     }
 
     #[test]
-    fn text_does_not_wait_for_the_end_of_the_answer() {
-        let mut reader = Reader::new(Syntax::Tagged, &[], 9);
-        assert_eq!(reader.push("Hello <"), [Said::Text("Hello".to_owned())]);
-        assert_eq!(reader.push("b> "), [Said::Text(" <b>".to_owned())]);
+    fn text_is_returned_before_the_end() {
+        let mut reader = ToolCallReader::new(Syntax::Tagged, &[], 9);
+        assert_eq!(reader.push("Hello <"), [OutputPart::Text("Hello".to_owned())]);
+        assert_eq!(reader.push("b> "), [OutputPart::Text(" <b>".to_owned())]);
     }
 
     #[test]
-    fn no_more_calls_are_told_than_the_caller_wants() {
+    fn no_more_calls_are_returned_than_allowed() {
         let two = format!("<tool_call>{WEATHER}</tool_call><tool_call>{WEATHER}</tool_call>");
-        assert_eq!(said(Syntax::Tagged, 1, &two, 5).len(), 1);
+        assert_eq!(read_in_chunks(Syntax::Tagged, 1, &two, 5).len(), 1);
     }
 }

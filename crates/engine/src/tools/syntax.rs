@@ -1,16 +1,16 @@
-//! The ways in which models write that they call a function.
+//! Syntax of tool calls in model output.
 
 use super::Function;
 use llguidance::JsonCompileOptions;
 use serde_json::Value;
 use std::fmt::Write as _;
 
-/// Learned from the model's chat template, which shows the model the same.
+/// Derived from the model's chat template, which shows the same syntax to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Syntax {
-    /// `<tool_call>{"name": …, "arguments": …}</tool_call>` beside other text, as Hermes and Qwen do.
+    /// `<tool_call>{"name": …, "arguments": …}</tool_call>` within text, as with Hermes and Qwen.
     Tagged,
-    /// The answer itself is `{"name": …, "parameters": …}`, as with Llama 3.
+    /// The whole output is `{"name": …, "parameters": …}`, as with Llama 3.
     Bare,
 }
 
@@ -18,12 +18,12 @@ pub(super) const OPEN: &str = "<tool_call>";
 pub(super) const CLOSE: &str = "</tool_call>";
 
 impl Syntax {
-    /// The one that a template teaches.
+    /// The syntax used by a template.
     pub(crate) fn of_template(template: &str) -> Self {
         if template.contains(OPEN) { Self::Tagged } else { Self::Bare }
     }
 
-    /// What the model writes before the JSON of a call.
+    /// Text before the JSON of a call.
     pub(crate) fn opening(self) -> &'static str {
         match self {
             Self::Tagged => "<tool_call>\n",
@@ -31,7 +31,7 @@ impl Syntax {
         }
     }
 
-    /// What follows the JSON of a call, where something does.
+    /// Text after the JSON of a call, if any.
     pub(crate) fn closing(self) -> Option<&'static str> {
         match self {
             Self::Tagged => Some(CLOSE),
@@ -39,7 +39,7 @@ impl Syntax {
         }
     }
 
-    /// The JSON of a call of one of these functions, as a grammar for llguidance.
+    /// llguidance grammar of the JSON of a call to one of these functions.
     pub(crate) fn grammar(self, functions: &[Function], options: &JsonCompileOptions) -> String {
         let arguments = match self {
             Self::Tagged => "arguments",
@@ -52,7 +52,7 @@ impl Syntax {
             let beginning = format!("{{\"name\": \"{}\", \"{arguments}\": ", function.name);
             let mut schema = function.parameters.clone();
             options.apply_to(&mut schema);
-            // Text in quotes is written as in JSON; a schema is a grammar of its own.
+            // Quoted strings use JSON escapes; a schema is a separate rule.
             let _ = write!(grammar, "\n{name}: {} arguments_{name} \"}}\"", Value::from(beginning));
             let _ = write!(grammar, "\narguments_{name}: %json {schema}");
         }
@@ -65,7 +65,7 @@ mod tests {
     use super::Syntax;
 
     #[test]
-    fn a_template_tells_how_its_model_writes_calls() {
+    fn the_syntax_is_derived_from_the_template() {
         assert_eq!(Syntax::of_template("… return <tool_call>\\n{…}"), Syntax::Tagged);
         assert_eq!(Syntax::of_template(r#"{"name": function name, "parameters": …}"#), Syntax::Bare);
     }

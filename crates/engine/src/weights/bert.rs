@@ -1,9 +1,9 @@
-//! BERT sentence models: a folder with `model.safetensors`, its configuration and its vocabulary becomes one GGUF file.
+//! Converts BERT sentence models: a folder with `model.safetensors`, configuration and vocabulary becomes a GGUF file.
 //!
-//! The weights stay 32-bit floats, so that the vectors are those of the published pipeline. The file in the cache is
-//! named after what went into it: another model, or another version of this code, makes another file.
+//! Weights stay 32-bit floats, so that the embeddings equal those of the published pipeline. The name of the cached file
+//! contains a fingerprint of its inputs and of the converter's version.
 
-use super::Problem;
+use super::WeightsError;
 use super::gguf::{GgufFile, Meta};
 use super::safetensors::Safetensors;
 use crate::model::MAX_INPUT_KEY;
@@ -15,10 +15,10 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Goes up when the same folder would give another file.
+/// Increased whenever the converter's output changes.
 const CONVERTER_VERSION: u32 = 1;
 const WEIGHTS: &str = "model.safetensors";
-/// What llama.cpp writes before the first piece of a word, in place of BERT's `##` before the others.
+/// llama.cpp marks the first piece of a word with this, whereas BERT marks the other pieces with `##`.
 const WORD_BEGIN: char = '\u{2581}';
 
 #[derive(Deserialize)]
@@ -56,11 +56,11 @@ struct TokenizerModel {
     vocab: HashMap<String, u32>,
 }
 
-/// The GGUF file for a folder, made now if it is not in the cache.
-pub(super) fn converted(folder: &Path, cache_dir: &Path) -> Result<PathBuf, Problem> {
-    let config: Config = read(folder, "config.json").map_err(|error| unknown(folder, error))?;
+/// The GGUF file of a folder, converted if it is not cached.
+pub(super) fn converted(folder: &Path, cache_dir: &Path) -> Result<PathBuf, WeightsError> {
+    let config: Config = read(folder, "config.json").map_err(|error| unknown_folder(folder, error))?;
     if config.model_type != "bert" {
-        return Err(unknown(folder, format!("its model_type is {}", config.model_type)));
+        return Err(unknown_folder(folder, format!("its model_type is {}", config.model_type)));
     }
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let target = cache_dir.join(format!("{name}-{}.gguf", fingerprint(folder)?));
@@ -68,9 +68,9 @@ pub(super) fn converted(folder: &Path, cache_dir: &Path) -> Result<PathBuf, Prob
         return Ok(target);
     }
     let file = convert(folder, &name, &config)?;
-    let unwritable = |cause| Problem::Unreadable { path: target.clone(), cause };
+    let unwritable = |cause| WeightsError::Unreadable { path: target.clone(), cause };
     fs::create_dir_all(cache_dir).map_err(unwritable)?;
-    // Two engines may start at once; each writes its own part file, and the last rename wins with the same bytes.
+    // Two engines may convert concurrently: each writes its own part file, and the last rename wins with the same bytes.
     let part = target.with_extension(format!("{}.part", std::process::id()));
     let mut output = BufWriter::new(File::create(&part).map_err(unwritable)?);
     file.write(&mut output).and_then(|()| output.flush()).map_err(unwritable)?;
@@ -78,14 +78,14 @@ pub(super) fn converted(folder: &Path, cache_dir: &Path) -> Result<PathBuf, Prob
     Ok(target)
 }
 
-fn convert(folder: &Path, name: &str, config: &Config) -> Result<GgufFile, Problem> {
+fn convert(folder: &Path, name: &str, config: &Config) -> Result<GgufFile, WeightsError> {
     let weights = Safetensors::open(&folder.join(WEIGHTS))?;
     let mut file = GgufFile::default();
     describe(&mut file, folder, name, config);
-    vocabulary(&mut file, folder, config).map_err(|reason| unknown(folder, reason))?;
+    vocabulary(&mut file, folder, config).map_err(|reason| unknown_folder(folder, reason))?;
     for source in weights.names() {
         let Some(target) = gguf_name(source) else { continue };
-        let damaged = |reason| Problem::Damaged { path: folder.join(WEIGHTS), reason };
+        let damaged = |reason| WeightsError::Damaged { path: folder.join(WEIGHTS), reason };
         let tensor = weights.tensor(source).map_err(damaged)?;
         file.add_tensor(target, &tensor.shape, tensor.floats);
     }
@@ -113,7 +113,7 @@ fn describe(file: &mut GgufFile, folder: &Path, name: &str, config: &Config) {
     }
 }
 
-/// WordPiece as llama.cpp wants it: the mark is on the beginnings of words instead of on their other pieces.
+/// WordPiece vocabulary in llama.cpp's form: word beginnings are marked instead of continuations.
 fn vocabulary(file: &mut GgufFile, folder: &Path, config: &Config) -> Result<(), String> {
     let tokenizer: Tokenizer = read(folder, "tokenizer.json")?;
     let words = tokenizer.model.vocab;
@@ -155,7 +155,7 @@ fn marked(word: &str) -> String {
     }
 }
 
-/// The name that llama.cpp knows a tensor by; `None` for those that it computes or does without.
+/// llama.cpp's name of a tensor; `None` if it does not need the tensor.
 fn gguf_name(name: &str) -> Option<String> {
     let name = name.strip_prefix("bert.").unwrap_or(name);
     let renamed = match name {
@@ -187,10 +187,10 @@ fn layer_part(part: &str) -> Option<&'static str> {
     })
 }
 
-/// What went into the file: the small files by their bytes, the weights by length and time.
-fn fingerprint(folder: &Path) -> Result<String, Problem> {
+/// Fingerprint of the inputs: small files by content, weights by size and modification time.
+fn fingerprint(folder: &Path) -> Result<String, WeightsError> {
     let path = folder.join(WEIGHTS);
-    let weights = fs::metadata(&path).map_err(|_| unknown(folder, format!("there is no {WEIGHTS}")))?;
+    let weights = fs::metadata(&path).map_err(|_| unknown_folder(folder, format!("{WEIGHTS} is missing")))?;
     let mut digest = Sha256::new();
     digest.update(CONVERTER_VERSION.to_le_bytes());
     digest.update(weights.len().to_le_bytes());
@@ -203,12 +203,12 @@ fn fingerprint(folder: &Path) -> Result<String, Problem> {
 }
 
 fn read<T: DeserializeOwned>(folder: &Path, name: &str) -> Result<T, String> {
-    let bytes = fs::read(folder.join(name)).map_err(|_| format!("there is no {name}"))?;
+    let bytes = fs::read(folder.join(name)).map_err(|_| format!("{name} is missing"))?;
     serde_json::from_slice(&bytes).map_err(|error| format!("{name}: {error}"))
 }
 
-fn unknown(folder: &Path, reason: String) -> Problem {
-    Problem::UnknownFolder { path: folder.to_owned(), reason }
+fn unknown_folder(folder: &Path, reason: String) -> WeightsError {
+    WeightsError::UnknownFolder { path: folder.to_owned(), reason }
 }
 
 #[cfg(test)]
@@ -216,7 +216,7 @@ mod tests {
     use super::{gguf_name, marked};
 
     #[test]
-    fn tensors_get_the_names_that_llama_cpp_knows() {
+    fn tensors_are_renamed_for_llama_cpp() {
         let cases = [
             ("embeddings.LayerNorm.bias", Some("token_embd_norm.bias")),
             ("bert.encoder.layer.11.attention.self.query.weight", Some("blk.11.attn_q.weight")),
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mark_moves_to_the_beginnings_of_words() {
+    fn word_beginnings_are_marked() {
         assert_eq!([marked("##ing"), marked("sing"), marked("[CLS]")], ["ing", "\u{2581}sing", "[CLS]"]);
     }
 }

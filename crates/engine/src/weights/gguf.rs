@@ -1,11 +1,11 @@
-//! Writes a GGUF file, version 3: metadata, the list of tensors, then their data, each at a multiple of 32 bytes.
+//! Writes GGUF version 3: metadata, the list of tensors, then their data, each aligned to 32 bytes.
 
 use std::io::{self, Write};
 
 const VERSION: u32 = 3;
 const ALIGNMENT: usize = 32;
 
-/// A value of the metadata.
+/// A metadata value.
 pub(super) enum Meta {
     Text(String),
     Number(u32),
@@ -16,7 +16,7 @@ pub(super) enum Meta {
     Floats(Vec<f32>),
 }
 
-/// A file in the making.
+/// A file being assembled.
 #[derive(Default)]
 pub(super) struct GgufFile {
     metadata: Vec<(String, Meta)>,
@@ -25,7 +25,7 @@ pub(super) struct GgufFile {
 
 struct NamedTensor {
     name: String,
-    /// Innermost dimension first, as GGUF wants it.
+    /// Innermost dimension first, as in GGUF.
     shape: Vec<u64>,
     floats: Vec<u8>,
 }
@@ -85,7 +85,7 @@ fn put_list_head(head: &mut Vec<u8>, kind: u32, length: usize) {
     head.extend_from_slice(&(length as u64).to_le_bytes());
 }
 
-/// The number before each value is its type in the format's list.
+/// Writes a value, preceded by the number of its type in the GGUF specification.
 fn put_value(head: &mut Vec<u8>, value: &Meta) {
     match value {
         Meta::Number(number) => {

@@ -1,8 +1,7 @@
-//! From what the operator named to a GGUF file: a file as it is, a folder in the layout of Hugging Face, or either of
-//! them on the hub.
+//! Resolves the `--model` option to a GGUF file: a file, a Hugging Face model folder, or either of them on the hub.
 //!
-//! Sentence models of the BERT family come as safetensors; they are written as GGUF once, into the cache folder.
-//! Every problem here is one line with the path and what to do.
+//! BERT sentence models are distributed as safetensors and are converted to GGUF once, in the cache folder.
+//! Every error is one line with the path and a remedy.
 
 mod bert;
 mod gguf;
@@ -19,38 +18,38 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-/// Why there are no weights to load.
+/// Why the weights cannot be loaded.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Problem {
-    #[error("there are no weights at {}: fetch the starter models with `make models`, or give another file or folder with --model", .path.display())]
+pub(crate) enum WeightsError {
+    #[error("no weights found at {}: download the starter models with `make models`, or name another file or folder with --model", .path.display())]
     Missing { path: PathBuf },
-    #[error("{} is no GGUF file ({found}): it is damaged or was not fetched whole; fetch it again (`make models` for the starter models)", .path.display())]
+    #[error("{} is not a GGUF file ({found}): it is damaged or incomplete; download it again (`make models` for the starter models)", .path.display())]
     NotGguf { path: PathBuf, found: String },
-    #[error("{} has neither a GGUF file nor the files of a BERT sentence model ({reason}): convert it with llama.cpp's convert_hf_to_gguf.py and give the GGUF file with --model", .path.display())]
+    #[error("{} has neither a GGUF file nor the files of a BERT sentence model ({reason}): convert it with llama.cpp's convert_hf_to_gguf.py and name the GGUF file with --model", .path.display())]
     UnknownFolder { path: PathBuf, reason: String },
-    #[error("{} is damaged or was not fetched whole ({reason}): fetch it again (`make models` for the starter models)", .path.display())]
+    #[error("{} is damaged or incomplete ({reason}): download it again (`make models` for the starter models)", .path.display())]
     Damaged { path: PathBuf, reason: String },
-    #[error("{what} could not be fetched: {reason}")]
+    #[error("cannot download {what}: {reason}")]
     NotFetched { what: String, reason: String },
-    #[error("{} came damaged from the hub, its SHA-256 is another one: {reason}, and start again to fetch it anew", .path.display())]
+    #[error("{} was damaged during download (its SHA-256 differs): {reason}, and restart to download it again", .path.display())]
     DamagedInCache { path: PathBuf, reason: &'static str },
     #[error("cannot read or write {}: {cause}", .path.display())]
     Unreadable { path: PathBuf, cause: std::io::Error },
 }
 
-/// The file or folder that was named, here on this machine; what is on the hub is fetched into `cache_dir`, and
-/// `progress` is told the part that is done.
-pub(crate) fn bring(source: &Source, cache_dir: &Path, progress: &dyn Fn(f32)) -> Result<PathBuf, Problem> {
+/// Returns the local file or folder. Hub references are downloaded into `cache_dir`; `progress` receives the completed
+/// fraction.
+pub(crate) fn obtain(source: &Source, cache_dir: &Path, progress: &dyn Fn(f32)) -> Result<PathBuf, WeightsError> {
     match source {
         Source::Path(path) => Ok(path.clone()),
         Source::Hub(reference) => hub::fetch(reference, cache_dir, progress),
     }
 }
 
-/// The GGUF file to load; a folder with safetensors is converted into `cache_dir` if it has not been yet.
-pub(crate) fn locate(path: &Path, cache_dir: &Path) -> Result<PathBuf, Problem> {
+/// Returns the GGUF file to load. A folder with safetensors is converted into `cache_dir` unless that is already done.
+pub(crate) fn locate(path: &Path, cache_dir: &Path) -> Result<PathBuf, WeightsError> {
     let file = if !path.exists() {
-        return Err(Problem::Missing { path: path.to_owned() });
+        return Err(WeightsError::Missing { path: path.to_owned() });
     } else if path.is_dir() {
         match gguf_in(path)? {
             Some(file) => file,
@@ -63,9 +62,9 @@ pub(crate) fn locate(path: &Path, cache_dir: &Path) -> Result<PathBuf, Problem> 
     Ok(file)
 }
 
-/// The only GGUF file of a folder; the first part of one that is split.
-fn gguf_in(folder: &Path) -> Result<Option<PathBuf>, Problem> {
-    let unreadable = |cause| Problem::Unreadable { path: folder.to_owned(), cause };
+/// The first GGUF file of a folder, which is the first part of a split model.
+fn gguf_in(folder: &Path) -> Result<Option<PathBuf>, WeightsError> {
+    let unreadable = |cause| WeightsError::Unreadable { path: folder.to_owned(), cause };
     let entries = fs::read_dir(folder).map_err(unreadable)?;
     let mut files: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "gguf"));
@@ -73,8 +72,8 @@ fn gguf_in(folder: &Path) -> Result<Option<PathBuf>, Problem> {
     Ok(files.into_iter().next())
 }
 
-fn check_magic(file: &Path) -> Result<(), Problem> {
-    let unreadable = |cause| Problem::Unreadable { path: file.to_owned(), cause };
+fn check_magic(file: &Path) -> Result<(), WeightsError> {
+    let unreadable = |cause| WeightsError::Unreadable { path: file.to_owned(), cause };
     let mut beginning = Vec::new();
     File::open(file).map_err(unreadable)?.take(16).read_to_end(&mut beginning).map_err(unreadable)?;
     if beginning.starts_with(b"GGUF") {
@@ -82,15 +81,15 @@ fn check_magic(file: &Path) -> Result<(), Problem> {
     }
     let found = match beginning.as_slice() {
         [] => "it is empty".to_owned(),
-        text if text.starts_with(b"version https") => "it is a pointer of Git LFS".to_owned(),
+        text if text.starts_with(b"version https") => "it is a Git LFS pointer".to_owned(),
         other => format!("it begins with {:?}", String::from_utf8_lossy(&other[..other.len().min(4)])),
     };
-    Err(Problem::NotGguf { path: file.to_owned(), found })
+    Err(WeightsError::NotGguf { path: file.to_owned(), found })
 }
 
-/// The SHA-256 of a file, in hexadecimal digits.
-fn sha256(file: &Path) -> Result<String, Problem> {
-    let unreadable = |cause| Problem::Unreadable { path: file.to_owned(), cause };
+/// SHA-256 of a file in hexadecimal.
+fn sha256(file: &Path) -> Result<String, WeightsError> {
+    let unreadable = |cause| WeightsError::Unreadable { path: file.to_owned(), cause };
     let (mut hash, mut piece) = (Sha256::new(), vec![0; 1 << 20]);
     let mut input = File::open(file).map_err(unreadable)?;
     loop {
@@ -108,20 +107,20 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn every_problem_is_one_line_with_the_path() {
+    fn every_error_is_one_line_with_the_path() {
         let scratch = tempfile::tempdir().unwrap();
         let at = |name: &str| scratch.path().join(name);
         fs::write(at("empty.gguf"), "").unwrap();
         fs::write(at("pointer.gguf"), "version https://git-lfs").unwrap();
         fs::create_dir(at("folder")).unwrap();
         for (name, words) in [
-            ("none.gguf", "there are no weights"),
+            ("none.gguf", "no weights found"),
             ("empty.gguf", "it is empty"),
-            ("pointer.gguf", "pointer of Git LFS"),
+            ("pointer.gguf", "Git LFS pointer"),
             ("folder", "convert_hf_to_gguf.py"),
         ] {
-            let problem = locate(&at(name), scratch.path()).unwrap_err().to_string();
-            assert!(problem.contains(words) && problem.contains(name) && problem.lines().count() == 1, "{problem}");
+            let error = locate(&at(name), scratch.path()).unwrap_err().to_string();
+            assert!(error.contains(words) && error.contains(name) && error.lines().count() == 1, "{error}");
         }
     }
 }

@@ -1,21 +1,21 @@
-//! How far a fetch is: on the terminal, where there is one, and for `/health`.
+//! Download progress, on the terminal and for `/health`.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar that also tells the part that is done.
+/// Progress bar that also reports the completed fraction.
 #[derive(Clone)]
-pub(super) struct Bar<'a> {
+pub(super) struct DownloadBar<'a> {
     bar: ProgressBar,
     progress: &'a dyn Fn(f32),
 }
 
-impl<'a> Bar<'a> {
+impl<'a> DownloadBar<'a> {
     pub(super) fn new(progress: &'a dyn Fn(f32)) -> Self {
         Self { bar: ProgressBar::no_length(), progress }
     }
 }
 
-impl hf_hub::api::Progress for Bar<'_> {
+impl hf_hub::api::Progress for DownloadBar<'_> {
     fn init(&mut self, size: usize, name: &str) {
         let style = "{msg} {wide_bar} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left";
         self.bar.set_style(ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()));
@@ -26,8 +26,8 @@ impl hf_hub::api::Progress for Bar<'_> {
 
     fn update(&mut self, size: usize) {
         self.bar.inc(size as u64);
-        let whole = self.bar.length().unwrap_or(0).max(1);
-        (self.progress)(self.bar.position() as f32 / whole as f32);
+        let total = self.bar.length().unwrap_or(0).max(1);
+        (self.progress)(self.bar.position() as f32 / total as f32);
     }
 
     fn finish(&mut self) {

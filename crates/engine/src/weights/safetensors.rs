@@ -1,15 +1,15 @@
-//! Reads a safetensors file: a header in JSON, then the tensors one after another.
+//! Reads safetensors files: a JSON header, followed by the tensors.
 
-use super::Problem;
+use super::WeightsError;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// The header's length is eight bytes; no header is larger than this.
+/// Upper bound for the length of the header.
 const MAX_HEADER: u64 = 64 << 20;
 
-/// A whole file; sentence models are small.
+/// A file in memory; sentence models are small.
 pub(super) struct Safetensors {
     bytes: Vec<u8>,
     data: usize,
@@ -31,18 +31,18 @@ pub(super) struct Tensor {
 }
 
 impl Safetensors {
-    pub(super) fn open(path: &Path) -> Result<Self, Problem> {
-        let unreadable = |cause| Problem::Unreadable { path: path.to_owned(), cause };
-        let damaged = |reason: &str| Problem::Damaged { path: path.to_owned(), reason: reason.to_owned() };
+    pub(super) fn open(path: &Path) -> Result<Self, WeightsError> {
+        let unreadable = |cause| WeightsError::Unreadable { path: path.to_owned(), cause };
+        let damaged = |reason: &str| WeightsError::Damaged { path: path.to_owned(), reason: reason.to_owned() };
         let bytes = fs::read(path).map_err(unreadable)?;
         let length = bytes.first_chunk().map(|length| u64::from_le_bytes(*length));
-        let length = length.filter(|length| *length <= MAX_HEADER).ok_or_else(|| damaged("its header is broken"))?;
-        let data = 8 + usize::try_from(length).map_err(|_| damaged("its header is broken"))?;
-        let header = bytes.get(8..data).ok_or_else(|| damaged("it ends in its header"))?;
+        let length = length.filter(|length| *length <= MAX_HEADER).ok_or_else(|| damaged("its header is invalid"))?;
+        let data = 8 + usize::try_from(length).map_err(|_| damaged("its header is invalid"))?;
+        let header = bytes.get(8..data).ok_or_else(|| damaged("it ends within its header"))?;
         let mut header: serde_json::Map<String, serde_json::Value> =
-            serde_json::from_slice(header).map_err(|_| damaged("its header is no JSON"))?;
+            serde_json::from_slice(header).map_err(|_| damaged("its header is not JSON"))?;
         header.remove("__metadata__");
-        let tensors = serde_json::from_value(header.into()).map_err(|_| damaged("its header is broken"))?;
+        let tensors = serde_json::from_value(header.into()).map_err(|_| damaged("its header is invalid"))?;
         let file = Self { bytes, data, tensors };
         let end = file.tensors.values().map(|entry| entry.data_offsets.1).max().unwrap_or(0);
         if file.bytes.len() < data + end {
@@ -55,17 +55,17 @@ impl Safetensors {
         self.tensors.keys().map(String::as_str)
     }
 
-    /// The tensor of that name; `Err` tells what is wrong with it.
+    /// Reads a tensor; `Err` is the reason why it is invalid.
     pub(super) fn tensor(&self, name: &str) -> Result<Tensor, String> {
-        let entry = self.tensors.get(name).ok_or_else(|| format!("there is no tensor {name}"))?;
+        let entry = self.tensors.get(name).ok_or_else(|| format!("tensor {name} is missing"))?;
         let (from, to) = entry.data_offsets;
-        let raw = self.bytes.get(self.data + from..self.data + to).ok_or_else(|| format!("{name} is cut"))?;
+        let raw = self.bytes.get(self.data + from..self.data + to).ok_or_else(|| format!("{name} is truncated"))?;
         let halves = || raw.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
         let floats = match entry.dtype.as_str() {
             "F32" => raw.to_vec(),
             "BF16" => halves().flat_map(|half| (u32::from(half) << 16).to_le_bytes()).collect(),
             "F16" => halves().flat_map(|half| half_to_float(half).to_le_bytes()).collect(),
-            other => return Err(format!("{name} has the type {other}")),
+            other => return Err(format!("{name} has the unsupported type {other}")),
         };
         Ok(Tensor { shape: entry.shape.clone(), floats })
     }

@@ -1,35 +1,35 @@
-//! What the operator named as weights: a path, or something on the Hugging Face hub.
+//! Source of weights: a path, or a reference to the Hugging Face hub.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 const HUB: &str = "hf://";
-const USUAL_REVISION: &str = "main";
+const DEFAULT_REVISION: &str = "main";
 
-/// Where the weights are.
+/// Location of the weights.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Source {
     Path(PathBuf),
-    Hub(Reference),
+    Hub(HubReference),
 }
 
 /// `hf://owner/name[@revision][/file]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Reference {
+pub(crate) struct HubReference {
     /// `owner/name`.
     pub repository: String,
     pub revision: String,
-    /// `None`: whatever the repository has that this engine can load.
+    /// `None` selects the model of the repository automatically.
     pub file: Option<String>,
 }
 
 impl Source {
-    /// A name for the model where the operator gives none: that of the file, the folder or the repository.
+    /// Default model name: that of the file, folder or repository.
     pub(crate) fn short_name(&self) -> String {
         let path = match self {
             Self::Path(path) => path.clone(),
-            Self::Hub(Reference { repository, file, .. }) => file.as_ref().unwrap_or(repository).into(),
+            Self::Hub(HubReference { repository, file, .. }) => file.as_ref().unwrap_or(repository).into(),
         };
         path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
     }
@@ -42,28 +42,29 @@ impl FromStr for Source {
         match text.strip_prefix(HUB) {
             None => Ok(Self::Path(text.into())),
             Some(rest) => reference(rest).map(Self::Hub).ok_or_else(|| {
-                "a reference to the hub is hf://owner/name, hf://owner/name/file.gguf or hf://owner/name@revision/…"
+                "a hub reference has the form hf://owner/name, hf://owner/name/file.gguf or hf://owner/name@revision/…"
                     .to_owned()
             }),
         }
     }
 }
 
-fn reference(rest: &str) -> Option<Reference> {
+fn reference(rest: &str) -> Option<HubReference> {
     let mut parts = rest.splitn(3, '/');
     let (owner, name, file) = (parts.next()?, parts.next()?, parts.next());
-    let (name, revision) = name.split_once('@').unwrap_or((name, USUAL_REVISION));
-    // What becomes a path must not lead out of its folder.
-    let plain = |part: &str| !part.is_empty() && part != "." && part != ".." && !part.contains('\\');
-    let fine = [owner, name, revision].into_iter().all(plain) && file.is_none_or(|file| file.split('/').all(plain));
+    let (name, revision) = name.split_once('@').unwrap_or((name, DEFAULT_REVISION));
+    // Prevents path traversal.
+    let is_safe = |part: &str| !part.is_empty() && part != "." && part != ".." && !part.contains('\\');
+    let valid =
+        [owner, name, revision].into_iter().all(is_safe) && file.is_none_or(|file| file.split('/').all(is_safe));
     let (repository, revision, file) = (format!("{owner}/{name}"), revision.to_owned(), file.map(str::to_owned));
-    fine.then_some(Reference { repository, revision, file })
+    valid.then_some(HubReference { repository, revision, file })
 }
 
-impl fmt::Display for Reference {
+impl fmt::Display for HubReference {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{HUB}{}", self.repository)?;
-        if self.revision != USUAL_REVISION {
+        if self.revision != DEFAULT_REVISION {
             write!(formatter, "@{}", self.revision)?;
         }
         self.file.as_ref().map_or(Ok(()), |file| write!(formatter, "/{file}"))
@@ -75,7 +76,7 @@ mod tests {
     use super::Source;
 
     #[test]
-    fn references_and_paths_are_told_apart() {
+    fn references_are_distinguished_from_paths() {
         for (text, repository, revision, file, name) in [
             ("hf://acme/tiny-GGUF/tiny.Q4_K_M.gguf", "acme/tiny-GGUF", "main", Some("tiny.Q4_K_M.gguf"), "tiny.Q4_K_M"),
             ("hf://acme/tiny@v1.0/sub/t.gguf", "acme/tiny", "v1.0", Some("sub/t.gguf"), "t"),
@@ -83,7 +84,7 @@ mod tests {
         ] {
             let source: Source = text.parse().unwrap();
             assert_eq!(source.short_name(), name);
-            let Source::Hub(reference) = source else { panic!("{text} is no path") };
+            let Source::Hub(reference) = source else { panic!("{text} was parsed as a path") };
             assert_eq!((reference.repository.as_str(), reference.revision.as_str()), (repository, revision));
             assert_eq!((reference.file.as_deref(), reference.to_string().as_str()), (file, text));
         }
@@ -91,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_that_leads_elsewhere_is_refused() {
+    fn invalid_references_are_rejected() {
         for text in [
             "hf://",
             "hf://acme",

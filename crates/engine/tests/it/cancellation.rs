@@ -1,11 +1,11 @@
-//! A client that leaves stops the work for it, at once.
+//! Disconnecting cancels the generation immediately.
 
 use crate::engine::{Engine, greedy, with};
 use serde_json::json;
 use std::time::Duration;
 
 #[tokio::test]
-async fn a_stream_that_is_dropped_frees_its_place_and_its_cache() {
+async fn a_dropped_stream_frees_its_slot_and_cache() {
     let engine = Engine::chat(&[]).await;
     let call = with(greedy("Tell a very long story.", 4000), json!({"stream": true, "ignore_eos": true}));
     let mut stream = engine.client.open_stream("/v1/chat/completions", call).await;
@@ -23,11 +23,11 @@ async fn a_stream_that_is_dropped_frees_its_place_and_its_cache() {
 }
 
 #[tokio::test]
-async fn whole_answers_are_cancelled_too_also_while_they_wait() {
+async fn unary_calls_are_cancelled_while_running_and_waiting() {
     let engine = Engine::chat(&["--parallel", "1"]).await;
     let call = with(greedy("Tell a very long story.", 4000), json!({"ignore_eos": true}));
-    let running = tokio::time::timeout(Duration::from_millis(300), engine.ask(call.clone()));
-    let waiting = tokio::time::timeout(Duration::from_millis(300), engine.ask(call));
+    let running = tokio::time::timeout(Duration::from_millis(300), engine.chat_call(call.clone()));
+    let waiting = tokio::time::timeout(Duration::from_millis(300), engine.chat_call(call));
     let (running, waiting) = tokio::join!(running, waiting);
     assert!(running.is_err() && waiting.is_err());
     engine.until_count("forebay:num_requests_running", 0).await;

@@ -1,4 +1,4 @@
-//! Whole answers: sensible, stable, and as the settings say.
+//! Unary responses: sensible, deterministic, and according to the settings.
 
 use crate::engine::{CHAT, Engine, content, greedy, with};
 use serde_json::{Value, json};
@@ -7,11 +7,11 @@ const CAPITAL: &str = "What is the capital of France? Answer with one sentence."
 const STORY: &str = "Write a long story about a fox and a river.";
 
 #[tokio::test]
-async fn a_greedy_answer_is_sensible_and_stays_the_same() {
+async fn a_greedy_response_is_sensible_and_deterministic() {
     let engine = Engine::chat(&[]).await;
-    let answer = engine.ask(greedy(CAPITAL, 40)).await;
-    assert!(content(&answer).contains("Paris"), "{}", answer.text());
-    let body = answer.json();
+    let response = engine.chat_call(greedy(CAPITAL, 40)).await;
+    assert!(content(&response).contains("Paris"), "{}", response.text());
+    let body = response.json();
     assert_eq!(body["object"], "chat.completion");
     assert_eq!(body["model"], CHAT);
     assert_eq!(body["choices"][0]["finish_reason"], "stop");
@@ -19,14 +19,14 @@ async fn a_greedy_answer_is_sensible_and_stays_the_same() {
     let count = |name: &str| usage[name].as_u64().unwrap();
     assert_eq!(count("total_tokens"), count("prompt_tokens") + count("completion_tokens"));
     for _ in 0..2 {
-        assert_eq!(engine.greedy(CAPITAL, 40).await, content(&answer));
+        assert_eq!(engine.greedy(CAPITAL, 40).await, content(&response));
     }
 }
 
 #[tokio::test]
-async fn a_conversation_that_goes_on_starts_from_the_cache() {
+async fn a_continued_conversation_reuses_the_cache() {
     let engine = Engine::chat(&[]).await;
-    let first = engine.ask(greedy(CAPITAL, 40)).await;
+    let first = engine.chat_call(greedy(CAPITAL, 40)).await;
     assert_eq!(first.json()["usage"]["prompt_tokens_details"]["cached_tokens"], 0);
     let conversation = json!([
         {"role": "user", "content": CAPITAL},
@@ -34,28 +34,29 @@ async fn a_conversation_that_goes_on_starts_from_the_cache() {
         {"role": "user", "content": "And of Italy?"},
     ]);
     let call = with(greedy("", 20), json!({"messages": conversation}));
-    let second = engine.ask(call.clone()).await.json();
+    let second = engine.chat_call(call.clone()).await.json();
     let cached = second["usage"]["prompt_tokens_details"]["cached_tokens"].as_u64().unwrap();
     let first_prompt = first.json()["usage"]["prompt_tokens"].as_u64().unwrap();
     assert!(cached >= first_prompt, "{cached} of {first_prompt}");
-    let fresh = Engine::chat(&[]).await.ask(call).await.json();
+    let fresh = Engine::chat(&[]).await.chat_call(call).await.json();
     assert_eq!(fresh["choices"][0]["message"]["content"], second["choices"][0]["message"]["content"]);
 }
 
 #[tokio::test]
-async fn the_same_seed_gives_the_same_text_and_another_seed_another() {
+async fn seeds_make_sampling_reproducible() {
     let engine = Engine::chat(&[]).await;
     let seeded = |seed: u64| with(greedy(STORY, 40), json!({"temperature": 1.0, "seed": seed, "top_p": 0.95}));
-    let first = content(&engine.ask(seeded(7)).await);
-    assert_eq!(content(&engine.ask(seeded(7)).await), first);
-    assert_ne!(content(&engine.ask(seeded(8)).await), first);
+    let first = content(&engine.chat_call(seeded(7)).await);
+    assert_eq!(content(&engine.chat_call(seeded(7)).await), first);
+    assert_ne!(content(&engine.chat_call(seeded(8)).await), first);
 }
 
 #[tokio::test]
-async fn every_choice_is_its_own_and_all_are_counted() {
+async fn choices_differ_and_are_all_counted() {
     let engine = Engine::chat(&["--parallel", "2"]).await;
-    let answer = engine.ask(with(greedy(STORY, 12), json!({"temperature": 1.0, "seed": 3, "n": 3}))).await.json();
-    let texts: Vec<&str> = answer["choices"]
+    let response =
+        engine.chat_call(with(greedy(STORY, 12), json!({"temperature": 1.0, "seed": 3, "n": 3}))).await.json();
+    let texts: Vec<&str> = response["choices"]
         .as_array()
         .unwrap()
         .iter()
@@ -63,51 +64,51 @@ async fn every_choice_is_its_own_and_all_are_counted() {
         .collect();
     assert_eq!(texts.len(), 3);
     assert!(texts[0] != texts[1] && texts[1] != texts[2], "{texts:?}");
-    assert_eq!(answer["usage"]["completion_tokens"], 36);
+    assert_eq!(response["usage"]["completion_tokens"], 36);
 }
 
 #[tokio::test]
-async fn stop_strings_end_the_answer_and_are_not_shown() {
+async fn stop_strings_end_the_response_and_are_not_shown() {
     let engine = Engine::chat(&[]).await;
     let whole = engine.greedy(STORY, 40).await;
     let stop = whole.split_whitespace().nth(6).unwrap();
-    let answer = engine.ask(with(greedy(STORY, 40), json!({"stop": ["never written", stop]}))).await;
-    assert_eq!(content(&answer), whole[..whole.find(stop).unwrap()]);
-    assert_eq!(answer.json()["choices"][0]["finish_reason"], "stop");
+    let response = engine.chat_call(with(greedy(STORY, 40), json!({"stop": ["never written", stop]}))).await;
+    assert_eq!(content(&response), whole[..whole.find(stop).unwrap()]);
+    assert_eq!(response.json()["choices"][0]["finish_reason"], "stop");
 }
 
 #[tokio::test]
-async fn the_limit_of_tokens_is_kept_in_both_spellings() {
+async fn both_spellings_of_the_token_limit_are_enforced() {
     let engine = Engine::chat(&[]).await;
     for limit in ["max_tokens", "max_completion_tokens"] {
         let call = with(greedy(STORY, 5), json!({"max_tokens": null, limit: 7}));
-        let answer = engine.ask(call).await.json();
-        assert_eq!(answer["usage"]["completion_tokens"], 7, "{limit}");
-        assert_eq!(answer["choices"][0]["finish_reason"], "length");
+        let response = engine.chat_call(call).await.json();
+        assert_eq!(response["usage"]["completion_tokens"], 7, "{limit}");
+        assert_eq!(response["choices"][0]["finish_reason"], "length");
     }
 }
 
 #[tokio::test]
-async fn an_answer_does_not_end_before_it_has_as_many_tokens_as_asked_for() {
+async fn min_tokens_is_enforced() {
     let engine = Engine::chat(&[]).await;
-    let short = engine.ask(greedy(CAPITAL, 200)).await.json();
+    let short = engine.chat_call(greedy(CAPITAL, 200)).await.json();
     let usual = short["usage"]["completion_tokens"].as_u64().unwrap();
     assert_eq!(short["choices"][0]["finish_reason"], "stop");
     for settings in [json!({}), json!({"temperature": 0.8, "seed": 1})] {
         let call = with(with(greedy(CAPITAL, 200), json!({"min_tokens": usual + 20})), settings);
-        let long = engine.ask(call).await.json();
+        let long = engine.chat_call(call).await.json();
         assert!(long["usage"]["completion_tokens"].as_u64().unwrap() >= usual + 20, "{long}");
     }
 }
 
 #[tokio::test]
-async fn probabilities_are_told_for_each_token() {
+async fn log_probabilities_are_returned_for_each_token() {
     let engine = Engine::chat(&[]).await;
-    let answer = engine.ask(with(greedy(CAPITAL, 6), json!({"logprobs": true, "top_logprobs": 3}))).await;
-    let body = answer.json();
+    let response = engine.chat_call(with(greedy(CAPITAL, 6), json!({"logprobs": true, "top_logprobs": 3}))).await;
+    let body = response.json();
     let entries = body["choices"][0]["logprobs"]["content"].as_array().unwrap();
     let text: String = entries.iter().map(|entry| entry["token"].as_str().unwrap()).collect();
-    assert_eq!(text, content(&answer));
+    assert_eq!(text, content(&response));
     for entry in entries {
         let top = entry["top_logprobs"].as_array().unwrap();
         assert_eq!((top.len(), &top[0]["token"]), (3, &entry["token"]));
@@ -119,11 +120,11 @@ async fn probabilities_are_told_for_each_token() {
 async fn a_bias_forbids_a_token_and_penalties_change_the_text() {
     let engine = Engine::chat(&[]).await;
     let story = engine.greedy(STORY, 60).await;
-    let penalised = engine.ask(with(greedy(STORY, 60), json!({"frequency_penalty": 2.0}))).await;
+    let penalised = engine.chat_call(with(greedy(STORY, 60), json!({"frequency_penalty": 2.0}))).await;
     assert_ne!(content(&penalised), story);
-    // Nothing but a comma may come.
+    // Only a comma is possible.
     let mut biases: serde_json::Map<String, Value> = (0..49152).map(|token| (token.to_string(), json!(-100))).collect();
     biases.insert("28".to_owned(), json!(100));
-    let biased = engine.ask(with(greedy(CAPITAL, 3), json!({"logit_bias": biases}))).await;
+    let biased = engine.chat_call(with(greedy(CAPITAL, 3), json!({"logit_bias": biases}))).await;
     assert_eq!(content(&biased), ",,,");
 }

@@ -1,10 +1,10 @@
-//! Answers that must be JSON are JSON.
+//! Constrained output is valid JSON.
 
 use crate::engine::{Engine, content, greedy, with};
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn an_answer_with_a_schema_parses_and_has_its_members_in_order() {
+async fn output_with_a_schema_parses_and_has_its_members_in_order() {
     let engine = Engine::chat(&[]).await;
     let schema = json!({
         "type": "object",
@@ -19,35 +19,35 @@ async fn an_answer_with_a_schema_parses_and_has_its_members_in_order() {
     let format = json!({"type": "json_schema", "json_schema": {"name": "person", "schema": schema, "strict": true}});
     for seed in 0..3 {
         let settings = json!({"response_format": format, "temperature": 1.0, "seed": seed});
-        let answer = engine.ask(with(greedy("Describe a person as JSON.", 120), settings)).await;
-        let person: Value = serde_json::from_str(&content(&answer)).unwrap_or_else(|_| panic!("{}", answer.text()));
+        let response = engine.chat_call(with(greedy("Describe a person as JSON.", 120), settings)).await;
+        let person: Value = serde_json::from_str(&content(&response)).unwrap_or_else(|_| panic!("{}", response.text()));
         let names: Vec<&String> = person.as_object().unwrap().keys().collect();
         assert_eq!(names, ["name", "age", "colour"]);
         assert!(person["age"].as_u64().unwrap() <= 120);
-        assert_eq!(answer.json()["choices"][0]["finish_reason"], "stop");
+        assert_eq!(response.json()["choices"][0]["finish_reason"], "stop");
     }
 }
 
 #[tokio::test]
-async fn any_json_object_will_do_for_json_object() {
+async fn json_object_allows_any_object() {
     let engine = Engine::chat(&[]).await;
     let format = json!({"response_format": {"type": "json_object"}});
-    // The model has seen what is wanted, and ends where the object does.
+    // The examples make the model stop after the object.
     let turn = |country: &str| json!({"role": "user", "content": format!("Give the capital of {country} as JSON.")});
     let given = |city: &str| json!({"role": "assistant", "content": json!({"capital": city}).to_string()});
     let messages = [turn("France"), given("Paris"), turn("Spain"), given("Madrid"), turn("Italy")];
-    let answer = engine.ask(with(with(greedy("", 100), format.clone()), json!({"messages": messages}))).await;
-    let object: Value = serde_json::from_str(&content(&answer)).unwrap_or_else(|_| panic!("{}", answer.text()));
+    let response = engine.chat_call(with(with(greedy("", 100), format.clone()), json!({"messages": messages}))).await;
+    let object: Value = serde_json::from_str(&content(&response)).unwrap_or_else(|_| panic!("{}", response.text()));
     assert!(object["capital"].is_string(), "{object}");
-    assert_eq!(answer.json()["choices"][0]["finish_reason"], "stop");
-    // It would begin with a word.
+    assert_eq!(response.json()["choices"][0]["finish_reason"], "stop");
+    // Without the format, the response begins with a word.
     let question = greedy("Name the capital city of Japan.", 8);
-    assert!(!content(&engine.ask(question.clone()).await).contains('{'));
-    assert!(content(&engine.ask(with(question, format)).await).starts_with('{'));
+    assert!(!content(&engine.chat_call(question.clone()).await).contains('{'));
+    assert!(content(&engine.chat_call(with(question, format)).await).starts_with('{'));
 }
 
 #[tokio::test]
-async fn a_schema_that_cannot_be_kept_is_refused() {
+async fn unsupported_schemas_are_rejected() {
     let engine = Engine::chat(&[]).await;
     for (schema, status) in [
         (json!("text"), 422),
@@ -55,8 +55,8 @@ async fn a_schema_that_cannot_be_kept_is_refused() {
         (json!({"type": "object", "unevaluatedProperties": false}), 422),
     ] {
         let format = json!({"type": "json_schema", "json_schema": {"name": "x", "schema": schema}});
-        let answer = engine.ask(with(greedy("hi", 10), json!({"response_format": format}))).await;
-        assert_eq!(answer.status.as_u16(), status, "{schema} {}", answer.text());
-        assert_eq!(answer.json()["error"]["param"], "response_format.json_schema.schema");
+        let response = engine.chat_call(with(greedy("hi", 10), json!({"response_format": format}))).await;
+        assert_eq!(response.status.as_u16(), status, "{schema} {}", response.text());
+        assert_eq!(response.json()["error"]["param"], "response_format.json_schema.schema");
     }
 }

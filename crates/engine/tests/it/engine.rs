@@ -1,4 +1,4 @@
-//! Starts engines for tests, and says in one line what tests say often.
+//! Starts engines for tests, with helpers for common calls.
 
 use serde_json::{Value, json};
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use testkit::process::{Child, Launch};
 
 pub(crate) const CHAT: &str = "forebay/smollm2-135m-instruct";
 pub(crate) const EMBEDDINGS: &str = "sentence-transformers/all-minilm-l6-v2";
-const START: Duration = Duration::from_secs(120);
+const START_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A running engine; dropping it kills it.
 pub(crate) struct Engine {
@@ -43,28 +43,29 @@ impl Engine {
         let folder = tempfile::tempdir().unwrap();
         let mut child = start(weights, &folder, arguments);
         let file = folder.path().join("listen");
-        let address = child.wait_for("its address", START, |_| std::fs::read_to_string(&file).ok()).await.unwrap();
+        let address =
+            child.wait_for("its address", START_TIMEOUT, |_| std::fs::read_to_string(&file).ok()).await.unwrap();
         let address: SocketAddr = address.trim().parse().unwrap();
         Self { child, client: Client::from(address), address, folder }
     }
 
     pub(crate) async fn until_ready(&self) {
-        let deadline = std::time::Instant::now() + START;
+        let deadline = std::time::Instant::now() + START_TIMEOUT;
         while self.client.get("/health").await.status != 200 {
             assert!(std::time::Instant::now() < deadline, "not ready: {}", self.child.stderr());
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
 
-    /// A whole answer, whatever its status.
-    pub(crate) async fn ask(&self, body: Value) -> Response {
+    /// A unary chat call; returns the response whatever its status.
+    pub(crate) async fn chat_call(&self, body: Value) -> Response {
         self.client.post_json("/v1/chat/completions", body).await
     }
 
-    /// The text of the first choice of a greedy answer.
+    /// Text of the first choice of a greedy call.
     pub(crate) async fn greedy(&self, question: &str, max_tokens: usize) -> String {
-        let answer = self.ask(greedy(question, max_tokens)).await;
-        content(&answer)
+        let response = self.chat_call(greedy(question, max_tokens)).await;
+        content(&response)
     }
 
     /// The value of a metric.
@@ -74,17 +75,17 @@ impl Engine {
         line.unwrap_or_else(|| panic!("{name} is not in\n{page}")).parse().unwrap()
     }
 
-    /// The value of a metric that counts things.
+    /// The value of a metric with whole numbers.
     pub(crate) async fn count(&self, name: &str) -> u64 {
         self.metric(name).await as u64
     }
 
     /// Waits until a metric has this value.
-    pub(crate) async fn until_count(&self, name: &str, wanted: u64) {
+    pub(crate) async fn until_count(&self, name: &str, expected: u64) {
         let deadline = std::time::Instant::now() + Duration::from_secs(60);
         loop {
             let value = self.count(name).await;
-            if value == wanted {
+            if value == expected {
                 return;
             }
             assert!(std::time::Instant::now() < deadline, "{name} stays at {value}");
@@ -93,7 +94,7 @@ impl Engine {
     }
 }
 
-/// Starts the program; it may end by itself.
+/// Starts the program, which may exit on its own.
 pub(crate) fn start(weights: &Path, folder: &TempDir, arguments: &[&str]) -> Child {
     let at = |name: &str| folder.path().join(name).display().to_string();
     let weights = weights.display().to_string();
@@ -102,7 +103,7 @@ pub(crate) fn start(weights: &Path, folder: &TempDir, arguments: &[&str]) -> Chi
     Launch::new(env!("CARGO_BIN_EXE_forebay-engine")).arguments(arguments).start("engine", folder.path()).unwrap()
 }
 
-/// The folder of the starter models, fetched if need be.
+/// Folder of the starter models, downloaded if necessary.
 pub(crate) fn models() -> PathBuf {
     static FETCHED: OnceLock<PathBuf> = OnceLock::new();
     let fetch = || {
@@ -119,7 +120,7 @@ pub(crate) fn chat_weights() -> PathBuf {
     models().join("smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf")
 }
 
-/// A call for the likeliest answer.
+/// Body of a greedy call.
 pub(crate) fn greedy(question: &str, max_tokens: usize) -> Value {
     json!({
         "model": CHAT,
@@ -129,7 +130,7 @@ pub(crate) fn greedy(question: &str, max_tokens: usize) -> Value {
     })
 }
 
-/// The call with some members changed.
+/// The call with some members replaced.
 pub(crate) fn with(mut call: Value, members: Value) -> Value {
     let Value::Object(members) = members else { panic!("members are an object") };
     for (name, value) in members {
@@ -139,7 +140,7 @@ pub(crate) fn with(mut call: Value, members: Value) -> Value {
 }
 
 /// The text of the first choice.
-pub(crate) fn content(answer: &Response) -> String {
-    assert_eq!(answer.status, 200, "{}", answer.text());
-    answer.json()["choices"][0]["message"]["content"].as_str().unwrap().to_owned()
+pub(crate) fn content(response: &Response) -> String {
+    assert_eq!(response.status, 200, "{}", response.text());
+    response.json()["choices"][0]["message"]["content"].as_str().unwrap().to_owned()
 }

@@ -1,20 +1,20 @@
-//! Bounds and refusals: always the envelope of four strings, before any work.
+//! Limits and errors: always the envelope of four strings, before any computation.
 
 use crate::engine::{CHAT, Engine, content, greedy, with};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 /// Status, code, param.
-async fn refused(engine: &Engine, members: Value) -> (u16, String, String) {
-    let answer = engine.ask(with(greedy("hi", 4), members)).await;
-    let error = &answer.json()["error"];
+async fn rejection(engine: &Engine, members: Value) -> (u16, String, String) {
+    let response = engine.chat_call(with(greedy("hi", 4), members)).await;
+    let error = &response.json()["error"];
     let text = |name: &str| error[name].as_str().unwrap_or_else(|| panic!("{name} in {error}")).to_owned();
     assert!(!text("message").is_empty() && !text("type").is_empty());
-    (answer.status.as_u16(), text("code"), text("param"))
+    (response.status.as_u16(), text("code"), text("param"))
 }
 
 #[tokio::test]
-async fn past_the_queue_calls_are_refused_with_the_time_to_come_back() {
+async fn calls_beyond_the_queue_are_rejected_with_retry_after() {
     let engine = Engine::chat(&["--parallel", "1", "--queue", "1"]).await;
     let call = with(greedy("Tell a long story.", 2000), json!({"stream": true, "ignore_eos": true}));
     let mut running = engine.client.open_stream("/v1/chat/completions", call.clone()).await;
@@ -23,30 +23,30 @@ async fn past_the_queue_calls_are_refused_with_the_time_to_come_back() {
     let mut waiting = JoinSet::new();
     waiting.spawn(async move { client.open_stream("/v1/chat/completions", call).await });
     engine.until_count("forebay:num_requests_waiting", 1).await;
-    let answer = engine.ask(greedy("hi", 4)).await;
-    assert_eq!((answer.status.as_u16(), answer.header("retry-after")), (503, Some("1")));
-    assert_eq!(answer.json()["error"]["code"], "queue_full");
+    let response = engine.chat_call(greedy("hi", 4)).await;
+    assert_eq!((response.status.as_u16(), response.header("retry-after")), (503, Some("1")));
+    assert_eq!(response.json()["error"]["code"], "queue_full");
     drop(running);
     assert_eq!(waiting.join_next().await.unwrap().unwrap().status, 200);
     engine.until_count("forebay:num_requests_running", 0).await;
-    assert!(!content(&engine.ask(greedy("hi", 4)).await).is_empty());
+    assert!(!content(&engine.chat_call(greedy("hi", 4)).await).is_empty());
 }
 
 #[tokio::test]
-async fn a_context_that_is_too_long_is_refused_with_the_numbers() {
+async fn a_context_that_is_too_long_is_rejected_with_the_numbers() {
     let engine = Engine::chat(&["--ctx", "128"]).await;
-    let long = engine.ask(greedy(&"word ".repeat(300), 4)).await;
+    let long = engine.chat_call(greedy(&"word ".repeat(300), 4)).await;
     assert_eq!(long.status, 400);
     assert_eq!(long.json()["error"]["code"], "context_length_exceeded");
     let message = long.json()["error"]["message"].as_str().unwrap().to_owned();
     assert!(message.contains("128") && message.contains("33"), "{message}");
-    let asked = engine.ask(greedy("hi", 200)).await;
-    assert_eq!((asked.status.as_u16(), asked.json()["error"]["param"].as_str()), (400, Some("max_tokens")));
+    let requested = engine.chat_call(greedy("hi", 200)).await;
+    assert_eq!((requested.status.as_u16(), requested.json()["error"]["param"].as_str()), (400, Some("max_tokens")));
     assert_eq!(engine.count("forebay:prompt_tokens_total").await, 0);
 }
 
 #[tokio::test]
-async fn what_the_engine_does_not_do_is_refused_with_the_member() {
+async fn unsupported_features_are_rejected_with_the_parameter() {
     let engine = Engine::chat(&["--queue", "2"]).await;
     let tool = json!([{"type": "function", "function": {"name": "f", "parameters": {}}}]);
     let image = json!([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]}]);
@@ -72,18 +72,18 @@ async fn what_the_engine_does_not_do_is_refused_with_the_member() {
         (json!({"model": "other"}), 404, "model_not_found", "model"),
     ] {
         let expected = (status, code.to_owned(), param.to_owned());
-        assert_eq!(refused(&engine, members.clone()).await, expected, "{members}");
+        assert_eq!(rejection(&engine, members.clone()).await, expected, "{members}");
     }
-    // Null is not set, and what does not change the answer is let through.
+    // Null means unset, and members without effect on the response are accepted.
     let nulls = json!({"stop": null, "tools": null, "n": null, "seed": null, "user": "me", "store": false});
-    assert!(!content(&engine.ask(with(greedy("hi", 4), nulls)).await).is_empty());
+    assert!(!content(&engine.chat_call(with(greedy("hi", 4), nulls)).await).is_empty());
 }
 
 #[tokio::test]
-async fn routes_methods_and_broken_bodies_have_the_same_envelope() {
+async fn unknown_routes_wrong_methods_and_invalid_bodies_have_the_same_envelope() {
     let engine = Engine::chat(&[]).await;
     let chat = "/v1/chat/completions";
-    for (answer, status) in [
+    for (response, status) in [
         (engine.client.get("/nowhere").await, 404),
         (engine.client.get(chat).await, 405),
         (engine.client.post_bytes(chat, "{\"model\":").await, 400),
@@ -91,8 +91,8 @@ async fn routes_methods_and_broken_bodies_have_the_same_envelope() {
         (engine.client.post_bytes(chat, "[".repeat(20_000)).await, 400),
         (engine.client.post_json("/v1/embeddings", json!({"model": CHAT, "input": "x"})).await, 422),
     ] {
-        let error = &answer.json()["error"];
-        assert_eq!(answer.status.as_u16(), status, "{error}");
+        let error = &response.json()["error"];
+        assert_eq!(response.status.as_u16(), status, "{error}");
         assert!(["message", "type", "param", "code"].iter().all(|name| error[*name].is_string()), "{error}");
     }
     let models = engine.client.get("/v1/models").await.json();

@@ -1,6 +1,6 @@
-//! The engine as a process, with the real starter models. `scripts/fetch-models` brings them if they are not there.
+//! Runs the engine as a process with the real starter models, which `scripts/fetch-models` downloads if necessary.
 
-#![expect(clippy::unwrap_used, reason = "a story that cannot go on stops there")]
+#![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 mod batching;
 mod cancellation;

@@ -1,4 +1,4 @@
-//! Streams: the order of chunks, usage where it was asked for, and characters that stay whole.
+//! Streams: order of chunks, usage if requested, and complete characters.
 
 use crate::engine::{CHAT, Engine, greedy, with};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ fn text(events: &[Event]) -> String {
 }
 
 #[tokio::test]
-async fn chunks_come_in_the_order_that_clients_rely_on() {
+async fn chunks_have_the_order_that_clients_rely_on() {
     let engine = Engine::chat(&[]).await;
     let events = events(&engine, json!({"stream_options": {"include_usage": true}})).await;
     let chunks: Vec<Value> = events.iter().map(Event::json).collect();
@@ -42,7 +42,7 @@ async fn chunks_come_in_the_order_that_clients_rely_on() {
 }
 
 #[tokio::test]
-async fn usage_is_silent_unless_asked_for_and_runs_along_if_asked_for() {
+async fn usage_is_sent_only_if_requested_and_continuously_if_requested() {
     let engine = Engine::chat(&[]).await;
     let silent = events(&engine, json!({})).await;
     assert!(silent.iter().all(|event| event.json().get("usage").is_none()));
@@ -55,7 +55,7 @@ async fn usage_is_silent_unless_asked_for_and_runs_along_if_asked_for() {
 }
 
 #[tokio::test]
-async fn two_choices_have_a_role_each_and_an_end_each() {
+async fn each_choice_has_a_role_and_a_finish_reason() {
     let engine = Engine::chat(&[]).await;
     let events = events(&engine, json!({"n": 2, "temperature": 1, "seed": 5})).await;
     let chunks: Vec<Value> = events.iter().map(Event::json).collect();
@@ -64,9 +64,9 @@ async fn two_choices_have_a_role_each_and_an_end_each() {
     assert_eq!(ends, 2);
 }
 
-/// The model must write a given text, whose characters are several tokens each in its vocabulary.
+/// Forces the model to write a text whose characters have several tokens each.
 #[tokio::test]
-async fn characters_are_never_cut_between_chunks() {
+async fn characters_are_never_split_between_chunks() {
     const TEXT: &str = "👋🌍🎉 日本語 ñandú 👩‍🚀";
     let engine = Engine::chat(&[]).await;
     let format = json!({"type": "json_schema", "json_schema": {"name": "text", "schema": {"const": TEXT}}});
@@ -77,5 +77,5 @@ async fn characters_are_never_cut_between_chunks() {
     assert_eq!(pieces.concat(), format!("\"{TEXT}\""));
     let pieces = pieces.iter().filter(|piece| !piece.is_empty()).count() as u64;
     let tokens = events[events.len() - 2].json()["usage"]["completion_tokens"].as_u64().unwrap();
-    assert!(pieces + 8 < tokens, "{tokens} tokens in {pieces} pieces: nothing was there to be cut");
+    assert!(pieces + 8 < tokens, "{tokens} tokens in {pieces} pieces: no character could be split");
 }

@@ -1,4 +1,4 @@
-//! Tools: calls that a model writes, and calls that it must write.
+//! Tool calls, voluntary and forced.
 
 use crate::engine::{Engine, greedy, with};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use std::fs;
 use tempfile::TempDir;
 use testkit::http::Event;
 
-/// The starter model was not trained on tools, so its template has none; this one shows them as Hermes and Qwen do.
+/// The starter model's template has no tools; this one renders them like Hermes and Qwen.
 const TEMPLATE: &str = r#"{% if tools %}<|im_start|>system
 You may call functions. The functions are:
 {% for tool in tools %}{{ tool | tojson }}
@@ -32,10 +32,10 @@ impl WithTools {
         Self { engine, _folder: folder }
     }
 
-    async fn ask(&self, members: Value) -> Value {
-        let answer = self.engine.ask(with(weather(), members)).await;
-        assert_eq!(answer.status, 200, "{}", answer.text());
-        answer.json()["choices"][0].clone()
+    async fn choice(&self, members: Value) -> Value {
+        let response = self.engine.chat_call(with(weather(), members)).await;
+        assert_eq!(response.status, 200, "{}", response.text());
+        response.json()["choices"][0].clone()
     }
 
     async fn stream(&self, members: Value) -> Vec<Value> {
@@ -59,8 +59,8 @@ fn weather() -> Value {
     with(greedy("What is the weather in Paris?", 80), json!({"tools": [time, weather]}))
 }
 
-/// A conversation in which the model only needs to go on as before.
-fn habit() -> Value {
+/// A conversation with earlier calls that the model continues.
+fn earlier_calls() -> Value {
     let call = |city: &str| {
         let arguments = json!({"city": city, "unit": "celsius"}).to_string();
         let function = json!({"name": "get_weather", "arguments": arguments});
@@ -80,11 +80,11 @@ fn arguments(call: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_call_that_must_be_made_is_made_with_arguments_of_its_schema() {
+async fn a_forced_call_has_arguments_of_its_schema() {
     let tools = WithTools::start().await;
     let named = json!({"type": "function", "function": {"name": "get_weather"}});
     for seed in 0..3 {
-        let choice = tools.ask(json!({"tool_choice": named, "temperature": 1.5, "seed": seed})).await;
+        let choice = tools.choice(json!({"tool_choice": named, "temperature": 1.5, "seed": seed})).await;
         assert_eq!((&choice["finish_reason"], &choice["message"]["content"]), (&json!("tool_calls"), &Value::Null));
         let calls = choice["message"]["tool_calls"].as_array().unwrap();
         assert_eq!(
@@ -95,27 +95,27 @@ async fn a_call_that_must_be_made_is_made_with_arguments_of_its_schema() {
         assert!(["celsius", "fahrenheit"].contains(&arguments["unit"].as_str().unwrap()), "{arguments}");
         assert!(arguments["city"].is_string() && arguments.as_object().unwrap().len() == 2);
     }
-    let required = tools.ask(json!({"tool_choice": "required"})).await;
+    let required = tools.choice(json!({"tool_choice": "required"})).await;
     let name = required["message"]["tool_calls"][0]["function"]["name"].as_str().unwrap();
     assert!(["get_time", "get_weather"].contains(&name), "{required}");
 }
 
 #[tokio::test]
-async fn a_call_that_the_model_writes_by_itself_is_told_as_a_call() {
+async fn a_voluntary_call_is_returned_as_a_call() {
     let tools = WithTools::start().await;
-    let choice = tools.ask(habit()).await;
+    let choice = tools.choice(earlier_calls()).await;
     let calls = choice["message"]["tool_calls"].as_array().unwrap_or_else(|| panic!("{choice}"));
     assert_eq!(arguments(&calls[0])["city"], "Paris");
     assert_eq!((&choice["finish_reason"], &choice["message"]["content"]), (&json!("tool_calls"), &Value::Null));
 
-    let without = tools.ask(with(habit(), json!({"tool_choice": "none"}))).await;
+    let without = tools.choice(with(earlier_calls(), json!({"tool_choice": "none"}))).await;
     assert!(without["message"].get("tool_calls").is_none() && without["message"]["content"].is_string(), "{without}");
 }
 
 #[tokio::test]
-async fn streams_tell_a_call_with_its_index_and_id_once() {
+async fn streams_send_a_call_once_with_its_index_and_id() {
     let tools = WithTools::start().await;
-    for members in [habit(), json!({"tool_choice": "required"})] {
+    for members in [earlier_calls(), json!({"tool_choice": "required"})] {
         let chunks = tools.stream(members).await;
         let calls: Vec<&Value> =
             chunks.iter().filter_map(|chunk| chunk["choices"][0]["delta"]["tool_calls"].as_array()).flatten().collect();
@@ -124,13 +124,13 @@ async fn streams_tell_a_call_with_its_index_and_id_once() {
         assert!(arguments(calls[0]).is_object());
         let texts: Vec<&str> =
             chunks.iter().filter_map(|chunk| chunk["choices"][0]["delta"]["content"].as_str()).collect();
-        assert_eq!(texts, [""], "the call is no text");
+        assert_eq!(texts, [""], "the call is not sent as text");
         assert_eq!(chunks.last().unwrap()["choices"][0]["finish_reason"], "tool_calls");
     }
 }
 
 #[tokio::test]
-async fn tools_that_cannot_be_offered_are_refused_with_the_member() {
+async fn invalid_tools_are_rejected_with_the_parameter() {
     let tools = WithTools::start().await;
     let unknown = json!({"type": "function", "function": {"name": "get_weather", "parameters": {"type": "nothing"}}});
     for (members, param) in [
@@ -139,7 +139,11 @@ async fn tools_that_cannot_be_offered_are_refused_with_the_member() {
         (json!({"tool_choice": "required", "response_format": {"type": "json_object"}}), "response_format"),
         (json!({"tool_choice": "required", "ignore_eos": true}), "ignore_eos"),
     ] {
-        let answer = tools.engine.ask(with(weather(), members.clone())).await;
-        assert_eq!((answer.status.as_u16(), answer.json()["error"]["param"].as_str()), (422, Some(param)), "{members}");
+        let response = tools.engine.chat_call(with(weather(), members.clone())).await;
+        assert_eq!(
+            (response.status.as_u16(), response.json()["error"]["param"].as_str()),
+            (422, Some(param)),
+            "{members}"
+        );
     }
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Computes the reference vectors of the embedding tests, once, with the model's own published pipeline.
+"""Computes the reference vectors of the embedding tests with the model's published pipeline.
 
     python3 -m venv v && v/bin/pip install sentence-transformers
     v/bin/python crates/engine/tests/reference/make.py data/models/all-minilm-l6-v2
 
-The pipeline is the one of the model's card: SentenceTransformer(folder).encode(sentences), that is the model's own
+This is the pipeline of the model card: SentenceTransformer(folder).encode(sentences), i.e. the model's
 tokenizer, BertModel in PyTorch, mean pooling and normalization as modules.json says, 32-bit floats on the CPU.
 """
 

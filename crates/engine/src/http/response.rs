@@ -1,4 +1,4 @@
-//! Bodies of answers, and the few headers that they have.
+//! Response bodies and headers.
 
 use super::stream::ChatStream;
 use bytes::Bytes;
@@ -11,61 +11,61 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// A whole body, or events as they happen.
-pub(super) enum AnswerBody {
-    Whole(Full<Bytes>),
+/// A complete body, or a stream of events.
+pub(super) enum ResponseBody {
+    Complete(Full<Bytes>),
     Events(Box<ChatStream>),
 }
 
-impl Body for AnswerBody {
+impl Body for ResponseBody {
     type Data = Bytes;
     type Error = Infallible;
 
     fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match self.get_mut() {
-            Self::Whole(body) => Pin::new(body).poll_frame(context),
+            Self::Complete(body) => Pin::new(body).poll_frame(context),
             Self::Events(stream) => stream.poll_event(context).map(|event| event.map(|bytes| Ok(Frame::data(bytes)))),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match self {
-            Self::Whole(body) => body.is_end_stream(),
+            Self::Complete(body) => body.is_end_stream(),
             Self::Events(_) => false,
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Self::Whole(body) => body.size_hint(),
+            Self::Complete(body) => body.size_hint(),
             Self::Events(_) => SizeHint::default(),
         }
     }
 }
 
-pub(super) type Answer = Response<AnswerBody>;
+pub(super) type HttpResponse = Response<ResponseBody>;
 
-pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Answer {
+pub(super) fn json(status: StatusCode, value: &impl Serialize) -> HttpResponse {
     let text = serde_json::to_vec(value).unwrap_or_default();
-    whole(status, "application/json", text.into())
+    complete(status, "application/json", text.into())
 }
 
-pub(super) fn text(status: StatusCode, content_type: &'static str, text: String) -> Answer {
-    whole(status, content_type, text.into())
+pub(super) fn text(status: StatusCode, content_type: &'static str, text: String) -> HttpResponse {
+    complete(status, content_type, text.into())
 }
 
-pub(super) fn events(stream: ChatStream) -> Answer {
-    let mut answer = Response::new(AnswerBody::Events(Box::new(stream)));
-    let headers = answer.headers_mut();
+pub(super) fn events(stream: ChatStream) -> HttpResponse {
+    let mut response = Response::new(ResponseBody::Events(Box::new(stream)));
+    let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    answer
+    response
 }
 
-fn whole(status: StatusCode, content_type: &'static str, body: Bytes) -> Answer {
-    let mut answer = Response::new(AnswerBody::Whole(Full::new(body)));
-    *answer.status_mut() = status;
-    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    answer
+fn complete(status: StatusCode, content_type: &'static str, body: Bytes) -> HttpResponse {
+    let mut response = Response::new(ResponseBody::Complete(Full::new(body)));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
 }

@@ -1,43 +1,43 @@
-//! Why a call is not served, in words that a client may read. `http/error.rs` alone knows what that looks like.
+//! Errors of a call, with messages for clients. `http/error.rs` converts them into responses.
 
-/// A call that is not served.
+/// Why a call is rejected or has failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Refusal {
+pub(crate) enum RequestError {
     #[error("the body is not a JSON object: {problem}")]
     BadJson { problem: String },
     #[error("`{param}` is missing")]
     Missing { param: String },
     #[error("`{param}` {problem}")]
     Invalid { param: String, problem: String },
-    #[error("`{param}` is not supported here: {reason}")]
+    #[error("`{param}` is not supported: {reason}")]
     Unsupported { param: String, reason: String },
     #[error(
-        "this model takes at most {limit} tokens: the prompt has {prompt}, and {asked} more were asked for as the answer"
+        "the context length is {limit} tokens: the prompt has {prompt}, and {requested} more were requested for the completion"
     )]
-    AnswerTooLong { limit: usize, prompt: usize, asked: usize },
-    #[error("this model takes at most {limit} tokens: the prompt has {prompt}, and an answer needs at least one more")]
+    CompletionTooLong { limit: usize, prompt: usize, requested: usize },
+    #[error("the context length is {limit} tokens: the prompt has {prompt}, and a completion needs at least one more")]
     PromptTooLong { limit: usize, prompt: usize },
-    #[error("this model takes at most {limit} tokens for each input: input {index} has {tokens}")]
+    #[error("the maximum input length is {limit} tokens: input {index} has {tokens}")]
     InputTooLong { limit: usize, index: usize, tokens: usize },
-    #[error("no model is called `{model}` here")]
+    #[error("there is no model `{model}`")]
     UnknownModel { model: String },
     #[error("the body is larger than {limit} bytes")]
     BodyTooLarge { limit: usize },
-    #[error("all {limit} places of this engine are taken; try again soon")]
+    #[error("the queue of this engine is full ({limit} calls); try again soon")]
     Busy { limit: usize },
     #[error("the model is not ready yet: {reason}")]
     Loading { reason: String },
-    #[error("there is nothing at this path")]
+    #[error("unknown path")]
     UnknownRoute,
-    #[error("this path takes {allowed} only")]
+    #[error("this path only supports {allowed}")]
     WrongMethod { allowed: &'static str },
-    #[error("the engine could not compute this answer")]
+    #[error("the engine failed to compute the response")]
     Failed,
 }
 
-/// What kind of trouble it is; the status code follows from it.
+/// Category of an error, which determines the status code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ErrorKind {
     Malformed,
     Unprocessable,
     NotFound,
@@ -47,38 +47,40 @@ pub(crate) enum Kind {
     Internal,
 }
 
-impl Refusal {
-    /// Shorthand for a value that cannot be taken.
+impl RequestError {
+    /// An invalid value.
     pub(crate) fn invalid(param: impl Into<String>, problem: impl Into<String>) -> Self {
         Self::Invalid { param: param.into(), problem: problem.into() }
     }
 
-    /// Shorthand for something that this engine or this model does not do.
+    /// A feature that this engine or model does not support.
     pub(crate) fn unsupported(param: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::Unsupported { param: param.into(), reason: reason.into() }
     }
 
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> ErrorKind {
         match self {
-            Self::BadJson { .. } | Self::Missing { .. } => Kind::Malformed,
-            Self::AnswerTooLong { .. } | Self::PromptTooLong { .. } | Self::InputTooLong { .. } => Kind::Malformed,
-            Self::Invalid { .. } | Self::Unsupported { .. } => Kind::Unprocessable,
-            Self::UnknownModel { .. } | Self::UnknownRoute => Kind::NotFound,
-            Self::WrongMethod { .. } => Kind::WrongMethod,
-            Self::BodyTooLarge { .. } => Kind::TooLarge,
-            Self::Busy { .. } | Self::Loading { .. } => Kind::Unavailable,
-            Self::Failed => Kind::Internal,
+            Self::BadJson { .. } | Self::Missing { .. } => ErrorKind::Malformed,
+            Self::CompletionTooLong { .. } | Self::PromptTooLong { .. } | Self::InputTooLong { .. } => {
+                ErrorKind::Malformed
+            }
+            Self::Invalid { .. } | Self::Unsupported { .. } => ErrorKind::Unprocessable,
+            Self::UnknownModel { .. } | Self::UnknownRoute => ErrorKind::NotFound,
+            Self::WrongMethod { .. } => ErrorKind::WrongMethod,
+            Self::BodyTooLarge { .. } => ErrorKind::TooLarge,
+            Self::Busy { .. } | Self::Loading { .. } => ErrorKind::Unavailable,
+            Self::Failed => ErrorKind::Internal,
         }
     }
 
-    /// A stable word for programs.
+    /// Stable, machine-readable code.
     pub(crate) fn code(&self) -> &'static str {
         match self {
             Self::BadJson { .. } => "invalid_json",
             Self::Missing { .. } => "missing_required_parameter",
             Self::Invalid { .. } => "invalid_value",
             Self::Unsupported { .. } => "unsupported_parameter",
-            Self::AnswerTooLong { .. } | Self::PromptTooLong { .. } | Self::InputTooLong { .. } => {
+            Self::CompletionTooLong { .. } | Self::PromptTooLong { .. } | Self::InputTooLong { .. } => {
                 "context_length_exceeded"
             }
             Self::UnknownModel { .. } => "model_not_found",
@@ -91,11 +93,11 @@ impl Refusal {
         }
     }
 
-    /// The member of the request that is meant; empty when none is.
+    /// The request member that caused the error; empty if none.
     pub(crate) fn param(&self) -> &str {
         match self {
             Self::Missing { param } | Self::Invalid { param, .. } | Self::Unsupported { param, .. } => param,
-            Self::AnswerTooLong { .. } => "max_tokens",
+            Self::CompletionTooLong { .. } => "max_tokens",
             Self::PromptTooLong { .. } => "messages",
             Self::InputTooLong { .. } => "input",
             Self::UnknownModel { .. } => "model",

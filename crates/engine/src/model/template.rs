@@ -1,9 +1,9 @@
-//! The chat template of a model: Jinja text in the file's metadata that turns messages into a prompt.
+//! Chat templates: Jinja text in the file's metadata that renders messages into a prompt.
 //!
-//! Templates are written for Python's Jinja, as Hugging Face sets it up: blocks are trimmed, methods of Python's
-//! strings and lists are there, and `raise_exception` refuses a conversation.
+//! Templates target Python's Jinja as configured by Hugging Face: blocks are trimmed, methods of Python strings and lists
+//! are available, and `raise_exception` rejects a conversation.
 
-use crate::refusal::Refusal;
+use crate::error::RequestError;
 use crate::tools::Syntax;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
@@ -12,21 +12,21 @@ use serde_json::{Map, Value as Json};
 
 const NAME: &str = "chat";
 
-/// What models without a template of their own are most often trained on.
+/// Fallback for models without a template.
 const CHATML: &str = "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] \
                       + '<|im_end|>' + '\\n' }}{% endfor %}{{ '<|im_start|>assistant\\n' }}";
 
-/// A template that is ready to render.
+/// A parsed template.
 pub(crate) struct ChatTemplate {
     environment: Environment<'static>,
     bos: String,
     eos: String,
-    knows_tools: bool,
+    supports_tools: bool,
     syntax: Syntax,
 }
 
 impl ChatTemplate {
-    /// Parses the template; without one, ChatML is taken. `bos` and `eos` are the texts of those tokens.
+    /// Parses the template, or ChatML if there is none. `bos` and `eos` are the texts of those tokens.
     pub(crate) fn new(source: Option<String>, bos: String, eos: String) -> Result<Self, Error> {
         let mut environment = Environment::new();
         environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
@@ -37,27 +37,27 @@ impl ChatTemplate {
         let source = source.unwrap_or_else(|| CHATML.to_owned());
         let syntax = Syntax::of_template(&source);
         environment.add_template_owned(NAME, source)?;
-        let knows_tools = environment.get_template(NAME)?.undeclared_variables(false).contains("tools");
-        Ok(Self { environment, bos, eos, knows_tools, syntax })
+        let supports_tools = environment.get_template(NAME)?.undeclared_variables(false).contains("tools");
+        Ok(Self { environment, bos, eos, supports_tools, syntax })
     }
 
-    /// Whether tool definitions reach the model.
-    pub(crate) fn knows_tools(&self) -> bool {
-        self.knows_tools
+    /// Whether the template includes tool definitions.
+    pub(crate) fn supports_tools(&self) -> bool {
+        self.supports_tools
     }
 
-    /// How the model writes that it calls a tool.
+    /// How the model writes tool calls.
     pub(crate) fn syntax(&self) -> Syntax {
         self.syntax
     }
 
-    /// The prompt for a conversation, up to where the assistant speaks.
+    /// Renders the prompt of a conversation, up to the assistant's turn.
     pub(crate) fn render(
         &self,
         messages: &[Json],
         tools: &[Json],
         extras: &Map<String, Json>,
-    ) -> Result<String, Refusal> {
+    ) -> Result<String, RequestError> {
         let mut variables = extras.clone();
         variables.insert("messages".to_owned(), Json::Array(messages.to_vec()));
         variables.insert("add_generation_prompt".to_owned(), Json::Bool(true));
@@ -66,15 +66,15 @@ impl ChatTemplate {
         if !tools.is_empty() {
             variables.insert("tools".to_owned(), Json::Array(tools.to_vec()));
         }
-        let template = self.environment.get_template(NAME).map_err(|error| refused(&error))?;
-        template.render(Value::from(Serde(&variables))).map_err(|error| refused(&error))
+        let template = self.environment.get_template(NAME).map_err(|error| template_error(&error))?;
+        template.render(Value::from(Serde(&variables))).map_err(|error| template_error(&error))
     }
 }
 
-/// The template's own words where it refused, else that it did not work out.
-fn refused(error: &Error) -> Refusal {
-    let reason = error.detail().unwrap_or("it does not fit the conversation").to_owned();
-    Refusal::invalid("messages", format!("cannot be put into the model's chat template: {reason}"))
+/// The message of `raise_exception`, or a generic reason.
+fn template_error(error: &Error) -> RequestError {
+    let reason = error.detail().unwrap_or("the template does not support this conversation").to_owned();
+    RequestError::invalid("messages", format!("cannot be rendered with the model's chat template: {reason}"))
 }
 
 #[cfg(test)]
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn pythons_methods_and_special_tokens_are_there() {
+    fn python_methods_and_special_tokens_are_available() {
         let template =
             template("{{ bos_token }}{% for m in messages %}\n{{ m['content'].strip() }}{{ eos_token }}{% endfor %}");
         let prompt = template.render(&[json!({"role": "user", "content": " hi "})], &[], &Map::new()).unwrap();
@@ -95,26 +95,26 @@ mod tests {
     }
 
     #[test]
-    fn tools_reach_a_template_that_knows_them_in_their_own_order() {
+    fn tools_are_rendered_with_their_members_in_order() {
         let template = template("{% if tools %}{{ tools | tojson }}{% endif %}");
-        assert!(template.knows_tools());
+        assert!(template.supports_tools());
         let tool: serde_json::Value = serde_json::from_str(r#"{"type":"function","b":1,"a":2}"#).unwrap();
         assert_eq!(template.render(&[], &[tool], &Map::new()).unwrap(), r#"[{"type": "function", "b": 1, "a": 2}]"#);
     }
 
     #[test]
-    fn a_template_refuses_in_its_own_words() {
+    fn a_template_can_reject_a_conversation() {
         let template = template("{{ raise_exception('roles must alternate') }}");
-        assert!(!template.knows_tools());
-        let refusal = template.render(&[], &[], &Map::new()).unwrap_err();
+        assert!(!template.supports_tools());
+        let error = template.render(&[], &[], &Map::new()).unwrap_err();
         assert_eq!(
-            refusal.to_string(),
-            "`messages` cannot be put into the model's chat template: roles must alternate"
+            error.to_string(),
+            "`messages` cannot be rendered with the model's chat template: roles must alternate"
         );
     }
 
     #[test]
-    fn without_a_template_chatml_is_taken() {
+    fn chatml_is_used_without_a_template() {
         let template = ChatTemplate::new(None, String::new(), String::new()).unwrap();
         let prompt = template.render(&[json!({"role": "user", "content": "hi"})], &[], &Map::new()).unwrap();
         assert_eq!(prompt, "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n");

@@ -1,6 +1,6 @@
-//! A plain TCP balancer: connections go to backends in turn, and to the next one where a backend refuses.
+//! A plain TCP balancer: distributes connections round-robin and skips backends that refuse.
 //!
-//! It knows nothing of HTTP. Cut, it ends every connection and takes no new ones, as if its cable were pulled.
+//! It can be cut: then it closes every connection and accepts no new ones, as if its cable were pulled.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 pub struct Balancer {
     pub address: SocketAddr,
     backends: Arc<Mutex<Vec<SocketAddr>>>,
-    whole: Arc<watch::Sender<bool>>,
+    connected: Arc<watch::Sender<bool>>,
     _loop: JoinSet<()>,
 }
 
@@ -24,47 +24,48 @@ impl Balancer {
     pub async fn start(backends: Vec<SocketAddr>) -> anyhow::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
-        let (backends, whole) = (Arc::new(Mutex::new(backends)), Arc::new(watch::Sender::new(true)));
+        let (backends, connected) = (Arc::new(Mutex::new(backends)), Arc::new(watch::Sender::new(true)));
         let mut balancing = JoinSet::new();
-        balancing.spawn(balance(listener, Arc::clone(&backends), Arc::clone(&whole)));
-        Ok(Self { address, backends, whole, _loop: balancing })
+        balancing.spawn(balance(listener, Arc::clone(&backends), Arc::clone(&connected)));
+        Ok(Self { address, backends, connected, _loop: balancing })
     }
 
-    /// Sends new connections to these from now on.
+    /// Sets the backends of new connections.
     pub fn set_backends(&self, backends: Vec<SocketAddr>) {
         *self.backends.lock().unwrap_or_else(PoisonError::into_inner) = backends;
     }
 
-    /// Ends every connection and refuses new ones.
+    /// Closes every connection and rejects new ones.
     pub fn cut(&self) {
-        self.whole.send_replace(false);
+        self.connected.send_replace(false);
     }
 
+    /// Accepts connections again after a cut.
     pub fn restore(&self) {
-        self.whole.send_replace(true);
+        self.connected.send_replace(true);
     }
 }
 
-async fn balance(listener: TcpListener, backends: Arc<Mutex<Vec<SocketAddr>>>, whole: Arc<watch::Sender<bool>>) {
+async fn balance(listener: TcpListener, backends: Arc<Mutex<Vec<SocketAddr>>>, connected: Arc<watch::Sender<bool>>) {
     let turn = Arc::new(AtomicUsize::new(0));
     let mut connections = JoinSet::new();
     while let Ok((client, _)) = listener.accept().await {
-        let (backends, turn, mut state) = (Arc::clone(&backends), Arc::clone(&turn), whole.subscribe());
+        let (backends, turn, mut state) = (Arc::clone(&backends), Arc::clone(&turn), connected.subscribe());
         connections.spawn(async move {
             if !*state.borrow_and_update() {
                 return;
             }
             let known = backends.lock().unwrap_or_else(PoisonError::into_inner).clone();
             tokio::select! {
-                () = carry(client, &known, turn.fetch_add(1, Ordering::Relaxed)) => {}
-                _ = state.wait_for(|whole| !whole) => {}
+                () = forward(client, &known, turn.fetch_add(1, Ordering::Relaxed)) => {}
+                _ = state.wait_for(|connected| !connected) => {}
             }
         });
         while connections.try_join_next().is_some() {}
     }
 }
 
-async fn carry(mut client: TcpStream, backends: &[SocketAddr], first: usize) {
+async fn forward(mut client: TcpStream, backends: &[SocketAddr], first: usize) {
     for step in 0..backends.len() {
         let backend = backends[(first + step) % backends.len()];
         if let Ok(mut server) = TcpStream::connect(backend).await {
@@ -81,7 +82,7 @@ mod tests {
     use super::*;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-    /// A server that says its name to whoever connects, and then waits for the client.
+    /// A server that sends its name on connect and then waits for the client to close.
     #[expect(clippy::disallowed_methods, reason = "it ends with the test's runtime")]
     async fn named(name: &'static str) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -95,7 +96,7 @@ mod tests {
         address
     }
 
-    async fn ask(balancer: &Balancer) -> (String, TcpStream) {
+    async fn connect(balancer: &Balancer) -> (String, TcpStream) {
         let mut stream = TcpStream::connect(balancer.address).await.unwrap();
         let mut name = [0; 1];
         let length = stream.read(&mut name).await.unwrap_or(0);
@@ -103,25 +104,25 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn connections_go_to_backends_in_turn_and_past_those_that_refuse() {
+    async fn connections_are_round_robin_and_skip_refusing_backends() {
         let refusing = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
         let balancer = Balancer::start(vec![named("a").await, refusing, named("b").await]).await.unwrap();
         let mut names = Vec::new();
         for _ in 0..3 {
-            names.push(ask(&balancer).await.0);
+            names.push(connect(&balancer).await.0);
         }
         assert_eq!(names, ["a", "b", "b"]);
     }
 
     #[tokio::test]
-    async fn a_cut_ends_what_is_open_and_mending_lets_new_ones_in() {
+    async fn a_cut_closes_connections_until_restored() {
         let balancer = Balancer::start(vec![named("a").await]).await.unwrap();
-        let (name, mut open) = ask(&balancer).await;
+        let (name, mut open) = connect(&balancer).await;
         assert_eq!(name, "a");
         balancer.cut();
         assert_eq!(open.read(&mut [0]).await.unwrap_or(0), 0);
-        assert_eq!(ask(&balancer).await.0, "");
+        assert_eq!(connect(&balancer).await.0, "");
         balancer.restore();
-        assert_eq!(ask(&balancer).await.0, "a");
+        assert_eq!(connect(&balancer).await.0, "a");
     }
 }

@@ -1,15 +1,15 @@
-//! An OpenAI-compatible engine that does what it is told.
+//! A scripted OpenAI-compatible engine.
 //!
-//! Tests hold a [`FakeEngine`] and script it call by call; the binary `fake-engine` takes the same scripts over the
-//! wire (`POST /script`, `POST /script/next`, or a member `"fake": {…}` in a request) and is quick enough to stand
-//! behind a load test. It runs in threads of its own, so a test may block without stopping it.
+//! Tests hold a [`FakeEngine`] and script it call by call. The binary `fake-engine` accepts the same scripts over HTTP
+//! (`POST /script`, `POST /script/next`, or a member `"fake": {…}` in a request) and is fast enough for load tests. It
+//! has its own threads, so a test may block without stopping it.
 
-mod answer;
-mod asked;
 mod body;
 mod chat;
 mod embeddings;
 mod errors;
+mod request;
+mod response;
 mod script;
 mod server;
 mod state;
@@ -32,8 +32,8 @@ pub use state::{Connections, Recorded};
 use server::Threads;
 use state::State;
 
-/// How often a waiting test looks again.
-const LOOK_AGAIN: Duration = Duration::from_millis(2);
+/// Polling interval while waiting.
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// A running engine; dropping it stops it.
 pub struct FakeEngine {
@@ -41,7 +41,7 @@ pub struct FakeEngine {
     state: Arc<State>,
     threads: Option<Threads>,
     thread_count: usize,
-    /// Bound, but not listening: keeps the port ours while the engine is stopped.
+    /// Bound but not listening: reserves the port while the engine is stopped.
     _reservation: Socket,
 }
 
@@ -52,13 +52,13 @@ impl FakeEngine {
         Self::listen(address, 1, State::new(true)).expect("a loopback port is free for the fake engine")
     }
 
-    /// The engine of the binary: any address, several threads, calls are counted and not kept.
+    /// The engine of the binary: any address, several threads; calls are counted but not recorded.
     pub fn for_load(address: SocketAddr, thread_count: usize) -> anyhow::Result<Self> {
         Self::listen(address, thread_count, State::new(false))
     }
 
-    fn listen(wanted: SocketAddr, thread_count: usize, state: Arc<State>) -> anyhow::Result<Self> {
-        let reservation = server::bind(wanted)?;
+    fn listen(requested: SocketAddr, thread_count: usize, state: Arc<State>) -> anyhow::Result<Self> {
+        let reservation = server::bind(requested)?;
         let address = reservation.local_addr()?.as_socket().context("the socket has an IP address")?;
         let threads = Some(Threads::start(address, thread_count, &state)?);
         Ok(Self { address, state, threads, thread_count, _reservation: reservation })
@@ -68,22 +68,22 @@ impl FakeEngine {
         self.address
     }
 
-    /// The base address that goes into a configuration: `http://127.0.0.1:PORT/v1`.
+    /// The base URL for a configuration: `http://127.0.0.1:PORT/v1`.
     pub fn url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
 
-    /// What all following calls do.
+    /// Sets the script of all following calls.
     pub fn script(&self, script: Script) {
-        self.state.set_standing(script);
+        self.state.set_current(script);
     }
 
-    /// What the next call does that no earlier push has taken.
+    /// Queues a script for one call; queued scripts are used in order.
     pub fn push(&self, script: Script) {
         self.state.push(script);
     }
 
-    /// The calls so far, oldest first, with what became of them.
+    /// Recorded calls, oldest first.
     pub fn calls(&self) -> Vec<Recorded> {
         self.state.calls()
     }
@@ -92,7 +92,7 @@ impl FakeEngine {
         self.state.forget_calls();
     }
 
-    /// Calls whose answer is not complete.
+    /// Calls whose response is not complete.
     pub fn in_flight(&self) -> usize {
         self.state.in_flight.load(SeqCst)
     }
@@ -106,7 +106,7 @@ impl FakeEngine {
         self.state.health.store(status, SeqCst);
     }
 
-    /// Closes the listener and every connection; calls on their way do not count as cancelled.
+    /// Closes the listener and every connection; running calls do not count as cancelled.
     pub fn stop(&mut self) {
         if let Some(threads) = self.threads.take() {
             self.state.stopping.store(true, SeqCst);
@@ -119,38 +119,38 @@ impl FakeEngine {
         self.stop();
         self.state.stopping.store(false, SeqCst);
         let threads = Threads::start(self.address, self.thread_count, &self.state);
-        self.threads = Some(threads.expect("the port was kept for the fake engine"));
+        self.threads = Some(threads.expect("the port is reserved for the fake engine"));
     }
 
-    /// Blocks as long as the engine runs.
+    /// Blocks until the engine stops.
     pub fn join(mut self) {
         if let Some(threads) = self.threads.take() {
             threads.join();
         }
     }
 
-    /// Whether a caller left before its answer was complete, within the time given.
+    /// Waits until a client has disconnected before its response was complete; false on timeout.
     pub async fn wait_until_cancelled(&self, timeout: Duration) -> bool {
         self.wait_until(timeout, |engine| engine.state.cancelled.load(SeqCst) > 0).await
     }
 
-    /// Whether the engine has seen this many calls, within the time given.
+    /// Waits until the engine has received this many calls; false on timeout.
     pub async fn wait_for_calls(&self, count: usize, timeout: Duration) -> bool {
         self.wait_until(timeout, |engine| engine.state.served.load(SeqCst) >= count).await
     }
 
-    /// Whether no call is on its way any more, within the time given.
+    /// Waits until no call is running; false on timeout.
     pub async fn wait_until_idle(&self, timeout: Duration) -> bool {
         self.wait_until(timeout, |engine| engine.in_flight() == 0).await
     }
 
-    async fn wait_until(&self, timeout: Duration, holds: impl Fn(&Self) -> bool) -> bool {
+    async fn wait_until(&self, timeout: Duration, condition: impl Fn(&Self) -> bool) -> bool {
         let deadline = Instant::now() + timeout;
-        while !holds(self) {
+        while !condition(self) {
             if Instant::now() >= deadline {
                 return false;
             }
-            tokio::time::sleep(LOOK_AGAIN).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
         true
     }

@@ -1,7 +1,7 @@
-//! HTTP/1.1 for tests: exact bytes with [`send`], and a friendlier [`Client`] that can read a stream event by event.
+//! HTTP/1.1 for tests: exact bytes with [`send`], and a [`Client`] that can read a stream event by event.
 //!
-//! Test helpers panic with the reason instead of returning errors; where a failure is the point of a test there is a
-//! function that returns it.
+//! Test helpers panic with the reason instead of returning errors. Functions named `try_…` return the error, for tests of
+//! failures.
 
 mod client;
 mod raw;

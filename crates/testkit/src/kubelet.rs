@@ -1,14 +1,15 @@
-//! Plays kubelet for a node that is only an object: the real scheduler places Pods on it, and their commands run as
-//! processes of this machine.
+//! A fake kubelet: its node exists only as an API object. The real scheduler places Pods on it, and their commands run
+//! as processes on this machine.
 //!
-//! It does what replicas need of a kubelet: images that are there or not, init containers, probes, status, logs, preStop,
-//! grace and finalizers; and it fails when it is told to. What it has not is containers: a Pod's address is one of
-//! 127.0.0.0/8, `0.0.0.0` in a command stands for it, and paths of volumes are replaced by folders.
+//! It supports what replicas need: images (present or missing), init containers, probes, status, logs, preStop, grace
+//! periods and finalizers, and it can inject faults. There are no containers: a Pod's address is in 127.0.0.0/8,
+//! `0.0.0.0` in a command is replaced by it, and volume paths are replaced by folders.
 
 mod container;
-mod life;
+
 mod logs;
 mod node;
+mod pod;
 mod probe;
 mod status;
 
@@ -27,36 +28,36 @@ use tempfile::TempDir;
 use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 
-/// How often the node's Pods are looked at.
-const LOOK: Duration = Duration::from_millis(250);
+/// Polling interval of the node's Pods.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// What the node is.
+/// Configuration of a node.
 #[derive(Debug, Clone)]
 pub struct NodeOptions {
     pub name: String,
     pub labels: BTreeMap<String, String>,
     /// Extended resources such as `nvidia.com/gpu`.
     pub capacity: BTreeMap<String, u32>,
-    /// Where programs of Pods are found, before the usual places.
+    /// Folders searched first for programs of Pods.
     pub programs: Vec<PathBuf>,
-    /// Certificate and key with which logs are served to the API server.
+    /// Certificate and key for serving logs to the API server.
     pub certificate: Option<(PathBuf, PathBuf)>,
 }
 
-/// What goes wrong, when told so.
+/// Injected faults.
 #[derive(Debug, Default)]
 struct Faults {
     missing_images: BTreeSet<String>,
-    /// Pods whose process is to end as if it had used too much memory.
+    /// Pods whose process is killed as if out of memory.
     out_of_memory: BTreeSet<String>,
-    /// Pods whose process does nothing.
+    /// Pods whose process is stopped.
     frozen: BTreeSet<String>,
 }
 
-/// One node; dropped, it ends its processes and says nothing more.
+/// One node; dropping it ends its processes and heartbeats.
 pub struct Kubelet {
     shared: Arc<Shared>,
-    /// Has the node's processes, which end with it.
+    /// Owns the node's processes.
     follower: AbortHandle,
     _tasks: JoinSet<()>,
 }
@@ -65,11 +66,11 @@ struct Shared {
     options: NodeOptions,
     client: Client,
     faults: Mutex<Faults>,
-    /// While it is silent nothing is told to the API server, and nothing heard.
+    /// While silent, the node neither reports to the API server nor reads from it.
     silent: watch::Sender<bool>,
     scratch: TempDir,
     log_port: Option<u16>,
-    withholds_logs: Arc<AtomicBool>,
+    withhold_logs: Arc<AtomicBool>,
 }
 
 impl Shared {
@@ -90,7 +91,7 @@ impl Shared {
     }
 }
 
-/// A client with the rights of the kubeconfig.
+/// A client with the permissions of the kubeconfig.
 pub async fn client(kubeconfig: &std::path::Path) -> anyhow::Result<Client> {
     let read = Kubeconfig::read_from(kubeconfig).context("read the kubeconfig")?;
     let config = Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await?;
@@ -98,17 +99,17 @@ pub async fn client(kubeconfig: &std::path::Path) -> anyhow::Result<Client> {
 }
 
 impl Kubelet {
-    /// Registers the node and begins to run what is placed on it.
+    /// Registers the node and runs the Pods placed on it.
     pub async fn start(client: Client, options: NodeOptions) -> anyhow::Result<Self> {
         let scratch = tempfile::Builder::new().prefix("forebay-kubelet-").tempdir()?;
         let mut tasks = JoinSet::new();
-        let withholds_logs = Arc::<AtomicBool>::default();
+        let withhold_logs = Arc::<AtomicBool>::default();
         let log_port = match &options.certificate {
             Some(files) => {
                 let source = logs::Source {
                     client: client.clone(),
                     folder: scratch.path().to_owned(),
-                    withheld: Arc::clone(&withholds_logs),
+                    withheld: Arc::clone(&withhold_logs),
                 };
                 Some(logs::serve(&mut tasks, files, source).await?)
             }
@@ -116,9 +117,9 @@ impl Kubelet {
         };
         let silent = watch::Sender::new(false);
         let faults = Mutex::default();
-        let shared = Arc::new(Shared { options, client, faults, silent, scratch, log_port, withholds_logs });
+        let shared = Arc::new(Shared { options, client, faults, silent, scratch, log_port, withhold_logs });
         node::register(&shared).await?;
-        tasks.spawn(node::beat(Arc::clone(&shared)));
+        tasks.spawn(node::heartbeat(Arc::clone(&shared)));
         let follower = tasks.spawn(follow(Arc::clone(&shared)));
         Ok(Self { shared, follower, _tasks: tasks })
     }
@@ -127,50 +128,53 @@ impl Kubelet {
         &self.shared.options.name
     }
 
-    /// This image cannot be pulled from now on.
+    /// Makes an image impossible to pull.
     pub fn lose_image(&self, image: &str) {
         self.shared.faults().missing_images.insert(image.to_owned());
     }
 
-    /// No log can be had from now on.
+    /// Stops serving logs.
     pub fn withhold_logs(&self) {
-        self.shared.withholds_logs.store(true, Ordering::Relaxed);
+        self.shared.withhold_logs.store(true, Ordering::Relaxed);
     }
 
+    /// Makes an image available again.
     pub fn find_image(&self, image: &str) {
         self.shared.faults().missing_images.remove(image);
     }
 
-    /// Ends the Pod's process as the kernel would for want of memory.
+    /// Kills the Pod's process as the kernel does when out of memory.
     pub fn run_out_of_memory(&self, pod: &str) {
         self.shared.faults().out_of_memory.insert(pod.to_owned());
     }
 
-    /// Stops the Pod's process where it is: it takes connections, and answers nothing.
+    /// Stops the Pod's process: it accepts connections but does not respond.
     pub fn freeze(&self, pod: &str) {
         self.shared.faults().frozen.insert(pod.to_owned());
     }
 
+    /// Continues a frozen process.
     pub fn thaw(&self, pod: &str) {
         self.shared.faults().frozen.remove(pod);
     }
 
-    /// Cuts the node off: its processes go on, and nobody hears of them.
+    /// Disconnects the node: its processes continue, but nothing is reported.
     pub fn go_silent(&self) {
         self.shared.silent.send_replace(true);
     }
 
-    /// As if its power had failed: its processes are gone, and nobody tells so.
+    /// Simulates a power failure: its processes end, and nothing is reported.
     pub fn die(&self) {
         self.go_silent();
         self.follower.abort();
     }
 
+    /// Reconnects a silent node.
     pub fn come_back(&self) {
         self.shared.silent.send_replace(false);
     }
 
-    /// Takes the node out of the cluster.
+    /// Removes the node from the cluster.
     pub async fn remove(self) -> anyhow::Result<()> {
         let nodes: Api<Node> = Api::all(self.shared.client.clone());
         nodes.delete(self.name(), &kube::api::DeleteParams::default()).await?;
@@ -178,38 +182,38 @@ impl Kubelet {
     }
 }
 
-/// Gives every Pod of the node a task of its own.
+/// Runs a task for every Pod of the node.
 async fn follow(shared: Arc<Shared>) {
     let pods: Api<Pod> = Api::all(shared.client.clone());
-    // From the server's memory: what is a moment old will do.
+    // Served from the API server's cache; slightly stale data is fine.
     let params = ListParams::default().fields(&format!("spec.nodeName={}", shared.options.name)).match_any().at("0");
     let mut running: HashMap<String, (watch::Sender<Option<Pod>>, AbortHandle)> = HashMap::new();
     let mut tasks = JoinSet::new();
     loop {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
         while tasks.try_join_next().is_some() {}
         if shared.is_silent() {
             continue;
         }
         let Ok(found) = pods.list(&params).await else { continue };
-        let mut there = BTreeSet::new();
+        let mut present = BTreeSet::new();
         for pod in found {
             let Some(uid) = pod.uid() else { continue };
-            there.insert(uid.clone());
+            present.insert(uid.clone());
             match running.get(&uid) {
-                Some((news, _)) => drop(news.send_replace(Some(pod))),
+                Some((updates, _)) => drop(updates.send_replace(Some(pod))),
                 None => {
-                    let (news, hears) = watch::channel(Some(pod));
-                    let task = tasks.spawn(life::run(Arc::clone(&shared), hears));
-                    running.insert(uid, (news, task));
+                    let (updates, receiver) = watch::channel(Some(pod));
+                    let task = tasks.spawn(pod::run(Arc::clone(&shared), receiver));
+                    running.insert(uid, (updates, task));
                 }
             }
         }
-        // An object that is gone takes its processes along, however it went.
-        running.retain(|uid, (news, task)| {
-            let stays = there.contains(uid);
+        // A deleted Pod ends its processes.
+        running.retain(|uid, (updates, task)| {
+            let stays = present.contains(uid);
             if !stays {
-                news.send_replace(None);
+                updates.send_replace(None);
                 task.abort();
             }
             stays

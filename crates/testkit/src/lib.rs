@@ -1,6 +1,6 @@
-//! What tests and benchmarks share: a scripted engine, a client that shows exact bytes, and child processes.
+//! Shared tools of tests and benchmarks: a scripted engine, an HTTP client that shows exact bytes, and child processes.
 //!
-//! Nothing here knows how the gateway is built; it speaks HTTP to it and starts its binary like anyone else.
+//! Nothing here depends on the gateway's code: it is started as a binary and called over HTTP.
 
 pub mod balancer;
 pub mod bench;

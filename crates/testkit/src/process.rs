@@ -1,4 +1,4 @@
-//! Child processes for tests and benchmarks: started in a scratch folder, watched through files, killed on drop.
+//! Child processes for tests and benchmarks: started in a scratch folder, observed through files, killed on drop.
 
 mod child;
 mod forebay;

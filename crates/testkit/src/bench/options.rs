@@ -1,27 +1,27 @@
-//! What to measure, and how much of it.
+//! Command line options and amounts of load.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
 
-/// Measures Forebay beside plain nginx and prints a table.
+/// Compares Forebay with nginx as a plain proxy and prints a table.
 #[derive(Parser, Debug, Clone)]
 #[command(name = "forebay-bench")]
 pub struct Options {
-    /// Forebay's binary. Without it, nginx is compared with calls straight to the engine.
+    /// Forebay's binary. Without it, nginx is compared with direct calls to the engine.
     #[arg(long)]
     pub forebay: Option<PathBuf>,
-    /// The fake engine's binary; by default the one beside this program.
+    /// The fake engine's binary; by default the one in the folder of this program.
     #[arg(long)]
     pub fake_engine: Option<PathBuf>,
-    /// How often each phase runs; figures are medians.
+    /// Rounds per phase; figures are medians.
     #[arg(long, default_value_t = 5)]
     pub rounds: usize,
     /// One short round, about twenty seconds.
     #[arg(long)]
     pub quick: bool,
-    /// Only these phases.
+    /// Run only these phases.
     #[arg(long, value_delimiter = ',')]
     pub only: Vec<Phase>,
     /// Directives to add to nginx's location, such as `proxy_socket_keepalive on;`.
@@ -34,44 +34,47 @@ pub struct Options {
 
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// CPU per unary call with three sizes of prompts, and calls per second.
+    /// CPU per unary call with three prompt sizes, and calls per second.
     Unary,
-    /// CPU per event of a stream, paced and unpaced.
+    /// CPU per stream event, paced and unpaced.
     Sse,
     /// Latency at a fixed rate.
     Latency,
     /// Time to the first event of a stream.
     FirstToken,
-    /// CPU per refused call: 401 and 429.
-    Refusals,
+    /// CPU per rejected call: 401 and 429.
+    #[value(alias = "refusals")]
+    Rejections,
     /// CPU per embedding call.
     Embeddings,
-    /// CPU per unary call with many keys and with many models.
+    /// CPU per unary call with many keys and many models.
     Size,
-    /// Resident memory idle and with many open streams.
+    /// CPU per unary call with four upstreams, and with limits in Redis.
+    Variants,
+    /// Resident memory, idle and with many open streams.
     Memory,
 }
 
-/// How much load each phase makes.
+/// Amount of load per phase.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Amounts {
-    pub(super) rounds: usize,
-    pub(super) small_prompts: usize,
-    pub(super) medium_prompts: usize,
-    pub(super) large_prompts: usize,
-    pub(super) paced_streams: usize,
-    pub(super) unpaced_streams: usize,
-    pub(super) first_tokens: usize,
-    pub(super) open_loop: Duration,
-    pub(super) open_streams: usize,
+pub(crate) struct Amounts {
+    pub(crate) rounds: usize,
+    pub(crate) small_prompts: usize,
+    pub(crate) medium_prompts: usize,
+    pub(crate) large_prompts: usize,
+    pub(crate) paced_streams: usize,
+    pub(crate) unpaced_streams: usize,
+    pub(crate) first_tokens: usize,
+    pub(crate) open_loop: Duration,
+    pub(crate) open_streams: usize,
 }
 
 impl Options {
-    pub(super) fn wants(&self, phase: Phase) -> bool {
+    pub(crate) fn includes(&self, phase: Phase) -> bool {
         self.only.is_empty() || self.only.contains(&phase)
     }
 
-    pub(super) fn amounts(&self) -> Amounts {
+    pub(crate) fn amounts(&self) -> Amounts {
         let full = Amounts {
             rounds: self.rounds.clamp(1, 100),
             small_prompts: 60_000,

@@ -1,17 +1,21 @@
-//! The phases: for each round, every phase on nginx and on the contender, in turn.
+//! The phases. Each round runs every phase on nginx and on the contender, alternately.
+
+mod rejections;
+mod size;
+mod variants;
 
 use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::closed_loop::{self, Cost, Load, cost_of, costs_of, warm_connections};
-use super::connection::Connection;
-use super::figures::{self, Figures, Kind};
-use super::gateways::{Gateway, Setup};
-use super::open_loop;
-use super::options::{Amounts, Options, Phase};
-use super::process_stat::resident_megabytes;
-use super::{requests, streams};
+use crate::bench::load::closed_loop::{self, Cost, Load, cost_of, costs_of, warm_connections};
+use crate::bench::load::connection::Connection;
+use crate::bench::load::open_loop;
+use crate::bench::load::{requests, streams};
+use crate::bench::options::{Amounts, Options, Phase};
+use crate::bench::report::figures::{self, FigureKind, Figures};
+use crate::bench::setup::gateways::{Gateway, Setup};
+use crate::bench::setup::process_stat::resident_megabytes;
 use crate::fake_engine::Script;
 
 const CONNECTIONS: usize = 32;
@@ -21,21 +25,21 @@ const EVENTS_PER_STREAM: usize = 50;
 const PACE: Duration = Duration::from_millis(20);
 const OPEN_LOOP_PER_SECOND: f64 = 2_000.0;
 const KIB: usize = 1024;
-/// How often both gateways take turns within a round.
+/// Alternations of the gateways within a round.
 const TURNS: usize = 6;
-/// Below this share of its core, the gateway was not what limited the calls per second.
+/// Below this utilization, the gateway was not the bottleneck of the throughput.
 const SATURATED: f64 = 0.9;
 
-pub(super) struct Bench<'a> {
-    pub(super) setup: &'a Setup,
-    pub(super) amounts: Amounts,
-    /// The contender goes first in every other round.
+pub(crate) struct Bench<'a> {
+    pub(crate) setup: &'a Setup,
+    pub(crate) amounts: Amounts,
+    /// The contender goes first in every second round.
     contender_first: bool,
-    pub(super) figures: Figures,
+    pub(crate) figures: Figures,
 }
 
-/// All rounds.
-pub(super) async fn run(setup: &Setup, options: &Options) -> anyhow::Result<Figures> {
+/// Runs all rounds.
+pub(crate) async fn run(setup: &Setup, options: &Options) -> anyhow::Result<Figures> {
     let amounts = options.amounts();
     let mut bench = Bench { setup, amounts, contender_first: false, figures: Figures::default() };
     for round in 0..amounts.rounds {
@@ -43,10 +47,13 @@ pub(super) async fn run(setup: &Setup, options: &Options) -> anyhow::Result<Figu
         bench.contender_first = round % 2 == 1;
         bench.round(options).await?;
     }
-    if options.wants(Phase::Size) {
+    if options.includes(Phase::Size) {
         bench.size().await?;
     }
-    if options.wants(Phase::Memory) {
+    if options.includes(Phase::Variants) {
+        bench.variants().await?;
+    }
+    if options.includes(Phase::Memory) {
         bench.memory().await?;
     }
     Ok(bench.figures)
@@ -55,28 +62,28 @@ pub(super) async fn run(setup: &Setup, options: &Options) -> anyhow::Result<Figu
 impl Bench<'_> {
     async fn round(&mut self, options: &Options) -> anyhow::Result<()> {
         self.setup.script(&Script::default()).await?;
-        if options.wants(Phase::Unary) {
+        if options.includes(Phase::Unary) {
             self.unary().await?;
         }
-        if options.wants(Phase::Embeddings) {
+        if options.includes(Phase::Embeddings) {
             self.embeddings().await?;
         }
-        if options.wants(Phase::Latency) {
+        if options.includes(Phase::Latency) {
             self.latency().await?;
         }
-        if options.wants(Phase::FirstToken) {
+        if options.includes(Phase::FirstToken) {
             self.first_token().await?;
         }
-        if options.wants(Phase::Refusals) {
-            self.refusals().await?;
+        if options.includes(Phase::Rejections) {
+            self.rejections().await?;
         }
-        if options.wants(Phase::Sse) {
+        if options.includes(Phase::Sse) {
             self.events().await?;
         }
         Ok(())
     }
 
-    /// What the same load costs both, a part of it at a time: the machine's speed changes within seconds.
+    /// Cost of the same load on both gateways, alternating, because the machine's speed changes within seconds.
     async fn costs(&self, load: impl Load) -> anyhow::Result<(Cost, Cost)> {
         let Setup { nginx, contender, .. } = self.setup;
         if self.contender_first {
@@ -87,7 +94,7 @@ impl Bench<'_> {
         Ok((first, second))
     }
 
-    /// The same on both, the order changing with the round.
+    /// Runs a phase on both gateways, in an order that alternates with the round.
     async fn on_both<T>(&self, phase: impl AsyncFn(&Gateway) -> anyhow::Result<T>) -> anyhow::Result<(T, T)> {
         let Setup { nginx, contender, .. } = self.setup;
         if self.contender_first {
@@ -97,7 +104,7 @@ impl Bench<'_> {
         Ok((phase(nginx).await?, phase(contender).await?))
     }
 
-    fn add_costs(&mut self, kind: Kind, (nginx, contender): (Cost, Cost)) {
+    fn add_costs(&mut self, kind: FigureKind, (nginx, contender): (Cost, Cost)) {
         self.figures.add(kind, nginx.microseconds_each, contender.microseconds_each);
     }
 
@@ -109,7 +116,7 @@ impl Bench<'_> {
         for (gateway, cost) in [(&self.setup.nginx, small.0), (&self.setup.contender, small.1)] {
             if cost.busy < SATURATED {
                 let name = gateway.name;
-                let note = "kept its core less than 90% busy: calls per second are limited by the load generator.";
+                let note = "used less than 90% of its core: calls per second are limited by the load generator.";
                 self.figures.note(format!("{name} {note}"));
             }
         }
@@ -180,13 +187,13 @@ impl Bench<'_> {
     }
 }
 
-/// The cost of served unary calls with a prompt of this size.
-pub(super) async fn served(gateway: &Gateway, prompt_bytes: usize, count: usize) -> anyhow::Result<Cost> {
+/// Cost of served unary calls with a prompt of this size.
+pub(crate) async fn served(gateway: &Gateway, prompt_bytes: usize, count: usize) -> anyhow::Result<Cost> {
     cost_of(gateway, &chats(prompt_bytes, count)).await
 }
 
-/// The cost of calls that take the requests in turn, after each of them was answered once.
-pub(super) async fn in_turn(gateway: &Gateway, requests: &[Bytes], count: usize) -> anyhow::Result<Cost> {
+/// Cost of calls that cycle through the requests, after each of them was sent once.
+pub(crate) async fn in_turn(gateway: &Gateway, requests: &[Bytes], count: usize) -> anyhow::Result<Cost> {
     let connections = warm_connections(gateway, CONNECTIONS, &requests[0], 200).await?;
     closed_loop::run(connections, requests, requests.len(), 200).await?;
     cost_of(gateway, &InTurn { requests, count }).await
@@ -196,11 +203,11 @@ fn chats(prompt_bytes: usize, count: usize) -> Calls<impl Fn(&Gateway) -> Bytes>
     Calls { request: move |gateway: &Gateway| requests::chat(gateway, prompt_bytes), count, status: 200 }
 }
 
-/// One call again and again, which is answered with the status.
-pub(super) struct Calls<R> {
-    pub(super) request: R,
-    pub(super) count: usize,
-    pub(super) status: u16,
+/// Repeats one call, which must return the status.
+pub(crate) struct Calls<R> {
+    pub(crate) request: R,
+    pub(crate) count: usize,
+    pub(crate) status: u16,
 }
 
 impl<R: Fn(&Gateway) -> Bytes> Load for Calls<R> {
@@ -229,7 +236,7 @@ impl Load for InTurn<'_> {
     }
 }
 
-/// So many at once.
+/// Number of concurrent streams.
 struct PacedStreams(usize);
 
 impl Load for PacedStreams {

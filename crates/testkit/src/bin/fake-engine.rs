@@ -1,4 +1,4 @@
-//! The scripted engine as a program, for load tests and for tests from outside.
+//! The scripted engine as a program, for load tests and external tests.
 
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -6,10 +6,10 @@ use std::net::SocketAddr;
 use clap::Parser;
 use testkit::fake_engine::FakeEngine;
 
-/// An OpenAI-compatible engine that answers at once, or as `POST /script` says.
+/// An OpenAI-compatible engine that responds immediately, or as scripted with `POST /script`.
 #[derive(Parser)]
 struct Arguments {
-    /// Where to listen; port 0 takes a free one.
+    /// Listen address; port 0 picks a free port.
     #[arg(long, default_value = "127.0.0.1:0")]
     listen: SocketAddr,
     /// Listener threads, each with its own connections.

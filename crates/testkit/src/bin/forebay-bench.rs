@@ -1,4 +1,4 @@
-//! `make bench`: prints the table of PERFORMANCE.md for this machine.
+//! `make bench`: measures this machine and prints the results as a table.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Plays kubelet for nodes that are only objects, until it is interrupted: for trying a control plane by hand.
+//! Runs fake kubelets until interrupted, for trying out a control plane manually.
 
 use std::path::PathBuf;
 
@@ -7,34 +7,34 @@ use testkit::kubelet::{self, Kubelet, NodeOptions};
 
 #[derive(Parser)]
 struct Arguments {
-    /// As `scripts/kubernetes-control-plane start DIR` prints it.
+    /// The kubeconfig printed by `scripts/kubernetes-control-plane start DIR`.
     #[arg(long)]
     kubeconfig: PathBuf,
-    /// How many nodes there are.
+    /// Number of nodes.
     #[arg(long, default_value_t = 2)]
     nodes: u32,
-    /// What each of them has, such as nvidia.com/gpu=4; may be repeated.
+    /// Capacity of each node, such as nvidia.com/gpu=4; repeatable.
     #[arg(long, value_parser = pair)]
     gpu: Vec<(String, u32)>,
-    /// Labels of every node, such as nvidia.com/gpu.product=NVIDIA-H100-80GB-HBM3; may be repeated.
+    /// Label of every node, such as nvidia.com/gpu.product=NVIDIA-H100-80GB-HBM3; repeatable.
     #[arg(long, value_parser = label)]
     label: Vec<(String, String)>,
-    /// Where programs of Pods are looked for first; default: beside this one.
+    /// Folders searched first for programs of Pods; default: the folder of this program.
     #[arg(long)]
     programs: Vec<PathBuf>,
-    /// An image that cannot be pulled; may be repeated.
+    /// An image that cannot be pulled; repeatable.
     #[arg(long)]
     missing_image: Vec<String>,
 }
 
 fn label(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("write it as name=value")?;
+    let (name, value) = text.split_once('=').ok_or("expected name=value")?;
     Ok((name.to_owned(), value.to_owned()))
 }
 
 fn pair(text: &str) -> Result<(String, u32), String> {
     let (name, count) = label(text)?;
-    count.parse().map(|count| (name, count)).map_err(|_| "write it as resource=count".to_owned())
+    count.parse().map(|count| (name, count)).map_err(|_| "expected resource=count".to_owned())
 }
 
 #[tokio::main]
@@ -58,7 +58,7 @@ async fn main() -> anyhow::Result<()> {
         arguments.missing_image.iter().for_each(|image| node.lose_image(image));
         nodes.push(node);
     }
-    println!("{} nodes are ready; Ctrl-C ends them", nodes.len());
+    println!("{} nodes are ready; press Ctrl-C to stop", nodes.len());
     tokio::signal::ctrl_c().await?;
     for node in nodes {
         node.remove().await?;

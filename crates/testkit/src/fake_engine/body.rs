@@ -1,4 +1,4 @@
-//! Plays a list of steps as a response body: bytes, pauses, and the ways an engine can fail in the middle.
+//! A response body that executes a list of steps: bytes, pauses, and failures.
 
 use std::io;
 use std::pin::Pin;
@@ -13,20 +13,20 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use super::state::CallGuard;
 
-/// One thing the engine does while it answers.
+/// One step of a response.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     Send(Bytes),
-    /// What was sent so far goes out in a write of its own.
+    /// Flushes the bytes sent so far.
     Flush,
     Wait(Duration),
-    /// Nothing more, ever; the connection stays.
+    /// Sends nothing more and keeps the connection open.
     Stall,
-    /// The connection is aborted.
+    /// Aborts the connection.
     Cut,
 }
 
-/// How the body is announced.
+/// Framing of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Length {
     Known(u64),
@@ -39,7 +39,7 @@ pub(super) struct ScriptedBody {
     timer: Option<Pin<Box<Sleep>>>,
     waiting: bool,
     stalled: bool,
-    /// `None` for answers that are not calls, such as `/health`.
+    /// `None` for responses that are not calls, such as `/health`.
     guard: Option<CallGuard>,
     close_connection: Option<Arc<Notify>>,
 }
@@ -50,19 +50,19 @@ impl ScriptedBody {
         Self { steps, length, timer: None, waiting: false, stalled: false, guard: None, close_connection: None }
     }
 
-    /// A body of these bytes with a `Content-Length`.
+    /// A complete body with a `Content-Length`.
     pub(super) fn whole(bytes: Bytes) -> Self {
         let length = Length::Known(bytes.len() as u64);
         Self::new(vec![Step::Send(bytes)], length)
     }
 
-    /// The call ends with this body: dropped before its last step, it counts as cancelled.
+    /// Ties the call to this body: if it is dropped before its last step, the call counts as cancelled.
     pub(super) fn guarded_by(mut self, guard: CallGuard) -> Self {
         self.guard = Some(guard);
         self
     }
 
-    /// Notifies when the last byte was handed over.
+    /// Notifies `connection` after the last byte.
     pub(super) fn then_close(mut self, connection: Arc<Notify>) -> Self {
         self.close_connection = Some(connection);
         self
@@ -119,7 +119,7 @@ impl Body for ScriptedBody {
                 Some(Step::Stall) => self.stalled = true,
                 Some(Step::Cut) => {
                     self.finish();
-                    return Poll::Ready(Some(Err(io::Error::other("the script cuts the answer here"))));
+                    return Poll::Ready(Some(Err(io::Error::other("the script cuts the response here"))));
                 }
                 None => {
                     self.finish();

@@ -1,21 +1,21 @@
-//! Unary chat answers.
+//! Unary chat responses.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::asked::Asked;
+use super::request::ChatRequest;
 use super::script::{MAX_CHUNKS, Script};
 
-/// All answers were created at the same second, so that snapshots hold.
+/// Fixed creation time, so that snapshots are stable.
 pub(super) const CREATED: u64 = 1_700_000_000;
-pub(super) const ANSWER_ID: &str = "chatcmpl-fake";
+pub(super) const RESPONSE_ID: &str = "chatcmpl-fake";
 
-/// The body of a unary answer.
-pub(super) fn render(script: &Script, asked: &Asked) -> Bytes {
+/// Renders the body of a unary response.
+pub(super) fn render(script: &Script, request: &ChatRequest) -> Bytes {
     if let Some(raw) = &script.raw_body {
         return Bytes::from(raw.clone());
     }
-    let mut text = script.text.repeat(chunk_count(script, asked));
+    let mut text = script.text.repeat(chunk_count(script, request));
     text.push_str(&"x".repeat(script.huge_bytes));
     let choice = |index: usize| {
         json!({
@@ -25,34 +25,34 @@ pub(super) fn render(script: &Script, asked: &Asked) -> Bytes {
             "finish_reason": script.finish_reason,
         })
     };
-    let mut answer = json!({
-        "id": ANSWER_ID,
+    let mut response = json!({
+        "id": RESPONSE_ID,
         "object": "chat.completion",
         "created": CREATED,
         "model": script.model,
-        "choices": (0..asked.choices).map(choice).collect::<Vec<_>>(),
+        "choices": (0..request.choices).map(choice).collect::<Vec<_>>(),
     });
     if !script.no_usage {
-        answer["usage"] = usage(script, completion_tokens(script, asked));
+        response["usage"] = usage(script, completion_tokens(script, request));
     }
-    let mut body = answer.to_string();
+    let mut body = response.to_string();
     if script.wrong_json {
         body.pop();
     }
     Bytes::from(body)
 }
 
-/// How many tokens the whole answer has.
-pub(super) fn completion_tokens(script: &Script, asked: &Asked) -> u64 {
-    let most = if script.limit_ignored { None } else { asked.limit };
-    let most = most.map_or(u64::MAX, |limit| limit.saturating_mul(asked.choices as u64));
-    script.completion_tokens.unwrap_or((chunk_count(script, asked) * asked.choices) as u64).min(most)
+/// Number of completion tokens of the response.
+pub(super) fn completion_tokens(script: &Script, request: &ChatRequest) -> u64 {
+    let limit = if script.limit_ignored { None } else { request.limit };
+    let limit = limit.map_or(u64::MAX, |limit| limit.saturating_mul(request.choices as u64));
+    script.completion_tokens.unwrap_or((chunk_count(script, request) * request.choices) as u64).min(limit)
 }
 
-/// One token to a chunk, and no more than the call allows.
-pub(super) fn chunk_count(script: &Script, asked: &Asked) -> usize {
-    let most = if script.limit_ignored { None } else { asked.limit };
-    script.chunks.min(MAX_CHUNKS).min(most.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX)))
+/// Number of content chunks: one token each, within the limit of the call.
+pub(super) fn chunk_count(script: &Script, request: &ChatRequest) -> usize {
+    let limit = if script.limit_ignored { None } else { request.limit };
+    script.chunks.min(MAX_CHUNKS).min(limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX)))
 }
 
 pub(super) fn usage(script: &Script, completion_tokens: u64) -> Value {

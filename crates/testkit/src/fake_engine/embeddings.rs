@@ -1,4 +1,4 @@
-//! Answers to embedding calls: a small vector that depends on the input, so that an order can be checked.
+//! Responses to embedding calls: small vectors that depend on the input, so that their order can be checked.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use super::script::{EmbedAs, Script};
 
-/// Vectors longer than this are not rendered.
+/// Maximum length of rendered vectors.
 const MAX_SIZE: usize = 65_536;
 
-/// The members of an embedding request that change the answer.
+/// Members of an embedding request that affect the response.
 #[derive(Deserialize)]
 pub(super) struct EmbeddingCall {
     input: Value,
@@ -26,14 +26,14 @@ impl EmbeddingCall {
     }
 }
 
-/// The answer to the call; the error is the sentence for a 400.
+/// Renders the response; the error is the message of a 400.
 pub(super) fn render(script: &Script, call: &EmbeddingCall) -> Result<Bytes, String> {
     if let Some(raw) = &script.raw_body {
         return Ok(Bytes::from(raw.clone()));
     }
     let inputs = inputs(&call.input)?;
-    let asked = if script.dimensions_ignored { None } else { call.dimensions };
-    let size = asked.unwrap_or(script.embedding_size).min(MAX_SIZE);
+    let requested = if script.dimensions_ignored { None } else { call.dimensions };
+    let size = requested.unwrap_or(script.embedding_size).min(MAX_SIZE);
     let encoding = script.embed_as.or(call.encoding_format).unwrap_or(EmbedAs::Float);
     let encode = |(index, input): (usize, &Value)| {
         let vector = vector(input, size);
@@ -47,11 +47,11 @@ pub(super) fn render(script: &Script, call: &EmbeddingCall) -> Result<Bytes, Str
         json!({"object": "embedding", "index": index, "embedding": embedding})
     };
     let data: Vec<Value> = inputs.iter().copied().enumerate().map(encode).collect();
-    let mut answer = json!({"object": "list", "data": data, "model": script.model});
+    let mut response = json!({"object": "list", "data": data, "model": script.model});
     if !script.no_usage {
-        answer["usage"] = json!({"prompt_tokens": script.prompt_tokens, "total_tokens": script.prompt_tokens});
+        response["usage"] = json!({"prompt_tokens": script.prompt_tokens, "total_tokens": script.prompt_tokens});
     }
-    Ok(Bytes::from(answer.to_string()))
+    Ok(Bytes::from(response.to_string()))
 }
 
 /// A string, strings, one token array, or token arrays.
@@ -69,7 +69,7 @@ fn inputs(input: &Value) -> Result<Vec<&Value>, String> {
     }
 }
 
-/// The vector for an input: multiples of 1/128 between -1 and 1, exact in every float format.
+/// The vector of an input: multiples of 1/128 between -1 and 1, which are exact in every float format.
 pub fn vector(input: &Value, size: usize) -> Vec<f32> {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for byte in input.to_string().bytes() {

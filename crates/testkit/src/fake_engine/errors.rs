@@ -23,7 +23,7 @@ pub(super) fn render(shape: &ErrorBody, status: u16, message: &str) -> (Bytes, &
     (Bytes::from(value.to_string()), "application/json")
 }
 
-/// The payload of an error event in a stream: always nested, as SGLang does it too.
+/// Payload of an error event in a stream. Always nested, even for SGLang.
 pub(super) fn event(script: &Script) -> String {
     let status = script.status.unwrap_or(500);
     let message = message(script, status);
@@ -40,7 +40,7 @@ pub(super) fn event(script: &Script) -> String {
 }
 
 pub(super) fn message(script: &Script, status: u16) -> String {
-    script.error_message.clone().unwrap_or_else(|| format!("the fake engine was told to answer {status}"))
+    script.error_message.clone().unwrap_or_else(|| format!("the fake engine is scripted to return {status}"))
 }
 
 fn python_type(status: u16) -> &'static str {

@@ -1,28 +1,28 @@
-//! What the fake engine is told to do with a call. Every member has a harmless default.
+//! Scripts of the fake engine. Every member has a harmless default.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// More content chunks than this are never sent, so that a typing error cannot fill the memory.
+/// Maximum number of content chunks, so that a typing error cannot exhaust memory.
 pub(super) const MAX_CHUNKS: usize = 100_000;
 
-/// One call's behaviour, from code or as JSON (`"fake": {…}` in a request body, or `POST /script`).
+/// Behaviour of one call, from code or as JSON (`"fake": {…}` in a request body, or `POST /script`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Script {
-    /// Wait before the headers.
+    /// Delay before the headers.
     pub delay_ms: u64,
-    /// How many content chunks a stream has; a unary answer holds the text as often.
+    /// Number of content chunks of a stream; a unary response repeats the text as often.
     pub chunks: usize,
-    /// Wait before each content chunk but the first (with `split`: between the pieces).
+    /// Delay before each content chunk except the first (with `split`: between the pieces).
     pub chunk_delay_ms: u64,
-    /// Content of each chunk; may hold multi-byte characters.
+    /// Content of each chunk; may contain multi-byte characters.
     pub text: String,
-    /// Abort the connection after this many content chunks; a unary answer breaks in the middle of its body.
+    /// Abort the connection after this many content chunks; a unary response is cut in the middle of its body.
     pub cut_after: Option<usize>,
-    /// Send nothing more after this many content chunks and stay connected; the role chunk still comes before them
-    /// (unless `no_role`). A unary answer with 0 sends no header.
+    /// Send nothing more after this many content chunks and stay connected. The role chunk is still sent (unless
+    /// `no_role`). A unary response with 0 sends no headers.
     pub stall_after: Option<usize>,
     /// Close the connection once the request has been read, before any header.
     pub hang_up: bool,
@@ -30,60 +30,60 @@ pub struct Script {
     pub status: Option<u16>,
     pub error_body: ErrorBody,
     pub error_message: Option<String>,
-    /// Value of the `Retry-After` header, whatever the status.
+    /// Value of the `Retry-After` header, for any status.
     pub retry_after: Option<String>,
-    /// Unary: broken JSON. Stream: one broken data line after the first content chunk.
+    /// Unary: invalid JSON. Stream: one invalid data line after the first content chunk.
     pub wrong_json: bool,
     /// 200 with an HTML page.
     pub html: bool,
     pub no_usage: bool,
-    /// Running usage in every chunk and a usage chunk at the end, asked for or not.
+    /// Cumulative usage in every chunk and a usage chunk at the end, whether requested or not.
     pub usage_every_chunk: bool,
-    /// Usage on the last content chunk instead of a chunk of its own, asked for or not.
+    /// Usage on the last content chunk instead of a separate chunk, whether requested or not.
     pub usage_on_last_content_chunk: bool,
-    /// `"usage":null` in the other chunks when usage was asked for, as OpenAI and SGLang do.
+    /// `"usage":null` in the other chunks if usage is requested, like OpenAI and SGLang.
     pub usage_null: bool,
-    /// Content of about this many bytes: the whole unary answer, or one more content chunk.
+    /// Content of about this many bytes: the whole unary response, or an additional content chunk.
     pub huge_bytes: usize,
-    /// Line ends of events are CR LF.
+    /// Use CRLF line endings in events.
     pub crlf: bool,
     /// A comment line (`: ping`) before every event.
     pub comments: bool,
     /// An `id:` line in every event.
     pub id_lines: bool,
-    /// Pings between the events: `event: ping` alone, then with `data: {}`, in turn.
+    /// Pings between events: `event: ping`, alternately without and with `data: {}`.
     pub event_lines: bool,
     pub no_role: bool,
     pub role_every_chunk: bool,
-    /// `created` grows with each chunk.
+    /// Increase `created` with each chunk.
     pub created_per_chunk: bool,
     pub finish_reason: String,
-    /// End the stream cleanly, but without `[DONE]`.
+    /// End the stream cleanly but without `[DONE]`.
     pub no_done: bool,
-    /// After this many content chunks: an error event, then `[DONE]`, as vLLM does.
+    /// Send an error event and `[DONE]` after this many content chunks, like vLLM.
     pub error_event_after: Option<usize>,
-    /// Send embeddings this way whatever was asked.
+    /// Encoding of embeddings, whatever was requested.
     pub embed_as: Option<EmbedAs>,
-    /// How long a vector is when no `dimensions` is asked (or heeded).
+    /// Length of vectors if `dimensions` is not requested or is ignored.
     pub embedding_size: usize,
     pub dimensions_ignored: bool,
-    /// Write the bytes of the events in pieces of this size, flushed one by one, across events and characters.
+    /// Write the bytes in pieces of this size, each flushed, regardless of events and characters.
     pub split: Option<usize>,
     pub prompt_tokens: u64,
     /// Default: one per content chunk and choice.
     pub completion_tokens: Option<u64>,
     pub cached_tokens: Option<u64>,
-    /// Generate more than the call allows, as no engine should.
+    /// Ignore the token limit of the call.
     pub limit_ignored: bool,
-    /// Close the connection after the answer without having said `Connection: close`.
+    /// Close the connection after the response without `Connection: close`.
     pub close_after_response: bool,
-    /// The model's name in answers.
+    /// Model name in responses.
     pub model: String,
-    /// Further headers of the answer.
+    /// Additional response headers.
     pub headers: BTreeMap<String, String>,
-    /// The whole body of a unary answer, as is.
+    /// Replaces the body of a unary response.
     pub raw_body: Option<String>,
-    /// The payloads of the `data:` lines of a stream, as they are, instead of all chunks (`[DONE]` still follows).
+    /// Replaces the payloads of all `data:` lines of a stream (`[DONE]` still follows).
     pub raw_events: Option<Vec<String>>,
 }
 
@@ -135,18 +135,18 @@ impl Default for Script {
     }
 }
 
-/// Whose error body the engine imitates.
+/// Error format, as used by different engines.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorBody {
     /// Nested, `code` an integer, `param` null.
     #[default]
     Vllm,
-    /// The same members without the `error` around them.
+    /// The same members without the enclosing `error`.
     Sglang,
     /// Nested, no `param`.
     LlamaCpp,
-    /// These characters as `text/plain`.
+    /// This text as `text/plain`.
     Raw(String),
     /// These bytes as `application/octet-stream`.
     Bytes(Vec<u8>),

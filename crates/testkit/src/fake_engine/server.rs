@@ -17,19 +17,19 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
-use super::answer::answer;
+use super::response::respond_to;
 use super::state::State;
 
 const BACKLOG: i32 = 4096;
 
-/// The running threads; `stop` closes every socket they have.
+/// The running threads; `stop` closes all their sockets.
 pub(super) struct Threads {
     stop: watch::Sender<bool>,
     handles: Vec<JoinHandle<()>>,
 }
 
 impl Threads {
-    /// Listens on `address`, whose port is known by now.
+    /// Listens on `address`, which has a fixed port.
     pub(super) fn start(address: SocketAddr, count: usize, state: &Arc<State>) -> anyhow::Result<Self> {
         let (stop, stopped) = watch::channel(false);
         let mut threads = Self { stop, handles: Vec::new() };
@@ -50,14 +50,14 @@ impl Threads {
     }
 
     pub(super) fn stop(mut self) {
-        // Nobody listens any more when a thread has died; there is nothing left to stop then.
+        // Fails only if the threads have already ended.
         let _ = self.stop.send(true);
         for handle in self.handles.drain(..) {
             let _ = handle.join();
         }
     }
 
-    /// Blocks as long as the threads run.
+    /// Blocks until the threads end.
     pub(super) fn join(mut self) {
         for handle in self.handles.drain(..) {
             let _ = handle.join();
@@ -65,7 +65,7 @@ impl Threads {
     }
 }
 
-/// A socket bound to the address, next to others of ours on the same port.
+/// A socket bound to the address, shared with our other sockets on the same port.
 pub(super) fn bind(address: SocketAddr) -> anyhow::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     socket.set_reuse_address(true)?;
@@ -99,7 +99,7 @@ async fn accept_all(listener: &TcpListener, state: &Arc<State>) {
                 Ok((stream, _)) => {
                     connections.spawn(serve_connection(stream, Arc::clone(state)));
                 }
-                // Out of file descriptors, most likely: give the others time to go.
+                // Most likely out of file descriptors: wait until other connections close.
                 Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
             },
             Some(_) = connections.join_next() => {}
@@ -108,7 +108,7 @@ async fn accept_all(listener: &TcpListener, state: &Arc<State>) {
 }
 
 fn serve_connection(stream: TcpStream, state: Arc<State>) -> impl Future<Output = ()> {
-    // Counted from accept on, and out again whenever the task goes.
+    // Counted as open from accept until the task ends.
     let counted = OpenConnection::new(Arc::clone(&state));
     async move {
         let _counted = counted;
@@ -116,12 +116,12 @@ fn serve_connection(stream: TcpStream, state: Arc<State>) -> impl Future<Output 
             return;
         }
         let close = Arc::new(Notify::new());
-        let service = service_fn(|request| answer(Arc::clone(&state), Arc::clone(&close), request));
+        let service = service_fn(|request| respond_to(Arc::clone(&state), Arc::clone(&close), request));
         let mut connection = pin!(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
         loop {
             tokio::select! {
                 biased;
-                // A caller that left is recorded by the call's guard; the connection itself has nothing to say.
+                // A client that disconnects is recorded by the call's guard, so the result is not needed.
                 _ = connection.as_mut() => return,
                 () = close.notified() => connection.as_mut().graceful_shutdown(),
             }

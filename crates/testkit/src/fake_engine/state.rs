@@ -1,4 +1,4 @@
-//! What the fake engine remembers: its scripts, the calls it saw, and its counters.
+//! State of the fake engine: scripts, recorded calls and counters.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering::SeqCst};
@@ -10,10 +10,10 @@ use http::{HeaderMap, Method};
 
 use super::script::Script;
 
-/// Calls beyond this push out the oldest one.
+/// Maximum number of recorded calls; the oldest is dropped.
 const MAX_RECORDED_CALLS: usize = 100_000;
 
-/// One call to a model route, as it arrived.
+/// A recorded call to a model route.
 #[derive(Clone, Debug)]
 pub struct Recorded {
     pub method: Method,
@@ -22,30 +22,30 @@ pub struct Recorded {
     pub headers: HeaderMap,
     pub body: Bytes,
     pub at: Instant,
-    /// The caller left before the answer was complete.
+    /// The client disconnected before the response was complete.
     pub cancelled: bool,
 }
 
 impl Recorded {
-    /// The body as JSON; null when it is none.
+    /// The body as JSON; null if it is not JSON.
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).unwrap_or(serde_json::Value::Null)
     }
 
-    /// The value of a header, if it came and is text.
+    /// The value of a header, if present and text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 }
 
-/// How many connections came, and how many are here.
+/// Accepted and currently open connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connections {
     pub accepted: usize,
     pub open: usize,
 }
 
-/// A recorded call and what became of it since.
+/// A recorded call and whether it was cancelled since.
 struct Entry {
     call: Recorded,
     cancelled: Arc<AtomicBool>,
@@ -53,18 +53,18 @@ struct Entry {
 
 #[derive(Default)]
 struct Scripts {
-    standing: Arc<Script>,
+    current: Arc<Script>,
     queued: VecDeque<Script>,
 }
 
 pub(super) struct State {
-    /// Off under load: calls are counted, not kept.
+    /// Off under load: calls are counted but not recorded.
     pub(super) recording: bool,
     scripts: Mutex<Scripts>,
-    /// The standing script is the default one and none is queued.
+    /// Whether the current script is the default and none is queued.
     plain: AtomicBool,
     entries: Mutex<VecDeque<Entry>>,
-    /// While the engine stops, dropped connections are its own doing.
+    /// Connections dropped while stopping do not count as cancelled.
     pub(super) stopping: AtomicBool,
     pub(super) health: AtomicU16,
     pub(super) served: AtomicUsize,
@@ -91,41 +91,41 @@ impl State {
         })
     }
 
-    pub(super) fn set_standing(&self, script: Script) {
+    pub(super) fn set_current(&self, script: Script) {
         let mut scripts = lock(&self.scripts);
-        scripts.standing = Arc::new(script);
-        self.note_plain(&scripts);
+        scripts.current = Arc::new(script);
+        self.update_plain(&scripts);
     }
 
     pub(super) fn push(&self, script: Script) {
         let mut scripts = lock(&self.scripts);
         scripts.queued.push_back(script);
-        self.note_plain(&scripts);
+        self.update_plain(&scripts);
     }
 
-    /// The script for the call that just came.
+    /// The script of the next call.
     pub(super) fn next_script(&self) -> Arc<Script> {
         let mut scripts = lock(&self.scripts);
         let Some(queued) = scripts.queued.pop_front() else {
-            return Arc::clone(&scripts.standing);
+            return Arc::clone(&scripts.current);
         };
-        self.note_plain(&scripts);
+        self.update_plain(&scripts);
         Arc::new(queued)
     }
 
-    pub(super) fn standing(&self) -> Arc<Script> {
-        Arc::clone(&lock(&self.scripts).standing)
+    pub(super) fn current(&self) -> Arc<Script> {
+        Arc::clone(&lock(&self.scripts).current)
     }
 
     pub(super) fn is_plain(&self) -> bool {
         self.plain.load(SeqCst)
     }
 
-    fn note_plain(&self, scripts: &Scripts) {
-        self.plain.store(scripts.queued.is_empty() && *scripts.standing == Script::default(), SeqCst);
+    fn update_plain(&self, scripts: &Scripts) {
+        self.plain.store(scripts.queued.is_empty() && *scripts.current == Script::default(), SeqCst);
     }
 
-    /// Counts the call in; the guard counts it out.
+    /// Counts a call as running until the guard is dropped.
     pub(super) fn begin_call(self: &Arc<Self>, parts: &http::request::Parts, body: &Bytes) -> CallGuard {
         self.served.fetch_add(1, SeqCst);
         self.in_flight.fetch_add(1, SeqCst);
@@ -152,8 +152,8 @@ impl State {
     }
 
     pub(super) fn calls(&self) -> Vec<Recorded> {
-        let now = |entry: &Entry| Recorded { cancelled: entry.cancelled.load(SeqCst), ..entry.call.clone() };
-        lock(&self.entries).iter().map(now).collect()
+        let current = |entry: &Entry| Recorded { cancelled: entry.cancelled.load(SeqCst), ..entry.call.clone() };
+        lock(&self.entries).iter().map(current).collect()
     }
 
     pub(super) fn forget_calls(&self) {
@@ -162,7 +162,7 @@ impl State {
     }
 }
 
-/// A call on its way; dropped before `complete`, the caller has left.
+/// A running call. If it is dropped before `complete`, the client has disconnected.
 pub(super) struct CallGuard {
     state: Arc<State>,
     cancelled: Option<Arc<AtomicBool>>,
@@ -187,7 +187,7 @@ impl Drop for CallGuard {
     }
 }
 
-/// A panic elsewhere must not hide what was recorded.
+/// Ignores poisoning, so that a panic elsewhere does not hide recorded calls.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

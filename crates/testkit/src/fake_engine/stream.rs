@@ -1,21 +1,21 @@
-//! Streamed chat answers: a list of steps, one flushed write per event.
+//! Streamed chat responses: a list of steps with one flushed write per event.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::asked::Asked;
 use super::body::Step;
-use super::chat::{ANSWER_ID, CREATED, chunk_count, completion_tokens, usage};
+use super::chat::{CREATED, RESPONSE_ID, chunk_count, completion_tokens, usage};
 use super::errors;
+use super::request::ChatRequest;
 use super::script::Script;
 
-/// What was sent gets this long to leave before the connection is cut.
-const BEFORE_CUT: Duration = Duration::from_millis(5);
+/// Delay before the connection is cut, so that sent bytes can leave.
+const CUT_DELAY: Duration = Duration::from_millis(5);
 
-/// The steps of a stream.
-pub(super) fn render(script: &Script, asked: &Asked) -> Vec<Step> {
-    let mut stream = Stream::new(script, asked);
+/// Renders the steps of a stream.
+pub(super) fn render(script: &Script, request: &ChatRequest) -> Vec<Step> {
+    let mut stream = Stream::new(script, request);
     if stream.play().is_ok() && !script.no_done {
         stream.event("[DONE]");
     }
@@ -30,19 +30,19 @@ struct Ended;
 
 struct Stream<'a> {
     script: &'a Script,
-    asked: &'a Asked,
+    request: &'a ChatRequest,
     steps: Vec<Step>,
-    /// JSON text of the model's name.
+    /// Model name as JSON.
     model: String,
-    /// Chunks so far, for `created_per_chunk`.
+    /// Number of chunks so far, for `created_per_chunk`.
     chunks: u64,
     events: u64,
 }
 
 impl<'a> Stream<'a> {
-    fn new(script: &'a Script, asked: &'a Asked) -> Self {
-        let steps = Vec::with_capacity(2 * chunk_count(script, asked) + 12);
-        Self { script, asked, steps, model: json_text(&script.model), chunks: 0, events: 0 }
+    fn new(script: &'a Script, request: &'a ChatRequest) -> Self {
+        let steps = Vec::with_capacity(2 * chunk_count(script, request) + 12);
+        Self { script, request, steps, model: json_text(&script.model), chunks: 0, events: 0 }
     }
 
     fn play(&mut self) -> Result<(), Ended> {
@@ -56,10 +56,10 @@ impl<'a> Stream<'a> {
         }
         self.content()?;
         let finish_reason = json_text(&script.finish_reason);
-        self.for_each_choice("", &finish_reason, completion_tokens(script, self.asked));
-        let asked = self.asked.include_usage && !script.usage_on_last_content_chunk;
-        if !script.no_usage && (asked || script.usage_every_chunk) {
-            let usage = usage(script, completion_tokens(script, self.asked)).to_string();
+        self.for_each_choice("", &finish_reason, completion_tokens(script, self.request));
+        let requested = self.request.include_usage && !script.usage_on_last_content_chunk;
+        if !script.no_usage && (requested || script.usage_every_chunk) {
+            let usage = usage(script, completion_tokens(script, self.request)).to_string();
             self.chunk("", &usage);
         }
         Ok(())
@@ -67,7 +67,7 @@ impl<'a> Stream<'a> {
 
     fn content(&mut self) -> Result<(), Ended> {
         let script = self.script;
-        let count = chunk_count(script, self.asked);
+        let count = chunk_count(script, self.request);
         let role = if script.role_every_chunk { r#""role":"assistant","# } else { "" };
         let delta = format!(r#"{role}"content":{}"#, json_text(&script.text));
         for sent in 0..=count {
@@ -81,9 +81,9 @@ impl<'a> Stream<'a> {
             if sent > 0 && script.chunk_delay_ms > 0 {
                 self.steps.push(Step::Wait(Duration::from_millis(script.chunk_delay_ms)));
             }
-            let tokens = ((sent + 1) * self.asked.choices) as u64;
+            let tokens = ((sent + 1) * self.request.choices) as u64;
             if script.usage_on_last_content_chunk && sent + 1 == count {
-                let usage = usage(script, completion_tokens(script, self.asked)).to_string();
+                let usage = usage(script, completion_tokens(script, self.request)).to_string();
                 self.chunk(&choice(0, &delta, "null"), &usage);
             } else {
                 self.for_each_choice(&delta, "null", tokens);
@@ -91,7 +91,7 @@ impl<'a> Stream<'a> {
         }
         if script.huge_bytes > 0 {
             let delta = format!(r#""content":"{}""#, "x".repeat(script.huge_bytes));
-            self.for_each_choice(&delta, "null", completion_tokens(script, self.asked));
+            self.for_each_choice(&delta, "null", completion_tokens(script, self.request));
         }
         Ok(())
     }
@@ -104,7 +104,7 @@ impl<'a> Stream<'a> {
             return Err(Ended);
         }
         if script.cut_after == Some(sent) {
-            self.steps.extend([Step::Wait(BEFORE_CUT), Step::Cut]);
+            self.steps.extend([Step::Wait(CUT_DELAY), Step::Cut]);
             return Err(Ended);
         }
         if script.stall_after == Some(sent) {
@@ -115,9 +115,9 @@ impl<'a> Stream<'a> {
     }
 
     fn for_each_choice(&mut self, delta: &str, finish_reason: &str, tokens: u64) {
-        for index in 0..self.asked.choices {
-            let running = self.script.usage_every_chunk || self.asked.continuous_usage;
-            let usage = match (running && !self.script.no_usage, self.asked.include_usage && self.script.usage_null) {
+        for index in 0..self.request.choices {
+            let running = self.script.usage_every_chunk || self.request.continuous_usage;
+            let usage = match (running && !self.script.no_usage, self.request.include_usage && self.script.usage_null) {
                 (true, _) => usage(self.script, tokens).to_string(),
                 (false, true) => "null".to_owned(),
                 (false, false) => String::new(),
@@ -132,7 +132,7 @@ impl<'a> Stream<'a> {
         let model = &self.model;
         let usage = if usage.is_empty() { String::new() } else { format!(r#","usage":{usage}"#) };
         self.event(&format!(
-            r#"{{"id":"{ANSWER_ID}","object":"chat.completion.chunk","created":{created},"model":{model},"choices":[{choices}]{usage}}}"#
+            r#"{{"id":"{RESPONSE_ID}","object":"chat.completion.chunk","created":{created},"model":{model},"choices":[{choices}]{usage}}}"#
         ));
     }
 
@@ -166,7 +166,7 @@ fn choice(index: usize, delta: &str, finish_reason: &str) -> String {
     format!(r#"{{"index":{index},"delta":{{{delta}}},"logprobs":null,"finish_reason":{finish_reason}}}"#)
 }
 
-/// The same bytes in pieces that know nothing of events; how the stream ends stays.
+/// Splits the bytes into pieces regardless of events; keeps how the stream ends.
 pub(super) fn in_pieces(steps: Vec<Step>, size: usize, delay_ms: u64) -> Vec<Step> {
     let mut bytes = Vec::new();
     let mut ending = Vec::new();
@@ -174,7 +174,7 @@ pub(super) fn in_pieces(steps: Vec<Step>, size: usize, delay_ms: u64) -> Vec<Ste
         match step {
             Step::Send(part) => bytes.extend_from_slice(&part),
             Step::Stall => ending.push(Step::Stall),
-            Step::Cut => ending.extend([Step::Wait(BEFORE_CUT), Step::Cut]),
+            Step::Cut => ending.extend([Step::Wait(CUT_DELAY), Step::Cut]),
             Step::Flush | Step::Wait(_) => {}
         }
     }

@@ -1,4 +1,4 @@
-//! The fake engine does what its scripts say.
+//! Tests of the fake engine.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{EmbedAs, ErrorBody, FakeEngine, Script, embedding_of};
 use crate::http::{Client, Event, send};
 
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 fn chat() -> Value {
     json!({"model": "fake-model", "messages": [{"role": "user", "content": "hi"}]})
@@ -24,12 +24,12 @@ async fn events_with(script: Script) -> (Vec<Event>, bool) {
 }
 
 #[tokio::test]
-async fn a_plain_chat_is_answered_and_recorded() {
+async fn a_plain_chat_gets_a_response_and_is_recorded() {
     let engine = FakeEngine::start().await;
-    let answer = Client::new(engine.url()).key("sk-x").post_json("/chat/completions", chat()).await;
-    assert_eq!(answer.status_line(), "200 OK");
-    assert_eq!(answer.json()["choices"][0]["message"]["content"], "Hello Hello Hello ");
-    assert_eq!(answer.json()["usage"]["total_tokens"], 13);
+    let response = Client::new(engine.url()).key("sk-x").post_json("/chat/completions", chat()).await;
+    assert_eq!(response.status_line(), "200 OK");
+    assert_eq!(response.json()["choices"][0]["message"]["content"], "Hello Hello Hello ");
+    assert_eq!(response.json()["usage"]["total_tokens"], 13);
     let calls = engine.calls();
     assert_eq!((calls.len(), calls[0].cancelled), (1, false));
     assert_eq!(
@@ -53,7 +53,7 @@ async fn a_stream_has_role_content_finish_usage_and_done() {
 }
 
 #[tokio::test]
-async fn usage_comes_only_when_asked() {
+async fn usage_is_sent_only_if_requested() {
     let engine = FakeEngine::start().await;
     let mut call = chat();
     call["stream"] = json!(true);
@@ -65,7 +65,7 @@ async fn usage_comes_only_when_asked() {
 }
 
 #[tokio::test]
-async fn a_cut_stream_breaks_after_its_chunks() {
+async fn a_cut_stream_ends_after_its_chunks() {
     let (events, clean) = events_with(Script { chunks: 5, cut_after: Some(2), ..Script::default() }).await;
     assert_eq!((events.len(), clean), (3, false));
 }
@@ -79,7 +79,7 @@ async fn pieces_join_to_the_same_bytes() {
 }
 
 #[tokio::test]
-async fn a_caller_that_leaves_is_noticed_in_every_phase() {
+async fn a_disconnect_is_detected_in_every_phase() {
     let phases = [
         Script { delay_ms: 60_000, ..Script::default() },
         Script { stall_after: Some(1), ..Script::default() },
@@ -100,14 +100,14 @@ async fn a_caller_that_leaves_is_noticed_in_every_phase() {
 }
 
 #[tokio::test]
-async fn errors_have_the_shape_of_their_engine() {
+async fn errors_have_the_format_of_their_engine() {
     let engine = FakeEngine::start().await;
     let client = Client::new(engine.url());
-    let refusal =
+    let rejection =
         |error_body| Script { status: Some(429), retry_after: Some("7".into()), error_body, ..Script::default() };
-    engine.push(refusal(ErrorBody::Vllm));
-    engine.push(refusal(ErrorBody::Sglang));
-    engine.push(refusal(ErrorBody::Raw("busy".into())));
+    engine.push(rejection(ErrorBody::Vllm));
+    engine.push(rejection(ErrorBody::Sglang));
+    engine.push(rejection(ErrorBody::Raw("busy".into())));
     let nested = client.post_json("/chat/completions", chat()).await;
     assert_eq!((nested.status_line().as_str(), nested.header("retry-after")), ("429 Too Many Requests", Some("7")));
     assert_eq!(nested.json()["error"]["code"], 429);
@@ -121,8 +121,8 @@ async fn embeddings_follow_the_request_unless_scripted() {
     let engine = FakeEngine::start().await;
     let client = Client::new(engine.url());
     let two = json!({"model": "m", "input": ["a", [1, 2]], "dimensions": 4});
-    let answer = client.post_json("/embeddings", two).await.json();
-    let vector: Vec<f32> = serde_json::from_value(answer["data"][1]["embedding"].clone()).unwrap();
+    let response = client.post_json("/embeddings", two).await.json();
+    let vector: Vec<f32> = serde_json::from_value(response["data"][1]["embedding"].clone()).unwrap();
     assert_eq!(vector, embedding_of(&json!([1, 2]), 4));
     let script = Script { embed_as: Some(EmbedAs::Base64), dimensions_ignored: true, ..Script::default() };
     let scripted = json!({"model": "m", "input": "a", "dimensions": 4, "fake": script});
@@ -131,7 +131,7 @@ async fn embeddings_follow_the_request_unless_scripted() {
 }
 
 #[tokio::test]
-async fn a_stopped_engine_comes_back_on_its_port() {
+async fn a_stopped_engine_restarts_on_its_port() {
     let mut engine = FakeEngine::start().await;
     let client = Client::new(engine.url());
     engine.script(Script { stall_after: Some(0), ..Script::default() });
@@ -148,19 +148,19 @@ async fn a_stopped_engine_comes_back_on_its_port() {
 }
 
 #[tokio::test]
-async fn a_connection_may_close_without_a_word() {
+async fn a_connection_can_close_without_notice() {
     let engine = FakeEngine::start().await;
     engine.script(Script { close_after_response: true, ..Script::default() });
     let body = chat().to_string();
     let head = format!("POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n", body.len());
-    let answer = send(engine.address(), (head + &body).as_bytes()).await;
-    assert!(answer.complete && answer.header("connection").is_none(), "{}", answer.head());
-    let gone = engine.wait_until(PATIENCE, |engine| engine.connections().open == 0).await;
-    assert!(gone && engine.connections().accepted == 1);
+    let response = send(engine.address(), (head + &body).as_bytes()).await;
+    assert!(response.complete && response.header("connection").is_none(), "{}", response.head());
+    let closed = engine.wait_until(TIMEOUT, |engine| engine.connections().open == 0).await;
+    assert!(closed && engine.connections().accepted == 1);
 }
 
 #[tokio::test]
-async fn under_load_the_answers_are_the_same() {
+async fn responses_are_the_same_under_load() {
     let recording = FakeEngine::start().await;
     let quick = FakeEngine::for_load(([127, 0, 0, 1], 0).into(), 2).unwrap();
     for call in [chat(), stream()] {

@@ -1,4 +1,4 @@
-//! A small HTTP client for tests: one connection per call, so nothing is shared and nothing is retried.
+//! A small HTTP client for tests. Each call has its own connection, so nothing is shared or retried.
 
 use std::net::SocketAddr;
 
@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 
 use super::sse::{Event, Stream, events_of};
 
-/// A whole answer.
+/// A complete response.
 #[derive(Debug, Clone)]
 pub struct Response {
     pub status: StatusCode,
@@ -38,7 +38,7 @@ impl Response {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The body as JSON; panics with the body when it is none.
+    /// The body as JSON; panics with the body if it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("not JSON ({error}): {}", self.text()))
     }
@@ -48,7 +48,7 @@ impl Response {
     }
 }
 
-/// Where to call, and what every call carries.
+/// Base address and headers of calls.
 #[derive(Debug, Clone)]
 pub struct Client {
     authority: String,
@@ -62,8 +62,8 @@ impl Client {
     pub fn new(base: impl ToString) -> Self {
         let base = base.to_string();
         let uri: Uri = if base.contains("://") { base.parse() } else { format!("http://{base}").parse() }
-            .unwrap_or_else(|error| panic!("{base} is no address: {error}"));
-        let authority = uri.authority().unwrap_or_else(|| panic!("{base} names no host")).to_string();
+            .unwrap_or_else(|error| panic!("{base} is not an address: {error}"));
+        let authority = uri.authority().unwrap_or_else(|| panic!("{base} has no host")).to_string();
         let prefix = uri.path().trim_end_matches('/').to_owned();
         Self { authority, prefix, headers: HeaderMap::new() }
     }
@@ -74,11 +74,11 @@ impl Client {
         self.header(AUTHORIZATION.as_str(), &format!("Bearer {key}"))
     }
 
-    /// The same client with a header, which replaces one of that name.
+    /// The same client with a header, which replaces an existing one.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
-        let name = HeaderName::try_from(name).unwrap_or_else(|_| panic!("`{name}` is no header name"));
-        let value = HeaderValue::try_from(value).unwrap_or_else(|_| panic!("`{value}` is no header value"));
+        let name = HeaderName::try_from(name).unwrap_or_else(|_| panic!("`{name}` is not a header name"));
+        let value = HeaderValue::try_from(value).unwrap_or_else(|_| panic!("`{value}` is not a header value"));
         self.headers.insert(name, value);
         self
     }
@@ -103,29 +103,29 @@ impl Client {
         self.send(method, path, Bytes::from(value.into().to_string())).await
     }
 
-    /// Any call; panics when there is no whole answer.
+    /// Sends a call; panics if there is no complete response.
     pub async fn send(&self, method: Method, path: &str, body: Bytes) -> Response {
         let named = format!("{method} {path}");
         self.try_send(method, path, body).await.unwrap_or_else(|error| panic!("{named}: {error:#}"))
     }
 
-    /// Any call; the error tells how the connection or the answer broke.
+    /// Sends a call; the error is the reason why the connection or response failed.
     pub async fn try_send(&self, method: Method, path: &str, body: Bytes) -> anyhow::Result<Response> {
-        let (answer, _connection) = self.open(method, path, body).await?;
-        let (parts, body) = answer.into_parts();
-        let body = body.collect().await.context("the answer broke off")?.to_bytes();
+        let (response, _connection) = self.open(method, path, body).await?;
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.context("the response was cut off")?.to_bytes();
         Ok(Response { status: parts.status, headers: parts.headers, body })
     }
 
-    /// A call whose answer is read event by event; dropping the stream disconnects.
+    /// Sends a call whose response is read event by event. Dropping the stream disconnects.
     pub async fn open_stream(&self, path: &str, value: impl Into<Value>) -> Stream {
         let body = Bytes::from(value.into().to_string());
         self.try_open_stream(path, body).await.unwrap_or_else(|error| panic!("POST {path}: {error:#}"))
     }
 
     pub async fn try_open_stream(&self, path: &str, body: Bytes) -> anyhow::Result<Stream> {
-        let (answer, connection) = self.open(Method::POST, path, body).await?;
-        Ok(Stream::new(answer, connection))
+        let (response, connection) = self.open(Method::POST, path, body).await?;
+        Ok(Stream::new(response, connection))
     }
 
     async fn open(
@@ -139,12 +139,12 @@ impl Client {
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         let mut driver = JoinSet::new();
         driver.spawn(async {
-            // What breaks the connection also ends the answer, with the same error.
+            // A connection error also ends the response, with the same error.
             let _ = connection.await;
         });
         let request = self.request(method, path, body)?;
-        let answer = sender.send_request(request).await.context("no answer")?;
-        Ok((answer, driver))
+        let response = sender.send_request(request).await.context("no response")?;
+        Ok((response, driver))
     }
 
     fn request(&self, method: Method, path: &str, body: Bytes) -> anyhow::Result<Request<Full<Bytes>>> {

@@ -7,7 +7,7 @@ use hyper::body::Incoming;
 use memchr::memmem;
 use tokio::task::JoinSet;
 
-/// One event as it came, without its blank line.
+/// One event without its blank line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
     pub raw: String,
@@ -20,7 +20,7 @@ impl Event {
         lines.filter_map(|line| line.strip_prefix("data:")).map(|data| data.strip_prefix(' ').unwrap_or(data)).next()
     }
 
-    /// The payload as JSON; null when it is none.
+    /// The payload as JSON; null if it is not JSON.
     pub fn json(&self) -> serde_json::Value {
         self.data().and_then(|data| serde_json::from_str(data).ok()).unwrap_or(serde_json::Value::Null)
     }
@@ -30,7 +30,7 @@ impl Event {
     }
 }
 
-/// All events of a whole body; a rest without its blank line is the last one.
+/// All events of a body; a rest without its blank line counts as the last one.
 pub fn events_of(body: &[u8]) -> Vec<Event> {
     let mut rest = body;
     let mut events = Vec::new();
@@ -51,7 +51,7 @@ fn first_event(bytes: &[u8]) -> Option<(Event, usize)> {
     Some((Event { raw: String::from_utf8_lossy(&bytes[..length]).into_owned() }, used))
 }
 
-/// An open answer; dropping it closes the connection at once.
+/// An open response; dropping it closes the connection.
 pub struct Stream {
     pub status: StatusCode,
     pub headers: HeaderMap,
@@ -62,13 +62,13 @@ pub struct Stream {
 }
 
 impl Stream {
-    pub(super) fn new(answer: http::Response<Incoming>, connection: JoinSet<()>) -> Self {
-        let (parts, body) = answer.into_parts();
+    pub(super) fn new(response: http::Response<Incoming>, connection: JoinSet<()>) -> Self {
+        let (parts, body) = response.into_parts();
         let buffer = BytesMut::new();
         Self { status: parts.status, headers: parts.headers, body, buffer, _connection: connection }
     }
 
-    /// The next event; `None` at a clean end; an error when the connection broke in the middle.
+    /// The next event; `None` at a clean end; an error if the connection was lost.
     pub async fn try_next_event(&mut self) -> Result<Option<Event>, hyper::Error> {
         loop {
             if let Some((event, used)) = first_event(&self.buffer) {

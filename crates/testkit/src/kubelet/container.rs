@@ -1,4 +1,4 @@
-//! A container's command as a process of this machine.
+//! Runs a container's command as a process.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,14 +10,14 @@ use tokio::process::{Child, Command};
 
 use super::Shared;
 
-/// What an exit code is for a process that a signal has ended.
+/// Offset of exit codes for processes that were ended by a signal.
 const SIGNAL_BASE: i32 = 128;
-/// What kubelets report when the program cannot even be started.
+/// Exit code that kubelets report if a program cannot be started.
 pub(super) const CANNOT_RUN: i32 = 128;
 
-/// Words of a command, of its environment, and what they stand for on this machine.
+/// Replacements in commands and environment variables: addresses and volume paths.
 pub(super) struct Translation {
-    /// The longest first, so that a folder inside another one is found.
+    /// Longest first, so that nested folders match.
     pairs: Vec<(String, String)>,
 }
 
@@ -49,7 +49,7 @@ impl Translation {
     }
 }
 
-/// Starts it in a group of its own, with its output in the log.
+/// Starts the process in its own process group, with its output in the log.
 pub(super) fn start(
     shared: &Shared,
     container: &Container,
@@ -80,7 +80,7 @@ pub(super) fn code_of(status: ExitStatus) -> i32 {
     status.code().or_else(|| status.signal().map(|signal| SIGNAL_BASE + signal)).unwrap_or(-1)
 }
 
-/// Such as `-TERM`.
+/// Sends a signal such as `-TERM`.
 pub(super) fn signal(child: &Child, signal: &str) {
     if let Some(pid) = child.id() {
         let _ = std::process::Command::new("kill").args([signal, &pid.to_string()]).status();

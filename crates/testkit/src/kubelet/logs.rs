@@ -1,4 +1,4 @@
-//! Serves the logs of containers to the API server, as kubelets do.
+//! Serves container logs to the API server, like a kubelet.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
-/// Where logs are found.
+/// Location of the logs.
 #[derive(Clone)]
 pub(super) struct Source {
     pub(super) client: Client,
@@ -27,7 +27,7 @@ pub(super) struct Source {
     pub(super) withheld: Arc<AtomicBool>,
 }
 
-/// Listens on a free port, and tells which.
+/// Listens on a free port and returns it.
 pub(super) async fn serve(
     tasks: &mut JoinSet<()>,
     (certificate, key): &(PathBuf, PathBuf),
@@ -50,7 +50,7 @@ pub(super) async fn serve(
             let (acceptor, source) = (acceptor.clone(), source.clone());
             connections.spawn(async move {
                 let Ok(stream) = acceptor.accept(stream).await else { return };
-                let service = service_fn(|request| answer(request, &source));
+                let service = service_fn(|request| respond(request, &source));
                 let _ =
                     hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
             });
@@ -60,7 +60,7 @@ pub(super) async fn serve(
     Ok(port)
 }
 
-async fn answer(request: Request<Incoming>, source: &Source) -> Result<Response<Full<Bytes>>, http::Error> {
+async fn respond(request: Request<Incoming>, source: &Source) -> Result<Response<Full<Bytes>>, http::Error> {
     let found = read(request.uri(), source).await;
     let status = if found.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
     Response::builder().status(status).header("content-type", "text/plain").body(found.unwrap_or_default().into())
@@ -77,7 +77,7 @@ async fn read(uri: &http::Uri, source: &Source) -> Option<String> {
     let bytes = std::fs::read(source.folder.join(format!("{}.{container}.log", found.uid()?))).ok()?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let parameters = uri.query().unwrap_or_default().split('&');
-    let most: usize = parameters.filter_map(|one| one.strip_prefix("tailLines=")).next()?.parse().ok()?;
+    let max_lines: usize = parameters.filter_map(|one| one.strip_prefix("tailLines=")).next()?.parse().ok()?;
     let lines: Vec<&str> = text.lines().collect();
-    Some(lines[lines.len().saturating_sub(most)..].join("\n"))
+    Some(lines[lines.len().saturating_sub(max_lines)..].join("\n"))
 }

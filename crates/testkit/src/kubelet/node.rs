@@ -1,4 +1,4 @@
-//! The node as an object, and its heartbeat.
+//! The node object and its heartbeat.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::Shared;
 
-/// Well within what the controller manager of the tests allows.
-const BEAT: Duration = Duration::from_secs(3);
+/// Well below the grace period of the tests' controller manager.
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(3);
 const MANAGER: &str = "forebay-test-kubelet";
 
 pub(super) async fn register(shared: &Shared) -> anyhow::Result<()> {
@@ -23,22 +23,22 @@ pub(super) async fn register(shared: &Shared) -> anyhow::Result<()> {
         "metadata": { "name": name, "labels": shared.options.labels },
     });
     nodes.patch(name, &PatchParams::apply(MANAGER).force(), &Patch::Apply(&node)).await?;
-    tell(shared, &nodes).await?;
+    report_status(shared, &nodes).await?;
     Ok(())
 }
 
-pub(super) async fn beat(shared: Arc<Shared>) {
+pub(super) async fn heartbeat(shared: Arc<Shared>) {
     let nodes: Api<Node> = Api::all(shared.client.clone());
     loop {
-        tokio::time::sleep(BEAT).await;
+        tokio::time::sleep(HEARTBEAT_INTERVAL).await;
         if !shared.is_silent() {
-            // The next beat makes good for one that was lost.
-            let _ = tell(&shared, &nodes).await;
+            // A lost heartbeat is made up for by the next one.
+            let _ = report_status(&shared, &nodes).await;
         }
     }
 }
 
-async fn tell(shared: &Shared, nodes: &Api<Node>) -> Result<(), kube::Error> {
+async fn report_status(shared: &Shared, nodes: &Api<Node>) -> Result<(), kube::Error> {
     let params = PatchParams::default();
     nodes.patch_status(&shared.options.name, &params, &Patch::Strategic(status(shared))).await.map(drop)
 }
@@ -49,7 +49,7 @@ fn status(shared: &Shared) -> Value {
         capacity[resource] = json!(count.to_string());
     }
     let ready = json!({
-        "type": "Ready", "status": "True", "reason": "KubeletReady", "message": "it plays kubelet",
+        "type": "Ready", "status": "True", "reason": "KubeletReady", "message": "fake kubelet",
         "lastHeartbeatTime": Timestamp::now(),
     });
     let mut status = json!({

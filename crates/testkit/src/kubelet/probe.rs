@@ -1,4 +1,4 @@
-//! Probes, as often and as patiently as the Pod says.
+//! Probes with the intervals, timeouts and thresholds of the Pod.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
-/// A probe and what it has found so far.
-pub(super) struct Asking {
+/// A probe and its consecutive failures.
+pub(super) struct ProbeState {
     probe: Probe,
     next: Instant,
     failures: i32,
 }
 
-impl Asking {
+impl ProbeState {
     pub(super) fn new(probe: &Probe) -> Self {
         let delay = Duration::from_secs(seconds(probe.initial_delay_seconds, 0));
         Self { probe: probe.clone(), next: Instant::now() + delay, failures: 0 }
@@ -25,32 +25,37 @@ impl Asking {
         Instant::now() >= self.next
     }
 
-    /// Asks once: whether it went well, or has now failed as often as it may.
-    pub(super) async fn ask(&mut self, address: &str) -> Found {
+    /// Runs the probe once.
+    pub(super) async fn run(&mut self, address: &str) -> ProbeResult {
         self.next = Instant::now() + Duration::from_secs(seconds(self.probe.period_seconds, 10));
-        let patience = Duration::from_secs(seconds(self.probe.timeout_seconds, 1));
-        let well = tokio::time::timeout(patience, answers(&self.probe, address)).await.unwrap_or(false);
-        if well {
+        let timeout = Duration::from_secs(seconds(self.probe.timeout_seconds, 1));
+        let success = tokio::time::timeout(timeout, succeeds(&self.probe, address)).await.unwrap_or(false);
+        if success {
             self.failures = 0;
-            return Found::Well;
+            return ProbeResult::Success;
         }
         self.failures += 1;
-        if self.failures >= self.probe.failure_threshold.unwrap_or(3) { Found::Failed } else { Found::Unwell }
+        if self.failures >= self.probe.failure_threshold.unwrap_or(3) {
+            ProbeResult::ThresholdReached
+        } else {
+            ProbeResult::Failure
+        }
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
-    Well,
-    Unwell,
-    Failed,
+pub(super) enum ProbeResult {
+    Success,
+    Failure,
+    /// Failed as often as the failure threshold.
+    ThresholdReached,
 }
 
 fn seconds(value: Option<i32>, default: u64) -> u64 {
     value.and_then(|value| u64::try_from(value).ok()).unwrap_or(default)
 }
 
-async fn answers(probe: &Probe, address: &str) -> bool {
+async fn succeeds(probe: &Probe, address: &str) -> bool {
     if let Some(get) = &probe.http_get {
         let path = get.path.as_deref().unwrap_or("/");
         return match &get.port {

@@ -1,29 +1,29 @@
-//! What is told about a Pod, in the words of its status.
+//! Pod status as reported to the API server.
 
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// How one container is.
+/// ContainerState of a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum ContainerState {
     Waiting { reason: &'static str, message: String },
     Running { since: Timestamp, ready: bool },
     Terminated { code: i32, reason: &'static str, message: String, since: Timestamp, at: Timestamp },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Container {
+pub(super) struct ContainerReport {
     pub(super) name: String,
     pub(super) image: String,
     pub(super) restarts: u32,
-    pub(super) state: State,
+    pub(super) state: ContainerState,
 }
 
-/// What is told, but for moments that are kept from the last time.
+/// Status of a Pod.
 #[derive(Debug, Clone)]
 pub(super) struct Report {
-    pub(super) init: Vec<Container>,
-    pub(super) containers: Vec<Container>,
+    pub(super) init: Vec<ContainerReport>,
+    pub(super) containers: Vec<ContainerReport>,
     pub(super) phase: &'static str,
     pub(super) address: Option<String>,
     /// When `Ready` last changed.
@@ -33,7 +33,7 @@ pub(super) struct Report {
 impl Report {
     pub(super) fn is_ready(&self) -> bool {
         self.phase == "Running"
-            && self.containers.iter().all(|one| matches!(one.state, State::Running { ready: true, .. }))
+            && self.containers.iter().all(|one| matches!(one.state, ContainerState::Running { ready: true, .. }))
     }
 
     pub(super) fn patch(&self) -> Value {
@@ -53,11 +53,13 @@ impl Report {
     }
 }
 
-fn container(container: &Container) -> Value {
+fn container(container: &ContainerReport) -> Value {
     let (state, ready) = match &container.state {
-        State::Waiting { reason, message } => (json!({"waiting": {"reason": reason, "message": message}}), false),
-        State::Running { since, ready } => (json!({"running": {"startedAt": since}}), *ready),
-        State::Terminated { code, reason, message, since, at } => {
+        ContainerState::Waiting { reason, message } => {
+            (json!({"waiting": {"reason": reason, "message": message}}), false)
+        }
+        ContainerState::Running { since, ready } => (json!({"running": {"startedAt": since}}), *ready),
+        ContainerState::Terminated { code, reason, message, since, at } => {
             let end =
                 json!({"exitCode": code, "reason": reason, "message": message, "startedAt": since, "finishedAt": at});
             (json!({ "terminated": end }), false)

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
-/// How often a waiting test looks again.
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
-/// The end of a child's output that goes into an error message.
+/// Polling interval while waiting.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+/// Characters of a child's output in an error message.
 const SHOWN_OUTPUT: usize = 4_000;
 
-/// What to start.
+/// A process to start.
 pub struct Launch {
     program: PathBuf,
     arguments: Vec<OsString>,
@@ -38,14 +38,14 @@ impl Launch {
         self
     }
 
-    /// Pins the process to one core with `taskset`, which replaces itself by the program.
+    /// Pins the process to one core with `taskset`, which then executes the program.
     #[must_use]
     pub fn core(mut self, core: Option<usize>) -> Self {
         self.core = core;
         self
     }
 
-    /// Starts it; `NAME.stdout` and `NAME.stderr` are written in `folder`.
+    /// Starts it, with output in `NAME.stdout` and `NAME.stderr` in `folder`.
     pub fn start(self, name: &str, folder: &Path) -> anyhow::Result<Child> {
         let mut command = match self.core {
             Some(core) => {
@@ -64,7 +64,7 @@ impl Launch {
     }
 }
 
-/// A running (or ended) child; dropping it kills it.
+/// A child process; dropping it kills it.
 pub struct Child {
     process: std::process::Child,
     stdout: PathBuf,
@@ -98,7 +98,7 @@ impl Child {
         self.process.try_wait().ok().flatten()
     }
 
-    /// The exit status, if it ends within the time given.
+    /// The exit status, if it ends within the timeout.
     pub async fn wait_for_end(&mut self, timeout: Duration) -> Option<ExitStatus> {
         let deadline = Instant::now() + timeout;
         loop {
@@ -106,20 +106,20 @@ impl Child {
             if ended.is_some() || Instant::now() >= deadline {
                 return ended;
             }
-            tokio::time::sleep(LOOK_AGAIN).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
-    /// Waits until `look` finds what it looks for; an early end or a timeout is told with the child's output.
+    /// Polls until `check` returns a value. An early exit or a timeout is an error with the child's output.
     pub async fn wait_for<T>(
         &mut self,
         what: &str,
         timeout: Duration,
-        mut look: impl FnMut(&Self) -> Option<T>,
+        mut check: impl FnMut(&Self) -> Option<T>,
     ) -> anyhow::Result<T> {
         let deadline = Instant::now() + timeout;
         loop {
-            if let Some(found) = look(self) {
+            if let Some(found) = check(self) {
                 return Ok(found);
             }
             if let Some(status) = self.ended() {
@@ -128,7 +128,7 @@ impl Child {
             if Instant::now() >= deadline {
                 bail!("no {what} within {timeout:?}:\n{}", self.shown_output());
             }
-            tokio::time::sleep(LOOK_AGAIN).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
@@ -143,7 +143,7 @@ impl Child {
         let _ = self.process.wait();
     }
 
-    /// Kills it and takes its exit status; a process that ended before is fine.
+    /// Kills and reaps it, even if it has already ended.
     pub fn kill(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();

@@ -1,4 +1,4 @@
-//! The gateway's binary with a configuration of the test's and a data folder of its own.
+//! Runs the gateway's binary with a given configuration and its own data folder.
 
 use std::env;
 use std::fs;
@@ -31,7 +31,7 @@ pub struct ForebayLaunch {
 }
 
 impl ForebayLaunch {
-    /// The binary, when it is not where [`Forebay::start`] looks: `env!("CARGO_BIN_EXE_forebay")` in its own tests.
+    /// Sets the binary, such as `env!("CARGO_BIN_EXE_forebay")`, if [`Forebay::start`] cannot find it.
     #[must_use]
     pub fn binary(mut self, path: impl Into<PathBuf>) -> Self {
         self.binary = Some(path.into());
@@ -50,7 +50,7 @@ impl ForebayLaunch {
         self
     }
 
-    /// A data folder that outlives this gateway; by default it is a scratch folder.
+    /// Sets a data folder that outlives this gateway; the default is a scratch folder.
     #[must_use]
     pub fn data_dir(mut self, path: impl Into<PathBuf>) -> Self {
         self.data_dir = Some(path.into());
@@ -70,7 +70,7 @@ impl ForebayLaunch {
 
     async fn spawn(&self, config: &Path, data_dir: &Path, output: &Path) -> anyhow::Result<(Child, ListenFile)> {
         let listen_file = data_dir.join("listen.json");
-        // One from an earlier run would be believed.
+        // A file from an earlier run would be mistaken for the new one.
         if listen_file.exists() {
             fs::remove_file(&listen_file)?;
         }
@@ -81,8 +81,8 @@ impl ForebayLaunch {
             launch = launch.environment(name, value);
         }
         let mut child = launch.start("forebay", output)?;
-        let look = |_: &Child| serde_json::from_slice(&fs::read(&listen_file).ok()?).ok();
-        let listen = child.wait_for("listen.json", START_TIMEOUT, look).await?;
+        let read = |_: &Child| serde_json::from_slice(&fs::read(&listen_file).ok()?).ok();
+        let listen = child.wait_for("listen.json", START_TIMEOUT, read).await?;
         Ok((child, listen))
     }
 }
@@ -104,7 +104,7 @@ impl Forebay {
         ForebayLaunch::default().start(config_toml).await
     }
 
-    /// The first key and password, from `bootstrap.json`; null when there is none.
+    /// Contents of `bootstrap.json`; null if there is none.
     pub fn bootstrap(&self) -> Value {
         fs::read(self.data_dir.join("bootstrap.json"))
             .ok()
@@ -122,14 +122,14 @@ impl Forebay {
         Ok(fs::write(&self.config, config_toml)?)
     }
 
-    /// As [`Forebay::restart`], with these variables instead of those before.
+    /// Restarts with these environment variables instead of the previous ones.
     pub async fn restart_with(&mut self, environment: &[(&str, &str)]) -> anyhow::Result<()> {
         let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         self.launch.environment = environment.iter().map(owned).collect();
         self.restart().await
     }
 
-    /// Kills the gateway, if it still runs, and starts it again on the same data.
+    /// Kills the gateway if it is running, and starts it again with the same data.
     pub async fn restart(&mut self) -> anyhow::Result<()> {
         self.child.kill();
         let (child, listen) = self.launch.spawn(&self.config, &self.data_dir, self.scratch.path()).await?;
@@ -142,7 +142,7 @@ fn find_binary() -> PathBuf {
     if let Some(named) = env::var_os("FOREBAY_BIN").or_else(|| env::var_os("CARGO_BIN_EXE_forebay")) {
         return PathBuf::from(named);
     }
-    // target/debug/deps/test-… and target/debug/forebay-bench both have it in or above their folder.
+    // Both target/debug/deps/test-… and target/debug/forebay-bench find it in their folder or the one above.
     let beside =
         |exe: &Path| exe.ancestors().skip(1).take(2).map(|dir| dir.join("forebay")).find(|path| path.is_file());
     env::current_exe().ok().and_then(|exe| beside(&exe)).unwrap_or_else(|| PathBuf::from("forebay"))
@@ -155,7 +155,7 @@ mod tests {
 
     use super::*;
 
-    /// Writes what the gateway writes, and waits.
+    /// Writes the same files as the gateway, and waits.
     const STAND_IN: &str = r#"#!/bin/sh
 [ "$1 $2 $4" = "serve --config --data-dir" ] || exit 2
 grep -q fail "$3" && { echo "no such model" >&2; exit 1; }
@@ -190,7 +190,7 @@ exec sleep 60
     }
 
     #[tokio::test]
-    async fn a_gateway_that_does_not_start_says_why() {
+    async fn a_failed_start_reports_the_output() {
         let error = stand_in().start("fail").await.err().unwrap().to_string();
         assert!(error.contains("no such model"), "{error}");
     }

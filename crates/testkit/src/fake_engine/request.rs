@@ -1,4 +1,4 @@
-//! What a chat call asks for: read fully when the answer is scripted, by a cheap look when under load.
+//! Parses chat requests: completely if the response is scripted, by a quick scan under load.
 
 use std::sync::LazyLock;
 
@@ -7,16 +7,16 @@ use serde::Deserialize;
 
 use super::script::Script;
 
-/// The members of a chat request that change the answer.
+/// Members of a chat request that affect the response.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Asked {
+pub(super) struct ChatRequest {
     pub(super) stream: bool,
     pub(super) include_usage: bool,
     pub(super) continuous_usage: bool,
     pub(super) choices: usize,
-    /// Tokens that each choice may have.
+    /// Token limit per choice.
     pub(super) limit: Option<u64>,
-    /// The script that the request brought along.
+    /// The script contained in the request.
     pub(super) script: Option<Script>,
 }
 
@@ -36,11 +36,11 @@ struct StreamOptions {
     continuous_usage_stats: Option<bool>,
 }
 
-/// Choices beyond this are not rendered.
+/// Maximum number of rendered choices.
 const MAX_CHOICES: usize = 128;
 
-impl Asked {
-    /// Reads the whole body, as an engine does; the error is the sentence for a 400.
+impl ChatRequest {
+    /// Parses the whole body like an engine; the error is the message of a 400.
     pub(super) fn parse(body: &[u8]) -> Result<Self, String> {
         let members: ChatMembers = serde_json::from_slice(body).map_err(|error| error.to_string())?;
         let stream = members.stream.unwrap_or(false);
@@ -60,8 +60,8 @@ impl Asked {
         })
     }
 
-    /// Looks for the few members as bytes; `None` when the body brings a script and must be parsed.
-    pub(super) fn glance(body: &[u8]) -> Option<Self> {
+    /// Scans for the relevant members as bytes; `None` if the body contains a script and must be parsed.
+    pub(super) fn scan(body: &[u8]) -> Option<Self> {
         static FAKE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"fake\""));
         static STREAM: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"stream\""));
         static USAGE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"include_usage\""));
@@ -76,7 +76,7 @@ impl Asked {
     }
 }
 
-/// Whether the member is there with the value `true`.
+/// Whether the member is present with the value `true`.
 fn is_true(body: &[u8], member: &Finder<'_>) -> bool {
     member.find_iter(body).any(|at| {
         let mut rest = body[at + member.needle().len()..].iter().filter(|byte| !byte.is_ascii_whitespace());

@@ -1,17 +1,17 @@
-//! Many keys at once: copies of the first one, with segments of their own and the same secret.
+//! Creates many keys at once: copies of the first one with different segments and the same secret.
 
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, ensure};
 
-/// The text of the key with this number, counted from 1.
-pub(super) fn text(number: usize, secret: &str) -> String {
+/// The key with this number, counted from 1.
+pub(crate) fn text(number: usize, secret: &str) -> String {
     format!("sk-{number:012}-{secret}")
 }
 
-/// Writes them into the store of a Forebay that runs.
-pub(super) fn fill(store: &Path, count: usize) -> anyhow::Result<()> {
+/// Inserts keys into the store of a running Forebay.
+pub(crate) fn fill(store: &Path, count: usize) -> anyhow::Result<()> {
     let numbers = format!("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count})");
     let script = format!(
         "BEGIN IMMEDIATE;
@@ -26,6 +26,6 @@ pub(super) fn fill(store: &Path, count: usize) -> anyhow::Result<()> {
     let mut sqlite = Command::new("sqlite3");
     let filled = sqlite.args(["-bail", "-cmd", ".timeout 60000"]).arg(store).arg(script).output();
     let filled = filled.context("sqlite3 is missing: apt-get install sqlite3")?;
-    ensure!(filled.status.success(), "keys cannot be written: {}", String::from_utf8_lossy(&filled.stderr));
+    ensure!(filled.status.success(), "cannot insert keys: {}", String::from_utf8_lossy(&filled.stderr));
     Ok(())
 }

@@ -12,31 +12,31 @@ use hyper::body::Incoming;
 use serde_json::json;
 use tokio::sync::Notify;
 
-use super::asked::Asked;
 use super::body::{Length, ScriptedBody, Step};
 use super::embeddings::{self, EmbeddingCall};
+use super::request::ChatRequest;
 use super::script::Script;
 use super::state::{CallGuard, State};
 use super::{chat, errors, stream};
 
-/// Larger request bodies are refused.
+/// Upper bound for request bodies.
 const MAX_REQUEST_BYTES: usize = 256 * 1024 * 1024;
-/// What was sent gets this long to leave before the connection is cut.
-const BEFORE_CUT: Duration = Duration::from_millis(5);
+/// Delay before the connection is cut, so that sent bytes can leave.
+const CUT_DELAY: Duration = Duration::from_millis(5);
 const JSON: &str = "application/json";
 
-/// The connection is to be closed without an answer.
+/// Closes the connection without a response.
 #[derive(Debug, thiserror::Error)]
 #[error("the script hangs up here")]
 pub(super) struct HangUp;
 
-type Answer = Response<ScriptedBody>;
+type EngineResponse = Response<ScriptedBody>;
 
-pub(super) async fn answer(
+pub(super) async fn respond_to(
     state: Arc<State>,
     connection: Arc<Notify>,
     request: Request<Incoming>,
-) -> Result<Answer, HangUp> {
+) -> Result<EngineResponse, HangUp> {
     let (parts, body) = request.into_parts();
     let Ok(body) = Limited::new(body, MAX_REQUEST_BYTES).collect().await else {
         return Err(HangUp);
@@ -46,74 +46,79 @@ pub(super) async fn answer(
     match (&parts.method, path) {
         (&Method::POST, "/v1/chat/completions") => {
             let guard = state.begin_call(&parts, &body);
-            chat_answer(&state, connection, guard, &body).await
+            chat_response(&state, connection, guard, &body).await
         }
         (&Method::POST, "/v1/embeddings") => {
             let guard = state.begin_call(&parts, &body);
-            embedding_answer(&state, connection, guard, &body).await
+            embedding_response(&state, connection, guard, &body).await
         }
-        (&Method::POST, "/script" | "/script/next") => Ok(take_script(&state, path == "/script/next", &body)),
-        (&Method::GET, _) => Ok(read_answer(&state, path)),
+        (&Method::POST, "/script" | "/script/next") => Ok(set_script(&state, path == "/script/next", &body)),
+        (&Method::GET, _) => Ok(get_response(&state, path)),
         _ => Ok(error(StatusCode::NOT_FOUND, "Not Found")),
     }
 }
 
-async fn chat_answer(state: &State, connection: Arc<Notify>, guard: CallGuard, body: &Bytes) -> Result<Answer, HangUp> {
+async fn chat_response(
+    state: &State,
+    connection: Arc<Notify>,
+    guard: CallGuard,
+    body: &Bytes,
+) -> Result<EngineResponse, HangUp> {
     static PLAIN: LazyLock<Bytes> =
-        LazyLock::new(|| chat::render(&Script::default(), &Asked { choices: 1, ..Asked::default() }));
-    let glance = if state.recording { None } else { Asked::glance(body) };
-    let asked = match glance {
-        Some(asked) if !asked.stream && state.is_plain() => {
+        LazyLock::new(|| chat::render(&Script::default(), &ChatRequest { choices: 1, ..ChatRequest::default() }));
+    let quick = if state.recording { None } else { ChatRequest::scan(body) };
+    let chat_request = match quick {
+        Some(parsed) if !parsed.stream && state.is_plain() => {
             return Ok(respond(JSON, ScriptedBody::whole(PLAIN.clone()).guarded_by(guard)));
         }
-        Some(asked) => asked,
-        None => match Asked::parse(body) {
-            Ok(asked) => asked,
-            Err(message) => return Ok(refuse(guard, &message)),
+        Some(parsed) => parsed,
+        None => match ChatRequest::parse(body) {
+            Ok(parsed) => parsed,
+            Err(message) => return Ok(reject(guard, &message)),
         },
     };
-    let script = asked.script.clone().map_or_else(|| state.next_script(), Arc::new);
-    let whole = if asked.stream { None } else { Some(chat::render(&script, &asked)) };
+    let script = chat_request.script.clone().map_or_else(|| state.next_script(), Arc::new);
+    let whole = if chat_request.stream { None } else { Some(chat::render(&script, &chat_request)) };
     let Some(whole) = whole else {
         return play(&script, connection, guard, "text/event-stream", Length::Chunked, || {
-            stream::render(&script, &asked)
+            stream::render(&script, &chat_request)
         })
         .await;
     };
     play_whole(&script, connection, guard, whole).await
 }
 
-async fn embedding_answer(
+async fn embedding_response(
     state: &State,
     connection: Arc<Notify>,
     guard: CallGuard,
     body: &Bytes,
-) -> Result<Answer, HangUp> {
+) -> Result<EngineResponse, HangUp> {
     let call = match EmbeddingCall::parse(body) {
         Ok(call) => call,
-        Err(message) => return Ok(refuse(guard, &message)),
+        Err(message) => return Ok(reject(guard, &message)),
     };
     let script = call.fake.clone().map_or_else(|| state.next_script(), Arc::new);
     match embeddings::render(&script, &call) {
         Ok(whole) => play_whole(&script, connection, guard, whole).await,
-        Err(message) => Ok(refuse(guard, &message)),
+        Err(message) => Ok(reject(guard, &message)),
     }
 }
 
-/// A unary answer, which may break or stall in its middle.
+/// A unary response, which may be cut or stall in the middle.
 async fn play_whole(
     script: &Script,
     connection: Arc<Notify>,
     guard: CallGuard,
     whole: Bytes,
-) -> Result<Answer, HangUp> {
+) -> Result<EngineResponse, HangUp> {
     if script.stall_after == Some(0) {
         return never(guard).await;
     }
     let length = Length::Known(whole.len() as u64);
     let half = whole.slice(..whole.len() / 2);
     let steps = match (script.cut_after, script.stall_after, script.split) {
-        (Some(_), _, _) => vec![Step::Send(half), Step::Wait(BEFORE_CUT), Step::Cut],
+        (Some(_), _, _) => vec![Step::Send(half), Step::Wait(CUT_DELAY), Step::Cut],
         (None, Some(_), _) => vec![Step::Send(half), Step::Stall],
         (None, None, Some(size)) => stream::in_pieces(vec![Step::Send(whole)], size.max(1), script.chunk_delay_ms),
         (None, None, None) => vec![Step::Send(whole)],
@@ -128,7 +133,7 @@ async fn play(
     content_type: &'static str,
     length: Length,
     steps: impl FnOnce() -> Vec<Step>,
-) -> Result<Answer, HangUp> {
+) -> Result<EngineResponse, HangUp> {
     if script.delay_ms > 0 {
         tokio::time::sleep(Duration::from_millis(script.delay_ms)).await;
     }
@@ -136,9 +141,9 @@ async fn play(
         guard.complete();
         return Err(HangUp);
     }
-    // An error event in a stream takes its code from `status`, and is no error status.
-    let refused = script.status.filter(|_| script.error_event_after.is_none());
-    let (content_type, mut body) = if let Some(status) = refused {
+    // For an error event in a stream, `status` is only its code, not the status of the response.
+    let error_status = script.status.filter(|_| script.error_event_after.is_none());
+    let (content_type, mut body) = if let Some(status) = error_status {
         let (body, content_type) = errors::render(&script.error_body, status, &errors::message(script, status));
         (content_type, ScriptedBody::whole(body))
     } else if script.html {
@@ -151,45 +156,46 @@ async fn play(
     if script.close_after_response {
         body = body.then_close(connection);
     }
-    let mut answer = respond(content_type, body);
-    *answer.status_mut() = refused.and_then(|status| StatusCode::from_u16(status).ok()).unwrap_or(StatusCode::OK);
+    let mut response = respond(content_type, body);
+    *response.status_mut() =
+        error_status.and_then(|status| StatusCode::from_u16(status).ok()).unwrap_or(StatusCode::OK);
     if let Some(value) = script.retry_after.as_deref().and_then(|text| HeaderValue::from_str(text).ok()) {
-        answer.headers_mut().insert(RETRY_AFTER, value);
+        response.headers_mut().insert(RETRY_AFTER, value);
     }
     for (name, value) in &script.headers {
         if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
-            answer.headers_mut().append(name, value);
+            response.headers_mut().append(name, value);
         }
     }
-    Ok(answer)
+    Ok(response)
 }
 
-/// Keeps the call waiting until its connection goes away.
-async fn never(guard: CallGuard) -> Result<Answer, HangUp> {
+/// Blocks until the connection is closed.
+async fn never(guard: CallGuard) -> Result<EngineResponse, HangUp> {
     std::future::pending::<()>().await;
     guard.complete();
     Err(HangUp)
 }
 
-fn take_script(state: &State, next_call_only: bool, body: &[u8]) -> Answer {
+fn set_script(state: &State, next_call_only: bool, body: &[u8]) -> EngineResponse {
     match serde_json::from_slice::<Script>(body) {
         Ok(script) if next_call_only => state.push(script),
-        Ok(script) => state.set_standing(script),
+        Ok(script) => state.set_current(script),
         Err(problem) => return error(StatusCode::BAD_REQUEST, &problem.to_string()),
     }
     respond(JSON, ScriptedBody::whole(Bytes::from_static(b"{}")))
 }
 
-fn read_answer(state: &State, path: &str) -> Answer {
+fn get_response(state: &State, path: &str) -> EngineResponse {
     let count = |counter: &std::sync::atomic::AtomicUsize| counter.load(SeqCst);
     match path {
         "/health" | "/v1/health" | "/ping" => {
-            let mut answer = respond(JSON, ScriptedBody::whole(Bytes::from_static(b"{}")));
-            *answer.status_mut() = StatusCode::from_u16(state.health.load(SeqCst)).unwrap_or(StatusCode::OK);
-            answer
+            let mut response = respond(JSON, ScriptedBody::whole(Bytes::from_static(b"{}")));
+            *response.status_mut() = StatusCode::from_u16(state.health.load(SeqCst)).unwrap_or(StatusCode::OK);
+            response
         }
         "/v1/models" => {
-            let model = &state.standing().model;
+            let model = &state.current().model;
             let data = json!([{"id": model, "object": "model", "created": chat::CREATED, "owned_by": "fake"}]);
             respond_json(&json!({"object": "list", "data": data}))
         }
@@ -213,24 +219,24 @@ fn read_answer(state: &State, path: &str) -> Answer {
     }
 }
 
-fn refuse(guard: CallGuard, message: &str) -> Answer {
+fn reject(guard: CallGuard, message: &str) -> EngineResponse {
     guard.complete();
     error(StatusCode::BAD_REQUEST, message)
 }
 
-fn error(status: StatusCode, message: &str) -> Answer {
+fn error(status: StatusCode, message: &str) -> EngineResponse {
     let (body, content_type) = errors::render(&super::ErrorBody::Vllm, status.as_u16(), message);
-    let mut answer = respond(content_type, ScriptedBody::whole(body));
-    *answer.status_mut() = status;
-    answer
+    let mut response = respond(content_type, ScriptedBody::whole(body));
+    *response.status_mut() = status;
+    response
 }
 
-fn respond_json(value: &serde_json::Value) -> Answer {
+fn respond_json(value: &serde_json::Value) -> EngineResponse {
     respond(JSON, ScriptedBody::whole(Bytes::from(value.to_string())))
 }
 
-fn respond(content_type: &'static str, body: ScriptedBody) -> Answer {
-    let mut answer = Response::new(body);
-    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    answer
+fn respond(content_type: &'static str, body: ScriptedBody) -> EngineResponse {
+    let mut response = Response::new(body);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
 }

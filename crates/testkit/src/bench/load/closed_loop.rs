@@ -1,4 +1,4 @@
-//! Closed loop: a fixed number of calls over a fixed number of connections, each waiting for its answer.
+//! Closed loop: a fixed number of calls over a fixed number of connections, one call at a time per connection.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -7,40 +7,40 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tokio::task::JoinSet;
 
-use super::connection::Connection;
-use super::gateways::Gateway;
-use super::process_stat::CpuTime;
+use crate::bench::load::connection::Connection;
+use crate::bench::setup::gateways::Gateway;
+use crate::bench::setup::process_stat::CpuTime;
 
-/// Work that a gateway leaves for after the answer gets this long to be done, and is counted; but not what it does in as
-/// long a time when nobody calls.
+/// Time for a gateway's deferred work after the last response. It counts as part of the cost, minus the idle cost of the
+/// same duration.
 const SETTLE: Duration = Duration::from_millis(1_600);
 
-/// What a phase cost.
+/// Cost of a phase.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Cost {
+pub(crate) struct Cost {
     /// CPU time of the gateway per call or event.
-    pub(super) microseconds_each: f64,
-    pub(super) per_second: f64,
-    /// Share of the time that the gateway was on its core.
-    pub(super) busy: f64,
+    pub(crate) microseconds_each: f64,
+    pub(crate) per_second: f64,
+    /// CPU utilization of the gateway's core under load.
+    pub(crate) busy: f64,
 }
 
-/// What makes a gateway work: connections that are ready, and what happens on them.
-pub(super) trait Load {
+/// A kind of load: how to connect, and what to send.
+pub(crate) trait Load {
     async fn connect(&self, gateway: &Gateway) -> anyhow::Result<Vec<Connection>>;
 
-    /// Returns how many calls or events came of it.
+    /// Runs the load and returns the number of calls or events.
     async fn run(&self, gateway: &Gateway, connections: Vec<Connection>) -> anyhow::Result<u64>;
 }
 
-/// What the load costs one gateway.
-pub(super) async fn cost_of(gateway: &Gateway, load: &impl Load) -> anyhow::Result<Cost> {
+/// Cost of the load on one gateway.
+pub(crate) async fn cost_of(gateway: &Gateway, load: &impl Load) -> anyhow::Result<Cost> {
     let [cost] = costs_of([gateway], 1, load).await?;
     Ok(cost)
 }
 
-/// What the load costs each of the gateways, which take turns so many times.
-pub(super) async fn costs_of<const N: usize>(
+/// Cost of the load on each gateway; they alternate for the given number of turns.
+pub(crate) async fn costs_of<const N: usize>(
     gateways: [&Gateway; N],
     turns: usize,
     load: &impl Load,
@@ -63,20 +63,20 @@ pub(super) async fn costs_of<const N: usize>(
     tokio::time::sleep(SETTLE).await;
     let elapsed = started.elapsed();
     let costs = meters.iter().map(|meter| meter.cost(elapsed)).collect::<anyhow::Result<Vec<_>>>()?;
-    Ok(costs.try_into().unwrap_or_else(|_| unreachable!("one for each")))
+    Ok(costs.try_into().unwrap_or_else(|_| unreachable!("one cost per gateway")))
 }
 
-/// Reads what a gateway spends.
+/// Measures the CPU time of a gateway.
 struct Meter<'a> {
     gateway: &'a Gateway,
     before: Option<CpuTime>,
-    /// The share of a core that it takes when nobody calls.
+    /// CPU utilization while idle.
     idle: f64,
     units: u64,
-    /// For how long there was load on it, and what it spent in that time.
+    /// Duration of the load, and CPU time spent during it.
     loaded: Duration,
     spent_loaded: Duration,
-    /// What it spent on connecting, which is no part of the load.
+    /// CPU time spent on connecting, which is excluded.
     spent_connecting: Duration,
 }
 
@@ -128,8 +128,8 @@ impl<'a> Meter<'a> {
     }
 }
 
-/// Connections that have answered once, so that what is measured is the steady state.
-pub(super) async fn warm_connections(
+/// Connections that have completed one call, so that the steady state is measured.
+pub(crate) async fn warm_connections(
     gateway: &Gateway,
     count: usize,
     request: &Bytes,
@@ -144,20 +144,20 @@ pub(super) async fn warm_connections(
     Ok(connections)
 }
 
-/// Sends the requests in turn, `calls` of them; returns how many events came (for unary answers: how many answers).
-pub(super) async fn run(
+/// Sends `calls` requests round-robin over all connections, and counts calls and events.
+pub(crate) async fn run(
     connections: Vec<Connection>,
     requests: &[Bytes],
     calls: usize,
     status: u16,
-) -> anyhow::Result<Done> {
+) -> anyhow::Result<Completed> {
     let requests: Arc<[Bytes]> = requests.into();
     let started = Arc::new(AtomicUsize::new(0));
     let mut workers = JoinSet::new();
     for mut connection in connections {
         let (requests, started) = (Arc::clone(&requests), Arc::clone(&started));
         workers.spawn(async move {
-            let mut done = Done::default();
+            let mut done = Completed::default();
             loop {
                 let number = started.fetch_add(1, Relaxed);
                 if number >= calls {
@@ -168,7 +168,7 @@ pub(super) async fn run(
             }
         });
     }
-    let mut all = Done::default();
+    let mut all = Completed::default();
     while let Some(worker) = workers.join_next().await {
         let done = worker??;
         all.calls += done.calls;
@@ -178,7 +178,7 @@ pub(super) async fn run(
 }
 
 #[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Done {
-    pub(super) calls: u64,
-    pub(super) events: u64,
+pub(crate) struct Completed {
+    pub(crate) calls: u64,
+    pub(crate) events: u64,
 }

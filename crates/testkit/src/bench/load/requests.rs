@@ -1,36 +1,36 @@
-//! Requests as bytes, rendered once.
+//! Pre-rendered requests.
 
 use bytes::Bytes;
 use serde_json::json;
 
-use super::gateways::Gateway;
+use crate::bench::setup::gateways::Gateway;
 
-/// Text like a prompt's: words, and now and then a character that JSON escapes.
+/// Prompt-like text with a few characters that JSON escapes.
 const SENTENCE: &str = "The forebay takes what arrives, holds it, and lets it in; \"steady\" is the word.\n";
 
 /// A chat call with a prompt of this many bytes.
-pub(super) fn chat(gateway: &Gateway, prompt_bytes: usize) -> Bytes {
+pub(crate) fn chat(gateway: &Gateway, prompt_bytes: usize) -> Bytes {
     chat_with_key(gateway, prompt_bytes, &gateway.key)
 }
 
-/// The same with a key that nobody has.
-pub(super) fn chat_with_unknown_key(gateway: &Gateway, prompt_bytes: usize) -> Bytes {
+/// A chat call with an unknown key.
+pub(crate) fn chat_with_unknown_key(gateway: &Gateway, prompt_bytes: usize) -> Bytes {
     chat_with_key(gateway, prompt_bytes, &format!("sk-{}-{}", "0".repeat(12), "0".repeat(32)))
 }
 
-pub(super) fn chat_with_key(gateway: &Gateway, prompt_bytes: usize, key: &str) -> Bytes {
+pub(crate) fn chat_with_key(gateway: &Gateway, prompt_bytes: usize, key: &str) -> Bytes {
     let body = json!({"messages": [{"role": "user", "content": prompt(prompt_bytes)}], "model": gateway.chat_model});
     post(gateway, "/v1/chat/completions", key, &body.to_string())
 }
 
-/// A streamed chat call; the engine's script says how much comes.
-pub(super) fn stream(gateway: &Gateway) -> Bytes {
+/// A streamed chat call; the engine's script determines its length.
+pub(crate) fn stream(gateway: &Gateway) -> Bytes {
     let messages = json!([{"role": "user", "content": prompt(1024)}]);
     let body = json!({"messages": messages, "model": gateway.chat_model, "stream": true});
     post(gateway, "/v1/chat/completions", &gateway.key, &body.to_string())
 }
 
-pub(super) fn embedding(gateway: &Gateway) -> Bytes {
+pub(crate) fn embedding(gateway: &Gateway) -> Bytes {
     let body = json!({"input": prompt(1024), "model": "bench/embed", "encoding_format": "base64"});
     post(gateway, "/v1/embeddings", &gateway.key, &body.to_string())
 }

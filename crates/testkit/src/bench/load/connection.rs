@@ -1,4 +1,4 @@
-//! One client connection: writes a rendered request, reads its answer, keeps nothing.
+//! One client connection: writes a rendered request and reads its response without keeping it.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -11,50 +11,50 @@ use tokio::time::timeout;
 
 use crate::http::response_reader::ResponseReader;
 
-/// No answer of the benchmark takes this long.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// The part of an unexpected answer that is shown.
+/// Longer than any response of the benchmark takes.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Bytes of an unexpected response in an error message.
 const SHOWN_BYTES: usize = 600;
 
-pub(super) struct Connection {
+pub(crate) struct Connection {
     stream: TcpStream,
     reader: ResponseReader,
     buffer: Box<[u8]>,
 }
 
-/// What came back.
+/// Result of a call.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Exchange {
-    pub(super) status: u16,
+pub(crate) struct Exchange {
+    pub(crate) status: u16,
     /// Blank lines in the payload: the events of a stream.
-    pub(super) events: u64,
-    /// When the first payload byte was here.
-    pub(super) first_payload: Instant,
+    pub(crate) events: u64,
+    /// Arrival of the first payload byte.
+    pub(crate) first_payload: Instant,
 }
 
 impl Connection {
-    pub(super) async fn open(address: SocketAddr) -> anyhow::Result<Self> {
+    pub(crate) async fn open(address: SocketAddr) -> anyhow::Result<Self> {
         let stream = TcpStream::connect(address).await.with_context(|| format!("connect to {address}"))?;
         stream.set_nodelay(true)?;
         Ok(Self { stream, reader: ResponseReader::default(), buffer: vec![0; 16 * 1024].into() })
     }
 
-    /// One request and its whole answer, which must have the status.
-    pub(super) async fn exchange(&mut self, request: &[u8], status: u16) -> anyhow::Result<Exchange> {
+    /// Sends a request and reads its complete response, which must have the status.
+    pub(crate) async fn exchange(&mut self, request: &[u8], status: u16) -> anyhow::Result<Exchange> {
         let whole = self.write_and_read(request, |reader, _| reader.is_done());
-        let exchange = timeout(PATIENCE, whole).await.context("no answer")??;
+        let exchange = timeout(TIMEOUT, whole).await.context("no response")??;
         if exchange.status != status {
-            bail!("{status} was expected:\n{}", self.shown());
+            bail!("expected status {status}:\n{}", self.shown());
         }
         Ok(exchange)
     }
 
-    /// One request and the beginning of its answer: returns once this many events are here.
-    pub(super) async fn begin(&mut self, request: &[u8], events: u64) -> anyhow::Result<()> {
+    /// Sends a request and returns once this many events have arrived.
+    pub(crate) async fn begin(&mut self, request: &[u8], events: u64) -> anyhow::Result<()> {
         let enough = |_: &ResponseReader, seen: u64| seen >= events;
-        let exchange = timeout(PATIENCE, self.write_and_read(request, enough)).await.context("no events")??;
+        let exchange = timeout(TIMEOUT, self.write_and_read(request, enough)).await.context("no events")??;
         if exchange.status != 200 {
-            bail!("a stream was expected:\n{}", self.shown());
+            bail!("expected a stream:\n{}", self.shown());
         }
         Ok(())
     }
@@ -70,7 +70,7 @@ impl Connection {
         while !self.reader.is_done() && !enough(&self.reader, events) {
             let count = self.stream.read(&mut self.buffer).await?;
             if count == 0 {
-                bail!("the connection was closed in the middle of an answer:\n{}", self.shown());
+                bail!("the connection was closed within a response:\n{}", self.shown());
             }
             self.reader.feed(&self.buffer[..count], |payload| {
                 first_payload.get_or_insert_with(Instant::now);
@@ -84,7 +84,7 @@ impl Connection {
     fn shown(&self) -> String {
         let last_read = String::from_utf8_lossy(&self.buffer[..SHOWN_BYTES]);
         let head = String::from_utf8_lossy(self.reader.head());
-        // A short answer came in one read, with its head.
+        // A short response arrived in one read, including its head.
         let head = if last_read.starts_with(head.as_ref()) { "" } else { head.as_ref() };
         format!("{head}{}", last_read.trim_matches('\0'))
     }

@@ -1,13 +1,13 @@
-//! The machine: cores to pin to, file descriptors, and nginx.
+//! Prepares the machine: CPU pinning, file descriptors, and nginx.
 
 use std::process::Command;
 
 use anyhow::{Context, bail};
 
-/// Two thousand streams through a gateway, and all the rest.
+/// Enough for two thousand streams through a gateway.
 const NEEDED_FILES: u64 = 8_192;
 
-/// Installs the package without starting its service; fails at once without root.
+/// Installs the package without starting its service; fails without root.
 const INSTALL_NGINX: &str = r#"
 [ "$(id -u)" = 0 ] || exit 1
 policy=/usr/sbin/policy-rc.d
@@ -16,25 +16,25 @@ export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq && apt-get install -y -qq nginx-light > /dev/null
 "#;
 
-/// Where the processes are pinned; `None` leaves them to the scheduler.
+/// Cores that the processes are pinned to; `None` leaves them to the scheduler.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Cores {
-    pub(super) gateway: Option<usize>,
-    pub(super) engine: Option<usize>,
+pub(crate) struct Cores {
+    pub(crate) gateway: Option<usize>,
+    pub(crate) engine: Option<usize>,
 }
 
-/// Pins this process, raises its limit of open files, and makes sure that nginx is there.
-pub(super) fn prepare() -> anyhow::Result<Cores> {
+/// Pins this process, raises its limit of open files, and ensures that nginx is installed.
+pub(crate) fn prepare() -> anyhow::Result<Cores> {
     raise_open_files()?;
     find_nginx()?;
     let own_pid = std::process::id().to_string();
     if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
-        eprintln!("one core only: gateway, engine and load generator share it, and the figures say little");
+        eprintln!("only one core: gateway, engine and load generator share it, so the figures are not meaningful");
         return Ok(Cores { gateway: None, engine: None });
     }
     let pinned = Command::new("taskset").args(["-a", "-c", "-p", "1", &own_pid]).output();
     if !pinned.is_ok_and(|output| output.status.success()) {
-        eprintln!("taskset does not work here: processes are not pinned, and the figures say little");
+        eprintln!("taskset failed: processes are not pinned, so the figures are not meaningful");
         return Ok(Cores { gateway: None, engine: None });
     }
     Ok(Cores { gateway: Some(0), engine: Some(1) })
@@ -45,10 +45,10 @@ fn raise_open_files() -> anyhow::Result<()> {
     if soft >= NEEDED_FILES {
         return Ok(());
     }
-    let wanted = format!("--nofile={NEEDED_FILES}:{}", hard.max(NEEDED_FILES));
-    let raised = Command::new("prlimit").args([&wanted, "--pid", &std::process::id().to_string()]).status();
+    let limit = format!("--nofile={NEEDED_FILES}:{}", hard.max(NEEDED_FILES));
+    let raised = Command::new("prlimit").args([&limit, "--pid", &std::process::id().to_string()]).status();
     if !raised.is_ok_and(|status| status.success()) {
-        bail!("the limit of open files is {soft}; the benchmark needs {NEEDED_FILES}: ulimit -n {NEEDED_FILES}");
+        bail!("the limit of open files is {soft}, but the benchmark needs {NEEDED_FILES}: ulimit -n {NEEDED_FILES}");
     }
     Ok(())
 }
@@ -73,5 +73,5 @@ fn find_nginx() -> anyhow::Result<()> {
 }
 
 fn nginx_runs() -> bool {
-    Command::new(super::nginx::PROGRAM).arg("-v").output().is_ok_and(|output| output.status.success())
+    Command::new(crate::bench::setup::nginx::PROGRAM).arg("-v").output().is_ok_and(|output| output.status.success())
 }

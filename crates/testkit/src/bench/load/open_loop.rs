@@ -1,26 +1,26 @@
-//! Open loop: calls leave at a fixed rate whether or not earlier ones were answered; latency is what is measured.
+//! Open loop: sends calls at a fixed rate, whether or not earlier ones have completed, and measures latency.
 
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use tokio::task::JoinSet;
 
-use super::connection::Connection;
+use crate::bench::load::connection::Connection;
 
-/// Connections that share the rate; enough that none is still busy when its turn comes.
-pub(super) const CONNECTIONS: usize = 64;
+/// Connections that share the rate; enough that each is idle when its next call is due.
+pub(crate) const CONNECTIONS: usize = 64;
 
 /// Latencies in milliseconds, sorted.
-pub(super) struct Latencies(Vec<f64>);
+pub(crate) struct Latencies(Vec<f64>);
 
 impl Latencies {
-    pub(super) fn of(mut milliseconds: Vec<f64>) -> Self {
+    pub(crate) fn of(mut milliseconds: Vec<f64>) -> Self {
         milliseconds.sort_by(f64::total_cmp);
         Self(milliseconds)
     }
 
-    /// The value that this share of the calls stays below.
-    pub(super) fn percentile(&self, share: f64) -> f64 {
+    /// The latency that this share of the calls does not exceed.
+    pub(crate) fn percentile(&self, share: f64) -> f64 {
         let last = self.0.len().saturating_sub(1);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index between 0 and last")]
         let index = (share * last as f64).round() as usize;
@@ -28,8 +28,8 @@ impl Latencies {
     }
 }
 
-/// Sends the request at the rate for the time given.
-pub(super) async fn run(
+/// Sends the request at the given rate for the given duration.
+pub(crate) async fn run(
     connections: Vec<Connection>,
     request: &Bytes,
     per_second: f64,
@@ -60,8 +60,8 @@ async fn one_connection(
     let mut latencies = Vec::new();
     let mut due = first;
     while due < first + length {
-        // Our own timer is late by up to a millisecond: that is not the gateway's. An answer that keeps the
-        // connection busy beyond the next turn is, so then the clock starts when the call was due.
+        // Our timer may be up to a millisecond late, which is not the gateway's fault, so the clock starts at the
+        // actual sending. If the previous call is overdue, the clock starts when this call was due.
         let mut sent = due;
         if Instant::now() < due {
             tokio::time::sleep_until(due.into()).await;

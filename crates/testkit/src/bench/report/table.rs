@@ -1,12 +1,12 @@
-//! The table: Markdown, aligned.
+//! Renders the figures as an aligned Markdown table.
 
-use super::figures::{Figure, Figures, Judged};
+use crate::bench::report::figures::{Figure, Figures, Judgement};
 
 /// One line per figure.
-pub(super) fn render(figures: &Figures, contender: &str) -> String {
+pub(crate) fn render(figures: &Figures, contender: &str) -> String {
     let header = ["figure", "nginx", contender, "ratio", "first target", "goal", "met?"].map(str::to_owned);
     let mut rows = vec![header];
-    let judged = contender != super::gateways::DIRECT;
+    let judged = contender != crate::bench::setup::gateways::DIRECT;
     rows.extend(figures.all.iter().map(|figure| row(figure, judged)));
     let widths: [usize; 7] =
         std::array::from_fn(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0));
@@ -20,19 +20,19 @@ fn line(row: &[String; 7], widths: &[usize; 7]) -> String {
     format!("|{}|", cells.join("|"))
 }
 
-/// `judged`: the targets are meant for this contender.
+/// `judged`: whether the targets apply to this contender.
 fn row(figure: &Figure, judged: bool) -> [String; 7] {
     let kind = figure.kind;
-    let (sign, targets) = match kind.judged {
-        Judged::Ratio => ("≤ ", true),
-        Judged::Added => ("≤ +", true),
-        Judged::Value => ("≤ ", true),
-        Judged::Not => ("", false),
+    let (sign, targets) = match kind.judgement {
+        Judgement::Ratio => ("≤ ", true),
+        Judgement::Added => ("≤ +", true),
+        Judgement::Value => ("≤ ", true),
+        Judgement::None => ("", false),
     };
     let target = |value: f64| if targets { format!("{sign}{value}{}", target_unit(figure)) } else { "-".to_owned() };
     [
         format!("{} ({})", kind.label, kind.unit),
-        number(figure.floor()),
+        number(figure.baseline()),
         number(figure.contender()),
         compared(figure),
         target(kind.first),
@@ -42,32 +42,34 @@ fn row(figure: &Figure, judged: bool) -> [String; 7] {
 }
 
 fn target_unit(figure: &Figure) -> String {
-    match figure.kind.judged {
-        Judged::Added | Judged::Value => format!(" {}", figure.kind.unit),
-        Judged::Ratio | Judged::Not => String::new(),
+    match figure.kind.judgement {
+        Judgement::Added | Judgement::Value => format!(" {}", figure.kind.unit),
+        Judgement::Ratio | Judgement::None => String::new(),
     }
 }
 
 fn compared(figure: &Figure) -> String {
-    match figure.kind.judged {
-        Judged::Added => format!("{:+.3} {}", figure.added(), figure.kind.unit),
-        Judged::Ratio | Judged::Value | Judged::Not if figure.ratio().is_finite() => format!("{:.2}", figure.ratio()),
-        Judged::Ratio | Judged::Value | Judged::Not => "-".to_owned(),
+    match figure.kind.judgement {
+        Judgement::Added => format!("{:+.3} {}", figure.added(), figure.kind.unit),
+        Judgement::Ratio | Judgement::Value | Judgement::None if figure.ratio().is_finite() => {
+            format!("{:.2}", figure.ratio())
+        }
+        Judgement::Ratio | Judgement::Value | Judgement::None => "-".to_owned(),
     }
 }
 
 fn met(figure: &Figure) -> String {
-    let answer = match figure.judged_value() {
+    let verdict = match figure.judged_value() {
         None => "-",
         Some(value) if value.is_nan() => "-",
         Some(value) if value <= figure.kind.goal => "goal",
         Some(value) if value <= figure.kind.first => "first",
         Some(_) => "no",
     };
-    answer.to_owned()
+    verdict.to_owned()
 }
 
-/// Three digits that mean something.
+/// Formats a number with about three significant digits.
 fn number(value: f64) -> String {
     match value {
         _ if value.is_nan() => "-".to_owned(),

@@ -1,11 +1,11 @@
-//! How the cost of a call changes with the number of keys and of models.
+//! Cost of a call depending on the number of keys and models.
 
 use bytes::Bytes;
 
-use super::figures;
-use super::gateways::{Gateway, Setup};
-use super::phases::{Bench, in_turn, served};
-use super::requests;
+use crate::bench::load::requests;
+use crate::bench::phases::{Bench, in_turn, served};
+use crate::bench::report::figures;
+use crate::bench::setup::gateways::{Gateway, Setup};
 
 const KIB: usize = 1024;
 const FEW: usize = 10;
@@ -14,7 +14,7 @@ const MOST: usize = 1_000_000;
 const MODELS: usize = 500;
 
 impl Bench<'_> {
-    pub(super) async fn size(&mut self) -> anyhow::Result<()> {
+    pub(crate) async fn size(&mut self) -> anyhow::Result<()> {
         let setup = self.setup;
         let Some(few) = KeyRing::start(setup, FEW, FEW).await? else { return Ok(()) };
         let Some(many) = KeyRing::start(setup, MANY, FEW).await? else { return Ok(()) };
@@ -24,21 +24,21 @@ impl Bench<'_> {
         for round in 0..self.amounts.rounds {
             eprintln!("sizes, round {} of {}", round + 1, self.amounts.rounds);
             let count = self.amounts.small_prompts;
-            let floor = few.cost(count).await?;
-            self.figures.add(figures::KEYS_10_000, floor, many.cost(count).await?);
-            self.figures.add(figures::KEYS_1_000_000, floor, most.cost(count).await?);
-            self.figures.add(figures::KEYS_IN_TURN, floor, busy.cost(count).await?);
-            self.figures.add(figures::MODELS_500, floor, served(&models, KIB, count).await?.microseconds_each);
+            let baseline = few.cost(count).await?;
+            self.figures.add(figures::KEYS_10_000, baseline, many.cost(count).await?);
+            self.figures.add(figures::KEYS_1_000_000, baseline, most.cost(count).await?);
+            self.figures.add(figures::KEYS_IN_TURN, baseline, busy.cost(count).await?);
+            self.figures.add(figures::MODELS_500, baseline, served(&models, KIB, count).await?.microseconds_each);
         }
         self.figures.note(format!(
-            "Keys and models: the first column is Forebay with {FEW} keys, which call in turn, and 2 models. So many of the \
-             keys call where it does not say that all do; of many models the last is called."
+            "Keys and models: the first column is Forebay with {FEW} keys, used in turn, and 2 models. With more keys, also \
+             {FEW} of them are used unless all are; of many models the last is called."
         ));
         Ok(())
     }
 }
 
-/// A Forebay with many keys, and a call of each that calls.
+/// A Forebay with many keys, and a request for each key in use.
 struct KeyRing {
     gateway: Gateway,
     requests: Vec<Bytes>,
@@ -46,7 +46,7 @@ struct KeyRing {
 }
 
 impl KeyRing {
-    /// Of this many keys so many call.
+    /// Starts a Forebay with `keys` keys, of which `callers` are used.
     async fn start(setup: &Setup, keys: usize, callers: usize) -> anyhow::Result<Option<Self>> {
         let Some((forebay, gateway, keys)) = setup.start_with_keys(keys, callers).await? else { return Ok(None) };
         let requests = keys.iter().map(|key| requests::chat_with_key(&gateway, KIB, key)).collect();

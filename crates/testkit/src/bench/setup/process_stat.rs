@@ -6,22 +6,23 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-/// CPU time of every thread of some processes, at one moment.
-pub(super) struct CpuTime {
+/// CPU time of every thread of some processes at one point in time.
+pub(crate) struct CpuTime {
     /// By process and thread.
     nanoseconds: HashMap<(u32, u32), u64>,
 }
 
 impl CpuTime {
-    /// From `schedstat`, whose unit is the nanosecond; `stat` counts in steps of ten milliseconds.
-    pub(super) fn now(pids: &[u32]) -> anyhow::Result<Self> {
+    /// Reads `schedstat`, which counts nanoseconds; `stat` counts in steps of ten milliseconds.
+    pub(crate) fn now(pids: &[u32]) -> anyhow::Result<Self> {
         let mut nanoseconds = HashMap::new();
         for &pid in pids {
-            let tasks = fs::read_dir(format!("/proc/{pid}/task")).with_context(|| format!("process {pid} is gone"))?;
+            let tasks =
+                fs::read_dir(format!("/proc/{pid}/task")).with_context(|| format!("process {pid} has ended"))?;
             for task in tasks {
                 let task = task?;
                 let Some(thread) = task.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-                // A thread may end while we look at it.
+                // The thread may have ended meanwhile.
                 let Ok(text) = fs::read_to_string(task.path().join("schedstat")) else { continue };
                 let spent = text.split_whitespace().next().and_then(|number| number.parse().ok());
                 nanoseconds.insert((pid, thread), spent.context("schedstat starts with the time on the CPU")?);
@@ -30,16 +31,16 @@ impl CpuTime {
         Ok(Self { nanoseconds })
     }
 
-    /// What was spent since; a thread that ended in between is lost, one that started counts whole.
-    pub(super) fn since(&self, earlier: &Self) -> Duration {
+    /// CPU time since `earlier`. Threads that ended meanwhile are lost; new ones count completely.
+    pub(crate) fn since(&self, earlier: &Self) -> Duration {
         let spent =
             |(thread, now): (&(u32, u32), &u64)| now - earlier.nanoseconds.get(thread).copied().unwrap_or(0).min(*now);
         Duration::from_nanos(self.nanoseconds.iter().map(spent).sum())
     }
 }
 
-/// Resident memory of the processes together, in megabytes.
-pub(super) fn resident_megabytes(pids: &[u32]) -> anyhow::Result<f64> {
+/// Total resident memory of the processes in megabytes.
+pub(crate) fn resident_megabytes(pids: &[u32]) -> anyhow::Result<f64> {
     let mut kilobytes = 0.0;
     for pid in pids {
         let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
@@ -50,7 +51,7 @@ pub(super) fn resident_megabytes(pids: &[u32]) -> anyhow::Result<f64> {
 }
 
 /// The direct children of a process.
-pub(super) fn children(pid: u32) -> anyhow::Result<Vec<u32>> {
+pub(crate) fn children(pid: u32) -> anyhow::Result<Vec<u32>> {
     let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))?;
     text.split_whitespace().map(|pid| pid.parse().context("a process id")).collect()
 }

@@ -1,19 +1,19 @@
-//! Streams: many at once and paced, one after the other for the first token, and held open for memory.
+//! Streams: concurrent and paced, sequential for the time to the first token, and held open for memory.
 
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use tokio::task::JoinSet;
 
-use super::connection::Connection;
-use super::gateways::Gateway;
-use super::open_loop::Latencies;
+use crate::bench::load::connection::Connection;
+use crate::bench::load::open_loop::Latencies;
+use crate::bench::setup::gateways::Gateway;
 
-/// Streams that are opened at the same time while many are to be held open.
-const OPENED_TOGETHER: usize = 50;
+/// Streams opened concurrently by `hold_open`.
+const OPEN_CONCURRENTLY: usize = 50;
 
-/// Starts one stream per connection, spread over `spread`, and returns how many events came.
-pub(super) async fn run_paced(connections: Vec<Connection>, request: &Bytes, spread: Duration) -> anyhow::Result<u64> {
+/// Starts one stream per connection, spread over `spread`, and returns the number of events.
+pub(crate) async fn run_paced(connections: Vec<Connection>, request: &Bytes, spread: Duration) -> anyhow::Result<u64> {
     let step = spread / u32::try_from(connections.len().max(1))?;
     let start = tokio::time::Instant::now();
     let mut workers = JoinSet::new();
@@ -32,8 +32,8 @@ pub(super) async fn run_paced(connections: Vec<Connection>, request: &Bytes, spr
     Ok(events)
 }
 
-/// Streams one after the other: how long until the first byte of payload.
-pub(super) async fn first_tokens(gateway: &Gateway, request: &Bytes, count: usize) -> anyhow::Result<Latencies> {
+/// Runs streams sequentially and measures the time to the first payload byte.
+pub(crate) async fn first_tokens(gateway: &Gateway, request: &Bytes, count: usize) -> anyhow::Result<Latencies> {
     let mut connection = Connection::open(gateway.address).await?;
     connection.exchange(request, 200).await?;
     let mut waits = Vec::with_capacity(count);
@@ -45,12 +45,12 @@ pub(super) async fn first_tokens(gateway: &Gateway, request: &Bytes, count: usiz
     Ok(Latencies::of(waits))
 }
 
-/// Opens this many streams and returns them once each has had its first events.
-pub(super) async fn hold_open(gateway: &Gateway, request: &Bytes, count: usize) -> anyhow::Result<Vec<Connection>> {
+/// Opens this many streams and returns them once each has received its first events.
+pub(crate) async fn hold_open(gateway: &Gateway, request: &Bytes, count: usize) -> anyhow::Result<Vec<Connection>> {
     let mut open = Vec::with_capacity(count);
     while open.len() < count {
         let mut opening = JoinSet::new();
-        for _ in 0..OPENED_TOGETHER.min(count - open.len()) {
+        for _ in 0..OPEN_CONCURRENTLY.min(count - open.len()) {
             let (request, address) = (request.clone(), gateway.address);
             opening.spawn(async move {
                 let mut connection = Connection::open(address).await?;

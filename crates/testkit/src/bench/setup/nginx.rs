@@ -1,28 +1,27 @@
-//! nginx as a plain reverse proxy: one worker, kept connections, no buffering, no log.
+//! nginx as a plain reverse proxy: one worker, keep-alive connections, no buffering, no log.
 //!
-//! Large prompts go through with `proxy_request_buffering off`: with buffering, nginx writes them to a file or maps
-//! fresh memory for each, and would be an easier floor than the one of PERFORMANCE.md. A body buffer of 64 KiB is where
-//! its cost per large prompt varies least.
+//! Large prompts are sent with `proxy_request_buffering off`: with buffering, nginx writes them to a file or maps new
+//! memory for each, and would be an easier baseline. With a body buffer of 64 KiB its cost per large prompt varies least.
 
 use std::fs;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::time::Duration;
 
-use super::process_stat;
+use crate::bench::setup::process_stat;
 use crate::process::{Child, Launch};
 
-pub(super) const PROGRAM: &str = "/usr/sbin/nginx";
+pub(crate) const PROGRAM: &str = "/usr/sbin/nginx";
 
-pub(super) struct Nginx {
-    pub(super) address: SocketAddr,
+pub(crate) struct Nginx {
+    pub(crate) address: SocketAddr,
     /// Master and worker.
-    pub(super) pids: Vec<u32>,
+    pub(crate) pids: Vec<u32>,
     child: Child,
 }
 
 impl Nginx {
-    pub(super) async fn start(
+    pub(crate) async fn start(
         engine: SocketAddr,
         core: Option<usize>,
         extra: &str,
@@ -37,8 +36,8 @@ impl Nginx {
         let launch = launch.arguments(["-p".as_ref(), folder.as_os_str(), "-c".as_ref(), config.as_os_str()]);
         let mut child = launch.start("nginx", scratch)?;
         let listens = |_: &Child| TcpStream::connect(address).ok();
-        child.wait_for("answer from nginx", Duration::from_secs(10), listens).await?;
-        // It listens before its worker is there.
+        child.wait_for("response from nginx", Duration::from_secs(10), listens).await?;
+        // It listens before its worker has started.
         let worker = |nginx: &Child| process_stat::children(nginx.pid()).ok().filter(|pids| !pids.is_empty());
         let mut pids = child.wait_for("worker of nginx", Duration::from_secs(10), worker).await?;
         pids.push(child.pid());
@@ -48,14 +47,14 @@ impl Nginx {
 
 impl Drop for Nginx {
     fn drop(&mut self) {
-        // Killed, the master would leave its worker behind; told to, it takes it along.
+        // SIGKILL would leave the worker behind; SIGTERM stops both.
         if self.child.signal("TERM").is_ok() {
             self.child.wait();
         }
     }
 }
 
-/// nginx cannot take port 0; one that was free a moment ago will do.
+/// nginx does not support port 0, so this picks a port that was just free.
 fn free_address() -> anyhow::Result<SocketAddr> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?)
 }

@@ -1,0 +1,4 @@
+//! Results and their table.
+
+pub(crate) mod figures;
+pub(crate) mod table;

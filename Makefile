@@ -7,7 +7,7 @@
 	console-checks console-tests
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
-# The console's packages and its build, each made when what it is made from is newer.
+# The console's packages and its build, each updated if its sources are newer.
 CONSOLE_PACKAGES := web/node_modules/.package-lock.json
 CONSOLE := web/dist/index.html
 CONSOLE_SOURCES := $(shell find web/src web/public web/scripts -type f) web/index.html web/vite.config.ts web/tsconfig.json
@@ -16,8 +16,8 @@ DATA_DIR ?= data
 
 $(CONSOLE_PACKAGES): web/package.json web/package-lock.json
 	@scripts/system-packages console
-	@echo "==> Fetching the console's packages"
-# Not `npm ci`: it gives up where a registry lacks the optional packages of other systems.
+	@echo "==> Installing the console's packages"
+# Not `npm ci`, which fails if a registry lacks the optional packages of other systems.
 	cd web && npm install --no-save --silent
 	@touch $@
 
@@ -28,7 +28,7 @@ $(CONSOLE): $(CONSOLE_PACKAGES) $(CONSOLE_SOURCES)
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## Build the console and the release binaries, fetch the starter models, serve (CONFIG=config/quickstart.toml DATA_DIR=data)
+run: ## Build the console and the release binaries, download the starter models, serve (CONFIG=config/quickstart.toml DATA_DIR=data)
 	@scripts/system-packages run
 	@$(MAKE) --no-print-directory console
 	@scripts/fetch-models
@@ -52,10 +52,10 @@ test: ## Everything that CI runs: format, lints, all tests with PostgreSQL, Redi
 test-kubernetes: ## Replicas as Pods and three nodes, with a real control plane that is built once (CI runs it after test)
 	@scripts/system-packages test-kubernetes
 	@scripts/kubernetes-control-plane build >/dev/null
-	@echo "==> Building the binaries that tests start"
+	@echo "==> Building the binaries used by the tests"
 	cargo build --workspace --bins
 	@scripts/fetch-models
-	@echo "==> Tests, with a control plane, a PostgreSQL and a Redis of their own"
+	@echo "==> Tests, with their own control plane, PostgreSQL and Redis"
 	@ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; scripts/with-services scripts/with-kubernetes scripts/test-kubernetes
 
 check: ## The quick part of test: format, lints, unit tests
@@ -112,21 +112,21 @@ unit-tests:
 	cargo test --workspace --lib --bins --quiet
 
 all-tests:
-	@echo "==> Building the binaries that tests start"
+	@echo "==> Building the binaries used by the tests"
 	cargo build --workspace --bins
-	@echo "==> The starter models, for the tests with real weights"
+	@echo "==> Starter models, for the tests with real weights"
 	@scripts/fetch-models
-	@echo "==> Tests, with a PostgreSQL and a Redis of their own"
+	@echo "==> Tests, with their own PostgreSQL and Redis"
 	@ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; scripts/with-services scripts/cargo-test
 
 client-tests:
-	@echo "==> Building the binaries that the clients call"
+	@echo "==> Building the binaries for the client tests"
 	cargo build --workspace --bins
-	@echo "==> The official openai packages for Python and Node"
+	@echo "==> Official openai packages for Python and Node"
 	@scripts/test-clients
 
 openapi-tests:
-	@echo "==> Building the binaries that are scanned"
+	@echo "==> Building the binaries for the OpenAPI tests"
 	cargo build --workspace --bins
 	@echo "==> /openapi.json: schemathesis, and a TypeScript client"
 	@scripts/test-openapi
@@ -136,14 +136,14 @@ oidc-tests:
 	@scripts/test-oidc
 
 console-checks: $(CONSOLE)
-	@echo "==> The console: types, lints, unit tests, size of the first page"
+	@echo "==> Console: types, lints, unit tests, size of the first page"
 	cd web && npm run --silent typecheck && npm run --silent lint && npm run --silent test && npm run --silent size
 
 console-tests: $(CONSOLE)
-	@echo "==> Building the binaries that the browser calls"
+	@echo "==> Building the binaries for the browser tests"
 	cargo build --workspace --bins
 	@scripts/fetch-models
-	@echo "==> The console in a browser"
+	@echo "==> Console in a browser"
 	cd web && npm run --silent e2e
 
 screenshots: $(CONSOLE) ## Pictures of every page of the console, light and dark, into web/screenshots/
@@ -153,7 +153,7 @@ screenshots: $(CONSOLE) ## Pictures of every page of the console, light and dark
 	cd web && npm run --silent screenshots
 
 tracing-tests:
-	@echo "==> Building the binaries that are traced"
+	@echo "==> Building the binaries for the tracing tests"
 	cargo build --workspace --bins
 	@echo "==> Traces, sent to a receiver that decodes them"
 	@scripts/test-tracing

@@ -1,4 +1,4 @@
-"""An engine that answers a chat call with what it received, so that a test can see what the gateway passed on."""
+"""An engine that returns the received chat request, so that tests can check what the gateway forwards."""
 
 import json
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -8,12 +8,12 @@ class EchoEngine(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
-        self.answer({"status": "ok"})
+        self.respond({"status": "ok"})
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        self.answer(
+        self.respond(
             {
                 "id": "chatcmpl-echo",
                 "object": "chat.completion",
@@ -30,7 +30,7 @@ class EchoEngine(BaseHTTPRequestHandler):
             }
         )
 
-    def answer(self, value):
+    def respond(self, value):
         payload = json.dumps(value).encode()
         self.send_response(200)
         self.send_header("content-type", "application/json")
@@ -43,7 +43,7 @@ class EchoEngine(BaseHTTPRequestHandler):
 
 
 def start():
-    """Serves on a free port in threads of its own."""
+    """Serves on a free port in background threads."""
     import threading
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), EchoEngine)

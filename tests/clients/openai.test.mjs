@@ -1,4 +1,4 @@
-// What users of the openai package for Node do, against a running forebay. Started by scripts/test-clients.
+// Tests the openai package for Node against a running forebay. Started by scripts/test-clients.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -22,14 +22,14 @@ const weather = {
 const engineState = async () => (await fetch(`${engineURL}/state`)).json()
 
 async function scriptNextCall(script) {
-  const answer = await fetch(`${engineURL}/script/next`, { method: 'POST', body: JSON.stringify(script) })
-  assert.equal(answer.status, 200)
+  const response = await fetch(`${engineURL}/script/next`, { method: 'POST', body: JSON.stringify(script) })
+  assert.equal(response.status, 200)
 }
 
 async function waitForOneMoreCancelled(before) {
   const deadline = Date.now() + 5_000
   while ((await engineState()).cancelled <= before) {
-    assert.ok(Date.now() < deadline, 'the engine was not told to stop within 5 s')
+    assert.ok(Date.now() < deadline, 'the engine call was not cancelled within 5 s')
     await sleep(20)
   }
 }
@@ -40,26 +40,26 @@ async function collect(stream) {
   return chunks
 }
 
-async function askEcho(extra) {
-  const answer = await client.chat.completions.create({ model: ECHO, messages, ...extra })
-  return JSON.parse(answer.choices[0].message.content)
+async function callEcho(extra) {
+  const response = await client.chat.completions.create({ model: ECHO, messages, ...extra })
+  return JSON.parse(response.choices[0].message.content)
 }
 
-test('a unary answer echoes the model and has a request id', async () => {
-  const answer = await client.chat.completions.create({ model: CHAT, messages })
-  assert.equal(answer.choices[0].message.content, TEXT)
-  assert.equal(answer.model, CHAT)
-  assert.match(answer._request_id, /^req_/)
+test('a unary response echoes the model and has a request id', async () => {
+  const response = await client.chat.completions.create({ model: CHAT, messages })
+  assert.equal(response.choices[0].message.content, TEXT)
+  assert.equal(response.model, CHAT)
+  assert.match(response._request_id, /^req_/)
 })
 
-test('a stream brings the whole text and no usage unasked', async () => {
+test('a stream has the complete text and no usage by default', async () => {
   const chunks = await collect(await client.chat.completions.create({ model: CHAT, messages, stream: true }))
   assert.equal(chunks.map((chunk) => chunk.choices[0].delta.content ?? '').join(''), TEXT)
   assert.equal(chunks.at(-1).choices[0].finish_reason, 'stop')
   assert.ok(chunks.every((chunk) => chunk.model === CHAT && !chunk.usage))
 })
 
-test('usage comes last when asked for', async () => {
+test('usage is last if requested', async () => {
   const stream_options = { include_usage: true }
   const stream = await client.chat.completions.create({ model: CHAT, messages, stream: true, stream_options })
   const chunks = await collect(stream)
@@ -68,19 +68,19 @@ test('usage comes last when asked for', async () => {
   assert.ok(chunks.slice(0, -1).every((chunk) => !chunk.usage))
 })
 
-test('the stream helper sees a whole answer', async () => {
+test('the stream helper gets a complete response', async () => {
   const runner = client.chat.completions.stream({ model: CHAT, messages })
   assert.equal(await runner.finalContent(), TEXT)
   assert.equal((await runner.finalChatCompletion()).choices[0].message.role, 'assistant')
 })
 
-test('the stream helper sees a role where the engine sends none', async () => {
+test('the stream helper gets a role even if the engine sends none', async () => {
   const runner = client.chat.completions.stream({ model: CHAT, messages, fake: { no_role: true } })
   assert.equal((await runner.finalChatCompletion()).choices[0].message.role, 'assistant')
 })
 
-test('tools reach the engine and tool calls come back in a stream', async () => {
-  const seen = await askEcho({ tools: [weather], tool_choice: 'auto' })
+test('tools reach the engine and tool calls are streamed back', async () => {
+  const seen = await callEcho({ tools: [weather], tool_choice: 'auto' })
   assert.deepEqual(seen.body.tools, [weather])
 
   const chunk = (delta, finish_reason = null) =>
@@ -99,35 +99,35 @@ test('tools reach the engine and tool calls come back in a stream', async () => 
   assert.equal(choice.message.tool_calls[0].function.arguments, '{"place":"Oslo"}')
 })
 
-test('unknown members travel untouched and the key stays here', async () => {
+test('unknown members are passed through, but not the key', async () => {
   const extra = { top_k: 5, chat_template_kwargs: { thinking: false, deep: [1, { a: null }] } }
-  const seen = await askEcho(extra)
+  const seen = await callEcho(extra)
   assert.deepEqual({ top_k: seen.body.top_k, chat_template_kwargs: seen.body.chat_template_kwargs }, extra)
-  assert.equal(seen.body.model, 'echo-by-its-own-name')
+  assert.equal(seen.body.model, 'echo-upstream-name')
   assert.ok(!JSON.stringify(seen).includes(apiKey))
 })
 
-test('base64 and float embeddings give the same numbers', async () => {
+test('base64 and float embeddings have the same values', async () => {
   const input = ['one', 'two']
   const byDefault = await client.embeddings.create({ model: EMBED, input })
   const floats = await client.embeddings.create({ model: EMBED, input, encoding_format: 'float' })
   const ignored = await client.embeddings.create({ model: EMBED, input, fake: { embed_as: 'float' } })
-  const vectors = (answer) => answer.data.map((item) => Array.from(item.embedding))
+  const vectors = (response) => response.data.map((item) => Array.from(item.embedding))
   assert.equal(vectors(byDefault)[0].length, 8)
   assert.deepEqual(vectors(byDefault), vectors(floats))
   assert.deepEqual(vectors(ignored), vectors(floats))
 })
 
-test('models are listed, and one is found by its id with a slash', async () => {
+test('models are listed and retrieved by id with a slash', async () => {
   const ids = (await collect(await client.models.list())).map((model) => model.id)
   assert.deepEqual(ids.sort(), [ECHO, CHAT, EMBED, UNSTEADY].sort())
   assert.equal((await client.models.retrieve(CHAT)).id, CHAT)
 })
 
 const errorCases = [
-  ['400 for what is missing', OpenAI.BadRequestError, 400, 'invalid_request_error', 'missing_parameter', 'messages',
+  ['400 for a missing parameter', OpenAI.BadRequestError, 400, 'invalid_request_error', 'missing_parameter', 'messages',
     () => client.post('/chat/completions', { body: { model: CHAT } })],
-  ['401 for a wrong key', OpenAI.AuthenticationError, 401, 'authentication_error', 'invalid_api_key', '',
+  ['401 for an unknown key', OpenAI.AuthenticationError, 401, 'authentication_error', 'invalid_api_key', '',
     () => client.withOptions({ apiKey: `sk-abcdefghijkl-${'x'.repeat(40)}` }).models.list()],
   ['404 for an unknown model', OpenAI.NotFoundError, 404, 'not_found_error', 'model_not_found', 'model',
     () => client.chat.completions.create({ model: 'acme/nothing', messages })],
@@ -150,22 +150,22 @@ test('an error before the first byte of a stream is an HTTP error', async () => 
   await assert.rejects(call, (error) => error.status === 422 && error.param === 'messages')
 })
 
-test('a stream that breaks throws with its code', async () => {
+test('a stream that is cut off throws with its code', async () => {
   const stream = await client.chat.completions.create({ model: CHAT, messages, stream: true, fake: { cut_after: 1 } })
   await assert.rejects(collect(stream), (error) => error.code === 'bad_gateway')
 })
 
-test('a retry waits as long as the 503 says', async () => {
+test('a retry waits for the Retry-After of a 503', async () => {
   const { served } = await engineState()
   await scriptNextCall({ status: 503, retry_after: '2' })
   const started = Date.now()
-  const answer = await client.withOptions({ maxRetries: 2 }).chat.completions.create({ model: UNSTEADY, messages })
-  assert.equal(answer.choices[0].message.content, TEXT)
+  const response = await client.withOptions({ maxRetries: 2 }).chat.completions.create({ model: UNSTEADY, messages })
+  assert.equal(response.choices[0].message.content, TEXT)
   assert.ok(Date.now() - started >= 1_900, `${Date.now() - started} ms`)
   assert.equal((await engineState()).served - served, 2)
 })
 
-test('an aborted stream cancels the work of the engine', async () => {
+test('aborting a stream cancels the engine call', async () => {
   const { cancelled } = await engineState()
   const fake = { chunks: 10_000, chunk_delay_ms: 20 }
   const stream = await client.chat.completions.create({ model: CHAT, messages, stream: true, fake })
@@ -173,7 +173,7 @@ test('an aborted stream cancels the work of the engine', async () => {
   await waitForOneMoreCancelled(cancelled)
 })
 
-test('an aborted unary call cancels the work of the engine', async () => {
+test('aborting a unary call cancels the engine call', async () => {
   const { cancelled } = await engineState()
   const abort = new AbortController()
   const call = client.chat.completions.create({ model: CHAT, messages, fake: { delay_ms: 60_000 } }, { signal: abort.signal })

@@ -1,4 +1,4 @@
-"""Starts the scripted engine, the echo engine and forebay, runs the tests of both languages, and stops everything."""
+"""Starts the scripted engine, the echo engine and forebay, runs the Python and Node tests, and stops everything."""
 
 import argparse
 import json
@@ -38,7 +38,7 @@ upstreams = [{{ url = "http://{engine}/v1" }}]
 
 [[models]]
 id = "acme/echo"
-upstreams = [{{ url = "http://{echo}/v1", model = "echo-by-its-own-name" }}]
+upstreams = [{{ url = "http://{echo}/v1", model = "echo-upstream-name" }}]
 """
 
 
@@ -108,7 +108,7 @@ def passes(name, command, cwd, environment):
     try:
         return subprocess.run(command, cwd=cwd, env=environment, timeout=TESTS_TIMEOUT_SECS).returncode == 0
     except subprocess.TimeoutExpired:
-        print(f"{name}: not done after {TESTS_TIMEOUT_SECS} s", file=sys.stderr)
+        print(f"{name}: not finished after {TESTS_TIMEOUT_SECS} s", file=sys.stderr)
         return False
 
 
@@ -118,16 +118,16 @@ def read_json(path):
 
 def models_are_available(base_url, key):
     request = urllib.request.Request(f"{base_url}/models", headers={"authorization": f"Bearer {key}"})
-    with urllib.request.urlopen(request, timeout=5) as answer:
-        return all(model["status"] == "available" for model in json.load(answer)["data"])
+    with urllib.request.urlopen(request, timeout=5) as response:
+        return all(model["status"] == "available" for model in json.load(response)["data"])
 
 
-def wait_for(forebay, what, look):
+def wait_for(forebay, what, check):
     deadline = time.monotonic() + START_TIMEOUT_SECS
     while time.monotonic() < deadline:
         if forebay.poll() is not None:
-            raise RuntimeError(f"forebay ended with {forebay.returncode} before: {what}")
-        if found := look():
+            raise RuntimeError(f"forebay exited with {forebay.returncode} before: {what}")
+        if found := check():
             return found
         time.sleep(0.05)
     raise TimeoutError(f"waited {START_TIMEOUT_SECS} s for {what}")

@@ -1,4 +1,4 @@
-"""What users of the openai package for Python do, against a running forebay. Started by scripts/test-clients."""
+"""Tests the openai package for Python against a running forebay. Started by scripts/test-clients."""
 
 import asyncio
 import json
@@ -19,15 +19,15 @@ WEATHER = {
     "type": "function",
     "function": {
         "name": "weather",
-        "description": "The weather of a place",
+        "description": "Weather at a place",
         "parameters": {"type": "object", "properties": {"place": {"type": "string"}}, "required": ["place"]},
     },
 }
 
 
 def engine_state():
-    with urllib.request.urlopen(f"{ENGINE_URL}/state", timeout=5) as answer:
-        return json.load(answer)
+    with urllib.request.urlopen(f"{ENGINE_URL}/state", timeout=5) as response:
+        return json.load(response)
 
 
 def script_next_call(**script):
@@ -35,10 +35,10 @@ def script_next_call(**script):
     urllib.request.urlopen(urllib.request.Request(f"{ENGINE_URL}/script/next", body, method="POST"), timeout=5).close()
 
 
-def wait_until(holds, what, seconds=5):
+def wait_until(condition, what, seconds=5):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        if holds():
+        if condition():
             return
         time.sleep(0.02)
     raise AssertionError(f"not within {seconds} s: {what}")
@@ -51,24 +51,24 @@ class ClientTest(unittest.TestCase):
 
 
 class Chat(ClientTest):
-    def test_a_unary_answer_echoes_the_model_and_has_a_request_id(self):
-        answer = self.client.chat.completions.create(model=CHAT, messages=HELLO)
-        self.assertEqual(answer.choices[0].message.content, "Hello Hello Hello ")
-        self.assertEqual(answer.choices[0].finish_reason, "stop")
-        self.assertEqual(answer.model, CHAT)
-        self.assertEqual(answer.usage.total_tokens, answer.usage.prompt_tokens + answer.usage.completion_tokens)
-        self.assertTrue(answer._request_id.startswith("req_"), answer._request_id)
+    def test_a_unary_response_echoes_the_model_and_has_a_request_id(self):
+        response = self.client.chat.completions.create(model=CHAT, messages=HELLO)
+        self.assertEqual(response.choices[0].message.content, "Hello Hello Hello ")
+        self.assertEqual(response.choices[0].finish_reason, "stop")
+        self.assertEqual(response.model, CHAT)
+        self.assertEqual(response.usage.total_tokens, response.usage.prompt_tokens + response.usage.completion_tokens)
+        self.assertTrue(response._request_id.startswith("req_"), response._request_id)
 
-    def test_every_answer_has_a_request_id_of_its_own(self):
+    def test_request_ids_are_unique(self):
         ids = {self.client.chat.completions.create(model=CHAT, messages=HELLO)._request_id for _ in range(5)}
         self.assertEqual(len(ids), 5)
 
-    def test_a_unary_answer_passes_strict_validation(self):
+    def test_a_unary_response_passes_strict_validation(self):
         strict = openai.OpenAI(base_url=BASE_URL, api_key=API_KEY, _strict_response_validation=True)
         self.addCleanup(strict.close)
         strict.chat.completions.create(model=CHAT, messages=HELLO)
 
-    def test_a_stream_brings_the_whole_text_and_no_usage_unasked(self):
+    def test_a_stream_has_the_complete_text_and_no_usage_by_default(self):
         with self.client.chat.completions.create(model=CHAT, messages=HELLO, stream=True) as stream:
             chunks = list(stream)
         self.assertEqual("".join(chunk.choices[0].delta.content or "" for chunk in chunks), "Hello Hello Hello ")
@@ -77,7 +77,7 @@ class Chat(ClientTest):
         self.assertEqual(len({(chunk.id, chunk.created) for chunk in chunks}), 1)
         self.assertTrue(all(chunk.usage is None for chunk in chunks))
 
-    def test_usage_comes_last_when_asked_for(self):
+    def test_usage_is_last_if_requested(self):
         options = {"include_usage": True}
         with self.client.chat.completions.create(
             model=CHAT, messages=HELLO, stream=True, stream_options=options
@@ -87,15 +87,15 @@ class Chat(ClientTest):
         self.assertEqual(chunks[-1].usage.completion_tokens, 3)
         self.assertTrue(all(chunk.usage is None for chunk in chunks[:-1]))
 
-    def test_the_stream_helper_sees_a_whole_answer(self):
+    def test_the_stream_helper_gets_a_complete_response(self):
         with self.client.chat.completions.stream(model=CHAT, messages=HELLO) as stream:
             deltas = [event.delta for event in stream if event.type == "content.delta"]
-            answer = stream.get_final_completion()
+            response = stream.get_final_completion()
         self.assertEqual("".join(deltas), "Hello Hello Hello ")
-        self.assertEqual(answer.choices[0].message.content, "Hello Hello Hello ")
-        self.assertEqual(answer.choices[0].message.role, "assistant")
+        self.assertEqual(response.choices[0].message.content, "Hello Hello Hello ")
+        self.assertEqual(response.choices[0].message.role, "assistant")
 
-    def test_text_survives_whatever_way_its_bytes_are_cut(self):
+    def test_text_is_preserved_for_any_chunking(self):
         fake = {"text": "héllo 🌊 ", "split": 3, "comments": True, "crlf": True}
         with self.client.chat.completions.create(
             model=CHAT, messages=HELLO, stream=True, extra_body={"fake": fake}
@@ -103,7 +103,7 @@ class Chat(ClientTest):
             text = "".join(chunk.choices[0].delta.content or "" for chunk in stream)
         self.assertEqual(text, "héllo 🌊 " * 3)
 
-    def test_a_stream_that_breaks_raises(self):
+    def test_a_stream_that_is_cut_off_raises(self):
         with self.client.chat.completions.create(
             model=CHAT, messages=HELLO, stream=True, extra_body={"fake": {"cut_after": 1}}
         ) as stream:
@@ -111,23 +111,23 @@ class Chat(ClientTest):
                 list(stream)
         self.assertEqual(raised.exception.code, "bad_gateway")
 
-    def test_many_calls_at_once_are_answered(self):
+    def test_many_concurrent_calls_succeed(self):
         async def call_many():
             async with openai.AsyncOpenAI(base_url=BASE_URL, api_key=API_KEY, max_retries=0) as client:
                 create = client.chat.completions.create
                 return await asyncio.gather(*(create(model=CHAT, messages=HELLO) for _ in range(50)))
 
-        answers = asyncio.run(call_many())
-        self.assertEqual({answer.choices[0].message.content for answer in answers}, {"Hello Hello Hello "})
+        responses = asyncio.run(call_many())
+        self.assertEqual({response.choices[0].message.content for response in responses}, {"Hello Hello Hello "})
 
 
 class PassingThrough(ClientTest):
-    def ask_echo(self, **members):
-        answer = self.client.chat.completions.create(model=ECHO, messages=HELLO, **members)
-        return json.loads(answer.choices[0].message.content)
+    def call_echo(self, **members):
+        response = self.client.chat.completions.create(model=ECHO, messages=HELLO, **members)
+        return json.loads(response.choices[0].message.content)
 
     def test_tools_reach_the_engine_and_tool_calls_come_back(self):
-        seen = self.ask_echo(tools=[WEATHER], tool_choice="auto")
+        seen = self.call_echo(tools=[WEATHER], tool_choice="auto")
         self.assertEqual(seen["body"]["tools"], [WEATHER])
         self.assertEqual(seen["body"]["tool_choice"], "auto")
 
@@ -136,27 +136,27 @@ class PassingThrough(ClientTest):
         choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
         raw = {"id": "x", "object": "chat.completion", "created": 1, "model": "x", "choices": [choice], "usage": usage}
-        answer = self.client.chat.completions.create(
+        response = self.client.chat.completions.create(
             model=CHAT, messages=HELLO, tools=[WEATHER], extra_body={"fake": {"raw_body": json.dumps(raw)}}
         )
-        self.assertEqual(answer.choices[0].finish_reason, "tool_calls")
-        self.assertEqual(answer.choices[0].message.tool_calls[0].model_dump(), call)
+        self.assertEqual(response.choices[0].finish_reason, "tool_calls")
+        self.assertEqual(response.choices[0].message.tool_calls[0].model_dump(), call)
 
-    def test_unknown_members_travel_untouched(self):
+    def test_unknown_members_are_passed_through(self):
         extra = {"top_k": 5, "chat_template_kwargs": {"thinking": False, "deep": [1, {"a": None}]}}
-        seen = self.ask_echo(temperature=0.5, extra_body=extra)
+        seen = self.call_echo(temperature=0.5, extra_body=extra)
         self.assertEqual({name: seen["body"][name] for name in extra}, extra)
         self.assertEqual(seen["body"]["temperature"], 0.5)
         self.assertEqual(seen["body"]["messages"], HELLO)
 
-    def test_the_engine_sees_its_own_model_name_and_not_the_key(self):
-        seen = self.ask_echo()
-        self.assertEqual(seen["body"]["model"], "echo-by-its-own-name")
+    def test_the_engine_gets_its_own_model_name_and_not_the_key(self):
+        seen = self.call_echo()
+        self.assertEqual(seen["body"]["model"], "echo-upstream-name")
         self.assertNotIn(API_KEY, json.dumps(seen))
 
 
 class Embeddings(ClientTest):
-    def test_base64_and_float_give_the_same_numbers(self):
+    def test_base64_and_float_have_the_same_values(self):
         texts = ["one", "two"]
         default = self.client.embeddings.create(model=EMBED, input=texts)
         floats = self.client.embeddings.create(model=EMBED, input=texts, encoding_format="float")
@@ -166,7 +166,7 @@ class Embeddings(ClientTest):
         self.assertNotEqual(vectors[0], vectors[1])
         self.assertEqual(default.model, EMBED)
 
-    def test_an_engine_that_ignores_base64_makes_no_difference(self):
+    def test_base64_works_with_an_engine_that_ignores_it(self):
         expected = self.client.embeddings.create(model=EMBED, input="one", encoding_format="float")
         fake = {"fake": {"embed_as": "float"}}
         found = self.client.embeddings.create(model=EMBED, input="one", extra_body=fake)
@@ -174,7 +174,7 @@ class Embeddings(ClientTest):
 
 
 class Models(ClientTest):
-    def test_the_list_and_one_by_its_id_with_a_slash(self):
+    def test_models_are_listed_and_retrieved_by_id_with_a_slash(self):
         models = {model.id: model for model in self.client.models.list()}
         self.assertEqual(set(models), {CHAT, EMBED, UNSTEADY, ECHO})
         self.assertEqual((models[CHAT].object, models[CHAT].owned_by), ("model", "acme"))
@@ -190,15 +190,15 @@ class Errors(ClientTest):
         self.assertTrue(error.request_id.startswith("req_"), error.request_id)
         return error
 
-    def test_400_for_what_is_missing(self):
+    def test_400_for_a_missing_parameter(self):
         def call():
             self.client.post("/chat/completions", body={"model": CHAT}, cast_to=object)
 
         self.check(openai.BadRequestError, (400, "invalid_request_error", "missing_parameter", "messages"), call)
 
-    def test_401_for_a_wrong_key(self):
-        stranger = self.client.with_options(api_key="sk-abcdefghijkl-" + "x" * 40)
-        for call in (lambda: stranger.models.list(), lambda: stranger.chat.completions.create(model="", messages=[])):
+    def test_401_for_an_unknown_key(self):
+        unauthenticated = self.client.with_options(api_key="sk-abcdefghijkl-" + "x" * 40)
+        for call in (lambda: unauthenticated.models.list(), lambda: unauthenticated.chat.completions.create(model="", messages=[])):
             self.check(openai.AuthenticationError, (401, "authentication_error", "invalid_api_key", ""), call)
 
     def test_404_for_an_unknown_model(self):
@@ -215,7 +215,7 @@ class Errors(ClientTest):
             openai.UnprocessableEntityError, (422, "invalid_request_error", "invalid_value", "temperature"), call
         )
 
-    def test_422_names_the_place_inside_a_list(self):
+    def test_422_names_the_path_inside_a_list(self):
         def call():
             self.client.chat.completions.create(model=CHAT, messages=[{"role": "robot", "content": "x"}])
 
@@ -223,7 +223,7 @@ class Errors(ClientTest):
             openai.UnprocessableEntityError, (422, "invalid_request_error", "invalid_value", "messages[0].role"), call
         )
 
-    def test_503_carries_the_engine_s_retry_after(self):
+    def test_503_has_the_engine_s_retry_after(self):
         script_next_call(status=503, retry_after="7")
 
         def call():
@@ -234,17 +234,17 @@ class Errors(ClientTest):
 
 
 class RetriesAndAborts(ClientTest):
-    def test_a_retry_waits_as_long_as_the_503_says(self):
+    def test_a_retry_waits_for_the_retry_after_of_a_503(self):
         served = engine_state()["served"]
         script_next_call(status=503, retry_after="2")
         started = time.monotonic()
-        patient = self.client.with_options(max_retries=2)
-        answer = patient.chat.completions.create(model=UNSTEADY, messages=HELLO)
-        self.assertEqual(answer.choices[0].message.content, "Hello Hello Hello ")
+        retrying = self.client.with_options(max_retries=2)
+        response = retrying.chat.completions.create(model=UNSTEADY, messages=HELLO)
+        self.assertEqual(response.choices[0].message.content, "Hello Hello Hello ")
         self.assertGreaterEqual(time.monotonic() - started, 1.9)
         self.assertEqual(engine_state()["served"] - served, 2)
 
-    def test_closing_a_stream_cancels_the_engine_s_work(self):
+    def test_closing_a_stream_cancels_the_engine_call(self):
         cancelled = engine_state()["cancelled"]
         fake = {"chunks": 10_000, "chunk_delay_ms": 20}
         with self.client.chat.completions.create(
@@ -253,7 +253,7 @@ class RetriesAndAborts(ClientTest):
             next(iter(stream))
         wait_until(lambda: engine_state()["cancelled"] > cancelled, "the engine's call is cancelled")
 
-    def test_a_client_time_out_cancels_a_unary_call(self):
+    def test_a_client_timeout_cancels_a_unary_call(self):
         cancelled = engine_state()["cancelled"]
         with self.assertRaises(openai.APITimeoutError):
             self.client.with_options(timeout=0.3).chat.completions.create(

@@ -1,10 +1,10 @@
-// A real provider of OpenID Connect on a port of the test's, with people of the test's: node provider.mjs PORT CALLBACK
-// Each start has new signing keys, as a provider has after a rotation.
+// A real OpenID Connect provider with test users: node provider.mjs PORT CALLBACK
+// Each start has new signing keys, as after a key rotation.
 import { generateKeyPairSync } from 'node:crypto'
 import Provider from 'oidc-provider'
 
 const [port, callback] = process.argv.slice(2)
-const people = {
+const users = {
   ada: { email: 'ada@example.com', email_verified: true, groups: ['platform', 'staff'] },
   bob: { email: 'bob@example.com', email_verified: true, groups: ['staff'] },
   eve: { email: 'eve@example.com', email_verified: false, groups: ['platform'] },
@@ -19,6 +19,6 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
   jwks: { keys: [signingKey] },
   cookies: { keys: ['test'] },
   pkce: { required: () => true },
-  findAccount: (_, id) => people[id] && { accountId: id, claims: () => ({ sub: id, ...people[id] }) },
+  findAccount: (_, id) => users[id] && { accountId: id, claims: () => ({ sub: id, ...users[id] }) },
 })
 provider.listen(Number(port), '127.0.0.1', () => console.log('listening'))

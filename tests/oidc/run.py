@@ -1,4 +1,4 @@
-"""Signs people in at a real forebay by way of a real provider of OpenID Connect, as a browser would."""
+"""Signs users in to a real forebay through a real OpenID Connect provider, like a browser."""
 
 import argparse
 import http.cookiejar
@@ -49,28 +49,28 @@ class Browser:
         self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self.jar), NoRedirect())
 
     def open(self, url, form=None):
-        """Status, place to go and text of one answer; redirects are not followed."""
+        """Status, redirect target and text of a response; redirects are not followed."""
         data = urllib.parse.urlencode(form).encode() if form is not None else None
         try:
-            answer = self.opener.open(urllib.request.Request(url, data), timeout=20)
+            response = self.opener.open(urllib.request.Request(url, data), timeout=20)
         except urllib.error.HTTPError as error:
-            answer = error
-        place = answer.headers.get("location")
-        return answer.status, place and urllib.parse.urljoin(url, place), answer.read().decode()
+            response = error
+        location = response.headers.get("location")
+        return response.status, location and urllib.parse.urljoin(url, location), response.read().decode()
 
     def follow(self, url, until, form=None):
-        """Goes from redirect to redirect; the first place that starts with `until`, or the page where it ends."""
+        """Follows redirects to the first location that starts with `until`, or to the final page."""
         for _ in range(12):
-            _, place, text = self.open(url, form)
-            if place is None:
+            _, location, text = self.open(url, form)
+            if location is None:
                 return url, text
-            if place.startswith(until):
-                return place, ""
-            url, form = place, None
+            if location.startswith(until):
+                return location, ""
+            url, form = location, None
         raise AssertionError("too many redirects")
 
 
-class Stories(unittest.TestCase):
+class SignInTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory(prefix="forebay-oidc.")
@@ -109,18 +109,18 @@ class Stories(unittest.TestCase):
         assert "listening" in cls.provider.stdout.readline()
 
     @classmethod
-    def admin(cls, *words):
-        output = subprocess.run([ARGUMENTS.forebay, "admin", *words, "--json", *cls.data], capture_output=True, check=True)
+    def admin(cls, *arguments):
+        output = subprocess.run([ARGUMENTS.forebay, "admin", *arguments, "--json", *cls.data], capture_output=True, check=True)
         return json.loads(output.stdout)
 
     def callback(self, browser, login):
-        """The way to the provider and through its pages, up to the address it sends the browser back to."""
-        status, place, _ = browser.open(f"{self.base}/api/session/oidc")
+        """Signs in at the provider and returns the callback URL it redirects to."""
+        status, location, _ = browser.open(f"{self.base}/api/session/oidc")
         self.assertEqual(status, 303)
-        query = urllib.parse.parse_qs(urllib.parse.urlsplit(place).query)
+        query = urllib.parse.parse_qs(urllib.parse.urlsplit(location).query)
         self.assertEqual(query["code_challenge_method"], ["S256"])
         self.assertTrue(query["state"] and query["nonce"] and query["code_challenge"])
-        url, page = browser.follow(place, f"{self.base}/")
+        url, page = browser.follow(location, f"{self.base}/")
         while not url.startswith(f"{self.base}/"):
             action = urllib.parse.urljoin(url, re.search(r'action="([^"]+)"', page).group(1))
             form = {"prompt": re.search(r'name="prompt" value="([^"]+)"', page).group(1)}
@@ -130,16 +130,16 @@ class Stories(unittest.TestCase):
 
     def sign_in(self, login):
         browser = Browser()
-        status, place, _ = browser.open(self.callback(browser, login))
+        status, location, _ = browser.open(self.callback(browser, login))
         self.assertEqual(status, 303)
-        return browser, place
+        return browser, location
 
     def session(self, browser):
         return json.loads(browser.open(f"{self.base}/api/session")[2])
 
-    def test_a_newcomer_gets_an_account_and_the_role_of_the_groups(self):
-        browser, place = self.sign_in("ada")
-        self.assertEqual(place, f"{self.base}/")
+    def test_a_new_user_gets_an_account_and_the_role_of_their_groups(self):
+        browser, location = self.sign_in("ada")
+        self.assertEqual(location, f"{self.base}/")
         session = self.session(browser)
         self.assertEqual(session["user"]["email"], "ada@example.com")
         self.assertEqual([(one["id"], one["role"]) for one in session["organizations"]], [(self.organization, "admin")])
@@ -148,19 +148,19 @@ class Stories(unittest.TestCase):
         again, _ = self.sign_in("ada")
         self.assertEqual(self.session(again)["user"]["id"], session["user"]["id"])
 
-    def test_an_account_is_found_by_its_verified_address_and_follows_the_groups(self):
+    def test_an_account_is_matched_by_verified_email_and_gets_the_role_of_its_groups(self):
         before = self.admin("users", "show", "--email", "bob@example.com")
         browser, _ = self.sign_in("bob")
         session = self.session(browser)
         self.assertEqual((session["user"]["id"], session["organizations"][0]["role"]), (before["id"], "member"))
 
-    def test_who_is_not_vouched_for_is_refused(self):
+    def test_users_without_verified_email_or_group_are_rejected(self):
         for login, error in [("eve", "email_not_verified"), ("guest", "no_account")]:
-            browser, place = self.sign_in(login)
-            self.assertEqual(place, f"{self.base}/sign-in?error={error}")
+            browser, location = self.sign_in(login)
+            self.assertEqual(location, f"{self.base}/sign-in?error={error}")
             self.assertEqual(self.session(browser), {"user": None})
 
-    def test_a_way_back_is_good_once_and_for_one_browser(self):
+    def test_a_callback_is_valid_once_and_for_one_browser(self):
         browser = Browser()
         url = self.callback(browser, "ada")
         self.assertIn("error=sign_in_failed", Browser().open(url)[1])
@@ -169,17 +169,17 @@ class Stories(unittest.TestCase):
         for query in ["", "?error=access_denied&state=x", "?code=x&state=y", "?code=x"]:
             self.assertIn("error=sign_in_failed", Browser().open(f"{self.base}/api/session/oidc/callback{query}")[1])
 
-    def test_new_keys_of_the_provider_are_fetched(self):
+    def test_new_provider_keys_are_fetched(self):
         self.sign_in("ada")
         self.provider.terminate()
         self.provider.wait(timeout=15)
         self.provider.stdout.close()
         type(self).start_provider()
-        time.sleep(5.5)  # the provider is not asked for its keys more often
+        time.sleep(5.5)  # keys are not fetched more often
         browser, _ = self.sign_in("ada")
         self.assertEqual(self.session(browser)["user"]["email"], "ada@example.com")
 
-    def test_the_sign_in_page_can_tell(self):
+    def test_sign_in_methods_include_the_provider(self):
         methods = json.loads(Browser().open(f"{self.base}/api/sign-in-methods")[2])
         self.assertEqual(methods, {"password": True, "oidc": {"name": "Acme login", "url": "/api/session/oidc"}})
 
@@ -190,9 +190,9 @@ def free_port():
         return listener.getsockname()[1]
 
 
-def wait_for(look):
+def wait_for(condition):
     deadline = time.monotonic() + START_TIMEOUT_SECS
-    while not look():
+    while not condition():
         assert time.monotonic() < deadline, "forebay did not start"
         time.sleep(0.05)
 

@@ -1,4 +1,4 @@
-// A client made from /openapi.json alone: it must compile, and what it is told must be there.
+// A client generated from /openapi.json: it must compile, and the documented members must exist.
 import createClient from 'openapi-fetch'
 import type { paths } from './schema.js'
 
@@ -22,9 +22,9 @@ const workspace = await client.GET('/api/workspaces/{workspaceId}', { params: { 
 const version: number | undefined = workspace.data?.version
 if (version === undefined) throw new Error(workspace.error?.code)
 
-const made = await client.POST('/api/workspaces/{workspaceId}/keys', { params: { path }, body: { name: 'typescript' } })
-if (!made.data?.key) throw new Error(made.error?.code)
-const key: string = made.data.key
+const created = await client.POST('/api/workspaces/{workspaceId}/keys', { params: { path }, body: { name: 'typescript' } })
+if (!created.data?.key) throw new Error(created.error?.code)
+const key: string = created.data.key
 
 const models = await createClient<paths>({ baseUrl: base, headers: { authorization: `Bearer ${key}` } }).GET('/v1/models')
 const ids: string[] = models.data?.data.map((model) => model.id) ?? []
@@ -34,7 +34,7 @@ const stale = await client.PATCH('/api/workspaces/{workspaceId}', { params: { pa
 if (stale.error?.code !== 'version_conflict') throw new Error(JSON.stringify(stale))
 
 const revoked = await client.DELETE('/api/workspaces/{workspaceId}/keys/{keyId}', {
-  params: { path: { workspaceId, keyId: made.data.id } },
+  params: { path: { workspaceId, keyId: created.data.id } },
 })
 if (revoked.response.status !== 204) throw new Error(revoked.error?.code)
 console.log('the client works')

@@ -1,5 +1,5 @@
-"""Starts forebay before a scripted engine and checks /openapi.json: schemathesis finds nothing that it does not describe,
-and a TypeScript client made from it compiles and works."""
+"""Starts forebay with a scripted engine and checks /openapi.json: schemathesis finds no undocumented behaviour, and a
+generated TypeScript client compiles and works."""
 
 import argparse
 import json
@@ -29,9 +29,9 @@ id = "acme/tiny-chat"
 upstreams = [{{ url = "http://{engine}/v1", model = "tiny" }}]
 """
 
-# What would sign the tester out or move them elsewhere is tried signed out.
+# Routes that would end or change the session are scanned signed out.
 OWN_SESSION = r"^/api/(session|invitations/)"
-# The operations listener has an address of its own, and health is answered whatever the method.
+# Routes of the operations listener, which has another address; health accepts any method.
 ELSEWHERE = r"^/(metrics|readyz|healthz)$"
 CHECKS = ",".join(
     [
@@ -134,21 +134,21 @@ def scan(arguments, folder, base, bootstrap, signed_in):
 def sign_in(base, bootstrap):
     body = json.dumps({"email": bootstrap["email"], "password": bootstrap["password"]}).encode()
     request = urllib.request.Request(f"{base}/api/session", body, {"content-type": "application/json"})
-    with urllib.request.urlopen(request, timeout=10) as answer:
-        cookie = answer.headers["set-cookie"].split(";")[0]
-        return cookie.removeprefix("forebay_session="), json.load(answer)["csrfToken"]
+    with urllib.request.urlopen(request, timeout=10) as response:
+        cookie = response.headers["set-cookie"].split(";")[0]
+        return cookie.removeprefix("forebay_session="), json.load(response)["csrfToken"]
 
 
 def read_json(path):
     return json.loads(path.read_text()) if path.exists() else None
 
 
-def wait_for(forebay, look):
+def wait_for(forebay, check):
     deadline = time.monotonic() + START_TIMEOUT_SECS
     while time.monotonic() < deadline:
         if forebay.poll() is not None:
-            raise RuntimeError(f"forebay ended with {forebay.returncode}")
-        if found := look():
+            raise RuntimeError(f"forebay exited with {forebay.returncode}")
+        if found := check():
             return found
         time.sleep(0.05)
     raise TimeoutError("forebay did not start")

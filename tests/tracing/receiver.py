@@ -1,4 +1,4 @@
-"""A receiver of OTLP over HTTP that decodes what it gets with OpenTelemetry's own messages, and can be told to refuse."""
+"""An OTLP/HTTP receiver that decodes spans with OpenTelemetry's protobuf messages and can return errors."""
 
 import http.server
 import threading
@@ -7,7 +7,7 @@ from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
 
 
 class Receiver:
-    """Spans as dictionaries, in the order in which they came."""
+    """Received spans as dictionaries, in order of arrival."""
 
     def __init__(self):
         self.lock = threading.Lock()
@@ -21,12 +21,12 @@ class Receiver:
 
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["content-length"]))
-                status, answer = receiver.take(self.path, self.headers, body)
+                status, response = receiver.receive(self.path, self.headers, body)
                 self.send_response(status)
                 self.send_header("content-type", "application/x-protobuf")
-                self.send_header("content-length", str(len(answer)))
+                self.send_header("content-length", str(len(response)))
                 self.end_headers()
-                self.wfile.write(answer)
+                self.wfile.write(response)
 
             def log_message(self, *_):
                 pass
@@ -39,11 +39,11 @@ class Receiver:
         self.server.shutdown()
         self.server.server_close()
 
-    def answer_next_with(self, *statuses):
+    def respond_next_with(self, *statuses):
         with self.lock:
             self.statuses.extend(statuses)
 
-    def take(self, path, headers, body):
+    def receive(self, path, headers, body):
         with self.lock:
             self.requests.append({"path": path, "headers": dict(headers.items()), "bytes": body})
             status = self.statuses.pop(0) if self.statuses else 200
@@ -76,11 +76,11 @@ class Receiver:
                         }
                     )
 
-    def taken(self):
+    def received(self):
         with self.lock:
             return list(self.spans)
 
-    def forget(self):
+    def clear(self):
         with self.lock:
             self.spans.clear()
             self.requests.clear()

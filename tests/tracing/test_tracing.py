@@ -1,4 +1,4 @@
-"""Traces of a real forebay, told to a receiver that decodes them with OpenTelemetry's own protobuf messages.
+"""Tests traces of a real forebay with a receiver that decodes them with OpenTelemetry's protobuf messages.
 
 FOREBAY and FAKE_ENGINE name the binaries. Run by scripts/test-tracing.
 """
@@ -21,7 +21,7 @@ import echo_engine  # noqa: E402
 from receiver import Receiver  # noqa: E402
 from run import read_json, stop, wait_for  # noqa: E402
 
-PATIENCE_SECS = 30
+TIMEOUT_SECS = 30
 SERVER, CLIENT = 2, 3
 PARENT_TRACE, PARENT_SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 TRACEPARENT = f"00-{PARENT_TRACE}-{PARENT_SPAN}-01"
@@ -55,7 +55,7 @@ upstreams = [{{ url = "http://{engine}/v1", model = "tiny-q4" }}, {{ url = "http
 
 
 class Gateway:
-    """A forebay with a scripted engine, an echoing one, and whatever `[telemetry]` says."""
+    """A forebay with a scripted engine, an echo engine, and the given `[telemetry]` settings."""
 
     def __init__(self, telemetry, environment=None):
         self.stack = contextlib.ExitStack()
@@ -89,18 +89,18 @@ class Gateway:
         self.public, self.ops, self.bootstrap = listen["public"], listen["ops"], bootstrap
 
     def call(self, path, body, headers=None, key=None):
-        """Status and text of an answer, and its headers."""
+        """Status, text and headers of a response."""
         request = urllib.request.Request(f"http://{self.public}/v1{path}", json.dumps(body).encode())
         request.add_header("content-type", "application/json")
         request.add_header("authorization", f"Bearer {key or self.bootstrap['apiKey']}")
         for name, value in (headers or {}).items():
             request.add_header(name, value)
         try:
-            answer = urllib.request.urlopen(request, timeout=PATIENCE_SECS)
+            response = urllib.request.urlopen(request, timeout=TIMEOUT_SECS)
         except urllib.error.HTTPError as error:
-            answer = error
-        with answer:
-            return answer.status, answer.read().decode(), answer.headers
+            response = error
+        with response:
+            return response.status, response.read().decode(), response.headers
 
     def chat(self, model="acme/tiny", headers=None, **members):
         body = {"model": model, "messages": [{"role": "user", "content": "a private question"}]} | members
@@ -111,8 +111,8 @@ class Gateway:
         return json.loads(json.loads(text)["choices"][0]["message"]["content"])["headers"]
 
     def metric(self, line_start):
-        with urllib.request.urlopen(f"http://{self.ops}/metrics", timeout=PATIENCE_SECS) as answer:
-            lines = answer.read().decode().splitlines()
+        with urllib.request.urlopen(f"http://{self.ops}/metrics", timeout=TIMEOUT_SECS) as response:
+            lines = response.read().decode().splitlines()
         found = [line for line in lines if line.startswith(line_start)]
         return int(found[0].split()[-1]) if found else None
 
@@ -120,16 +120,16 @@ class Gateway:
         self.stack.close()
 
 
-def wait_until(what, look):
-    deadline = time.monotonic() + PATIENCE_SECS
+def wait_until(what, check):
+    deadline = time.monotonic() + TIMEOUT_SECS
     while time.monotonic() < deadline:
-        if found := look():
+        if found := check():
             return found
         time.sleep(0.05)
-    raise AssertionError(f"waited {PATIENCE_SECS} s for {what}")
+    raise AssertionError(f"waited {TIMEOUT_SECS} s for {what}")
 
 
-class Story(unittest.TestCase):
+class TracingTest(unittest.TestCase):
     maxDiff = None
 
     def gateway(self, telemetry, environment=None):
@@ -138,13 +138,13 @@ class Story(unittest.TestCase):
         return gateway
 
     def spans(self, receiver, count):
-        """So many spans, the call's own first, and no more."""
-        found = wait_until(f"{count} spans", lambda: receiver.taken() if len(receiver.taken()) >= count else None)
+        """Exactly `count` spans, sorted so that the call's span is first."""
+        found = wait_until(f"{count} spans", lambda: receiver.received() if len(receiver.received()) >= count else None)
         self.assertEqual(len(found), count, [span["name"] for span in found])
         return sorted(found, key=lambda span: (span["kind"], span["start"]))
 
 
-class Traced(Story):
+class Traced(TracingTest):
     def setUp(self):
         self.receiver = Receiver()
         self.addCleanup(self.receiver.close)
@@ -152,7 +152,7 @@ class Traced(Story):
     def traced(self, more="", environment=None):
         return self.gateway(f'otlp_endpoint = "{self.receiver.url}"\n{more}', environment)
 
-    def test_a_chat_is_told_as_the_conventions_say(self):
+    def test_a_chat_is_exported_according_to_the_conventions(self):
         gateway = self.traced(
             'otlp_headers_env = "OTLP_HEADERS"', {"OTLP_HEADERS": "authorization=Bearer%20s3cret,x-scope=acme"}
         )
@@ -197,7 +197,7 @@ class Traced(Story):
         self.assertEqual((attempt["trace"], attempt["parent"]), (call["trace"], call["id"]))
         self.assertNotEqual(attempt["id"], call["id"])
         self.assertTrue(call["start"] <= attempt["start"] <= attempt["end"] <= call["end"])
-        self.assertLess(abs(call["end"] / 1e9 - time.time()), 600, "the moment is of now")
+        self.assertLess(abs(call["end"] / 1e9 - time.time()), 600, "the timestamp is current")
         self.assertEqual(
             attempt["attributes"],
             {
@@ -210,65 +210,65 @@ class Traced(Story):
             },
         )
         request = self.receiver.requests[0]
-        told = {name.lower(): value for name, value in request["headers"].items()}
+        sent = {name.lower(): value for name, value in request["headers"].items()}
         self.assertEqual(request["path"], "/v1/traces")
         self.assertEqual(
-            (told["content-type"], told["authorization"], told["x-scope"]),
+            (sent["content-type"], sent["authorization"], sent["x-scope"]),
             ("application/x-protobuf", "Bearer s3cret", "acme"),
         )
 
-    def test_a_stream_and_embeddings_are_told_too(self):
+    def test_streams_and_embeddings_are_exported(self):
         gateway = self.traced()
         status, _, _ = gateway.chat(stream=True, fake={"chunks": 5, "text": "word"})
         self.assertEqual(status, 200)
         call, _ = self.spans(self.receiver, 2)
-        told = call["attributes"]
-        self.assertIs(told["gen_ai.request.stream"], True)
-        self.assertEqual(told["gen_ai.usage.output_tokens"], 5)
-        self.assertEqual(told["gen_ai.response.finish_reasons"], ["stop"])
-        self.assertGreater(told["gen_ai.response.time_to_first_chunk"], 0)
-        self.receiver.forget()
+        attributes = call["attributes"]
+        self.assertIs(attributes["gen_ai.request.stream"], True)
+        self.assertEqual(attributes["gen_ai.usage.output_tokens"], 5)
+        self.assertEqual(attributes["gen_ai.response.finish_reasons"], ["stop"])
+        self.assertGreater(attributes["gen_ai.response.time_to_first_chunk"], 0)
+        self.receiver.clear()
         body = {"model": "acme/embed", "input": "a private text", "encoding_format": "base64", "dimensions": 4}
         status, text, _ = gateway.call("/embeddings", body)
         self.assertEqual(status, 200, text)
         call, attempt = self.spans(self.receiver, 2)
         self.assertEqual((call["name"], attempt["name"]), ("embeddings acme/embed", "embeddings embed-small"))
-        told = call["attributes"]
-        self.assertEqual(told["gen_ai.operation.name"], "embeddings")
-        self.assertEqual(told["gen_ai.request.encoding_formats"], ["base64"])
-        self.assertEqual(told["gen_ai.embeddings.dimension.count"], 4)
-        self.assertEqual(told["http.route"], "/v1/embeddings")
+        attributes = call["attributes"]
+        self.assertEqual(attributes["gen_ai.operation.name"], "embeddings")
+        self.assertEqual(attributes["gen_ai.request.encoding_formats"], ["base64"])
+        self.assertEqual(attributes["gen_ai.embeddings.dimension.count"], 4)
+        self.assertEqual(attributes["http.route"], "/v1/embeddings")
 
-    def test_no_prompt_and_no_answer_is_told_unless_the_operator_wants_it(self):
+    def test_prompts_and_responses_are_not_exported_by_default(self):
         gateway = self.traced()
         gateway.chat(fake={"text": "a private answer"}, tools=[{"type": "function", "function": {"name": "private_tool"}}])
         gateway.chat(stream=True, fake={"text": "a private answer"})
-        gateway.chat(fake={"status": 400, "error_message": "a private question is no good"})
+        gateway.chat(fake={"status": 400, "error_message": "a private question is not accepted"})
         self.spans(self.receiver, 6)
-        told = b"".join(request["bytes"] for request in self.receiver.requests)
-        self.assertNotIn(b"private", told)
-        self.assertNotIn(gateway.bootstrap["apiKey"].encode(), told)
-        self.assertNotIn(b"gen_ai.input.messages", told)
+        exported = b"".join(request["bytes"] for request in self.receiver.requests)
+        self.assertNotIn(b"private", exported)
+        self.assertNotIn(gateway.bootstrap["apiKey"].encode(), exported)
+        self.assertNotIn(b"gen_ai.input.messages", exported)
 
-    def test_content_is_told_where_the_operator_wants_it(self):
+    def test_content_is_exported_if_enabled(self):
         gateway = self.traced("record_content = true")
         gateway.chat(fake={"text": "a private answer"}, tools=[{"type": "function", "function": {"name": "look"}}])
         call, _ = self.spans(self.receiver, 2)
-        told = call["attributes"]
+        attributes = call["attributes"]
         question = [{"role": "user", "parts": [{"type": "text", "content": "a private question"}]}]
-        self.assertEqual(json.loads(told["gen_ai.input.messages"]), question)
-        self.assertEqual(json.loads(told["gen_ai.tool.definitions"])[0]["function"]["name"], "look")
-        answer = json.loads(told["gen_ai.output.messages"])
-        self.assertEqual([part["type"] for part in answer[0]["parts"]], ["text"])
-        self.assertIn("a private answer", answer[0]["parts"][0]["content"])
-        self.receiver.forget()
+        self.assertEqual(json.loads(attributes["gen_ai.input.messages"]), question)
+        self.assertEqual(json.loads(attributes["gen_ai.tool.definitions"])[0]["function"]["name"], "look")
+        output = json.loads(attributes["gen_ai.output.messages"])
+        self.assertEqual([part["type"] for part in output[0]["parts"]], ["text"])
+        self.assertIn("a private answer", output[0]["parts"][0]["content"])
+        self.receiver.clear()
         gateway.chat(stream=True, fake={"chunks": 3, "text": "word "})
         call, _ = self.spans(self.receiver, 2)
-        answer = json.loads(call["attributes"]["gen_ai.output.messages"])
+        output = json.loads(call["attributes"]["gen_ai.output.messages"])
         parts = [{"type": "text", "content": "word word word "}]
-        self.assertEqual(answer, [{"role": "assistant", "parts": parts, "finish_reason": "stop"}])
+        self.assertEqual(output, [{"role": "assistant", "parts": parts, "finish_reason": "stop"}])
 
-    def test_a_callers_trace_goes_on_and_the_model_server_is_our_child(self):
+    def test_a_caller_trace_is_continued_to_the_model_server(self):
         gateway = self.traced()
         seen = gateway.echoed_headers({"traceparent": TRACEPARENT, "tracestate": "vendor=1"})
         call, attempt = self.spans(self.receiver, 2)
@@ -276,28 +276,28 @@ class Traced(Story):
         self.assertEqual((call["tracestate"], call["flags"] & 0x300), ("vendor=1", 0x300))
         self.assertEqual(seen["traceparent"], f"00-{PARENT_TRACE}-{attempt['id']}-01")
         self.assertEqual(seen["tracestate"], "vendor=1")
-        self.receiver.forget()
+        self.receiver.clear()
         seen = gateway.echoed_headers({"traceparent": "garbage", "tracestate": "vendor=1"})
         call, attempt = self.spans(self.receiver, 2)
         self.assertEqual(call["parent"], "")
         self.assertEqual(seen["traceparent"], f"00-{call['trace']}-{attempt['id']}-01")
-        self.assertNotIn("tracestate", seen, "a trace that makes no sense does not go on")
+        self.assertNotIn("tracestate", seen, "an invalid trace is not continued")
 
-    def test_a_caller_decides_for_its_own_call_or_the_ratio_for_all(self):
+    def test_sampling_follows_the_caller_or_the_ratio(self):
         gateway = self.traced("sample_ratio = 0")
         unsampled = TRACEPARENT.replace("-01", "-00")
         self.assertEqual(gateway.echoed_headers({"traceparent": unsampled})["traceparent"], unsampled)
         self.assertNotIn("traceparent", gateway.echoed_headers({}))
         self.assertNotEqual(gateway.echoed_headers({"traceparent": TRACEPARENT})["traceparent"], TRACEPARENT)
         self.spans(self.receiver, 2)
-        self.receiver.forget()
-        stubborn = self.traced("sample_ratio = 0\nfollow_parent = false")
-        self.assertEqual(stubborn.echoed_headers({"traceparent": TRACEPARENT})["traceparent"], TRACEPARENT)
-        eager = self.traced("sample_ratio = 1\nfollow_parent = false")
-        self.assertNotEqual(eager.echoed_headers({"traceparent": unsampled})["traceparent"], unsampled)
+        self.receiver.clear()
+        never_sampled = self.traced("sample_ratio = 0\nfollow_parent = false")
+        self.assertEqual(never_sampled.echoed_headers({"traceparent": TRACEPARENT})["traceparent"], TRACEPARENT)
+        always_sampled = self.traced("sample_ratio = 1\nfollow_parent = false")
+        self.assertNotEqual(always_sampled.echoed_headers({"traceparent": unsampled})["traceparent"], unsampled)
         self.spans(self.receiver, 2)
 
-    def test_failures_are_told_apart_from_mistakes(self):
+    def test_server_errors_are_distinguished_from_client_errors(self):
         gateway = self.traced()
         for body, code, is_error, attempts in [
             ({"temperature": 99}, "invalid_value", False, 0),
@@ -306,18 +306,18 @@ class Traced(Story):
             ({"stream": True, "fake": {"chunks": 5, "cut_after": 2}}, "bad_gateway", True, 1),
         ]:
             with self.subTest(body=body):
-                self.receiver.forget()
+                self.receiver.clear()
                 gateway.chat(**body)
                 call, *others = self.spans(self.receiver, 1 + attempts)
                 self.assertEqual((call["attributes"]["error.type"], call["error"]), (code, is_error))
                 self.assertEqual([other["attributes"]["error.type"] for other in others], [code] * attempts)
-        self.receiver.forget()
-        gateway.call("/chat/completions", {}, key="sk-nobody")
+        self.receiver.clear()
+        gateway.call("/chat/completions", {}, key="sk-unknown")
         gateway.chat()
         call, _ = self.spans(self.receiver, 2)
-        self.assertEqual(call["attributes"]["http.response.status_code"], 200, "a stranger makes no spans")
+        self.assertEqual(call["attributes"]["http.response.status_code"], 200, "an unauthenticated call creates no spans")
 
-    def test_every_replica_that_was_asked_has_a_span(self):
+    def test_every_attempt_has_a_span(self):
         gateway = self.traced()
         status, _, _ = gateway.chat("acme/two", fake={"status": 500})
         self.assertEqual(status, 502)
@@ -329,28 +329,28 @@ class Traced(Story):
         self.assertEqual({span["forebay.replica.name"] for span in tried}, {"acme/two#1", "acme/two#2"})
         self.assertEqual([span["error.type"] for span in tried], ["bad_gateway"] * 2)
 
-    def test_a_receiver_that_is_busy_is_asked_again_and_one_that_refuses_is_not(self):
+    def test_exports_are_retried_if_the_receiver_is_busy_but_not_if_it_rejects(self):
         gateway = self.traced()
-        self.receiver.answer_next_with(503, 429)
+        self.receiver.respond_next_with(503, 429)
         gateway.chat()
         self.spans(self.receiver, 2)
         self.assertEqual(len(self.receiver.requests), 3)
         wait_until("the count", lambda: gateway.metric("forebay_trace_spans_exported_total") == 2)
-        self.receiver.answer_next_with(400)
+        self.receiver.respond_next_with(400)
         gateway.chat()
         wait_until("the count", lambda: gateway.metric('forebay_trace_spans_dropped_total{reason="refused"}') == 2)
         self.assertEqual(len(self.receiver.requests), 4)
 
-    def test_what_is_queued_is_told_before_the_end(self):
+    def test_queued_spans_are_exported_before_shutdown(self):
         gateway = self.traced()
         gateway.chat()
         stop(gateway.process)
         self.assertEqual(gateway.process.returncode, 0)
-        self.assertEqual(len(self.receiver.taken()), 2)
+        self.assertEqual(len(self.receiver.received()), 2)
 
 
-class Untraced(Story):
-    def test_without_a_receiver_headers_pass_untouched_and_nothing_is_told(self):
+class Untraced(TracingTest):
+    def test_without_a_receiver_headers_pass_unchanged_and_nothing_is_exported(self):
         gateway = self.gateway("")
         seen = gateway.echoed_headers({"traceparent": TRACEPARENT, "tracestate": "vendor=1"})
         self.assertEqual((seen["traceparent"], seen["tracestate"]), (TRACEPARENT, "vendor=1"))
@@ -358,7 +358,7 @@ class Untraced(Story):
         self.assertNotIn("traceparent", gateway.echoed_headers({}))
         self.assertEqual(gateway.metric("forebay_trace_spans_exported_total"), 0)
 
-    def test_a_receiver_that_is_away_holds_nobody_up(self):
+    def test_an_unreachable_receiver_does_not_delay_calls(self):
         gateway = self.gateway('otlp_endpoint = "http://127.0.0.1:9"')
         for _ in range(20):
             self.assertEqual(gateway.chat()[0], 200)

@@ -1,4 +1,4 @@
-//! Sends bytes as they are and shows the answer as it came.
+//! Sends raw bytes and shows the response byte by byte.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -9,16 +9,16 @@ use tokio::time::timeout;
 
 use super::response_reader::{self, ResponseReader};
 
-/// An answer that is not complete by then is returned as far as it came.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// An incomplete response is returned after this time.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The bytes of an answer, and whether the server closed the connection.
+/// The bytes of a response, and whether the server closed the connection.
 #[derive(Debug, Clone)]
 pub struct RawResponse {
     pub bytes: Vec<u8>,
-    /// The payload without the chunks' frames.
+    /// The payload without chunk framing.
     pub payload: Vec<u8>,
-    /// The answer ended as its head announced.
+    /// The response ended as announced by its head.
     pub complete: bool,
     /// The server closed (or reset) the connection while we read.
     pub closed: bool,
@@ -50,22 +50,22 @@ impl RawResponse {
     }
 }
 
-/// A connection without delay.
+/// Connects with `TCP_NODELAY`.
 pub async fn connect(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).await.unwrap_or_else(|error| panic!("connect to {address}: {error}"));
     stream.set_nodelay(true).expect("a fresh socket takes TCP_NODELAY");
     stream
 }
 
-/// Sends the bytes on a new connection and reads one answer, to its end, the connection's end or our patience's.
+/// Sends the bytes on a new connection and reads one response, until it ends, the connection closes or time runs out.
 pub async fn send(address: SocketAddr, request: &[u8]) -> RawResponse {
     let mut stream = connect(address).await;
-    // A server may answer and close before it has read everything; what it said is what counts.
+    // A server may respond and close before it has read everything; its response counts.
     let _ = stream.write_all(request).await;
-    read_answer(&mut stream).await
+    read_response(&mut stream).await
 }
 
-async fn read_answer(stream: &mut TcpStream) -> RawResponse {
+async fn read_response(stream: &mut TcpStream) -> RawResponse {
     let mut reader = ResponseReader::default();
     let (mut bytes, mut payload, mut closed) = (Vec::new(), Vec::new(), false);
     let mut buffer = vec![0; 64 * 1024];
@@ -81,9 +81,9 @@ async fn read_answer(stream: &mut TcpStream) -> RawResponse {
             }
         }
     };
-    let _ = timeout(PATIENCE, read_all).await;
+    let _ = timeout(TIMEOUT, read_all).await;
     let complete = reader.is_done() || (closed && reader.ends_with_connection());
-    // An interim answer before the head counts as part of it.
+    // An interim response before the head counts as part of it.
     let head_length = memchr::memmem::find(&bytes, reader.head()).map_or(0, |at| at + reader.head().len());
     RawResponse { bytes, payload, complete, closed, status: reader.status(), head_length }
 }

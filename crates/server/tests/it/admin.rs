@@ -50,7 +50,7 @@ async fn the_key_limit_holds_beside_a_running_server() {
 async fn the_running_server_is_listed_as_a_node() {
     let app = TestApp::start().await;
     let ready = testkit::http::Client::new(app.forebay.ops).get("/readyz").await.json();
-    crate::app::wait_until("listed", crate::app::PATIENCE, async || {
+    crate::app::wait_until("listed", crate::app::TIMEOUT, async || {
         let nodes = app.admin("nodes list");
         nodes["data"][0]["id"] == ready["nodeId"] && nodes["data"][0]["catalogueHash"] == ready["catalogueHash"]
     })

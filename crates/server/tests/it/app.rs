@@ -18,7 +18,7 @@ pub(crate) const CHAT: &str = "acme/tiny";
 pub(crate) const UPSTREAM_NAME: &str = "tiny-q4";
 pub(crate) const EMBEDDING: &str = "acme/embed";
 /// Far more than anything here takes, and less than a person would wait.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// What a gateway is started with.
@@ -265,7 +265,7 @@ impl TestApp {
 
     pub(crate) async fn usage_of(&self, workspace: &WorkspaceId, count: usize) -> Vec<UsageEvent> {
         let store = self.store().await;
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             let events = store::usage::list(&store, workspace, 1_000).await.unwrap();
             assert!(events.len() <= count, "{} usage events instead of {count}", events.len());

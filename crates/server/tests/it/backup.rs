@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use testkit::process::ForebayLaunch;
 
-use crate::app::{BINARY, CHAT, PATIENCE, TestApp, chat, stream_with_usage, wait_until};
+use crate::app::{BINARY, CHAT, TIMEOUT, TestApp, chat, stream_with_usage, wait_until};
 use crate::postgres::Database;
 
 /// A flavor without a slot: its endpoint has a record but no replica.
@@ -43,7 +43,7 @@ async fn fill(app: &TestApp) -> Kept {
         let status = app.client().get("/endpoints/kept").await.json()["status"].clone();
         status.as_object().is_some_and(|counts| counts.values().all(|count| count == 0))
     };
-    wait_until("the endpoint has no replica", PATIENCE, has_no_replica).await;
+    wait_until("the endpoint has no replica", TIMEOUT, has_no_replica).await;
     let second_key = app.new_key("second")["key"].as_str().unwrap().to_owned();
     let (endpoint, sums) = (app.client().get("/endpoints/kept").await.json(), sums(&app.admin(&sums_line(app))));
     assert_eq!(endpoint["state"], "suspended", "{endpoint}");

@@ -12,7 +12,7 @@ use sqlx::{ConnectOptions as _, Executor as _};
 use store::nodes::{self, Node};
 use tempfile::TempDir;
 
-use crate::app::{BINARY, PATIENCE, TestApp, text, wait_until};
+use crate::app::{BINARY, TIMEOUT, TestApp, text, wait_until};
 use crate::redis::Redis;
 
 /// A node that was never started, with this configuration.
@@ -194,7 +194,7 @@ async fn nodes_that_count_apart_are_told() {
     let another = Node { id: "node_2".into(), started_at: now, seen_at: now, catalogue_hash: String::new() };
     nodes::record(&mut tx, &another).await.unwrap();
     tx.commit().await.unwrap();
-    wait_until("two nodes", PATIENCE, async || {
+    wait_until("two nodes", TIMEOUT, async || {
         let report = app.admin("doctor");
         report.to_string().contains("counted in memory, and 2 nodes serve")
     })

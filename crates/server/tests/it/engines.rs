@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use testkit::http::Client;
 use testkit::process::{Forebay, ForebayLaunch};
 
-use crate::app::{BINARY, PATIENCE, chat, wait_until};
+use crate::app::{BINARY, TIMEOUT, chat, wait_until};
 
 /// Listens once its weights are there, and ends with its standard input, or with the server inside.
 const ENGINE: &str = r#"#!/usr/bin/env bash
@@ -69,7 +69,7 @@ impl Gateway {
     }
 
     async fn wait_for_engines(&self, count: usize) {
-        wait_until(&format!("{count} engines"), PATIENCE, async || self.ready_engines().await == count).await;
+        wait_until(&format!("{count} engines"), TIMEOUT, async || self.ready_engines().await == count).await;
     }
 
     /// The servers inside the engines, by the kernel's list of processes.
@@ -108,16 +108,16 @@ async fn engines_serve_come_back_when_killed_and_end_with_the_gateway() {
     let killed = gateway.servers();
     assert_eq!(killed.len(), 2);
     Command::new("kill").arg("-KILL").args(&killed).status().unwrap();
-    wait_until("the dead ones leave", PATIENCE, async || gateway.ready_engines().await < 2).await;
+    wait_until("the dead ones leave", TIMEOUT, async || gateway.ready_engines().await < 2).await;
     gateway.wait_for_engines(2).await;
     assert!(gateway.servers().iter().all(|server| !killed.contains(server)));
     assert_eq!(gateway.client.post_json("/v1/chat/completions", question).await.status, 200);
 
     let servers = gateway.servers();
     gateway.forebay.child.signal("TERM").unwrap();
-    let status = gateway.forebay.child.wait_for_end(PATIENCE).await.unwrap();
+    let status = gateway.forebay.child.wait_for_end(TIMEOUT).await.unwrap();
     assert_eq!(status.code(), Some(0));
-    wait_until("the engines end", PATIENCE, async || !servers.iter().any(|server| is_running(server))).await;
+    wait_until("the engines end", TIMEOUT, async || !servers.iter().any(|server| is_running(server))).await;
 }
 
 #[tokio::test]
@@ -126,13 +126,13 @@ async fn engines_end_with_a_gateway_that_is_killed() {
     gateway.wait_for_engines(2).await;
     let servers = gateway.servers();
     gateway.forebay.child.kill();
-    wait_until("the engines end", PATIENCE, async || !servers.iter().any(|server| is_running(server))).await;
+    wait_until("the engines end", TIMEOUT, async || !servers.iter().any(|server| is_running(server))).await;
 }
 
 #[tokio::test]
 async fn an_engine_that_does_not_come_up_is_told_with_its_last_words_and_tried_again() {
     let gateway = Gateway::start("nowhere.gguf").await;
-    wait_until("the log says why", PATIENCE, async || {
+    wait_until("the log says why", TIMEOUT, async || {
         let log = gateway.forebay.child.stderr();
         log.contains("the engine of acme/tiny did not come up") && log.contains("there are no weights at")
     })

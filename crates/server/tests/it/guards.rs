@@ -1,4 +1,4 @@
-//! Tests that guard the whole: one face for every bad credential, and no code that is not documented.
+//! Tests that guard the whole: one response for every bad credential, and every code documented.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 use expect_test::expect;
 
-use crate::app::PATIENCE;
+use crate::app::TIMEOUT;
 use crate::app::{TestApp, shown, text, wait_until};
 use crate::wire::Wire;
 
-/// Everything there is under `/v1`, and things that are not.
+/// All routes under `/v1`, and some that do not exist.
 const ROUTES: [(&str, &str); 17] = [
     ("POST", "/v1/chat/completions"),
     ("POST", "/v1/chat/completions/"),
@@ -71,51 +71,51 @@ fn bad_credentials(app: &TestApp) -> Vec<(&'static str, String)> {
     all
 }
 
-/// The answer less what differs from one to the next: its status, its headers in order of their names, its body.
-struct Face {
+/// A response without the parts that always differ: status, sorted headers, body.
+struct Comparable {
     masked: String,
     request_id: String,
     body: String,
 }
 
-async fn face(app: &TestApp, method: &str, path: &str, credential: &str) -> Face {
+async fn comparable(app: &TestApp, method: &str, path: &str, credential: &str) -> Comparable {
     let mut wire = Wire::open(app.forebay.public).await;
     let headers = "content-type: multipart/form-data\r\ncontent-length: 8\r\nconnection: close\r\n";
-    wire.send(format!("{method} {path} HTTP/1.1\r\nhost: x\r\n{headers}{credential}\r\nnonsense")).await;
-    let answer = if method == "HEAD" { wire.response_without_body().await } else { wire.response().await };
-    let lines = answer.head.lines().skip(1).filter_map(|line| line.split_once(": "));
+    wire.send(format!("{method} {path} HTTP/1.1\r\nhost: x\r\n{headers}{credential}\r\n12345678")).await;
+    let response = if method == "HEAD" { wire.response_without_body().await } else { wire.response().await };
+    let lines = response.head.lines().skip(1).filter_map(|line| line.split_once(": "));
     let mut headers: BTreeMap<String, String> =
         lines.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let request_id = headers.remove("x-request-id").unwrap();
     headers.remove("date").unwrap();
-    let masked = format!("{}\n{headers:#?}", answer.status_line());
-    Face { masked, request_id, body: answer.text() }
+    let masked = format!("{}\n{headers:#?}", response.status_line());
+    Comparable { masked, request_id, body: response.text() }
 }
 
 #[tokio::test]
-async fn every_route_answers_every_bad_credential_alike() {
+async fn every_route_rejects_every_bad_credential_identically() {
     let app = TestApp::start().await;
     let bad = bad_credentials(&app);
-    wait_until("ended keys are refused", PATIENCE, async || {
+    wait_until("ended keys are refused", TIMEOUT, async || {
         let mut refused = true;
         for (_, credential) in &bad {
-            refused &= face(&app, "GET", "/v1/models", credential).await.masked.contains(" 401 ");
+            refused &= comparable(&app, "GET", "/v1/models", credential).await.masked.contains(" 401 ");
         }
         refused
     })
     .await;
 
     let mut ids = HashSet::new();
-    let first = face(&app, "POST", "/v1/chat/completions", "").await;
+    let first = comparable(&app, "POST", "/v1/chat/completions", "").await;
     for (method, path) in ROUTES {
         for (name, credential) in &bad {
-            let seen = face(&app, method, path, credential).await;
+            let seen = comparable(&app, method, path, credential).await;
             assert_eq!(seen.masked, first.masked, "{method} {path} with {name}");
             assert_eq!(seen.body, if method == "HEAD" { "" } else { &first.body }, "{method} {path} with {name}");
-            assert!(ids.insert(seen.request_id), "a request id came twice");
+            assert!(ids.insert(seen.request_id), "duplicate request id");
         }
         let good = format!("authorization: Bearer {}\r\n", app.key);
-        let seen = face(&app, method, path, &good).await;
+        let seen = comparable(&app, method, path, &good).await;
         assert!(!seen.masked.contains(" 401 "), "{method} {path} with a good key");
     }
     assert!(app.engine().calls().is_empty());
@@ -136,7 +136,7 @@ pub(crate) fn read(path: &str) -> String {
     fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Words in backticks.
+/// The words in backticks.
 fn quoted(text: &str) -> impl Iterator<Item = String> {
     text.split('`').skip(1).step_by(2).map(str::to_owned)
 }
@@ -152,7 +152,7 @@ fn documented() -> (BTreeSet<String>, BTreeSet<String>) {
     (codes, quoted(later.split("\n\n").next().unwrap()).collect())
 }
 
-/// The words in quotes inside every function called `code` of these files: there is no other place for them.
+/// The words in quotes inside the function `code` of these files, the only place for codes.
 fn in_source() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for path in ["crates/server/src/surface/error.rs", "crates/dataplane/src/refusal.rs"] {

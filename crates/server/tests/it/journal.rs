@@ -1,6 +1,6 @@
 //! The way of usage events to the store: none lost, none duplicated.
 
-use crate::app::{PATIENCE, TestApp, chat, content, refusal, stream, wait_until};
+use crate::app::{TIMEOUT, TestApp, chat, content, refusal, stream, wait_until};
 use domain::usage::Tokens;
 use testkit::fake_engine::Script;
 use testkit::http::Client;
@@ -32,7 +32,7 @@ async fn a_full_journal_rejects_new_calls_until_the_store_is_back() {
     assert_eq!(ready.json()["parts"]["journal"]["status"], "unavailable");
     assert!(ready.text().contains("the journal is full"), "{}", ready.text());
     drop(lock);
-    wait_until("served again", PATIENCE, async || {
+    wait_until("served again", TIMEOUT, async || {
         let response = app.chat("again").await;
         served += usize::from(response.status == 200);
         response.status == 200

@@ -13,7 +13,7 @@ use testkit::http::Client;
 use testkit::process::ForebayLaunch;
 use tokio::net::TcpStream;
 
-use crate::app::{BINARY, CHAT, PATIENCE, TestApp, chat, content, refusal, stream, wait_until};
+use crate::app::{BINARY, CHAT, TIMEOUT, TestApp, chat, content, refusal, stream, wait_until};
 use crate::wire::{Wire, get};
 
 fn mode(path: &Path) -> u32 {
@@ -110,12 +110,12 @@ async fn on_sigterm_open_responses_finish_and_new_connections_are_rejected() {
             assert_eq!(response.status_line(), "200 OK", "a call in flight completes");
         };
         let draining = async {
-            assert!(app.engine().wait_for_calls(2, PATIENCE).await);
+            assert!(app.engine().wait_for_calls(2, TIMEOUT).await);
             app.forebay.child.signal(signal).unwrap();
             let ops = Client::new(app.forebay.ops);
-            wait_until("not ready", PATIENCE, async || ops.get("/readyz").await.status == 503).await;
+            wait_until("not ready", TIMEOUT, async || ops.get("/readyz").await.status == 503).await;
             assert_eq!(ops.get("/readyz").await.json()["status"], "draining");
-            wait_until("new connections are refused", PATIENCE, async || {
+            wait_until("new connections are refused", TIMEOUT, async || {
                 TcpStream::connect(app.forebay.public).await.is_err()
             })
             .await;
@@ -126,7 +126,7 @@ async fn on_sigterm_open_responses_finish_and_new_connections_are_rejected() {
         let (events, clean) = opened.rest().await;
         assert!(clean && events.last().unwrap().is_done(), "{events:#?}");
         assert_eq!(content(&events), "Hello ".repeat(30));
-        let ended = app.forebay.child.wait_for_end(PATIENCE).await.expect("the process exits");
+        let ended = app.forebay.child.wait_for_end(TIMEOUT).await.expect("the process exits");
         assert_eq!(ended.code(), Some(0));
         assert_eq!(app.usage(2).await.len(), 2, "usage is stored");
     }
@@ -162,7 +162,7 @@ async fn a_reload_changes_the_catalogue_without_cutting_streams() {
             list["data"].as_array().unwrap().iter().map(|model| model["id"].as_str().unwrap().to_owned()).collect();
         ids
     };
-    wait_until("reloaded", PATIENCE, async || ids().await == ["acme/new", "acme/embed"]).await;
+    wait_until("reloaded", TIMEOUT, async || ids().await == ["acme/new", "acme/embed"]).await;
     assert_eq!(refusal(&app.chat("hi").await), "404 model_not_found model");
     let mut body = chat("hi");
     body["model"] = json!("acme/new");
@@ -170,7 +170,7 @@ async fn a_reload_changes_the_catalogue_without_cutting_streams() {
 
     app.forebay.write_config("[server]\nlissten = 1\n").unwrap();
     app.forebay.child.signal("HUP").unwrap();
-    wait_until("refused", PATIENCE, async || app.forebay.child.stderr().contains("the catalogue stays as it is")).await;
+    wait_until("refused", TIMEOUT, async || app.forebay.child.stderr().contains("the catalogue stays as it is")).await;
     assert!(app.forebay.child.stderr().contains("lissten"), "{}", app.forebay.child.stderr());
     assert_eq!(app.ask(body).await.status_line(), "200 OK");
 
@@ -190,7 +190,7 @@ async fn after_a_reload_calls_go_to_the_new_replicas() {
         let config = TestApp::setup().config(&urls[chosen..=chosen]);
         app.forebay.write_config(&config.replace("name = \"Tiny\"", &format!("name = \"{named}\""))).unwrap();
         app.forebay.child.signal("HUP").unwrap();
-        wait_until("reloaded", PATIENCE, async || {
+        wait_until("reloaded", TIMEOUT, async || {
             app.client().get(&format!("/models/{CHAT}")).await.json()["name"] == named.as_str()
         })
         .await;
@@ -301,7 +301,7 @@ async fn tls_serves_http_1_and_http_2() {
     leaving.args(["--silent", "--no-buffer", "--http2", "--json", &body, &chats, "--output", "/dev/null", "--cacert"]);
     let mut leaving =
         leaving.arg(&cert).args(["--header", &format!("Authorization: Bearer {}", app.key)]).spawn().unwrap();
-    assert!(app.engine().wait_for_calls(3, PATIENCE).await);
+    assert!(app.engine().wait_for_calls(3, TIMEOUT).await);
     leaving.kill().unwrap();
     leaving.wait().unwrap();
     assert!(

@@ -1,6 +1,6 @@
 //! Per-minute limits and the monthly quota on one node.
 
-use crate::app::{PATIENCE, TestApp, chat, refusal, stream, text, wait_until};
+use crate::app::{TIMEOUT, TestApp, chat, refusal, stream, text, wait_until};
 use domain::{Month, Timestamp};
 use serde_json::{Value, json};
 use store::quota;
@@ -78,7 +78,7 @@ async fn a_changed_limit_applies_within_a_second() {
     assert_eq!(app.chat("hi").await.status, 200);
     assert_eq!(app.chat("hi").await.status, 429);
     app.admin(&format!("workspaces set {} --requests-per-minute 6000", app.workspace()));
-    wait_until("raised", PATIENCE, async || app.chat("hi").await.status == 200).await;
+    wait_until("raised", TIMEOUT, async || app.chat("hi").await.status == 200).await;
 }
 
 #[tokio::test]
@@ -104,7 +104,7 @@ async fn a_spent_quota_rejects_calls_until_the_month_ends() {
     assert!(used > 2_000 - 150, "{used} used: less than one call was left");
 
     app.admin(&format!("workspaces set {} --monthly-tokens 1000000", app.workspace()));
-    wait_until("raised", PATIENCE, async || app.ask(with_limit(50)).await.status == 200).await;
+    wait_until("raised", TIMEOUT, async || app.ask(with_limit(50)).await.status == 200).await;
 }
 
 fn now_millis() -> i64 {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use testkit::fake_engine::Script;
 use testkit::http::Client;
 
-use crate::app::{EMBEDDING, PATIENCE, TestApp, stream, wait_until};
+use crate::app::{EMBEDDING, TIMEOUT, TestApp, stream, wait_until};
 use crate::guards::read;
 
 /// A family as it is documented or exported.
@@ -77,7 +77,7 @@ async fn busy_server() -> (TestApp, String) {
     app.chat("hi").await;
     let ops = Client::new(app.forebay.ops);
     let mut page = String::new();
-    wait_until("calls and quota are reported", PATIENCE, async || {
+    wait_until("calls and quota are reported", TIMEOUT, async || {
         page = ops.get("/metrics").await.text();
         page.contains("bad_gateway") && page.contains("forebay_quota_used_tokens{")
     })

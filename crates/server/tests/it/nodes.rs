@@ -6,7 +6,7 @@ use testkit::http::Client;
 use testkit::process::ForebayLaunch;
 use tokio::task::JoinSet;
 
-use crate::app::{BINARY, PATIENCE, TestApp, chat, refusal, stream, text, wait_until};
+use crate::app::{BINARY, TIMEOUT, TestApp, chat, refusal, stream, text, wait_until};
 use crate::postgres::{Cable, Database};
 
 /// Every node sees a change within a second; the rest is slack for a busy machine.
@@ -39,7 +39,7 @@ async fn two_nodes_are_one_service() {
         assert_eq!(status_at(node, &one.key).await, 200);
     }
     assert_eq!(one.usage(2).await.len(), 2, "both calls, whichever node served them");
-    wait_until("both nodes are listed", PATIENCE, async || {
+    wait_until("both nodes are listed", TIMEOUT, async || {
         one.admin("nodes list")["data"].as_array().unwrap().len() == 2
     })
     .await;
@@ -106,7 +106,7 @@ async fn without_the_store_known_keys_are_served_and_unknown_ones_wait() {
     let (events, clean) = app.open_stream(stream("during")).await.rest().await;
     assert!(clean && events.last().unwrap().is_done());
     let ops = Client::new(app.forebay.ops);
-    wait_until("reported", PATIENCE, async || ops.get("/readyz").await.json()["store"] == "unavailable").await;
+    wait_until("reported", TIMEOUT, async || ops.get("/readyz").await.json()["store"] == "unavailable").await;
     let ready = ops.get("/readyz").await;
     assert_eq!(ready.status_line(), "200 OK", "it still serves");
     assert_eq!(
@@ -115,7 +115,7 @@ async fn without_the_store_known_keys_are_served_and_unknown_ones_wait() {
     );
 
     cable.restore();
-    wait_until("served", PATIENCE, async || unknown.get("/models").await.status == 200).await;
+    wait_until("served", TIMEOUT, async || unknown.get("/models").await.status == 200).await;
     assert_eq!(app.usage(8).await.len(), 8, "twice before, five times during, and the stream");
     drop(app);
     database.remove().await;
@@ -181,10 +181,10 @@ async fn prices_that_changed_during_an_outage_are_recorded_afterwards() {
     app.forebay.write_config(&app.config.replace("output_per_1m = \"4.00\"", "output_per_1m = \"5.00\"")).unwrap();
     app.forebay.child.signal("HUP").unwrap();
     let logged = async || app.forebay.child.stderr().contains("not in the history yet");
-    wait_until("reported", PATIENCE, logged).await;
+    wait_until("reported", TIMEOUT, logged).await;
     assert_eq!(app.client().get("/models/acme/tiny").await.json()["pricing"]["output_per_1m"], "5.00");
     cable.restore();
-    wait_until("recorded", PATIENCE, async || {
+    wait_until("recorded", TIMEOUT, async || {
         app.admin("prices list --model acme/tiny")["data"].as_array().unwrap().len() == 2
     })
     .await;

@@ -8,7 +8,7 @@ use serde_json::json;
 use testkit::http::Client;
 use testkit::process::{Forebay, ForebayLaunch};
 
-use crate::app::{BINARY, PATIENCE, wait_until};
+use crate::app::{BINARY, TIMEOUT, wait_until};
 use crate::engines::{children_of, is_running};
 
 pub(crate) const CHAT: &str = "forebay/smollm2-135m-instruct";
@@ -77,7 +77,7 @@ async fn the_quickstart_answers_with_real_models_and_a_killed_engine_comes_back(
 
     let children = engines_of(&forebay);
     forebay.child.signal("TERM").unwrap();
-    forebay.child.wait_for_end(PATIENCE).await.unwrap();
+    forebay.child.wait_for_end(TIMEOUT).await.unwrap();
     assert!(!children.iter().any(|child| is_running(child)), "an engine outlived the gateway");
 }
 
@@ -88,7 +88,7 @@ async fn engines_end_with_a_gateway_that_is_killed() {
     let children = engines_of(&forebay);
     assert!(!children.is_empty());
     forebay.child.kill();
-    wait_until("the engines are gone", PATIENCE, async || !children.iter().any(|child| is_running(child))).await;
+    wait_until("the engines are gone", TIMEOUT, async || !children.iter().any(|child| is_running(child))).await;
 }
 
 #[tokio::test]
@@ -96,7 +96,7 @@ async fn an_engine_that_does_not_come_up_is_told_with_its_last_words() {
     let config = "[server]\nlisten = \"127.0.0.1:0\"\nops_listen = \"127.0.0.1:0\"\n\
                   [[models]]\nid = \"acme/none\"\nengine = { weights = \"nowhere.gguf\" }\n";
     let forebay = ForebayLaunch::default().binary(BINARY).start(config).await.unwrap();
-    wait_until("the log says why", PATIENCE, async || {
+    wait_until("the log says why", TIMEOUT, async || {
         let log = forebay.child.stderr();
         log.contains("the engine of acme/none did not come up") && log.contains("nowhere.gguf")
     })

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::http::Client;
 
-use crate::app::{PATIENCE, TestApp, wait_until};
+use crate::app::{TIMEOUT, TestApp, wait_until};
 use crate::redis::Redis;
 
 /// How a part is.
@@ -18,7 +18,7 @@ async fn a_model_that_nobody_serves_is_told_and_whoever_wants_it_may_insist() {
         .start()
         .await;
     let ops = Client::new(app.forebay.ops);
-    wait_until("degraded", PATIENCE, async || part(&ops, "engines").await["status"] == "degraded").await;
+    wait_until("degraded", TIMEOUT, async || part(&ops, "engines").await["status"] == "degraded").await;
     let told = json!({"status": "degraded", "why": "no replica accepts calls for acme/down"});
     assert_eq!(part(&ops, "engines").await, told);
     let ready = ops.get("/readyz").await;
@@ -41,7 +41,7 @@ async fn a_model_that_nobody_serves_is_told_and_whoever_wants_it_may_insist() {
 async fn the_node_that_leads_says_so() {
     let app = TestApp::start().await;
     let ops = Client::new(app.forebay.ops);
-    wait_until("it leads", PATIENCE, async || ops.get("/metrics").await.text().contains("\nforebay_leader 1\n")).await;
+    wait_until("it leads", TIMEOUT, async || ops.get("/metrics").await.text().contains("\nforebay_leader 1\n")).await;
     assert_eq!(part(&ops, "leader").await, json!({"status": "ok"}));
     assert_eq!(ops.get("/readyz").await.json()["status"], "ready");
 }
@@ -53,10 +53,10 @@ async fn a_redis_that_goes_and_comes_back_is_noticed_while_nobody_calls() {
     let ops = Client::new(app.forebay.ops);
     assert_eq!(part(&ops, "limits").await, json!({"status": "ok"}));
     redis.stop();
-    wait_until("degraded", PATIENCE, async || part(&ops, "limits").await["status"] == "degraded").await;
+    wait_until("degraded", TIMEOUT, async || part(&ops, "limits").await["status"] == "degraded").await;
     assert!(ops.get("/metrics").await.text().contains("forebay_rate_limit_degraded 1"));
     assert_eq!(ops.get("/readyz").await.status_line(), "200 OK", "it serves by its share");
     redis.start_again().await;
-    wait_until("well", PATIENCE, async || part(&ops, "limits").await["status"] == "ok").await;
+    wait_until("well", TIMEOUT, async || part(&ops, "limits").await["status"] == "ok").await;
     assert!(ops.get("/metrics").await.text().contains("forebay_rate_limit_degraded 0"));
 }

@@ -5,7 +5,7 @@ use testkit::process::{Child, Launch};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::app::PATIENCE;
+use crate::app::TIMEOUT;
 
 /// Below the kernel's range of ephemeral ports.
 const PORTS: std::ops::Range<u64> = 20_000..32_000;
@@ -71,6 +71,6 @@ async fn listen(port: u64, folder: &TempDir) -> anyhow::Result<Child> {
     let launch = launch.arguments(["--save", "", "--appendonly", "no"]);
     let mut child = launch.start("redis", folder.path())?;
     let ready = |child: &Child| child.stdout().contains("Ready to accept connections").then_some(());
-    child.wait_for("Redis is ready", PATIENCE, ready).await?;
+    child.wait_for("Redis is ready", TIMEOUT, ready).await?;
     Ok(child)
 }

@@ -10,7 +10,7 @@ use fleet::drivers::process::{DEFAULT_PORTS, ProcessDriver, Settings, ShimPolicy
 use fleet::drivers::{Driver as _, Observation, ReplicaName, ReplicaSpec, TakenResources};
 use fleet::engine::BuiltInEngine;
 
-use crate::app::{BINARY, PATIENCE, wait_until};
+use crate::app::{BINARY, TIMEOUT, wait_until};
 
 #[tokio::test]
 async fn the_binary_itself_is_the_parent_of_a_replica() {
@@ -43,7 +43,7 @@ async fn the_binary_itself_is_the_parent_of_a_replica() {
     let found = driver.list().await.unwrap();
     assert!(matches!(&found[0].observation, Observation::Running(running) if running.supervised), "{found:?}");
     driver.stop(&spec.replica).await.unwrap();
-    wait_until("the recorded end", PATIENCE, async || {
+    wait_until("the recorded end", TIMEOUT, async || {
         let found = driver.list().await.unwrap();
         matches!(&found[0].observation, Observation::Exited(exit) if exit.signal == Some(15) && exit.failure.is_none())
     })

@@ -1,6 +1,6 @@
 //! The usage event that a call leaves in the store, however it ended.
 
-use crate::app::{CHAT, EMBEDDING, PATIENCE, TestApp, chat, stream, wait_until};
+use crate::app::{CHAT, EMBEDDING, TIMEOUT, TestApp, chat, stream, wait_until};
 use domain::UsageEvent;
 use serde_json::{Value, json};
 use testkit::fake_engine::Script;
@@ -88,7 +88,7 @@ async fn a_client_that_disconnects_before_the_first_byte_pays_nothing() {
     let body = bytes::Bytes::from(chat("hi").to_string());
     tokio::select! {
         answer = client.try_send(http::Method::POST, "/chat/completions", body) => panic!("{answer:?}"),
-        arrived = app.engine().wait_for_calls(1, PATIENCE) => assert!(arrived),
+        arrived = app.engine().wait_for_calls(1, TIMEOUT) => assert!(arrived),
     }
     assert_eq!(line(&event_of(&app).await), "499 client_gone void 0+0(0) 0");
 }
@@ -177,7 +177,7 @@ async fn a_new_price_applies_to_new_calls_only() {
 
     app.forebay.write_config(&app.config.replace("output_per_1m = \"4.00\"", "output_per_1m = \"5.00\"")).unwrap();
     app.forebay.child.signal("HUP").unwrap();
-    wait_until("the price is recorded", PATIENCE, async || versions().len() == 2).await;
+    wait_until("the price is recorded", TIMEOUT, async || versions().len() == 2).await;
     let [old, new] = <[Value; 2]>::try_from(versions()).unwrap();
     assert_eq!((&old["outputPer1m"], &new["outputPer1m"]), (&json!("4.00"), &json!("5.00")));
     assert_eq!((&old["validUntil"], &new["validUntil"]), (&new["validFrom"], &Value::Null));

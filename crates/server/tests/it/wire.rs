@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::app::{PATIENCE, TestApp};
+use crate::app::{TIMEOUT, TestApp};
 
 /// A server that sends nothing for this long is silent.
 const SILENCE: Duration = Duration::from_millis(300);
@@ -95,7 +95,7 @@ impl Wire {
 
     async fn receive(&mut self) -> usize {
         let mut buffer = vec![0; 64 * 1024];
-        let read = timeout(PATIENCE, self.stream.read(&mut buffer)).await.expect("a response within the timeout");
+        let read = timeout(TIMEOUT, self.stream.read(&mut buffer)).await.expect("a response within the timeout");
         let count = read.unwrap_or(0);
         self.unread.extend_from_slice(&buffer[..count]);
         count

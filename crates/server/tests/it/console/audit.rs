@@ -1,10 +1,10 @@
 use serde_json::{Value, json};
 
-use super::person::{Person, refusal};
+use super::person::{Person, error_of};
 use crate::app::{TestApp, text};
 
 #[tokio::test]
-async fn every_change_is_told_with_who_what_from_where_before_and_after() {
+async fn every_change_is_logged_with_actor_action_address_and_record() {
     let app = TestApp::start().await;
     let admin = Person::new(&app, "ada", "admin").await;
     let organization = format!("/api/organizations/{}", text(&app.forebay.bootstrap()["organizationId"]));
@@ -86,11 +86,11 @@ async fn the_log_is_filtered_paged_and_exported() {
     let at = text(&first["data"][1]["at"]);
     assert_eq!(names(&operator.read(&format!("{filter}&from={at}")).await), ["w4", "w3"]);
     assert_eq!(names(&operator.read(&format!("{filter}&to={at}")).await), ["w2", "w1", "w0"]);
-    assert_eq!(refusal(&operator.get(&format!("{audit}?from=yesterday")).await), "422 invalid_value from");
-    assert_eq!(refusal(&operator.get(&format!("{audit}?actor=%00")).await), "422 invalid_value actor");
-    assert_eq!(refusal(&operator.get(&format!("{audit}?actor=a&actor=b")).await), "400 invalid_payload");
-    assert_eq!(refusal(&operator.delete("/api/nodes/%00").await), "404 not_found");
-    assert_eq!(refusal(&operator.get(&format!("{audit}?format=xml")).await), "422 invalid_value format");
+    assert_eq!(error_of(&operator.get(&format!("{audit}?from=yesterday")).await), "422 invalid_value from");
+    assert_eq!(error_of(&operator.get(&format!("{audit}?actor=%00")).await), "422 invalid_value actor");
+    assert_eq!(error_of(&operator.get(&format!("{audit}?actor=a&actor=b")).await), "400 invalid_payload");
+    assert_eq!(error_of(&operator.delete("/api/nodes/%00").await), "404 not_found");
+    assert_eq!(error_of(&operator.get(&format!("{audit}?format=xml")).await), "422 invalid_value format");
 
     let export = operator.get(&format!("{filter}&format=jsonl")).await;
     assert_eq!(export.header("content-type"), Some("application/x-ndjson"));
@@ -99,7 +99,7 @@ async fn the_log_is_filtered_paged_and_exported() {
     assert_eq!(lines[..3], first["data"].as_array().unwrap()[..]);
 
     let bob = Person::new(&app, "bob", "member").await;
-    assert_eq!(refusal(&bob.get(&audit).await), "403 admin_only");
+    assert_eq!(error_of(&bob.get(&audit).await), "403 admin_only");
     let whole = operator.read("/api/audit").await;
     assert!(whole["data"].as_array().unwrap().len() > 5);
 }

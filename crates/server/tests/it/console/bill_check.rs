@@ -1,6 +1,6 @@
 //! The bill check, against a real engine.
 
-use super::person::{Person, refusal};
+use super::person::{Person, error_of};
 use crate::app::{TestApp, text, wait_until};
 use crate::quickstart::{CHAT, LOADED_WITHIN, quickstart, wait_for_model};
 use serde_json::{Value, json};
@@ -17,9 +17,9 @@ async fn what_is_billed_is_what_the_engine_has_counted() {
     let mut billed = (0, 0);
     for text in ["Name the capital city of Japan.", "Name the capital city of France.", "Say hello."] {
         let body = json!({"model": CHAT, "max_tokens": 8, "messages": [{"role": "user", "content": text}]});
-        let answer = client.post_json("/v1/chat/completions", body).await;
-        assert_eq!(answer.status, 200, "{}", answer.text());
-        let usage = &answer.json()["usage"];
+        let response = client.post_json("/v1/chat/completions", body).await;
+        assert_eq!(response.status, 200, "{}", response.text());
+        let usage = &response.json()["usage"];
         billed.0 += usage["prompt_tokens"].as_u64().unwrap();
         billed.1 += usage["completion_tokens"].as_u64().unwrap();
     }
@@ -49,9 +49,9 @@ async fn only_administrators_and_the_operator_may_read_the_bill_check() {
     let own = format!("/api/organizations/{organization}/reconciliation");
     let (admin, member) = (Person::new(&app, "ada", "admin").await, Person::new(&app, "mia", "member").await);
     assert_eq!(admin.read(&own).await["data"], json!([]));
-    assert_eq!(refusal(&member.get(&own).await), "403 admin_only");
-    assert_eq!(refusal(&admin.get("/api/reconciliation").await), "403 operator_only");
+    assert_eq!(error_of(&member.get(&own).await), "403 admin_only");
+    assert_eq!(error_of(&admin.get("/api/reconciliation").await), "403 operator_only");
     let operator = Person::operator(&app).await;
-    assert_eq!(refusal(&operator.get("/api/reconciliation?from=soon").await), "422 invalid_value from");
-    assert_eq!(refusal(&operator.get(&format!("{own}?to=soon")).await), "422 invalid_value to");
+    assert_eq!(error_of(&operator.get("/api/reconciliation?from=soon").await), "422 invalid_value from");
+    assert_eq!(error_of(&operator.get(&format!("{own}?to=soon")).await), "422 invalid_value to");
 }

@@ -1,6 +1,6 @@
-//! What a month costs, by the calls and by the GPU-hour.
+//! Costs of a month: calls and GPU-hours.
 
-use super::person::{Person, refusal};
+use super::person::{Person, error_of};
 use crate::app::{CHAT, TestApp, text};
 use crate::dedicated::Plant;
 use domain::NanoUsd;
@@ -53,8 +53,8 @@ async fn the_month_the_days_and_the_invoice_are_the_sum_of_the_events() {
     for (query, field) in
         [("costs?month=2026-13", "month"), ("invoice?month=2999-01", "month"), ("costs?format=pdf", "format")]
     {
-        let answer = person.get(&format!("{base}/{query}")).await;
-        assert_eq!(refusal(&answer), format!("422 invalid_value {field}"), "{query}");
+        let response = person.get(&format!("{base}/{query}")).await;
+        assert_eq!(error_of(&response), format!("422 invalid_value {field}"), "{query}");
     }
     let shown = app.admin(&format!("usage costs --workspace {}", app.workspace()));
     assert_eq!(shown["total"]["costUsd"], costs["total"]["costUsd"]);
@@ -95,11 +95,11 @@ async fn gpu_hours_cost_by_endpoint_and_type_for_those_who_may_see_them() {
     );
 
     for (query, field) in [("groupBy=colour", "groupBy"), ("from=soon", "from"), ("format=pdf", "format")] {
-        assert_eq!(refusal(&admin.get(&format!("{costs}?{query}")).await), format!("422 invalid_value {field}"));
+        assert_eq!(error_of(&admin.get(&format!("{costs}?{query}")).await), format!("422 invalid_value {field}"));
     }
     let other = app.admin("organizations create --name Other");
     let stranger = Person::of_organization(app, "olga", &format!("{} --role admin", text(&other["id"]))).await;
-    assert_eq!(refusal(&stranger.get(&costs).await), "404 not_found");
+    assert_eq!(error_of(&stranger.get(&costs).await), "404 not_found");
     let shown = app.admin(&format!("usage gpu-costs --organization {organization} --group-by endpoint"));
     assert_eq!(shown["data"][0]["endpoint"], "chat");
 }

@@ -3,8 +3,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::person::{Person, refusal};
-use crate::app::{PATIENCE, TestApp, text, wait_until};
+use super::person::{Person, error_of};
+use crate::app::{TIMEOUT, TestApp, text, wait_until};
 use crate::postgres::Database;
 
 fn keys(app: &TestApp) -> String {
@@ -19,9 +19,9 @@ async fn works(app: &TestApp, key: &str) -> bool {
 async fn a_key_is_shown_once_and_masked_afterwards() {
     let app = TestApp::start().await;
     let person = Person::operator(&app).await;
-    let wish =
+    let body =
         json!({"name": "ci", "expiresAt": "2999-01-01T00:00:00Z", "requestsPerMinute": 5, "tokensPerMinute": null});
-    let made = person.make(&keys(&app), wish).await;
+    let made = person.make(&keys(&app), body).await;
     let key = text(&made["key"]).to_owned();
     let segment = key.split('-').nth(1).unwrap();
     let expected = json!({
@@ -39,7 +39,7 @@ async fn a_key_is_shown_once_and_masked_afterwards() {
     assert!(!list.text().contains(key.rsplit('-').next().unwrap()));
 
     app.client_with(&key).post_json("/chat/completions", crate::app::chat("hi")).await;
-    wait_until("the use is noted", PATIENCE, async || {
+    wait_until("the use is recorded", TIMEOUT, async || {
         person.read(&keys(&app)).await["data"][1]["lastUsedAt"].is_string()
     })
     .await;
@@ -53,11 +53,11 @@ async fn fifty_at_once(store_url: &str) {
         let (person, path) = (person.clone(), keys(&app));
         all.spawn(async move { person.post(&path, json!({"name": format!("key {number}")})).await });
     }
-    let answers = all.join_all().await;
-    let made = answers.iter().filter(|answer| answer.status == 201).count();
-    let refused: Vec<_> = answers.iter().filter(|answer| answer.status != 201).collect();
-    for answer in &refused {
-        assert_eq!((refusal(answer).as_str(), &answer.json()["limit"]), ("409 key_limit_reached", &json!(20)));
+    let responses = all.join_all().await;
+    let made = responses.iter().filter(|response| response.status == 201).count();
+    let refused: Vec<_> = responses.iter().filter(|response| response.status != 201).collect();
+    for response in &refused {
+        assert_eq!((error_of(response).as_str(), &response.json()["limit"]), ("409 key_limit_reached", &json!(20)));
     }
     assert_eq!((made, refused.len()), (19, 31), "with the first key there are 20");
     let list = person.read(&keys(&app)).await;
@@ -65,19 +65,19 @@ async fn fifty_at_once(store_url: &str) {
 }
 
 #[tokio::test]
-async fn of_fifty_keys_at_once_exactly_as_many_are_made_as_the_limit_allows() {
+async fn fifty_concurrent_creates_stop_at_the_limit() {
     fifty_at_once("sqlite:forebay.db").await;
 }
 
 #[tokio::test]
-async fn and_so_it_is_on_postgresql() {
+async fn fifty_concurrent_creates_stop_at_the_limit_on_postgresql() {
     let database = Database::create().await;
     fifty_at_once(&database.url).await;
     database.remove().await;
 }
 
 #[tokio::test]
-async fn a_rotated_key_dies_at_once_or_when_the_overlap_ends() {
+async fn a_rotated_key_stops_working_at_once_or_when_the_overlap_ends() {
     let app = TestApp::start().await;
     let person = Person::operator(&app).await;
     let first = person.make(&keys(&app), json!({"name": "ci", "tokensPerMinute": 7})).await;
@@ -92,57 +92,57 @@ async fn a_rotated_key_dies_at_once_or_when_the_overlap_ends() {
     }
     assert_ne!(second["prefix"], first["prefix"]);
     assert!(works(&app, text(&second["key"])).await);
-    assert!(!works(&app, text(&first["key"])).await, "whoever rotates it here finds the old one refused here");
+    assert!(!works(&app, text(&first["key"])).await, "the node that rotated it rejects the old one at once");
 
     let third = person.post(&format!("{path}/rotate"), json!({"overlapSeconds": 3})).await.json();
     let rotated = std::time::Instant::now();
     assert!(works(&app, text(&third["key"])).await);
-    assert!(works(&app, text(&second["key"])).await, "the old one lives on beside it");
+    assert!(works(&app, text(&second["key"])).await, "the old one still works");
     tokio::time::sleep_until((rotated + Duration::from_millis(3_050)).into()).await;
-    assert!(!works(&app, text(&second["key"])).await, "and is refused as soon as the overlap ends");
+    assert!(!works(&app, text(&second["key"])).await, "and stops working when the overlap ends");
     assert!(works(&app, text(&third["key"])).await);
-    assert_eq!(person.read(&keys(&app)).await["data"].as_array().unwrap().len(), 2, "it is one key all the time");
+    assert_eq!(person.read(&keys(&app)).await["data"].as_array().unwrap().len(), 2, "it stays one key");
 
     for overlap in [json!(604_801), json!(-1), json!("1"), json!(1.5), json!(null)] {
         let refused = person.post(&format!("{path}/rotate"), json!({"overlapSeconds": overlap})).await;
-        assert_eq!(refusal(&refused), "422 invalid_value overlapSeconds", "{overlap}");
+        assert_eq!(error_of(&refused), "422 invalid_value overlapSeconds", "{overlap}");
     }
 }
 
 #[tokio::test]
-async fn a_disabled_key_waits_for_an_administrator() {
+async fn only_an_administrator_enables_a_disabled_key() {
     let app = TestApp::start().await;
     let (admin, bob) = (Person::new(&app, "ada", "admin").await, Person::new(&app, "bob", "member").await);
     let key = bob.make(&keys(&app), json!({"name": "bob's"})).await;
     let (path, text_of_key) = (format!("{}/{}", keys(&app), text(&key["id"])), text(&key["key"]));
     assert!(works(&app, text_of_key).await);
-    assert_eq!(refusal(&bob.act(&format!("{path}/disable")).await), "403 admin_only");
+    assert_eq!(error_of(&bob.act(&format!("{path}/disable")).await), "403 admin_only");
     let disabled = admin.act(&format!("{path}/disable")).await;
     assert_eq!((disabled.status.as_u16(), &disabled.json()["state"]), (200, &json!("disabled")));
-    assert!(!works(&app, text_of_key).await, "it is refused from the next call on");
+    assert!(!works(&app, text_of_key).await, "it stops working with the next call");
     for person in [&admin, &bob] {
-        assert_eq!(refusal(&person.delete(&path).await), "409 key_disabled");
-        assert_eq!(refusal(&person.act(&format!("{path}/rotate")).await), "409 key_disabled");
+        assert_eq!(error_of(&person.delete(&path).await), "409 key_disabled");
+        assert_eq!(error_of(&person.act(&format!("{path}/rotate")).await), "409 key_disabled");
     }
-    assert_eq!(refusal(&bob.act(&format!("{path}/enable")).await), "403 admin_only");
+    assert_eq!(error_of(&bob.act(&format!("{path}/enable")).await), "403 admin_only");
     assert_eq!(admin.act(&format!("{path}/enable")).await.json()["state"], "active");
     assert!(works(&app, text_of_key).await, "it works again");
     for _ in 0..2 {
-        assert_eq!(bob.delete(&path).await.status, 204, "may be said twice");
+        assert_eq!(bob.delete(&path).await.status, 204, "idempotent");
     }
     assert!(!works(&app, text_of_key).await, "it is revoked");
-    assert_eq!(refusal(&admin.act(&format!("{path}/disable")).await), "409 key_revoked");
-    assert_eq!(refusal(&admin.act(&format!("{path}/rotate")).await), "409 key_revoked");
+    assert_eq!(error_of(&admin.act(&format!("{path}/disable")).await), "409 key_revoked");
+    assert_eq!(error_of(&admin.act(&format!("{path}/rotate")).await), "409 key_revoked");
 }
 
 #[tokio::test]
-async fn members_have_their_own_keys_to_rotate_and_revoke_and_no_others() {
+async fn members_rotate_and_revoke_only_their_own_keys() {
     let app = TestApp::start().await;
     let (operator, bob) = (Person::operator(&app).await, Person::new(&app, "bob", "member").await);
     let theirs = operator.make(&keys(&app), json!({"name": "operator's"})).await;
     let path = format!("{}/{}", keys(&app), text(&theirs["id"]));
-    assert_eq!(refusal(&bob.delete(&path).await), "403 admin_only");
-    assert_eq!(refusal(&bob.act(&format!("{path}/rotate")).await), "403 admin_only");
+    assert_eq!(error_of(&bob.delete(&path).await), "403 admin_only");
+    assert_eq!(error_of(&bob.act(&format!("{path}/rotate")).await), "403 admin_only");
     let own = bob.make(&keys(&app), json!({"name": "bob's"})).await;
     let path = format!("{}/{}", keys(&app), text(&own["id"]));
     assert_eq!(bob.act(&format!("{path}/rotate")).await.status, 200);
@@ -150,10 +150,10 @@ async fn members_have_their_own_keys_to_rotate_and_revoke_and_no_others() {
 }
 
 #[tokio::test]
-async fn wishes_that_cannot_be_are_refused_by_name() {
+async fn invalid_members_are_rejected_by_name() {
     let app = TestApp::start().await;
     let person = Person::operator(&app).await;
-    for (wish, told) in [
+    for (body, expected) in [
         (json!({}), "400 invalid_payload name"),
         (json!({"name": ""}), "422 invalid_value name"),
         (json!({"name": "x".repeat(101)}), "422 invalid_value name"),
@@ -167,7 +167,7 @@ async fn wishes_that_cannot_be_are_refused_by_name() {
         (json!({"name": "x", "tokensPerMinute": true}), "422 invalid_value tokensPerMinute"),
         (json!({"name": "x", "scopes": []}), "422 invalid_value scopes"),
     ] {
-        assert_eq!(refusal(&person.post(&keys(&app), wish.clone()).await), told, "{wish}");
+        assert_eq!(error_of(&person.post(&keys(&app), body.clone()).await), expected, "{body}");
     }
     assert_eq!(person.read(&keys(&app)).await["data"].as_array().unwrap().len(), 1);
 }
@@ -189,12 +189,12 @@ async fn a_long_list_is_read_page_by_page() {
         }
     }
     assert_eq!(seen, ["bootstrap", "0", "1", "2", "3"]);
-    for (query, told) in [
+    for (query, expected) in [
         ("limit=0", "422 invalid_value limit"),
         ("limit=501", "422 invalid_value limit"),
         ("limit=x", "422 invalid_value limit"),
         ("cursor=%27%20OR%201=1", "422 invalid_value cursor"),
     ] {
-        assert_eq!(refusal(&person.get(&format!("{}?{query}", keys(&app))).await), told, "{query}");
+        assert_eq!(error_of(&person.get(&format!("{}?{query}", keys(&app))).await), expected, "{query}");
     }
 }

@@ -1,7 +1,7 @@
-//! The charts of dashboards.
+//! Series of charts.
 
-use super::person::{Person, refusal};
-use crate::app::{CHAT, PATIENCE, TestApp, chat, stream, text, wait_until};
+use super::person::{Person, error_of};
+use crate::app::{CHAT, TIMEOUT, TestApp, chat, stream, text, wait_until};
 use serde_json::{Value, json};
 use testkit::fake_engine::Script;
 
@@ -28,15 +28,15 @@ impl Board {
         self.person.read(&format!("{}?{query}", self.base)).await
     }
 
-    /// Until this chart adds up to so many.
+    /// Waits until the total of the chart is `count`.
     async fn wait_for(&self, query: &str, count: u64) {
-        wait_until(&format!("{query} = {count}"), PATIENCE, async || total(&self.chart(query).await)["count"] == count)
+        wait_until(&format!("{query} = {count}"), TIMEOUT, async || total(&self.chart(query).await)["count"] == count)
             .await;
     }
 }
 
 #[tokio::test]
-async fn calls_of_all_kinds_are_on_the_charts() {
+async fn calls_of_all_kinds_are_in_the_series() {
     let board = Board::new(TestApp::setup().workspace_limits(5, 1_000_000, 1_000_000).start().await).await;
     let app = &board.app;
     app.engine().push(Script { prompt_tokens: 100, cached_tokens: Some(40), ..Script::default() });
@@ -68,8 +68,8 @@ async fn calls_of_all_kinds_are_on_the_charts() {
     assert_eq!(streams["count"], 1, "only streams have a first token");
     assert!(streams["p99"].as_f64().unwrap() > 0.0 && streams["p50"] == streams["p99"], "{streams}");
     let latency = total(&board.chart("metric=latency").await);
-    assert_eq!(latency["count"], calls - 3, "of those that were served");
-    assert_eq!(total(&board.chart("metric=queue").await)["count"], calls - 2, "of those that were sent");
+    assert_eq!(latency["count"], calls - 3, "served calls only");
+    assert_eq!(total(&board.chart("metric=queue").await)["count"], calls - 2, "calls sent to a replica only");
     assert_eq!(
         total(&board.chart("metric=hold").await),
         json!({"p50": null, "p95": null, "p99": null, "mean": null, "count": 0})
@@ -77,7 +77,7 @@ async fn calls_of_all_kinds_are_on_the_charts() {
 }
 
 #[tokio::test]
-async fn a_chart_tells_its_points_and_their_gaps() {
+async fn a_series_has_points_and_gaps() {
     let board = Board::new(TestApp::start().await).await;
     assert_eq!(board.app.chat("hi").await.status, 200);
     board.wait_for("metric=requests", 1).await;
@@ -87,21 +87,21 @@ async fn a_chart_tells_its_points_and_their_gaps() {
         (&json!("requests"), &json!("calls"), &json!(3600))
     );
     let starts = chart["starts"].as_array().unwrap();
-    assert!(starts.len() == 25 || starts.len() == 24, "a day, of which the first hour has begun before");
+    assert!(starts.len() == 25 || starts.len() == 24, "a day, whose first hour may have begun before");
     assert_eq!((&chart["from"], text(&starts[1]).ends_with(":00:00.000Z")), (&starts[0], true));
     let values = chart["data"][0]["values"]["count"].as_array().unwrap();
     assert_eq!(values.len(), starts.len());
     assert_eq!(values.iter().filter_map(Value::as_u64).sum::<u64>(), 1);
-    // Minutes are kept for two days: what was before is not known, and is not zero.
+    // Minutes are kept for two days; earlier points are unknown, not zero.
     let long_ago = board.chart("metric=requests&from=2026-01-01T00:00:00Z&to=2026-01-01T00:02:00Z&step=60").await;
     assert_eq!(long_ago["data"][0]["values"]["count"], json!([null, null]));
     assert_eq!(board.chart("metric=latency&step=day&groupBy=key").await["data"][0]["user"], Value::Null);
-    let nobody = board.chart("metric=requests&groupBy=endpoint").await;
-    assert_eq!(nobody["data"], json!([]), "there is no dedicated endpoint");
+    let by_endpoint = board.chart("metric=requests&groupBy=endpoint").await;
+    assert_eq!(by_endpoint["data"], json!([]), "there is no dedicated endpoint");
 }
 
 #[tokio::test]
-async fn what_is_asked_wrongly_is_told_with_its_field() {
+async fn an_invalid_query_is_rejected_with_its_field() {
     let board = Board::new(TestApp::start().await).await;
     for (query, field) in [
         ("", "metric"),
@@ -115,15 +115,15 @@ async fn what_is_asked_wrongly_is_told_with_its_field() {
         ("metric=kv_cache&groupBy=key", "groupBy"),
         ("metric=requests&from=yesterday", "from"),
         ("metric=requests&from=2026-02-01T00:00:00Z&to=2026-01-01T00:00:00Z", "to"),
-        ("metric=requests&key=nobody", "key"),
+        ("metric=requests&key=unknown", "key"),
         ("metric=requests&model=%00", "model"),
         ("metric=requests&model=a/b&endpoint=c", "endpoint"),
         ("metric=requests&code=x", "code"),
     ] {
-        let answer = board.person.get(&format!("{}?{query}", board.base)).await;
-        assert_eq!(refusal(&answer), format!("422 invalid_value {field}"), "{query}");
+        let response = board.person.get(&format!("{}?{query}", board.base)).await;
+        assert_eq!(error_of(&response), format!("422 invalid_value {field}"), "{query}");
     }
     let other = board.app.admin("organizations create --name Other");
     let stranger = Person::of_organization(&board.app, "otto", &format!("{} --role admin", text(&other["id"]))).await;
-    assert_eq!(refusal(&stranger.get(&format!("{}?metric=requests", board.base)).await), "404 not_found");
+    assert_eq!(error_of(&stranger.get(&format!("{}?metric=requests", board.base)).await), "404 not_found");
 }

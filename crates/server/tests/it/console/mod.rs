@@ -1,4 +1,4 @@
-//! The console's surface: `/api`, for signed-in people.
+//! The console's surface: `/api`, for signed-in users.
 
 mod audit;
 mod bad_input;

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::person::{Person, browser, refusal};
+use super::person::{Person, browser, error_of};
 use crate::app::{TestApp, text};
 
 fn organization(app: &TestApp) -> String {
@@ -8,12 +8,12 @@ fn organization(app: &TestApp) -> String {
 }
 
 #[tokio::test]
-async fn an_invitation_lets_somebody_in_once() {
+async fn an_invitation_is_accepted_once() {
     let app = TestApp::start().await;
     let admin = Person::new(&app, "ada", "admin").await;
     let invitations = format!("{}/invitations", organization(&app));
-    let wish = json!({"email": "Eve@Example.com", "role": "member", "workspaceIds": [app.workspace().as_str()]});
-    let made = admin.make(&invitations, wish).await;
+    let body = json!({"email": "Eve@Example.com", "role": "member", "workspaceIds": [app.workspace().as_str()]});
+    let made = admin.make(&invitations, body).await;
     let url = text(&made["url"]);
     assert!(url.starts_with(&format!("http://{}/invitation#", app.forebay.public)), "{url}");
     let token = url.split_once('#').unwrap().1.to_owned();
@@ -29,43 +29,43 @@ async fn an_invitation_lets_somebody_in_once() {
     let accept = async |password: &str| {
         browser(&app).post_json("/api/invitations/accept", json!({"token": token, "password": password})).await
     };
-    assert_eq!(refusal(&accept("short").await), "422 invalid_value password");
+    assert_eq!(error_of(&accept("short").await), "422 invalid_value password");
     let accepted = accept("eve-password").await;
     assert_eq!(accepted.status, 200);
     let eve = Person::of(&app, &accepted);
     assert_eq!(eve.read("/api/session").await["currentWorkspaceId"], app.workspace().as_str());
     assert_eq!(eve.get(&format!("/api/workspaces/{}/keys", app.workspace())).await.status, 200);
-    assert_eq!(refusal(&accept("eve-password").await), "404 not_found");
-    assert_eq!(refusal(&eve.get(&invitations).await), "403 admin_only");
+    assert_eq!(error_of(&accept("eve-password").await), "404 not_found");
+    assert_eq!(error_of(&eve.get(&invitations).await), "403 admin_only");
     Person::sign_in(&app, "eve@example.com", "eve-password").await;
 
     let again = admin.make(&invitations, json!({"email": "x@example.com", "role": "admin"})).await;
     assert_eq!(admin.delete(&format!("{invitations}/{}", text(&again["id"]))).await.status, 204);
     let token = text(&again["url"]).split_once('#').unwrap().1;
     let taken_back = browser(&app).post_json("/api/invitations/preview", json!({"token": token})).await;
-    assert_eq!(refusal(&taken_back), "404 not_found");
+    assert_eq!(error_of(&taken_back), "404 not_found");
 }
 
 #[tokio::test]
-async fn roles_are_given_and_taken_by_administrators() {
+async fn administrators_change_roles() {
     let app = TestApp::start().await;
     let (operator, bob) = (Person::operator(&app).await, Person::new(&app, "bob", "member").await);
     let members = format!("{}/members", organization(&app));
     let (own, others) = (format!("{members}/{}", operator.id().await), format!("{members}/{}", bob.id().await));
     assert_eq!(bob.read(&members).await["data"].as_array().unwrap().len(), 2);
-    assert_eq!(refusal(&bob.patch(&others, json!({"role": "admin"})).await), "403 admin_only");
-    assert_eq!(refusal(&operator.patch(&own, json!({"role": "member"})).await), "409 last_admin");
-    assert_eq!(refusal(&operator.patch(&others, json!({"role": "king"})).await), "422 invalid_value role");
+    assert_eq!(error_of(&bob.patch(&others, json!({"role": "admin"})).await), "403 admin_only");
+    assert_eq!(error_of(&operator.patch(&own, json!({"role": "member"})).await), "409 last_admin");
+    assert_eq!(error_of(&operator.patch(&others, json!({"role": "king"})).await), "422 invalid_value role");
     assert_eq!(operator.patch(&others, json!({"role": "admin"})).await.status, 204);
-    assert_eq!(bob.patch(&own, json!({"role": "member"})).await.status, 204, "at once, without a new sign-in");
-    assert_eq!(operator.patch(&own, json!({"role": "admin"})).await.status, 204, "the operator may do it all the same");
+    assert_eq!(bob.patch(&own, json!({"role": "member"})).await.status, 204, "in force at once, without a new sign-in");
+    assert_eq!(operator.patch(&own, json!({"role": "admin"})).await.status, 204, "the operator is always allowed");
     assert_eq!(operator.delete(&others).await.status, 204);
-    assert_eq!(refusal(&bob.get(&members).await), "403 no_organization_context");
-    assert_eq!(refusal(&operator.delete(&others).await), "404 not_found");
+    assert_eq!(error_of(&bob.get(&members).await), "403 no_organization_context");
+    assert_eq!(error_of(&operator.delete(&others).await), "404 not_found");
 }
 
 #[tokio::test]
-async fn a_person_in_two_organizations_switches_between_them() {
+async fn a_user_in_two_organizations_switches_between_them() {
     let app = TestApp::start().await;
     let bob = Person::new(&app, "bob", "member").await;
     let other = app.admin("organizations create --name Other");
@@ -73,25 +73,25 @@ async fn a_person_in_two_organizations_switches_between_them() {
     let workspace = app.admin(&format!("workspaces create --organization {other} --name Theirs"));
     let workspace = text(&workspace["id"]).to_owned();
     let context = json!({"organizationId": other, "workspaceId": null});
-    assert_eq!(refusal(&bob.put("/api/session/context", context.clone()).await), "404 not_found");
+    assert_eq!(error_of(&bob.put("/api/session/context", context.clone()).await), "404 not_found");
     app.admin(&format!("users set --email bob@example.com --organization {other} --role admin"));
     let switched = bob.put("/api/session/context", context).await.json();
     assert_eq!(switched["currentOrganizationId"], other.as_str());
     assert_eq!(switched["organizations"].as_array().unwrap().len(), 2);
     assert_eq!(bob.get(&format!("/api/workspaces/{workspace}")).await.status, 200);
     let home = bob.get(&format!("/api/workspaces/{}", app.workspace())).await;
-    assert_eq!(refusal(&home), "404 not_found", "the other organization is out of sight until one switches back");
+    assert_eq!(error_of(&home), "404 not_found", "the other organization is hidden until the user switches back");
 }
 
 #[tokio::test]
-async fn the_operators_verbs_are_the_operators_alone() {
+async fn routes_of_the_operator_are_for_the_operator_only() {
     let app = TestApp::start().await;
     let (operator, admin) = (Person::operator(&app).await, Person::new(&app, "ada", "admin").await);
     for path in ["/api/users", "/api/nodes", "/api/audit"] {
-        assert_eq!(refusal(&admin.get(path).await), "403 operator_only", "{path}");
+        assert_eq!(error_of(&admin.get(path).await), "403 operator_only", "{path}");
         assert_eq!(operator.get(path).await.status, 200, "{path}");
     }
-    assert_eq!(refusal(&admin.post("/api/organizations", json!({"name": "x"})).await), "403 operator_only");
+    assert_eq!(error_of(&admin.post("/api/organizations", json!({"name": "x"})).await), "403 operator_only");
     assert_eq!(admin.read("/api/organizations").await["data"].as_array().unwrap().len(), 1);
 
     let made = operator.make("/api/organizations", json!({"name": "Umbrella"})).await;
@@ -99,7 +99,7 @@ async fn the_operators_verbs_are_the_operators_alone() {
     assert_eq!(operator.read("/api/organizations").await["data"].as_array().unwrap().len(), 2);
     let user = json!({"email": "carl@example.com", "organizationId": id, "role": "admin"});
     let carl = operator.make("/api/users", user.clone()).await;
-    assert_eq!(refusal(&operator.post("/api/users", user).await), "409 email_taken");
+    assert_eq!(error_of(&operator.post("/api/users", user).await), "409 email_taken");
     let carl_signed_in = Person::sign_in(&app, "carl@example.com", text(&carl["password"])).await;
     let user = format!("/api/users/{}", text(&carl["id"]));
     assert_eq!(operator.read(&user).await["memberships"][0]["role"], "admin");
@@ -109,17 +109,17 @@ async fn the_operators_verbs_are_the_operators_alone() {
     assert!(carl_signed_in.get("/api/session").await.json()["user"].is_null(), "a reset ends sessions");
     Person::sign_in(&app, "carl@example.com", text(&reset["password"])).await;
     assert_eq!(operator.delete(&user).await.status, 204);
-    assert_eq!(refusal(&operator.get(&user).await), "404 not_found");
+    assert_eq!(error_of(&operator.get(&user).await), "404 not_found");
 
     operator.put("/api/session/context", json!({"organizationId": id})).await;
     let renamed = operator.patch(&format!("/api/organizations/{id}"), json!({"name": "Parasol"})).await;
     assert_eq!(renamed.json()["name"], "Parasol");
     operator.make("/api/workspaces", json!({"name": "w"})).await;
     let organization = format!("/api/organizations/{id}");
-    assert_eq!(refusal(&operator.delete(&organization).await), "409 organization_not_empty");
+    assert_eq!(error_of(&operator.delete(&organization).await), "409 organization_not_empty");
     let workspace = text(&operator.read("/api/workspaces").await["data"][0]["id"]).to_owned();
     operator.delete(&format!("/api/workspaces/{workspace}")).await;
     assert_eq!(operator.delete(&organization).await.status, 204);
-    assert_eq!(refusal(&operator.get("/api/workspaces").await), "403 no_organization_context");
-    assert_eq!(refusal(&operator.delete("/api/nodes/nobody").await), "404 not_found");
+    assert_eq!(error_of(&operator.get("/api/workspaces").await), "403 no_organization_context");
+    assert_eq!(error_of(&operator.delete("/api/nodes/unknown").await), "404 not_found");
 }

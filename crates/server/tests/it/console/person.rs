@@ -1,4 +1,4 @@
-//! Somebody with a browser.
+//! A user with a browser.
 
 use bytes::Bytes;
 use http::Method;
@@ -15,39 +15,39 @@ pub(crate) struct Person {
     pub(crate) csrf: String,
 }
 
-/// A browser that nobody has signed in with.
+/// A browser without a session.
 pub(crate) fn browser(app: &TestApp) -> Client {
     Client::new(app.forebay.public)
 }
 
-/// The value of the one cookie that an answer hands out.
-pub(crate) fn cookie_of(answer: &Response) -> String {
-    let all: Vec<_> = answer.headers.get_all("set-cookie").iter().collect();
+/// The value of the one cookie that a response sets.
+pub(crate) fn cookie_of(response: &Response) -> String {
+    let all: Vec<_> = response.headers.get_all("set-cookie").iter().collect();
     assert_eq!(all.len(), 1, "{all:?}");
     all[0].to_str().unwrap().split(';').next().unwrap().to_owned()
 }
 
-/// `status code` of a refusal in this surface's envelope, after a look at the envelope itself.
-pub(crate) fn refusal(answer: &Response) -> String {
-    let body = answer.json();
+/// `status code field` of an error. Checks the envelope, too.
+pub(crate) fn error_of(response: &Response) -> String {
+    let body = response.json();
     assert!(body["code"].is_string() && body["error"].is_string(), "{body}");
-    assert_eq!(answer.header("content-type"), Some("application/json"));
-    assert!(answer.header("x-request-id").is_some_and(|id| id.starts_with("req_")));
+    assert_eq!(response.header("content-type"), Some("application/json"));
+    assert!(response.header("x-request-id").is_some_and(|id| id.starts_with("req_")));
     let field = body["field"].as_str().map_or_else(String::new, |field| format!(" {field}"));
-    format!("{} {}{field}", answer.status.as_u16(), text(&body["code"]))
+    format!("{} {}{field}", response.status.as_u16(), text(&body["code"]))
 }
 
 impl Person {
     pub(crate) async fn sign_in(app: &TestApp, email: &str, password: &str) -> Self {
-        let answer = browser(app).post_json("/api/session", json!({"email": email, "password": password})).await;
-        assert_eq!(answer.status, 200, "{}", answer.text());
-        Self::of(app, &answer)
+        let response = browser(app).post_json("/api/session", json!({"email": email, "password": password})).await;
+        assert_eq!(response.status, 200, "{}", response.text());
+        Self::of(app, &response)
     }
 
-    /// Whoever an answer has signed in.
-    pub(crate) fn of(app: &TestApp, answer: &Response) -> Self {
-        let csrf = text(&answer.json()["csrfToken"]).to_owned();
-        Self { base: browser(app), cookie: cookie_of(answer), csrf }
+    /// The user whom a response has signed in.
+    pub(crate) fn of(app: &TestApp, response: &Response) -> Self {
+        let csrf = text(&response.json()["csrfToken"]).to_owned();
+        Self { base: browser(app), cookie: cookie_of(response), csrf }
     }
 
     /// The first user: administrator of the first organization, and operator.
@@ -56,14 +56,14 @@ impl Person {
         Self::sign_in(app, text(&bootstrap["email"]), text(&bootstrap["password"])).await
     }
 
-    /// Somebody new in the first organization; a member is also put into the first workspace.
+    /// A new user of the first organization; a member is also added to the first workspace.
     pub(crate) async fn new(app: &TestApp, name: &str, role: &str) -> Self {
         let organization = app.forebay.bootstrap()["organizationId"].clone();
-        let place = if role == "member" { format!(" --workspace {}", app.workspace()) } else { String::new() };
-        Self::of_organization(app, name, &format!("{} --role {role}{place}", text(&organization))).await
+        let workspace = if role == "member" { format!(" --workspace {}", app.workspace()) } else { String::new() };
+        Self::of_organization(app, name, &format!("{} --role {role}{workspace}", text(&organization))).await
     }
 
-    /// Somebody new in any organization, with further flags behind its id.
+    /// A new user of any organization, with further flags after its id.
     pub(crate) async fn of_organization(app: &TestApp, name: &str, organization: &str) -> Self {
         let (email, password) = (format!("{name}@example.com"), format!("{name}-password"));
         app.admin(&format!("users create --email {email} --password {password} --organization {organization}"));
@@ -104,21 +104,21 @@ impl Person {
         self.client().delete(path).await
     }
 
-    /// Who this is.
+    /// The id of the user.
     pub(crate) async fn id(&self) -> String {
         text(&self.get("/api/session").await.json()["user"]["id"]).to_owned()
     }
 
-    /// The body of an answer that must be good.
+    /// The body of a successful response.
     pub(crate) async fn read(&self, path: &str) -> Value {
-        let answer = self.get(path).await;
-        assert_eq!(answer.status, 200, "{path}: {}", answer.text());
-        answer.json()
+        let response = self.get(path).await;
+        assert_eq!(response.status, 200, "{path}: {}", response.text());
+        response.json()
     }
 
     pub(crate) async fn make(&self, path: &str, body: Value) -> Value {
-        let answer = self.post(path, body).await;
-        assert_eq!(answer.status, 201, "{path}: {}", answer.text());
-        answer.json()
+        let response = self.post(path, body).await;
+        assert_eq!(response.status, 201, "{path}: {}", response.text());
+        response.json()
     }
 }

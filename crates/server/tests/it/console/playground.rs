@@ -4,7 +4,7 @@ use serde_json::json;
 use testkit::http::Client;
 
 use super::person::Person;
-use crate::app::{CHAT, EMBEDDING, PATIENCE, TestApp, chat, refusal, stream, text, wait_until};
+use crate::app::{CHAT, EMBEDDING, TIMEOUT, TestApp, chat, refusal, stream, text, wait_until};
 
 /// The person's browser on `/v1`.
 fn playground(app: &TestApp, person: &Person) -> Client {
@@ -26,7 +26,7 @@ async fn a_signed_in_person_chats_and_the_usage_is_theirs() {
     for event in app.usage(3).await {
         assert_eq!(event.caller.actor, Actor::User(id.clone()));
     }
-    wait_until("lines", PATIENCE, async || app.forebay.child.stdout().contains(&format!("\"user\":\"{id}\""))).await;
+    wait_until("lines", TIMEOUT, async || app.forebay.child.stdout().contains(&format!("\"user\":\"{id}\""))).await;
     assert!(!app.forebay.child.stdout().contains(&bob.cookie));
     assert!(!format!("{:?}", app.engine().calls()).contains("forebay_session"));
 }
@@ -46,11 +46,11 @@ async fn a_session_needs_its_token_an_organization_and_a_workspace_of_its_own() 
     let secret = operator.make("/api/workspaces", json!({"name": "Secret"})).await;
     let other = app.admin("organizations create --name Other");
     let foreign = app.admin(&format!("workspaces create --organization {} --name Theirs", text(&other["id"])));
-    for workspace in [text(&secret["id"]), text(&foreign["id"]), "ws_00000000000000000000000000", "nonsense", ""] {
+    for workspace in [text(&secret["id"]), text(&foreign["id"]), "ws_00000000000000000000000000", "garbage", ""] {
         let client = client.clone().header("x-workspace-id", workspace);
-        let answer = client.post_json("/chat/completions", chat("hi")).await;
-        assert_eq!(refusal(&answer), "403 not_a_member", "{workspace}");
-        assert_eq!(answer.json()["error"]["type"], "permission_error");
+        let response = client.post_json("/chat/completions", chat("hi")).await;
+        assert_eq!(refusal(&response), "403 not_a_member", "{workspace}");
+        assert_eq!(response.json()["error"]["type"], "permission_error");
         assert_eq!(refusal(&client.get("/models").await), "403 not_a_member", "{workspace}");
     }
     let organization = app.forebay.bootstrap()["organizationId"].clone();
@@ -70,9 +70,9 @@ async fn an_authorization_header_decides_alone() {
     let app = TestApp::start().await;
     let person = Person::operator(&app).await;
     let client = playground(&app, &person);
-    for header in ["Bearer nonsense", "", "Basic x"] {
-        let answer = client.clone().header("authorization", header).get("/models").await;
-        assert_eq!(refusal(&answer), "401 invalid_api_key", "{header}");
+    for header in ["Bearer garbage", "", "Basic x"] {
+        let response = client.clone().header("authorization", header).get("/models").await;
+        assert_eq!(refusal(&response), "401 invalid_api_key", "{header}");
     }
     let by_key = client.clone().key(&app.key).post_json("/chat/completions", chat("hi")).await;
     assert_eq!(by_key.status, 200);
@@ -100,6 +100,6 @@ async fn a_lowered_limit_works_within_a_second_for_keys_and_for_sessions() {
     wait_until("the quota", second, async || refusal_of(&app.chat("hi").await) == "quota_exceeded").await;
 }
 
-fn refusal_of(answer: &testkit::http::Response) -> String {
-    text(&answer.json()["error"]["code"]).to_owned()
+fn refusal_of(response: &testkit::http::Response) -> String {
+    text(&response.json()["error"]["code"]).to_owned()
 }

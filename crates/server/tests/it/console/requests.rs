@@ -1,7 +1,7 @@
 //! The request log.
 
-use super::person::{Person, refusal};
-use crate::app::{CHAT, EMBEDDING, PATIENCE, TestApp, stream, text, wait_until};
+use super::person::{Person, error_of};
+use crate::app::{CHAT, EMBEDDING, TIMEOUT, TestApp, stream, text, wait_until};
 use serde_json::{Value, json};
 use testkit::fake_engine::Script;
 
@@ -15,19 +15,19 @@ async fn called() -> (TestApp, Person, String, Vec<String>) {
     let person = Person::new(&app, "mia", "member").await;
     let log = format!("/api/workspaces/{}/requests", app.workspace());
     let mut made = Vec::new();
-    let mut note = |answer: &testkit::http::Response| made.push(answer.header("x-request-id").unwrap().to_owned());
+    let mut note = |response: &testkit::http::Response| made.push(response.header("x-request-id").unwrap().to_owned());
     note(&app.chat("a secret prompt").await);
     note(&app.embed(json!({"model": EMBEDDING, "input": "another secret"})).await);
     app.engine().push(Script { status: Some(500), ..Script::default() });
     note(&app.chat("hi").await);
     note(&app.ask(json!({"model": "acme/none", "messages": []})).await);
     app.events(Script { chunks: 3, ..Script::default() }, stream("hi")).await;
-    wait_until("five calls are logged", PATIENCE, async || ids(&person.read(&log).await).len() == 5).await;
+    wait_until("five calls are logged", TIMEOUT, async || ids(&person.read(&log).await).len() == 5).await;
     (app, person, log, made)
 }
 
 #[tokio::test]
-async fn every_call_is_there_newest_first_and_no_word_of_what_was_said() {
+async fn every_call_is_listed_newest_first_without_prompt_or_response() {
     let (_app, person, log, made) = called().await;
     let page = person.read(&log).await;
     let newest_first: Vec<String> = made.iter().rev().cloned().collect();
@@ -89,7 +89,7 @@ async fn the_log_is_filtered_paged_and_exported() {
         ("status=abc", "status"),
         ("status=9xx", "status"),
         ("status=42", "status"),
-        ("key=somebody", "key"),
+        ("key=unknown", "key"),
         ("from=soon", "from"),
         ("from=2026-02-01T00:00:00Z&to=2026-01-01T00:00:00Z", "to"),
         ("cursor=key_00000000010000000000000000", "cursor"),
@@ -99,10 +99,10 @@ async fn the_log_is_filtered_paged_and_exported() {
         ("model=a/b&endpoint=c", "endpoint"),
         ("code=%00", "code"),
     ] {
-        let answer = person.get(&format!("{log}?{query}")).await;
-        assert_eq!(refusal(&answer), format!("422 invalid_value {field}"), "{query}");
+        let response = person.get(&format!("{log}?{query}")).await;
+        assert_eq!(error_of(&response), format!("422 invalid_value {field}"), "{query}");
     }
     let other = app.admin("organizations create --name Other");
     let stranger = Person::of_organization(&app, "otto", &format!("{} --role admin", text(&other["id"]))).await;
-    assert_eq!(refusal(&stranger.get(&log).await), "404 not_found");
+    assert_eq!(error_of(&stranger.get(&log).await), "404 not_found");
 }

@@ -4,25 +4,25 @@ use std::time::Duration;
 use http::Method;
 use serde_json::json;
 
-use super::person::{Person, browser, cookie_of, refusal};
-use crate::app::{PATIENCE, TestApp, text, wait_until};
+use super::person::{Person, browser, cookie_of, error_of};
+use crate::app::{TIMEOUT, TestApp, text, wait_until};
 
 #[tokio::test]
-async fn a_person_signs_in_looks_around_and_signs_out() {
+async fn a_user_signs_in_reads_the_session_and_signs_out() {
     let app = TestApp::start().await;
     let bootstrap = app.forebay.bootstrap();
     let signed_out = browser(&app).get("/api/session").await;
     assert_eq!((signed_out.status.as_u16(), signed_out.text().as_str()), (200, "{\"user\":null}"));
 
     let credentials = json!({"email": " Admin@LOCALHOST ", "password": bootstrap["password"]});
-    let answer = browser(&app).post_json("/api/session", credentials).await;
-    assert_eq!(answer.status, 200);
-    assert_eq!(answer.header("cache-control"), Some("no-store"));
-    let cookie = answer.header("set-cookie").unwrap();
+    let response = browser(&app).post_json("/api/session", credentials).await;
+    assert_eq!(response.status, 200);
+    assert_eq!(response.header("cache-control"), Some("no-store"));
+    let cookie = response.header("set-cookie").unwrap();
     let (pair, attributes) = cookie.split_once("; ").unwrap();
     assert!(pair.starts_with("forebay_session=") && pair.len() == "forebay_session=".len() + 43, "{pair}");
     assert_eq!(attributes, "Path=/; HttpOnly; SameSite=Lax; Max-Age=604800");
-    let body = answer.json();
+    let body = response.json();
     let members: BTreeSet<&str> = body.as_object().unwrap().keys().map(String::as_str).collect();
     let expected = ["user", "organizations", "workspaces", "currentOrganizationId", "currentWorkspaceId", "csrfToken"];
     assert_eq!(members, BTreeSet::from(expected));
@@ -33,37 +33,37 @@ async fn a_person_signs_in_looks_around_and_signs_out() {
     assert_eq!(body["organizations"][0]["role"], "admin");
     assert_eq!(body["workspaces"][0]["id"], bootstrap["workspaceId"]);
 
-    let person = Person::of(&app, &answer);
-    assert_eq!(person.get("/api/session").await.json(), body, "the token and all else stay the same");
+    let person = Person::of(&app, &response);
+    assert_eq!(person.get("/api/session").await.json(), body, "the token and everything else stay the same");
     let out = person.delete("/api/session").await;
     assert_eq!((out.status.as_u16(), out.text().as_str()), (204, ""));
     assert_eq!(cookie_of(&out), "forebay_session=");
     assert_eq!(person.get("/api/session").await.json(), json!({"user": null}));
-    assert_eq!(refusal(&person.get("/api/workspaces").await), "401 not_signed_in");
+    assert_eq!(error_of(&person.get("/api/workspaces").await), "401 not_signed_in");
     let log = app.forebay.child.stdout() + &app.forebay.child.stderr();
     assert!(!log.contains(&person.cookie["forebay_session=".len()..]) && !log.contains(&person.csrf));
 }
 
 #[tokio::test]
-async fn a_wrong_password_and_an_unknown_account_are_told_alike() {
+async fn a_wrong_password_and_an_unknown_account_get_the_same_response() {
     let app = TestApp::start().await;
-    let mut faces = BTreeSet::new();
-    for email in ["admin@localhost", "nobody@example.com"] {
-        let answer = browser(&app).post_json("/api/session", json!({"email": email, "password": "wrong"})).await;
-        assert_eq!(refusal(&answer), "401 bad_credentials");
-        assert!(answer.headers.get("set-cookie").is_none());
-        faces.insert(answer.text());
+    let mut bodies = BTreeSet::new();
+    for email in ["admin@localhost", "unknown@example.com"] {
+        let response = browser(&app).post_json("/api/session", json!({"email": email, "password": "wrong"})).await;
+        assert_eq!(error_of(&response), "401 bad_credentials");
+        assert!(response.headers.get("set-cookie").is_none());
+        bodies.insert(response.text());
     }
-    assert_eq!(faces.len(), 1, "{faces:?}");
+    assert_eq!(bodies.len(), 1, "{bodies:?}");
 }
 
-/// Both must do the work of one Argon2id; that of the slower is compared with half of the quicker.
+/// Both must compute one Argon2id hash. The quickest of several attempts is compared, within a factor of two.
 #[tokio::test]
 async fn an_unknown_account_takes_as_long_as_a_known_one() {
     let app = TestApp::start().await;
     let mut quickest = [Duration::MAX; 2];
     for _ in 0..4 {
-        for (quickest, email) in quickest.iter_mut().zip(["admin@localhost", "nobody@example.com"]) {
+        for (quickest, email) in quickest.iter_mut().zip(["admin@localhost", "unknown@example.com"]) {
             let started = std::time::Instant::now();
             browser(&app).post_json("/api/session", json!({"email": email, "password": "wrong"})).await;
             *quickest = (*quickest).min(started.elapsed());
@@ -74,47 +74,51 @@ async fn an_unknown_account_takes_as_long_as_a_known_one() {
 }
 
 #[tokio::test]
-async fn guessing_is_stopped_with_a_true_wait_on_every_node_and_after_a_restart() {
+async fn guessing_is_blocked_with_retry_after_even_after_a_restart() {
     let mut app = TestApp::start().await;
     let guess = async |app: &TestApp, password: &str| {
         browser(app).post_json("/api/session", json!({"email": "admin@localhost", "password": password})).await
     };
     for _ in 0..10 {
-        assert_eq!(refusal(&guess(&app, "wrong").await), "401 bad_credentials");
+        assert_eq!(error_of(&guess(&app, "wrong").await), "401 bad_credentials");
     }
     let password = text(&app.forebay.bootstrap()["password"]).to_owned();
     for _ in 0..2 {
         let stopped = guess(&app, &password).await;
-        assert_eq!(refusal(&stopped), "429 too_many_attempts");
+        assert_eq!(error_of(&stopped), "429 too_many_attempts");
         let wait: u64 = stopped.header("retry-after").unwrap().parse().unwrap();
         assert!((1..=900).contains(&wait), "{wait}");
         app.forebay.restart().await.unwrap();
     }
     let another = browser(&app).post_json("/api/session", json!({"email": "a@b", "password": "wrong"})).await;
-    assert_eq!(refusal(&another), "401 bad_credentials", "other accounts are not held up");
+    assert_eq!(error_of(&another), "401 bad_credentials", "other accounts are not blocked");
 }
 
 #[tokio::test]
-async fn what_changes_something_needs_the_token_of_this_very_session() {
+async fn changes_need_the_csrf_token_of_the_same_session() {
     let app = TestApp::start().await;
     let one = Person::operator(&app).await;
     let other = Person::operator(&app).await;
     let body = json!({"name": "Labs"});
     let with = |token: &str| one.reader().header("x-csrf-token", token);
-    for (client, told) in [
+    for (client, expected) in [
         (one.reader(), "absent"),
         (with(""), "empty"),
         (with(&other.csrf), "of another session"),
         (with(&one.csrf[1..]), "cut"),
         (with(&format!("{}, {}", one.csrf, one.csrf)), "twice"),
     ] {
-        assert_eq!(refusal(&client.post_json("/api/workspaces", body.clone()).await), "403 csrf_failed", "{told}");
-        assert_eq!(refusal(&client.delete("/api/session").await), "403 csrf_failed", "{told}");
+        assert_eq!(error_of(&client.post_json("/api/workspaces", body.clone()).await), "403 csrf_failed", "{expected}");
+        assert_eq!(error_of(&client.delete("/api/session").await), "403 csrf_failed", "{expected}");
     }
     assert_eq!(one.post("/api/workspaces", body.clone()).await.status, 201);
-    assert_eq!(one.post("/api/workspaces", body.clone()).await.status, 201, "the token is good as long as the session");
+    assert_eq!(
+        one.post("/api/workspaces", body.clone()).await.status,
+        201,
+        "the token is valid as long as the session"
+    );
     one.delete("/api/session").await;
-    assert_eq!(refusal(&one.post("/api/workspaces", body).await), "401 not_signed_in", "and no longer");
+    assert_eq!(error_of(&one.post("/api/workspaces", body).await), "401 not_signed_in", "the session has ended");
 }
 
 #[tokio::test]
@@ -128,19 +132,19 @@ async fn sessions_are_listed_and_ended_one_by_one() {
     assert_eq!(current, [false, true], "newest first: {list}");
     assert_eq!(list["data"][0]["address"], "127.0.0.1");
     let path = format!("/api/sessions/{}", text(&list["data"][0]["id"]));
-    assert_eq!(refusal(&bob.delete(&path).await), "404 not_found", "others' sessions do not exist");
+    assert_eq!(error_of(&bob.delete(&path).await), "404 not_found", "sessions of other users count as missing");
     assert_eq!(here.delete(&path).await.status, 204);
     assert_eq!(there.get("/api/session").await.json(), json!({"user": null}));
-    assert_eq!(refusal(&here.delete(&path).await), "404 not_found");
+    assert_eq!(error_of(&here.delete(&path).await), "404 not_found");
 }
 
 #[tokio::test]
-async fn a_new_sign_in_takes_the_place_of_the_browsers_session() {
+async fn a_new_sign_in_replaces_the_session_of_the_browser() {
     let app = TestApp::start().await;
     let before = Person::operator(&app).await;
     let credentials = json!({"email": "admin@localhost", "password": app.forebay.bootstrap()["password"]});
-    let answer = before.reader().post_json("/api/session", credentials).await;
-    let after = Person::of(&app, &answer);
+    let response = before.reader().post_json("/api/session", credentials).await;
+    let after = Person::of(&app, &response);
     assert_ne!((&before.cookie, &before.csrf), (&after.cookie, &after.csrf));
     assert_eq!(before.get("/api/session").await.json(), json!({"user": null}));
     assert_eq!(after.read("/api/sessions").await["data"].as_array().unwrap().len(), 1);
@@ -150,7 +154,7 @@ async fn a_new_sign_in_takes_the_place_of_the_browsers_session() {
 async fn a_session_ends_when_it_is_idle() {
     let app = TestApp::setup().table("[sessions]\nidle_timeout = \"2s\"").start().await;
     let person = Person::operator(&app).await;
-    wait_until("the session has ended", PATIENCE, async || {
+    wait_until("the session has ended", TIMEOUT, async || {
         tokio::time::sleep(Duration::from_millis(2_100)).await;
         person.get("/api/session").await.json()["user"].is_null()
     })
@@ -165,8 +169,8 @@ async fn a_changed_password_ends_the_other_sessions() {
     let change = async |current: &serde_json::Value, new: &str| {
         here.put("/api/session/password", json!({"currentPassword": current, "newPassword": new})).await
     };
-    assert_eq!(refusal(&change(&json!("wrong"), "a new password").await), "422 invalid_value currentPassword");
-    assert_eq!(refusal(&change(&old, "short").await), "422 invalid_value newPassword");
+    assert_eq!(error_of(&change(&json!("wrong"), "a new password").await), "422 invalid_value currentPassword");
+    assert_eq!(error_of(&change(&old, "short").await), "422 invalid_value newPassword");
     assert_eq!(change(&old, "a new password").await.status, 204);
     assert_eq!(there.get("/api/session").await.json(), json!({"user": null}));
     assert_eq!(here.get("/api/session").await.json()["user"]["email"], "admin@localhost");
@@ -174,7 +178,7 @@ async fn a_changed_password_ends_the_other_sessions() {
 }
 
 #[tokio::test]
-async fn without_an_organization_everything_scoped_is_refused() {
+async fn without_an_organization_scoped_routes_are_rejected() {
     let app = TestApp::start().await;
     let person = Person::operator(&app).await;
     let (organization, workspace) = (app.forebay.bootstrap()["organizationId"].clone(), app.workspace());
@@ -192,34 +196,34 @@ async fn without_an_organization_everything_scoped_is_refused() {
         (Method::GET, format!("/api/organizations/{organization}/audit")),
         (Method::POST, format!("/api/organizations/{organization}/invitations")),
     ] {
-        let answer = person.client().send_json(method.clone(), &path, json!({})).await;
-        assert_eq!(refusal(&answer), "403 no_organization_context", "{method} {path}");
+        let response = person.client().send_json(method.clone(), &path, json!({})).await;
+        assert_eq!(error_of(&response), "403 no_organization_context", "{method} {path}");
     }
     let back =
         person.put("/api/session/context", json!({"organizationId": organization, "workspaceId": workspace.as_str()}));
     assert_eq!(back.await.json()["currentWorkspaceId"], workspace.as_str());
-    for (context, told) in [
+    for (context, expected) in [
         (json!({"organizationId": "org_00000000000000000000000000"}), "404 not_found"),
-        (json!({"organizationId": "nonsense"}), "404 not_found"),
+        (json!({"organizationId": "garbage"}), "404 not_found"),
         (json!({"workspaceId": workspace.as_str()}), "422 invalid_value workspaceId"),
         (json!({"organizationId": organization, "workspaceId": "ws_00000000000000000000000000"}), "404 not_found"),
         (json!({"organizationId": 7}), "422 invalid_value organizationId"),
     ] {
-        assert_eq!(refusal(&person.put("/api/session/context", context).await), told);
+        assert_eq!(error_of(&person.put("/api/session/context", context).await), expected);
     }
     assert_eq!(person.read("/api/session").await["currentWorkspaceId"], workspace.as_str());
 }
 
 #[tokio::test]
-async fn cookies_are_secure_where_the_public_address_is() {
+async fn cookies_are_secure_if_the_public_url_is_https() {
     let app = TestApp::setup().server("public_url = \"https://ai.example.com\"").start().await;
     let credentials = json!({"email": "admin@localhost", "password": app.forebay.bootstrap()["password"]});
-    let answer = browser(&app).post_json("/api/session", credentials).await;
-    assert!(answer.header("set-cookie").unwrap().ends_with("; Secure"));
+    let response = browser(&app).post_json("/api/session", credentials).await;
+    assert!(response.header("set-cookie").unwrap().ends_with("; Secure"));
 }
 
 #[tokio::test]
-async fn the_address_is_the_clients_where_a_trusted_proxy_says_so() {
+async fn a_trusted_proxy_reports_the_address_of_the_client() {
     let app = TestApp::setup().server("trusted_proxies = [\"127.0.0.0/8\"]").start().await;
     let credentials = json!({"email": "admin@localhost", "password": app.forebay.bootstrap()["password"]});
     let proxied = browser(&app).header("x-forwarded-for", "198.51.100.1, 203.0.113.9");

@@ -1,6 +1,6 @@
 //! What was used, and what is left.
 
-use super::person::{Person, refusal};
+use super::person::{Person, error_of};
 use crate::app::{CHAT, TestApp, text};
 use serde_json::json;
 
@@ -32,13 +32,13 @@ async fn usage_is_grouped_and_adds_up_to_what_the_events_say() {
     assert!(lines[1].starts_with("acme/tiny,3,"), "{lines:?}");
 
     for (query, field) in [("groupBy=colour", "groupBy"), ("from=yesterday", "from"), ("format=xml", "format")] {
-        let answer = person.get(&format!("{base}?{query}")).await;
-        assert_eq!(refusal(&answer), format!("422 invalid_value {field}"));
+        let response = person.get(&format!("{base}?{query}")).await;
+        assert_eq!(error_of(&response), format!("422 invalid_value {field}"));
     }
 }
 
 #[tokio::test]
-async fn the_quota_tells_what_is_left_of_the_month_and_of_the_minute() {
+async fn the_quota_shows_the_remaining_tokens_and_limits() {
     let app = TestApp::setup().workspace_limits(100, 10_000, 50_000).start().await;
     let used = app.chat("hi").await.json()["usage"]["total_tokens"].as_u64().unwrap();
     app.usage(1).await;
@@ -53,6 +53,6 @@ async fn the_quota_tells_what_is_left_of_the_month_and_of_the_minute() {
 
     let stranger = app.admin("organizations create --name Other");
     let other = Person::of_organization(&app, "otto", &format!("{} --role admin", text(&stranger["id"]))).await;
-    let answer = other.get(&format!("/api/workspaces/{}/quota", app.workspace())).await;
-    assert_eq!(refusal(&answer), "404 not_found", "another organization's workspace does not exist");
+    let response = other.get(&format!("/api/workspaces/{}/quota", app.workspace())).await;
+    assert_eq!(error_of(&response), "404 not_found", "another organization's workspace does not exist");
 }

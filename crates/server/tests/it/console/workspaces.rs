@@ -1,11 +1,11 @@
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::person::{Person, refusal};
+use super::person::{Person, error_of};
 use crate::app::{TestApp, text};
 
 #[tokio::test]
-async fn a_workspace_is_made_read_changed_and_removed() {
+async fn a_workspace_is_created_read_changed_and_deleted() {
     let app = TestApp::setup().workspace_limits(600, 200_000, 50_000_000).start().await;
     let admin = Person::new(&app, "ada", "admin").await;
     let made = admin.make("/api/workspaces", json!({"name": "  Labs "})).await;
@@ -22,11 +22,11 @@ async fn a_workspace_is_made_read_changed_and_removed() {
     let renamed = admin.patch(&path, json!({"version": 1, "name": "Lab"})).await.json();
     assert_eq!((&renamed["name"], &renamed["version"]), (&json!("Lab"), &json!(2)));
     assert_eq!(admin.delete(&path).await.status, 204);
-    assert_eq!(refusal(&admin.get(&path).await), "404 not_found");
+    assert_eq!(error_of(&admin.get(&path).await), "404 not_found");
 }
 
 #[tokio::test]
-async fn of_two_administrators_who_change_at_once_one_wins_and_the_other_is_shown_why() {
+async fn of_two_concurrent_changes_one_wins_and_the_other_gets_the_current_record() {
     let app = TestApp::start().await;
     let (ada, eve) = (Person::new(&app, "ada", "admin").await, Person::new(&app, "eve", "admin").await);
     let path = format!("/api/workspaces/{}", app.workspace());
@@ -35,13 +35,13 @@ async fn of_two_administrators_who_change_at_once_one_wins_and_the_other_is_show
         let path = path.clone();
         both.spawn(async move { person.patch(&path, json!({"version": 1, "requestsPerMinute": limit})).await });
     }
-    let mut answers = both.join_all().await;
-    answers.sort_by_key(|answer| answer.status);
-    assert_eq!(answers[0].status, 200);
-    assert_eq!(refusal(&answers[1]), "409 version_conflict");
-    assert_eq!(answers[1].json()["current"], answers[0].json());
-    assert_eq!(ada.read(&path).await, answers[0].json());
-    assert_eq!(refusal(&ada.patch(&path, json!({"name": "x"})).await), "400 invalid_payload version");
+    let mut responses = both.join_all().await;
+    responses.sort_by_key(|response| response.status);
+    assert_eq!(responses[0].status, 200);
+    assert_eq!(error_of(&responses[1]), "409 version_conflict");
+    assert_eq!(responses[1].json()["current"], responses[0].json());
+    assert_eq!(ada.read(&path).await, responses[0].json());
+    assert_eq!(error_of(&ada.patch(&path, json!({"name": "x"})).await), "400 invalid_payload version");
 }
 
 #[tokio::test]
@@ -57,24 +57,24 @@ async fn administrators_lower_limits_and_only_the_operator_raises_them() {
         [("requestsPerMinute", 601), ("tokensPerMinute", 200_001), ("monthlyTokens", 50_000_001), ("maxApiKeys", 21)]
     {
         let refused = change(&admin, json!({limit: value})).await;
-        assert_eq!(refusal(&refused), format!("403 operator_only {limit}"));
+        assert_eq!(error_of(&refused), format!("403 operator_only {limit}"));
         assert_eq!(refused.json()["limit"], value - 1);
     }
     assert_eq!(change(&admin, json!({"maxApiKeys": 5})).await.json()["maxApiKeys"], 5);
     assert_eq!(change(&admin, json!({"maxApiKeys": 7})).await.json()["maxApiKeys"], 7, "below the operator's value");
     assert_eq!(change(&operator, json!({"maxApiKeys": 50})).await.json()["maxApiKeys"], 50);
     assert_eq!(change(&admin, json!({"maxApiKeys": 40})).await.json()["maxApiKeys"], 40);
-    assert_eq!(refusal(&change(&admin, json!({"maxApiKeys": 51})).await), "403 operator_only maxApiKeys");
+    assert_eq!(error_of(&change(&admin, json!({"maxApiKeys": 51})).await), "403 operator_only maxApiKeys");
     assert_eq!(change(&admin, json!({"maxApiKeys": null})).await.json()["maxApiKeys"], 50, "back to the operator's");
     assert_eq!(change(&operator, json!({"maxApiKeys": null})).await.json()["maxApiKeys"], 20, "and to the default");
 
-    // What the command line sets is the operator's word, too.
+    // The command line sets the operator's value.
     app.admin(&format!("workspaces set {} --max-api-keys 3", app.workspace()));
-    assert_eq!(refusal(&change(&admin, json!({"maxApiKeys": 4})).await), "403 operator_only maxApiKeys");
+    assert_eq!(error_of(&change(&admin, json!({"maxApiKeys": 4})).await), "403 operator_only maxApiKeys");
 }
 
 #[tokio::test]
-async fn members_see_their_workspaces_and_change_none() {
+async fn members_see_their_workspaces_but_cannot_change_them() {
     let app = TestApp::start().await;
     let (operator, bob) = (Person::operator(&app).await, Person::new(&app, "bob", "member").await);
     let other = operator.make("/api/workspaces", json!({"name": "Secret"})).await;
@@ -82,24 +82,24 @@ async fn members_see_their_workspaces_and_change_none() {
     let own = format!("/api/workspaces/{}", app.workspace());
     assert_eq!(bob.read("/api/workspaces").await["data"].as_array().unwrap().len(), 1);
     assert_eq!(bob.get(&own).await.status, 200);
-    assert_eq!(refusal(&bob.get(&other).await), "403 not_a_member");
-    assert_eq!(refusal(&bob.get(&format!("{other}/keys")).await), "403 not_a_member");
-    assert_eq!(refusal(&bob.patch(&own, json!({"version": 1, "name": "x"})).await), "403 admin_only");
-    assert_eq!(refusal(&bob.post("/api/workspaces", json!({"name": "x"})).await), "403 admin_only");
-    assert_eq!(refusal(&bob.delete(&own).await), "403 admin_only");
+    assert_eq!(error_of(&bob.get(&other).await), "403 not_a_member");
+    assert_eq!(error_of(&bob.get(&format!("{other}/keys")).await), "403 not_a_member");
+    assert_eq!(error_of(&bob.patch(&own, json!({"version": 1, "name": "x"})).await), "403 admin_only");
+    assert_eq!(error_of(&bob.post("/api/workspaces", json!({"name": "x"})).await), "403 admin_only");
+    assert_eq!(error_of(&bob.delete(&own).await), "403 admin_only");
 
     let membership = format!("{other}/members/{}", bob.id().await);
-    assert_eq!(refusal(&bob.put(&membership, json!({})).await), "403 not_a_member");
+    assert_eq!(error_of(&bob.put(&membership, json!({})).await), "403 not_a_member");
     assert_eq!(operator.put(&membership, json!({})).await.status, 204);
     assert_eq!(bob.get(&other).await.status, 200);
     let members = bob.read(&format!("{other}/members")).await;
     assert_eq!(members["data"].as_array().unwrap().len(), 2, "{members}");
     assert_eq!(operator.delete(&membership).await.status, 204);
-    assert_eq!(refusal(&bob.get(&other).await), "403 not_a_member");
+    assert_eq!(error_of(&bob.get(&other).await), "403 not_a_member");
 }
 
 #[tokio::test]
-async fn what_belongs_to_another_organization_does_not_exist() {
+async fn records_of_other_organizations_count_as_missing() {
     let app = TestApp::start().await;
     let other = app.admin("organizations create --name Other");
     let organization = text(&other["id"]);
@@ -121,7 +121,7 @@ async fn what_belongs_to_another_organization_does_not_exist() {
             format!("/api/organizations/{organization}/audit"),
         ] {
             let foreign = person.get(&path).await;
-            assert_eq!(refusal(&foreign), "404 not_found", "{path}");
+            assert_eq!(error_of(&foreign), "404 not_found", "{path}");
         }
         for path in [
             format!("/api/workspaces/{workspace}/keys/{key}"),
@@ -129,17 +129,17 @@ async fn what_belongs_to_another_organization_does_not_exist() {
             format!("/api/workspaces/{workspace}"),
             format!("/api/organizations/{organization}/members/{stranger_id}"),
         ] {
-            assert_eq!(refusal(&person.delete(&path).await), "404 not_found", "{path}");
+            assert_eq!(error_of(&person.delete(&path).await), "404 not_found", "{path}");
         }
         for path in
             [format!("/api/workspaces/{home}/keys/{key}/rotate"), format!("/api/workspaces/{home}/keys/{key}/disable")]
         {
-            assert_eq!(refusal(&person.act(&path).await), "404 not_found", "{path}");
+            assert_eq!(error_of(&person.act(&path).await), "404 not_found", "{path}");
         }
         let put = person.put(&format!("/api/workspaces/{home}/members/{stranger_id}"), json!({})).await;
-        assert_eq!(refusal(&put), "404 not_found");
+        assert_eq!(error_of(&put), "404 not_found");
         let patched = person.patch(&format!("/api/workspaces/{workspace}"), json!({"version": 1})).await;
-        assert_eq!(refusal(&patched), "404 not_found");
+        assert_eq!(error_of(&patched), "404 not_found");
     }
     assert_eq!(app.admin(&format!("keys list --workspace {workspace}"))["data"][0]["state"], "active");
 }

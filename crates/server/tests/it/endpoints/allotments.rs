@@ -1,17 +1,17 @@
-//! The ledger: what may be committed, to the number.
+//! The ledger: commitments and the allotment.
 
 use serde_json::json;
 
-use super::{act, committed, create, exceeded, patch, problem, setup, wish};
+use super::{act, committed, create, exceeded, new_endpoint, patch, problem, setup};
 use crate::app::{TestApp, text};
-use crate::console::person::{Person, refusal};
+use crate::console::person::{Person, error_of};
 
 fn organization(app: &TestApp) -> String {
     text(&app.forebay.bootstrap()["organizationId"]).to_owned()
 }
 
 #[tokio::test]
-async fn the_worked_table_row_by_row() {
+async fn the_worked_example_row_by_row() {
     let app = setup(16).start().await;
     let client = app.client();
     let operator = Person::operator(&app).await;
@@ -76,21 +76,21 @@ async fn fifty_creates_at_once_commit_exactly_the_cap() {
     let mut tasks = tokio::task::JoinSet::new();
     for number in 0..50 {
         let client = app.client();
-        let body = wish(&format!("e{number}"), 1, json!({"replicas": 1}));
+        let body = new_endpoint(&format!("e{number}"), 1, json!({"replicas": 1}));
         tasks.spawn(async move {
             loop {
-                let answer = client.post_json("/endpoints", body.clone()).await;
-                if answer.status != 503 {
-                    return answer;
+                let response = client.post_json("/endpoints", body.clone()).await;
+                if response.status != 503 {
+                    return response;
                 }
-                assert_eq!(answer.header("retry-after"), Some("2"), "{}", answer.text());
+                assert_eq!(response.header("retry-after"), Some("2"), "{}", response.text());
             }
         });
     }
-    let answers = tasks.join_all().await;
-    let created = answers.iter().filter(|answer| answer.status == 201).count();
+    let responses = tasks.join_all().await;
+    let created = responses.iter().filter(|response| response.status == 201).count();
     assert_eq!(created, 10);
-    for refused in answers.iter().filter(|answer| answer.status != 201) {
+    for refused in responses.iter().filter(|response| response.status != 201) {
         let [allotment, committed, projected, need] = exceeded(refused);
         assert_eq!((allotment, projected, need), (10, committed + 1, committed + 1 - 10));
     }
@@ -103,15 +103,15 @@ async fn flavors_that_do_not_fit_are_marked_and_not_hidden() {
     let client = app.client();
     create(&client, "a", 1, json!({"replicas": 1})).await;
     let body = client.get(&format!("/endpoints/flavors?model={}", super::MODEL)).await.json();
-    let told: Vec<_> = body["data"].as_array().unwrap().iter().map(|line| &line["replicasThatFit"]).collect();
-    assert_eq!(told, [2, 1, 0, 0, 2]);
+    let expected: Vec<_> = body["data"].as_array().unwrap().iter().map(|line| &line["replicasThatFit"]).collect();
+    assert_eq!(expected, [2, 1, 0, 0, 2]);
     assert_eq!(body["data"][2]["fits"], false);
     assert_eq!(body["data"][0]["pricePerGpuHour"], "0.05");
     assert_eq!((&body["object"], &body["nextCursor"]), (&json!("list"), &json!(null)));
 }
 
 #[tokio::test]
-async fn caps_are_the_operators() {
+async fn only_the_operator_sets_caps() {
     let app = setup(4).start().await;
     let path = format!("/api/organizations/{}/allotments", organization(&app));
     let (operator, admin) = (Person::operator(&app).await, Person::new(&app, "ada", "admin").await);
@@ -120,30 +120,30 @@ async fn caps_are_the_operators() {
     assert_eq!(operator.read(&path).await, list);
     assert_eq!(admin.read(&path).await, list);
     let set = format!("{path}/local%2Fcpu");
-    assert_eq!(refusal(&admin.put(&set, json!({"allotment": 9})).await), "403 operator_only");
-    assert_eq!(refusal(&operator.put(&set, json!({})).await), "400 invalid_payload allotment");
-    assert_eq!(refusal(&operator.put(&set, json!({"allotment": -1})).await), "422 invalid_value allotment");
-    assert_eq!(refusal(&operator.put(&set, json!({"allotment": 1_000_001})).await), "422 invalid_value allotment");
-    assert_eq!(refusal(&operator.put(&format!("{path}/cpu"), json!({"allotment": 9})).await), "404 not_found");
+    assert_eq!(error_of(&admin.put(&set, json!({"allotment": 9})).await), "403 operator_only");
+    assert_eq!(error_of(&operator.put(&set, json!({})).await), "400 invalid_payload allotment");
+    assert_eq!(error_of(&operator.put(&set, json!({"allotment": -1})).await), "422 invalid_value allotment");
+    assert_eq!(error_of(&operator.put(&set, json!({"allotment": 1_000_001})).await), "422 invalid_value allotment");
+    assert_eq!(error_of(&operator.put(&format!("{path}/cpu"), json!({"allotment": 9})).await), "404 not_found");
     assert_eq!(operator.put(&set, json!({"allotment": 9})).await.json()["allotment"], 9);
     assert_eq!(operator.put(&set, json!({"allotment": null})).await.json()["allotment"], 4);
     let other = app.admin("organizations create --name Other");
     let elsewhere = format!("/api/organizations/{}/allotments", text(&other["id"]));
-    assert_eq!(refusal(&admin.get(&elsewhere).await), "404 not_found");
+    assert_eq!(error_of(&admin.get(&elsewhere).await), "404 not_found");
     assert_eq!(operator.read(&elsewhere).await["data"][0]["allotment"], 4);
 }
 
 #[tokio::test]
-async fn a_ledger_that_cannot_be_asked_is_no_ledger_that_is_full() {
+async fn an_unavailable_ledger_is_not_reported_as_full() {
     let app = setup(4).start().await;
     let client = app.client();
     create(&client, "a", 1, json!({"replicas": 1})).await;
     let store = app.store().await;
     let writing = store.begin().await.unwrap();
-    let answer = create(&client, "b", 1, json!({"replicas": 1})).await;
-    assert_eq!(problem(&answer), "503 GPU_ALLOTMENT_UNAVAILABLE", "{}", answer.text());
-    assert_eq!(answer.header("retry-after"), Some("2"));
-    assert_eq!(answer.json()["extensions"].as_object().unwrap().len(), 1);
+    let response = create(&client, "b", 1, json!({"replicas": 1})).await;
+    assert_eq!(problem(&response), "503 GPU_ALLOTMENT_UNAVAILABLE", "{}", response.text());
+    assert_eq!(response.header("retry-after"), Some("2"));
+    assert_eq!(response.json()["extensions"].as_object().unwrap().len(), 1);
     for path in ["/endpoints", "/endpoints/a", "/endpoints/a/events", "/endpoints/allotments"] {
         assert_eq!(client.get(path).await.status, 200, "{path}");
     }

@@ -1,4 +1,4 @@
-//! Who may ask: keys of the workspace, and sessions in it.
+//! Credentials: keys of the workspace, and sessions in it.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use http::Method;
 use serde_json::json;
 use testkit::http::{Client, Response};
 
-use super::{create, problem, setup, wish};
+use super::{create, new_endpoint, problem, setup};
 use crate::app::{TestApp, headers_but_ids, text, wait_until};
 use crate::console::person::Person;
 
-/// Status, headers and body of an answer but for the request id.
-fn face(answer: &Response) -> String {
-    let id = answer.header("x-request-id").unwrap();
-    format!("{} {:?} {}", answer.status, headers_but_ids(answer), answer.text().replace(id, "req_…"))
+/// Status, headers and body of a response, without the request id.
+fn comparable(response: &Response) -> String {
+    let id = response.header("x-request-id").unwrap();
+    format!("{} {:?} {}", response.status, headers_but_ids(response), response.text().replace(id, "req_…"))
 }
 
 /// A key of another workspace of the first organization.
@@ -26,7 +26,7 @@ fn other_workspace(app: &TestApp) -> (String, String) {
 }
 
 #[tokio::test]
-async fn every_bad_credential_has_one_face() {
+async fn every_bad_credential_gets_the_same_response() {
     let app = setup(4).start().await;
     create(&app.client(), "a", 1, json!({})).await;
     let revoked = app.new_key("revoked");
@@ -40,7 +40,7 @@ async fn every_bad_credential_has_one_face() {
         app.stranger(),
         app.stranger().header("authorization", "Basic eDp5"),
         app.stranger().header("authorization", &app.key),
-        app.client_with("nonsense"),
+        app.client_with("garbage"),
         app.client_with(&unknown),
         app.client_with(&wrong_secret),
         app.client_with(&revoked),
@@ -51,15 +51,15 @@ async fn every_bad_credential_has_one_face() {
     assert_eq!(problem(&first), "401 UNAUTHENTICATED");
     assert_eq!(first.header("www-authenticate"), Some("Bearer"));
     for client in &clients {
-        let answer = client.get("/endpoints/a").await;
-        assert_eq!(face(&answer), face(&first));
+        let response = client.get("/endpoints/a").await;
+        assert_eq!(comparable(&response), comparable(&first));
     }
     let nowhere = app.stranger().get("/endpoints/a/nothing").await;
-    assert_eq!(face(&nowhere), face(&first));
+    assert_eq!(comparable(&nowhere), comparable(&first));
 }
 
 #[tokio::test]
-async fn another_organization_knows_nothing_of_the_name_and_may_use_it() {
+async fn names_are_hidden_from_other_organizations_and_free_there() {
     let app = setup(4).start().await;
     create(&app.client(), "a", 1, json!({})).await;
     let organization = app.admin("organizations create --name Other");
@@ -80,15 +80,15 @@ async fn a_name_is_taken_for_the_whole_organization() {
 }
 
 #[tokio::test]
-async fn sessions_act_in_their_workspace_and_mean_it() {
+async fn sessions_act_in_their_workspace_with_a_csrf_token() {
     let app = setup(4).start().await;
     let (lab, _) = other_workspace(&app);
     let operator = Person::operator(&app).await;
-    let made = operator.post("/v1/endpoints", wish("a", 1, json!({}))).await;
+    let made = operator.post("/v1/endpoints", new_endpoint("a", 1, json!({}))).await;
     assert_eq!(made.status, 201, "{}", made.text());
     assert!(text(&made.json()["createdBy"]).starts_with("usr_"));
-    let unmeant = operator.reader().post_json("/v1/endpoints", wish("b", 1, json!({}))).await;
-    assert_eq!(problem(&unmeant), "403 CSRF_FAILED");
+    let without_token = operator.reader().post_json("/v1/endpoints", new_endpoint("b", 1, json!({}))).await;
+    assert_eq!(problem(&without_token), "403 CSRF_FAILED");
     let elsewhere = |client: Client| client.header("x-workspace-id", &lab);
     assert_eq!(problem(&elsewhere(operator.reader()).get("/v1/endpoints/a").await), "403 WRONG_WORKSPACE");
     let deleted = elsewhere(operator.client()).send(Method::DELETE, "/v1/endpoints/a", bytes::Bytes::new()).await;

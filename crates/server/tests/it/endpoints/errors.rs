@@ -1,27 +1,27 @@
-//! Both envelopes, every code, and which fault is told first.
+//! Both envelopes, every code, and the order of checks.
 
 use bytes::Bytes;
 use http::Method;
 use serde_json::{Value, json};
 use testkit::http::Client;
 
-use super::{MODEL, create, exceeded, fault, patch, problem, setup, wish};
+use super::{MODEL, create, exceeded, fault, new_endpoint, patch, problem, setup};
 use crate::app::TestApp;
 
 #[tokio::test]
-async fn what_the_bytes_tell_is_told_in_two_members() {
+async fn errors_in_the_request_itself_have_two_members() {
     let app = setup(4).start().await;
     let client = app.client();
     for bad in ["", "{", "[]", "null", "\"a\"", "{\"name\":1e999}", "\u{feff}{}"] {
         assert_eq!(fault(&client.post_bytes("/endpoints", bad.to_owned()).await), "400 MALFORMED_JSON body", "{bad}");
     }
-    let base = wish("a", 1, json!({}));
+    let base = new_endpoint("a", 1, json!({}));
     let with = |changes: Value| {
         let mut body = base.clone();
         body.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
         body
     };
-    for (body, told) in [
+    for (body, expected) in [
         (json!({"model": MODEL, "flavor": "x"}), "400 MISSING_FIELD name"),
         (json!({"name": "a", "flavor": "x"}), "400 MISSING_FIELD model"),
         (with(json!({"flavor": null})), "400 MISSING_FIELD flavor"),
@@ -37,23 +37,23 @@ async fn what_the_bytes_tell_is_told_in_two_members() {
         (with(json!({"colour": 1})), "422 UNKNOWN_FIELD colour"),
         (with(json!({"labels": {"a": 1}})), "422 INVALID_FORMAT labels.a"),
     ] {
-        assert_eq!(fault(&client.post_json("/endpoints", body.clone()).await), told, "{body}");
+        assert_eq!(fault(&client.post_json("/endpoints", body.clone()).await), expected, "{body}");
     }
     for body in [with(json!({"replicas": 1, "maxReplicas": 2})), with(json!({"minReplicas": 3, "maxReplicas": 2}))] {
         assert!(fault(&client.post_json("/endpoints", body).await).starts_with("422 INVALID_COMBINATION "));
     }
     for field in ["name", "model", "flavor"] {
-        let told = fault(&patch(&client, "nobody", json!({field: "x"})).await);
-        assert_eq!(told, format!("422 FIELD_IMMUTABLE {field}"), "before anyone looks for the endpoint");
+        let expected = fault(&patch(&client, "unknown", json!({field: "x"})).await);
+        assert_eq!(expected, format!("422 FIELD_IMMUTABLE {field}"), "before the endpoint is looked up");
     }
-    let told = fault(&client.post_json("/endpoints/nobody/suspend", json!({"now": true})).await);
-    assert_eq!(told, "422 UNKNOWN_FIELD now");
+    let expected = fault(&client.post_json("/endpoints/unknown/suspend", json!({"now": true})).await);
+    assert_eq!(expected, "422 UNKNOWN_FIELD now");
     let range = client.post_json("/endpoints", with(json!({"maxReplicas": 65}))).await;
     assert_eq!(range.text(), r#"{"detail":"maxReplicas: must be between 1 and 64","code":"OUT_OF_RANGE"}"#);
 }
 
 #[tokio::test]
-async fn what_needs_a_look_is_a_problem() {
+async fn errors_that_depend_on_state_are_problems() {
     let app = setup(4).start().await;
     let client = app.client();
     create(&client, "a", 1, json!({})).await;
@@ -77,7 +77,7 @@ async fn what_needs_a_look_is_a_problem() {
 }
 
 #[tokio::test]
-async fn the_request_as_such_may_be_at_fault() {
+async fn oversized_slow_and_unsupported_requests_are_problems() {
     let app = setup(4).edge("body_read_timeout = \"1s\"").start().await;
     let client = app.client();
     let large = Bytes::from(vec![b' '; 300 << 10]);
@@ -90,15 +90,15 @@ async fn the_request_as_such_may_be_at_fault() {
         "POST /v1/endpoints HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ncontent-length: 9\r\n\r\n{{",
         app.key
     );
-    let answer = testkit::http::send(app.forebay.public, slow.as_bytes()).await;
-    assert!(answer.status_line().contains("408"), "{}", answer.status_line());
-    assert_eq!(answer.json()["extensions"]["code"], "REQUEST_TIMEOUT");
-    assert_eq!(answer.header("retry-after"), Some("1"));
+    let response = testkit::http::send(app.forebay.public, slow.as_bytes()).await;
+    assert!(response.status_line().contains("408"), "{}", response.status_line());
+    assert_eq!(response.json()["extensions"]["code"], "REQUEST_TIMEOUT");
+    assert_eq!(response.header("retry-after"), Some("1"));
 }
 
-/// One request with ever fewer faults: the first fault in the order of checks is told.
+/// One request with fewer and fewer errors: the first one in the order of checks is reported.
 #[tokio::test]
-async fn the_first_fault_is_told() {
+async fn the_first_error_in_order_is_reported() {
     let app = setup(2).start().await;
     let client = app.client();
     create(&client, "a", 1, json!({})).await;

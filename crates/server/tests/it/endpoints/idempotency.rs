@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use super::{act, committed, create, exceeded, fault, problem, setup, wish};
+use super::{act, committed, create, exceeded, fault, new_endpoint, problem, setup};
 
 #[tokio::test]
-async fn a_key_gives_the_first_answer_again() {
+async fn a_repeated_key_replays_the_first_response() {
     let app = setup(4).start().await;
     let client = app.client().header("idempotency-key", "one");
     let first = create(&client, "a", 2, json!({"replicas": 1})).await;
@@ -20,7 +20,7 @@ async fn a_key_gives_the_first_answer_again() {
 }
 
 #[tokio::test]
-async fn what_was_refused_is_tried_anew_with_the_same_key() {
+async fn a_rejected_request_can_be_retried_with_the_same_key() {
     let app = setup(2).start().await;
     let (client, keyed) = (app.client(), app.client().header("idempotency-key", "two"));
     create(&client, "a", 2, json!({"replicas": 1})).await;
@@ -32,10 +32,10 @@ async fn what_was_refused_is_tried_anew_with_the_same_key() {
 #[tokio::test]
 async fn a_key_is_text_of_at_most_255_characters() {
     let app = setup(2).start().await;
-    for (length, told) in [(255, ""), (256, "422 INVALID_FORMAT Idempotency-Key")] {
+    for (length, expected) in [(255, ""), (256, "422 INVALID_FORMAT Idempotency-Key")] {
         let client = app.client().header("idempotency-key", &"k".repeat(length));
-        let answer = client.post_json("/endpoints", wish("a", 1, json!({}))).await;
-        let found = if answer.status == 201 { String::new() } else { fault(&answer) };
-        assert_eq!(found, told);
+        let response = client.post_json("/endpoints", new_endpoint("a", 1, json!({}))).await;
+        let found = if response.status == 201 { String::new() } else { fault(&response) };
+        assert_eq!(found, expected);
     }
 }

@@ -34,7 +34,7 @@ async fn pages_follow_each_other_newest_first() {
     }
     let elsewhere = client.get(&format!("/endpoints/a/events?cursor={cursor}")).await;
     assert_eq!(fault(&elsewhere), "400 INVALID_CURSOR cursor");
-    for (query, told) in [
+    for (query, expected) in [
         ("limit=0", "422 OUT_OF_RANGE limit"),
         ("limit=101", "422 OUT_OF_RANGE limit"),
         ("limit=x", "422 INVALID_FORMAT limit"),
@@ -42,7 +42,7 @@ async fn pages_follow_each_other_newest_first() {
         ("model=tiny", "422 INVALID_FORMAT model"),
         ("label=tier", "422 INVALID_FORMAT label"),
     ] {
-        assert_eq!(fault(&client.get(&format!("/endpoints?{query}")).await), told, "{query}");
+        assert_eq!(fault(&client.get(&format!("/endpoints?{query}")).await), expected, "{query}");
     }
     assert_eq!(fault(&client.get("/endpoints/a/events?type=nothing").await), "422 INVALID_FORMAT type");
     assert_eq!(fault(&client.get("/endpoints/flavors").await), "400 MISSING_FIELD model");

@@ -16,7 +16,7 @@ use crate::app::{Setup, TestApp, text};
 
 pub(crate) const MODEL: &str = "acme/dedicated";
 
-/// A model that is offered on one, two, three or four slots of the processor; the weights are nowhere.
+/// A model offered on one to four CPU slots, whose weights do not exist.
 pub(crate) fn setup(allotment: u32) -> Setup {
     let flavor = |count: u32, engine: &str| {
         format!(
@@ -32,15 +32,15 @@ pub(crate) fn setup(allotment: u32) -> Setup {
 }
 
 /// The body of a create.
-pub(crate) fn wish(name: &str, gpus: u32, scaling: Value) -> Value {
+pub(crate) fn new_endpoint(name: &str, gpus: u32, scaling: Value) -> Value {
     let mut body = json!({"name": name, "model": MODEL, "flavor": format!("cpu-{gpus}x-forebay-engine")});
-    let Value::Object(members) = scaling else { panic!("{scaling} is no object") };
+    let Value::Object(members) = scaling else { panic!("{scaling} is not an object") };
     body.as_object_mut().unwrap().extend(members);
     body
 }
 
 pub(crate) async fn create(client: &Client, name: &str, gpus: u32, scaling: Value) -> Response {
-    client.post_json("/endpoints", wish(name, gpus, scaling)).await
+    client.post_json("/endpoints", new_endpoint(name, gpus, scaling)).await
 }
 
 pub(crate) async fn patch(client: &Client, name: &str, body: Value) -> Response {
@@ -52,15 +52,15 @@ pub(crate) async fn act(client: &Client, path: &str) -> Response {
     client.send(Method::POST, path, Bytes::new()).await
 }
 
-/// What the ledger says is committed.
+/// Committed GPUs by the ledger.
 pub(crate) async fn committed(client: &Client) -> u64 {
     client.get("/endpoints/allotments").await.json()["data"][0]["committed"].as_u64().unwrap()
 }
 
-/// `status code` of a problem, after a look at all its members.
-pub(crate) fn problem(answer: &Response) -> String {
-    let body = answer.json();
-    assert_eq!(answer.header("content-type"), Some("application/json"), "{body}");
+/// `status code` of a problem. Checks all its members, too.
+pub(crate) fn problem(response: &Response) -> String {
+    let body = response.json();
+    assert_eq!(response.header("content-type"), Some("application/json"), "{body}");
     let members: Vec<&str> = body.as_object().unwrap().keys().map(String::as_str).collect();
     let mut expected = ["type", "title", "status", "detail", "instance", "extensions"];
     expected.sort_unstable();
@@ -70,26 +70,26 @@ pub(crate) fn problem(answer: &Response) -> String {
     let code = text(&body["extensions"]["code"]);
     let slug = code.to_ascii_lowercase().replace('_', "-");
     assert!(text(&body["type"]).ends_with(&format!("/problems/{slug}")), "{body}");
-    assert_eq!(body["status"], answer.status.as_u16());
-    let id = answer.header("x-request-id").unwrap();
+    assert_eq!(body["status"], response.status.as_u16());
+    let id = response.header("x-request-id").unwrap();
     assert_eq!(text(&body["instance"]), format!("/v1/endpoints/{id}"));
     assert!(!text(&body["title"]).is_empty() && !text(&body["detail"]).is_empty(), "{body}");
-    format!("{} {code}", answer.status.as_u16())
+    format!("{} {code}", response.status.as_u16())
 }
 
 /// `status code field` of the small envelope, which has exactly two members.
-pub(crate) fn fault(answer: &Response) -> String {
-    let body = answer.json();
-    assert_eq!(answer.header("content-type"), Some("application/json"));
+pub(crate) fn fault(response: &Response) -> String {
+    let body = response.json();
+    assert_eq!(response.header("content-type"), Some("application/json"));
     assert_eq!(body.as_object().unwrap().len(), 2, "{body}");
     let field = text(&body["detail"]).split(':').next().unwrap();
-    format!("{} {} {field}", answer.status.as_u16(), text(&body["code"]))
+    format!("{} {} {field}", response.status.as_u16(), text(&body["code"]))
 }
 
 /// The numbers of a `GPU_ALLOTMENT_EXCEEDED`: allotment, committed, projected, need.
-pub(crate) fn exceeded(answer: &Response) -> [u64; 4] {
-    assert_eq!(problem(answer), "409 GPU_ALLOTMENT_EXCEEDED", "{}", answer.text());
-    let body = answer.json();
+pub(crate) fn exceeded(response: &Response) -> [u64; 4] {
+    assert_eq!(problem(response), "409 GPU_ALLOTMENT_EXCEEDED", "{}", response.text());
+    let body = response.json();
     let extensions = &body["extensions"];
     assert_eq!(extensions["gpuType"], "local/cpu");
     assert!(text(&extensions["remediation"]).ends_with("/docs/gpu-allotment"), "{body}");

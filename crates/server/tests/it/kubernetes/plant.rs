@@ -11,15 +11,15 @@ use crate::app::{Setup, TestApp};
 use crate::kubernetes::cluster::{Cluster, GPU_TYPE};
 
 /// What a Pod may take from its wish to its first answer, on a machine that is busy with other stories.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 /// Two cores serve the control plane, too: it is not asked more often than that.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 /// Waits until it is so.
 pub(crate) async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while !holds().await {
-        assert!(Instant::now() < deadline, "{what} did not come true within {PATIENCE:?}");
+        assert!(Instant::now() < deadline, "{what} did not come true within {TIMEOUT:?}");
         tokio::time::sleep(LOOK_AGAIN).await;
     }
 }

@@ -9,7 +9,7 @@ use testkit::fake_engine::Script;
 use testkit::http::Client;
 use tokio::io::AsyncWriteExt as _;
 
-use crate::app::{CHAT, EMBEDDING, PATIENCE, TestApp, chat, stream, wait_until};
+use crate::app::{CHAT, EMBEDDING, TIMEOUT, TestApp, chat, stream, wait_until};
 use crate::wire;
 
 /// Ten times the promised delay, for a busy machine.
@@ -22,7 +22,7 @@ async fn disconnect_during_prefill(app: &TestApp, path: &str, body: Value) {
     let mut call = Box::pin(client.try_send(Method::POST, path, Bytes::from(body.to_string())));
     tokio::select! {
         response = &mut call => panic!("early response: {response:?}"),
-        arrived = app.engine().wait_for_calls(1, PATIENCE) => assert!(arrived),
+        arrived = app.engine().wait_for_calls(1, TIMEOUT) => assert!(arrived),
     }
     while app.engine().calls().is_empty() {
         tokio::task::yield_now().await;
@@ -69,7 +69,7 @@ async fn a_client_that_disconnects_after_done_is_not_a_cancellation() {
         let mut opened = app.open_stream(stream("hi")).await;
         while !opened.next_event().await.unwrap().is_done() {}
     }
-    assert!(app.engine().wait_until_idle(PATIENCE).await);
+    assert!(app.engine().wait_until_idle(TIMEOUT).await);
     assert!(app.engine().calls().iter().all(|call| !call.cancelled));
     let codes: Vec<String> = app.usage(10).await.into_iter().map(|event| event.code.into_owned()).collect();
     assert_eq!(codes, vec![""; 10]);
@@ -81,7 +81,7 @@ async fn a_client_that_resets_its_connection_frees_the_engine() {
     app.engine().script(Script { delay_ms: 60_000, ..Script::default() });
     let mut connection = testkit::http::connect(app.forebay.public).await;
     connection.write_all(&wire::post(&app, "", chat("hi").to_string())).await.unwrap();
-    assert!(app.engine().wait_for_calls(1, PATIENCE).await);
+    assert!(app.engine().wait_for_calls(1, TIMEOUT).await);
     socket2::SockRef::from(&connection).set_linger(Some(Duration::ZERO)).unwrap();
     drop(connection);
     assert!(app.engine().wait_until_cancelled(SOON).await);

@@ -147,7 +147,7 @@ async fn an_engine_that_does_not_start_to_respond_is_a_408() {
             assert_eq!(response.header("retry-after"), Some("1"));
         }
     }
-    assert!(app.engine().wait_until_idle(crate::app::PATIENCE).await, "the engine stops");
+    assert!(app.engine().wait_until_idle(crate::app::TIMEOUT).await, "the engine stops");
 }
 
 /// Engines send the head of a stream at once, and its first event after queueing and prefill.
@@ -209,7 +209,7 @@ async fn a_stream_that_stalls_ends_with_a_timeout() {
     assert_eq!(content(&events), "Hello Hello ");
     expect![[r#"data: {"error":{"type":"timeout_error","code":"upstream_timeout","message":"the model did not respond within 0.2 s","param":""}}"#]]
     .assert_eq(&error);
-    assert!(app.engine().wait_until_cancelled(crate::app::PATIENCE).await, "the engine is released");
+    assert!(app.engine().wait_until_cancelled(crate::app::TIMEOUT).await, "the engine is released");
     let slow = Script { chunks: 10, chunk_delay_ms: 60, ..Script::default() };
     assert_eq!(content(&app.events(slow, stream("hi")).await), "Hello ".repeat(10), "slow is not stalled");
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use testkit::fake_engine::{FakeEngine, Script};
 
-use crate::app::{CHAT, PATIENCE, TestApp, refusal, stream, wait_until};
+use crate::app::{CHAT, TIMEOUT, TestApp, refusal, stream, wait_until};
 
 /// Two probes and the period between them, on a busy machine.
 const NOTICED_WITHIN: Duration = Duration::from_secs(10);
@@ -134,7 +134,7 @@ async fn an_engine_at_its_cap_gets_no_calls_and_a_full_pool_rejects_them() {
 
     drop(first);
     app.engines.iter().for_each(|engine| engine.script(Script::default()));
-    wait_until("a slot is free", PATIENCE, async || app.chat("a").await.status == 200).await;
+    wait_until("a slot is free", TIMEOUT, async || app.chat("a").await.status == 200).await;
 }
 
 #[tokio::test]
@@ -157,7 +157,7 @@ async fn an_engine_that_keeps_failing_gets_no_calls_for_a_while() {
     assert!((5..15).contains(&failed), "{failed} calls went to the engine that only fails");
     app.engines[0].script(Script::default());
     app.engines.iter().for_each(FakeEngine::forget_calls);
-    wait_until("it gets calls again", PATIENCE, async || {
+    wait_until("it gets calls again", TIMEOUT, async || {
         chats_served(&app, 5).await;
         call_counts(&app)[0] > 5
     })
@@ -214,7 +214,7 @@ async fn replicas_have_distinct_names_after_a_reload() {
     app.forebay.write_config(&TestApp::setup().config(&[app.engines[1].url(), third.url()])).unwrap();
     app.forebay.child.signal("HUP").unwrap();
     let ops = testkit::http::Client::new(format!("http://{}", app.forebay.ops));
-    wait_until("two replicas with two names", PATIENCE, async || {
+    wait_until("two replicas with two names", TIMEOUT, async || {
         let metrics = ops.get("/metrics").await.text();
         metrics.contains(&format!("replica=\"{CHAT}#1\""))
             && metrics.contains(&format!("replica=\"{CHAT}#2\""))

@@ -10,7 +10,7 @@ use testkit::http::Client;
 use tokio::task::JoinSet;
 
 use super::{Cluster, Limits, UNLIMITED, chat_of};
-use crate::app::{PATIENCE, stream, wait_until};
+use crate::app::{TIMEOUT, stream, wait_until};
 use crate::nodes::FEED_RUNS;
 
 /// Makes streamed and other calls until `stop` is set. Returns the ids of complete responses.
@@ -47,10 +47,10 @@ async fn a_node_killed_under_load_loses_no_response_and_bills_none_twice() {
         clients.spawn(call_until(cluster.client(client), Arc::clone(&stop)));
     }
     let served = async || cluster.engine().calls().len();
-    wait_until("under load", PATIENCE, async || served().await > 60).await;
+    wait_until("under load", TIMEOUT, async || served().await > 60).await;
     cluster.nodes[2].forebay.child.kill();
     let before = cluster.engine().calls().len();
-    wait_until("the others keep serving", PATIENCE, async || cluster.engine().calls().len() > before + 60).await;
+    wait_until("the others keep serving", TIMEOUT, async || cluster.engine().calls().len() > before + 60).await;
     stop.store(true, Ordering::Relaxed);
     let whole: Vec<String> = clients.join_all().await.into_iter().flatten().collect();
     cluster.nodes[2].forebay.restart().await.unwrap();
@@ -58,12 +58,12 @@ async fn a_node_killed_under_load_loses_no_response_and_bills_none_twice() {
     let store = cluster.nodes[0].store().await;
     let workspace = cluster.nodes[0].workspace();
     let known = async || store::usage::list(&store, &workspace, 1_000).await.unwrap();
-    wait_until("every response is charged", PATIENCE, async || {
+    wait_until("every response is charged", TIMEOUT, async || {
         let events = known().await;
         whole.iter().all(|id| events.iter().any(|event| event.request.as_str() == id))
     })
     .await;
-    wait_until("the journals are empty", PATIENCE, async || {
+    wait_until("the journals are empty", TIMEOUT, async || {
         let mut waiting = 0;
         for node in 0..3 {
             waiting += cluster.gauge(node, "forebay_journal_waiting_bytes").await;
@@ -107,7 +107,7 @@ async fn the_lease_of_a_killed_node_stays_reserved_until_its_journal_is_replayed
     let events = cluster.events(3).await;
     let cut = events.iter().find(|event| event.code == "interrupted").unwrap();
     assert_eq!(cut.tokens.completion, 512, "billed up to its last mark");
-    wait_until("released", PATIENCE, async || {
+    wait_until("released", TIMEOUT, async || {
         let account = cluster.account().await;
         account.reserved <= before.reserved - leased && account.used == before.used + cut.tokens.total()
     })
@@ -132,7 +132,7 @@ async fn a_clean_shutdown_leaves_nothing_reserved() {
         assert_eq!(cluster.ask(node, chat_of(2, 50)).await.status, 200);
         let child = &mut cluster.nodes[node].forebay.child;
         child.signal("TERM").unwrap();
-        assert!(child.wait_for_end(PATIENCE).await.unwrap().success());
+        assert!(child.wait_for_end(TIMEOUT).await.unwrap().success());
     }
     cluster.events(3).await;
     assert_eq!(cluster.account().await.reserved, 0);
@@ -145,10 +145,10 @@ async fn a_node_that_stops_without_postgresql_releases_its_lease_at_its_next_sta
     cluster.cable.cut();
     let child = &mut cluster.nodes[2].forebay.child;
     child.signal("TERM").unwrap();
-    assert!(child.wait_for_end(PATIENCE).await.unwrap().success());
+    assert!(child.wait_for_end(TIMEOUT).await.unwrap().success());
     cluster.cable.restore();
     assert!(cluster.account().await.reserved > 0, "the store could not be reached");
     cluster.nodes[2].forebay.restart().await.unwrap();
-    wait_until("released", PATIENCE, async || cluster.account().await.reserved == 0).await;
+    wait_until("released", TIMEOUT, async || cluster.account().await.reserved == 0).await;
     cluster.remove().await;
 }

@@ -7,7 +7,7 @@ use testkit::http::{Response, Stream};
 use tokio::task::JoinSet;
 
 use super::{Cluster, Limits, UNLIMITED, at_most, at_once, chat_of, uses};
-use crate::app::{PATIENCE, refusal, stream_with_usage, wait_until};
+use crate::app::{TIMEOUT, refusal, stream_with_usage, wait_until};
 
 fn left(response: &Response, what: &str) -> u64 {
     response.header(&format!("x-ratelimit-remaining-{what}")).unwrap().parse().unwrap()
@@ -21,7 +21,7 @@ async fn requests_on_all_nodes_share_one_bucket_and_rejections_take_nothing_from
     let bound = at_most(60, began.elapsed());
     assert!((60..=bound).contains(&(tally.served.len() as u64)), "{} of {bound}", tally.served.len());
     tally.assert_rejected_only_with("429 rate_limit_exceeded");
-    wait_until("served again", PATIENCE, async || {
+    wait_until("served again", TIMEOUT, async || {
         let response = cluster.ask(1, chat_of(2, 5)).await;
         let wait = response.header("retry-after").unwrap_or("1").to_owned();
         assert_eq!(wait, "1", "hundreds of rejections do not extend the wait");
@@ -41,7 +41,7 @@ async fn tokens_on_all_nodes_share_one_bucket_and_are_settled_once() {
     let bound = at_most(60_000, began.elapsed()) / 4_000;
     let served = tally.served.len() as u64;
     assert!((14..=bound).contains(&served), "{served}: each counts with its limit as long as it runs");
-    wait_until("settled", PATIENCE, async || cluster.redis.reservations().await == 0).await;
+    wait_until("settled", TIMEOUT, async || cluster.redis.reservations().await == 0).await;
     let response = cluster.ask(2, chat_of(2, 1)).await;
     let refilled = 1_000 * began.elapsed().as_secs() + 1_000;
     let expected = 60_000 - tally.tokens - 10;
@@ -89,7 +89,7 @@ async fn streams_without_a_token_limit_share_one_bucket_and_reservations_of_a_de
     cluster.nodes[dead].forebay.child.kill();
     let (gone, alive): (Vec<_>, Vec<_>) = streams.into_iter().partition(|(node, _)| *node == dead);
     drop(alive);
-    wait_until("settled", PATIENCE, async || cluster.redis.reservations().await == gone.len()).await;
+    wait_until("settled", TIMEOUT, async || cluster.redis.reservations().await == gone.len()).await;
     let names = cluster.redis.ask("KEYS forebay:*:req_*").await;
     for name in names.lines().filter(|line| line.starts_with("forebay:")) {
         let life = cluster.redis.ask(&format!("TTL {name}")).await;
@@ -107,11 +107,11 @@ async fn a_changed_limit_applies_on_every_node_at_once() {
     let workspace = cluster.nodes[0].workspace();
     cluster.nodes[0].admin(&format!("workspaces set {workspace} --requests-per-minute 6"));
     for node in 0..3 {
-        wait_until("rejected", PATIENCE, async || cluster.ask(node, chat_of(2, 5)).await.status == 429).await;
+        wait_until("rejected", TIMEOUT, async || cluster.ask(node, chat_of(2, 5)).await.status == 429).await;
     }
     cluster.nodes[0].admin(&format!("workspaces set {workspace} --requests-per-minute 60000"));
     for node in 0..3 {
-        wait_until("served", PATIENCE, async || cluster.ask(node, chat_of(2, 5)).await.status == 200).await;
+        wait_until("served", TIMEOUT, async || cluster.ask(node, chat_of(2, 5)).await.status == 200).await;
     }
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert_eq!(at_once(&cluster, 30, &chat_of(2, 5)).await.served.len(), 30, "it refills at the new rate");
@@ -125,7 +125,7 @@ async fn a_call_with_an_absurd_token_limit_blocks_no_other_call() {
     let (client, absurd) = (cluster.client(0), chat_of(2, i64::MAX.unsigned_abs()));
     let mut in_flight = JoinSet::new();
     in_flight.spawn(async move { client.post_json("/chat/completions", absurd).await });
-    assert!(cluster.engine().wait_for_calls(1, PATIENCE).await);
+    assert!(cluster.engine().wait_for_calls(1, TIMEOUT).await);
     for node in 0..3 {
         assert_eq!(cluster.ask(node, chat_of(2, 50)).await.status_line(), "200 OK");
     }
@@ -141,7 +141,7 @@ async fn scripts_that_redis_lost_are_loaded_again() {
     cluster.redis.ask("SCRIPT FLUSH").await;
     let tally = at_once(&cluster, 60, &chat_of(2, 50)).await;
     assert!((24..=36).contains(&tally.served.len()), "{}: the bucket keeps its level", tally.served.len());
-    wait_until("settled", PATIENCE, async || cluster.redis.reservations().await == 0).await;
+    wait_until("settled", TIMEOUT, async || cluster.redis.reservations().await == 0).await;
     for node in 0..3 {
         assert_eq!(cluster.gauge(node, "forebay_rate_limit_degraded").await, 0);
     }

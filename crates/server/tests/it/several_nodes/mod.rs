@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use testkit::fake_engine::{FakeEngine, Script};
 use testkit::http::{Client, Response};
 
-use crate::app::{PATIENCE, TestApp, chat, refusal, wait_until};
+use crate::app::{TIMEOUT, TestApp, chat, refusal, wait_until};
 use crate::postgres::{Cable, Database};
 use crate::redis::Redis;
 
@@ -73,7 +73,7 @@ impl Cluster {
     /// Waits until every node sees three live nodes.
     async fn all_are_known(&self) {
         for node in 0..NODES {
-            wait_until("three nodes", PATIENCE, async || self.gauge(node, "forebay_alive_nodes").await == 3).await;
+            wait_until("three nodes", TIMEOUT, async || self.gauge(node, "forebay_alive_nodes").await == 3).await;
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
 use super::{Cluster, Limits, Tally, UNLIMITED, at_most, at_once, chat_of, uses};
-use crate::app::{PATIENCE, refusal, wait_until};
+use crate::app::{TIMEOUT, refusal, wait_until};
 
 /// Set `FOREBAY_TEST_OUTAGE_SECS=20` for an outage of realistic length.
 fn outage() -> Duration {
@@ -68,7 +68,7 @@ async fn without_postgresql_no_call_exceeds_the_lease() {
     assert!(rejected.header("x-ratelimit-remaining-tokens").is_some(), "limits are in every response");
     cluster.cable.restore();
     for node in 0..3 {
-        wait_until("served again", PATIENCE, async || {
+        wait_until("served again", TIMEOUT, async || {
             let response = cluster.ask(node, body.clone()).await;
             tally.add(&response);
             response.status == 200
@@ -102,7 +102,7 @@ async fn without_redis_every_node_enforces_its_share_and_reports_it() {
 
     cluster.redis.start_again().await;
     for node in 0..3 {
-        wait_until("shared again", PATIENCE, async || {
+        wait_until("shared again", TIMEOUT, async || {
             cluster.ask(node, chat_of(2, 5)).await;
             cluster.gauge(node, "forebay_rate_limit_degraded").await == 0
         })
@@ -124,8 +124,8 @@ async fn a_reservation_that_redis_makes_too_late_is_undone() {
     let tally = at_once(&cluster, 6, &body).await;
     assert!(!tally.served.is_empty(), "{tally:?}: each node enforces its share");
     cluster.redis.go_on();
-    wait_until("nothing stays reserved", PATIENCE, async || cluster.redis.reservations().await == 0).await;
-    wait_until("shared again", PATIENCE, async || {
+    wait_until("nothing stays reserved", TIMEOUT, async || cluster.redis.reservations().await == 0).await;
+    wait_until("shared again", TIMEOUT, async || {
         cluster.ask(0, chat_of(2, 1)).await;
         cluster.gauge(0, "forebay_rate_limit_degraded").await == 0
     })

@@ -7,7 +7,7 @@ use testkit::fake_engine::Script;
 use tokio::task::JoinSet;
 
 use super::{Cluster, Limits, Tally, UNLIMITED, at_once, chat_of, uses};
-use crate::app::{PATIENCE, wait_until};
+use crate::app::{TIMEOUT, wait_until};
 
 /// This many clients per node, which call until the first of them is rejected.
 async fn until_rejected(cluster: &Cluster, clients: [usize; 3], body: &serde_json::Value) -> Tally {
@@ -108,15 +108,15 @@ async fn a_lowered_or_raised_cap_applies_on_every_node_within_a_second() {
 
     cluster.nodes[0].admin(&format!("workspaces set {workspace} --monthly-tokens 4000"));
     for node in 0..3 {
-        wait_until("rejected", PATIENCE, async || answers(node, 429).await).await;
+        wait_until("rejected", TIMEOUT, async || answers(node, 429).await).await;
     }
     assert_eq!(cluster.account().await.cap, 4_000);
     let used = async || cluster.account().await.used;
-    wait_until("what was used stays used", PATIENCE, async || used().await >= before.tokens).await;
+    wait_until("what was used stays used", TIMEOUT, async || used().await >= before.tokens).await;
 
     cluster.nodes[0].admin(&format!("workspaces set {workspace} --monthly-tokens 500000"));
     for node in 0..3 {
-        wait_until("served", PATIENCE, async || answers(node, 200).await).await;
+        wait_until("served", TIMEOUT, async || answers(node, 200).await).await;
     }
     cluster.remove().await;
 }

@@ -17,6 +17,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
+/// A complete or a streamed body.
 pub enum ResponseBody {
     Whole { bytes: Option<Bytes>, tap: UsageTap },
     Stream(Box<StreamBody>),

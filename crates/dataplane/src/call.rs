@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 /// The W3C trace context header.
 pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
+/// One call on its way through the data plane.
 pub struct Call {
     pub caller: Arc<Caller>,
     pub request: ParsedRequest,

@@ -12,6 +12,7 @@ use std::time::Duration;
 /// The code of a hold timeout in our log; its response has no envelope.
 const EDGE_TIMEOUT: &str = "edge_timeout";
 
+/// Why a call was not served.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
     #[error("{0}")]

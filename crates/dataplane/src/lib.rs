@@ -9,7 +9,7 @@ mod body;
 mod call;
 mod error;
 mod hold;
-pub mod json;
+mod json;
 pub mod keys;
 pub mod record;
 mod relay;

@@ -22,6 +22,7 @@ pub enum Outcome {
     ClientGone,
 }
 
+/// Everything that logs, metrics and usage need to know of a call.
 #[derive(Debug)]
 pub struct CallRecord {
     pub request: RequestId,

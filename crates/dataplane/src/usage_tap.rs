@@ -25,6 +25,7 @@ pub trait Sink: Send + Sync {
 /// A stream is marked every time it has generated this many tokens.
 const MARK_EVERY: u64 = 512;
 
+/// The record of a running call, with everything that must be settled at its end.
 pub struct UsageTap {
     sink: Arc<dyn Sink>,
     started: Instant,
@@ -72,6 +73,7 @@ impl UsageTap {
         }
     }
 
+    /// Reports the events of the call to `trace`.
     pub fn trace_to(&mut self, trace: Arc<dyn Trace>) {
         self.trace = Some(trace);
     }
@@ -138,6 +140,7 @@ impl UsageTap {
         self.permit = Some(Box::new(permit));
     }
 
+    /// The rate limits after admission; `None` before it and for dedicated endpoints.
     pub fn rate_limits(&self) -> Option<RateLimitStatus> {
         self.permit.as_ref().and_then(|permit| permit.rate_limits())
     }
@@ -167,6 +170,7 @@ impl UsageTap {
         self.wake_at = next_charge.min(self.next_mark);
     }
 
+    /// Hands the record to the sink and settles the limits. Does nothing the second time.
     pub fn settle(&mut self, outcome: Outcome) {
         self.note(|record| record.outcome = outcome);
         self.close();
@@ -178,7 +182,7 @@ impl UsageTap {
             let now = Instant::now();
             record.duration = now - self.started;
             self.sink.settle(&record);
-            if let Some(trace) = &self.trace {
+            if let Some(trace) = self.trace.take() {
                 trace.settled(&record);
             }
             if let Some(permit) = self.permit.take() {

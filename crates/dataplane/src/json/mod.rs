@@ -340,7 +340,7 @@ fn unescape_unicode(escape: &[u8]) -> (char, usize) {
 }
 
 /// `text` as a JSON string with quotes.
-pub fn quote(text: &str) -> Vec<u8> {
+pub(crate) fn quote(text: &str) -> Vec<u8> {
     let mut quoted = Vec::with_capacity(text.len() + 2);
     quoted.push(b'"');
     // A fold over all bytes is vectorized by the compiler; a search for the first match is not.

@@ -19,40 +19,40 @@ struct Arguments {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Serve: the public listener and the operations listener, until SIGTERM or SIGINT.
-    Serve(Place),
-    /// Read the configuration and tell every problem in it.
-    CheckConfig(Place),
-    /// Bring the store's schema up to date.
-    Migrate(Place),
-    /// Work on the store directly, beside a running server.
+    /// Serve the API and the operations port until SIGTERM or SIGINT.
+    Serve(Location),
+    /// Check the configuration and list all its problems.
+    CheckConfig(Location),
+    /// Migrate the store to the current schema.
+    Migrate(Location),
+    /// Administer the store directly, also while a server is running.
     Admin(Box<admin::AdminArgs>),
-    /// The parent of one replica's engine; the server starts it.
+    /// Parent process of a replica's engine, started by the server.
     #[command(hide = true)]
     ReplicaShim(ReplicaShim),
 }
 
 #[derive(clap::Args)]
 struct ReplicaShim {
-    /// The replica's folder, with its order in it.
+    /// Folder of the replica, with its spec.
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
-    /// It has left the session of the server.
+    /// Set after detaching from the server's session.
     #[arg(long)]
     detached: bool,
 }
 
 #[derive(clap::Args)]
-struct Place {
-    /// The configuration file; without it every setting has its default.
+struct Location {
+    /// Configuration file; without it, all settings have their defaults.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where the store, the listening addresses and the first credentials are written.
+    /// Data directory: journal, replicas, SQLite store, listening addresses and first credentials.
     #[arg(long, value_name = "DIR", default_value = "data")]
     data_dir: PathBuf,
 }
 
-/// Does what the command line asks and tells how it went.
+/// Runs the command and returns the exit code.
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
     start_log();
@@ -68,18 +68,18 @@ pub fn main() -> ExitCode {
 
 fn run(command: Command) -> anyhow::Result<()> {
     match command {
-        Command::Serve(place) => app::serve(place.config, &place.data_dir),
-        Command::CheckConfig(place) => {
-            let config = load(place.config.as_deref())?;
+        Command::Serve(location) => app::serve(location.config, &location.data_dir),
+        Command::CheckConfig(location) => {
+            let config = load(location.config.as_deref())?;
             config.server.tls.as_ref().map(edge::tls::acceptor).transpose()?;
             println!(
-                "the configuration is good: {} models, hash {}",
+                "the configuration is valid: {} models, hash {}",
                 config.catalogue.ids().count(),
                 config.catalogue.hash
             );
             Ok(())
         }
-        Command::Migrate(place) => with_store(place.config.as_deref(), &place.data_dir, async |_, store| {
+        Command::Migrate(location) => with_store(location.config.as_deref(), &location.data_dir, async |_, store| {
             let migrated = store.migrate().await?;
             println!("schema version {} (was {})", migrated.to, migrated.from);
             Ok(())
@@ -113,7 +113,7 @@ fn with_store(
     })
 }
 
-/// Our own words go to standard error; `RUST_LOG` chooses how many. Requests are logged on standard output.
+/// Logs to standard error, filtered by `RUST_LOG`. The access log goes to standard output.
 fn start_log() {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     tracing_subscriber::fmt()

@@ -1,4 +1,4 @@
-//! The data directory: ours alone while we run, and closed to others.
+//! The data directory: locked by one process at a time, and private to its user.
 
 use anyhow::Context;
 use rustix::fs::Mode;
@@ -7,22 +7,22 @@ use std::path::Path;
 
 const LOCK: &str = "lock";
 
-/// Held as long as this process serves from the directory.
+/// The lock on the directory, held until dropped.
 pub(crate) struct Claim {
     _file: File,
 }
 
-/// What is written from now on is for our own user: the store has hashes of secrets in it.
+/// Makes new files private to the user of this process: the store contains hashes of secrets.
 pub(crate) fn keep_private() {
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
 }
 
-/// Whether a process serves from the directory now.
+/// Whether a process is serving from the directory.
 pub(crate) fn is_claimed(data_dir: &Path) -> bool {
     File::open(data_dir.join(LOCK)).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
-/// Takes the directory, or tells that another process has it.
+/// Locks the directory. Fails if another process holds the lock.
 pub(crate) fn claim(data_dir: &Path) -> anyhow::Result<Claim> {
     let shown = data_dir.display();
     std::fs::create_dir_all(data_dir).with_context(|| format!("cannot create {shown}"))?;
@@ -30,7 +30,7 @@ pub(crate) fn claim(data_dir: &Path) -> anyhow::Result<Claim> {
     match file.try_lock() {
         Ok(()) => Ok(Claim { _file: file }),
         Err(TryLockError::WouldBlock) => {
-            anyhow::bail!("another forebay serves from {shown}; give each its own --data-dir")
+            anyhow::bail!("another forebay is serving from {shown}; use a separate --data-dir for each")
         }
         Err(TryLockError::Error(error)) => Err(error).with_context(|| format!("cannot lock {shown}")),
     }

@@ -1,4 +1,4 @@
-//! The first start on an empty store, and the two files that tell others how to reach us.
+//! The first start on an empty store, and the files `bootstrap.json` and `listen.json`.
 
 use crate::clock;
 use crate::config::Config;
@@ -10,7 +10,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use store::Store;
 
-/// `DATA_DIR/bootstrap.json`: what is needed to sign in and to call.
+/// `DATA_DIR/bootstrap.json`: the first credentials and addresses.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Bootstrap {
@@ -30,7 +30,7 @@ const LISTEN: &str = "listen.json";
 const OWNER_ONLY: u32 = 0o600;
 const READABLE: u32 = 0o644;
 
-/// Fills an empty store and writes down how to get in. Later starts find the file and change only its addresses.
+/// Fills an empty store and writes the credentials to a file. Later starts only update the addresses in the file.
 pub(crate) async fn prepare(
     store: &Store,
     config: &Config,
@@ -59,16 +59,16 @@ pub(crate) async fn prepare(
     };
     let written = write_by_rename(data_dir, BOOTSTRAP, OWNER_ONLY, &bootstrap);
     if written.is_err() && bootstrap.is_new {
-        // The secrets are in the store as hashes only: this is the last chance to tell them.
+        // The store has only hashes of the secrets, so this is the last chance to show them.
         bootstrap.print(None);
     }
     written.map(|()| Some(bootstrap))
 }
 
-/// What the first start creates is told in a file, so nothing is created when that cannot be written.
+/// Checked before anything is created: without the file, the generated credentials would be lost.
 fn check_writable(data_dir: &Path) -> anyhow::Result<()> {
     let (draft, file) = (data_dir.join(".writable"), data_dir.join(BOOTSTRAP));
-    anyhow::ensure!(!file.is_dir(), "{} is a folder, and a file of that name is to be written", file.display());
+    anyhow::ensure!(!file.is_dir(), "{} is a folder, but must be a file", file.display());
     std::fs::write(&draft, b"").with_context(|| format!("cannot write to {}", data_dir.display()))?;
     let _ = std::fs::remove_file(&draft);
     Ok(())
@@ -76,10 +76,10 @@ fn check_writable(data_dir: &Path) -> anyhow::Result<()> {
 
 fn read(data_dir: &Path) -> Option<Bootstrap> {
     let bytes = std::fs::read(data_dir.join(BOOTSTRAP)).ok()?;
-    serde_json::from_slice(&bytes).map_err(|error| tracing::warn!(%error, "bootstrap.json cannot be read")).ok()
+    serde_json::from_slice(&bytes).map_err(|error| tracing::warn!(%error, "cannot read bootstrap.json")).ok()
 }
 
-/// Where people find us: as configured, else the address really bound.
+/// The URL of the console: as configured, or else the bound address.
 pub(crate) fn console_url(config: &Config, bound: SocketAddr) -> String {
     config.server.public_url.clone().unwrap_or_else(|| {
         let scheme = if config.server.tls.is_some() { "https" } else { "http" };
@@ -88,7 +88,7 @@ pub(crate) fn console_url(config: &Config, bound: SocketAddr) -> String {
     })
 }
 
-/// `DATA_DIR/listen.json`: the addresses really bound.
+/// `DATA_DIR/listen.json`: the bound addresses.
 #[derive(Serialize)]
 struct Listen {
     public: SocketAddr,
@@ -99,7 +99,7 @@ pub(crate) fn write_listen(data_dir: &Path, public: SocketAddr, ops: SocketAddr)
     write_by_rename(data_dir, LISTEN, READABLE, &Listen { public, ops })
 }
 
-/// An old file would be believed by whoever waits for the new one.
+/// Removes the file of an earlier run, which tools that wait for the new one would take for current.
 pub(crate) fn forget_listen(data_dir: &Path) {
     let _ = std::fs::remove_file(data_dir.join(LISTEN));
 }
@@ -118,12 +118,12 @@ fn write_by_rename(data_dir: &Path, name: &str, mode: u32, value: &impl Serializ
 }
 
 impl Bootstrap {
-    /// Always when it is new; later only to a person, not into a log.
-    pub(crate) fn is_to_be_shown(&self) -> bool {
+    /// Always after the first start; later only on a terminal, not in a log.
+    pub(crate) fn should_be_shown(&self) -> bool {
         self.is_new || std::io::stderr().is_terminal()
     }
 
-    /// What a person needs to begin, in a box.
+    /// Prints addresses, credentials and a first call.
     pub(crate) fn print(&self, model: Option<&str>) {
         let mut lines = vec![
             format!("Console   {}", self.console_url),

@@ -66,7 +66,7 @@ enum Step {
     /// The node returns free tokens; the response may be lost.
     Return {
         node: usize,
-        heard: bool,
+        notified: bool,
     },
     /// The node dies and comes back: its events are replayed, its calls are gone.
     Crash {
@@ -83,7 +83,7 @@ fn step() -> impl Strategy<Value = Step> {
         5 => (node.clone(), 1..3_000_u64).prop_map(|(node, most)| Step::Call { node, most }),
         5 => (node.clone(), 0..=100_u64).prop_map(|(node, percent)| Step::End { node, percent }),
         3 => node.clone().prop_map(|node| Step::Write { node }),
-        2 => (node.clone(), any::<bool>()).prop_map(|(node, heard)| Step::Return { node, heard }),
+        2 => (node.clone(), any::<bool>()).prop_map(|(node, notified)| Step::Return { node, notified }),
         1 => node.prop_map(|node| Step::Crash { node }),
         1 => (0..40_000_u64).prop_map(|cap| Step::Cap { cap }),
     ]
@@ -163,10 +163,10 @@ proptest! {
                     rows.used += written;
                     rows.leases.entry((index, nodes[index].run)).or_default().written += written;
                 }
-                Step::Return { node: index, heard } => {
+                Step::Return { node: index, notified } => {
                     let node = &mut nodes[index];
                     node.book.give_up_free();
-                    if heard {
+                    if notified {
                         rows.set((index, node.run), node.book.granted(), None);
                     }
                 }

@@ -59,7 +59,7 @@ async fn run(config: Config, config_file: Option<&Path>, data_dir: &Path) -> any
 
     first_start::write_listen(data_dir, public, ops)?;
     tracing::info!(%public, %ops, workers = parts.cores, "forebay is serving");
-    if let Some(bootstrap) = bootstrap.filter(Bootstrap::is_to_be_shown) {
+    if let Some(bootstrap) = bootstrap.filter(Bootstrap::should_be_shown) {
         let first_chat = parts.config.catalogue.iter().find(|model| model.modality == Modality::Chat);
         bootstrap.print(first_chat.map(|model| model.id.as_str()));
     }

@@ -1,7 +1,7 @@
-//! A short digest of the catalogue: nodes that differ in it serve different things.
+//! A short digest of the catalogue, to detect nodes that serve different ones.
 //!
-//! It covers everything that decides what is served and what it costs, and no secret. Paths count as the file writes
-//! them, so that nodes with the same file in different folders agree.
+//! It covers models, prices and flavors, and no secret. Paths count as written in the file, so that nodes with the same
+//! file in different folders agree.
 
 use domain::SecretHash;
 use domain::model::{Flavor, Model, Serving};

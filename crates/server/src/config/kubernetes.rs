@@ -16,13 +16,13 @@ use std::time::Duration;
 const HOUR: Duration = Duration::from_secs(3_600);
 const DRAIN_RANGE: RangeInclusive<Duration> = Duration::ZERO..=HOUR;
 const PRE_STOP_RANGE: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(120);
-const PATIENCE_RANGE: RangeInclusive<Duration> = Duration::from_secs(1)..=HOUR;
+const TOLERANCE_RANGE: RangeInclusive<Duration> = Duration::from_secs(1)..=HOUR;
 const PORT_RANGE: RangeInclusive<u64> = 1..=65_535;
 const DEFAULT_PORT: u16 = 8000;
 const DEFAULT_MOUNT: &str = "/models";
 const NAME: &str = "a name of lower-case letters, digits, - and .";
 
-/// Nothing where the file has no such table.
+/// `None` without such a table.
 pub(super) fn read(drivers: &Section<'_>) -> Option<Settings> {
     drivers.entry("kubernetes")?;
     let section = drivers.section("kubernetes");
@@ -38,8 +38,8 @@ pub(super) fn read(drivers: &Section<'_>) -> Option<Settings> {
         port: section.integer("port", PORT_RANGE).and_then(|port| port.try_into().ok()).unwrap_or(DEFAULT_PORT),
         drain: seconds("drain_timeout", DRAIN_RANGE, 120),
         pre_stop: seconds("pre_stop", PRE_STOP_RANGE, 10),
-        node_lost_after: seconds("node_lost_after", PATIENCE_RANGE, 30),
-        image_pull_timeout: seconds("image_patience", PATIENCE_RANGE, 300),
+        node_lost_after: seconds("node_lost_after", TOLERANCE_RANGE, 30),
+        image_pull_timeout: seconds("image_patience", TOLERANCE_RANGE, 300),
         environment_secret: name("environment_secret"),
         image_pull_secrets: read_names(&section, "image_pull_secrets"),
         service_account: name("service_account"),
@@ -130,7 +130,7 @@ fn read_weights(section: &Section<'_>) -> Weights {
         }
         (None, None) => None,
         _ => {
-            section.report(None, "fetch", "needs both fetch_image and the words of a command");
+            section.report(None, "fetch", "needs both fetch_image and a command");
             None
         }
     };
@@ -151,13 +151,13 @@ fn read_callers(section: &Section<'_>) -> Option<Callers> {
     let networks: Vec<String> = networks.into_iter().map(ToOwned::to_owned).collect();
     let pods = read_labels(&callers, "pods");
     if pods.is_empty() && networks.is_empty() {
-        let what = "name pods, networks or both: a policy without them lets everybody call";
+        let what = "name pods, networks or both: a policy without them allows all callers";
         section.report(section.line("callers"), "callers", what);
     }
     Some(Callers { pods, namespace: callers.parsed("namespace", NAME, object_name), networks })
 }
 
-/// An address, and how many of its bits all addresses of the network share.
+/// CIDR notation: an address and the length of its prefix.
 fn is_network(text: &str) -> bool {
     let Some((address, bits)) = text.split_once('/') else { return false };
     let most = match address.parse::<IpAddr>() {
@@ -183,28 +183,28 @@ fn object_name(text: &str) -> Option<String> {
     named.then(|| text.to_owned())
 }
 
-/// What keeps a flavor from being run where it is to be run.
-pub(super) fn misfit(flavor: &Flavor, cluster: Option<&Settings>) -> Option<String> {
+/// The problem that keeps a flavor from running on its driver, if any.
+pub(super) fn problem_of(flavor: &Flavor, cluster: Option<&Settings>) -> Option<String> {
     if flavor.driver == DriverKind::Process {
-        return flavor.image.as_ref().map(|_| "image: only Pods have images".to_owned());
+        return flavor.image.as_ref().map(|_| "image: only allowed with driver = \"kubernetes\"".to_owned());
     }
     let Some(cluster) = cluster else {
         return Some("driver: is \"kubernetes\", but there is no [drivers.kubernetes]".to_owned());
     };
     if !cluster.gpus.contains_key(flavor.gpu_type.as_str()) {
         let gpu_type = &flavor.gpu_type;
-        return Some(format!("gpu_type: [drivers.kubernetes.gpus] does not say which nodes have \"{gpu_type}\""));
+        return Some(format!("gpu_type: [drivers.kubernetes.gpus] has no entry for \"{gpu_type}\""));
     }
     if flavor.image.is_none() && cluster.images.of(&flavor.launch).is_none() {
         return Some(match &flavor.launch {
             Launch::Engine(kind) => format!("engine: [drivers.kubernetes.images] has none for \"{}\"", kind.as_str()),
-            Launch::Argv(_) => "argv: an image is needed beside it".to_owned(),
+            Launch::Argv(_) => "argv: needs an image".to_owned(),
         });
     }
     let from_hub = flavor.weights.as_deref().is_some_and(|weights| weights.starts_with(HUB_REFERENCE));
     if from_hub && flavor.launch == Launch::Engine(EngineKind::LlamaServer) && cluster.weights.fetch.is_none() {
         return Some(format!(
-            "weights: llama-server fetches nothing with {HUB_REFERENCE}; set [drivers.kubernetes.weights] fetch, or name a path"
+            "weights: llama-server cannot download {HUB_REFERENCE} weights; set [drivers.kubernetes.weights] fetch, or use a path"
         ));
     }
     None

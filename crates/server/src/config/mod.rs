@@ -1,8 +1,7 @@
 //! The configuration: one TOML file, secrets by environment, parsed once into typed sections.
 //!
-//! Every key is optional and has its default here; unknown keys are refused; all problems are reported together, each
-//! with its line. `config/example.toml` lists every key, and a test below keeps it equal to the defaults. What a
-//! setting means is for the part that receives it.
+//! Every key is optional and has its default here. Unknown keys are errors. All problems are reported together, each with
+//! its line. `config/example.toml` lists every key, and a test keeps it equal to the defaults.
 
 mod fingerprint;
 mod kubernetes;
@@ -43,10 +42,10 @@ pub struct Config {
     pub journal: JournalConfig,
     pub edge: EdgeConfig,
     pub sessions: SessionsConfig,
-    /// Single sign-on, where a provider is named.
+    /// Single sign-on; `None` if not configured.
     pub oidc: Option<OidcConfig>,
     pub workspace_defaults: domain::workspace::Limits,
-    /// GPUs an organization may commit, by type, until the operator sets its own cap.
+    /// GPUs that an organization may commit, per type, unless the operator has set its allotment.
     pub allotment_defaults: domain::allotment::Defaults,
     pub drivers: DriversConfig,
     pub retention: domain::Retention,
@@ -55,7 +54,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Reads a file, or takes the defaults where there is none.
+    /// Reads a file; without a path, returns the defaults.
     pub fn load(path: Option<&Path>, environment: &dyn Fn(&str) -> Option<String>) -> Result<Self, Problems> {
         let Some(path) = path else {
             return Self::parse("", Path::new("."), environment);
@@ -66,7 +65,7 @@ impl Config {
         Self::parse(&text, folder, environment).map_err(|problems| problems.in_file(path))
     }
 
-    /// Reads a text whose relative paths lie below `folder`.
+    /// Parses a text; relative paths are relative to `folder`.
     pub fn parse(text: &str, folder: &Path, environment: &dyn Fn(&str) -> Option<String>) -> Result<Self, Problems> {
         let document = toml_edit::Document::parse(text).map_err(|error| {
             let line = error.span().and_then(|span| reader::line_of(text, span.start));
@@ -74,7 +73,7 @@ impl Config {
         })?;
         let reader = Reader { text, folder, environment, problems: RefCell::default() };
         let config = Self::read(&Section::root(&reader, document.as_table()));
-        config.report_misfits(&reader);
+        config.check_flavors(&reader);
         let problems = reader.problems.take();
         if problems.is_empty() { Ok(config) } else { Err(Problems::new(problems)) }
     }
@@ -101,11 +100,11 @@ impl Config {
         }
     }
 
-    /// What only shows when two parts of the file are looked at together.
-    fn report_misfits(&self, reader: &Reader<'_>) {
+    /// Checks flavors against the configured drivers.
+    fn check_flavors(&self, reader: &Reader<'_>) {
         for model in self.catalogue.iter() {
             for flavor in &model.flavors {
-                if let Some(what) = kubernetes::misfit(flavor, self.drivers.kubernetes.as_ref()) {
+                if let Some(what) = kubernetes::problem_of(flavor, self.drivers.kubernetes.as_ref()) {
                     reader.report(None, format!("[[models]] {} flavor {} {what}", model.id, flavor.name));
                 }
             }

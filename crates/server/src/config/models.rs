@@ -16,7 +16,7 @@ const DEFAULT_CHAT_CONTEXT: u64 = 8192;
 const DEFAULT_EMBEDDING_CONTEXT: u64 = 512;
 const DEFAULT_HEALTH_PATH: &str = "/health";
 const DEFAULT_PRECISION: &str = "auto";
-/// Weights whose name begins so are fetched by the engine from the Hugging Face hub; any other name is a path.
+/// Prefix of weights that the engine downloads from the Hugging Face hub; anything else is a path.
 pub(super) const HUB_REFERENCE: &str = "hf://";
 
 const TOKENS_RANGE: RangeInclusive<u64> = 1..=1_000_000_000;
@@ -31,9 +31,9 @@ pub(super) fn read(root: &Section<'_>, operator_prefix: &str) -> Catalogue {
     for mut section in root.sections("models") {
         let id = read_id(&section);
         if let Some(id) = &id {
-            section.call(id.as_str());
+            section.label(id.as_str());
             if !seen.insert(id.clone()) {
-                section.report(section.line("id"), "id", "is the id of another model above");
+                section.report(section.line("id"), "id", "duplicates the id of a model above");
             }
         }
         models.extend(read_model(&section, id, operator_prefix));
@@ -47,7 +47,7 @@ fn read_id(section: &Section<'_>) -> Option<ModelId> {
     let text = section.text("id")?;
     match ModelId::parse(text) {
         Ok(id) if id.is_dedicated() => {
-            section.report(section.line("id"), "id", "lies under dedicated/, which names dedicated endpoints");
+            section.report(section.line("id"), "id", "is under dedicated/, which is reserved for dedicated endpoints");
             None
         }
         Ok(id) => Some(id),
@@ -58,7 +58,7 @@ fn read_id(section: &Section<'_>) -> Option<ModelId> {
     }
 }
 
-/// Reads every key before it gives up for want of an id, so that one run shows every problem.
+/// Reads every key before failing on a missing id, so that one run shows all problems.
 fn read_model(section: &Section<'_>, id: Option<ModelId>, operator_prefix: &str) -> Option<Model> {
     let name = section
         .parsed("name", "a name of 1 to 100 characters on one line", |text| domain::workspace::check_name(text).ok());
@@ -79,19 +79,19 @@ fn read_model(section: &Section<'_>, id: Option<ModelId>, operator_prefix: &str)
     let engine = read_engine(section, driver);
     let flavors = read_flavors(section, engine.as_ref(), driver);
     let engine = engine.and_then(|engine| engine.on(section, &flavors));
-    check_ways_to_serve(section);
+    check_serving(section);
     let serving = engine.map_or(Serving::Upstreams(upstreams), Serving::Engine);
     let id = id?;
     let name = name.unwrap_or(id.as_str()).to_owned();
     Some(Model { id, name, modality, context_length, price, optimized, serving, flavors })
 }
 
-fn check_ways_to_serve(section: &Section<'_>) {
+fn check_serving(section: &Section<'_>) {
     let is_filled =
         |key: &str| section.entry(key).is_some_and(|entry| !entry.item.as_array().is_some_and(|a| a.is_empty()));
     match (is_filled("upstreams"), is_filled("engine"), is_filled("flavors")) {
         (true, true, _) => {
-            section.report(section.line("engine"), "engine", "a model has upstreams or an engine, not both");
+            section.report(section.line("engine"), "engine", "a model can have upstreams or an engine, not both");
         }
         (false, false, false) => {
             section.report(None, "upstreams", "is missing: a model needs upstreams, an engine or flavors");
@@ -113,7 +113,7 @@ fn read_price(section: &Section<'_>) -> Price {
     }
 }
 
-/// Decimal text: a float would already have lost what was written.
+/// Decimal text, because a float would lose precision.
 fn read_amount(section: &Section<'_>, key: &str) -> Option<NanoUsd> {
     let entry = section.entry(key)?;
     let shown = section.show(entry.item);
@@ -131,8 +131,8 @@ fn read_upstreams(model: &Section<'_>, id: Option<&ModelId>) -> Vec<Upstream> {
 }
 
 fn read_upstream(section: &Section<'_>, id: Option<&ModelId>) -> Option<Upstream> {
-    let wanted = "an http:// or https:// URL with a host and without credentials or query";
-    let url = section.parsed("url", wanted, http_url);
+    let expected = "an http:// or https:// URL with a host and without credentials or query";
+    let url = section.parsed("url", expected, http_url);
     section.require("url", "\"http://127.0.0.1:9001/v1\"");
     let model = section.parsed("model", "a name that is not empty", |text| (!text.is_empty()).then_some(text));
     let api_key = section.text("api_key_env").and_then(|variable| read_api_key(section, variable));
@@ -159,7 +159,8 @@ fn read_api_key(section: &Section<'_>, variable: &str) -> Option<String> {
         return None;
     };
     if http::HeaderValue::from_str(&key).is_err() {
-        let what = format_args!("the environment variable {variable} holds characters that no HTTP header can carry");
+        let what =
+            format_args!("the environment variable {variable} contains characters that are invalid in an HTTP header");
         section.report(line, "api_key_env", what);
     }
     Some(key)
@@ -169,7 +170,7 @@ fn read_driver(section: &Section<'_>) -> Option<DriverKind> {
     section.parsed("driver", "\"process\" or \"kubernetes\"", DriverKind::parse)
 }
 
-/// `engine = { … }` as it is written.
+/// `engine = { … }` as written.
 struct EngineTable {
     weights: Option<String>,
     replicas: u32,
@@ -190,29 +191,28 @@ fn read_engine(model: &Section<'_>, driver: DriverKind) -> Option<EngineTable> {
 }
 
 impl EngineTable {
-    /// The pool, once the model's flavors are known: where one is named, its driver runs the pool.
+    /// The pool. If a flavor is named, its driver runs the pool.
     fn on(self, model: &Section<'_>, flavors: &[Flavor]) -> Option<EnginePool> {
         let Self { weights, replicas, flavor, line } = self;
         let Some(name) = flavor else { return Some(EnginePool { weights: weights?, replicas, flavor: None }) };
         let Some(flavor) = flavors.iter().find(|offered| offered.name == name) else {
-            model.report(line, "engine", format_args!("flavor \"{name}\" is none of the model's flavors"));
+            model.report(line, "engine", format_args!("flavor \"{name}\" is not a flavor of the model"));
             return None;
         };
         if flavor.driver == DriverKind::Process {
-            let what = format_args!(
-                "flavor \"{name}\" is not run by a cluster; without it, the gateway runs the engine itself"
-            );
+            let what =
+                format_args!("flavor \"{name}\" does not run on a cluster; omit it to let the gateway run the engine");
             model.report(line, "engine", what);
         }
         let Some(weights) = weights.or_else(|| flavor.weights.clone()) else {
-            model.report(line, "engine", "neither it nor its flavor names weights");
+            model.report(line, "engine", "neither the engine nor its flavor has weights");
             return None;
         };
         Some(EnginePool { weights, replicas, flavor: Some(Box::new(flavor.clone())) })
     }
 }
 
-/// A path of this machine lies below the file's folder; in a Pod it lies where the cluster's weights are mounted.
+/// A path on this machine is relative to the file's folder; in a Pod, to the mount of the cluster's weights.
 fn read_weights(section: &Section<'_>, driver: DriverKind) -> Option<String> {
     let text = section.parsed("weights", "a path", |text| (!text.is_empty()).then_some(text))?;
     if text.starts_with(HUB_REFERENCE) || driver == DriverKind::Kubernetes {
@@ -229,7 +229,7 @@ fn read_flavors(model: &Section<'_>, engine: Option<&EngineTable>, driver: Drive
             section.parsed("name", "a name of letters, digits and -._", |text| is_plain_name(text).then_some(text));
         section.require("name", "\"h100-1x-fp8\"");
         if name.is_some_and(|name| !seen.insert(name)) {
-            section.report(section.line("name"), "name", "is the name of another flavor of the model");
+            section.report(section.line("name"), "name", "duplicates the name of another flavor of the model");
         }
         flavors.extend(read_flavor(&section, name, engine, driver));
     }
@@ -271,15 +271,15 @@ fn read_flavor(
 }
 
 fn read_launch(section: &Section<'_>) -> Launch {
-    let wanted = "\"forebay-engine\", \"vllm\", \"sglang\" or \"llama-server\"";
-    let engine = section.parsed("engine", wanted, EngineKind::parse);
+    let expected = "\"forebay-engine\", \"vllm\", \"sglang\" or \"llama-server\"";
+    let engine = section.parsed("engine", expected, EngineKind::parse);
     let argv = section.texts("argv");
     if section.entry("engine").is_some() && section.entry("argv").is_some() {
-        section.report(section.line("argv"), "argv", "a flavor has an engine or argv, not both");
+        section.report(section.line("argv"), "argv", "a flavor can have an engine or argv, not both");
     }
     match argv {
         Some(argv) if argv.is_empty() => {
-            section.report(section.line("argv"), "argv", "is empty: its first word is the program");
+            section.report(section.line("argv"), "argv", "is empty: its first element must be the program");
             Launch::Argv(Vec::new())
         }
         Some(argv) => Launch::Argv(argv.into_iter().map(str::to_owned).collect()),

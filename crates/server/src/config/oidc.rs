@@ -1,4 +1,4 @@
-//! `[oidc]`: single sign-on by way of a provider.
+//! `[oidc]`: single sign-on with OpenID Connect.
 
 use super::reader::Section;
 use super::sections::http_url;
@@ -9,23 +9,23 @@ use std::fmt;
 const DEFAULT_NAME: &str = "Single sign-on";
 const DEFAULT_SCOPES: [&str; 2] = ["email", "profile"];
 
-/// A provider of identities. The secret is not printed.
+/// An identity provider. `Debug` omits the secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct OidcConfig {
     pub issuer: String,
     pub client_id: String,
     pub client_secret: Option<String>,
-    /// What the sign-in page calls it.
+    /// Its name on the sign-in page.
     pub name: String,
-    /// Besides `openid`.
+    /// In addition to `openid`.
     pub scopes: Vec<String>,
-    /// The claim that lists somebody's groups; empty: groups do not matter.
+    /// The claim with the user's groups; empty if groups are not used.
     pub groups_claim: String,
     pub mapping: Mapping,
 }
 
 impl OidcConfig {
-    /// Nothing where the file has no such section.
+    /// `None` without such a section.
     pub(super) fn read(root: &Section<'_>) -> Option<Self> {
         root.entry("oidc")?;
         let section = root.section("oidc");
@@ -72,7 +72,7 @@ impl OidcConfig {
     }
 }
 
-/// As the provider writes it, with or without a slash at its end: the two are different issuers.
+/// Unchanged: with and without a trailing slash are different issuers.
 fn issuer_url(text: &str) -> Option<String> {
     http_url(text).map(|_| text.to_owned())
 }

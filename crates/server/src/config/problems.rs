@@ -1,18 +1,18 @@
-//! What is wrong with a configuration: all of it at once, each with its line.
+//! Problems of a configuration, reported together, each with its line.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// One thing to mend.
+/// One problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Counted from one; absent for what is not in the file, such as the environment.
+    /// From one; `None` for problems outside the file, such as in the environment.
     pub line: Option<usize>,
-    /// Section, key and what is wrong with it, on one line.
+    /// Section, key and description, on one line.
     pub what: String,
 }
 
-/// Everything that must be mended before the configuration can be used, in the order of the file.
+/// All problems, in the order of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problems {
     file: Option<PathBuf>,
@@ -39,7 +39,7 @@ impl Problems {
     }
 }
 
-/// One line for each problem: `config/x.toml:12: [edge] hold_timeout: "0s" is not between 1s and 900s`.
+/// One line per problem: `config/x.toml:12: [edge] hold_timeout: "0s" is not between 1s and 900s`.
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, problem) in self.list.iter().enumerate() {

@@ -1,7 +1,9 @@
-//! Reads one table of a TOML file key by key, and remembers what went wrong instead of stopping there.
+//! Reads the tables of a TOML file key by key, and collects problems instead of stopping at the first.
 //!
-//! A key is known because somebody asked for it: when a section is dropped, what nobody asked for is reported as
-//! unknown. So there is no second list of keys that could differ from the code that reads them.
+//! A key is known because the code has read it: when a [`Section`] is dropped, keys that were never read are reported as
+//! unknown. So there is no second list of keys that could differ from the code. Example: `[edge]` contains `body_limt`;
+//! the code reads `hold_timeout`, `body_limit`, …; on drop `body_limt` was not read, and the problem names its line and
+//! the keys that were.
 
 use super::problems::Problem;
 use super::units;
@@ -12,10 +14,10 @@ use std::path::Path;
 use std::time::Duration;
 use toml_edit::{Item, TableLike};
 
-/// Longest piece of the file that a problem repeats.
+/// The most characters of the file that a problem quotes.
 const SHOWN_VALUE_LEN: usize = 60;
 
-/// What every section shares: the text, its surroundings, and the problems so far.
+/// Shared by all sections: the text, the environment, and the problems so far.
 pub(super) struct Reader<'a> {
     pub(super) text: &'a str,
     pub(super) folder: &'a Path,
@@ -32,18 +34,18 @@ impl Reader<'_> {
         line_of(self.text, span?.start)
     }
 
-    /// A variable that is set to something.
+    /// An environment variable that is set and not empty.
     pub(super) fn variable(&self, name: &str) -> Option<String> {
         (self.environment)(name).filter(|value| !value.is_empty())
     }
 
-    /// Below the configuration file's folder, unless it is absolute.
+    /// Resolves a path relative to the folder of the configuration file.
     pub(super) fn path(&self, text: &str) -> std::path::PathBuf {
         self.folder.join(text)
     }
 }
 
-/// The line, counted from one, of a place in a text.
+/// The line number, from one, of an offset.
 pub(super) fn line_of(text: &str, offset: usize) -> Option<usize> {
     Some(text.as_bytes().get(..offset)?.iter().filter(|byte| **byte == b'\n').count() + 1)
 }
@@ -51,14 +53,14 @@ pub(super) fn line_of(text: &str, offset: usize) -> Option<usize> {
 /// One table. An absent table reads like an empty one: every key gets its default.
 pub(super) struct Section<'a> {
     pub(super) reader: &'a Reader<'a>,
-    /// How problems name it, such as `[edge]`.
+    /// Its name in problems, such as `[edge]`.
     name: String,
     table: Option<&'a dyn TableLike>,
     line: Option<usize>,
-    asked: RefCell<Vec<String>>,
+    read: RefCell<Vec<String>>,
 }
 
-/// A key that is there, with its place.
+/// A present key with its line.
 #[derive(Clone, Copy)]
 pub(super) struct Entry<'a> {
     pub(super) item: &'a Item,
@@ -67,41 +69,41 @@ pub(super) struct Entry<'a> {
 
 impl<'a> Section<'a> {
     pub(super) fn root(reader: &'a Reader<'a>, table: &'a dyn TableLike) -> Self {
-        Self { reader, name: String::new(), table: Some(table), line: Some(1), asked: RefCell::default() }
+        Self { reader, name: String::new(), table: Some(table), line: Some(1), read: RefCell::default() }
     }
 
-    /// A problem with one key of the section.
+    /// Reports a problem with one key of the section.
     pub(super) fn report(&self, line: Option<usize>, key: &str, what: impl Display) {
         let space = if self.name.is_empty() { "" } else { " " };
         self.reader.report(line.or(self.line), format!("{}{space}{key}: {what}", self.name));
     }
 
-    /// Adds to the name by which problems call the section, for instance a model's id.
-    pub(super) fn call(&mut self, label: &str) {
+    /// Adds a label to the section's name in problems, such as a model's id.
+    pub(super) fn label(&mut self, label: &str) {
         self.name = format!("{} {label}", self.name);
     }
 
     pub(super) fn entry(&self, key: &str) -> Option<Entry<'a>> {
-        self.remember(key);
+        self.mark_read(key);
         let (key, item) = self.table?.get_key_value(key)?;
         Some(Entry { item, line: self.reader.line_at(key.span().or_else(|| item.span())) })
     }
 
-    fn remember(&self, key: &str) {
-        let mut asked = self.asked.borrow_mut();
-        if !asked.iter().any(|known| known == key) {
-            asked.push(key.to_owned());
+    fn mark_read(&self, key: &str) {
+        let mut read = self.read.borrow_mut();
+        if !read.iter().any(|known| known == key) {
+            read.push(key.to_owned());
         }
     }
 
-    /// Reports a key that is not there although nothing can be said without it.
+    /// Reports a required key that is missing.
     pub(super) fn require(&self, key: &str, example: &str) {
         if self.entry(key).is_none() {
             self.report(None, key, format_args!("is missing, for instance {example}"));
         }
     }
 
-    /// The line of a key that is there.
+    /// The line of a key; `None` if it is absent.
     pub(super) fn line(&self, key: &str) -> Option<usize> {
         let (key, item) = self.table?.get_key_value(key)?;
         self.reader.line_at(key.span().or_else(|| item.span()))
@@ -122,7 +124,7 @@ impl<'a> Section<'a> {
             Some(parent) if !parent.ends_with(']') => format!("{parent}.{key}]"),
             Some(_) | None => format!("{} {key}", self.name),
         };
-        Section { reader: self.reader, name, table, line, asked: RefCell::default() }
+        Section { reader: self.reader, name, table, line, read: RefCell::default() }
     }
 
     /// `[[key]]` tables, or an array of inline tables.
@@ -138,23 +140,23 @@ impl<'a> Section<'a> {
                 parent => format!("{parent} {key}[{index}]"),
             };
             let line = self.reader.line_at(span).or(entry.line);
-            Section { reader: self.reader, name, table: Some(table), line, asked: RefCell::default() }
+            Section { reader: self.reader, name, table: Some(table), line, read: RefCell::default() }
         };
         tables.into_iter().enumerate().map(make).collect()
     }
 
-    /// All keys of a section whose keys are free names.
+    /// All keys of a section with arbitrary keys.
     pub(super) fn free_keys(&self) -> Vec<(&'a str, Entry<'a>)> {
         let Some(table) = self.table else { return Vec::new() };
         let keys: Vec<&'a str> = table.iter().map(|(key, _)| key).collect();
         keys.into_iter().filter_map(|key| Some((key, self.entry(key)?))).collect()
     }
 
-    fn value<T>(&self, key: &str, wanted: &str, read: impl FnOnce(&'a Item) -> Option<T>) -> Option<T> {
+    fn value<T>(&self, key: &str, expected: &str, read: impl FnOnce(&'a Item) -> Option<T>) -> Option<T> {
         let entry = self.entry(key)?;
         let value = read(entry.item);
         if value.is_none() {
-            self.report(entry.line, key, format_args!("{} is not {wanted}", self.show(entry.item)));
+            self.report(entry.line, key, format_args!("{} is not {expected}", self.show(entry.item)));
         }
         value
     }
@@ -163,9 +165,9 @@ impl<'a> Section<'a> {
         self.value(key, "text in quotes", Item::as_str)
     }
 
-    /// A text that must also satisfy `parse`.
-    pub(super) fn parsed<T>(&self, key: &str, wanted: &str, parse: impl FnOnce(&'a str) -> Option<T>) -> Option<T> {
-        self.value(key, wanted, |item| item.as_str().and_then(parse))
+    /// A text that `parse` accepts.
+    pub(super) fn parsed<T>(&self, key: &str, expected: &str, parse: impl FnOnce(&'a str) -> Option<T>) -> Option<T> {
+        self.value(key, expected, |item| item.as_str().and_then(parse))
     }
 
     pub(super) fn boolean(&self, key: &str) -> Option<bool> {
@@ -179,11 +181,11 @@ impl<'a> Section<'a> {
     }
 
     pub(super) fn integer(&self, key: &str, range: RangeInclusive<u64>) -> Option<u64> {
-        let wanted = format!("a whole number from {} to {}", range.start(), range.end());
-        self.value(key, &wanted, |item| in_range(item, &range))
+        let expected = format!("a whole number from {} to {}", range.start(), range.end());
+        self.value(key, &expected, |item| in_range(item, &range))
     }
 
-    /// A part of a whole.
+    /// A number from 0 to 1.
     pub(super) fn ratio(&self, key: &str) -> Option<f64> {
         self.value(key, "a number from 0 to 1", |item| {
             let number = item.as_float().or_else(|| in_range(item, &(0..=1)).map(|whole| whole as f64))?;
@@ -228,7 +230,7 @@ impl<'a> Section<'a> {
         None
     }
 
-    /// A value as the file writes it, cut to a readable length.
+    /// A value as written in the file, truncated.
     pub(super) fn show(&self, item: &Item) -> String {
         let written = item.span().and_then(|span| self.reader.text.get(span)).unwrap_or("the value");
         let first_line = written.lines().next().unwrap_or_default();
@@ -237,10 +239,10 @@ impl<'a> Section<'a> {
     }
 }
 
-/// A table and where the file has it.
+/// A table and its position in the file.
 type PlacedTable<'a> = (&'a dyn TableLike, Option<Range<usize>>);
 
-/// The tables of a list in either spelling, with their places; nothing where one of them is no table.
+/// The tables of a list in either notation; `None` if an element is not a table.
 fn tables_of(item: &Item) -> Option<Vec<PlacedTable<'_>>> {
     if let Some(tables) = item.as_array_of_tables() {
         return Some(tables.iter().map(|table| (table as &dyn TableLike, table.span())).collect());
@@ -248,19 +250,19 @@ fn tables_of(item: &Item) -> Option<Vec<PlacedTable<'_>>> {
     item.as_array()?.iter().map(|value| Some((value.as_inline_table()? as &dyn TableLike, value.span()))).collect()
 }
 
-/// A whole number of a range.
+/// An integer within the range.
 pub(super) fn in_range(item: &Item, range: &RangeInclusive<u64>) -> Option<u64> {
     u64::try_from(item.as_integer()?).ok().filter(|number| range.contains(number))
 }
 
-/// Reports the keys that nobody asked for.
+/// Reports keys that were never read.
 impl Drop for Section<'_> {
     fn drop(&mut self) {
         let Some(table) = self.table else { return };
-        let asked = self.asked.borrow();
-        for (key, item) in table.iter().filter(|(key, _)| !asked.iter().any(|known| known == key)) {
+        let read = self.read.borrow();
+        for (key, item) in table.iter().filter(|(key, _)| !read.iter().any(|known| known == key)) {
             let line = self.line(key).or_else(|| self.reader.line_at(item.span()));
-            let what = format!("unknown key; known here: {}", asked.join(", "));
+            let what = format!("unknown key; known here: {}", read.join(", "));
             self.report(line, key, what);
         }
     }

@@ -26,7 +26,7 @@ const BODY_LIMIT_RANGE: RangeInclusive<u64> = 1..=(1 << 30);
 const JOURNAL_RANGE: RangeInclusive<u64> = (1 << 10)..=(1 << 40);
 const COUNT_RANGE: RangeInclusive<u64> = 0..=1_000_000_000_000_000;
 const KEPT_RANGE: RangeInclusive<Duration> = HOUR..=Duration::from_secs(3_650 * 86_400);
-/// A node that was away for a while must still find the events that it may have written before.
+/// A node that was down must still find its own events to recognize duplicates.
 const REQUESTS_KEPT_RANGE: RangeInclusive<Duration> =
     Duration::from_secs(7 * 86_400)..=Duration::from_secs(3_650 * 86_400);
 const GPU_COUNT_RANGE: RangeInclusive<u64> = 0..=1_000_000;
@@ -34,36 +34,38 @@ const GPU_COUNT_RANGE: RangeInclusive<u64> = 0..=1_000_000;
 const STORE_URL_VARIABLE: &str = "FOREBAY_STORE_URL";
 const LIMITS_URL_VARIABLE: &str = "FOREBAY_LIMITS_URL";
 
-/// `[server]`: where it listens and what it is called.
+/// `[server]`: addresses, TLS, CORS.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerConfig {
     pub listen: SocketAddr,
     pub ops_listen: SocketAddr,
-    /// Without a slash at its end; absent: the address really bound.
+    /// Without a trailing slash; `None` for the bound address.
     pub public_url: Option<String>,
-    /// The provider part of ids that may be optimized builds.
+    /// The provider of models that may be `optimized`.
     pub operator_prefix: String,
     pub drain_timeout: Duration,
     /// Origins such as `https://app.example.com`, or `*` alone for any.
     pub cors_origins: Vec<String>,
     pub tls: Option<TlsFiles>,
-    /// Whose `X-Forwarded-For` is believed.
+    /// Proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<Network>,
 }
 
 impl ServerConfig {
     pub(super) fn read(section: &Section<'_>) -> Self {
         let address = |key: &str, default: u16| {
-            let wanted = "an address and a port such as \"127.0.0.1:8080\"";
-            section.parsed(key, wanted, |text| text.parse().ok()).unwrap_or(SocketAddr::from(([127, 0, 0, 1], default)))
+            let expected = "an address and a port such as \"127.0.0.1:8080\"";
+            section
+                .parsed(key, expected, |text| text.parse().ok())
+                .unwrap_or(SocketAddr::from(([127, 0, 0, 1], default)))
         };
         let (listen, ops_listen) = (address("listen", 8080), address("ops_listen", 9090));
         if listen == ops_listen && listen.port() != 0 {
             section.report(section.line("ops_listen"), "ops_listen", "is the same address as listen");
         }
         let public_url = section.parsed("public_url", "an http:// or https:// URL without query", http_url);
-        let wanted = "a provider name of letters, digits and -._ other than \"dedicated\"";
-        let operator_prefix = section.parsed("operator_prefix", wanted, provider_name).unwrap_or("forebay");
+        let expected = "a provider name of letters, digits and -._ other than \"dedicated\"";
+        let operator_prefix = section.parsed("operator_prefix", expected, provider_name).unwrap_or("forebay");
         Self {
             listen,
             ops_listen,
@@ -118,17 +120,17 @@ fn read_tls(section: &Section<'_>) -> Option<TlsFiles> {
     }
 }
 
-/// `[store]`: what is remembered. The URL may hold a password, so it is not printed.
+/// `[store]`: the database. `Debug` omits the URL, which may contain a password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct StoreConfig {
     pub url: String,
 }
 
-/// `[limits]`: where per-minute counters live. The URL may hold a password, so it is not printed.
+/// `[limits]`: where per-minute limits are counted. `Debug` omits the URL, which may contain a password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct LimitsConfig {
     pub url: String,
-    /// How long a call waits for Redis.
+    /// Timeout of a call to Redis.
     pub timeout: Duration,
 }
 
@@ -149,7 +151,7 @@ impl LimitsConfig {
     }
 }
 
-/// The environment wins over the file. A bad URL is not repeated: it may hold a password.
+/// The environment takes precedence over the file. Errors do not quote the URL, which may contain a password.
 fn read_service_url(section: &Section<'_>, variable: &str, schemes: &[&str], default: &str) -> String {
     let in_file = section.text("url");
     let from_environment = section.reader.variable(variable);
@@ -178,7 +180,7 @@ fn scheme_only(url: &str) -> String {
     format!("{}:…", url.split(':').next().unwrap_or_default())
 }
 
-/// `[sessions]`: how long people stay signed in.
+/// `[sessions]`: lifetimes of sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionsConfig {
     pub idle_timeout: Duration,
@@ -204,7 +206,7 @@ impl SessionsConfig {
     }
 }
 
-/// `[journal]`: usage events that wait for the store.
+/// `[journal]`: usage events waiting for the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JournalConfig {
     pub max_bytes: u64,
@@ -216,7 +218,7 @@ impl JournalConfig {
     }
 }
 
-/// `[edge]`: how long things may take and how big they may be.
+/// `[edge]`: timeouts and sizes of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EdgeConfig {
     pub hold_timeout: Duration,
@@ -241,7 +243,7 @@ impl EdgeConfig {
     }
 }
 
-/// What a workspace without values of its own gets when the file says nothing either.
+/// Default limits of workspaces.
 pub const WORKSPACE_DEFAULTS: Limits =
     Limits { requests_per_minute: 600, tokens_per_minute: 200_000, monthly_tokens: 50_000_000, max_api_keys: 20 };
 
@@ -255,7 +257,7 @@ pub(super) fn read_workspace_defaults(section: &Section<'_>) -> Limits {
     }
 }
 
-/// `[retention]`: how long what is not needed for a bill is kept.
+/// `[retention]`: how long data that no bill needs is kept.
 pub(super) fn read_retention(section: &Section<'_>) -> Retention {
     let kept =
         |key: &str, range: RangeInclusive<Duration>, default: Duration| section.duration(key, range).unwrap_or(default);
@@ -274,30 +276,30 @@ pub(super) fn read_retention(section: &Section<'_>) -> Retention {
     retention
 }
 
-/// `[drivers]`: what runs replicas, and on what.
+/// `[drivers]`: the drivers that run replicas.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DriversConfig {
-    /// What this machine offers besides the GPUs that it finds itself, by GPU type.
+    /// Slots of this machine besides the detected GPUs, per GPU type.
     pub process_slots: BTreeMap<GpuType, u32>,
     /// The ports that replicas on this machine listen on.
     pub process_ports: RangeInclusive<u16>,
-    /// The cluster, where there is one.
+    /// The Kubernetes cluster; `None` if not configured.
     pub kubernetes: Option<fleet::drivers::kubernetes::Settings>,
 }
 
 impl DriversConfig {
     pub(super) fn read(section: &Section<'_>) -> Self {
         let process = section.section("process");
-        let wanted = format!("a range of at least {PORTS_PER_REPLICA} ports such as \"20000-29999\"");
+        let expected = format!("a range of at least {PORTS_PER_REPLICA} ports such as \"20000-29999\"");
         Self {
             process_slots: read_counts_by_gpu_type(&process.section("slots")),
-            process_ports: process.parsed("ports", &wanted, port_range).unwrap_or(DEFAULT_PORTS),
+            process_ports: process.parsed("ports", &expected, port_range).unwrap_or(DEFAULT_PORTS),
             kubernetes: super::kubernetes::read(section),
         }
     }
 }
 
-/// Two ports with a dash between them, both included; room for one replica at least.
+/// An inclusive range such as `20000-29999`, large enough for one replica.
 fn port_range(text: &str) -> Option<RangeInclusive<u16>> {
     let (first, last) = text.split_once('-')?;
     let (first, last): (u16, u16) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
@@ -322,7 +324,7 @@ pub(super) fn read_counts_by_gpu_type(section: &Section<'_>) -> BTreeMap<GpuType
     counts
 }
 
-/// Letters, digits and `-._`: what names in the configuration are made of.
+/// Letters, digits and `-._`.
 pub(super) fn is_plain_name(text: &str) -> bool {
     let good = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
     (1..=100).contains(&text.len()) && text.bytes().all(good)
@@ -332,18 +334,18 @@ fn provider_name(text: &str) -> Option<&str> {
     (is_plain_name(text) && text != domain::model_ref::DEDICATED).then_some(text)
 }
 
-/// An http or https URL with a host and without credentials, query or fragment; slashes at its end are taken off.
+/// An http or https URL with a host and without credentials, query or fragment. Removes trailing slashes.
 pub(super) fn http_url(text: &str) -> Option<String> {
     let url: http::Uri = text.parse().ok()?;
     let scheme_is_good = matches!(url.scheme_str(), Some("http" | "https"));
     let authority = url.authority()?;
     let port_is_good = authority.as_str().ends_with(authority.host()) || authority.port_u16().is_some();
     let host_is_good = !authority.host().is_empty() && !authority.as_str().contains('@') && port_is_good;
-    let only_a_place = url.query().is_none() && !text.contains(['#', '?']);
-    (scheme_is_good && host_is_good && only_a_place).then(|| text.trim_end_matches('/').to_owned())
+    let has_no_query = url.query().is_none() && !text.contains(['#', '?']);
+    (scheme_is_good && host_is_good && has_no_query).then(|| text.trim_end_matches('/').to_owned())
 }
 
-/// What follows the host of a URL that [`http_url`] accepted.
+/// The path of a URL that [`http_url`] accepted.
 fn path_of(url: &str) -> &str {
     let after_scheme = url.split_once("://").map_or("", |(_, rest)| rest);
     after_scheme.find('/').map_or("", |slash| &after_scheme[slash..])

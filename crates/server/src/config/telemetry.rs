@@ -1,4 +1,4 @@
-//! `[telemetry]`: what the operator's own tools are told.
+//! `[telemetry]`: metrics and traces.
 
 use super::reader::Section;
 use super::sections::http_url;
@@ -9,29 +9,29 @@ use std::ops::RangeInclusive;
 const LABEL_SETS_RANGE: RangeInclusive<u64> = 1..=100_000;
 const DEFAULT_LABEL_SETS: u64 = 1_000;
 const DEFAULT_SERVICE_NAME: &str = "forebay";
-/// Where OTLP over HTTP takes traces, below the endpoint.
+/// The path of OTLP over HTTP for traces, below the endpoint.
 const TRACES_PATH: &str = "/v1/traces";
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct TelemetryConfig {
-    /// Pairs of workspace and model that `/metrics` counts apart.
+    /// Pairs of workspace and model with their own labels in `/metrics`.
     pub max_label_sets: usize,
-    /// Absent: no traces are made.
+    /// `None`: tracing is off.
     pub traces: Option<TracesConfig>,
 }
 
-/// Where traces go, and of which calls. Headers may hold a secret, so they are not printed.
+/// Export of traces. `Debug` omits the headers, which may contain a secret.
 #[derive(Clone, PartialEq)]
 pub struct TracesConfig {
-    /// The whole address, such as `http://127.0.0.1:4318/v1/traces`.
+    /// The full URL, such as `http://127.0.0.1:4318/v1/traces`.
     pub url: String,
     pub headers: Vec<(HeaderName, HeaderValue)>,
     pub service_name: String,
-    /// The part of calls that is traced, from 0 to 1.
+    /// The share of traced calls, from 0 to 1.
     pub sample_ratio: f64,
-    /// Whether a caller's own decision is followed where its `traceparent` tells one.
+    /// Whether the sampling decision in a caller's `traceparent` is followed.
     pub follow_parent: bool,
-    /// Whether prompts and answers are told.
+    /// Whether prompts and completions are included.
     pub record_content: bool,
 }
 
@@ -44,8 +44,8 @@ impl TelemetryConfig {
 
 impl TracesConfig {
     fn read(section: &Section<'_>) -> Option<Self> {
-        let wanted = "an http:// or https:// URL without query, such as \"http://127.0.0.1:4318\"";
-        let endpoint = section.parsed("otlp_endpoint", wanted, http_url);
+        let expected = "an http:// or https:// URL without query, such as \"http://127.0.0.1:4318\"";
+        let endpoint = section.parsed("otlp_endpoint", expected, http_url);
         let headers = read_headers(section);
         let service_name = section.text("service_name").unwrap_or(DEFAULT_SERVICE_NAME).to_owned();
         let sample_ratio = section.ratio("sample_ratio").unwrap_or(1.0);
@@ -60,7 +60,7 @@ impl TracesConfig {
     }
 }
 
-/// The headers that an environment variable lists, as OpenTelemetry writes them: `name=value,name=value`.
+/// Headers from an environment variable, in OpenTelemetry's format: `name=value,name=value`.
 fn read_headers(section: &Section<'_>) -> Vec<(HeaderName, HeaderValue)> {
     const KEY: &str = "otlp_headers_env";
     let Some(variable) = section.text(KEY) else { return Vec::new() };
@@ -71,7 +71,7 @@ fn read_headers(section: &Section<'_>) -> Vec<(HeaderName, HeaderValue)> {
     let pairs = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());
     let headers: Option<Vec<_>> = pairs.map(parse_header).collect();
     headers.unwrap_or_else(|| {
-        // What it holds may be a secret.
+        // The value may be a secret, so it is not quoted.
         let what = format_args!("the environment variable {variable} is not of the form name=value,name=value");
         section.report(section.line(KEY), KEY, what);
         Vec::new()
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_told() {
+    fn invalid_settings_are_reported() {
         let text = "otlp_endpoint = 'localhost:4317'\notlp_headers_env = 'BAD'\nsample_ratio = 1.5\nmax_label_sets = 0\n\
                     record_content = 'yes'\nendpoint = 'x'";
         expect![[r#"

@@ -70,7 +70,7 @@ fn the_example_shows_the_defaults() {
 }
 
 #[test]
-fn the_catalogue_of_the_example_is_good_once_it_is_uncommented() {
+fn the_catalogue_of_the_example_is_valid_when_uncommented() {
     let (before, catalogue) = EXAMPLE.split_once(CATALOGUE_STARTS).unwrap();
     let lines = catalogue.lines().map(|line| line.strip_prefix("# ").or(line.strip_prefix('#')).unwrap_or(line));
     let text = format!("{before}[[models]]{}", lines.collect::<Vec<_>>().join("\n"));
@@ -125,7 +125,7 @@ fn a_model_needs_an_id_and_one_way_to_serve_it() {
 }
 
 #[test]
-fn all_problems_of_a_file_come_at_once_with_their_lines() {
+fn all_problems_of_a_file_are_reported_with_their_lines() {
     let text = r#"
 [server]
 listen = "localhost:8080"
@@ -183,7 +183,7 @@ price_per_gpu_hour = "free"
         line 17: [drivers.process.slots] cpu: is not a GPU type of the form <vendor>/<gpu-type>
         line 20: [store] url: does not start with sqlite:, postgres://, postgresql://
         line 22: surprise: unknown key; known here: server, models, store, limits, journal, edge, sessions, oidc, workspace_defaults, allotment_defaults, drivers, retention, telemetry
-        line 26: [[models]] id: lies under dedicated/, which names dedicated endpoints
+        line 26: [[models]] id: is under dedicated/, which is reserved for dedicated endpoints
         line 27: [[models]] input_per_1m: 0.1 is a number; amounts are text: write "0.1"
         line 28: [[models]] modality: "image" is not "chat" or "embedding"
         line 29: [[models]] upstreams[0] url: "ftp://x/v1" is not an http:// or https:// URL with a host and without credentials or query
@@ -193,10 +193,10 @@ price_per_gpu_hour = "free"
         line 33: [[models]] acme/x optimized: only ids under the operator's prefix `forebay/` may be optimized builds
         line 34: [[models]] acme/x upstreams[0] api_key_env: the environment variable NO_SUCH_KEY is not set
         line 34: [[models]] acme/x upstreams[0] max_in_flight: 0 is not a whole number from 1 to 1000000
-        line 37: [[models]] acme/x id: is the id of another model above
+        line 37: [[models]] acme/x id: duplicates the id of a model above
         line 38: [[models]] acme/x engine replicas: 0 is not a whole number from 1 to 64
         line 38: [[models]] acme/x engine weights: is missing, for instance a GGUF file, or a folder in Hugging Face layout
-        line 38: [[models]] acme/x engine: a model has upstreams or an engine, not both
+        line 38: [[models]] acme/x engine: a model can have upstreams or an engine, not both
         line 41: [[models]] acme/x flavors[0] name: is missing, for instance "h100-1x-fp8"
         line 42: [[models]] acme/x flavors[0] gpu_type: "cpu" is not a GPU type of the form <vendor>/<gpu-type>
         line 43: [[models]] acme/x flavors[0] engine: "tgi" is not "forebay-engine", "vllm", "sglang" or "llama-server"
@@ -205,14 +205,14 @@ price_per_gpu_hour = "free"
 }
 
 #[test]
-fn broken_toml_names_its_line() {
+fn invalid_toml_is_reported_with_its_line() {
     expect!["line 2: string values must be quoted, expected literal string"]
         .assert_eq(&problems("[edge]\nhold_timeout = 300s\n"));
     expect!["line 3: duplicate key"].assert_eq(&problems("[edge]\nbody_limit = 1\nbody_limit = 2\n"));
 }
 
 #[test]
-fn a_file_names_itself_in_its_problems_and_its_folder_in_its_paths() {
+fn problems_name_the_file_and_paths_are_relative_to_its_folder() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("x.toml");
     std::fs::write(&file, "[edge]\nhold_timeout = '901s'\n").unwrap();
@@ -230,7 +230,7 @@ fn a_file_names_itself_in_its_problems_and_its_folder_in_its_paths() {
 }
 
 #[test]
-fn the_environment_wins_and_no_secret_is_printed() {
+fn the_environment_takes_precedence_and_no_secret_is_printed() {
     let environment = |name: &str| match name {
         "FOREBAY_STORE_URL" => Some("postgres://forebay:hunter2@db/forebay".to_owned()),
         "FOREBAY_LIMITS_URL" => Some("redis://:hunter2@redis/0".to_owned()),
@@ -250,7 +250,7 @@ fn the_environment_wins_and_no_secret_is_printed() {
 }
 
 #[test]
-fn the_hash_of_the_catalogue_follows_what_is_served_and_not_its_secrets() {
+fn the_hash_of_the_catalogue_depends_on_models_and_prices_and_not_on_secrets() {
     let hash = |price: &str, key: &str, folder: &str| {
         let text = format!(
             "[[models]]\nid = 'acme/x'\ninput_per_1m = '{price}'\n\
@@ -265,7 +265,7 @@ fn the_hash_of_the_catalogue_follows_what_is_served_and_not_its_secrets() {
 }
 
 #[test]
-fn a_provider_is_named_whole_or_not_at_all() {
+fn a_provider_is_configured_completely_or_not_at_all() {
     let (_, rest) = EXAMPLE.split_once("# [oidc]").unwrap();
     let section = rest.split("\n\n").next().unwrap();
     let lines = section.lines().map(|line| line.strip_prefix("# ").unwrap_or(line));
@@ -298,7 +298,7 @@ fn sessions_and_proxies_are_checked() {
 }
 
 #[test]
-fn ports_of_replicas_are_a_range_with_room_for_one() {
+fn ports_of_replicas_are_a_range_large_enough_for_one() {
     let ports =
         |text: &str| parse(&format!("[drivers.process]\nports = \"{text}\"")).map(|it| it.drivers.process_ports);
     assert_eq!(ports("30000-30009").unwrap(), 30_000..=30_009);
@@ -321,7 +321,7 @@ fn with_cluster(model: &str) -> String {
 }
 
 #[test]
-fn the_cluster_of_the_example_is_good_once_it_is_uncommented() {
+fn the_cluster_of_the_example_is_valid_when_uncommented() {
     let config = parse(&with_cluster("")).unwrap_or_else(|problems| panic!("{problems}"));
     let cluster = config.drivers.kubernetes.unwrap();
     assert_eq!(cluster.drain, Duration::from_secs(120));
@@ -351,7 +351,7 @@ fn a_pool_may_run_on_a_flavor_of_a_cluster() {
 }
 
 #[test]
-fn what_a_cluster_cannot_run_is_told_at_once() {
+fn flavors_that_a_cluster_cannot_run_are_reported() {
     let text = r#"
         [[models]]
         id = "acme/a"
@@ -373,22 +373,22 @@ fn what_a_cluster_cannot_run_is_told_at_once() {
         id = "acme/b"
         engine = { flavor = "nope" }
     "#;
-    assert!(problems(&with_cluster(text)).contains("acme/b engine: flavor \"nope\" is none of the model's flavors"));
-    let told = problems(&with_cluster(
+    assert!(problems(&with_cluster(text)).contains("acme/b engine: flavor \"nope\" is not a flavor of the model"));
+    let reported = problems(&with_cluster(
         &text.replace(r#"engine = { flavor = "nope" }"#, r#"upstreams = [ { url = "http://x/v1" } ]"#),
     ));
     for part in [
-        "acme/a flavor amd gpu_type: [drivers.kubernetes.gpus] does not say which nodes have \"amd/mi300x\"",
-        "acme/a flavor own argv: an image is needed beside it",
-        "acme/a flavor here image: only Pods have images",
+        "acme/a flavor amd gpu_type: [drivers.kubernetes.gpus] has no entry for \"amd/mi300x\"",
+        "acme/a flavor own argv: needs an image",
+        "acme/a flavor here image: only allowed with driver = \"kubernetes\"",
     ] {
-        assert!(told.contains(part), "{part} is not in\n{told}");
+        assert!(reported.contains(part), "{part} is not in\n{reported}");
     }
     assert!(problems(text).contains("flavor amd driver: is \"kubernetes\", but there is no [drivers.kubernetes]"));
 }
 
 #[test]
-fn the_cluster_of_the_overlay_is_good() {
+fn the_cluster_of_the_overlay_is_valid() {
     const OVERLAY: &str = include_str!("../../../../deploy/kubernetes/overlays/small/forebay.toml");
     let config = parse(OVERLAY).unwrap_or_else(|problems| panic!("{problems}"));
     let cluster = config.drivers.kubernetes.unwrap();
@@ -399,13 +399,13 @@ fn the_cluster_of_the_overlay_is_good() {
 }
 
 #[test]
-fn who_may_call_replicas_is_never_everybody_by_mistake() {
+fn a_policy_never_allows_all_callers_by_mistake() {
     let callers = |text: &str| format!("[drivers.kubernetes]\n[drivers.kubernetes.callers]\n{text}");
-    assert!(problems(&callers("namespace = \"front\"")).contains("lets everybody call"));
-    assert!(problems(&callers("pods = {}\nnetworks = []")).contains("lets everybody call"));
+    assert!(problems(&callers("namespace = \"front\"")).contains("allows all callers"));
+    assert!(problems(&callers("pods = {}\nnetworks = []")).contains("allows all callers"));
     for bad in ["10.0.0.0", "10.0.0.0/33", "fd00::/129", "10.0.0/8", "front/8", "10.0.0.0/-1"] {
-        let told = problems(&callers(&format!("networks = [\"10.1.0.0/16\", \"{bad}\"]")));
-        assert!(told.contains(&format!("\"{bad}\" is not a network")), "{told}");
+        let reported = problems(&callers(&format!("networks = [\"10.1.0.0/16\", \"{bad}\"]")));
+        assert!(reported.contains(&format!("\"{bad}\" is not a network")), "{reported}");
     }
     for good in ["10.20.0.0/16", "fd00::/8", "192.0.2.1/32"] {
         assert!(parse(&callers(&format!("networks = [\"{good}\"]"))).is_ok(), "{good}");
@@ -413,14 +413,17 @@ fn who_may_call_replicas_is_never_everybody_by_mistake() {
 }
 
 #[test]
-fn llama_server_gets_weights_of_the_hub_only_where_somebody_fetches_them() {
+fn llama_server_gets_weights_of_the_hub_only_with_a_fetch_command() {
     let model = "[[models]]\nid = \"acme/a\"\ndriver = \"kubernetes\"\n[[models.flavors]]\nname = \"a\"\n\
         gpu_type = \"nvidia/h100-sxm-80gb\"\nengine = \"llama-server\"\nweights = \"hf://acme/tiny\"\n";
     let with = with_cluster(model);
     assert!(parse(&with).is_ok(), "the example fetches");
     let lines = with.lines().filter(|line| !line.starts_with("fetch"));
     let without = lines.collect::<Vec<_>>().join("\n");
-    assert!(problems(&without).contains("acme/a flavor a weights: llama-server fetches nothing"));
+    assert!(problems(&without).contains("acme/a flavor a weights: llama-server cannot download"));
     assert!(parse(&without.replace("hf://acme/tiny", "tiny.gguf")).is_ok());
-    assert!(parse(&without.replace("\"llama-server\"\nweights", "\"vllm\"\nweights")).is_ok(), "it fetches itself");
+    assert!(
+        parse(&without.replace("\"llama-server\"\nweights", "\"vllm\"\nweights")).is_ok(),
+        "vLLM downloads by itself"
+    );
 }

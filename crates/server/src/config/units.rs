@@ -1,4 +1,4 @@
-//! Durations and sizes as people write them: `300s`, `5m`, `250ms`, `90d`; `16MiB`, `64KiB`, `1048576`.
+//! Parses and formats durations and sizes: `300s`, `5m`, `250ms`, `90d`; `16MiB`, `64KiB`, `1048576`.
 
 use std::time::Duration;
 
@@ -23,13 +23,13 @@ fn parse_with_unit(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(*factor)
 }
 
-/// In whole seconds where that is exact: the way the limits of a setting are written.
+/// In whole seconds if exact, else in milliseconds.
 pub(super) fn show_duration(duration: Duration) -> String {
     let millis = duration.as_millis();
     if millis.is_multiple_of(1_000) { format!("{}s", millis / 1_000) } else { format!("{millis}ms") }
 }
 
-/// With the largest unit that is exact.
+/// In the largest exact unit.
 pub(crate) fn show_size(bytes: u64) -> String {
     let fitting = SIZE_UNITS.iter().rev().find(|(_, factor)| bytes >= *factor && bytes.is_multiple_of(*factor));
     let (name, factor) = fitting.copied().unwrap_or(("B", 1));

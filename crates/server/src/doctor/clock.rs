@@ -1,4 +1,4 @@
-//! This machine's clock against those of the store and of Redis: months, minutes and leases depend on it.
+//! Compares this machine's clock with those of the store and of Redis: limits, quotas and leadership depend on it.
 
 use super::finding::Finding;
 use super::limits::RedisClock;
@@ -20,16 +20,16 @@ pub(super) async fn check(store: Option<&Store>, redis: Option<RedisClock>) -> F
     judge(&skews)
 }
 
-/// By how much it is ahead of whose.
+/// `skews`: whose clock, and by how many milliseconds this machine is ahead of it.
 fn judge(skews: &[(&str, i64)]) -> Finding {
     let Some((whose, worst)) = skews.iter().max_by_key(|(_, ahead)| ahead.unsigned_abs()) else {
-        let remedy = "mend what is wrong with them first";
-        return Finding::warning(CHECK, "neither the store nor Redis could be asked for the time", remedy);
+        let remedy = "fix the store and Redis first";
+        return Finding::warning(CHECK, "neither the store nor Redis returned the time", remedy);
     };
     let direction = if *worst < 0 { "behind" } else { "ahead of" };
     let seconds = worst.unsigned_abs() as f64 / 1_000.0;
     let what = format!("{seconds} s {direction} {whose}");
-    let remedy = "run a time service (chrony, systemd-timesyncd) here and there: limits, months and leases end at the wrong moment";
+    let remedy = "run a time service (chrony, systemd-timesyncd) on both machines: otherwise limits, quotas and leadership terms end at the wrong time";
     match worst.unsigned_abs() {
         millis if millis > MOST_MILLIS => Finding::problem(CHECK, what, remedy),
         millis if millis > GOOD_MILLIS => Finding::warning(CHECK, what, remedy),
@@ -43,12 +43,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_that_is_off_is_told_with_whose_it_differs_from() {
+    fn a_wrong_clock_is_reported_with_the_one_it_differs_from() {
         for (skews, level, what) in [
             (&[("the store's", 20), ("Redis'", -30)][..], Level::Ok, "0.03 s behind Redis'"),
             (&[("the store's", 1_500)], Level::Warning, "1.5 s ahead of the store's"),
             (&[("the store's", 0), ("Redis'", -61_000)], Level::Problem, "61 s behind Redis'"),
-            (&[], Level::Warning, "neither the store nor Redis could be asked for the time"),
+            (&[], Level::Warning, "neither the store nor Redis returned the time"),
         ] {
             let found = judge(skews);
             assert_eq!((found.level, found.what.as_str()), (level, what));

@@ -1,4 +1,4 @@
-//! The cluster that runs replicas as Pods, where one is configured.
+//! Checks the Kubernetes cluster, if one is configured.
 
 use super::finding::Finding;
 use crate::config::Config;
@@ -17,8 +17,8 @@ fn judge(seen: Result<ClusterInfo, InspectError>) -> Vec<Finding> {
     let ClusterInfo { version, namespace, no_pods, no_nodes } = match seen {
         Ok(seen) => seen,
         Err(error) => {
-            let remedy = "inspect whether the API server runs and is reached from here, and at `kubeconfig` and `context` \
-                of [drivers.kubernetes]; without `kubeconfig` this must be a Pod of the cluster";
+            let remedy = "check that the API server runs and is reachable from here, and `kubeconfig` and `context` of \
+                [drivers.kubernetes]; without `kubeconfig` this must be a Pod of the cluster";
             return vec![Finding::problem(CHECK, format!("the cluster cannot be used: {error}"), remedy)];
         }
     };
@@ -26,15 +26,15 @@ fn judge(seen: Result<ClusterInfo, InspectError>) -> Vec<Finding> {
     if let Some(why) = no_pods {
         let remedy = "give the account the rights of deploy/kubernetes/replicas/role.yaml in that namespace, or correct \
             `namespace` of [drivers.kubernetes]";
-        findings.push(Finding::problem(CHECK, format!("Pods in {namespace} may not be listed: {why}"), remedy));
+        findings.push(Finding::problem(CHECK, format!("Pods in {namespace} cannot be listed: {why}"), remedy));
     }
     if let Some(why) = no_nodes {
-        let remedy = "give the account the rights of deploy/kubernetes/base/nodes-role.yaml: replicas of a lost node are \
-            not given up without them";
-        findings.push(Finding::warning(CHECK, format!("nodes may not be listed: {why}"), remedy));
+        let remedy = "give the account the rights of deploy/kubernetes/base/nodes-role.yaml: without them, replicas of a lost \
+            node are not replaced";
+        findings.push(Finding::warning(CHECK, format!("nodes cannot be listed: {why}"), remedy));
     }
     if findings.is_empty() {
-        findings.push(Finding::ok(CHECK, format!("Kubernetes {version} answers; Pods in {namespace} may be listed")));
+        findings.push(Finding::ok(CHECK, format!("Kubernetes {version} responds; Pods in {namespace} can be listed")));
     }
     findings
 }
@@ -45,19 +45,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_keeps_replicas_from_running_there_is_told() {
+    fn problems_with_the_cluster_are_reported() {
         let seen = |no_pods: Option<&str>, no_nodes: Option<&str>| {
             let (no_pods, no_nodes) = (no_pods.map(ToOwned::to_owned), no_nodes.map(ToOwned::to_owned));
             Ok(ClusterInfo { version: "v1.30.2".into(), namespace: "replicas".into(), no_pods, no_nodes })
         };
         for (seen, expected) in [
-            (seen(None, None), vec![(Level::Ok, "Kubernetes v1.30.2 answers; Pods in replicas may be listed")]),
-            (seen(None, Some("forbidden")), vec![(Level::Warning, "nodes may not be listed: forbidden")]),
+            (seen(None, None), vec![(Level::Ok, "Kubernetes v1.30.2 responds; Pods in replicas can be listed")]),
+            (seen(None, Some("forbidden")), vec![(Level::Warning, "nodes cannot be listed: forbidden")]),
             (
                 seen(Some("forbidden"), Some("forbidden")),
                 vec![
-                    (Level::Problem, "Pods in replicas may not be listed: forbidden"),
-                    (Level::Warning, "nodes may not be listed: forbidden"),
+                    (Level::Problem, "Pods in replicas cannot be listed: forbidden"),
+                    (Level::Warning, "nodes cannot be listed: forbidden"),
                 ],
             ),
             (
@@ -69,8 +69,8 @@ mod tests {
             ),
         ] {
             let found = judge(seen);
-            let told: Vec<(Level, &str)> = found.iter().map(|one| (one.level, one.what.as_str())).collect();
-            assert_eq!(told, expected);
+            let reported: Vec<(Level, &str)> = found.iter().map(|one| (one.level, one.what.as_str())).collect();
+            assert_eq!(reported, expected);
         }
     }
 }

@@ -1,10 +1,10 @@
-//! How many files and connections may be open.
+//! Checks the limit on open files and connections.
 
 use super::finding::Finding;
 use rustix::process::{Resource, getrlimit};
 
 const CHECK: &str = "descriptors";
-/// Below this a handful of streams fills it, and below that a node cannot serve many.
+/// Fewer are a problem; fewer than [`GOOD`] limit the number of streams.
 const LEAST: u64 = 1_024;
 const GOOD: u64 = 65_536;
 
@@ -12,18 +12,18 @@ pub(super) fn check() -> Finding {
     judge(getrlimit(Resource::Nofile).maximum)
 }
 
-/// Of the hard limit, to which `serve` raises its own.
+/// `limit` is the hard limit, to which `serve` raises the soft one.
 fn judge(limit: Option<u64>) -> Finding {
     let remedy = "raise the hard limit on open files: LimitNOFILE=1048576 in the service, or `ulimit -Hn`";
     match limit {
-        None => Finding::ok(CHECK, "any number of files may be open"),
+        None => Finding::ok(CHECK, "no limit on open files"),
         Some(most) if most < LEAST => {
-            Finding::problem(CHECK, format!("only {most} files may be open; a stream holds two"), remedy)
+            Finding::problem(CHECK, format!("only {most} open files are allowed; a stream takes two"), remedy)
         }
         Some(most) if most < GOOD => {
-            Finding::warning(CHECK, format!("{most} files may be open, enough for {} streams", most / 2), remedy)
+            Finding::warning(CHECK, format!("{most} open files are allowed, enough for {} streams", most / 2), remedy)
         }
-        Some(most) => Finding::ok(CHECK, format!("{most} files may be open")),
+        Some(most) => Finding::ok(CHECK, format!("{most} open files are allowed")),
     }
 }
 
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_descriptors_are_told() {
+    fn a_low_limit_is_reported() {
         for (limit, level) in [
             (None, Level::Ok),
             (Some(1_048_576), Level::Ok),

@@ -1,4 +1,4 @@
-//! Room for the journal and the store.
+//! Checks the disk space for the journal and the store.
 
 use super::finding::Finding;
 use crate::config::show_size;
@@ -7,13 +7,13 @@ use std::path::Path;
 
 const CHECK: &str = "disk";
 const LEAST_BYTES: u64 = 256 << 20;
-/// Besides what the journal may need.
+/// In addition to the journal's maximum.
 const GOOD_BYTES: u64 = 1 << 30;
 const LEAST_INODES: u64 = 1_000;
 
-struct Room {
+struct FreeSpace {
     bytes: u64,
-    /// None where the file system does not count them.
+    /// `None` if the file system does not count them.
     inodes: Option<u64>,
 }
 
@@ -22,30 +22,29 @@ pub(super) fn check(data_dir: &Path, journal_max: u64) -> Finding {
     match statvfs(place) {
         Ok(found) => {
             let inodes = (found.f_files > 0).then_some(found.f_favail);
-            judge(&Room { bytes: found.f_bavail * found.f_frsize, inodes }, journal_max)
+            judge(&FreeSpace { bytes: found.f_bavail * found.f_frsize, inodes }, journal_max)
         }
         Err(error) => Finding::warning(
             CHECK,
-            format!("how much room is left at {} is not known: {error}", place.display()),
-            "look with `df`",
+            format!("cannot determine the free space at {}: {error}", place.display()),
+            "check with `df`",
         ),
     }
 }
 
-fn judge(room: &Room, journal_max: u64) -> Finding {
+fn judge(room: &FreeSpace, journal_max: u64) -> Finding {
     let free = format!("{} free", rough(room.bytes));
-    let remedy =
-        "make room on the disk of the data directory: without it usage cannot be recorded, and calls are refused";
+    let remedy = "free space on the disk of the data directory: when it is full, usage cannot be recorded and calls are rejected";
     match room {
-        Room { bytes, .. } if *bytes < LEAST_BYTES => Finding::problem(CHECK, free, remedy),
-        Room { inodes: Some(inodes), .. } if *inodes < LEAST_INODES => {
-            Finding::problem(CHECK, format!("{free}, but only {inodes} more files can be made"), remedy)
+        FreeSpace { bytes, .. } if *bytes < LEAST_BYTES => Finding::problem(CHECK, free, remedy),
+        FreeSpace { inodes: Some(inodes), .. } if *inodes < LEAST_INODES => {
+            Finding::problem(CHECK, format!("{free}, but only {inodes} more files can be created"), remedy)
         }
-        Room { bytes, .. } if *bytes < journal_max.saturating_add(GOOD_BYTES) => {
+        FreeSpace { bytes, .. } if *bytes < journal_max.saturating_add(GOOD_BYTES) => {
             let needed = format!("{free}; the journal alone may need {}", show_size(journal_max));
-            Finding::warning(CHECK, needed, "make room, or lower journal.max_bytes")
+            Finding::warning(CHECK, needed, "free space, or lower journal.max_bytes")
         }
-        Room { .. } => Finding::ok(CHECK, free),
+        FreeSpace { .. } => Finding::ok(CHECK, free),
     }
 }
 
@@ -63,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn little_room_is_told() {
+    fn low_disk_space_is_reported() {
         let journal = 1 << 30;
         for (bytes, inodes, level) in [
             (100 << 30, Some(1_000_000), Level::Ok),
@@ -73,9 +72,13 @@ mod tests {
             (200 << 20, Some(1_000_000), Level::Problem),
             (0, None, Level::Problem),
         ] {
-            let found = judge(&Room { bytes, inodes }, journal);
+            let found = judge(&FreeSpace { bytes, inodes }, journal);
             assert_eq!(found.level, level, "{bytes} {inodes:?}: {}", found.what);
         }
-        assert_eq!(judge(&Room { bytes: 1 << 31, inodes: None }, 1 << 40).level, Level::Warning, "a large journal");
+        assert_eq!(
+            judge(&FreeSpace { bytes: 1 << 31, inodes: None }, 1 << 40).level,
+            Level::Warning,
+            "a large journal"
+        );
     }
 }

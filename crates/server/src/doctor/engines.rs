@@ -1,4 +1,4 @@
-//! What serves models: our own engine and its weights, the engines of flavors, and model servers of others.
+//! Checks what serves models: the built-in engine and its weights, programs of flavors, and upstreams.
 
 use super::finding::Finding;
 use domain::Catalogue;
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 const CHECK: &str = "engines";
-/// Weights that are fetched at the first start.
+/// Prefix of weights that are downloaded at the first start.
 const HUB: &str = "hf://";
 
 pub(super) async fn check(
@@ -27,17 +27,17 @@ pub(super) async fn check(
         findings.extend(upstreams(model, connector).await);
     }
     if findings.is_empty() {
-        findings.push(Finding::ok(CHECK, format!("what {} models need is there", models.len())));
+        findings.push(Finding::ok(CHECK, format!("everything that {} models need is present", models.len())));
     }
     findings
 }
 
-/// The flavors that this machine is to run; what a cluster runs is in its images and on its volumes.
+/// Flavors that this machine runs; those of a cluster need nothing here.
 pub(super) fn own_flavors(model: &Model) -> impl Iterator<Item = &Flavor> {
     model.flavors.iter().filter(|flavor| flavor.driver == DriverKind::Process)
 }
 
-/// The pool that this machine is to run.
+/// The pool that this machine runs.
 fn own_pool(model: &Model) -> Option<&EnginePool> {
     match &model.serving {
         Serving::Engine(pool) => Some(pool).filter(|pool| pool.flavor.is_none()),
@@ -45,7 +45,7 @@ fn own_pool(model: &Model) -> Option<&EnginePool> {
     }
 }
 
-/// Our own engine, where a model or a flavor runs on it.
+/// Checks the built-in engine, if a model or a flavor uses it.
 fn binary(models: &[&Model], launcher: &anyhow::Result<Launcher>) -> Option<Finding> {
     let runs = |launch: &Launch| *launch == Launch::Engine(EngineKind::ForebayEngine);
     let needs = |model: &&&Model| own_pool(model).is_some() || own_flavors(model).any(|flavor| runs(&flavor.launch));
@@ -57,25 +57,26 @@ fn binary(models: &[&Model], launcher: &anyhow::Result<Launcher>) -> Option<Find
     };
     Some(Finding::problem(
         CHECK,
-        format!("{} needs forebay-engine, which is not at {place} or cannot be run", needy.id),
-        "put forebay-engine beside forebay, or name it in the environment variable FOREBAY_ENGINE",
+        format!("{} needs forebay-engine, which does not exist at {place} or cannot be executed", needy.id),
+        "put forebay-engine next to forebay, or set the environment variable FOREBAY_ENGINE to its path",
     ))
 }
 
-/// Weights that are named and are not there.
+/// Weights that are configured but missing.
 fn weights(model: &Model) -> Vec<Finding> {
     let own = own_pool(model).map(|pool| pool.weights.as_str());
     let of_flavors = own_flavors(model).filter_map(|flavor| flavor.weights.as_deref());
     let named: BTreeSet<&str> = own.into_iter().chain(of_flavors).filter(|place| !place.starts_with(HUB)).collect();
     let missing = named.into_iter().filter(|place| !Path::new(place).exists());
     let finding = |place: &str| {
-        let remedy = "fetch them (`make models` fetches the starter models), or correct `weights` in the configuration";
+        let remedy =
+            "download them (`make models` downloads the starter models), or correct `weights` in the configuration";
         Finding::problem(CHECK, format!("the weights of {} are not at {place}", model.id), remedy)
     };
     missing.map(finding).collect()
 }
 
-/// Programs that flavors start and that are not installed here.
+/// Programs of flavors that are not installed here.
 fn programs(models: &[&Model], find: &dyn Fn(&str) -> Option<PathBuf>) -> Vec<Finding> {
     let flavors = models.iter().flat_map(|model| own_flavors(model));
     let names = flavors.filter_map(|flavor| match &flavor.launch {
@@ -87,7 +88,7 @@ fn programs(models: &[&Model], find: &dyn Fn(&str) -> Option<PathBuf>) -> Vec<Fi
     });
     let missing = names.collect::<BTreeSet<_>>().into_iter().filter(|name| find(name).is_none());
     let finding = |name: &str| {
-        let remedy = "install it, unless other nodes run these flavors: replicas cannot start here";
+        let remedy = "install it, unless other nodes run these flavors; replicas cannot start here";
         Finding::warning(CHECK, format!("a flavor is started with `{name}`, which is not on the PATH"), remedy)
     };
     missing.map(finding).collect()
@@ -101,7 +102,7 @@ fn find_program(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| folder.join(name)).find(runs)
 }
 
-/// Model servers that do not answer their health route.
+/// Upstreams whose health route does not respond.
 async fn upstreams(model: &Model, connector: &Connector) -> Vec<Finding> {
     let Serving::Upstreams(upstreams) = &model.serving else { return Vec::new() };
     let mut findings = Vec::new();
@@ -118,12 +119,12 @@ async fn upstreams(model: &Model, connector: &Connector) -> Vec<Finding> {
 fn judge_upstream(model: &Model, url: &str, answer: Answer) -> Option<Finding> {
     let how = match answer {
         Answer::Healthy | Answer::Inconclusive => return None,
-        Answer::Unhealthy => "is not well",
+        Answer::Unhealthy => "is not healthy",
         Answer::Unreachable => "cannot be reached",
     };
     let remedy =
-        "look whether it runs and answers its health_path; calls go to the model's other servers, if it has any";
-    Some(Finding::warning(CHECK, format!("the server of {} at {url} {how}", model.id), remedy))
+        "check that it runs and responds at its health_path; calls go to the model's other upstreams, if it has any";
+    Some(Finding::warning(CHECK, format!("the upstream of {} at {url} {how}", model.id), remedy))
 }
 
 #[cfg(test)]
@@ -141,29 +142,29 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_missing_is_told() {
+    async fn missing_parts_are_reported() {
         let text = "[[models]]\nid = 'acme/own'\nengine = { weights = 'w.gguf' }\n\
             [[models]]\nid = 'acme/hub'\nengine = { weights = 'hf://acme/tiny/t.gguf' }\n\
             [[models]]\nid = 'acme/theirs'\nupstreams = [{ url = 'http://127.0.0.1:9/v1' }]\n\
             [[models.flavors]]\nname = 'a'\ngpu_type = 'local/cpu'\nargv = ['no-such-program', '{port}']\n";
         let found = check(&catalogue(text), &launcher("/nowhere/forebay-engine"), &Connector::default()).await;
-        let told: Vec<(Level, &str)> = found.iter().map(|finding| (finding.level, finding.what.as_str())).collect();
+        let reported: Vec<(Level, &str)> = found.iter().map(|finding| (finding.level, finding.what.as_str())).collect();
         assert_eq!(
-            told,
+            reported,
             [
                 (
                     Level::Problem,
-                    "acme/own needs forebay-engine, which is not at /nowhere/forebay-engine or cannot be run"
+                    "acme/own needs forebay-engine, which does not exist at /nowhere/forebay-engine or cannot be executed"
                 ),
                 (Level::Problem, "the weights of acme/own are not at /nowhere/w.gguf"),
                 (Level::Warning, "a flavor is started with `no-such-program`, which is not on the PATH"),
-                (Level::Warning, "the server of acme/theirs at http://127.0.0.1:9/v1 cannot be reached"),
+                (Level::Warning, "the upstream of acme/theirs at http://127.0.0.1:9/v1 cannot be reached"),
             ]
         );
     }
 
     #[tokio::test]
-    async fn what_a_cluster_runs_need_not_be_here() {
+    async fn flavors_of_a_cluster_need_nothing_here() {
         let text = "[drivers.kubernetes]\n[drivers.kubernetes.images]\nforebay-engine = 'a'\nvllm = 'b'\n\
             [drivers.kubernetes.gpus.'nvidia/h100']\nresource = 'nvidia.com/gpu'\n\
             [[models]]\nid = 'acme/pool'\ndriver = 'kubernetes'\nengine = { flavor = 'a' }\n\
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_there_is_not() {
+    async fn present_parts_are_not_reported() {
         let text = "[[models]]\nid = 'acme/own'\nengine = { weights = '/bin/sh' }\n\
             [[models.flavors]]\nname = 'a'\ngpu_type = 'local/cpu'\nargv = ['sh', '{port}']\n";
         let found = check(&catalogue(text), &launcher("/bin/sh"), &Connector::default()).await;

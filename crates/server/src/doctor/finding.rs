@@ -1,4 +1,4 @@
-//! What a check found, and how it is shown.
+//! Results of checks and their output.
 
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Level {
     Ok,
-    /// It works, and may not for long.
+    /// It works, but may fail soon.
     Warning,
     /// It does not work.
     Problem,
@@ -18,7 +18,7 @@ pub(crate) struct Finding {
     pub check: &'static str,
     pub level: Level,
     pub what: String,
-    /// What to do about it.
+    /// How to fix it; empty if ok.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub remedy: String,
 }
@@ -37,7 +37,7 @@ impl Finding {
     }
 }
 
-/// What all checks found.
+/// The results of all checks.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     pub status: Level,
@@ -50,7 +50,7 @@ impl Report {
         Self { status, findings }
     }
 
-    /// One line for each finding, and below it what to do.
+    /// One line per finding, followed by its remedy.
     pub(crate) fn to_text(&self) -> String {
         let mut text = String::new();
         for Finding { check, level, what, remedy } in &self.findings {

@@ -1,4 +1,4 @@
-//! The cards of this machine, and whether flavors ask for others.
+//! Checks the GPUs of this machine against the flavors.
 
 use super::engines::own_flavors;
 use super::finding::Finding;
@@ -17,22 +17,26 @@ pub(super) fn check(config: &Config) -> Finding {
     judge(scan_gpus(), &wanted, &offered)
 }
 
-/// What the machine has, the types that flavors want, and the slots that the configuration offers.
+/// `wanted`: GPU types of flavors; `slots`: configured slots per type.
 fn judge(cards: GpuScan, wanted: &BTreeSet<String>, slots: &BTreeMap<String, u32>) -> Finding {
     let mut found: BTreeMap<String, u32> = BTreeMap::new();
     let what = match cards {
         GpuScan::DriverError(error) => {
             let remedy =
-                "look at `nvidia-smi`: the driver and its library must be of one version, and the devices readable";
-            return Finding::problem(CHECK, format!("NVIDIA's driver is here and does not answer: {error}"), remedy);
+                "check `nvidia-smi`: driver and library must have the same version, and the devices must be readable";
+            return Finding::problem(
+                CHECK,
+                format!("the NVIDIA driver is installed but does not respond: {error}"),
+                remedy,
+            );
         }
-        GpuScan::NoDriver => "no NVIDIA driver here".to_owned(),
+        GpuScan::NoDriver => "no NVIDIA driver".to_owned(),
         GpuScan::Found(devices) => {
             for device in devices {
                 *found.entry(device.gpu_type).or_default() += 1;
             }
             let each: Vec<String> = found.iter().map(|(gpu_type, count)| format!("{count} × {gpu_type}")).collect();
-            if each.is_empty() { "NVIDIA's driver finds no card".to_owned() } else { each.join(", ") }
+            if each.is_empty() { "the NVIDIA driver finds no GPU".to_owned() } else { each.join(", ") }
         }
     };
     let has = |gpu_type: &String| found.contains_key(gpu_type) || slots.get(gpu_type).is_some_and(|count| *count > 0);
@@ -41,11 +45,15 @@ fn judge(cards: GpuScan, wanted: &BTreeSet<String>, slots: &BTreeMap<String, u32
         return Finding::ok(CHECK, what);
     }
     let remedy = if missing.iter().all(|gpu_type| gpu_type.starts_with(NVIDIA)) {
-        "nothing, where other nodes have them; else endpoints of these flavors wait for ever"
+        "nothing if other nodes have them; otherwise endpoints of these flavors never start"
     } else {
-        "offer them with drivers.process.slots, unless other nodes do; else endpoints of these flavors wait for ever"
+        "offer them with drivers.process.slots, unless other nodes do; otherwise endpoints of these flavors never start"
     };
-    Finding::warning(CHECK, format!("{what}; flavors ask for {}, which is not here", missing.join(", ")), remedy)
+    Finding::warning(
+        CHECK,
+        format!("{what}; flavors need {}, which this machine does not have", missing.join(", ")),
+        remedy,
+    )
 }
 
 #[cfg(test)]
@@ -59,18 +67,18 @@ mod tests {
     }
 
     #[test]
-    fn flavors_that_nothing_here_can_run_are_told() {
+    fn flavors_without_matching_gpus_are_reported() {
         let wanted = |types: &[&str]| types.iter().map(|&gpu_type| gpu_type.to_owned()).collect::<BTreeSet<_>>();
         let slots = BTreeMap::from([("local/cpu".to_owned(), 4)]);
         let none = BTreeMap::new();
         let h100 = || GpuScan::Found(vec![card("nvidia/h100"), card("nvidia/h100")]);
         for (cards, wanted, slots, level, what) in [
-            (GpuScan::NoDriver, wanted(&[]), &none, Level::Ok, "no NVIDIA driver here"),
-            (GpuScan::NoDriver, wanted(&["local/cpu"]), &slots, Level::Ok, "no NVIDIA driver here"),
+            (GpuScan::NoDriver, wanted(&[]), &none, Level::Ok, "no NVIDIA driver"),
+            (GpuScan::NoDriver, wanted(&["local/cpu"]), &slots, Level::Ok, "no NVIDIA driver"),
             (h100(), wanted(&["nvidia/h100"]), &none, Level::Ok, "2 × nvidia/h100"),
-            (h100(), wanted(&["nvidia/b200"]), &none, Level::Warning, "flavors ask for nvidia/b200"),
-            (GpuScan::NoDriver, wanted(&["local/cpu"]), &none, Level::Warning, "flavors ask for local/cpu"),
-            (GpuScan::DriverError("mismatch".into()), wanted(&[]), &none, Level::Problem, "does not answer: mismatch"),
+            (h100(), wanted(&["nvidia/b200"]), &none, Level::Warning, "flavors need nvidia/b200"),
+            (GpuScan::NoDriver, wanted(&["local/cpu"]), &none, Level::Warning, "flavors need local/cpu"),
+            (GpuScan::DriverError("mismatch".into()), wanted(&[]), &none, Level::Problem, "does not respond: mismatch"),
         ] {
             let found = judge(cards, &wanted, slots);
             assert_eq!(found.level, level, "{}", found.what);

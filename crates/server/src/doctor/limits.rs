@@ -1,4 +1,4 @@
-//! Where limits by the minute are counted.
+//! Checks where per-minute limits are counted.
 
 use super::finding::Finding;
 use crate::clock;
@@ -10,7 +10,7 @@ use store::{Store, nodes};
 
 const CHECK: &str = "limits";
 
-/// How far this machine's clock is ahead of Redis'.
+/// The difference between this machine's clock and Redis'.
 pub(super) struct RedisClock {
     pub(super) ahead_millis: i64,
 }
@@ -27,12 +27,12 @@ pub(super) async fn check(config: &Config, store: Option<&Store>) -> (Option<Red
     match redis_time(&config.limits.url).await {
         Ok(there) => {
             let ahead_millis = clock_skew::ahead_of(there, asked, clock::now());
-            (Some(RedisClock { ahead_millis }), Finding::ok(CHECK, "Redis answers"))
+            (Some(RedisClock { ahead_millis }), Finding::ok(CHECK, "Redis responds"))
         }
-        // The address may hold a password, and an error may repeat it.
+        // The URL may contain a password, and an error may quote it.
         Err(error) => {
-            let what = format!("Redis does not answer ({})", error.category());
-            let remedy = "look whether it runs, and whether limits.url (or FOREBAY_LIMITS_URL) has its right address and \
+            let what = format!("Redis does not respond ({})", error.category());
+            let remedy = "check that it runs, and that limits.url (or FOREBAY_LIMITS_URL) has the correct address and \
                           password; until then each node enforces its share of the limits";
             (None, Finding::problem(CHECK, what, remedy))
         }
@@ -41,10 +41,10 @@ pub(super) async fn check(config: &Config, store: Option<&Store>) -> (Option<Red
 
 fn judge_memory(alive_nodes: u64) -> Finding {
     match alive_nodes {
-        0 | 1 => Finding::ok(CHECK, "counted in memory, by this node alone"),
+        0 | 1 => Finding::ok(CHECK, "counted in memory of this node"),
         several => Finding::warning(
             CHECK,
-            format!("counted in memory, and {several} nodes serve: each grants every limit in full"),
+            format!("counted in memory, but {several} nodes serve: each grants every limit in full"),
             "give all nodes one Redis: limits.url = \"redis://host:6379/0\"",
         ),
     }
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn several_nodes_that_count_apart_are_told() {
+    fn several_nodes_without_a_shared_counter_are_reported() {
         assert_eq!(judge_memory(0).level, Level::Ok);
         assert_eq!(judge_memory(1).level, Level::Ok);
         assert_eq!(judge_memory(3).level, Level::Warning);

@@ -1,6 +1,6 @@
-//! `forebay admin doctor`: looks at everything that a node needs, changes nothing, and says what is wrong and what to do.
+//! `forebay admin doctor`: checks everything that a node needs, changes nothing, and reports problems with remedies.
 //!
-//! Each check is a file: it looks, and a plain function judges what it saw. `docs/operations.md` lists what is looked at.
+//! Each check is a file: one function observes, a pure function `judge` decides. `docs/operations.md` lists the checks.
 
 mod clock;
 mod cluster;
@@ -24,7 +24,7 @@ use crate::data_dir;
 use fleet::Connector;
 use std::path::Path;
 
-/// Makes all checks that can be made.
+/// Runs all checks that are possible.
 pub(crate) async fn examine(config_file: Option<&Path>, data_dir: &Path) -> Report {
     let (config, mut findings) = configuration::check(config_file);
     findings.push(data_directory::check(data_dir));

@@ -1,4 +1,4 @@
-//! The addresses to listen on.
+//! Checks the addresses to listen on.
 
 use super::finding::Finding;
 use crate::config::Config;
@@ -16,18 +16,19 @@ pub(super) fn check(config: &Config, is_served: bool) -> Vec<Finding> {
 fn judge(key: &str, address: SocketAddr, bound: std::io::Result<()>, is_served: bool) -> Finding {
     match bound {
         Ok(()) => Finding::ok(CHECK, format!("{key}: {address} is free")),
-        Err(error) if error.kind() == std::io::ErrorKind::AddrInUse && is_served => {
-            Finding::ok(CHECK, format!("{key}: {address} is taken, and a forebay serves from this data directory"))
-        }
+        Err(error) if error.kind() == std::io::ErrorKind::AddrInUse && is_served => Finding::ok(
+            CHECK,
+            format!("{key}: {address} is in use by the forebay that serves from this data directory"),
+        ),
         Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => Finding::problem(
             CHECK,
-            format!("{key}: another program has {address}"),
-            format!("stop it (`ss -ltnp` tells which it is), or set {key} to another port"),
+            format!("{key}: another program uses {address}"),
+            format!("stop it (`ss -ltnp` shows which one it is), or set {key} to another port"),
         ),
         Err(error) => Finding::problem(
             CHECK,
-            format!("{key}: {address} cannot be listened on: {error}"),
-            format!("set {key} to an address of this machine, and to a port from 1024 on"),
+            format!("{key}: cannot listen on {address}: {error}"),
+            format!("set {key} to an address of this machine and a port of 1024 or higher"),
         ),
     }
 }
@@ -39,7 +40,7 @@ mod tests {
     use std::io::{Error, ErrorKind};
 
     #[test]
-    fn a_port_that_others_have_is_told() {
+    fn a_port_in_use_is_reported() {
         let address = SocketAddr::from(([127, 0, 0, 1], 80));
         let level = |bound, is_served| judge("server.listen", address, bound, is_served).level;
         assert_eq!(level(Ok(()), false), Level::Ok);

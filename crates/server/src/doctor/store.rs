@@ -1,4 +1,4 @@
-//! What is remembered: reachable, and of a schema that this program knows.
+//! Checks that the store is reachable and has a schema that this version supports.
 
 use super::finding::Finding;
 use crate::config::Config;
@@ -7,13 +7,13 @@ use store::{Engine, Schema, Store, StoreError};
 
 const CHECK: &str = "store";
 
-/// The store, if it can be used. A file that is not there is not made.
+/// The store, if it is usable. A missing file is not created.
 pub(super) async fn check(config: &Config, data_dir: &Path) -> (Option<Store>, Finding) {
     let url = &config.store.url;
     match Store::file(url, data_dir) {
         Ok(Some(file)) if !file.exists() => {
-            let what = format!("{} is not there yet", file.display());
-            return (None, Finding::warning(CHECK, what, "the first start makes it"));
+            let what = format!("{} does not exist yet", file.display());
+            return (None, Finding::warning(CHECK, what, "the first start creates it"));
         }
         Ok(_) => {}
         Err(error) => return (None, unusable(&error)),
@@ -37,29 +37,29 @@ fn unusable(error: &StoreError) -> Finding {
     Finding::problem(
         CHECK,
         format!("{error}{cause}"),
-        "look whether the database runs, and whether store.url (or FOREBAY_STORE_URL) has its right address, name and password",
+        "check that the database runs, and that store.url (or FOREBAY_STORE_URL) has the correct address, name and password",
     )
 }
 
 fn judge(name: &str, schema: &Schema) -> Finding {
     let Schema { found, known, can_be_served, to_do } = *schema;
     match found {
-        None => Finding::warning(CHECK, format!("{name} answers, and is empty"), "the first start fills it"),
+        None => Finding::warning(CHECK, format!("{name} responds and is empty"), "the first start fills it"),
         Some(found) if !can_be_served => Finding::problem(
             CHECK,
-            format!("{name} has schema version {found}, this program knows versions up to {known}"),
-            "run a newer forebay: this one cannot keep the promises of that schema",
+            format!("{name} has schema version {found}, this version supports up to {known}"),
+            "run a newer forebay: this one does not support that schema",
         ),
         Some(found) if to_do > 0 => Finding::warning(
             CHECK,
-            format!("{name} answers; schema version {found}, {to_do} migrations to be made"),
-            "the next start makes them, or `forebay migrate` does; back the database up before",
+            format!("{name} responds; schema version {found}, {to_do} pending migrations"),
+            "the next start applies them, or `forebay migrate` does; back up the database first",
         ),
         Some(found) if found > known => Finding::ok(
             CHECK,
-            format!("{name} answers; schema version {found} of a newer program, with which this one can live"),
+            format!("{name} responds; schema version {found} of a newer version, which this one supports"),
         ),
-        Some(found) => Finding::ok(CHECK, format!("{name} answers; schema version {found}")),
+        Some(found) => Finding::ok(CHECK, format!("{name} responds; schema version {found}")),
     }
 }
 
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_schema_that_is_not_ours_is_told() {
+    fn an_unsupported_schema_is_reported() {
         for (found, can_be_served, to_do, level) in [
             (Some(5), true, 0, Level::Ok),
             (Some(5), true, 1, Level::Warning),

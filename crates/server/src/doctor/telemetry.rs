@@ -1,4 +1,4 @@
-//! The receiver of traces, where one is set.
+//! Checks the receiver of traces, if one is configured.
 
 use super::finding::Finding;
 use crate::config::Config;
@@ -15,14 +15,14 @@ pub(super) async fn check(config: &Config, connector: &Connector) -> Option<Find
     Some(match connected {
         Ok(()) if traces.record_content => Finding::warning(
             CHECK,
-            format!("{} answers, and prompts and answers are told to it", traces.url),
-            "set telemetry.record_content = false unless that is wanted",
+            format!("{} responds, and receives prompts and completions", traces.url),
+            "set telemetry.record_content = false unless this is intended",
         ),
-        Ok(()) => Finding::ok(CHECK, format!("{} answers", traces.url)),
+        Ok(()) => Finding::ok(CHECK, format!("{} responds", traces.url)),
         Err(error) => Finding::warning(
             CHECK,
-            format!("the receiver of traces at {} does not answer: {error}", traces.url),
-            "look whether it runs, and takes OTLP over HTTP at telemetry.otlp_endpoint; calls are served without it",
+            format!("the receiver of traces at {} does not respond: {error}", traces.url),
+            "check that it runs and accepts OTLP over HTTP at telemetry.otlp_endpoint; calls are served without it",
         ),
     })
 }

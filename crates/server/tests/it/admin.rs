@@ -1,25 +1,25 @@
-//! `forebay admin` from a shell.
+//! `forebay admin` as a process.
 
 use std::process::Command;
 
 use crate::app::{BINARY, TestApp, text};
 
-fn code_and_words(app: &TestApp, line: &str) -> (i32, String, String) {
+fn exit_code_and_output(app: &TestApp, line: &str) -> (i32, String, String) {
     let output = app.try_admin(line);
-    let words = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code().unwrap(), words(&output.stdout), words(&output.stderr))
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
 }
 
 #[tokio::test]
-async fn a_shell_can_tell_success_refusal_and_misuse_apart() {
+async fn exit_codes_distinguish_success_failure_and_misuse() {
     let app = TestApp::start().await;
-    let (code, printed, _) = code_and_words(&app, "organizations list");
+    let (code, printed, _) = exit_code_and_output(&app, "organizations list");
     assert!(code == 0 && printed.starts_with("id "), "{printed}");
-    let (code, printed, told) = code_and_words(&app, "users show --email nobody@example.com");
+    let (code, printed, stderr) = exit_code_and_output(&app, "users show --email unknown@example.com");
     assert_eq!((code, printed.as_str()), (1, ""));
-    assert!(told.contains("forebay: there is no user `nobody@example.com`"), "{told}");
-    let (code, printed, told) = code_and_words(&app, "keys revoke");
-    assert!(code == 2 && printed.is_empty() && told.contains("Usage"), "{told}");
+    assert!(stderr.contains("forebay: there is no user `unknown@example.com`"), "{stderr}");
+    let (code, printed, stderr) = exit_code_and_output(&app, "keys revoke");
+    assert!(code == 2 && printed.is_empty() && stderr.contains("Usage"), "{stderr}");
 }
 
 #[tokio::test]
@@ -28,20 +28,20 @@ async fn a_disabled_key_is_not_revoked_by_mistake() {
     let created = app.new_key("a");
     let id = text(&created["id"]);
     assert_eq!(app.admin(&format!("keys disable {id}"))["state"], "disabled");
-    let (code, _, told) = code_and_words(&app, &format!("keys revoke {id}"));
-    assert!(code == 1 && told.contains("disabled"), "{told}");
+    let (code, _, stderr) = exit_code_and_output(&app, &format!("keys revoke {id}"));
+    assert!(code == 1 && stderr.contains("disabled"), "{stderr}");
     assert_eq!(app.admin(&format!("keys enable {id}"))["state"], "active");
     assert_eq!(app.admin(&format!("keys revoke {id}"))["state"], "revoked");
 }
 
 #[tokio::test]
-async fn the_key_limit_holds_beside_a_running_server() {
+async fn the_key_limit_holds_while_a_server_runs() {
     let app = TestApp::start().await;
     let workspace = app.workspace();
     app.admin(&format!("workspaces set {workspace} --max-api-keys 2"));
     let second = app.new_key("second");
-    let (code, _, told) = code_and_words(&app, &format!("keys create --workspace {workspace} --name third"));
-    assert!(code == 1 && told.contains("limit"), "{told}");
+    let (code, _, stderr) = exit_code_and_output(&app, &format!("keys create --workspace {workspace} --name third"));
+    assert!(code == 1 && stderr.contains("limit"), "{stderr}");
     app.admin(&format!("keys revoke {}", text(&second["id"])));
     app.new_key("third");
 }
@@ -58,13 +58,13 @@ async fn the_running_server_is_listed_as_a_node() {
 }
 
 #[test]
-fn help_is_everywhere() {
+fn every_command_has_help() {
     for line in ["--help", "serve --help", "check-config --help", "migrate --help", "admin --help", "admin keys --help"]
     {
         let output = Command::new(BINARY).args(line.split_whitespace()).output().unwrap();
         assert!(output.status.success(), "{line}");
         assert!(String::from_utf8_lossy(&output.stdout).contains("Usage: forebay"), "{line}");
     }
-    let output = Command::new(BINARY).arg("nonsense").output().unwrap();
+    let output = Command::new(BINARY).arg("no-such-command").output().unwrap();
     assert_eq!(output.status.code(), Some(2));
 }

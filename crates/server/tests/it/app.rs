@@ -13,15 +13,15 @@ use testkit::http::{Client, Event, Response, Stream};
 use testkit::process::{Forebay, ForebayLaunch};
 
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_forebay");
-/// The chat model of every gateway here, and what its upstreams call it.
+/// The chat model of every test gateway, and its name at the upstreams.
 pub(crate) const CHAT: &str = "acme/tiny";
 pub(crate) const UPSTREAM_NAME: &str = "tiny-q4";
 pub(crate) const EMBEDDING: &str = "acme/embed";
-/// Far more than anything here takes, and less than a person would wait.
+/// Far more than any step takes.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// What a gateway is started with.
+/// The settings of a test gateway.
 pub(crate) struct Setup {
     engine_count: usize,
     server: String,
@@ -33,19 +33,19 @@ pub(crate) struct Setup {
     environment: Vec<(String, String)>,
 }
 
-/// Nobody but stories about limits comes near them.
-const FAR_AWAY: &str =
+/// Limits that only tests about limits reach.
+const HIGH_LIMITS: &str =
     "requests_per_minute = 1_000_000\ntokens_per_minute = 1_000_000_000\nmonthly_tokens = 1_000_000_000_000\n";
 
 impl Setup {
-    /// The limits of workspaces, by the minute and by the month, instead of some that are far away.
+    /// The limits of workspaces, per minute and per month.
     pub(crate) fn workspace_limits(mut self, requests: u64, tokens: u64, monthly: u64) -> Self {
         self.workspace =
             format!("requests_per_minute = {requests}\ntokens_per_minute = {tokens}\nmonthly_tokens = {monthly}\n");
         self
     }
 
-    /// A further table of the configuration.
+    /// Adds a table to the configuration.
     pub(crate) fn table(mut self, text: &str) -> Self {
         self.tables += &format!("{text}\n");
         self
@@ -57,19 +57,19 @@ impl Setup {
         self
     }
 
-    /// A line of `[server]`.
+    /// Adds a line to `[server]`.
     pub(crate) fn server(mut self, line: &str) -> Self {
         self.server += &format!("{line}\n");
         self
     }
 
-    /// A line of `[edge]`.
+    /// Adds a line to `[edge]`.
     pub(crate) fn edge(mut self, line: &str) -> Self {
         self.edge += &format!("{line}\n");
         self
     }
 
-    /// A further member of every upstream.
+    /// Adds a member to every upstream.
     pub(crate) fn upstream(mut self, member: &str) -> Self {
         self.upstream += &format!(", {member}");
         self
@@ -94,7 +94,7 @@ impl Setup {
         self.start_at(&urls, engines).await
     }
 
-    /// A gateway in front of the engines of another.
+    /// Starts a gateway in front of the engines of another.
     pub(crate) async fn start_beside(self, other: &TestApp) -> TestApp {
         let urls: Vec<String> = other.engines.iter().map(FakeEngine::url).collect();
         self.start_at(&urls, Vec::new()).await
@@ -155,7 +155,7 @@ upstreams = [ {} ]
 pub(crate) struct TestApp {
     pub(crate) engines: Vec<FakeEngine>,
     pub(crate) forebay: Forebay,
-    /// The first key; empty where another gateway made it.
+    /// The first key; empty if another gateway created it.
     pub(crate) key: String,
     pub(crate) config: String,
     store_url: String,
@@ -169,7 +169,7 @@ impl TestApp {
             edge: String::new(),
             upstream: String::new(),
             store_url: "sqlite:forebay.db".to_owned(),
-            workspace: FAR_AWAY.to_owned(),
+            workspace: HIGH_LIMITS.to_owned(),
             tables: String::new(),
             environment: Vec::new(),
         }
@@ -179,7 +179,7 @@ impl TestApp {
         Self::setup().start().await
     }
 
-    /// The first engine, which is the only one as a rule.
+    /// The first engine, usually the only one.
     pub(crate) fn engine(&self) -> &FakeEngine {
         &self.engines[0]
     }
@@ -216,7 +216,7 @@ impl TestApp {
         stream
     }
 
-    /// A chat stream to its end, whose engine does what the script says.
+    /// Reads a whole chat stream, with the engine following the script.
     pub(crate) async fn events(&self, script: Script, body: Value) -> Vec<Event> {
         self.engine().push(script);
         let (events, clean) = self.open_stream(body).await.rest().await;
@@ -230,7 +230,7 @@ impl TestApp {
         answer.json()["status"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// Runs `forebay admin …` beside the server.
+    /// Runs `forebay admin …` while the server runs.
     pub(crate) fn try_admin(&self, line: &str) -> Output {
         let mut command = Command::new(BINARY);
         command.arg("admin").args(line.split_whitespace()).arg("--config").arg(&self.forebay.config);
@@ -253,12 +253,12 @@ impl TestApp {
         self.admin(&format!("keys create --workspace {} --name {name}", self.workspace()))
     }
 
-    /// A handle on the store beside the server's own.
+    /// A second handle on the store of the server.
     pub(crate) async fn store(&self) -> Store {
         Store::open(&self.store_url, &self.forebay.data_dir).await.unwrap()
     }
 
-    /// The usage events of the first workspace, newest first, once there are so many.
+    /// The usage events of the first workspace, newest first. Waits until there are `count`.
     pub(crate) async fn usage(&self, count: usize) -> Vec<UsageEvent> {
         self.usage_of(&self.workspace(), count).await
     }
@@ -273,7 +273,7 @@ impl TestApp {
                 return events;
             }
             assert!(Instant::now() < deadline, "{} usage events instead of {count}", events.len());
-            tokio::time::sleep(LOOK_AGAIN).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 }
@@ -288,20 +288,20 @@ pub(crate) fn stream(text: &str) -> Value {
     json!({"model": CHAT, "messages": [{"role": "user", "content": text}], "stream": true})
 }
 
-/// The same, and usage is asked for.
+/// The same with `include_usage`.
 pub(crate) fn stream_with_usage(text: &str) -> Value {
     let mut body = stream(text);
     body["stream_options"] = json!({"include_usage": true});
     body
 }
 
-/// The text that the events of a stream add up to.
+/// The concatenated text of a stream.
 pub(crate) fn content(events: &[Event]) -> String {
     let of = |event: &Event| event.json()["choices"][0]["delta"]["content"].as_str().unwrap_or_default().to_owned();
     events.iter().map(of).collect()
 }
 
-/// Status, headers and body, with what differs from call to call masked.
+/// Status, headers and body, with varying values masked.
 pub(crate) fn shown(answer: &Response) -> String {
     let mut text = format!("{}\n", answer.status_line());
     for (name, value) in headers_but_ids(answer) {
@@ -310,11 +310,11 @@ pub(crate) fn shown(answer: &Response) -> String {
     format!("{text}\n{}\n", answer.text())
 }
 
-/// The headers in order of their names, less `date`; the request id and what is left of limits are masked.
+/// The headers sorted by name, without `date`; the request id and remaining limits are masked.
 pub(crate) fn headers_but_ids(answer: &Response) -> BTreeMap<String, String> {
     let mask = |name: &str, value: &str| match name {
         "x-request-id" => mask_id(value),
-        // A bucket refills by the millisecond.
+        // A bucket refills every millisecond.
         name if name.starts_with("x-ratelimit-re") => "…".to_owned(),
         _ => value.to_owned(),
     };
@@ -323,11 +323,11 @@ pub(crate) fn headers_but_ids(answer: &Response) -> BTreeMap<String, String> {
 }
 
 fn mask_id(value: &str) -> String {
-    assert!(value.starts_with("req_") && value.len() > 20, "{value} is no request id");
+    assert!(value.starts_with("req_") && value.len() > 20, "{value} is not a request id");
     "req_…".to_owned()
 }
 
-/// `status code param` of an error in the envelope, after a look at the envelope itself.
+/// `status code param` of an error; also checks the envelope.
 pub(crate) fn refusal(answer: &Response) -> String {
     let body = answer.json();
     let error = &body["error"];
@@ -345,11 +345,11 @@ pub(crate) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// Waits until it holds; the story ends when it does not within the time given.
+/// Waits until the condition holds; fails after the time limit.
 pub(crate) async fn wait_until(what: &str, limit: Duration, mut holds: impl AsyncFnMut() -> bool) {
     let deadline = Instant::now() + limit;
     while !holds().await {
-        assert!(Instant::now() < deadline, "{what} did not come true within {limit:?}");
-        tokio::time::sleep(LOOK_AGAIN).await;
+        assert!(Instant::now() < deadline, "{what}: not within {limit:?}");
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }

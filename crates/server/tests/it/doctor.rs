@@ -1,4 +1,4 @@
-//! `forebay admin doctor` from outside: what is wrong is found, told in plain words, and gives the exit code 1.
+//! `forebay admin doctor` as a process: problems are found and reported, and give the exit code 1.
 
 use std::fs;
 use std::net::TcpListener;
@@ -16,11 +16,11 @@ use crate::app::{BINARY, TIMEOUT, TestApp, text, wait_until};
 use crate::redis::Redis;
 
 /// A node that was never started, with this configuration.
-struct Patient {
+struct TestNode {
     folder: TempDir,
 }
 
-impl Patient {
+impl TestNode {
     fn new(config: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("data")).unwrap();
@@ -61,7 +61,7 @@ impl Diagnosis {
         diagnosis
     }
 
-    /// `level: what` of the findings of a check; whatever is not ok says what to do.
+    /// `level: what` of the findings of a check; those that are not ok have a remedy.
     fn of_check(&self, check: &str) -> Vec<String> {
         let findings = self.report["findings"].as_array().unwrap().iter().filter(|finding| finding["check"] == check);
         let line = |finding: &Value| {
@@ -78,24 +78,24 @@ impl Diagnosis {
 }
 
 #[test]
-fn a_fresh_machine_has_nothing_that_must_be_mended() {
-    let patient = Patient::new("");
-    fs::remove_dir(patient.data_dir()).unwrap();
-    let diagnosis = patient.examine();
+fn a_fresh_machine_has_no_problems() {
+    let node = TestNode::new("");
+    fs::remove_dir(node.data_dir()).unwrap();
+    let diagnosis = node.examine();
     assert_eq!(diagnosis.exit_code, Some(0), "{}", diagnosis.report);
     diagnosis.assert_has("configuration", "warning: ");
     diagnosis.assert_has("data-directory", "warning: ");
     diagnosis.assert_has("store", "warning: ");
     diagnosis.assert_has("limits", "ok: counted in memory");
-    diagnosis.assert_has("journal", "ok: 0 events in 0 bytes, the bound is 1GiB");
+    diagnosis.assert_has("journal", "ok: 0 events in 0 bytes, the limit is 1GiB");
     diagnosis.assert_has("descriptors", "");
     diagnosis.assert_has("gpus", "ok: ");
     diagnosis.assert_has("disk", "");
-    assert!(!patient.data_dir().exists(), "the doctor makes nothing");
+    assert!(!node.data_dir().exists(), "the doctor creates nothing");
 }
 
 #[tokio::test]
-async fn a_node_that_serves_is_well_and_says_so_in_words() {
+async fn a_serving_node_has_no_problems() {
     let app = TestApp::start().await;
     app.chat("hi").await;
     let output = app.try_admin("doctor");
@@ -113,80 +113,79 @@ async fn a_node_that_serves_is_well_and_says_so_in_words() {
 }
 
 #[test]
-fn every_problem_of_a_configuration_is_told_and_the_rest_is_not_guessed() {
-    let patient = Patient::new("drain_timeout = 'soon'\n[telemetry]\nsample_ratio = 2\n");
-    let diagnosis = patient.examine();
+fn all_problems_of_a_configuration_are_reported_and_the_rest_is_not_guessed() {
+    let node = TestNode::new("drain_timeout = 'soon'\n[telemetry]\nsample_ratio = 2\n");
+    let diagnosis = node.examine();
     assert_eq!(diagnosis.exit_code, Some(1));
     let found = diagnosis.of_check("configuration").concat();
     assert!(found.contains("drain_timeout") && found.contains("sample_ratio"), "{found}");
-    assert_eq!(diagnosis.of_check("store"), [""; 0], "nobody knows where it is");
-    let patient = Patient::new("tls_cert = 'cert.pem'\ntls_key = 'key.pem'\n");
-    patient.examine().assert_has("configuration", "problem: server.tls_cert: cannot read");
+    assert_eq!(diagnosis.of_check("store"), [""; 0], "its URL is unknown");
+    let node = TestNode::new("tls_cert = 'cert.pem'\ntls_key = 'key.pem'\n");
+    node.examine().assert_has("configuration", "problem: server.tls_cert: cannot read");
 }
 
 #[test]
-fn a_data_directory_or_journal_that_cannot_be_written_is_told() {
-    let patient = Patient::new("");
-    fs::remove_dir(patient.data_dir()).unwrap();
-    // The kernel's own folders are closed to everybody, root included.
-    symlink("/proc/self", patient.data_dir()).unwrap();
-    patient.examine().assert_has("data-directory", "problem: ");
-    let patient = Patient::new("");
-    symlink("/proc/self", patient.data_dir().join("journal")).unwrap();
-    patient.examine().assert_has("journal", "problem: ");
+fn an_unwritable_data_directory_or_journal_is_reported() {
+    let node = TestNode::new("");
+    fs::remove_dir(node.data_dir()).unwrap();
+    // The kernel's own folders are read-only, also for root.
+    symlink("/proc/self", node.data_dir()).unwrap();
+    node.examine().assert_has("data-directory", "problem: ");
+    let node = TestNode::new("");
+    symlink("/proc/self", node.data_dir().join("journal")).unwrap();
+    node.examine().assert_has("journal", "problem: ");
 }
 
 #[tokio::test]
-async fn a_store_that_is_away_or_from_another_time_is_told() {
-    let patient = Patient::new("[store]\nurl = 'postgres://nobody:s3cret@127.0.0.1:9/none'\n");
-    let diagnosis = patient.examine();
+async fn an_unreachable_or_unsupported_store_is_reported() {
+    let node = TestNode::new("[store]\nurl = 'postgres://none:s3cret@127.0.0.1:9/none'\n");
+    let diagnosis = node.examine();
     diagnosis.assert_has("store", "problem: the store cannot be reached");
     assert!(!diagnosis.report.to_string().contains("s3cret"), "{}", diagnosis.report);
     diagnosis.assert_has("clock", "warning: neither the store nor Redis");
 
-    let patient = Patient::new("");
-    fs::write(patient.data_dir().join("forebay.db"), "this is no database, it only looks like one by its name")
-        .unwrap();
-    patient.examine().assert_has("store", "problem: ");
+    let node = TestNode::new("");
+    fs::write(node.data_dir().join("forebay.db"), "not a database").unwrap();
+    node.examine().assert_has("store", "problem: ");
 
-    let patient = Patient::new("");
-    let database = patient.data_dir().join("forebay.db");
+    let node = TestNode::new("");
+    let database = node.data_dir().join("forebay.db");
     let mut connection =
         SqliteConnectOptions::new().filename(&database).create_if_missing(true).connect().await.unwrap();
     connection.execute("CREATE TABLE other (id BIGINT)").await.unwrap();
-    patient.examine().assert_has("store", "warning: SQLite answers, and is empty");
+    node.examine().assert_has("store", "warning: SQLite responds and is empty");
     connection
         .execute("CREATE TABLE schema_version (version BIGINT); INSERT INTO schema_version VALUES (1)")
         .await
         .unwrap();
-    patient.examine().assert_has("store", "warning: SQLite answers; schema version 1, ");
+    node.examine().assert_has("store", "warning: SQLite responds; schema version 1, ");
     connection.execute("INSERT INTO schema_version VALUES (1000)").await.unwrap();
-    patient.examine().assert_has("store", "problem: SQLite has schema version 1000");
-    // What a newer program has only added to can be lived with.
+    node.examine().assert_has("store", "problem: SQLite has schema version 1000");
+    // A newer schema with additions only is supported.
     let others: Vec<String> = (2..1_000).map(|version| format!("({version})")).collect();
     let insert = format!("INSERT INTO schema_version VALUES {}", others.join(", "));
     connection.execute(sqlx::AssertSqlSafe(insert)).await.unwrap();
     connection.execute("ALTER TABLE schema_version ADD COLUMN serves_since BIGINT NOT NULL DEFAULT 1").await.unwrap();
-    patient.examine().assert_has("store", "ok: SQLite answers; schema version 1000 of a newer program");
+    node.examine().assert_has("store", "ok: SQLite responds; schema version 1000 of a newer version");
     connection.execute("UPDATE schema_version SET serves_since = 1000 WHERE version = 1000").await.unwrap();
-    patient.examine().assert_has("store", "problem: SQLite has schema version 1000");
+    node.examine().assert_has("store", "problem: SQLite has schema version 1000");
 }
 
 #[tokio::test]
-async fn a_limits_store_that_does_not_answer_is_told() {
+async fn an_unreachable_redis_is_reported() {
     let mut redis = Redis::start().await;
-    let patient = Patient::new(&format!("[limits]\nurl = '{}'\n", redis.url()));
-    let diagnosis = patient.examine();
-    diagnosis.assert_has("limits", "ok: Redis answers");
+    let node = TestNode::new(&format!("[limits]\nurl = '{}'\n", redis.url()));
+    let diagnosis = node.examine();
+    diagnosis.assert_has("limits", "ok: Redis responds");
     diagnosis.assert_has("clock", "ok: 0");
     redis.stop();
-    patient.examine().assert_has("limits", "problem: Redis does not answer");
-    let patient = Patient::new("[limits]\nurl = 'redis://:s3cret@127.0.0.1:9/0'\n");
-    assert!(!patient.examine().report.to_string().contains("s3cret"));
+    node.examine().assert_has("limits", "problem: Redis does not respond");
+    let node = TestNode::new("[limits]\nurl = 'redis://:s3cret@127.0.0.1:9/0'\n");
+    assert!(!node.examine().report.to_string().contains("s3cret"));
 }
 
 #[tokio::test]
-async fn nodes_that_count_apart_are_told() {
+async fn nodes_without_a_shared_counter_are_reported() {
     let app = TestApp::start().await;
     let store = app.store().await;
     let mut tx = store.begin().await.unwrap();
@@ -196,13 +195,13 @@ async fn nodes_that_count_apart_are_told() {
     tx.commit().await.unwrap();
     wait_until("two nodes", TIMEOUT, async || {
         let report = app.admin("doctor");
-        report.to_string().contains("counted in memory, and 2 nodes serve")
+        report.to_string().contains("counted in memory, but 2 nodes serve")
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_journal_that_is_torn_damaged_or_full_is_told() {
+async fn a_torn_damaged_or_full_journal_is_reported() {
     let mut app = TestApp::setup().table("[journal]\nmax_bytes = '1MiB'").start().await;
     app.chat("hi").await;
     app.forebay.child.kill();
@@ -210,7 +209,7 @@ async fn a_journal_that_is_torn_damaged_or_full_is_told() {
     let file = fs::read_dir(&journal).unwrap().next().unwrap().unwrap().path();
     let line = fs::read(&file).unwrap();
     assert!(line.ends_with(b"}\n"), "a whole event");
-    let told = |content: &[u8]| {
+    let report = |content: &[u8]| {
         fs::write(&file, content).unwrap();
         let output = app.try_admin("doctor --json");
         let report: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -218,55 +217,55 @@ async fn a_journal_that_is_torn_damaged_or_full_is_told() {
         let found = findings.filter(|finding| finding["check"] == "journal").map(|one| one["what"].to_string());
         (output.status.code(), found.collect::<String>())
     };
-    let (code, what) = told(&[&line[..], &line[..20]].concat());
-    assert!(code == Some(0) && what.contains("half a line at the end of"), "{code:?} {what}");
+    let (code, what) = report(&[&line[..], &line[..20]].concat());
+    assert!(code == Some(0) && what.contains("incomplete line at the end of"), "{code:?} {what}");
     let damaged = String::from_utf8(line.clone()).unwrap().replacen("acme", "ACME", 1);
-    let (code, what) = told(&[damaged.as_bytes(), &line].concat());
+    let (code, what) = report(&[damaged.as_bytes(), &line].concat());
     assert!(code == Some(1) && what.contains("line 1 of run_"), "{code:?} {what}");
-    let (code, what) = told(&line.repeat((1 << 20) / line.len() + 1));
+    let (code, what) = report(&line.repeat((1 << 20) / line.len() + 1));
     assert!(code == Some(1) && what.contains("full: "), "{code:?} {what}");
     fs::write(journal.join("refused.jsonl"), &line).unwrap();
-    let (code, what) = told(&line);
-    assert!(code == Some(0) && what.contains("the store refused 1 events"), "{code:?} {what}");
+    let (code, what) = report(&line);
+    assert!(code == Some(0) && what.contains("the store rejected 1 events"), "{code:?} {what}");
 }
 
 #[test]
-fn engines_weights_and_model_servers_that_are_missing_are_told() {
-    let patient = Patient::new(
+fn missing_engines_weights_and_upstreams_are_reported() {
+    let node = TestNode::new(
         "[[models]]\nid = 'acme/own'\nengine = { weights = 'w.gguf' }\n\
          [[models]]\nid = 'acme/theirs'\nupstreams = [{ url = 'http://127.0.0.1:9/v1' }]\n\
          [[models.flavors]]\nname = 'a'\ngpu_type = 'nvidia/none-such'\nengine = 'llama-server'\n",
     );
-    let mut command = patient.command();
+    let mut command = node.command();
     command.env("FOREBAY_ENGINE", "/nowhere/forebay-engine").env("PATH", "/nowhere");
     let diagnosis = Diagnosis::of(command);
     for start in [
         "problem: acme/own needs forebay-engine",
         "problem: the weights of acme/own are not at",
         "warning: a flavor is started with `llama-server`",
-        "warning: the server of acme/theirs at http://127.0.0.1:9/v1 cannot be reached",
+        "warning: the upstream of acme/theirs at http://127.0.0.1:9/v1 cannot be reached",
     ] {
         diagnosis.assert_has("engines", start);
     }
     let gpus = diagnosis.of_check("gpus").concat();
-    assert!(gpus.starts_with("warning: ") && gpus.contains("flavors ask for nvidia/none-such"), "{gpus}");
+    assert!(gpus.starts_with("warning: ") && gpus.contains("flavors need nvidia/none-such"), "{gpus}");
 }
 
 #[test]
-fn ports_descriptors_and_a_receiver_that_are_not_to_be_had_are_told() {
+fn unusable_ports_descriptors_and_receivers_are_reported() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap();
-    let patient = Patient::new("[telemetry]\notlp_endpoint = 'http://127.0.0.1:9'\n");
+    let node = TestNode::new("[telemetry]\notlp_endpoint = 'http://127.0.0.1:9'\n");
     let config = format!(
         "[server]\nlisten = '{address}'\nops_listen = '192.0.2.1:9'\n[telemetry]\notlp_endpoint = 'http://127.0.0.1:9'\n"
     );
-    fs::write(patient.folder.path().join("forebay.toml"), config).unwrap();
+    fs::write(node.folder.path().join("forebay.toml"), config).unwrap();
     let mut shell = Command::new("sh");
-    shell.args(["-c", "ulimit -n 256 && exec \"$0\" \"$@\"", BINARY]).args(patient.command().get_args());
+    shell.args(["-c", "ulimit -n 256 && exec \"$0\" \"$@\"", BINARY]).args(node.command().get_args());
     let diagnosis = Diagnosis::of(shell);
-    diagnosis.assert_has("ports", &format!("problem: server.listen: another program has {address}"));
-    diagnosis.assert_has("ports", "problem: server.ops_listen: 192.0.2.1:9 cannot be listened on");
-    diagnosis.assert_has("descriptors", "problem: only 256 files may be open");
+    diagnosis.assert_has("ports", &format!("problem: server.listen: another program uses {address}"));
+    diagnosis.assert_has("ports", "problem: server.ops_listen: cannot listen on 192.0.2.1:9");
+    diagnosis.assert_has("descriptors", "problem: only 256 open files are allowed");
     diagnosis
-        .assert_has("telemetry", "warning: the receiver of traces at http://127.0.0.1:9/v1/traces does not answer");
+        .assert_has("telemetry", "warning: the receiver of traces at http://127.0.0.1:9/v1/traces does not respond");
 }

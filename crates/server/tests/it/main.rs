@@ -1,6 +1,6 @@
-//! The gateway from outside: the real binary between real connections and scripted engines.
+//! Integration tests: the real binary between real connections and scripted engines.
 
-#![expect(clippy::unwrap_used, reason = "a story that cannot go on stops there")]
+#![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
 
 mod admin;
 mod app;

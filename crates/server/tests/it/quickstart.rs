@@ -1,4 +1,4 @@
-//! The quickstart as it is shipped: the real engine with the real weights, run by the gateway.
+//! The quickstart as shipped: the real engine with real weights, run by the gateway.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,17 +13,17 @@ use crate::engines::{children_of, is_running};
 
 pub(crate) const CHAT: &str = "forebay/smollm2-135m-instruct";
 const EMBEDDING: &str = "sentence-transformers/all-minilm-l6-v2";
-/// Weights are loaded by a busy machine.
+/// Loading weights may take long on a busy machine.
 pub(crate) const LOADED_WITHIN: Duration = Duration::from_secs(90);
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// The quickstart's models, with their weights where the script puts them.
+/// Starts the quickstart, with the weights that the script has downloaded.
 pub(crate) async fn quickstart() -> (Forebay, Client) {
     let fetched = Command::new(root().join("scripts/fetch-models")).current_dir(root()).status().unwrap();
-    assert!(fetched.success(), "the starter models could not be fetched");
+    assert!(fetched.success(), "the starter models could not be downloaded");
     let config = std::fs::read_to_string(root().join("config/quickstart.toml")).unwrap();
     let models = root().join("data/models");
     let config = config.replace("../data/models", models.to_str().unwrap());
@@ -45,7 +45,7 @@ fn engines_of(forebay: &Forebay) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_quickstart_answers_with_real_models_and_a_killed_engine_comes_back() {
+async fn the_quickstart_serves_real_models_and_restarts_a_killed_engine() {
     let (mut forebay, client) = quickstart().await;
     wait_for_model(&client, CHAT, "available").await;
     wait_for_model(&client, EMBEDDING, "available").await;
@@ -53,18 +53,18 @@ async fn the_quickstart_answers_with_real_models_and_a_killed_engine_comes_back(
         "model": CHAT, "temperature": 0, "max_tokens": 12,
         "messages": [{"role": "user", "content": "Name the capital city of Japan."}],
     });
-    let answer = client.post_json("/v1/chat/completions", question.clone()).await;
-    assert_eq!(answer.status, 200, "{}", answer.text());
-    let text = answer.json()["choices"][0]["message"]["content"].as_str().unwrap().to_owned();
+    let response = client.post_json("/v1/chat/completions", question.clone()).await;
+    assert_eq!(response.status, 200, "{}", response.text());
+    let text = response.json()["choices"][0]["message"]["content"].as_str().unwrap().to_owned();
     assert!(text.contains("Tokyo"), "{text}");
 
     let input = json!({"model": EMBEDDING, "input": ["a cat sits on the mat", "a kitten rests on the rug", "the stock market fell"]});
     let vectors = client.post_json("/v1/embeddings", input).await.json();
     let vector =
         |index: usize| -> Vec<f32> { serde_json::from_value(vectors["data"][index]["embedding"].clone()).unwrap() };
-    let likeness = |a: usize, b: usize| -> f32 { vector(a).iter().zip(vector(b)).map(|(x, y)| x * y).sum() };
+    let similarity = |a: usize, b: usize| -> f32 { vector(a).iter().zip(vector(b)).map(|(x, y)| x * y).sum() };
     assert_eq!(vector(0).len(), 384);
-    assert!(likeness(0, 1) > likeness(0, 2) + 0.2, "{} against {}", likeness(0, 1), likeness(0, 2));
+    assert!(similarity(0, 1) > similarity(0, 2) + 0.2, "{} against {}", similarity(0, 1), similarity(0, 2));
 
     let before = engines_of(&forebay);
     assert_eq!(before.len(), 2);
@@ -82,7 +82,7 @@ async fn the_quickstart_answers_with_real_models_and_a_killed_engine_comes_back(
 }
 
 #[tokio::test]
-async fn engines_end_with_a_gateway_that_is_killed() {
+async fn engines_end_when_the_gateway_is_killed() {
     let (mut forebay, client) = quickstart().await;
     wait_for_model(&client, CHAT, "available").await;
     let children = engines_of(&forebay);
@@ -92,7 +92,7 @@ async fn engines_end_with_a_gateway_that_is_killed() {
 }
 
 #[tokio::test]
-async fn an_engine_that_does_not_come_up_is_told_with_its_last_words() {
+async fn a_failed_start_of_an_engine_is_logged_with_its_last_output() {
     let config = "[server]\nlisten = \"127.0.0.1:0\"\nops_listen = \"127.0.0.1:0\"\n\
                   [[models]]\nid = \"acme/none\"\nengine = { weights = \"nowhere.gguf\" }\n";
     let forebay = ForebayLaunch::default().binary(BINARY).start(config).await.unwrap();

@@ -65,7 +65,7 @@ pub async fn set(
     allotments::set(&mut tx, organization, gpu_type, allotment).await?;
     let after = Ledger { allotment: allotment.unwrap_or_else(|| defaults.of(gpu_type)), ..before };
     let detail = format!("{gpu_type}: {} → {}", before.allotment, after.allotment);
-    author.did(&mut tx, "allotment.set", Some(organization), organization.as_str(), detail, now).await?;
+    author.record_action(&mut tx, "allotment.set", Some(organization), organization.as_str(), detail, now).await?;
     tx.commit().await?;
     Ok(AllotmentLine::new(gpu_type.clone(), after))
 }

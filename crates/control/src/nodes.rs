@@ -17,6 +17,6 @@ pub async fn forget(store: &Store, author: &Author, id: &str, now: Timestamp) ->
     nodes::forget(&mut tx, id).await?;
     quota::forget_node(&mut tx, id).await?;
     endpoint_loads::leave(&mut tx, id).await?;
-    author.did(&mut tx, "node.forget", None, id, "", now).await?;
+    author.record_action(&mut tx, "node.forget", None, id, "", now).await?;
     Ok(tx.commit().await?)
 }

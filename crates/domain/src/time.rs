@@ -88,10 +88,6 @@ impl Month {
         Self(i32::from(date.year()) * 100 + i32::from(date.month()))
     }
 
-    pub const fn from_number(number: i32) -> Self {
-        Self(number)
-    }
-
     pub const fn number(self) -> i32 {
         self.0
     }

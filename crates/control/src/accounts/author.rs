@@ -20,7 +20,7 @@ pub enum Author {
 }
 
 /// A change for the audit log. `before` is `Null` for a creation, `after` is `Null` for a deletion. Never contains secrets.
-pub(crate) struct Act<'a> {
+pub(crate) struct AuditedChange<'a> {
     pub(crate) action: &'static str,
     pub(crate) organization: Option<&'a OrganizationId>,
     pub(crate) subject: &'a str,
@@ -54,24 +54,29 @@ impl Author {
     }
 
     /// Records a change with the state before and after.
-    pub(crate) async fn changed(&self, tx: &mut Tx, act: Act<'_>, now: Timestamp) -> Result<(), StoreError> {
+    pub(crate) async fn record_change(
+        &self,
+        tx: &mut Tx,
+        change: AuditedChange<'_>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
         let written = |value: Value| (!value.is_null()).then(|| value.to_string());
         let entry = Entry {
             at: now,
-            organization: act.organization.cloned(),
+            organization: change.organization.cloned(),
             actor: self.to_string(),
             address: self.address().map(ToOwned::to_owned),
-            action: act.action.to_owned(),
-            subject: act.subject.to_owned(),
+            action: change.action.to_owned(),
+            subject: change.subject.to_owned(),
             detail: String::new(),
-            before: written(act.before),
-            after: written(act.after),
+            before: written(change.before),
+            after: written(change.after),
         };
         audit::append(tx, &entry).await
     }
 
     /// Records an action that has no state before and after.
-    pub(crate) async fn did(
+    pub(crate) async fn record_action(
         &self,
         tx: &mut Tx,
         action: &str,

@@ -63,7 +63,7 @@ pub async fn first_start(store: &Store, defaults: &Limits, now: Timestamp) -> Re
     let created = keys::create_in(&mut tx, &Author::FirstStart, &workspace, request, defaults, now).await?;
     let organization_id = Some(&organization.id);
     Author::FirstStart
-        .did(&mut tx, "platform.first-start", organization_id, organization.id.as_str(), EMAIL, now)
+        .record_action(&mut tx, "platform.first-start", organization_id, organization.id.as_str(), EMAIL, now)
         .await?;
     tx.commit().await?;
     Ok(Some(FirstStart { organization, workspace, user, password, key: created.key, key_text: created.text }))

@@ -1,6 +1,6 @@
 //! Commands on invitations, which add a user to an organization by a link.
 
-use crate::author::{Act, Author};
+use crate::author::{AuditedChange, Author};
 use crate::command_error::CommandError;
 use crate::sessions::{self, ActiveSession, Origin};
 use crate::{entropy, passwords, sign_in, snapshot};
@@ -69,14 +69,14 @@ pub async fn create(
         }
     }
     invitations::insert(&mut tx, &invitation, SecretHash::of(&token)).await?;
-    let act = Act {
+    let change = AuditedChange {
         action: "invitation.create",
         organization: Some(organization),
         subject: invitation.id.as_str(),
         before: Value::Null,
         after: snapshot::invitation(&invitation),
     };
-    author.changed(&mut tx, act, now).await?;
+    author.record_change(&mut tx, change, now).await?;
     tx.commit().await?;
     Ok(CreatedInvitation { invitation, token })
 }
@@ -99,14 +99,14 @@ pub async fn delete(
 ) -> Result<(), CommandError> {
     let mut tx = store.begin().await?;
     let gone = invitations::delete(&mut tx, organization, id).await?;
-    let act = Act {
+    let change = AuditedChange {
         action: "invitation.delete",
         organization: Some(organization),
         subject: id.as_str(),
         before: snapshot::invitation(&gone),
         after: Value::Null,
     };
-    author.changed(&mut tx, act, now).await?;
+    author.record_change(&mut tx, change, now).await?;
     Ok(tx.commit().await?)
 }
 
@@ -142,14 +142,14 @@ pub async fn accept(
     invitations::accept(&mut tx, &invitation.id, now).await?;
     let user = let_in(&mut tx, &invitation, entrant, now).await?;
     let author = Author::User { id: user.id.clone(), address: origin.address.clone() };
-    let act = Act {
+    let change = AuditedChange {
         action: "invitation.accept",
         organization: Some(&invitation.organization),
         subject: invitation.id.as_str(),
         before: snapshot::invitation(&invitation),
         after: snapshot::user(&user),
     };
-    author.changed(&mut tx, act, now).await?;
+    author.record_change(&mut tx, change, now).await?;
     let context = (Some(invitation.organization.clone()), invitation.workspaces.first().cloned());
     let signed = sessions::start(&mut tx, user, context, origin, lifetimes, now).await?;
     tx.commit().await?;

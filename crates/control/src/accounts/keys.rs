@@ -1,6 +1,6 @@
 //! Commands on API keys.
 
-use crate::author::{Act, Author};
+use crate::author::{AuditedChange, Author};
 use crate::command_error::CommandError;
 use crate::{entropy, snapshot};
 use domain::key::NewKey;
@@ -158,14 +158,14 @@ pub(crate) async fn create_in(
         tokens_per_minute: request.tokens_per_minute,
     };
     api_keys::insert_within(tx, &key, workspace.limits(defaults).max_api_keys).await?;
-    let act = Act {
+    let change = AuditedChange {
         action: "key.create",
         organization: Some(&key.organization),
         subject: key.id.as_str(),
         before: Value::Null,
         after: snapshot::key(&key),
     };
-    author.changed(tx, act, now).await?;
+    author.record_change(tx, change, now).await?;
     Ok(CreatedKey { key, text })
 }
 
@@ -193,14 +193,14 @@ async fn finish(
 ) -> Result<ApiKey, CommandError> {
     let (was, became) = (snapshot::key(before), snapshot::key(&after));
     if was != became {
-        let act = Act {
+        let change = AuditedChange {
             action,
             organization: Some(&after.organization),
             subject: after.id.as_str(),
             before: was,
             after: became,
         };
-        author.changed(&mut tx, act, now).await?;
+        author.record_change(&mut tx, change, now).await?;
     }
     tx.commit().await?;
     Ok(after)

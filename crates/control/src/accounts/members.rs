@@ -1,6 +1,6 @@
 //! Commands on the members of an organization.
 
-use crate::author::{Act, Author};
+use crate::author::{AuditedChange, Author};
 use crate::command_error::CommandError;
 use crate::snapshot;
 use domain::user::Role;
@@ -37,14 +37,14 @@ pub async fn set_role(
         users::check_other_admin(&mut tx, id, organization).await?;
     }
     users::set_role(&mut tx, id, organization, role, now).await?;
-    let act = Act {
+    let change = AuditedChange {
         action: "member.set-role",
         organization: Some(organization),
         subject: id.as_str(),
         before: snapshot::role(current),
         after: snapshot::role(role),
     };
-    author.changed(&mut tx, act, now).await?;
+    author.record_change(&mut tx, change, now).await?;
     Ok(tx.commit().await?)
 }
 
@@ -62,13 +62,13 @@ pub async fn remove(
         users::check_other_admin(&mut tx, id, organization).await?;
     }
     users::leave(&mut tx, id, organization, now).await?;
-    let act = Act {
+    let change = AuditedChange {
         action: "member.remove",
         organization: Some(organization),
         subject: id.as_str(),
         before: snapshot::role(current),
         after: Value::Null,
     };
-    author.changed(&mut tx, act, now).await?;
+    author.record_change(&mut tx, change, now).await?;
     Ok(tx.commit().await?)
 }

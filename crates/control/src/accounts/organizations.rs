@@ -1,6 +1,6 @@
 //! Commands on organizations.
 
-use crate::author::{Act, Author};
+use crate::author::{AuditedChange, Author};
 use crate::command_error::CommandError;
 use crate::{entropy, snapshot};
 use domain::workspace::check_name;
@@ -13,14 +13,14 @@ pub async fn create(store: &Store, author: &Author, name: &str, now: Timestamp) 
     let new = Organization { id: OrganizationId::new(now, entropy::for_id()), name, created_at: now };
     let mut tx = store.begin().await?;
     organizations::insert(&mut tx, &new).await?;
-    let act = Act {
+    let change = AuditedChange {
         action: "organization.create",
         organization: Some(&new.id),
         subject: new.id.as_str(),
         before: Value::Null,
         after: snapshot::organization(&new),
     };
-    author.changed(&mut tx, act, now).await?;
+    author.record_change(&mut tx, change, now).await?;
     tx.commit().await?;
     Ok(new)
 }
@@ -44,14 +44,14 @@ pub async fn rename(
     let mut tx = store.begin().await?;
     let current = organizations::lock(&mut tx, id).await?;
     let renamed = organizations::rename(&mut tx, id, name, now).await?;
-    let act = Act {
+    let change = AuditedChange {
         action: "organization.rename",
         organization: Some(id),
         subject: id.as_str(),
         before: snapshot::organization(&current),
         after: snapshot::organization(&renamed),
     };
-    author.changed(&mut tx, act, now).await?;
+    author.record_change(&mut tx, change, now).await?;
     tx.commit().await?;
     Ok(renamed)
 }
@@ -61,13 +61,13 @@ pub async fn delete(store: &Store, author: &Author, id: &OrganizationId, now: Ti
     let mut tx = store.begin().await?;
     let current = organizations::lock(&mut tx, id).await?;
     organizations::delete(&mut tx, id, now).await?;
-    let act = Act {
+    let change = AuditedChange {
         action: "organization.delete",
         organization: Some(id),
         subject: id.as_str(),
         before: snapshot::organization(&current),
         after: Value::Null,
     };
-    author.changed(&mut tx, act, now).await?;
+    author.record_change(&mut tx, change, now).await?;
     Ok(tx.commit().await?)
 }

@@ -1,6 +1,6 @@
 //! Commands on sessions.
 
-use crate::author::{Act, Author};
+use crate::author::{AuditedChange, Author};
 use crate::command_error::CommandError;
 use crate::{access, entropy, passwords, sign_in, snapshot};
 use domain::session::{Lifetimes, SessionToken};
@@ -99,7 +99,7 @@ pub(crate) async fn start(
     };
     sessions::insert(tx, &session, token.hash(), lifetimes).await?;
     let signed = ActiveSession { token, session, user };
-    tell(tx, &signed, origin, "session.create", (Value::Null, snapshot::session(&signed.session)), now).await?;
+    record(tx, &signed, origin, "session.create", (Value::Null, snapshot::session(&signed.session)), now).await?;
     Ok(signed)
 }
 
@@ -145,7 +145,7 @@ pub async fn end(
     let mut tx = store.begin().await?;
     sessions::end(&mut tx, &signed.user.id, id).await?;
     let before = serde_json::json!({ "sessionId": id });
-    tell(&mut tx, signed, origin, "session.end", (before, Value::Null), now).await?;
+    record(&mut tx, signed, origin, "session.end", (before, Value::Null), now).await?;
     Ok(tx.commit().await?)
 }
 
@@ -182,7 +182,7 @@ pub async fn set_context(
     let (organization, workspace) = (signed.session.organization.as_ref(), signed.session.workspace.as_ref());
     sessions::set_context(&mut tx, &signed.session.id, organization, workspace).await?;
     let change = (before, snapshot::context(&signed.session));
-    tell(&mut tx, &signed, origin, "session.set-context", change, now).await?;
+    record(&mut tx, &signed, origin, "session.set-context", change, now).await?;
     tx.commit().await?;
     Ok(signed)
 }
@@ -210,12 +210,12 @@ pub async fn change_password(
     let mut tx = store.begin().await?;
     users::set_password(&mut tx, &signed.user.id, &hash, now).await?;
     sessions::end_all_of(&mut tx, &signed.user.id, Some(&signed.session.id)).await?;
-    tell(&mut tx, signed, origin, "user.change-password", (Value::Null, Value::Null), now).await?;
+    record(&mut tx, signed, origin, "user.change-password", (Value::Null, Value::Null), now).await?;
     Ok(tx.commit().await?)
 }
 
 /// Records an action on the user's own session in the audit log of its selected organization.
-async fn tell(
+async fn record(
     tx: &mut Tx,
     signed: &ActiveSession,
     origin: &Origin,
@@ -224,6 +224,6 @@ async fn tell(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let organization = signed.session.organization.as_ref();
-    let act = Act { action, organization, subject: signed.user.id.as_str(), before, after };
-    signed.author(origin).changed(tx, act, now).await
+    let change = AuditedChange { action, organization, subject: signed.user.id.as_str(), before, after };
+    signed.author(origin).record_change(tx, change, now).await
 }

@@ -3,7 +3,7 @@
 //! The caller verifies the provider's response; this module maps the identity to an account. An account is found by the
 //! provider's subject, or on the first sign-in by the e-mail address that the provider has verified.
 
-use crate::author::{Act, Author};
+use crate::author::{AuditedChange, Author};
 use crate::command_error::CommandError;
 use crate::sessions::{self, ActiveSession, Origin};
 use crate::{entropy, snapshot};
@@ -121,14 +121,14 @@ async fn adjust(
     users::set_role(tx, &user.id, organization, role, now).await?;
     user.memberships.retain(|one| one.organization_id != *organization);
     user.memberships.push(Membership { organization_id: organization.clone(), role });
-    let act = Act {
+    let change = AuditedChange {
         action: "member.set-role",
         organization: Some(organization),
         subject: user.id.as_str(),
         before: current.map_or(Value::Null, snapshot::role),
         after: snapshot::role(role),
     };
-    Author::User { id: user.id.clone(), address: origin.address.clone() }.changed(tx, act, now).await?;
+    Author::User { id: user.id.clone(), address: origin.address.clone() }.record_change(tx, change, now).await?;
     Ok(user)
 }
 
@@ -148,14 +148,14 @@ async fn create(
         memberships: vec![Membership { organization_id: organization.clone(), role }],
     };
     users::insert(tx, &user, None).await?;
-    let act = Act {
+    let change = AuditedChange {
         action: "user.create",
         organization: Some(organization),
         subject: user.id.as_str(),
         before: Value::Null,
         after: snapshot::user(&user),
     };
-    Author::User { id: user.id.clone(), address: origin.address.clone() }.changed(tx, act, now).await?;
+    Author::User { id: user.id.clone(), address: origin.address.clone() }.record_change(tx, change, now).await?;
     Ok(user)
 }
 

@@ -1,6 +1,6 @@
 //! Commands on workspaces.
 
-use crate::author::{Act, Author};
+use crate::author::{AuditedChange, Author};
 use crate::command_error::CommandError;
 use crate::{entropy, snapshot};
 use domain::workspace::{Limits, OwnLimits, check_name};
@@ -48,14 +48,14 @@ pub async fn create(
     if let Some(user) = author.user() {
         workspaces::add_member(&mut tx, &new.id, user, now).await?;
     }
-    let act = Act {
+    let change = AuditedChange {
         action: "workspace.create",
         organization: Some(organization),
         subject: new.id.as_str(),
         before: Value::Null,
         after: snapshot::workspace(&new),
     };
-    author.changed(&mut tx, act, now).await?;
+    author.record_change(&mut tx, change, now).await?;
     tx.commit().await?;
     Ok(new)
 }
@@ -102,14 +102,14 @@ pub async fn set(
     let name = name.unwrap_or(&current.name).to_owned();
     let edited = Workspace { name, own, lowered, ..current.clone() };
     let changed = workspaces::update(&mut tx, edited, now).await?;
-    let act = Act {
+    let change = AuditedChange {
         action: "workspace.set",
         organization: Some(&current.organization),
         subject: id.as_str(),
         before: snapshot::workspace(&current),
         after: snapshot::workspace(&changed),
     };
-    author.changed(&mut tx, act, now).await?;
+    author.record_change(&mut tx, change, now).await?;
     tx.commit().await?;
     Ok(changed)
 }
@@ -119,14 +119,14 @@ pub async fn delete(store: &Store, author: &Author, id: &WorkspaceId, now: Times
     let mut tx = store.begin().await?;
     let current = workspaces::lock(&mut tx, id).await?;
     workspaces::delete(&mut tx, id, now).await?;
-    let act = Act {
+    let change = AuditedChange {
         action: "workspace.delete",
         organization: Some(&current.organization),
         subject: id.as_str(),
         before: snapshot::workspace(&current),
         after: Value::Null,
     };
-    author.changed(&mut tx, act, now).await?;
+    author.record_change(&mut tx, change, now).await?;
     Ok(tx.commit().await?)
 }
 
@@ -140,14 +140,14 @@ pub async fn add_member(
     let mut tx = store.begin().await?;
     let workspace = workspaces::lock(&mut tx, id).await?;
     workspaces::add_member(&mut tx, id, user, now).await?;
-    let act = Act {
+    let change = AuditedChange {
         action: "workspace.add-member",
         organization: Some(&workspace.organization),
         subject: id.as_str(),
         before: Value::Null,
         after: json!({ "userId": user }),
     };
-    author.changed(&mut tx, act, now).await?;
+    author.record_change(&mut tx, change, now).await?;
     Ok(tx.commit().await?)
 }
 
@@ -161,13 +161,13 @@ pub async fn remove_member(
     let mut tx = store.begin().await?;
     let workspace = workspaces::lock(&mut tx, id).await?;
     workspaces::remove_member(&mut tx, id, user, now).await?;
-    let act = Act {
+    let change = AuditedChange {
         action: "workspace.remove-member",
         organization: Some(&workspace.organization),
         subject: id.as_str(),
         before: json!({ "userId": user }),
         after: Value::Null,
     };
-    author.changed(&mut tx, act, now).await?;
+    author.record_change(&mut tx, change, now).await?;
     Ok(tx.commit().await?)
 }

@@ -104,7 +104,9 @@ impl<'a> Attempt<'a> {
     pub(super) async fn audit(&mut self, endpoint: &Endpoint, kind: EventType) -> Result<(), StoreError> {
         let Call { author, scope, now, .. } = self.call;
         let detail = format!("{}, {}, {} GPUs committed", endpoint.name, endpoint.state, endpoint.committed_gpus);
-        author.did(&mut self.tx, kind.as_str(), Some(scope.organization), endpoint.id.as_str(), detail, now).await
+        author
+            .record_action(&mut self.tx, kind.as_str(), Some(scope.organization), endpoint.id.as_str(), detail, now)
+            .await
     }
 
     /// Stores the response for a repeated request, and commits.

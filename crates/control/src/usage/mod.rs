@@ -153,7 +153,7 @@ pub async fn rebuild(store: &Store, author: &Author, now: Timestamp) -> Result<R
     if rebuilt.rows_corrected > 0 {
         let mut tx = store.begin().await?;
         let detail = format!("{} rows corrected", rebuilt.rows_corrected);
-        author.did(&mut tx, "usage.rebuild", None, "usage", detail, now).await?;
+        author.record_action(&mut tx, "usage.rebuild", None, "usage", detail, now).await?;
         tx.commit().await?;
     }
     Ok(rebuilt)

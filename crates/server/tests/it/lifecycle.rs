@@ -170,7 +170,8 @@ async fn a_reload_changes_the_catalogue_without_cutting_streams() {
 
     app.forebay.write_config("[server]\nlissten = 1\n").unwrap();
     app.forebay.child.signal("HUP").unwrap();
-    wait_until("refused", TIMEOUT, async || app.forebay.child.stderr().contains("the catalogue stays as it is")).await;
+    wait_until("refused", TIMEOUT, async || app.forebay.child.stderr().contains("the catalogue was not reloaded"))
+        .await;
     assert!(app.forebay.child.stderr().contains("lissten"), "{}", app.forebay.child.stderr());
     assert_eq!(app.ask(body).await.status_line(), "200 OK");
 
@@ -226,7 +227,7 @@ fn all_problems_of_a_configuration_are_reported_together() {
     fs::write(&file, "").unwrap();
     let output = forebay(&["check-config", "--config", path]);
     assert!(output.status.success(), "{}", errors_of(&output));
-    assert!(String::from_utf8_lossy(&output.stdout).starts_with("the configuration is good: 0 models"));
+    assert!(String::from_utf8_lossy(&output.stdout).starts_with("the configuration is valid: 0 models"));
     let output = forebay(&["check-config", "--config", folder.path().join("none.toml").to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(1));
     assert!(errors_of(&output).contains("none.toml"), "{}", errors_of(&output));
@@ -329,7 +330,7 @@ async fn a_data_directory_is_private_to_one_process() {
     let config = app.forebay.config.to_str().unwrap().to_owned();
     let second = forebay(&["serve", "--config", &config, "--data-dir", data_dir.to_str().unwrap()]);
     assert_eq!(second.status.code(), Some(1));
-    assert!(errors_of(&second).contains("another forebay serves from"), "{}", errors_of(&second));
+    assert!(errors_of(&second).contains("another forebay is serving from"), "{}", errors_of(&second));
     assert!(data_dir.join("listen.json").exists(), "the file of the first process stays");
     assert_eq!(mode(&data_dir.join("forebay.db")) & 0o077, 0);
 }

@@ -180,7 +180,7 @@ async fn prices_that_changed_during_an_outage_are_recorded_afterwards() {
     cable.cut();
     app.forebay.write_config(&app.config.replace("output_per_1m = \"4.00\"", "output_per_1m = \"5.00\"")).unwrap();
     app.forebay.child.signal("HUP").unwrap();
-    let logged = async || app.forebay.child.stderr().contains("not in the history yet");
+    let logged = async || app.forebay.child.stderr().contains("price history failed and is retried");
     wait_until("reported", TIMEOUT, logged).await;
     assert_eq!(app.client().get("/models/acme/tiny").await.json()["pricing"]["output_per_1m"], "5.00");
     cable.restore();

@@ -81,6 +81,15 @@ impl Loop {
         }
     }
 
+    /// [`Loop::run`] with rounds that cannot fail.
+    pub async fn repeat(self, mut round: impl AsyncFnMut()) {
+        self.run(async move || {
+            round().await;
+            Ok::<(), std::convert::Infallible>(())
+        })
+        .await;
+    }
+
     fn succeeded(&mut self) -> Option<Duration> {
         let mut status = self.status.lock();
         if status.failures > 0 {

@@ -42,6 +42,10 @@ pub(super) async fn stop(
     parts.control_plane.resign().await;
 
     let leases_are_back = timeout(FLUSH_TIMEOUT, parts.quota.close()).await.is_ok();
+    for failing in background.loops.loops().into_iter().filter(|status| status.failures > 0) {
+        let error = failing.last_error.unwrap_or_default();
+        tracing::warn!(task = failing.name, failures = failing.failures, %error, "{} was failing", failing.name);
+    }
     background.loops.abort().await;
     let _ = timeout(LAST_MOMENT, parts.rejections.flush(&parts.store)).await;
     // The usage writer closes this run's leases at its end, so it must not end while one may still change.

@@ -1,4 +1,4 @@
-//! What a Model ID refers to: a model of the catalogue, or a dedicated endpoint.
+//! Parsed Model IDs: a model of the catalogue, or a dedicated endpoint.
 
 use crate::endpoint::EndpointName;
 use crate::model::{ModelId, ModelIdError};

@@ -200,7 +200,7 @@ pub async fn change_password(
         field: "newPassword",
         why: "a password must have 8 to 1024 characters",
     })?;
-    sign_in::check(store, &signed.user.email, current, origin, now).await.map_err(|refusal| match refusal {
+    sign_in::check(store, &signed.user.email, current, origin, now).await.map_err(|error| match error {
         CommandError::BadCredentials => {
             CommandError::BadValue { field: "currentPassword", why: "this is not your password" }
         }

@@ -78,19 +78,19 @@ pub struct Grant {
 }
 
 /// How many tokens a node gets; `None` if fewer than the least are left.
-pub fn grant(account: &Account, ask: &LeaseRequest) -> Option<Grant> {
+pub fn grant(account: &Account, request: &LeaseRequest) -> Option<Grant> {
     let left = account.left();
-    if left < ask.least {
+    if left < request.least {
         return None;
     }
-    let shares = SHARES_PER_NODE * u64::from(ask.nodes.max(1));
+    let shares = SHARES_PER_NODE * u64::from(request.nodes.max(1));
     let near_cap = left < shares * SMALLEST_CHUNK;
     let chunk = if near_cap {
-        ask.wanted
+        request.wanted
     } else {
         // A busy workspace gets larger leases, but only a share: tokens leased to one node are unavailable to others.
-        let largest = LARGEST_CHUNK.max(ask.recent.saturating_mul(2));
-        (left / shares).clamp(SMALLEST_CHUNK, largest).max(ask.wanted)
+        let largest = LARGEST_CHUNK.max(request.recent.saturating_mul(2));
+        (left / shares).clamp(SMALLEST_CHUNK, largest).max(request.wanted)
     };
     Some(Grant { tokens: chunk.min(left), near_cap })
 }

@@ -6,23 +6,23 @@ use std::collections::HashMap;
 
 #[test]
 fn the_size_of_a_lease_follows_the_remaining_quota_and_recent_usage() {
-    let ask = |wanted, recent| LeaseRequest { wanted, least: 1, recent, nodes: 2 };
+    let request = |wanted, recent| LeaseRequest { wanted, least: 1, recent, nodes: 2 };
     let account = |cap, used, reserved| Account { cap, used, reserved };
-    for (account, ask, tokens, near_cap) in [
-        (account(50_000_000, 0, 0), ask(500, 0), 1_000_000, false),
-        (account(16_000_000, 0, 0), ask(500, 0), 1_000_000, false),
-        (account(1_600_000, 0, 0), ask(500, 0), 100_000, false),
-        (account(1_600_000, 0, 0), ask(500, 300_000), 100_000, false),
-        (account(80_000_000, 0, 0), ask(500, 300_000), 1_000_000, false),
-        (account(80_000_000, 0, 0), ask(500, 2_000_000), 4_000_000, false),
-        (account(80_000_000, 0, 0), ask(500, 9_000_000), 5_000_000, false),
-        (account(200_000, 0, 0), ask(500, 0), 12_500, false),
-        (account(159_999, 0, 0), ask(500, 0), 500, true),
-        (account(160_000, 159_000, 600), ask(500, 0), 400, true),
+    for (account, request, tokens, near_cap) in [
+        (account(50_000_000, 0, 0), request(500, 0), 1_000_000, false),
+        (account(16_000_000, 0, 0), request(500, 0), 1_000_000, false),
+        (account(1_600_000, 0, 0), request(500, 0), 100_000, false),
+        (account(1_600_000, 0, 0), request(500, 300_000), 100_000, false),
+        (account(80_000_000, 0, 0), request(500, 300_000), 1_000_000, false),
+        (account(80_000_000, 0, 0), request(500, 2_000_000), 4_000_000, false),
+        (account(80_000_000, 0, 0), request(500, 9_000_000), 5_000_000, false),
+        (account(200_000, 0, 0), request(500, 0), 12_500, false),
+        (account(159_999, 0, 0), request(500, 0), 500, true),
+        (account(160_000, 159_000, 600), request(500, 0), 400, true),
     ] {
-        assert_eq!(grant(&account, &ask), Some(Grant { tokens, near_cap }), "{account:?}");
+        assert_eq!(grant(&account, &request), Some(Grant { tokens, near_cap }), "{account:?}");
     }
-    assert_eq!(grant(&account(1_000, 600, 400), &ask(500, 0)), None);
+    assert_eq!(grant(&account(1_000, 600, 400), &request(500, 0)), None);
 }
 
 #[test]
@@ -112,10 +112,10 @@ impl Rows {
     }
 
     /// Sets a lease to what the node believes it has, and adds what is granted.
-    fn set(&mut self, id: (usize, u32), believed: u64, ask: Option<&LeaseRequest>) -> (u64, bool) {
+    fn set(&mut self, id: (usize, u32), believed: u64, request: Option<&LeaseRequest>) -> (u64, bool) {
         let lease = self.leases.entry(id).or_default();
         lease.granted = believed;
-        let granted = ask.and_then(|ask| grant(&self.account(), ask));
+        let granted = request.and_then(|request| grant(&self.account(), request));
         let tokens = granted.map_or(0, |grant| grant.tokens);
         self.leases.entry(id).or_default().granted += tokens;
         (tokens, granted.is_some())
@@ -137,9 +137,9 @@ proptest! {
                 Step::Call { node: index, most } => {
                     let node = &mut nodes[index];
                     if !node.book.reserve(most) {
-                        let ask = LeaseRequest { wanted: most, least: most, recent: 0, nodes: 3 };
+                        let request = LeaseRequest { wanted: most, least: most, recent: 0, nodes: 3 };
                         let believed = node.book.granted();
-                        let (tokens, _) = rows.set((index, node.run), believed, Some(&ask));
+                        let (tokens, _) = rows.set((index, node.run), believed, Some(&request));
                         node.book.set_granted(believed + tokens);
                         if !node.book.reserve(most) {
                             continue;
@@ -198,8 +198,8 @@ proptest! {
         for round in 0.. {
             let node = round % 3;
             if !books[node].reserve(most) {
-                let ask = LeaseRequest { wanted: most, least: most, recent: 0, nodes: 3 };
-                let (tokens, granted) = rows.set((node, 0), books[node].granted(), Some(&ask));
+                let request = LeaseRequest { wanted: most, least: most, recent: 0, nodes: 3 };
+                let (tokens, granted) = rows.set((node, 0), books[node].granted(), Some(&request));
                 if !granted {
                     break;
                 }

@@ -9,7 +9,7 @@ use domain::{GpuType, OrganizationId};
 use serde::Serialize;
 
 #[derive(Debug, clap::Subcommand)]
-pub(super) enum Verb {
+pub(super) enum AllotmentCommand {
     /// Set how many GPUs of a type an organization may commit. Lowering it does not stop running endpoints.
     Set {
         #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
@@ -44,29 +44,33 @@ fn parse_gpus(text: &str) -> Result<Gpus, &'static str> {
 /// As `/api/organizations/{id}/allotments` shows it, with the organization.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct View {
+struct AllotmentRow {
     organization_id: OrganizationId,
     #[serde(flatten)]
     line: AllotmentLine,
 }
 
-impl Shown for View {
+impl Shown for AllotmentRow {
     const COLUMNS: &'static [&'static str] =
         &["organizationId", "gpuType", "allotment", "committed", "headroom", "utilization"];
 }
 
-pub(super) async fn run(context: &AdminContext<'_>, defaults: &Defaults, verb: Verb) -> anyhow::Result<String> {
+pub(super) async fn run(
+    context: &AdminContext<'_>,
+    defaults: &Defaults,
+    command: AllotmentCommand,
+) -> anyhow::Result<String> {
     let AdminContext { store, author, now, .. } = context;
-    match verb {
-        Verb::Set { organization, gpu_type, gpus } => {
+    match command {
+        AllotmentCommand::Set { organization, gpu_type, gpus } => {
             let own = match gpus {
                 Gpus::Own(gpus) => Some(gpus),
                 Gpus::Default => None,
             };
             let line = allotments::set(store, author, &organization, &gpu_type, own, defaults, *now).await?;
-            context.show(&View { organization_id: organization, line })
+            context.show(&AllotmentRow { organization_id: organization, line })
         }
-        Verb::List { organization } => {
+        AllotmentCommand::List { organization } => {
             let named = match organization {
                 Some(id) => vec![organizations::show(store, &id).await?],
                 None => {
@@ -77,7 +81,7 @@ pub(super) async fn run(context: &AdminContext<'_>, defaults: &Defaults, verb: V
             let mut views = Vec::new();
             for organization in named {
                 for line in allotments::list(store, &organization.id, defaults).await? {
-                    views.push(View { organization_id: organization.id.clone(), line });
+                    views.push(AllotmentRow { organization_id: organization.id.clone(), line });
                 }
             }
             context.show_list(&views)

@@ -8,26 +8,26 @@ use control::keys::{self, KeyRequest};
 use domain::{ApiKey, KeyId, Timestamp, WorkspaceId};
 
 #[derive(Debug, clap::Subcommand)]
-pub(super) enum Verb {
+pub(super) enum KeyCommand {
     /// Create a key. Its text is printed once.
-    Create(NewKeyFlags),
+    Create(NewKeyArgs),
     /// List the keys of a workspace.
     List {
         #[arg(long, value_name = "ID", value_parser = WorkspaceId::parse)]
         workspace: WorkspaceId,
     },
     /// Revoke a key permanently.
-    Revoke(Choice),
+    Revoke(KeySelector),
     /// Disable a key until it is enabled again.
-    Disable(Choice),
+    Disable(KeySelector),
     /// Enable a disabled key.
-    Enable(Choice),
+    Enable(KeySelector),
     /// Set the expiry of a key to now.
-    Expire(Choice),
+    Expire(KeySelector),
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct NewKeyFlags {
+pub(super) struct NewKeyArgs {
     #[arg(long, value_name = "ID", value_parser = WorkspaceId::parse)]
     workspace: WorkspaceId,
     #[arg(long)]
@@ -45,7 +45,7 @@ pub(super) struct NewKeyFlags {
 
 /// Selects a key by its id, or by its name in a workspace.
 #[derive(Debug, clap::Args)]
-pub(super) struct Choice {
+pub(super) struct KeySelector {
     /// Id of the key, `key_…`.
     #[arg(value_name = "ID", value_parser = KeyId::parse, required_unless_present_any = ["key", "name"])]
     positional: Option<KeyId>,
@@ -60,7 +60,7 @@ pub(super) struct Choice {
     workspace: Option<WorkspaceId>,
 }
 
-impl Choice {
+impl KeySelector {
     async fn find(self, context: &AdminContext<'_>) -> anyhow::Result<ApiKey> {
         if let (Some(name), Some(workspace)) = (&self.name, &self.workspace) {
             return find_by_name(context, workspace, name).await;
@@ -110,36 +110,36 @@ impl Shown for KeyView {
     ];
 }
 
-pub(super) async fn run(context: &AdminContext<'_>, verb: Verb) -> anyhow::Result<String> {
+pub(super) async fn run(context: &AdminContext<'_>, command: KeyCommand) -> anyhow::Result<String> {
     let AdminContext { store, author, now, .. } = context;
-    let changed = match verb {
-        Verb::Create(flags) => return create(context, &flags).await,
-        Verb::List { workspace } => {
+    let changed = match command {
+        KeyCommand::Create(flags) => return create(context, &flags).await,
+        KeyCommand::List { workspace } => {
             control::workspaces::show(store, &workspace).await?;
             let found = list(context, &workspace).await?;
             return context.show_list(&found.into_iter().map(|key| KeyView::new(key, *now)).collect::<Vec<_>>());
         }
-        Verb::Revoke(choice) => {
-            let key = choice.find(context).await?;
+        KeyCommand::Revoke(selector) => {
+            let key = selector.find(context).await?;
             keys::revoke(store, author, &key.workspace, &key.id, *now).await?
         }
-        Verb::Disable(choice) => {
-            let key = choice.find(context).await?;
+        KeyCommand::Disable(selector) => {
+            let key = selector.find(context).await?;
             keys::disable(store, author, &key.workspace, &key.id, *now).await?
         }
-        Verb::Enable(choice) => {
-            let key = choice.find(context).await?;
+        KeyCommand::Enable(selector) => {
+            let key = selector.find(context).await?;
             keys::enable(store, author, &key.workspace, &key.id, *now).await?
         }
-        Verb::Expire(choice) => {
-            let key = choice.find(context).await?;
+        KeyCommand::Expire(selector) => {
+            let key = selector.find(context).await?;
             keys::expire(store, author, &key.workspace, &key.id, *now).await?
         }
     };
     context.show(&KeyView::new(changed, *now))
 }
 
-async fn create(context: &AdminContext<'_>, flags: &NewKeyFlags) -> anyhow::Result<String> {
+async fn create(context: &AdminContext<'_>, flags: &NewKeyArgs) -> anyhow::Result<String> {
     let request = KeyRequest {
         name: &flags.name,
         expires_at: flags.expires_at,

@@ -27,7 +27,7 @@ use store::Store;
 #[derive(Debug, clap::Args)]
 pub struct AdminArgs {
     #[command(subcommand)]
-    noun: Noun,
+    command: AdminCommand,
     /// Print records as JSON, as `/api` does.
     #[arg(long, global = true)]
     json: bool,
@@ -40,31 +40,31 @@ pub struct AdminArgs {
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Noun {
+enum AdminCommand {
     /// Organizations: they hold workspaces, members and GPU allotments.
     #[command(subcommand)]
-    Organizations(organizations::Verb),
+    Organizations(organizations::OrganizationCommand),
     /// Workspaces: they hold keys, limits, quotas and usage.
     #[command(subcommand)]
-    Workspaces(workspaces::Verb),
+    Workspaces(workspaces::WorkspaceCommand),
     /// Users of the console.
     #[command(subcommand)]
-    Users(users::Verb),
+    Users(users::UserCommand),
     /// API keys of a workspace.
     #[command(subcommand)]
-    Keys(keys::Verb),
+    Keys(keys::KeyCommand),
     /// GPUs that organizations may commit.
     #[command(subcommand)]
-    Allotments(allotments::Verb),
+    Allotments(allotments::AllotmentCommand),
     /// Price history of models.
     #[command(subcommand)]
-    Prices(prices::Verb),
+    Prices(prices::PriceCommand),
     /// Usage, costs and invoices.
     #[command(subcommand)]
-    Usage(usage::Verb),
+    Usage(usage::UsageCommand),
     /// Nodes that serve from this store.
     #[command(subcommand)]
-    Nodes(nodes::Verb),
+    Nodes(nodes::NodeCommand),
     /// Check everything that a node needs, and report problems with their remedies.
     Doctor,
 }
@@ -72,7 +72,7 @@ enum Noun {
 impl AdminArgs {
     /// Whether the command is `doctor`, which runs without an open store.
     pub fn is_doctor(&self) -> bool {
-        matches!(self.noun, Noun::Doctor)
+        matches!(self.command, AdminCommand::Doctor)
     }
 }
 
@@ -94,15 +94,15 @@ pub async fn run(args: AdminArgs, config: &Config, store: &Store) -> anyhow::Res
 
 async fn execute(args: AdminArgs, config: &Config, store: &Store) -> anyhow::Result<String> {
     let context = AdminContext::new(store, &config.workspace_defaults, args.json)?;
-    match args.noun {
-        Noun::Organizations(verb) => organizations::run(&context, verb).await,
-        Noun::Workspaces(verb) => workspaces::run(&context, verb).await,
-        Noun::Users(verb) => users::run(&context, verb).await,
-        Noun::Keys(verb) => keys::run(&context, verb).await,
-        Noun::Allotments(verb) => allotments::run(&context, &config.allotment_defaults, verb).await,
-        Noun::Prices(verb) => prices::run(&context, verb).await,
-        Noun::Usage(verb) => usage::run(&context, verb).await,
-        Noun::Nodes(verb) => nodes::run(&context, verb).await,
-        Noun::Doctor => anyhow::bail!("the doctor runs without a store"),
+    match args.command {
+        AdminCommand::Organizations(command) => organizations::run(&context, command).await,
+        AdminCommand::Workspaces(command) => workspaces::run(&context, command).await,
+        AdminCommand::Users(command) => users::run(&context, command).await,
+        AdminCommand::Keys(command) => keys::run(&context, command).await,
+        AdminCommand::Allotments(command) => allotments::run(&context, &config.allotment_defaults, command).await,
+        AdminCommand::Prices(command) => prices::run(&context, command).await,
+        AdminCommand::Usage(command) => usage::run(&context, command).await,
+        AdminCommand::Nodes(command) => nodes::run(&context, command).await,
+        AdminCommand::Doctor => anyhow::bail!("the doctor runs without a store"),
     }
 }

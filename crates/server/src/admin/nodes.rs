@@ -8,17 +8,17 @@ use serde::Serialize;
 use store::nodes::Node;
 
 #[derive(Debug, clap::Subcommand)]
-pub(super) enum Verb {
+pub(super) enum NodeCommand {
     /// List the nodes that serve from this store.
     List,
     /// Remove a node that will not come back.
-    Forget(Choice),
+    Forget(NodeSelector),
 }
 
 /// Selects a node.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
-pub(super) struct Choice {
+pub(super) struct NodeSelector {
     /// Id of the node.
     #[arg(value_name = "ID")]
     positional: Option<String>,
@@ -29,33 +29,33 @@ pub(super) struct Choice {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct View {
+struct NodeRow {
     id: String,
     started_at: Timestamp,
     seen_at: Timestamp,
     catalogue_hash: String,
 }
 
-impl Shown for View {
+impl Shown for NodeRow {
     const COLUMNS: &'static [&'static str] = &["id", "startedAt", "seenAt", "catalogueHash"];
 }
 
-impl From<Node> for View {
+impl From<Node> for NodeRow {
     fn from(node: Node) -> Self {
         let Node { id, started_at, seen_at, catalogue_hash } = node;
         Self { id, started_at, seen_at, catalogue_hash }
     }
 }
 
-pub(super) async fn run(context: &AdminContext<'_>, verb: Verb) -> anyhow::Result<String> {
-    match verb {
-        Verb::List => {
+pub(super) async fn run(context: &AdminContext<'_>, command: NodeCommand) -> anyhow::Result<String> {
+    match command {
+        NodeCommand::List => {
             let read = async |page: store::Page<'_>| nodes::list(context.store, page).await;
             let found = whole_list(read, |node: &Node| node.id.as_str()).await?;
-            context.show_list(&found.into_iter().map(View::from).collect::<Vec<_>>())
+            context.show_list(&found.into_iter().map(NodeRow::from).collect::<Vec<_>>())
         }
-        Verb::Forget(choice) => {
-            let id = choice.positional.or(choice.node).unwrap_or_default();
+        NodeCommand::Forget(selector) => {
+            let id = selector.positional.or(selector.node).unwrap_or_default();
             nodes::forget(context.store, &context.author, &id, context.now).await?;
             context.show_deleted(&id)
         }

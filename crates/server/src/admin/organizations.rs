@@ -6,7 +6,7 @@ use control::organizations;
 use domain::{Organization, OrganizationId};
 
 #[derive(Debug, clap::Subcommand)]
-pub(super) enum Verb {
+pub(super) enum OrganizationCommand {
     /// Create an organization.
     Create {
         #[arg(long)]
@@ -15,22 +15,22 @@ pub(super) enum Verb {
     /// List all organizations.
     List,
     /// Show one organization.
-    Show(Choice),
+    Show(OrganizationSelector),
     /// Rename an organization.
     Set {
         #[command(flatten)]
-        choice: Choice,
+        selector: OrganizationSelector,
         #[arg(long)]
         name: String,
     },
     /// Delete an organization without workspaces.
-    Delete(Choice),
+    Delete(OrganizationSelector),
 }
 
 /// Selects an organization.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
-pub(super) struct Choice {
+pub(super) struct OrganizationSelector {
     /// Id of the organization, `org_…`.
     #[arg(value_name = "ID", value_parser = OrganizationId::parse)]
     positional: Option<OrganizationId>,
@@ -39,7 +39,7 @@ pub(super) struct Choice {
     organization: Option<OrganizationId>,
 }
 
-impl Choice {
+impl OrganizationSelector {
     fn id(self) -> anyhow::Result<OrganizationId> {
         self.positional.or(self.organization).ok_or_else(|| anyhow::anyhow!("name an organization by its id"))
     }
@@ -49,20 +49,20 @@ impl Shown for Organization {
     const COLUMNS: &'static [&'static str] = &["id", "name", "createdAt"];
 }
 
-pub(super) async fn run(context: &AdminContext<'_>, verb: Verb) -> anyhow::Result<String> {
+pub(super) async fn run(context: &AdminContext<'_>, command: OrganizationCommand) -> anyhow::Result<String> {
     let AdminContext { store, author, now, .. } = context;
-    match verb {
-        Verb::Create { name } => context.show(&organizations::create(store, author, &name, *now).await?),
-        Verb::List => {
+    match command {
+        OrganizationCommand::Create { name } => context.show(&organizations::create(store, author, &name, *now).await?),
+        OrganizationCommand::List => {
             let read = async |page: store::Page<'_>| organizations::list(store, page).await;
             context.show_list(&whole_list(read, |organization| organization.id.as_str()).await?)
         }
-        Verb::Show(choice) => context.show(&organizations::show(store, &choice.id()?).await?),
-        Verb::Set { choice, name } => {
-            context.show(&organizations::rename(store, author, &choice.id()?, &name, *now).await?)
+        OrganizationCommand::Show(selector) => context.show(&organizations::show(store, &selector.id()?).await?),
+        OrganizationCommand::Set { selector, name } => {
+            context.show(&organizations::rename(store, author, &selector.id()?, &name, *now).await?)
         }
-        Verb::Delete(choice) => {
-            let id = choice.id()?;
+        OrganizationCommand::Delete(selector) => {
+            let id = selector.id()?;
             organizations::delete(store, author, &id, *now).await?;
             context.show_deleted(id.as_str())
         }

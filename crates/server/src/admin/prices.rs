@@ -8,7 +8,7 @@ use serde::Serialize;
 use store::prices::PriceVersion;
 
 #[derive(Debug, clap::Subcommand)]
-pub(super) enum Verb {
+pub(super) enum PriceCommand {
     /// List the price versions of models.
     List {
         /// Only this model.
@@ -19,7 +19,7 @@ pub(super) enum Verb {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct View {
+struct PriceRow {
     model: String,
     valid_from: Timestamp,
     /// The start of the next version; `None` for the current one.
@@ -29,21 +29,23 @@ struct View {
     output_per_1m: NanoUsd,
 }
 
-impl Shown for View {
+impl Shown for PriceRow {
     const COLUMNS: &'static [&'static str] =
         &["model", "validFrom", "validUntil", "inputPer1m", "cachedInputPer1m", "outputPer1m"];
 }
 
-pub(super) async fn run(context: &AdminContext<'_>, verb: Verb) -> anyhow::Result<String> {
-    match verb {
-        Verb::List { model } => context.show_list(&views(&prices::history(context.store, model.as_ref()).await?)),
+pub(super) async fn run(context: &AdminContext<'_>, command: PriceCommand) -> anyhow::Result<String> {
+    match command {
+        PriceCommand::List { model } => {
+            context.show_list(&views(&prices::history(context.store, model.as_ref()).await?))
+        }
     }
 }
 
 /// `versions` must be ordered by model and time.
-fn views(versions: &[PriceVersion]) -> Vec<View> {
+fn views(versions: &[PriceVersion]) -> Vec<PriceRow> {
     let followers = versions.iter().skip(1).map(Some).chain([None]);
-    let view = |(version, follower): (&PriceVersion, Option<&PriceVersion>)| View {
+    let view = |(version, follower): (&PriceVersion, Option<&PriceVersion>)| PriceRow {
         model: version.model.to_string(),
         valid_from: version.valid_from,
         valid_until: follower.filter(|next| next.model == version.model).map(|next| next.valid_from),

@@ -1,4 +1,4 @@
-//! Stories about `forebay admin`, on a real SQLite store.
+//! Tests of `forebay admin` on a real SQLite store.
 
 use super::*;
 use clap::Parser;

@@ -11,21 +11,21 @@ use serde::Serialize;
 use store::holds::Owner;
 
 #[derive(Debug, clap::Subcommand)]
-pub(super) enum Verb {
+pub(super) enum UsageCommand {
     /// Show the usage and costs of a workspace.
-    Show(Question),
+    Show(UsageArgs),
     /// Show the costs of a workspace per day of a month, with a forecast.
-    Costs(OfMonth),
+    Costs(MonthArgs),
     /// Show the invoice of a workspace and month.
-    Invoice(OfMonth),
+    Invoice(MonthArgs),
     /// Show GPU-hours and costs of dedicated endpoints, and how busy the GPUs were.
-    GpuCosts(GpuQuestion),
+    GpuCosts(GpuCostArgs),
     /// Recompute the sums from all usage events and correct differences.
     Rebuild,
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Question {
+pub(super) struct UsageArgs {
     #[arg(long, value_name = "ID", value_parser = WorkspaceId::parse)]
     workspace: WorkspaceId,
     /// Start, such as 2026-01-01T00:00:00Z; default: the start of the month.
@@ -43,7 +43,7 @@ pub(super) struct Question {
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct OfMonth {
+pub(super) struct MonthArgs {
     #[arg(long, value_name = "ID", value_parser = WorkspaceId::parse)]
     workspace: WorkspaceId,
     /// Month, such as 2026-11; default: the current month.
@@ -55,7 +55,7 @@ pub(super) struct OfMonth {
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct GpuQuestion {
+pub(super) struct GpuCostArgs {
     #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
     organization: OrganizationId,
     /// Start, such as 2026-01-01T00:00:00Z; default: the start of the month.
@@ -76,29 +76,29 @@ impl Shown for Rebuilt {
     const COLUMNS: &'static [&'static str] = &["workspaces", "hours", "days", "rowsCorrected"];
 }
 
-pub(super) async fn run(context: &AdminContext<'_>, verb: Verb) -> anyhow::Result<String> {
-    match verb {
-        Verb::Show(question) => show(context, &question).await,
-        Verb::Costs(asked) => {
-            let month = asked.month.unwrap_or_else(|| Month::of(context.now));
-            workspaces::show(context.store, &asked.workspace).await?;
-            let view = CostsView::from(costs::month(context.store, &asked.workspace, month, context.now).await?);
-            print(context, asked.csv, &view, view.table(), view.total_rows())
+pub(super) async fn run(context: &AdminContext<'_>, command: UsageCommand) -> anyhow::Result<String> {
+    match command {
+        UsageCommand::Show(args) => show(context, &args).await,
+        UsageCommand::Costs(args) => {
+            let month = args.month.unwrap_or_else(|| Month::of(context.now));
+            workspaces::show(context.store, &args.workspace).await?;
+            let view = CostsView::from(costs::month(context.store, &args.workspace, month, context.now).await?);
+            print(context, args.csv, &view, view.table(), view.total_rows())
         }
-        Verb::Invoice(asked) => {
-            let month = asked.month.unwrap_or_else(|| Month::of(context.now));
-            let workspace = workspaces::show(context.store, &asked.workspace).await?;
+        UsageCommand::Invoice(args) => {
+            let month = args.month.unwrap_or_else(|| Month::of(context.now));
+            let workspace = workspaces::show(context.store, &args.workspace).await?;
             let view = InvoiceView::from(invoices::invoice(context.store, workspace, month, context.now).await?);
-            print(context, asked.csv, &view, view.table(), Vec::new())
+            print(context, args.csv, &view, view.table(), Vec::new())
         }
-        Verb::GpuCosts(asked) => {
-            organizations::show(context.store, &asked.organization).await?;
-            let span = Span::or_month_of(context.now, asked.from, asked.to)?;
-            let (owner, by) = (Owner::Organization(&asked.organization), Dimension::parse_all(&asked.group_by)?);
+        UsageCommand::GpuCosts(args) => {
+            organizations::show(context.store, &args.organization).await?;
+            let span = Span::or_month_of(context.now, args.from, args.to)?;
+            let (owner, by) = (Owner::Organization(&args.organization), Dimension::parse_all(&args.group_by)?);
             let view = GpuCostsView::from(gpu_costs::report(context.store, owner, None, span, &by, context.now).await?);
-            print(context, asked.csv, &view, view.table(), Vec::new())
+            print(context, args.csv, &view, view.table(), Vec::new())
         }
-        Verb::Rebuild => context.show(&usage::rebuild(context.store, &context.author, context.now).await?),
+        UsageCommand::Rebuild => context.show(&usage::rebuild(context.store, &context.author, context.now).await?),
     }
 }
 
@@ -120,8 +120,8 @@ fn print(
     Ok(output::table(table))
 }
 
-async fn show(context: &AdminContext<'_>, question: &Question) -> anyhow::Result<String> {
-    let Question { workspace, from, to, group_by, csv } = question;
+async fn show(context: &AdminContext<'_>, args: &UsageArgs) -> anyhow::Result<String> {
+    let UsageArgs { workspace, from, to, group_by, csv } = args;
     let report = usage::report(context.store, workspace, *from, *to, group_by, context.now).await?;
     if context.json {
         return output::record_as_json(&report);

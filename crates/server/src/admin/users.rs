@@ -8,21 +8,21 @@ use domain::{OrganizationId, User, UserId, WorkspaceId};
 use serde::Serialize;
 
 #[derive(Debug, clap::Subcommand)]
-pub(super) enum Verb {
+pub(super) enum UserCommand {
     /// Create a user. A generated password is printed once.
-    Create(NewUserFlags),
+    Create(NewUserArgs),
     /// List all users.
     List,
     /// Show one user.
-    Show(Choice),
+    Show(UserSelector),
     /// Change roles and memberships of a user.
-    Set(SetFlags),
+    Set(SetUserArgs),
     /// Delete a user.
-    Delete(Choice),
+    Delete(UserSelector),
     /// Set a new password. A generated one is printed once.
     ResetPassword {
         #[command(flatten)]
-        choice: Choice,
+        selector: UserSelector,
         /// New password; visible to other users of this machine while the command runs.
         #[arg(long)]
         password: Option<String>,
@@ -30,7 +30,7 @@ pub(super) enum Verb {
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct NewUserFlags {
+pub(super) struct NewUserArgs {
     #[arg(long)]
     email: String,
     #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
@@ -50,9 +50,9 @@ pub(super) struct NewUserFlags {
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct SetFlags {
+pub(super) struct SetUserArgs {
     #[command(flatten)]
-    choice: Choice,
+    selector: UserSelector,
     /// Organization for --role.
     #[arg(long, value_name = "ID", requires = "role", value_parser = OrganizationId::parse)]
     organization: Option<OrganizationId>,
@@ -76,7 +76,7 @@ pub(super) struct SetFlags {
 /// Selects a user.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
-pub(super) struct Choice {
+pub(super) struct UserSelector {
     /// Id of the user, `usr_…`.
     #[arg(value_name = "ID", value_parser = UserId::parse)]
     positional: Option<UserId>,
@@ -88,7 +88,7 @@ pub(super) struct Choice {
     email: Option<String>,
 }
 
-impl Choice {
+impl UserSelector {
     async fn find(self, context: &AdminContext<'_>) -> anyhow::Result<User> {
         if let Some(email) = self.email {
             return Ok(users::show_by_email(context.store, &email).await?);
@@ -104,14 +104,14 @@ fn parse_role(text: &str) -> Result<Role, &'static str> {
 
 /// A user, with the generated password, which is shown once.
 #[derive(Serialize)]
-struct View {
+struct UserRow {
     #[serde(flatten)]
     user: User,
     #[serde(skip_serializing_if = "Option::is_none")]
     password: Option<String>,
 }
 
-impl Shown for View {
+impl Shown for UserRow {
     const COLUMNS: &'static [&'static str] = &["id", "email", "operator", "memberships", "createdAt", "password"];
 }
 
@@ -119,30 +119,30 @@ impl Shown for User {
     const COLUMNS: &'static [&'static str] = &["id", "email", "operator", "memberships", "createdAt"];
 }
 
-pub(super) async fn run(context: &AdminContext<'_>, verb: Verb) -> anyhow::Result<String> {
+pub(super) async fn run(context: &AdminContext<'_>, command: UserCommand) -> anyhow::Result<String> {
     let AdminContext { store, author, now, .. } = context;
-    match verb {
-        Verb::Create(flags) => create(context, &flags).await,
-        Verb::List => {
+    match command {
+        UserCommand::Create(flags) => create(context, &flags).await,
+        UserCommand::List => {
             let read = async |page: store::Page<'_>| users::list(store, page).await;
             context.show_list(&whole_list(read, |user| user.id.as_str()).await?)
         }
-        Verb::Show(choice) => context.show(&choice.find(context).await?),
-        Verb::Set(flags) => set(context, flags).await,
-        Verb::Delete(choice) => {
-            let user = choice.find(context).await?;
+        UserCommand::Show(selector) => context.show(&selector.find(context).await?),
+        UserCommand::Set(flags) => set(context, flags).await,
+        UserCommand::Delete(selector) => {
+            let user = selector.find(context).await?;
             users::delete(store, author, &user.id, *now).await?;
             context.show_deleted(user.id.as_str())
         }
-        Verb::ResetPassword { choice, password } => {
-            let user = choice.find(context).await?;
+        UserCommand::ResetPassword { selector, password } => {
+            let user = selector.find(context).await?;
             let password = users::reset_password(store, author, &user.id, password.as_deref(), *now).await?;
-            context.show(&View { user, password })
+            context.show(&UserRow { user, password })
         }
     }
 }
 
-async fn create(context: &AdminContext<'_>, flags: &NewUserFlags) -> anyhow::Result<String> {
+async fn create(context: &AdminContext<'_>, flags: &NewUserArgs) -> anyhow::Result<String> {
     let new = NewUser {
         email: &flags.email,
         password: flags.password.as_deref(),
@@ -158,12 +158,12 @@ async fn create(context: &AdminContext<'_>, flags: &NewUserFlags) -> anyhow::Res
         control::workspaces::add_member(context.store, &context.author, workspace, &created.user.id, context.now)
             .await?;
     }
-    context.show(&View { user: created.user, password: created.generated_password })
+    context.show(&UserRow { user: created.user, password: created.generated_password })
 }
 
-async fn set(context: &AdminContext<'_>, flags: SetFlags) -> anyhow::Result<String> {
+async fn set(context: &AdminContext<'_>, flags: SetUserArgs) -> anyhow::Result<String> {
     let AdminContext { store, author, now, .. } = context;
-    let id = flags.choice.find(context).await?.id;
+    let id = flags.selector.find(context).await?.id;
     let edit = Edit { role: flags.organization.as_ref().zip(flags.role), operator: flags.operator };
     users::set(store, author, &id, edit, *now).await?;
     if let Some(organization) = &flags.leave_organization {

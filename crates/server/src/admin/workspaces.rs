@@ -9,7 +9,7 @@ use domain::workspace_edit::{LimitChange, LimitChanges};
 use domain::{OrganizationId, WorkspaceId};
 
 #[derive(Debug, clap::Subcommand)]
-pub(super) enum Verb {
+pub(super) enum WorkspaceCommand {
     /// Create a workspace in an organization.
     Create {
         #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
@@ -17,7 +17,7 @@ pub(super) enum Verb {
         #[arg(long)]
         name: String,
         #[command(flatten)]
-        limits: LimitFlags,
+        limits: LimitArgs,
     },
     /// List the workspaces of one organization, or of all.
     List {
@@ -25,27 +25,27 @@ pub(super) enum Verb {
         organization: Option<OrganizationId>,
     },
     /// Show one workspace with its effective limits.
-    Show(Choice),
+    Show(WorkspaceSelector),
     /// Change a workspace's name or limits.
     Set {
         #[command(flatten)]
-        choice: Choice,
+        selector: WorkspaceSelector,
         #[arg(long)]
         name: Option<String>,
         #[command(flatten)]
-        limits: LimitFlags,
+        limits: LimitArgs,
         /// Fail unless this is the current version.
         #[arg(long)]
         version: Option<u64>,
     },
     /// Delete a workspace without active keys.
-    Delete(Choice),
+    Delete(WorkspaceSelector),
 }
 
 /// Selects a workspace.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
-pub(super) struct Choice {
+pub(super) struct WorkspaceSelector {
     /// Id of the workspace, `ws_…`.
     #[arg(value_name = "ID", value_parser = WorkspaceId::parse)]
     positional: Option<WorkspaceId>,
@@ -54,7 +54,7 @@ pub(super) struct Choice {
     workspace: Option<WorkspaceId>,
 }
 
-impl Choice {
+impl WorkspaceSelector {
     fn id(self) -> anyhow::Result<WorkspaceId> {
         self.positional.or(self.workspace).ok_or_else(|| anyhow::anyhow!("name a workspace by its id"))
     }
@@ -62,7 +62,7 @@ impl Choice {
 
 /// Limits of a workspace: a number, or `default` to follow the configuration.
 #[derive(Debug, clap::Args)]
-pub(super) struct LimitFlags {
+pub(super) struct LimitArgs {
     /// Requests per minute, or `default`.
     #[arg(long, value_name = "N", value_parser = parse_limit)]
     requests_per_minute: Option<LimitChange>,
@@ -84,7 +84,7 @@ fn parse_limit(text: &str) -> Result<LimitChange, &'static str> {
     text.parse().map(LimitChange::Set).map_err(|_| "neither a whole number nor `default`")
 }
 
-impl LimitFlags {
+impl LimitArgs {
     /// Limits that are not given stay unchanged.
     fn changes(&self) -> LimitChanges {
         LimitChanges {
@@ -123,14 +123,14 @@ impl Shown for WorkspaceView {
     ];
 }
 
-pub(super) async fn run(context: &AdminContext<'_>, verb: Verb) -> anyhow::Result<String> {
+pub(super) async fn run(context: &AdminContext<'_>, command: WorkspaceCommand) -> anyhow::Result<String> {
     let AdminContext { store, author, now, .. } = context;
     let view = |workspace| WorkspaceView::new(workspace, context.defaults);
-    match verb {
-        Verb::Create { organization, name, limits } => {
+    match command {
+        WorkspaceCommand::Create { organization, name, limits } => {
             context.show(&view(workspaces::create(store, author, &organization, &name, limits.own(), *now).await?))
         }
-        Verb::List { organization } => {
+        WorkspaceCommand::List { organization } => {
             let read = async |page: store::Page<'_>| match &organization {
                 Some(organization) => workspaces::list(store, organization, page).await,
                 None => workspaces::list_all(store, page).await,
@@ -138,16 +138,16 @@ pub(super) async fn run(context: &AdminContext<'_>, verb: Verb) -> anyhow::Resul
             let found = whole_list(read, |workspace| workspace.id.as_str()).await?;
             context.show_list(&found.into_iter().map(view).collect::<Vec<_>>())
         }
-        Verb::Show(choice) => context.show(&view(workspaces::show(store, &choice.id()?).await?)),
-        Verb::Set { choice, name, limits, version } => {
+        WorkspaceCommand::Show(selector) => context.show(&view(workspaces::show(store, &selector.id()?).await?)),
+        WorkspaceCommand::Set { selector, name, limits, version } => {
             let edit = Edit { name: name.as_deref(), limits: limits.changes(), version };
             let authority = Authority::Operator;
             context.show(&view(
-                workspaces::set(store, author, &choice.id()?, edit, authority, context.defaults, *now).await?,
+                workspaces::set(store, author, &selector.id()?, edit, authority, context.defaults, *now).await?,
             ))
         }
-        Verb::Delete(choice) => {
-            let id = choice.id()?;
+        WorkspaceCommand::Delete(selector) => {
+            let id = selector.id()?;
             workspaces::delete(store, author, &id, *now).await?;
             context.show_deleted(id.as_str())
         }

@@ -1,4 +1,4 @@
-//! Stories about good and bad configuration files.
+//! Tests of valid and invalid configuration files.
 
 use super::*;
 use domain::GpuType;

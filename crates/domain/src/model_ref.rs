@@ -4,7 +4,7 @@ use crate::endpoint::EndpointName;
 use crate::model::{ModelId, ModelIdError};
 use std::fmt;
 
-pub use crate::model::{DEDICATED, endpoint_part};
+pub use crate::model::{DEDICATED, dedicated_id, endpoint_part};
 
 /// A parsed Model ID. Parse it at the border and match on it afterwards.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -36,7 +36,7 @@ pub struct SeriesQuery {
 impl SeriesQuery {
     /// The selected model: an endpoint's is `dedicated/<name>`.
     fn model(&self) -> Option<String> {
-        let of_endpoint = self.endpoint.as_ref().map(|name| format!("{}/{name}", domain::model_ref::DEDICATED));
+        let of_endpoint = self.endpoint.as_deref().map(domain::model_ref::dedicated_id);
         of_endpoint.or_else(|| self.model.clone())
     }
 

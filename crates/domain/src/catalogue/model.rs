@@ -54,6 +54,11 @@ impl ModelId {
     }
 }
 
+/// `dedicated/<name>` for a name that was not checked, such as one in a filter.
+pub fn dedicated_id(endpoint: &str) -> String {
+    format!("{DEDICATED}/{endpoint}")
+}
+
 /// The endpoint's name in `dedicated/<name>`, unchecked: for lookups that need no copy. `None` for other ids.
 pub fn endpoint_part(model_id: &str) -> Option<&str> {
     model_id.strip_prefix(DEDICATED)?.strip_prefix('/')

@@ -1,6 +1,6 @@
 //! Names of endpoints: the part after `dedicated/` in a Model ID.
 
-use crate::model::{DEDICATED, ModelId};
+use crate::model::{ModelId, dedicated_id};
 use std::fmt;
 
 const MAX_LEN: usize = 63;
@@ -40,7 +40,7 @@ impl EndpointName {
 
     /// The endpoint's Model ID: `dedicated/<name>`.
     pub fn model_id(&self) -> ModelId {
-        ModelId::parse(&format!("{DEDICATED}/{}", self.0)).expect("names of endpoints are parts of Model IDs")
+        ModelId::parse(&dedicated_id(&self.0)).expect("names of endpoints are parts of Model IDs")
     }
 }
 

@@ -9,7 +9,7 @@ use crate::clock;
 use domain::allotment::{Defaults, Ledger};
 use domain::endpoint::replica::Status;
 use domain::endpoint::state::State;
-use domain::model_ref::DEDICATED;
+use domain::model_ref::dedicated_id;
 use domain::quota::Account;
 use domain::{Endpoint, GpuType, Month, OrganizationId, WorkspaceId};
 use parking_lot::Mutex;
@@ -80,7 +80,7 @@ impl Found {
     fn write_endpoints(&self, page: &mut Page, most: usize) {
         let replicas = self.endpoints.iter().map(|endpoint| {
             let Status { desired, pending, starting, ready, draining } = endpoint.status;
-            let model = format!("{DEDICATED}/{}", endpoint.name);
+            let model = dedicated_id(endpoint.name.as_str());
             ((endpoint.workspace.to_string(), model), [desired, pending, starting, ready, draining].map(u64::from))
         });
         let mut samples = page.family(&families::ENDPOINT_REPLICAS);

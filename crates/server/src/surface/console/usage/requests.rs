@@ -11,7 +11,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use control::requests;
-use domain::model_ref::DEDICATED;
+use domain::model_ref::dedicated_id;
 use domain::usage::Actor;
 use domain::{RequestId, Span, Timestamp, WorkspaceId};
 use serde::Deserialize;
@@ -77,7 +77,7 @@ impl RequestsFilter {
         let model = match (filter_text("model", &query.model)?, filter_text("endpoint", &query.endpoint)?) {
             (Some(_), Some(_)) => return Err(ConsoleError::invalid("endpoint", "name either a model or an endpoint")),
             (model, None) => model.map(str::to_owned),
-            (None, Some(endpoint)) => Some(format!("{DEDICATED}/{endpoint}")),
+            (None, Some(endpoint)) => Some(dedicated_id(endpoint)),
         };
         Ok(Self {
             workspace,

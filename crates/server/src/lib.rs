@@ -18,5 +18,6 @@ mod oidc;
 mod outbound;
 mod price_keeper;
 mod surface;
+mod surface_context;
 mod telemetry;
 mod view;

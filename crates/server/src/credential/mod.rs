@@ -3,7 +3,7 @@
 mod session;
 
 use crate::edge::{Headers, RequestHead, session_cookie};
-use crate::surface::context::SurfaceContext;
+use crate::surface_context::SurfaceContext;
 use dataplane::keys::{IdentifyError, KeyDirectory};
 use domain::{Caller, KeyText, Timestamp};
 use http::header::{AUTHORIZATION, COOKIE};

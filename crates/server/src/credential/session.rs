@@ -2,7 +2,7 @@
 
 use super::{CredentialError, Forbidden};
 use crate::edge::session_cookie;
-use crate::surface::context::SurfaceContext;
+use crate::surface_context::SurfaceContext;
 use control::sessions::ActiveSession;
 use control::{CommandError, CommandErrorKind, access};
 use domain::session::SessionToken;

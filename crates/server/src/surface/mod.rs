@@ -2,7 +2,6 @@
 
 mod bridge;
 pub(crate) mod console;
-pub(crate) mod context;
 pub(crate) mod endpoints;
 pub(crate) mod error;
 pub(crate) mod openai;
@@ -16,10 +15,10 @@ use crate::edge::cors::Cors;
 use crate::edge::request_body::BodyBounds;
 use crate::edge::request_id::RequestIds;
 use crate::edge::{Body, EdgeResponse, Headers, Incoming, RequestHead, Service};
+use crate::surface_context::SurfaceContext;
 use crate::telemetry::traces::Tracer;
 use bytes::Bytes;
 use console::ConsoleSurface;
-use context::SurfaceContext;
 use dataplane::Dataplane;
 use dataplane::keys::KeyDirectory;
 use dataplane::usage_tap::{Sink, UsageTap};

@@ -13,12 +13,12 @@ mod platform;
 mod sessions;
 mod usage;
 
-use super::context::SurfaceContext;
 use super::error::SurfaceError;
 use super::{MAX_BODY_BYTES, MAX_HEADER_BYTES, bridge};
 use crate::edge::request_body::{self, BodyBounds};
 use crate::edge::{Body, Incoming, RequestHead};
 use crate::oidc::Provider;
+use crate::surface_context::SurfaceContext;
 use axum::Router;
 use axum::response::IntoResponse;
 use control::sessions::Origin;

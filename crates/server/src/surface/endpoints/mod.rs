@@ -20,13 +20,13 @@ mod wire;
 
 pub(crate) use description::description;
 
-use super::context::SurfaceContext;
 use super::error::SurfaceError;
 use super::{MAX_BODY_BYTES, MAX_HEADER_BYTES, bridge};
 use crate::credential::{self, CredentialError};
 use crate::edge::request_body::{self, BodyBounds};
 use crate::edge::{Body, Incoming, RequestHead};
 use crate::price_keeper::Declared;
+use crate::surface_context::SurfaceContext;
 use axum::Router;
 use bytes::Bytes;
 use control::Author;

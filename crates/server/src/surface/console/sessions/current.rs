@@ -4,7 +4,7 @@ use crate::edge::session_cookie;
 use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::{Caller, Payload, Visitor};
-use crate::surface::context::SurfaceContext;
+use crate::surface_context::SurfaceContext;
 use crate::view::RoleView;
 use axum::Json;
 use axum::extract::State;

@@ -177,7 +177,7 @@ fn the_plan_of_an_endpoint_follows_from_its_replicas_and_failures() {
     use Intent::{Go, Run};
     use ReplicaState::{Draining, Pending, Ready, Starting};
     type Case<'a> = (&'a str, State, u32, &'a [(Intent, ReplicaState)], &'a [i64], Vec<EndpointAction>);
-    let cases: [Case; 16] = [
+    let cases: [Case<'_>; 16] = [
         ("a new endpoint", State::Provisioning, 2, &[], &[], vec![Add(2), PlacePending]),
         ("a pending replica", State::Provisioning, 1, &[(Run, Pending)], &[], vec![PlacePending]),
         ("a starting replica", State::Provisioning, 1, &[(Run, Starting)], &[], vec![]),

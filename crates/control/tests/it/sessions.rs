@@ -64,7 +64,7 @@ async fn a_session_starts_in_its_users_workspace_and_expires() {
 async fn concurrent_password_guesses_are_limited_and_the_reported_wait_is_exact() {
     on_both(async |_, store| {
         let first = first(&store).await;
-        for email in ["admin@localhost", "nobody@example.com"] {
+        for email in ["admin@localhost", "unknown@example.com"] {
             let mut guesses = JoinSet::new();
             for _ in 0..14 {
                 let store = store.clone();

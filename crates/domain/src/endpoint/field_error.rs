@@ -1,8 +1,8 @@
-//! What is wrong with a request, as far as its bytes alone tell.
+//! An invalid field of a request.
 
 use std::borrow::Cow;
 
-/// One fault of one field. Its text begins with the field's path.
+/// An invalid field. The text begins with the field's path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {why}")]
 pub struct FieldError {
@@ -37,8 +37,8 @@ impl FieldErrorCode {
         }
     }
 
-    /// Whether the request has no usable shape at all, as opposed to a value that will not do.
-    pub const fn is_shapeless(self) -> bool {
+    /// Whether the request is malformed, as opposed to well-formed with an invalid value.
+    pub const fn is_malformed(self) -> bool {
         match self {
             Self::MalformedJson | Self::MissingField | Self::InvalidCursor => true,
             Self::OutOfRange

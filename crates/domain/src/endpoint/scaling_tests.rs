@@ -88,9 +88,9 @@ fn every_range_has_its_two_bounds() {
     for (field, set, low, high) in cases {
         assert_eq!((set(low).check(), set(high).check()), (Ok(()), Ok(())), "{field}");
         for outside in [low.checked_sub(1), Some(high + 1)].into_iter().flatten() {
-            let fault = set(outside).check().unwrap_err();
-            assert_eq!(fault.code, FieldErrorCode::OutOfRange);
-            assert_eq!(fault.to_string(), format!("{field}: must be between {low} and {high}"));
+            let error = set(outside).check().unwrap_err();
+            assert_eq!(error.code, FieldErrorCode::OutOfRange);
+            assert_eq!(error.to_string(), format!("{field}: must be between {low} and {high}"));
         }
     }
     for (metric, good, bad) in

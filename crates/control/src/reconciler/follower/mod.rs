@@ -72,7 +72,7 @@ impl<D: Driver> Follower<D> {
             (DriverKind::Kubernetes, Some(cluster)) => cluster.route(&name_of(replica), replica.address.as_deref()),
             (DriverKind::Kubernetes, None) | (DriverKind::Process, _) => replica.address.clone(),
         };
-        self.parts.endpoints.apply(all.iter().map(|endpoint| known(endpoint, &live, route)).collect());
+        self.parts.endpoints.apply(all.iter().map(|endpoint| update_of(endpoint, &live, route)).collect());
         Ok(())
     }
 
@@ -92,7 +92,7 @@ impl<D: Driver> Follower<D> {
     }
 }
 
-fn known(endpoint: &Endpoint, live: &[Replica], route: impl Fn(&Replica) -> Option<String>) -> EndpointUpdate {
+fn update_of(endpoint: &Endpoint, live: &[Replica], route: impl Fn(&Replica) -> Option<String>) -> EndpointUpdate {
     let id = endpoint.name.model_id();
     let serves = |replica: &&Replica| replica.endpoint == endpoint.id && replica.is_serving();
     let drains = |replica: &&Replica| replica.endpoint == endpoint.id && replica.state() == ReplicaState::Draining;

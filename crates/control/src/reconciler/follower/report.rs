@@ -20,7 +20,7 @@ const MIN_PERIOD: Duration = Duration::from_secs(1);
 /// The last report on an endpoint.
 struct LastReport {
     at: Instant,
-    stirs: u64,
+    activity: u64,
 }
 
 #[derive(Default)]
@@ -42,13 +42,13 @@ impl Reporter {
         let mut reported = Vec::with_capacity(due.len());
         for endpoint in &due {
             // The counter is read before the load, so that a change in between is reported next time.
-            let (stirs, load) = (endpoint.activity(), endpoint.load());
+            let (activity, load) = (endpoint.activity(), endpoint.load());
             let Ok(id) = EndpointId::parse(&endpoint.id) else { continue };
             endpoint_loads::report(&mut tx, &report(&parts.node, &id, &load, store_now)).await?;
             if let Some(quiet) = load.quiet_for {
                 endpoints::called(&mut tx, &id, before(now, quiet)).await?;
             }
-            reported.push((endpoint.id.clone(), LastReport { at: Instant::now(), stirs }));
+            reported.push((endpoint.id.clone(), LastReport { at: Instant::now(), activity }));
         }
         tx.commit().await?;
         self.last.extend(reported);
@@ -57,7 +57,7 @@ impl Reporter {
 
     fn is_due(&self, endpoint: &LiveEndpoint) -> bool {
         let Some(last) = self.last.get(&endpoint.id) else { return true };
-        let has_changed = last.stirs != endpoint.activity();
+        let has_changed = last.activity != endpoint.activity();
         last.at.elapsed() >= if has_changed { MIN_PERIOD } else { IDLE_PERIOD }
     }
 }

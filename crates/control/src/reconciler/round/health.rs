@@ -14,7 +14,7 @@ use std::time::Duration;
 use store::{endpoint_events, holds, replicas};
 use tokio::task::JoinSet;
 
-/// ProbeResult period of a replica that starts.
+/// Probe period of a replica that starts.
 const START_PROBE_PERIOD: Duration = Duration::from_millis(500);
 /// How often `last_seen` and the log tail of a ready replica are stored.
 const REPORT_PERIOD: Duration = Duration::from_secs(15);

@@ -33,6 +33,7 @@ impl<D: Driver + Clone> Round<'_, D> {
                 let at = holds::last_seen(&self.parts.store, &replica.id).await?.unwrap_or(now);
                 let failure = (FailureClass::NodeLost, format!("the node {node} has not been seen for a minute"));
                 self.end(&endpoint, &mut replica, at, Some(failure)).await?;
+                self.snapshot.live.retain(|live| live.id != replica.id);
             }
         }
         Ok(())

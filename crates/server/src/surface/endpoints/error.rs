@@ -138,7 +138,7 @@ impl ProblemError {
     pub(super) fn status(&self) -> StatusCode {
         match self {
             Self::Surface(error) => error.status(),
-            Self::Request(fault) if fault.code.is_shapeless() => StatusCode::BAD_REQUEST,
+            Self::Request(fault) if fault.code.is_malformed() => StatusCode::BAD_REQUEST,
             Self::Request(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::Command(error) => match error.kind() {
                 EndpointErrorKind::Missing => StatusCode::NOT_FOUND,

@@ -91,7 +91,7 @@ fn every_fault_has_its_code_and_begins_with_its_field() {
         let fault = create(&changes).unwrap_err();
         assert_eq!((fault.code.as_str(), fault.to_string().as_str()), (code, detail), "{changes}");
     }
-    assert!(FieldErrorCode::MissingField.is_shapeless() && !FieldErrorCode::OutOfRange.is_shapeless());
+    assert!(FieldErrorCode::MissingField.is_malformed() && !FieldErrorCode::OutOfRange.is_malformed());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! State that the console and the `/v1` surfaces share: the store, the runtime it lives on, and configured defaults.
 
 use crate::config::Config;
+use background::Tasks;
 use control::CommandError;
 use control::sessions::{self, ActiveSession};
 use domain::allotment::Defaults;
@@ -14,6 +15,8 @@ pub(crate) struct SurfaceContext {
     pub store: Store,
     /// The runtime that owns the store's connections.
     pub background: Handle,
+    /// Running exports, which shutdown stops.
+    pub exports: Tasks,
     pub defaults: Limits,
     /// Caps of organizations without caps of their own.
     pub allotment_defaults: Defaults,
@@ -29,6 +32,7 @@ impl SurfaceContext {
         let lifetimes = config.sessions.lifetimes();
         Self {
             store,
+            exports: Tasks::new(background.clone()),
             background,
             defaults: config.workspace_defaults,
             allotment_defaults: config.allotment_defaults.clone(),

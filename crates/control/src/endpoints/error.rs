@@ -3,7 +3,6 @@
 use domain::allotment::AllotmentError;
 use domain::endpoint::{EndpointName, FieldError, Generation};
 use domain::{GpuType, ModelId};
-use serde::Serialize;
 use store::StoreError;
 
 #[derive(Debug, thiserror::Error)]
@@ -61,30 +60,10 @@ pub struct AllotmentExceeded {
     pub numbers: AllotmentError,
 }
 
-/// The members of `extensions`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Extensions<'a> {
-    pub code: &'static str,
-    pub gpu_type: &'a GpuType,
-    pub allotment: u64,
-    pub committed: u64,
-    pub projected: u64,
-    pub need: u64,
-    pub remediation: &'a str,
-}
-
 impl AllotmentExceeded {
     fn sentence(&self) -> String {
         let Self { doing, name, gpu_type, numbers } = self;
         format!("{doing} {name} needs {} more {gpu_type} GPUs than the organization's allotment.", numbers.need)
-    }
-
-    /// All seven members; `remediation` is a link to the documentation of allotments.
-    pub const fn extensions<'a>(&'a self, remediation: &'a str) -> Extensions<'a> {
-        let AllotmentError { allotment, committed, projected, need } = self.numbers;
-        let code = "GPU_ALLOTMENT_EXCEEDED";
-        Extensions { code, gpu_type: &self.gpu_type, allotment, committed, projected, need, remediation }
     }
 }
 

@@ -20,7 +20,7 @@ mod wake;
 pub use attempt::new_event;
 pub use create::create;
 pub use delete::delete;
-pub use error::{AllotmentExceeded, EndpointError, EndpointErrorKind, Extensions};
+pub use error::{AllotmentExceeded, EndpointError, EndpointErrorKind};
 pub use query::{Difference, FlavorLine, UsageReport, events, find_differences, flavors, list, replicas, show, usage};
 pub use rescale::rescale;
 pub use response::{CommandResponse, Outcome};

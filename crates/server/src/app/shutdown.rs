@@ -33,6 +33,7 @@ pub(super) async fn stop(
         () = workers.stop() => {}
         () = signals.wait_for_another() => tracing::warn!("second signal: open responses are cut"),
     }
+    parts.context.exports.abort().await;
     first_start::forget_listen(data_dir);
     background.engines.stop().await;
     parts.control_plane.leave().await;

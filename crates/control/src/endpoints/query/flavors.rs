@@ -2,12 +2,10 @@ use crate::endpoints::{CommandContext, EndpointError};
 use domain::endpoint::scaling::DEFAULT_CONCURRENCY;
 use domain::model::{Flavor, Launch};
 use domain::{GpuType, ModelId, NanoUsd, OrganizationId};
-use serde::Serialize;
 use store::allotments;
 
 /// A flavor of a model, and whether it fits into the rest of the allotment.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlavorLine {
     pub flavor: String,
     pub gpu_type: GpuType,

@@ -1,12 +1,11 @@
 use super::show;
 use crate::endpoints::{EndpointError, EndpointRef, Scope};
 use crate::gpu_prices;
-use domain::gpu_time::{GpuMillis, GpuUsage, Hold, UsageLine};
-use domain::{Grain, NanoUsd, Span, Timestamp};
-use serde::{Serialize, Serializer};
+use domain::gpu_time::{GpuUsage, Hold, UsageLine};
+use domain::{Grain, Span, Timestamp};
 use store::{Store, gpu_busy, holds};
 
-/// The response of `…/usage`: the whole span, and the hours or days in which GPUs were held.
+/// The usage of an endpoint: of the whole span, and of the hours or days in which GPUs were held.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageReport {
     pub span: Span,
@@ -32,47 +31,4 @@ pub async fn usage(
     let busy = gpu_busy::list(store, &endpoint.id, span).await?;
     let recorded = GpuUsage { holds: &holds, prices: &prices, busy: &busy };
     Ok(UsageReport { span, grain, total: recorded.total(span, now), lines: recorded.lines(span, grain, now) })
-}
-
-impl Serialize for UsageReport {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Report {
-            from: Timestamp,
-            to: Timestamp,
-            granularity: &'static str,
-            gpu_hours: GpuMillis,
-            cost_usd: NanoUsd,
-            utilization: f64,
-            data: Vec<Line>,
-        }
-        #[derive(Serialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Line {
-            start: Timestamp,
-            gpu_hours: GpuMillis,
-            cost_usd: NanoUsd,
-            utilization: f64,
-        }
-        let line = |line: &UsageLine| Line {
-            start: line.start,
-            gpu_hours: line.gpu_time,
-            cost_usd: line.cost,
-            utilization: line.busy.fraction(),
-        };
-        let report = Report {
-            from: self.span.from,
-            to: self.span.to,
-            granularity: match self.grain {
-                Grain::Hour => "hour",
-                Grain::Day => "day",
-            },
-            gpu_hours: self.total.gpu_time,
-            cost_usd: self.total.cost,
-            utilization: self.total.busy.fraction(),
-            data: self.lines.iter().map(line).collect(),
-        };
-        report.serialize(serializer)
-    }
 }

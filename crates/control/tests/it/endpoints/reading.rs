@@ -1,6 +1,7 @@
 use super::platform::{Platform, catalogue, endpoint_ref, gpu_type};
 use crate::NOW;
 use crate::databases::on_both;
+use control::endpoints::FlavorLine;
 use control::{endpoints, gpu_prices};
 use domain::gpu_time::GpuBusy;
 use domain::{Catalogue, Grain, ModelId, NanoUsd, ReplicaId, Span};
@@ -21,12 +22,18 @@ async fn all_flavors_are_listed_and_marked_if_they_do_not_fit() {
         let fitting: Vec<_> = flavors.iter().map(|line| (line.fits, line.replicas_that_fit)).collect();
         let fits = |replicas| (Some(replicas > 0), Some(replicas));
         assert_eq!(fitting, [fits(3), fits(1), fits(1), fits(0), fits(3)]);
-        let shown = serde_json::to_value(&flavors[3]).unwrap();
-        let expected = json!({
-            "flavor": "4x", "gpuType": "nvidia/h100", "gpuCount": 4, "precision": "fp8", "engine": "vllm",
-            "fits": false, "replicasThatFit": 0, "defaultTarget": 32, "pricePerGpuHour": "2.50"
-        });
-        assert_eq!(shown, expected);
+        let expected = FlavorLine {
+            flavor: "4x".into(),
+            gpu_type: gpu_type(),
+            gpu_count: 4,
+            precision: "fp8".into(),
+            engine: "vllm",
+            fits: Some(false),
+            replicas_that_fit: Some(0),
+            default_target: 32,
+            price_per_gpu_hour: NanoUsd::parse("2.50").unwrap(),
+        };
+        assert_eq!(flavors[3], expected);
         let unknown = ModelId::parse("acme/none").unwrap();
         let rejected = endpoints::flavors(platform.context(), organization, &unknown).await.unwrap_err();
         assert_eq!(rejected.code(), "MODEL_NOT_FOUND");
@@ -66,16 +73,17 @@ async fn usage_has_gpu_hours_cost_and_busyness() {
         let usage = async |span, grain| {
             let report =
                 endpoints::usage(&platform.store, platform.scope(), &endpoint_ref("chat"), span, grain, now).await;
-            serde_json::to_value(report.unwrap()).unwrap()
+            report.unwrap()
         };
         let report = usage(span, Grain::Hour).await;
-        assert_eq!((&report["gpuHours"], &report["costUsd"]), (&json!("6.0"), &json!("15.00")));
-        assert_eq!((&report["to"], &report["granularity"]), (&json!(now), &json!("hour")), "cut at now");
-        assert_eq!(report["utilization"], json!(0.01), "one of thirty windows was measured");
-        let hours: Vec<_> = report["data"].as_array().unwrap().iter().map(|line| line["gpuHours"].clone()).collect();
-        assert_eq!(hours, [json!("2.0"), json!("3.0"), json!("1.0")]);
+        let total = report.total;
+        assert_eq!((total.gpu_time.to_string(), total.cost.to_string()), ("6.0".into(), "15.00".into()));
+        assert_eq!((report.span.to, report.grain), (now, Grain::Hour), "cut at now");
+        assert!((total.busy.fraction() - 0.01).abs() < 1e-9, "one of thirty windows was measured");
+        let hours: Vec<_> = report.lines.iter().map(|line| line.gpu_time.to_string()).collect();
+        assert_eq!(hours, ["2.0", "3.0", "1.0"]);
         let first_half = Span { from: hour, to: hour.plus_millis(HOUR / 2) };
-        assert_eq!(usage(first_half, Grain::Day).await["gpuHours"], "1.0");
+        assert_eq!(usage(first_half, Grain::Day).await.total.gpu_time.to_string(), "1.0");
     })
     .await;
 }

@@ -2,11 +2,12 @@
 
 use crate::edge::Pieces;
 use axum::response::Response;
+use background::Tasks;
 use bytes::Bytes;
 use http::{HeaderValue, header};
+use parking_lot::Mutex;
 use std::io;
-use std::sync::{Arc, Mutex};
-use tokio::runtime::Handle;
+use std::sync::Arc;
 use tokio::sync::mpsc;
 
 /// Rows per chunk of an export.
@@ -30,7 +31,7 @@ impl ExportSender {
 
 /// A response whose body is sent by `write`. If that fails, the response is cut off, so that the client notices.
 pub(crate) fn response<F>(
-    background: &Handle,
+    exports: &Tasks,
     media_type: &'static str,
     name: &str,
     write: impl FnOnce(ExportSender) -> F,
@@ -40,7 +41,7 @@ where
 {
     let (sender, pieces) = mpsc::channel(AHEAD);
     let writing = write(ExportSender(sender.clone()));
-    background.spawn(async move {
+    exports.spawn(async move {
         if let Err(error) = writing.await {
             let _ = sender.send(Err(error)).await;
         }

@@ -31,7 +31,7 @@ use export::Export;
 use extract::RequestContext;
 use http::{Request, Response, header};
 use std::net::IpAddr;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use tower::ServiceExt;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
@@ -178,7 +178,7 @@ impl ConsoleSurface {
 /// Converts axum's response to the edge's. An export streams its body.
 async fn convert(mut response: axum::response::Response) -> Response<Body> {
     let export = response.extensions_mut().remove::<Export>();
-    let pieces = export.and_then(|export| export.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+    let pieces = export.and_then(|export| export.0.lock().take());
     let Some(pieces) = pieces else { return bridge::into_edge(response).await };
     response.headers_mut().remove(header::CONTENT_LENGTH); // of the empty placeholder body
     bridge::into_edge(response).await.map(|_| Body::Pieces(pieces))

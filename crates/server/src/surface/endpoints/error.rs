@@ -235,8 +235,11 @@ impl ProblemError {
     }
 }
 
-/// `there is no such route` as `There is no such route.`
+/// `there is no such route` as `There is no such route.` A text that begins with a capital is returned as it is.
 fn sentence(text: &str) -> String {
     let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| format!("{}{}.", first.to_ascii_uppercase(), chars.as_str()))
+    match chars.next() {
+        Some(first) if first.is_ascii_lowercase() => format!("{}{}.", first.to_ascii_uppercase(), chars.as_str()),
+        Some(_) | None => text.to_owned(),
+    }
 }

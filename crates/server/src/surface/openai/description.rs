@@ -53,6 +53,9 @@ pub(crate) fn description() -> OpenApi {
         let is_read = item.get.is_some();
         for operation in operations_of(item) {
             operation.security = Some(security(is_read));
+            if let Some(body) = &mut operation.request_body {
+                body.required = Some(Required::True);
+            }
             add_errors(operation, if is_read { &READ } else { &CALL });
             if path.contains('{') {
                 add_errors(operation, &MODEL);

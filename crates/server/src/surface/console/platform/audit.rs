@@ -184,7 +184,7 @@ async fn respond(
 /// All matching entries, one per line.
 fn export(console: &Console, filter: AuditFilter) -> Response {
     let store = console.context.store.clone();
-    export::response(&console.context.background, "application/x-ndjson", "audit.jsonl", |sender| async move {
+    export::response(&console.context.exports, "application/x-ndjson", "audit.jsonl", |sender| async move {
         send_all(&store, &filter, &sender).await
     })
 }

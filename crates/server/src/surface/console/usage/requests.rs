@@ -156,7 +156,7 @@ fn export(console: &Console, filter: RequestsFilter, format: RequestsFormat) -> 
         RequestsFormat::Json | RequestsFormat::Jsonl => ("application/x-ndjson", "requests.jsonl"),
     };
     let store = console.context.store.clone();
-    export::response(&console.context.background, media_type, name, move |sender| async move {
+    export::response(&console.context.exports, media_type, name, move |sender| async move {
         send_all(&store, &filter, format, &sender).await
     })
 }

@@ -42,7 +42,7 @@ pub async fn transition(
     };
     let event = |kind| new_event(&before.id, kind, Actor::system(note.part), now);
     if step.to == Next::Gone {
-        endpoints::bury(tx, before, now).await?;
+        endpoints::mark_deleted(tx, before, now).await?;
         let gone =
             Event { from: Some(before.state), message: note.message, data: note.data, ..event(EventType::Deleted) };
         endpoint_events::append(tx, &gone).await?;

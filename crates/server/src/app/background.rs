@@ -121,7 +121,10 @@ fn keep_state(parts: &Parts, loops: &Tasks) {
     loops.spawn(rejected_calls.run(async move || rejections.flush(&store).await));
     let log = Arc::clone(&parts.log);
     let access_log = loops.every("access log", access_log::FLUSH_PERIOD);
-    loops.spawn(access_log.run(async move || Ok::<(), Infallible>(log.flush().await)));
+    loops.spawn(access_log.run(async move || {
+        log.flush().await;
+        Ok::<(), Infallible>(())
+    }));
 }
 
 /// Serves metrics and health on the operations port.

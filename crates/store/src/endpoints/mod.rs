@@ -142,20 +142,20 @@ async fn write(
 }
 
 /// Marks an endpoint as deleted after its last hold has ended. Its name becomes free.
-pub async fn bury(tx: &mut Fenced, gone: &Endpoint, now: Timestamp) -> Result<(), StoreError> {
+pub async fn mark_deleted(tx: &mut Fenced, endpoint: &Endpoint, now: Timestamp) -> Result<(), StoreError> {
     let epoch = row::to_number(tx.epoch());
     let update = sqlx::query(
         "UPDATE endpoints SET deleted_at = $3, committed_gpus = 0, generation = generation + 1, leader_epoch = $4 \
          WHERE id = $1 AND generation = $2 AND state = 'deleting' AND deleted_at IS NULL AND leader_epoch <= $4",
     )
-    .bind(gone.id.as_str())
-    .bind(row::to_number(gone.generation.0))
+    .bind(endpoint.id.as_str())
+    .bind(row::to_number(endpoint.generation.0))
     .bind(now.millis())
     .bind(epoch);
     if tx.execute(update).await? == 0 {
         return Err(StoreError::EndpointStale);
     }
-    tx.announce(Change::Endpoint(gone.id.clone()), now);
+    tx.announce(Change::Endpoint(endpoint.id.clone()), now);
     Ok(())
 }
 

@@ -106,8 +106,8 @@ pub async fn rotate(
         KeyState::Disabled => return Err(StoreError::KeyDisabled),
         KeyState::Expired => return Err(StoreError::KeyExpired),
     }
-    let gone = sqlx::query("DELETE FROM api_key_secrets WHERE key_id = $1 AND dies_at <= $2");
-    tx.execute(gone.bind(id.as_str()).bind(now.millis())).await?;
+    let expired = sqlx::query("DELETE FROM api_key_secrets WHERE key_id = $1 AND dies_at <= $2");
+    tx.execute(expired.bind(id.as_str()).bind(now.millis())).await?;
     let end =
         sqlx::query("UPDATE api_key_secrets SET dies_at = $2 WHERE key_id = $1 AND (dies_at IS NULL OR dies_at > $2)");
     tx.execute(end.bind(id.as_str()).bind(old_dies_at.millis())).await?;

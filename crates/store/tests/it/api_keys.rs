@@ -14,15 +14,15 @@ async fn create(store: &Store, workspace: &Workspace, limit: u64) -> Result<(), 
 async fn the_key_limit_is_exact_under_fifty_concurrent_requests() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await;
-        let mut asking = JoinSet::new();
+        let mut requests = JoinSet::new();
         for _ in 0..50 {
             let (store, workspace) = (store.clone(), workspace.clone());
-            asking.spawn(async move { create(&store, &workspace, 20).await });
+            requests.spawn(async move { create(&store, &workspace, 20).await });
         }
-        let answers = asking.join_all().await;
-        assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 20);
-        for refused in answers.into_iter().filter_map(Result::err) {
-            assert!(matches!(refused, StoreError::KeyLimitReached { limit: 20 }), "{refused:?}");
+        let outcomes = requests.join_all().await;
+        assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 20);
+        for rejected in outcomes.into_iter().filter_map(Result::err) {
+            assert!(matches!(rejected, StoreError::KeyLimitReached { limit: 20 }), "{rejected:?}");
         }
         assert_eq!(api_keys::list(&store, &workspace.id, Page::default()).await.unwrap().len(), 20);
     })
@@ -136,9 +136,9 @@ async fn the_last_use_only_moves_forward() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await;
         let [one, other] = [people::key(&store, &workspace).await.id, people::key(&store, &workspace).await.id];
-        let gone = people::new_key(&workspace).id;
+        let unknown = people::new_key(&workspace).id;
         for (moment_of_one, moment_of_other) in [(later(20), later(10)), (later(10), later(30))] {
-            let used = [(other.clone(), moment_of_other), (gone.clone(), later(40)), (one.clone(), moment_of_one)];
+            let used = [(other.clone(), moment_of_other), (unknown.clone(), later(40)), (one.clone(), moment_of_one)];
             let mut tx = store.begin().await.unwrap();
             api_keys::touch_last_used(&mut tx, &used).await.unwrap();
             tx.commit().await.unwrap();
@@ -187,7 +187,7 @@ async fn a_rotated_key_has_two_secrets_until_the_overlap_ends() {
         assert_eq!(found(second.segment, later(100)).await.unwrap().good_until(), None);
         assert_eq!(api_keys::list(&store, &workspace.id, Page::default()).await.unwrap().len(), 1);
 
-        // A rotation without overlap ends what an earlier one let live.
+        // A rotation without overlap also ends earlier secrets.
         let third = rotate("thirdthirdth", later(10), later(10)).await.unwrap();
         assert!(found(key.segment, later(10)).await.is_none() && found(second.segment, later(10)).await.is_none());
         assert_eq!(api_keys::by_id(&store, &key.id).await.unwrap().unwrap().segment, third.segment);

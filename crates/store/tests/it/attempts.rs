@@ -23,10 +23,10 @@ async fn of_many_concurrent_attempts_only_the_maximum_is_allowed() {
         }
         let outcomes = all.join_all().await;
         assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 3);
-        for refused in outcomes.into_iter().filter_map(Result::err) {
+        for rejected in outcomes.into_iter().filter_map(Result::err) {
             assert!(
-                matches!(refused, StoreError::TooManyAttempts { wait } if wait.until == later(60_000)),
-                "{refused}"
+                matches!(rejected, StoreError::TooManyAttempts { wait } if wait.until == later(60_000)),
+                "{rejected}"
             );
         }
         take(&store, "another", NOW).await.unwrap();

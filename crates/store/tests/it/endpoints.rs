@@ -30,8 +30,8 @@ async fn an_endpoint_is_read_as_it_was_written() {
 
         let mut tx = store.begin().await.unwrap();
         let again = new_endpoint(&workspace, "chat", 1, ScalingPatch::default());
-        let refused = endpoints::insert(&mut tx, &again, 120).await.unwrap_err();
-        assert!(matches!(refused, StoreError::EndpointNameTaken), "{refused:?}");
+        let rejected = endpoints::insert(&mut tx, &again, 120).await.unwrap_err();
+        assert!(matches!(rejected, StoreError::EndpointNameTaken), "{rejected:?}");
     })
     .await;
 }
@@ -48,8 +48,8 @@ async fn the_second_of_two_concurrent_writers_has_to_read_again() {
         assert_eq!(endpoints::by_id(&store, &written.id).await.unwrap(), Some(written));
 
         let mut tx = store.begin().await.unwrap();
-        let refused = endpoints::update(&mut tx, changed, Generation(1), 120).await.unwrap_err();
-        assert!(matches!(refused, StoreError::EndpointStale), "{refused:?}");
+        let rejected = endpoints::update(&mut tx, changed, Generation(1), 120).await.unwrap_err();
+        assert!(matches!(rejected, StoreError::EndpointStale), "{rejected:?}");
     })
     .await;
 }
@@ -97,10 +97,10 @@ async fn a_deleted_endpoint_frees_its_name_and_an_active_one_is_not_deleted() {
         let workspace = people::workspace(&store).await;
         let endpoint = fleets::endpoint(&store, &workspace, "chat").await;
         let mut tx = fleets::fenced(&store).await;
-        assert!(matches!(endpoints::bury(&mut tx, &endpoint, NOW).await, Err(StoreError::EndpointStale)));
+        assert!(matches!(endpoints::mark_deleted(&mut tx, &endpoint, NOW).await, Err(StoreError::EndpointStale)));
         let deleting = Endpoint { state: State::Deleting, ..endpoint };
         let deleting = endpoints::update_as_leader(&mut tx, deleting, Generation(1), 120).await.unwrap();
-        endpoints::bury(&mut tx, &deleting, NOW).await.unwrap();
+        endpoints::mark_deleted(&mut tx, &deleting, NOW).await.unwrap();
         tx.commit().await.unwrap();
         assert_eq!(endpoints::by_id(&store, &deleting.id).await.unwrap(), None);
         fleets::endpoint(&store, &workspace, "chat").await;
@@ -172,7 +172,7 @@ async fn an_idempotency_key_repeats_its_response_for_a_day_if_the_change_was_com
         let request = idempotency::Request { workspace: &workspace.id, key: "k", fingerprint: "f" };
         let mut tx = store.begin().await.unwrap();
         assert_eq!(idempotency::claim(&mut tx, request, NOW).await.unwrap(), idempotency::Claim::New);
-        drop(tx); // refused: nothing is kept
+        drop(tx); // rejected: nothing is kept
         let mut tx = store.begin().await.unwrap();
         assert_eq!(idempotency::claim(&mut tx, request, NOW).await.unwrap(), idempotency::Claim::New);
         idempotency::complete(&mut tx, request, "created", "{}").await.unwrap();

@@ -41,7 +41,7 @@ async fn a_gpu_is_held_once_at_a_time() {
         open(&store, &endpoint, 1, &["gpu-a", "gpu-b"]).await.unwrap();
         let taken = open(&store, &endpoint, 2, &["gpu-c", "gpu-b"]).await.unwrap_err();
         assert!(matches!(&taken, StoreError::GpuTaken { gpu } if gpu == "gpu-b"), "{taken:?}");
-        open(&store, &endpoint, 3, &["gpu-c"]).await.unwrap(); // nothing of the refused claim stayed
+        open(&store, &endpoint, 3, &["gpu-c"]).await.unwrap(); // nothing of the rejected claim is stored
         close(&store, 1, later(1_000)).await;
         open(&store, &endpoint, 4, &["gpu-b"]).await.unwrap();
         assert_eq!(holds::list_open(&store).await.unwrap().len(), 2);
@@ -85,7 +85,7 @@ async fn last_seen_only_moves_forward_and_a_failed_start_is_not_billed() {
     .await;
 }
 
-/// What is sealed and not sent, as `milliseconds`.
+/// The sealed hours that are not sent, in milliseconds.
 async fn unsent(store: &Store) -> Vec<i64> {
     gpu_usage::unsent(store).await.unwrap().iter().map(|hour| hour.gpu_time.get()).collect()
 }

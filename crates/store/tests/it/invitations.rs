@@ -32,9 +32,9 @@ async fn an_invitation_is_used_once_and_not_after_it_expired() {
 
         let mut tx = store.begin().await.unwrap();
         invitations::accept(&mut tx, &good.id, later(6)).await.unwrap();
-        for gone in [&good.id, &late.id] {
-            let refused = invitations::accept(&mut tx, gone, later(6)).await;
-            assert!(matches!(refused, Err(StoreError::Missing { noun: "invitation", .. })));
+        for closed in [&good.id, &late.id] {
+            let rejected = invitations::accept(&mut tx, closed, later(6)).await;
+            assert!(matches!(rejected, Err(StoreError::Missing { noun: "invitation", .. })));
         }
         let elsewhere = people::new_organization();
         assert!(invitations::delete(&mut tx, &elsewhere.id, &other.id).await.is_err());

@@ -49,8 +49,8 @@ async fn a_locked_ledger_is_unavailable_within_its_timeout_and_blocks_nothing_el
 
         let started = Instant::now();
         let mut tx = store.begin_ledger().await.unwrap();
-        let refused = allotments::lock(&mut tx, &workspace.organization, &cpu(), &defaults(8)).await.unwrap_err();
-        assert!(refused.is_unavailable() && !refused.is_contention(), "{refused:?}");
+        let rejected = allotments::lock(&mut tx, &workspace.organization, &cpu(), &defaults(8)).await.unwrap_err();
+        assert!(rejected.is_unavailable() && !rejected.is_contention(), "{rejected:?}");
         assert!((1..4).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
         drop(tx);
 

@@ -1,4 +1,4 @@
-//! What is measured at endpoints: how busy their GPUs are, and what their engines say.
+//! Measurements of endpoints: how busy their GPUs are, and the gauges of their engines.
 
 use crate::databases::on_both;
 use crate::fleets;
@@ -60,8 +60,8 @@ async fn a_window_is_the_mean_over_held_gpus_of_all_nodes() {
         let windows = gpu_busy::of_workspace(&store, &endpoint.workspace, span).await.unwrap();
         assert_eq!(windows.len(), 1);
         let held = u64::from(endpoint.gpu_count()) * 2;
-        let wanted = 700_000 / held.max(3);
-        assert!(windows[0].busy.millionths().abs_diff(wanted) <= 1, "{:?}", windows[0]);
+        let expected = 700_000 / held.max(3);
+        assert!(windows[0].busy.millionths().abs_diff(expected) <= 1, "{:?}", windows[0]);
         assert_eq!((windows[0].samples, windows[0].endpoint_name.as_str()), (5, endpoint.name.as_str()));
         let listed = gpu_busy::list(&store, &endpoint.id, span).await.unwrap();
         assert_eq!(listed.get(&window_of(NOW)), Some(&windows[0].busy), "the cost view sees the same");

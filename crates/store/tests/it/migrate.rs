@@ -27,10 +27,10 @@ async fn a_schema_of_a_newer_version_is_rejected() {
         let migrated = store.migrate().await.unwrap();
         let mut outside = outside(database).await;
         outside.execute("INSERT INTO schema_version (version) VALUES (9999)").await.unwrap();
-        let refused = store.migrate().await.unwrap_err();
+        let rejected = store.migrate().await.unwrap_err();
         assert!(
-            matches!(refused, StoreError::SchemaTooNew { found: 9999, known } if known == migrated.to),
-            "{refused:?}"
+            matches!(rejected, StoreError::SchemaTooNew { found: 9999, known } if known == migrated.to),
+            "{rejected:?}"
         );
         // A migration that only adds is accepted: nodes are updated one after another.
         let adding = format!("UPDATE schema_version SET serves_since = {} WHERE version = 9999", migrated.to);
@@ -64,15 +64,15 @@ async fn a_migration_that_was_added_after_its_successor_still_runs() {
 async fn an_absent_store_is_noticed_quickly() {
     let started = std::time::Instant::now();
     let folder = tempfile::TempDir::new().unwrap();
-    let refused = Store::open("postgres://user@127.0.0.1:1/none", folder.path()).await.unwrap_err();
-    assert!(refused.is_unavailable(), "{refused:?}");
+    let rejected = Store::open("postgres://user@127.0.0.1:1/none", folder.path()).await.unwrap_err();
+    assert!(rejected.is_unavailable(), "{rejected:?}");
     assert!(started.elapsed() < std::time::Duration::from_secs(4));
 }
 
 #[tokio::test]
 async fn an_unsupported_url_is_rejected_without_repeating_it() {
     let folder = tempfile::TempDir::new().unwrap();
-    let refused = Store::open("mysql://me:secret@host/db", folder.path()).await.unwrap_err();
-    assert!(matches!(refused, StoreError::BadAddress { .. }));
-    assert!(!format!("{refused} {refused:?}").contains("secret"));
+    let rejected = Store::open("mysql://me:secret@host/db", folder.path()).await.unwrap_err();
+    assert!(matches!(rejected, StoreError::BadAddress { .. }));
+    assert!(!format!("{rejected} {rejected:?}").contains("secret"));
 }

@@ -26,8 +26,8 @@ async fn an_organization_is_deleted_only_after_its_workspaces() {
         let user = people::user(&store, "ada@example.com", &organization, Role::Member).await;
 
         let mut tx = store.begin().await.unwrap();
-        let refused = organizations::delete(&mut tx, &organization.id, NOW).await;
-        assert!(matches!(refused, Err(StoreError::OrganizationNotEmpty { workspaces: 1 })));
+        let rejected = organizations::delete(&mut tx, &organization.id, NOW).await;
+        assert!(matches!(rejected, Err(StoreError::OrganizationNotEmpty { workspaces: 1 })));
         workspaces::delete(&mut tx, &workspace.id, NOW).await.unwrap();
         organizations::delete(&mut tx, &organization.id, NOW).await.unwrap();
         tx.commit().await.unwrap();

@@ -63,8 +63,8 @@ async fn away_and_back(state: Wire) {
 
         wire.send_replace(state);
         let started = Instant::now();
-        let asked = api_keys::by_segment(&store, key.segment, NOW).await;
-        assert!(asked.unwrap_err().is_unavailable());
+        let outcome = api_keys::by_segment(&store, key.segment, NOW).await;
+        assert!(outcome.unwrap_err().is_unavailable());
         assert!(store.begin().await.is_err_and(|error| error.is_unavailable()));
         assert!(feed.next(Duration::from_millis(10)).await.unwrap_err().is_unavailable());
         assert!(started.elapsed() < Duration::from_secs(12), "{:?}", started.elapsed());

@@ -34,8 +34,8 @@ async fn a_workspace_is_deleted_only_after_its_active_keys() {
         let workspace = people::workspace(&store).await;
         let key = people::key(&store, &workspace).await;
         let mut tx = store.begin().await.unwrap();
-        let refused = workspaces::delete(&mut tx, &workspace.id, NOW).await;
-        assert!(matches!(refused, Err(StoreError::WorkspaceInUse { active_keys: 1 })));
+        let rejected = workspaces::delete(&mut tx, &workspace.id, NOW).await;
+        assert!(matches!(rejected, Err(StoreError::WorkspaceInUse { active_keys: 1 })));
         api_keys::revoke(&mut tx, &workspace.id, &key.id, NOW).await.unwrap();
         workspaces::delete(&mut tx, &workspace.id, NOW).await.unwrap();
         tx.commit().await.unwrap();

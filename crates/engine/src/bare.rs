@@ -1,6 +1,6 @@
 //! Bare llama.cpp loop without HTTP or scheduling, as the baseline of the benchmark.
 
-use crate::decode::Capacity;
+use crate::model::Capacity;
 use crate::model::backend;
 use crate::model::{Model, ModelOptions};
 use crate::sampling::{Sampler, Sampling};

@@ -1,8 +1,8 @@
 //! The command line of `forebay-engine`.
 
 use crate::http::{self, Identity};
+use crate::loading::{self, LoadPlan, LoadState};
 use crate::metrics::Metrics;
-use crate::model::loading::{self, LoadPlan, LoadState};
 use crate::signals::Signals;
 use crate::weights::{self, Source};
 use anyhow::Context;

@@ -11,6 +11,7 @@ mod decode;
 mod embed;
 mod error;
 mod http;
+mod loading;
 mod members;
 mod metrics;
 mod model;

@@ -30,9 +30,6 @@ const SERVER_BANS: [(&str, &[&str]); 3] = [
     ("config", &["surface", "app"]),
 ];
 
-/// Cycles among top-level modules that still exist: a crate and the modules of one cycle. To be emptied.
-const KNOWN_CYCLES: &[(&str, &[&str])] = &[("engine", &["decode", "model"])];
-
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
 #[test]
@@ -92,11 +89,8 @@ fn a_surface_does_not_use_another_surface() {
 #[test]
 fn the_modules_of_a_crate_form_no_cycle() {
     for name in crates() {
-        let known = KNOWN_CYCLES.iter().filter(|(of, _)| *of == name).map(|(_, modules)| *modules);
-        for cycle in cycles(&modules(&name)) {
-            let is_known = known.clone().any(|known| cycle.iter().all(|module| known.contains(&module.as_str())));
-            assert!(is_known, "modules of {name} use each other: {cycle:?}");
-        }
+        let found = cycles(&modules(&name));
+        assert!(found.is_empty(), "modules of {name} use each other: {found:?}");
     }
 }
 

@@ -18,24 +18,12 @@ pub(crate) use logprobs::{Logprob, TokenLogprob};
 
 use crate::error::RequestError;
 use crate::metrics::Metrics;
-use crate::model::Model;
+use crate::model::{Capacity, Model};
 use anyhow::Context;
 use generation::Generation;
 use std::sync::Arc;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use worker::Worker;
-
-/// Concurrency and memory limits.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Capacity {
-    /// Concurrent generations.
-    pub parallel: usize,
-    /// Generations that may wait.
-    pub queue: usize,
-    /// KV cache size in tokens, shared by all generations.
-    pub cache_tokens: usize,
-    pub threads: usize,
-}
 
 /// Handle of the decoding thread.
 pub(crate) struct Decoder {

@@ -1,11 +1,10 @@
 //! The decoding thread. Each iteration receives requests, drops abandoned ones, admits, plans and computes one step.
 
-use super::Capacity;
 use super::cache::{self, Sequence};
 use super::generation::Generation;
 use super::share::{PREFILL_ALONE, PREFILL_SHARED, share};
 use crate::metrics::Metrics;
-use crate::model::Model;
+use crate::model::{Capacity, Model};
 use anyhow::Context;
 use llama_cpp_2::context::LlamaContext;
 use llama_cpp_2::llama_batch::LlamaBatch;

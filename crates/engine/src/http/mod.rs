@@ -11,8 +11,8 @@ mod routes;
 mod stream;
 mod usage;
 
+use crate::loading::LoadState;
 use crate::metrics::Metrics;
-use crate::model::loading::LoadState;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};

@@ -2,10 +2,8 @@
 
 pub(crate) mod backend;
 pub(crate) mod constraint;
-pub(crate) mod loading;
 pub(crate) mod template;
 
-use crate::decode::Capacity;
 use anyhow::{Context, anyhow};
 use constraint::Constraints;
 use llama_cpp_2::context::LlamaContext;
@@ -23,6 +21,18 @@ use template::ChatTemplate;
 
 /// Metadata key written by our converter: maximum input length, if shorter than the context length.
 pub(crate) const MAX_INPUT_KEY: &str = "forebay.max_input_tokens";
+
+/// Concurrency and memory limits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Capacity {
+    /// Concurrent generations.
+    pub parallel: usize,
+    /// Generations that may wait.
+    pub queue: usize,
+    /// KV cache size in tokens, shared by all generations.
+    pub cache_tokens: usize,
+    pub threads: usize,
+}
 
 /// Purpose of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

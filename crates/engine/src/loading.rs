@@ -1,11 +1,11 @@
 //! Loads the model, and reports progress to the HTTP server meanwhile.
 
-use crate::decode::{Capacity, Decoder};
+use crate::decode::Decoder;
 use crate::embed::Embedder;
 use crate::error::RequestError;
 use crate::metrics::Metrics;
 use crate::model::backend;
-use crate::model::{Model, ModelOptions, Purpose};
+use crate::model::{Capacity, Model, ModelOptions, Purpose};
 use crate::weights::{self, Source};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};

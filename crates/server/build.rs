@@ -1,7 +1,7 @@
-//! The console is embedded from `web/dist`: when it is built anew, so is this crate.
+//! Rebuilds this crate when the console in `web/dist`, which it embeds, was built again.
 
 fn main() {
-    // The folder is in the repository with nothing but a .gitignore, so that there is always something to watch.
+    // The repository contains the folder with only a .gitignore, so that there is always something to watch.
     println!("cargo:rerun-if-changed=../../web/dist");
     println!("cargo:rerun-if-changed=build.rs");
 }

@@ -1,4 +1,4 @@
-//! Fills the store with calls as they come: in the order of time, in the writer's batches.
+//! Fills the store with calls in the order of time, in batches as the usage writer does.
 
 use domain::series::Resolution;
 use domain::usage::{Actor, Certainty, Tokens};
@@ -24,7 +24,7 @@ pub(crate) struct Plan {
     pub(crate) keys: u32,
 }
 
-/// How long it took.
+/// The time it took.
 pub(crate) async fn fill(store: &Store, plan: &Plan) -> anyhow::Result<Duration> {
     let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
     let now = u64::try_from(since_1970.as_millis())?;
@@ -65,7 +65,7 @@ pub(crate) async fn fill(store: &Store, plan: &Plan) -> anyhow::Result<Duration>
     Ok(started.elapsed())
 }
 
-/// As the node that leads does all the time.
+/// Deletes old rows, as the leader does.
 async fn forget_minutes(store: &Store, before: Timestamp) -> anyhow::Result<()> {
     for kind in [Kind::Series(Resolution::Minute), Kind::Codes(Resolution::Minute)] {
         while clear(store, kind, before).await? == CLEARED_AT_ONCE {}
@@ -73,7 +73,7 @@ async fn forget_minutes(store: &Store, before: Timestamp) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// Some models and keys are asked far more often than others; one call in fifty fails.
+/// Some models and keys are used far more often than others; one call in fifty fails.
 fn event(dice: &mut Dice, callers: &[Arc<Caller>], models: &[ModelId], at: Timestamp) -> UsageEvent {
     let skewed = |dice: &mut Dice, count: usize| dice.below(count as u64).min(dice.below(count as u64)) as usize;
     let tokens = Tokens { prompt: dice.below(4_000) + 1, completion: dice.below(800), cached: 0 };
@@ -104,7 +104,7 @@ fn event(dice: &mut Dice, callers: &[Arc<Caller>], models: &[ModelId], at: Times
     }
 }
 
-/// Numbers that look random and are the same every time.
+/// Reproducible pseudo-random numbers.
 struct Dice(u64);
 
 impl Dice {

@@ -1,10 +1,10 @@
-//! `make bench-dashboard`: how fast a dashboard of 30 days is with a million requests behind it.
+//! `make bench-dashboard`: latency of a 30-day dashboard over a million requests.
 //!
-//! The store is filled through the writer's own functions, beside a running gateway; then the gateway is asked over HTTP,
-//! as the console asks it.
+//! The store is filled through the functions of the usage writer, then a running gateway is queried over HTTP as the
+//! console does.
 
 mod fill;
-mod questions;
+mod queries;
 
 use anyhow::Context;
 use clap::Parser;
@@ -14,10 +14,10 @@ use std::time::Duration;
 use store::Store;
 use testkit::process::ForebayLaunch;
 
-/// Fills a store and measures what dashboards and lists take.
+/// Fills a store and measures the latency of dashboards and lists.
 #[derive(Parser)]
 struct Arguments {
-    /// Where to fill: `sqlite:forebay.db` in a scratch folder, or an empty database such as postgres://user@host/name.
+    /// Store to fill: `sqlite:forebay.db` in a temporary folder, or an empty database such as postgres://user@host/name.
     #[arg(long, default_value = "sqlite:forebay.db")]
     store: String,
     #[arg(long, default_value_t = 1_000_000)]
@@ -28,7 +28,7 @@ struct Arguments {
     models: u32,
     #[arg(long, default_value_t = 20)]
     keys: u32,
-    /// How often each question is asked; the median and the slowest are shown.
+    /// Number of repetitions of each query; the median and the slowest are shown.
     #[arg(long, default_value_t = 20)]
     rounds: usize,
     /// Cargo passes this to every benchmark.
@@ -69,6 +69,6 @@ async fn main() -> anyhow::Result<()> {
         filled.as_secs_f64(),
         arguments.requests as f64 / filled.as_secs_f64().max(Duration::from_millis(1).as_secs_f64())
     );
-    let session = questions::sign_in(forebay.public, &text("email")?, &text("password")?).await?;
-    questions::ask_all(&session, &workspace, &organization, arguments.days, arguments.rounds).await
+    let session = queries::sign_in(forebay.public, &text("email")?, &text("password")?).await?;
+    queries::run_all(&session, &workspace, &organization, arguments.days, arguments.rounds).await
 }

@@ -1,4 +1,4 @@
-//! What a dashboard asks, and how long the answers take.
+//! The queries of a dashboard and their latency.
 
 use anyhow::{Context, ensure};
 use domain::{Timestamp, WorkspaceId};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 use testkit::http::Client;
 use tokio::task::JoinSet;
 
-/// The charts of one dashboard; the console asks for all of them at once.
+/// The charts of one dashboard; the console requests all of them at once.
 const CHARTS: [&str; 10] = [
     "metric=requests",
     "metric=requests&groupBy=model",
@@ -21,7 +21,7 @@ const CHARTS: [&str; 10] = [
     "metric=rate_limit_hits",
     "metric=cold_starts",
 ];
-/// Further ones that somebody may look at.
+/// Further charts that a user may open.
 const OTHERS: [&str; 5] = [
     "metric=latency&groupBy=model",
     "metric=requests&groupBy=key",
@@ -33,13 +33,13 @@ const OTHERS: [&str; 5] = [
 /// A client with a session.
 pub(crate) async fn sign_in(public: SocketAddr, email: &str, password: &str) -> anyhow::Result<Client> {
     let client = Client::new(public);
-    let answer = client.post_json("/api/session", json!({"email": email, "password": password})).await;
-    ensure!(answer.status == 200, "{}", answer.text());
-    let cookie = answer.header("set-cookie").and_then(|cookie| cookie.split(';').next()).context("no session")?;
+    let response = client.post_json("/api/session", json!({"email": email, "password": password})).await;
+    ensure!(response.status == 200, "{}", response.text());
+    let cookie = response.header("set-cookie").and_then(|cookie| cookie.split(';').next()).context("no session")?;
     Ok(client.clone().header("cookie", cookie))
 }
 
-pub(crate) async fn ask_all(
+pub(crate) async fn run_all(
     session: &Client,
     workspace: &WorkspaceId,
     organization: &str,
@@ -50,19 +50,19 @@ pub(crate) async fn ask_all(
     let to = Timestamp::from_millis(i64::try_from(since_1970)?);
     let from = to.plus_millis(-i64::from(days) * 86_400_000);
     let base = format!("/api/workspaces/{workspace}");
-    let chart = |asked: &str, step: &str| format!("{base}/metrics?{asked}&from={from}&to={to}{step}");
+    let chart = |query: &str, step: &str| format!("{base}/metrics?{query}&from={from}&to={to}{step}");
 
-    println!("{:<72} {:>10} {:>10}", "answers in milliseconds", "median", "slowest");
-    for (named, step) in [("by the hour, 720 points", "&step=hour"), ("in steps that suit", "")] {
-        let all: Vec<String> = CHARTS.iter().map(|asked| chart(asked, step)).collect();
+    println!("{:<72} {:>10} {:>10}", "responses in milliseconds", "median", "slowest");
+    for (named, step) in [("per hour, 720 points", "&step=hour"), ("with the default step", "")] {
+        let all: Vec<String> = CHARTS.iter().map(|query| chart(query, step)).collect();
         let mut times = Vec::new();
         for _ in 0..rounds {
-            times.push(together(session, &all).await?);
+            times.push(fetch_together(session, &all).await?);
         }
         print(&format!("the dashboard: {} charts at once, {named}", all.len()), times);
     }
-    for asked in CHARTS.iter().chain(&OTHERS) {
-        one(session, &chart(asked, "&step=hour"), &format!("  {asked}&step=hour"), rounds).await?;
+    for query in CHARTS.iter().chain(&OTHERS) {
+        one(session, &chart(query, "&step=hour"), &format!("  {query}&step=hour"), rounds).await?;
     }
     for (path, named) in [
         (format!("{base}/requests"), "requests, the newest 100"),
@@ -83,23 +83,23 @@ pub(crate) async fn ask_all(
 async fn one(session: &Client, path: &str, named: &str, rounds: usize) -> anyhow::Result<()> {
     let mut times = Vec::new();
     for _ in 0..rounds {
-        times.push(together(session, &[path.to_owned()]).await?);
+        times.push(fetch_together(session, &[path.to_owned()]).await?);
     }
     print(named, times);
     Ok(())
 }
 
-/// Until the last answer is there.
-async fn together(session: &Client, paths: &[String]) -> anyhow::Result<Duration> {
+/// Requests all paths concurrently and returns the time until the last response.
+async fn fetch_together(session: &Client, paths: &[String]) -> anyhow::Result<Duration> {
     let started = Instant::now();
-    let mut asked = JoinSet::new();
+    let mut requests = JoinSet::new();
     for path in paths {
         let (session, path) = (session.clone(), path.clone());
-        asked.spawn(async move { (session.get(&path).await, path) });
+        requests.spawn(async move { (session.get(&path).await, path) });
     }
-    while let Some(answered) = asked.join_next().await {
-        let (answer, path) = answered?;
-        ensure!(answer.status == 200, "{path}: {}", answer.text());
+    while let Some(joined) = requests.join_next().await {
+        let (response, path) = joined?;
+        ensure!(response.status == 200, "{path}: {}", response.text());
     }
     Ok(started.elapsed())
 }

@@ -13,7 +13,6 @@ use control::usage::JournalDrain;
 use dataplane::admission::{PING_PERIOD, RENEW_PERIOD, RedisPing};
 use dataplane::keys;
 use fleet::{Engines, health};
-use std::convert::Infallible;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,7 +54,7 @@ impl Finishing {
 }
 
 impl Background {
-    pub(super) fn start(parts: &mut Parts, reader: JournalReader, ops_listener: TcpListener) -> anyhow::Result<Self> {
+    pub(super) fn start(parts: &Parts, reader: JournalReader, ops_listener: TcpListener) -> anyhow::Result<Self> {
         let loops = Tasks::new(Handle::current());
         let (launcher, routes, connector) = (parts.launcher.clone(), parts.routes.clone(), parts.connector.clone());
         let engines = Engines::start(&Handle::current(), launcher, routes, connector);
@@ -121,10 +120,7 @@ fn keep_state(parts: &Parts, loops: &Tasks) {
     loops.spawn(rejected_calls.run(async move || rejections.flush(&store).await));
     let log = Arc::clone(&parts.log);
     let access_log = loops.every("access log", access_log::FLUSH_PERIOD);
-    loops.spawn(access_log.run(async move || {
-        log.flush().await;
-        Ok::<(), Infallible>(())
-    }));
+    loops.spawn(access_log.repeat(async move || log.flush().await));
 }
 
 /// Serves metrics and health on the operations port.

@@ -53,8 +53,8 @@ async fn run(config: Config, config_file: Option<&Path>, data_dir: &Path) -> any
     let Sockets { public: listeners, ops: ops_listener } = Sockets::bind(&config)?;
     let (public, ops) = (listeners[0].local_addr()?, ops_listener.local_addr()?);
     let bootstrap = first_start::prepare(&store, &config, data_dir, public).await?;
-    let (mut parts, reader) = Parts::build(config, data_dir, store, public).await?;
-    let background = Background::start(&mut parts, reader, ops_listener)?;
+    let (parts, reader) = Parts::build(config, data_dir, store, public).await?;
+    let background = Background::start(&parts, reader, ops_listener)?;
     let workers = build::start_workers(&parts, background.tracer.as_ref(), listeners, tls.as_ref())?;
 
     first_start::write_listen(data_dir, public, ops)?;
@@ -64,6 +64,6 @@ async fn run(config: Config, config_file: Option<&Path>, data_dir: &Path) -> any
         bootstrap.print(first_chat.map(|model| model.id.as_str()));
     }
     let end = signals.wait_for_end(&parts.routes, &parts.served, config_file).await;
-    shutdown::stop(parts, background, workers, end, &mut signals, data_dir).await;
+    shutdown::stop(&parts, background, workers, end, &mut signals, data_dir).await;
     Ok(())
 }

@@ -20,7 +20,7 @@ const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) const LAST_MOMENT: Duration = Duration::from_secs(2);
 
 pub(super) async fn stop(
-    parts: Parts,
+    parts: &Parts,
     background: Background,
     workers: Workers,
     end: End,

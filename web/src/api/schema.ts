@@ -11574,3 +11574,15 @@ export interface operations {
         };
     };
 }
+
+/** Ranges of numbers, by schema and member. */
+export const ranges = {
+    EndpointScaling: {
+        maxReplicas: [1, 64],
+        minReplicas: [0, 64],
+        replicas: [1, 64],
+        scaleDownWindowSeconds: [0, 3600],
+        scaleToZeroWindowSeconds: [60, 86400],
+        scaleUpWindowSeconds: [0, 3600],
+    },
+} as const;

@@ -134,10 +134,7 @@ impl Model {
             .with_kv_unified(true);
         let context = self.llama.new_context(&self.backend, parameters);
         context.with_context(|| {
-            format!(
-                "not enough memory for a KV cache of {} tokens: reduce it with --kv-cache-tokens",
-                capacity.cache_tokens
-            )
+            format!("cannot allocate a KV cache of {} tokens: reduce it with --kv-cache-tokens", capacity.cache_tokens)
         })
     }
 
@@ -160,7 +157,7 @@ impl Model {
             // Flash attention rounds keys and values to 16 bits, which saves nothing here.
             .with_flash_attention_policy(LLAMA_FLASH_ATTN_TYPE_DISABLED)
             .with_pooling_type(pooling);
-        self.llama.new_context(&self.backend, parameters).context("not enough memory for embedding batches")
+        self.llama.new_context(&self.backend, parameters).context("cannot allocate the batches for embeddings")
     }
 }
 

@@ -119,7 +119,7 @@ impl<'a> Hub<'a> {
     fn fetch_error(&self, error: &ApiError, what: &str) -> WeightsError {
         match status(error) {
             Some(401 | 403) => self.not_fetched(&format!(
-                "{} denies access to {what}, or the repository does not exist; check the name, or set {TOKEN}",
+                "{} requires authorization for {what}, or the repository does not exist; check the name, or set {TOKEN}",
                 self.endpoint
             )),
             Some(404) => self.not_fetched(&format!("{} does not have {what}; check the name", self.endpoint)),

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 /// Why the weights cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WeightsError {
-    #[error("no weights found at {}: download the starter models with `make models`, or name another file or folder with --model", .path.display())]
+    #[error("there are no weights at {}: download the starter models with `make models`, or name another file or folder with --model", .path.display())]
     Missing { path: PathBuf },
     #[error("{} is not a GGUF file ({found}): it is damaged or incomplete; download it again (`make models` for the starter models)", .path.display())]
     NotGguf { path: PathBuf, found: String },
@@ -29,7 +29,7 @@ pub(crate) enum WeightsError {
     UnknownFolder { path: PathBuf, reason: String },
     #[error("{} is damaged or incomplete ({reason}): download it again (`make models` for the starter models)", .path.display())]
     Damaged { path: PathBuf, reason: String },
-    #[error("cannot download {what}: {reason}")]
+    #[error("{what} could not be fetched: {reason}")]
     NotFetched { what: String, reason: String },
     #[error("{} was damaged during download (its SHA-256 differs): {reason}, and restart to download it again", .path.display())]
     DamagedInCache { path: PathBuf, reason: &'static str },
@@ -114,7 +114,7 @@ mod tests {
         fs::write(at("pointer.gguf"), "version https://git-lfs").unwrap();
         fs::create_dir(at("folder")).unwrap();
         for (name, words) in [
-            ("none.gguf", "no weights found"),
+            ("none.gguf", "there are no weights"),
             ("empty.gguf", "it is empty"),
             ("pointer.gguf", "Git LFS pointer"),
             ("folder", "convert_hf_to_gguf.py"),

@@ -39,7 +39,7 @@ async fn weight_errors_are_one_line_with_the_path() {
     }
     fs::write(broken.join("model.safetensors"), [9; 4000]).unwrap();
     for (weights, words) in [
-        (folder.path().join("none.gguf"), "no weights found"),
+        (folder.path().join("none.gguf"), "there are no weights"),
         (cut, "llama.cpp cannot load"),
         (page, "is not a GGUF file"),
         (broken, "damaged"),

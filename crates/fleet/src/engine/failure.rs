@@ -74,8 +74,8 @@ const LOG_PHRASES: &[(FailureClass, &[&str])] = &[
             "failed to open gguf file",
             "gguf_init_from_file: failed",
             "safetensors_rust.safetensorerror",
-            "is no gguf file",
-            "is damaged or was not fetched whole",
+            "is not a gguf file",
+            "is damaged or incomplete",
         ],
     ),
     (

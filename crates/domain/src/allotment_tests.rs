@@ -1,3 +1,5 @@
+//! The contract's worked table of the ledger.
+
 use super::*;
 use crate::endpoint::scaling::{Scaling, ScalingPatch};
 use crate::endpoint::state::{self, Next, Standing, State, StateReason, Step, Trigger};

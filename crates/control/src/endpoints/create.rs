@@ -1,3 +1,5 @@
+//! The command `create`.
+
 use super::attempt::{Attempt, Retries, Start, event_of};
 use super::commitment::Commitment;
 use super::{Call, CommandContext, CommandResponse, EndpointError, Outcome, RunMode};

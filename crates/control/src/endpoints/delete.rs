@@ -1,3 +1,5 @@
+//! The command `delete`.
+
 use super::suspend::{Release, release};
 use super::{Call, CommandContext, CommandResponse, EndpointError, EndpointRef, Outcome};
 use domain::endpoint::event::EventType;

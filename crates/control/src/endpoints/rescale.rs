@@ -1,3 +1,5 @@
+//! The command `rescale`, and what it shares with `resume`.
+
 use super::attempt::{Attempt, Retries, Start, check_match, step, stepped};
 use super::commitment::{Commitment, record_rejection};
 use super::create::check_metric;

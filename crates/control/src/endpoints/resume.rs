@@ -1,3 +1,5 @@
+//! The command `resume`.
+
 use super::rescale::{Update, apply};
 use super::{Call, CommandContext, CommandResponse, EndpointError, EndpointRef};
 use domain::endpoint::event::EventType;

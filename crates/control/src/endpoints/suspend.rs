@@ -1,3 +1,5 @@
+//! The command `suspend`, and what it shares with `delete`.
+
 use super::attempt::{Attempt, Retries, Start, step, stepped};
 use super::{Call, CommandContext, CommandResponse, EndpointError, EndpointRef, Outcome};
 use domain::endpoint::event::EventType;

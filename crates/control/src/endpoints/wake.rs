@@ -1,3 +1,5 @@
+//! Wakes endpoints at zero.
+
 use super::EndpointError;
 use super::attempt::{new_event, stepped};
 use domain::autoscaler::wake_size;

@@ -1,3 +1,5 @@
+//! Tables of replicas and endpoints with the actions that follow.
+
 use super::*;
 use domain::endpoint::labels::Labels;
 use domain::endpoint::replica::Status;

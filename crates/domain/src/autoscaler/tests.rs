@@ -1,3 +1,5 @@
+//! The contract's vectors of the autoscaler, and properties of its decisions.
+
 use super::signal::{Concurrency, EngineLoad, NodeReport};
 use super::*;
 use crate::endpoint::scaling::{ScalingPatch, Windows};

@@ -1,3 +1,5 @@
+//! Checks the stored commitments.
+
 use crate::endpoints::EndpointError;
 use domain::endpoint::state::committed;
 use domain::{EndpointId, EndpointName};

@@ -1,3 +1,5 @@
+//! The flavors that a model is offered in.
+
 use crate::endpoints::{CommandContext, EndpointError};
 use domain::endpoint::scaling::DEFAULT_CONCURRENCY;
 use domain::model::{Flavor, Launch};

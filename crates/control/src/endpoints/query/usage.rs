@@ -1,3 +1,5 @@
+//! GPU usage of one endpoint.
+
 use super::show;
 use crate::endpoints::{EndpointError, EndpointRef, Scope};
 use crate::gpu_prices;

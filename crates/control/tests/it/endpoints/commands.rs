@@ -1,3 +1,5 @@
+//! Create, patch, suspend, resume and delete.
+
 use super::platform::{Platform, endpoint_ref, new};
 use crate::databases::on_both;
 use control::endpoints::{self, EndpointErrorKind, EndpointRef, Outcome, RunMode, Scope};

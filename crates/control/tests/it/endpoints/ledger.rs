@@ -1,3 +1,5 @@
+//! The GPU allotment under concurrent commands.
+
 use super::platform::{Platform, endpoint_ref, gpu_type, new, outcome_text};
 use crate::NOW;
 use crate::databases::on_both;

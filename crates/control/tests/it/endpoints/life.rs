@@ -1,3 +1,5 @@
+//! Transitions by the reconciler and the autoscaler.
+
 use super::platform::Platform;
 use crate::databases::on_both;
 use control::endpoints::{self, Note, Transition};

@@ -1,3 +1,5 @@
+//! Queries.
+
 use super::platform::{Platform, catalogue, endpoint_ref, gpu_type};
 use crate::NOW;
 use crate::databases::on_both;

@@ -1,3 +1,5 @@
+//! Draining replicas.
+
 use super::stage::Stage;
 use crate::databases::on_both;
 use domain::endpoint::replica::ReplicaState;

@@ -1,3 +1,5 @@
+//! Former leaders and lost nodes.
+
 use super::stage::Stage;
 use crate::NOW;
 use crate::databases::on_both;

@@ -1,3 +1,5 @@
+//! Autoscaling.
+
 use super::stage::Stage;
 use crate::databases::on_both;
 use fleet::engine::EngineLoad;

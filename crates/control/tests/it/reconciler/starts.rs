@@ -1,3 +1,5 @@
+//! Starting and restarting replicas.
+
 use super::stage::Stage;
 use crate::databases::on_both;
 use domain::endpoint::FailureClass;

@@ -70,7 +70,8 @@ pub(super) async fn record_rejection(store: &Store, call: &Call<'_>, endpoint: &
         reason: String::new(),
         data: json!({
             "gpuType": why.gpu_type, "allotment": allotment, "committed": committed, "projected": projected, "need": need,
-        }),
+        })
+        .to_string(),
         ..event_of(endpoint, EventType::AllotmentRejected, call)
     };
     if let Err(error) = append(store, &event).await {

@@ -43,8 +43,12 @@ pub async fn transition(
     let event = |kind| new_event(&before.id, kind, Actor::system(note.part), now);
     if step.to == Next::Gone {
         endpoints::mark_deleted(tx, before, now).await?;
-        let gone =
-            Event { from: Some(before.state), message: note.message, data: note.data, ..event(EventType::Deleted) };
+        let gone = Event {
+            from: Some(before.state),
+            message: note.message,
+            data: note.data.to_string(),
+            ..event(EventType::Deleted)
+        };
         endpoint_events::append(tx, &gone).await?;
         return Ok(Transition::Gone);
     }
@@ -62,7 +66,7 @@ pub async fn transition(
         to: Some(written.state),
         reason: written.reason.as_str().to_owned(),
         message: if note.message.is_empty() { written.message.clone() } else { note.message },
-        data: note.data,
+        data: note.data.to_string(),
         ..event(if is_state_change { EventType::StateChanged } else { EventType::Scaled })
     };
     endpoint_events::append(tx, &changed).await?;

@@ -11,6 +11,7 @@ use domain::endpoint::state::{State, Trigger};
 use domain::{Endpoint, Timestamp};
 use fleet::drivers::Driver;
 use fleet::engine::EngineLoad;
+use serde_json::json;
 use store::{StoreError, autoscaler, endpoint_events};
 use tokio::task::JoinSet;
 
@@ -53,7 +54,7 @@ async fn scale<D: Driver + Clone>(round: &Round<'_, D>, endpoint: &Endpoint) -> 
     }
     if decision.changes() {
         let trigger = if decision.to == 0 { Trigger::Idle } else { Trigger::Autoscaled { desired: decision.to } };
-        let note = Note { part: PART, message: decision.to_string(), data: decision.inputs() };
+        let note = Note { part: PART, message: decision.to_string(), data: json!(decision.inputs()) };
         transition(&mut tx, endpoint, trigger, note, now).await?;
         round.parts.nudge.notify_one();
     }
@@ -72,7 +73,7 @@ fn notice_event(endpoint: &Endpoint, notice: Notice, decision: &Decision, now: T
         Notice::MetricsRecovered => (EventType::MetricsRecovered, "The replicas report their load again."),
     };
     let event = new_event(&endpoint.id, kind, Actor::system(PART), now);
-    Event { message: message.to_owned(), data: decision.inputs(), ..event }
+    Event { message: message.to_owned(), data: json!(decision.inputs()).to_string(), ..event }
 }
 
 async fn observe<D: Driver + Clone>(round: &Round<'_, D>, endpoint: &Endpoint) -> Observation {

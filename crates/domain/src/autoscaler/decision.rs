@@ -2,7 +2,7 @@
 
 use super::{Observation, Signal};
 use crate::endpoint::scaling::{Metric, Milli, Target};
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::fmt;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,23 +75,38 @@ impl Decision {
     }
 
     /// The numbers behind the decision, for the event's `data`.
-    pub fn inputs(&self) -> Value {
+    pub fn inputs(&self) -> DecisionInputs {
         let decimal = |milli: Milli| Shown { milli, target: self.target }.to_string();
-        json!({
-            "metric": self.target.metric().as_str(),
-            "target": decimal(self.target.milli()),
-            "load": match self.signal {
+        DecisionInputs {
+            metric: self.target.metric().as_str(),
+            target: decimal(self.target.milli()),
+            load: match self.signal {
                 Signal::Seen(load) => Some(decimal(load)),
                 Signal::Unclear | Signal::Missing => None,
             },
-            "meanPerReplica": self.mean.map(decimal),
-            "ready": self.ready,
-            "openCalls": self.open_calls,
-            "panic": self.panic,
-            "oldReplicas": self.from,
-            "newReplicas": self.to,
-        })
+            mean_per_replica: self.mean.map(decimal),
+            ready: self.ready,
+            open_calls: self.open_calls,
+            panic: self.panic,
+            old_replicas: self.from,
+            new_replicas: self.to,
+        }
     }
+}
+
+/// The numbers behind a decision. Loads and targets are decimal texts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DecisionInputs {
+    pub metric: &'static str,
+    pub target: String,
+    pub load: Option<String>,
+    pub mean_per_replica: Option<String>,
+    pub ready: u32,
+    pub open_calls: u64,
+    pub panic: bool,
+    pub old_replicas: u32,
+    pub new_replicas: u32,
 }
 
 /// For example `2 → 3: kv-cache 0.91 against 0.70 for 30 s`.

@@ -8,7 +8,7 @@ mod decision;
 mod memory;
 pub mod signal;
 
-pub use decision::{Decision, Notice, Reason};
+pub use decision::{Decision, DecisionInputs, Notice, Reason};
 pub use memory::Memory;
 pub use signal::Signal;
 

@@ -214,8 +214,8 @@ fn every_change_has_an_explanation() {
     assert_eq!(decisions[0].to_string(), "2: kv-cache 0.91 against 0.70");
     assert_eq!(decisions[2].to_string(), "2 → 3: kv-cache 0.91 against 0.70 for 30 s");
     let inputs = decisions[2].inputs();
-    assert_eq!((&inputs["oldReplicas"], &inputs["newReplicas"]), (&2.into(), &3.into()));
-    assert_eq!((&inputs["load"], &inputs["meanPerReplica"]), (&"1.82".into(), &"0.91".into()));
+    assert_eq!((inputs.old_replicas, inputs.new_replicas), (2, 3));
+    assert_eq!((inputs.load.as_deref(), inputs.mean_per_replica.as_deref()), (Some("1.82"), Some("0.91")));
 
     let first = |setup: Setup, signal, seconds| {
         decide(&mut Memory::seeded(setup.current, at(0)), &setup.observe(setup.current, signal), at(seconds))

@@ -3,7 +3,6 @@
 use super::state::State;
 use crate::ids::{EndpointId, EventId, KeyId, ReplicaId, UserId};
 use crate::time::Timestamp;
-use serde_json::Value;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EventType {
@@ -123,8 +122,8 @@ pub struct Event {
     pub reason: String,
     pub message: String,
     pub replica: Option<ReplicaId>,
-    /// The numbers behind the message; a JSON object.
-    pub data: Value,
+    /// The numbers behind the message: the text of a JSON object.
+    pub data: String,
 }
 
 impl Event {
@@ -140,7 +139,7 @@ impl Event {
             reason: String::new(),
             message: String::new(),
             replica: None,
-            data: Value::Object(serde_json::Map::new()),
+            data: "{}".to_owned(),
         }
     }
 }

@@ -35,12 +35,12 @@ async fn find(
     named: Option<String>,
     now: Timestamp,
 ) -> Result<Caller, CredentialError> {
-    let signed = context.identify(token, now).await.map_err(|refusal| convert(&refusal))?;
+    let signed = context.identify(token, now).await.map_err(|error| convert(&error))?;
     let signed = signed.ok_or(CredentialError::Unauthenticated { cause: "no session" })?;
     if !csrf_ok {
         return Err(CredentialError::Forbidden(Forbidden::CsrfFailed));
     }
-    act(context, &signed, named).await.map_err(|refusal| convert(&refusal))
+    act(context, &signed, named).await.map_err(|error| convert(&error))
 }
 
 /// A named workspace that cannot be found counts as one without membership, so that the response does not reveal which
@@ -55,9 +55,9 @@ async fn act(context: &SurfaceContext, signed: &ActiveSession, named: Option<Str
         ),
     };
     let found = access::workspace(&context.store, &signed.user, organization, &workspace).await;
-    let workspace = found.map_err(|refusal| match refusal.kind() {
+    let workspace = found.map_err(|error| match error.kind() {
         CommandErrorKind::Missing | CommandErrorKind::Forbidden => otherwise,
-        _ => refusal,
+        _ => error,
     })?;
     Ok(Caller {
         workspace_limits: workspace.stored_limits(),
@@ -65,8 +65,8 @@ async fn act(context: &SurfaceContext, signed: &ActiveSession, named: Option<Str
     })
 }
 
-fn convert(refusal: &CommandError) -> CredentialError {
-    match refusal {
+fn convert(error: &CommandError) -> CredentialError {
+    match error {
         CommandError::NoOrganizationContext => CredentialError::Forbidden(Forbidden::NoOrganizationContext),
         CommandError::NoWorkspaceContext => CredentialError::Forbidden(Forbidden::NoWorkspaceContext),
         CommandError::NotAMember => CredentialError::Forbidden(Forbidden::NotAMember),

@@ -28,7 +28,7 @@ pub async fn append(tx: &mut Tx, event: &Event) -> Result<(), StoreError> {
     .bind(event.reason.as_str())
     .bind(event.message.as_str())
     .bind(event.replica.as_ref().map(ReplicaId::as_str))
-    .bind(event.data.to_string());
+    .bind(event.data.as_str());
     tx.execute(insert).await.map(drop)
 }
 
@@ -106,6 +106,6 @@ fn event(found: &AnyRow) -> Result<Event, StoreError> {
         reason: row::text(found, "reason")?,
         message: row::text(found, "message")?,
         replica: row::optional_parsed(found, "replica_id", |text| ReplicaId::parse(text).ok())?,
-        data: row::parsed(found, "data", |text| serde_json::from_str(text).ok())?,
+        data: row::text(found, "data")?,
     })
 }

@@ -34,8 +34,9 @@ async fn a_full_cache_scales_up_and_the_event_explains_it() {
         let scaled = stage.events().await.into_iter().find(|event| event.kind.as_str() == "endpoint.scaled").unwrap();
         assert_eq!(scaled.message, "2 → 3: kv-cache 0.91 against 0.70 for 30 s");
         assert_eq!((scaled.actor.kind(), scaled.actor.id()), ("system", "autoscaler"));
-        assert_eq!((&scaled.data["oldReplicas"], &scaled.data["newReplicas"]), (&json!(2), &json!(3)));
-        assert_eq!((&scaled.data["meanPerReplica"], &scaled.data["target"]), (&json!("0.91"), &json!("0.70")));
+        let data: serde_json::Value = serde_json::from_str(&scaled.data).unwrap();
+        assert_eq!((&data["oldReplicas"], &data["newReplicas"]), (&json!(2), &json!(3)));
+        assert_eq!((&data["meanPerReplica"], &data["target"]), (&json!("0.91"), &json!("0.70")));
         assert_eq!(stage.live().await.len(), 3, "and the third one is starting");
     })
     .await;

@@ -44,7 +44,7 @@ pub(crate) const ROUTE: &str = "console";
 #[derive(Clone)]
 pub(crate) struct Console {
     context: Arc<SurfaceContext>,
-    /// What is left of the limits per minute.
+    /// The limits per minute.
     rate_limiter: RateLimiter,
     /// `None` unless single sign-on is configured.
     provider: Option<Arc<Provider>>,

@@ -40,10 +40,10 @@ pub(super) async fn create(
         Some(_) => return Err(FieldError::new("dryRun", FieldErrorCode::InvalidFormat, "must be true or false").into()),
     };
     let catalogue = context.catalogue();
-    let answer = endpoints::create(context.commands(&catalogue), request.call(), &new, run).await?;
+    let created = endpoints::create(context.commands(&catalogue), request.call(), &new, run).await?;
     match run {
-        RunMode::Real => command_response(answer),
-        RunMode::Dry => Ok(json(answer.body)),
+        RunMode::Real => command_response(created),
+        RunMode::Dry => Ok(json(created.body)),
     }
 }
 
@@ -168,17 +168,17 @@ pub(super) async fn resume(
 }
 
 /// The response of a command, now or replayed.
-fn command_response(answer: CommandResponse) -> Result<Response, ProblemError> {
+fn command_response(command: CommandResponse) -> Result<Response, ProblemError> {
     let record: EncodedRecord =
-        serde_json::from_str(&answer.body).map_err(|error| EndpointError::Internal { cause: Box::new(error) })?;
-    let mut response = json(answer.body);
+        serde_json::from_str(&command.body).map_err(|error| EndpointError::Internal { cause: Box::new(error) })?;
+    let mut response = json(command.body);
     let headers = response.headers_mut();
     let tag = Generation(record.generation).to_string();
     headers.insert(header::ETAG, HeaderValue::try_from(tag).expect("a generation is a number"));
-    if answer.replayed {
+    if command.replayed {
         headers.insert(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true"));
     }
-    *response.status_mut() = match answer.outcome {
+    *response.status_mut() = match command.outcome {
         Outcome::Created => {
             let location = HeaderValue::try_from(format!("/v1/endpoints/{}", record.name));
             headers.insert(header::LOCATION, location.expect("names are ASCII"));

@@ -24,7 +24,7 @@ const MAX_IDEMPOTENCY_KEY: usize = 255;
 const DEFAULT_LIMIT: u32 = 20;
 const MAX_LIMIT: u32 = 100;
 
-/// What is known of a request before it is routed; an extension of the request.
+/// The caller, time and body of a request, known before it is routed. An extension of the request.
 #[derive(Clone)]
 pub(super) struct RequestContext {
     pub(super) caller: Arc<Caller>,

@@ -44,7 +44,7 @@ pub(crate) struct Acceptance {
     password: Option<String>,
 }
 
-/// What a link grants.
+/// The organization and role that a link grants.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct InvitationPreview {
@@ -101,7 +101,7 @@ pub(crate) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// What an invitation grants.
+/// The organization and role that an invitation grants.
 #[utoipa::path(post, path = "/api/invitations/preview", tag = "people", security(()), request_body = Link,
     responses((status = 200, body = InvitationPreview)))]
 pub(crate) async fn preview(

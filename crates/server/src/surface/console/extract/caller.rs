@@ -13,7 +13,7 @@ use domain::user::Role;
 use domain::{OrganizationId, Timestamp, Workspace, WorkspaceId};
 use http::request::Parts;
 
-/// What the edge knows of a request; an extension of the request.
+/// The origin and time of a request. An extension of the request.
 #[derive(Clone)]
 pub(crate) struct RequestContext {
     pub origin: Origin,

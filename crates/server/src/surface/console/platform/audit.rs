@@ -33,7 +33,7 @@ pub(crate) struct EntryView {
     actor_email: Option<String>,
     /// The actor's name, as long as it is a key.
     actor_key_name: Option<String>,
-    /// Where the request came from.
+    /// The address that the request came from.
     address: Option<String>,
     /// A noun and a verb, such as `key.revoke`.
     action: String,

@@ -18,7 +18,7 @@ use utoipa::{IntoParams, ToSchema};
 const STATE_COOKIE: &str = "forebay_oidc";
 const STATE_MAX_AGE_SECS: u32 = 600;
 
-/// How people may sign in.
+/// The ways to sign in.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct SignInMethods {
     password: bool,
@@ -45,7 +45,7 @@ pub(crate) struct Returned {
     error: Option<String>,
 }
 
-/// How people may sign in.
+/// The ways to sign in.
 #[utoipa::path(get, path = "/api/sign-in-methods", tag = "session", security(()),
     responses((status = 200, body = SignInMethods)))]
 pub(crate) async fn methods(State(console): State<Console>) -> Json<SignInMethods> {

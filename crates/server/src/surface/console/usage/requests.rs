@@ -103,13 +103,13 @@ impl RequestsFilter {
 }
 
 fn status_filter(text: &str) -> Result<StatusFilter, ConsoleError> {
-    let refused = || ConsoleError::invalid("status", "a status is a number such as 429, or a kind such as 5xx");
+    let invalid = || ConsoleError::invalid("status", "a status is a number such as 429, or a class such as 5xx");
     if let Some(hundred) = text.strip_suffix("xx") {
         let hundred = hundred.parse().ok().filter(|hundred| (1..=5).contains(hundred));
-        return hundred.map(StatusFilter::Class).ok_or_else(refused);
+        return hundred.map(StatusFilter::Class).ok_or_else(invalid);
     }
     let status = text.parse().ok().filter(|status| (100..=599).contains(status));
-    status.map(StatusFilter::Exactly).ok_or_else(refused)
+    status.map(StatusFilter::Exactly).ok_or_else(invalid)
 }
 
 fn format(text: &Option<String>) -> Result<RequestsFormat, ConsoleError> {
@@ -121,7 +121,7 @@ fn format(text: &Option<String>) -> Result<RequestsFormat, ConsoleError> {
     }
 }
 
-/// The calls of a workspace, newest first. No prompt and no answer is ever kept.
+/// The calls of a workspace, newest first. Prompts and responses are not stored.
 #[utoipa::path(get, path = "/api/workspaces/{workspaceId}/requests", tag = "observability",
     params(RequestsQuery, PageRequest),
     responses((status = 200, content((List<RequestView> = "application/json"), (String = "text/csv"),

@@ -9,7 +9,7 @@ use domain::endpoint::{EndpointName, Generation, State};
 use domain::gpu_time::{GpuMillis, UsageLine};
 use domain::{Endpoint, EndpointId, EventId, Grain, NanoUsd, OrganizationId, ReplicaId, Timestamp, WorkspaceId};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
@@ -206,7 +206,7 @@ pub(crate) struct EventView {
     #[schema(value_type = Option<String>)]
     replica_id: Option<ReplicaId>,
     #[schema(value_type = Object)]
-    data: Value,
+    data: Box<RawValue>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -235,7 +235,7 @@ impl From<Event> for EventView {
             reason: event.reason,
             message: event.message,
             replica_id: event.replica,
-            data: event.data,
+            data: RawValue::from_string(event.data).unwrap_or_else(|_| RawValue::NULL.to_owned()),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use store::allotments;
 use testkit::http::Response;
 use tokio::task::JoinSet;
@@ -87,8 +87,8 @@ async fn the_calls_of_all_nodes_scale_an_endpoint_up() {
     let events = first.events(&first.id("chat").await).await;
     let scaled = events.iter().filter(|event| event.kind.as_str() == "endpoint.scaled").collect::<Vec<_>>();
     assert!(scaled.iter().all(|event| event.actor.id() == "autoscaler"), "{scaled:#?}");
-    let last = scaled.last().unwrap();
-    assert_eq!((&last.data["newReplicas"], &last.data["metric"]), (&json!(3), &json!("concurrency")));
+    let data: Value = serde_json::from_str(&scaled.last().unwrap().data).unwrap();
+    assert_eq!((&data["newReplicas"], &data["metric"]), (&json!(3), &json!("concurrency")));
     let seen = first.endpoint("chat").await.unwrap().last_request_at;
     assert!(seen.is_some(), "the record includes calls of other nodes");
     drop((here, there));

@@ -103,7 +103,7 @@ async fn wait(plant: &Plant, name: &str, state: &str, ready: u32) {
 async fn decisions(plant: &Plant, name: &str) -> Vec<(String, Value)> {
     let events = plant.events(&plant.id(name).await).await;
     let own = events.into_iter().filter(|event| event.actor.id() == "autoscaler");
-    own.map(|event| (event.message, event.data)).collect()
+    own.map(|event| (event.message, serde_json::from_str(&event.data).unwrap())).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

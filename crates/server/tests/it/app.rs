@@ -226,8 +226,8 @@ impl TestApp {
 
     /// The status of a model in `GET /v1/models`.
     pub(crate) async fn model_status(&self, model: &str) -> String {
-        let answer = self.client().get(&format!("/models/{model}")).await;
-        answer.json()["status"].as_str().unwrap_or_default().to_owned()
+        let response = self.client().get(&format!("/models/{model}")).await;
+        response.json()["status"].as_str().unwrap_or_default().to_owned()
     }
 
     /// Runs `forebay admin …` while the server runs.
@@ -302,23 +302,23 @@ pub(crate) fn content(events: &[Event]) -> String {
 }
 
 /// Status, headers and body, with varying values masked.
-pub(crate) fn shown(answer: &Response) -> String {
-    let mut text = format!("{}\n", answer.status_line());
-    for (name, value) in headers_but_ids(answer) {
+pub(crate) fn shown(response: &Response) -> String {
+    let mut text = format!("{}\n", response.status_line());
+    for (name, value) in headers_but_ids(response) {
         writeln!(text, "{name}: {value}").unwrap();
     }
-    format!("{text}\n{}\n", answer.text())
+    format!("{text}\n{}\n", response.text())
 }
 
 /// The headers sorted by name, without `date`; the request id and remaining limits are masked.
-pub(crate) fn headers_but_ids(answer: &Response) -> BTreeMap<String, String> {
+pub(crate) fn headers_but_ids(response: &Response) -> BTreeMap<String, String> {
     let mask = |name: &str, value: &str| match name {
         "x-request-id" => mask_id(value),
         // A bucket refills every millisecond.
         name if name.starts_with("x-ratelimit-re") => "…".to_owned(),
         _ => value.to_owned(),
     };
-    let all = answer.headers.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap_or("…")));
+    let all = response.headers.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap_or("…")));
     all.filter(|(name, _)| *name != "date").map(|(name, value)| (name.to_owned(), mask(name, value))).collect()
 }
 
@@ -328,17 +328,17 @@ fn mask_id(value: &str) -> String {
 }
 
 /// `status code param` of an error; also checks the envelope.
-pub(crate) fn refusal(answer: &Response) -> String {
-    let body = answer.json();
+pub(crate) fn error_line(response: &Response) -> String {
+    let body = response.json();
     let error = &body["error"];
     let members: Vec<&str> = error.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(members.len(), 4, "{body}");
     for member in ["type", "code", "message", "param"] {
         assert!(error[member].is_string(), "{member} of {body}");
     }
-    assert_eq!(answer.header("content-type"), Some("application/json"));
-    assert!(answer.header("x-request-id").is_some());
-    format!("{} {} {}", answer.status.as_u16(), text(&error["code"]), text(&error["param"])).trim_end().to_owned()
+    assert_eq!(response.header("content-type"), Some("application/json"));
+    assert!(response.header("x-request-id").is_some());
+    format!("{} {} {}", response.status.as_u16(), text(&error["code"]), text(&error["param"])).trim_end().to_owned()
 }
 
 pub(crate) fn text(value: &Value) -> &str {

@@ -1,6 +1,6 @@
 //! The way of usage events to the store: none lost, none duplicated.
 
-use crate::app::{TIMEOUT, TestApp, chat, content, refusal, stream, wait_until};
+use crate::app::{TIMEOUT, TestApp, chat, content, error_line, stream, wait_until};
 use domain::usage::Tokens;
 use testkit::fake_engine::Script;
 use testkit::http::Client;
@@ -20,7 +20,7 @@ async fn a_full_journal_rejects_new_calls_until_the_store_is_back() {
         served += 1;
         assert!(served < 100, "the journal has no bound");
     };
-    assert_eq!(refusal(&rejected), "503 journal_full");
+    assert_eq!(error_line(&rejected), "503 journal_full");
     assert_eq!(rejected.header("retry-after"), Some("5"));
     let metrics = Client::new(app.forebay.ops).get("/metrics").await.text();
     assert!(metrics.contains("forebay_journal_full 1"), "{metrics}");

@@ -13,7 +13,7 @@ use testkit::http::Client;
 use testkit::process::ForebayLaunch;
 use tokio::net::TcpStream;
 
-use crate::app::{BINARY, CHAT, TIMEOUT, TestApp, chat, content, refusal, stream, wait_until};
+use crate::app::{BINARY, CHAT, TIMEOUT, TestApp, chat, content, error_line, stream, wait_until};
 use crate::wire::{Wire, get};
 
 fn mode(path: &Path) -> u32 {
@@ -163,7 +163,7 @@ async fn a_reload_changes_the_catalogue_without_cutting_streams() {
         ids
     };
     wait_until("reloaded", TIMEOUT, async || ids().await == ["acme/new", "acme/embed"]).await;
-    assert_eq!(refusal(&app.chat("hi").await), "404 model_not_found model");
+    assert_eq!(error_line(&app.chat("hi").await), "404 model_not_found model");
     let mut body = chat("hi");
     body["model"] = json!("acme/new");
     assert_eq!(app.ask(body.clone()).await.json()["model"], "acme/new");

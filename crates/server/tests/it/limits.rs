@@ -1,6 +1,6 @@
 //! Per-minute limits and the monthly quota on one node.
 
-use crate::app::{TIMEOUT, TestApp, chat, refusal, stream, text, wait_until};
+use crate::app::{TIMEOUT, TestApp, chat, error_line, stream, text, wait_until};
 use domain::{Month, Timestamp};
 use serde_json::{Value, json};
 use store::quota;
@@ -30,7 +30,7 @@ async fn a_request_above_the_limit_is_rejected_with_the_exact_wait_and_charged_n
     }
     for _ in 0..5 {
         let response = app.chat("hi").await;
-        assert_eq!(refusal(&response), "429 rate_limit_exceeded");
+        assert_eq!(error_line(&response), "429 rate_limit_exceeded");
         assert!((15..=20).contains(&seconds(&response, "retry-after")), "{:?}", response.header("retry-after"));
         assert_eq!(response.header("x-ratelimit-remaining-requests"), Some("0"));
         let message = text(&response.json()["error"]["message"]).to_owned();
@@ -66,7 +66,7 @@ async fn the_limit_of_a_key_applies_within_that_of_its_workspace() {
     assert_eq!(first.status_line(), "200 OK");
     assert_eq!(first.header("x-ratelimit-limit-requests"), Some("1"), "the tighter of both");
     let second = slow.post_json("/chat/completions", chat("hi")).await;
-    assert_eq!(refusal(&second), "429 rate_limit_exceeded");
+    assert_eq!(error_line(&second), "429 rate_limit_exceeded");
     let message = text(&second.json()["error"]["message"]).to_owned();
     assert!(message.contains(&format!("key {}", text(&created["id"]))), "{message}");
     assert_eq!(app.chat("hi").await.status_line(), "200 OK", "other keys are unaffected");
@@ -94,7 +94,7 @@ async fn a_spent_quota_rejects_calls_until_the_month_ends() {
         used += response.json()["usage"]["total_tokens"].as_u64().unwrap();
         assert!(used <= 2_000, "{used} used");
     };
-    assert_eq!(refusal(&rejected), "429 quota_exceeded");
+    assert_eq!(error_line(&rejected), "429 quota_exceeded");
     assert_eq!(rejected.header("x-should-retry"), Some("false"));
     let now = Timestamp::from_millis(now_millis());
     let until = Month::of(now).end().millis_since(now) / 1_000;
@@ -150,7 +150,7 @@ async fn concurrent_calls_never_exceed_the_quota() {
                 served += 1;
                 used += response.json()["usage"]["total_tokens"].as_u64().unwrap();
             }
-            429 => assert_eq!(refusal(&response), "429 quota_exceeded"),
+            429 => assert_eq!(error_line(&response), "429 quota_exceeded"),
             other => panic!("{other}: {}", response.text()),
         }
     }

@@ -6,7 +6,7 @@ use testkit::http::Client;
 use testkit::process::ForebayLaunch;
 use tokio::task::JoinSet;
 
-use crate::app::{BINARY, TIMEOUT, TestApp, chat, refusal, stream, text, wait_until};
+use crate::app::{BINARY, TIMEOUT, TestApp, chat, error_line, stream, text, wait_until};
 use crate::postgres::{Cable, Database};
 
 /// Every node sees a change within a second; the rest is slack for a busy machine.
@@ -99,9 +99,9 @@ async fn without_the_store_known_keys_are_served_and_unknown_ones_wait() {
     for _ in 0..5 {
         assert_eq!(app.chat("during").await.status_line(), "200 OK");
         let response = unknown.get("/models").await;
-        assert_eq!(refusal(&response), "503 store_unavailable");
+        assert_eq!(error_line(&response), "503 store_unavailable");
         assert_eq!(response.header("retry-after"), Some("5"));
-        assert_eq!(refusal(&malformed.get("/models").await), "401 invalid_api_key", "rejected without the store");
+        assert_eq!(error_line(&malformed.get("/models").await), "401 invalid_api_key", "rejected without the store");
     }
     let (events, clean) = app.open_stream(stream("during")).await.rest().await;
     assert!(clean && events.last().unwrap().is_done());
@@ -133,7 +133,7 @@ async fn an_unresponsive_store_delays_no_call_for_long() {
     for index in 0..64 {
         let key = format!("sk-{index:012}-{}", "a".repeat(40));
         let client = app.client_with(&key);
-        strangers.spawn(async move { refusal(&client.get("/models").await) });
+        strangers.spawn(async move { error_line(&client.get("/models").await) });
     }
     let started = Instant::now();
     for _ in 0..10 {

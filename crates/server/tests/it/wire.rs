@@ -46,7 +46,7 @@ impl WireResponse {
     }
 
     /// `status code` of an error in the envelope.
-    pub(crate) fn refusal(&self) -> String {
+    pub(crate) fn error_line(&self) -> String {
         format!("{} {}", self.status, self.json()["error"]["code"].as_str().unwrap_or_default())
     }
 }

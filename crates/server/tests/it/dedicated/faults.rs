@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::plant::{Blueprint, TIMEOUT, chat, kill};
-use crate::app::{refusal, text, wait_until};
+use crate::app::{error_line, text, wait_until};
 use crate::postgres::{Cable, Database};
 
 /// Longer than the backoffs between three starts, 10 and 20 seconds, on a busy machine.
@@ -44,7 +44,7 @@ async fn missing_weights_fail_the_endpoint_after_three_starts_that_are_not_bille
     assert_eq!((&record["stateReason"], &record["committedGpus"]), (&json!("weights-missing"), &json!(1)));
     assert!(text(&record["stateMessage"]).contains("nowhere.gguf"), "{record}");
     for response in [waiting.join_next().await.unwrap().unwrap(), plant.chat("chat").await] {
-        assert_eq!(refusal(&response), "503 model_not_serving");
+        assert_eq!(error_line(&response), "503 model_not_serving");
         assert!(text(&response.json()["error"]["message"]).contains("nowhere.gguf"), "{}", response.text());
     }
     let replicas = plant.client().get("/endpoints/chat/replicas").await.json();

@@ -9,7 +9,7 @@ use testkit::http::Response;
 use tokio::task::JoinSet;
 
 use super::plant::{Plant, TIMEOUT, chat, endpoint_body};
-use crate::app::{refusal, wait_until};
+use crate::app::{error_line, wait_until};
 use crate::endpoints::problem;
 
 /// Open calls of a node to an endpoint, as reported to the leader.
@@ -100,7 +100,7 @@ async fn the_bodies_of_held_calls_are_bounded() {
     }
     wait_until("60 MiB are held", TIMEOUT, async || open_calls(&plant).await == 4).await;
     let rejected = plant.client().send(Method::POST, "/chat/completions", body(15 << 20)).await;
-    assert_eq!(refusal(&rejected), "503 hold_queue_full");
+    assert_eq!(error_line(&rejected), "503 hold_queue_full");
     assert_eq!(rejected.header("retry-after"), Some("5"));
     waiting.shutdown().await;
     wait_until("no call is held", TIMEOUT, async || open_calls(&plant).await == 0).await;
@@ -119,7 +119,7 @@ async fn a_deleted_endpoint_is_unknown_at_once_and_its_stream_completes() {
     let stream = plant.app.open_stream(body).await;
     let id = plant.id("chat").await;
     assert_eq!(plant.client().delete("/endpoints/chat").await.status, 202);
-    assert_eq!(refusal(&plant.chat("chat").await), "404 model_not_found model");
+    assert_eq!(error_line(&plant.chat("chat").await), "404 model_not_found model");
     let again = plant.client().post_json("/endpoints", endpoint_body("chat", json!({}))).await;
     assert_eq!(problem(&again), "409 ENDPOINT_NAME_IN_USE", "the name is free once the last replica is gone");
     assert_eq!(plant.open_holds().await, 1, "GPU-hours run until the release");
@@ -142,5 +142,5 @@ async fn a_key_of_another_workspace_is_invalid() {
     let key = plant.app.admin(&format!("keys create --workspace {} --name a", other["id"].as_str().unwrap()));
     let stranger = plant.app.client_with(key["key"].as_str().unwrap());
     let response = stranger.post_json("/chat/completions", chat("chat", "hi")).await;
-    assert_eq!(refusal(&response), "401 invalid_api_key");
+    assert_eq!(error_line(&response), "401 invalid_api_key");
 }

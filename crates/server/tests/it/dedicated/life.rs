@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::plant::{Plant, TIMEOUT, chat, kill};
-use crate::app::{refusal, wait_until};
+use crate::app::{error_line, wait_until};
 
 #[tokio::test]
 async fn an_endpoint_is_created_serves_is_suspended_resumed_and_deleted() {
@@ -25,7 +25,7 @@ async fn an_endpoint_is_created_serves_is_suspended_resumed_and_deleted() {
     plant.wait_for("chat", "serving", 2).await;
 
     plant.delete("chat").await;
-    assert_eq!(refusal(&plant.chat("chat").await), "404 model_not_found model");
+    assert_eq!(error_line(&plant.chat("chat").await), "404 model_not_found model");
     assert_eq!((plant.open_holds().await, plant.running().len()), (0, 0));
 }
 

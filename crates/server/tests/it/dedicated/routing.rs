@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::plant::{Blueprint, Plant, TIMEOUT, chat, kill};
-use crate::app::{refusal, wait_until};
+use crate::app::{error_line, wait_until};
 
 async fn set_script(plant: &Plant, replica: &Replica, script: Value) {
     let response = plant.engine_of(replica).post_json("/script", script).await;
@@ -47,7 +47,7 @@ async fn an_endpoint_is_overloaded_only_if_every_replica_rejects() {
     }
     set_script(&plant, &live[2], json!({"status": 503, "retry_after": "30"})).await;
     let rejected = plant.chat("chat").await;
-    assert_eq!(refusal(&rejected), "429 endpoint_overloaded");
+    assert_eq!(error_line(&rejected), "429 endpoint_overloaded");
     assert_eq!(rejected.header("retry-after"), Some("1"));
     assert!(rejected.header("x-ratelimit-limit-requests").is_none(), "not a limit of the gateway");
 }

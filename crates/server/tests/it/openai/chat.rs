@@ -6,7 +6,7 @@ use expect_test::expect;
 use serde_json::{Value, json};
 use testkit::fake_engine::Script;
 
-use crate::app::{CHAT, TestApp, UPSTREAM_NAME, chat, refusal, shown};
+use crate::app::{CHAT, TestApp, UPSTREAM_NAME, chat, error_line, shown};
 
 #[tokio::test]
 async fn a_chat_response_has_the_requested_model_name() {
@@ -82,7 +82,7 @@ async fn a_finish_reason_is_always_one_of_the_five_known_ones() {
         assert_eq!(app.chat("hi").await.json()["choices"][0]["finish_reason"], client_sees, "{engine_sends}");
     }
     app.engine().push(Script { finish_reason: "error".to_owned(), ..Script::default() });
-    assert_eq!(refusal(&app.chat("hi").await), "502 bad_gateway");
+    assert_eq!(error_line(&app.chat("hi").await), "502 bad_gateway");
     let unfinished = r#"{"id":"x","object":"chat.completion","created":1,"model":"m",
         "choices":[{"index":0,"message":{"content":"a"},"finish_reason":null}]}"#;
     app.engine().push(Script { raw_body: Some(unfinished.to_owned()), ..Script::default() });
@@ -201,5 +201,5 @@ async fn a_compressed_response_is_not_passed_on() {
     let app = TestApp::start().await;
     let headers = BTreeMap::from([("content-encoding".to_owned(), "gzip".to_owned())]);
     app.engine().push(Script { headers, ..Script::default() });
-    assert_eq!(refusal(&app.chat("hi").await), "502 bad_gateway", "gzip was not requested");
+    assert_eq!(error_line(&app.chat("hi").await), "502 bad_gateway", "gzip was not requested");
 }

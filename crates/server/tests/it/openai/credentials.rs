@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::Timestamp;
 use serde_json::json;
 
-use crate::app::{TestApp, chat, refusal, text, wait_until};
+use crate::app::{TestApp, chat, error_line, text, wait_until};
 
 /// Twice the promised second, for a busy machine.
 const SEEN_WITHIN: Duration = Duration::from_secs(2);
@@ -95,5 +95,5 @@ async fn the_keys_of_a_deleted_workspace_are_rejected() {
     app.admin(&format!("workspaces delete {id}"));
     wait_until("gone", SEEN_WITHIN, async || status_with(&app, key).await == 401).await;
     let response = app.client_with(key).get("/models").await;
-    assert_eq!(refusal(&response), "401 invalid_api_key");
+    assert_eq!(error_line(&response), "401 invalid_api_key");
 }

@@ -4,7 +4,7 @@ use expect_test::expect;
 use serde_json::{Value, json};
 use testkit::fake_engine::{EmbedAs, Script, embedding_of};
 
-use crate::app::{CHAT, EMBEDDING, TestApp, refusal, shown};
+use crate::app::{CHAT, EMBEDDING, TestApp, error_line, shown};
 
 fn floats(value: &Value) -> Vec<f32> {
     serde_json::from_value(value.clone()).unwrap()
@@ -99,7 +99,7 @@ async fn dimensions_are_obeyed_or_rejected() {
     let body = json!({"model": EMBEDDING, "input": "hi", "dimensions": 5});
     assert_eq!(floats(&app.embed(body.clone()).await.json()["data"][0]["embedding"]).len(), 5);
     app.engine().push(Script { dimensions_ignored: true, ..Script::default() });
-    assert_eq!(refusal(&app.embed(body).await), "422 invalid_value dimensions");
+    assert_eq!(error_line(&app.embed(body).await), "422 invalid_value dimensions");
 }
 
 #[tokio::test]
@@ -108,7 +108,7 @@ async fn a_response_without_vectors_is_not_passed_on() {
     for body in [r#"{"object":"list","data":[],"model":"m"}"#, r#"{"error":{"message":"no"}}"#, "[]", "{"] {
         app.engine().push(Script { raw_body: Some(body.to_owned()), ..Script::default() });
         let response = app.embed(json!({"model": EMBEDDING, "input": "hi"})).await;
-        assert_eq!(refusal(&response), "502 bad_gateway", "{body}");
+        assert_eq!(error_line(&response), "502 bad_gateway", "{body}");
     }
 }
 
@@ -116,8 +116,8 @@ async fn a_response_without_vectors_is_not_passed_on() {
 async fn a_model_serves_one_modality() {
     let app = TestApp::start().await;
     let response = app.embed(json!({"model": CHAT, "input": "hi"})).await;
-    assert_eq!(refusal(&response), "422 invalid_value model");
+    assert_eq!(error_line(&response), "422 invalid_value model");
     let response = app.ask(json!({"model": EMBEDDING, "messages": [{"role": "user", "content": "hi"}]})).await;
-    assert_eq!(refusal(&response), "422 invalid_value model");
+    assert_eq!(error_line(&response), "422 invalid_value model");
     assert!(app.engine().calls().is_empty());
 }

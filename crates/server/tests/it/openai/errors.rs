@@ -4,7 +4,7 @@ use expect_test::expect;
 use testkit::fake_engine::{ErrorBody, Script};
 use testkit::http::Event;
 
-use crate::app::{TestApp, chat, content, refusal, shown, stream};
+use crate::app::{TestApp, chat, content, error_line, shown, stream};
 
 fn failing(status: u16) -> Script {
     Script { status: Some(status), ..Script::default() }
@@ -17,7 +17,7 @@ fn saying(status: u16, message: &str) -> Script {
 /// The error of one chat whose engine follows the script.
 async fn error_of(app: &TestApp, script: Script) -> String {
     app.engine().push(script);
-    refusal(&app.chat("hi").await)
+    error_line(&app.chat("hi").await)
 }
 
 #[tokio::test]
@@ -26,7 +26,7 @@ async fn a_rejection_by_the_engine_is_passed_on_in_our_envelope() {
     for status in [400, 413, 422] {
         app.engine().push(saying(status, "top_k must be -1 or at least 1"));
         let response = app.chat("hi").await;
-        assert_eq!(refusal(&response), format!("{status} invalid_value"));
+        assert_eq!(error_line(&response), format!("{status} invalid_value"));
         assert_eq!(response.json()["error"]["message"], "top_k must be -1 or at least 1");
         assert_eq!(response.json()["error"]["type"], "invalid_request_error");
     }
@@ -59,7 +59,7 @@ async fn the_error_bodies_of_all_engines_are_understood() {
     {
         app.engine().push(Script { error_body, ..failing(422) });
         let response = app.chat("hi").await;
-        assert_eq!(refusal(&response), "422 invalid_value");
+        assert_eq!(error_line(&response), "422 invalid_value");
         assert_eq!(response.json()["error"]["message"], "the model rejected the request");
     }
 }
@@ -81,7 +81,7 @@ async fn configuration_errors_are_not_blamed_on_the_client() {
         app.engines.iter().for_each(|engine| engine.forget_calls());
         app.engines.iter().for_each(|engine| engine.script(saying(status, "sk-upstream is not good at 10.0.0.7")));
         let response = app.chat("hi").await;
-        assert_eq!(refusal(&response), "502 bad_gateway", "{status}");
+        assert_eq!(error_line(&response), "502 bad_gateway", "{status}");
         assert!(!response.text().contains("10.0.0.7"), "{}", response.text());
         let calls: usize = app.engines.iter().map(|engine| engine.calls().len()).sum();
         assert_eq!(calls, 1, "another engine would return the same");
@@ -96,7 +96,7 @@ async fn a_busy_engine_is_a_503_with_its_retry_after() {
     {
         app.engine().push(Script { retry_after: retry_after.map(str::to_owned), ..failing(status) });
         let response = app.chat("hi").await;
-        assert_eq!(refusal(&response), "503 model_not_serving", "{status}");
+        assert_eq!(error_line(&response), "503 model_not_serving", "{status}");
         assert_eq!(response.header("retry-after"), Some(seen), "{status} {retry_after:?}");
     }
 }
@@ -125,7 +125,7 @@ async fn an_invalid_response_is_a_502() {
     ] {
         app.engine().script(script.clone());
         let response = app.chat("hi").await;
-        assert_eq!(refusal(&response), "502 bad_gateway", "{script:?}");
+        assert_eq!(error_line(&response), "502 bad_gateway", "{script:?}");
         assert!(!response.text().contains("10.0.0.7"), "{}", response.text());
     }
     app.engine().script(Script::default());
@@ -142,7 +142,7 @@ async fn an_engine_that_does_not_start_to_respond_is_a_408() {
         ] {
             app.engine().push(script);
             let response = app.ask(body.clone()).await;
-            assert_eq!(refusal(&response), "408 upstream_timeout");
+            assert_eq!(error_line(&response), "408 upstream_timeout");
             assert_eq!(response.json()["error"]["type"], "timeout_error");
             assert_eq!(response.header("retry-after"), Some("1"));
         }
@@ -156,7 +156,7 @@ async fn the_idle_timeout_does_not_apply_before_the_first_chunk() {
     let app = TestApp::setup().edge("first_byte_timeout = \"1s\"\nidle_timeout = \"100ms\"").start().await;
     app.engine().push(Script { stall_after: Some(0), no_role: true, ..Script::default() });
     let response = app.ask(stream("hi")).await;
-    assert_eq!(refusal(&response), "408 upstream_timeout");
+    assert_eq!(error_line(&response), "408 upstream_timeout");
     assert_eq!(response.json()["error"]["message"], "the model did not respond within 1 s");
 }
 

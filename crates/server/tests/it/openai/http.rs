@@ -9,7 +9,7 @@ use flate2::write::GzEncoder;
 use http::Method;
 use testkit::fake_engine::Script;
 
-use crate::app::{TestApp, chat, content, headers_but_ids, refusal, stream};
+use crate::app::{TestApp, chat, content, error_line, headers_but_ids, stream};
 use crate::wire::{Wire, get, post, post_head};
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -46,7 +46,7 @@ async fn pipelined_requests_get_their_responses_in_order() {
     wire.send(both).await;
     assert!(wire.response().await.text().contains("first"));
     assert!(wire.response().await.text().contains("second"));
-    assert_eq!(wire.response().await.refusal(), "404 model_not_found");
+    assert_eq!(wire.response().await.error_line(), "404 model_not_found");
 }
 
 #[tokio::test]
@@ -80,11 +80,11 @@ async fn a_client_that_waits_for_continue_gets_it_or_an_error() {
     wire.send(post_head(&app, "content-length: 2000000000\r\nexpect: 100-continue\r\n")).await;
     let response = wire.response().await;
     assert!(!response.head.contains("100 Continue"));
-    assert_eq!(response.refusal(), "413 payload_too_large");
+    assert_eq!(response.error_line(), "413 payload_too_large");
     let mut wire = Wire::open(app.forebay.public).await;
     let head = post_head(&app, "content-length: 2000000000\r\nexpect: 100-continue\r\n").replace("Bearer", "Basic");
     wire.send(head).await;
-    assert_eq!(wire.response().await.refusal(), "401 invalid_api_key");
+    assert_eq!(wire.response().await.error_line(), "401 invalid_api_key");
 }
 
 #[tokio::test]
@@ -112,12 +112,12 @@ async fn gzip_is_decompressed_up_to_the_limit() {
 
     let bomb = gzip(chat(&"a".repeat(10 << 20)).to_string().as_bytes());
     assert!(bomb.len() < 64 << 10);
-    assert_eq!(refusal(&client.post_bytes("/chat/completions", bomb).await), "413 payload_too_large");
+    assert_eq!(error_line(&client.post_bytes("/chat/completions", bomb).await), "413 payload_too_large");
     let plain = chat("hi").to_string();
-    assert_eq!(refusal(&client.post_bytes("/chat/completions", plain).await), "400 invalid_payload");
+    assert_eq!(error_line(&client.post_bytes("/chat/completions", plain).await), "400 invalid_payload");
     let cut = gzip(chat("hi").to_string().as_bytes());
     let cut = cut[..cut.len() / 2].to_vec();
-    assert_eq!(refusal(&client.post_bytes("/chat/completions", cut).await), "400 invalid_payload");
+    assert_eq!(error_line(&client.post_bytes("/chat/completions", cut).await), "400 invalid_payload");
 }
 
 #[tokio::test]
@@ -132,7 +132,7 @@ async fn unsupported_types_and_encodings_are_a_415() {
         ("content-type", "image/png"),
     ] {
         let response = app.client().header(name, value).post_json("/chat/completions", chat("hi")).await;
-        assert_eq!(refusal(&response), "415 unsupported_media_type", "{name}: {value}");
+        assert_eq!(error_line(&response), "415 unsupported_media_type", "{name}: {value}");
     }
     for value in [
         "application/json; charset=utf-8",
@@ -155,7 +155,7 @@ async fn too_many_headers_are_a_431() {
     assert_eq!(wire.response().await.status, 200, "20 KiB are fine");
     let padding = format!("x-padding: {}\r\n", "a".repeat(33 << 10));
     wire.send(post(&app, &padding, chat("hi").to_string())).await;
-    assert_eq!(wire.response().await.refusal(), "431 headers_too_large");
+    assert_eq!(wire.response().await.error_line(), "431 headers_too_large");
     wire.send(get(&app, "/v1/models")).await;
     assert_eq!(wire.response().await.status, 200, "the connection stays open");
     // All of it is read before the response: a reset because of unread bytes would lose the response.
@@ -193,7 +193,7 @@ async fn a_body_that_does_not_arrive_is_a_408_and_affects_no_other_client() {
     slow.send("{").await;
     assert_eq!(app.chat("meanwhile").await.status_line(), "200 OK");
     let response = slow.response().await;
-    assert_eq!(response.refusal(), "408 request_timeout");
+    assert_eq!(response.error_line(), "408 request_timeout");
     assert_eq!(response.header("retry-after"), Some("1"));
 }
 
@@ -223,13 +223,13 @@ async fn a_body_past_the_limit_is_a_413_while_the_client_still_sends() {
         if headers.starts_with("transfer") {
             wire.send("\r\n0\r\n\r\n").await;
         }
-        assert_eq!(wire.response().await.refusal(), "413 payload_too_large", "{headers}");
+        assert_eq!(wire.response().await.error_line(), "413 payload_too_large", "{headers}");
     }
     let exact = chat("hi").to_string();
     let exact = format!("{exact}{}", " ".repeat((64 << 10) - exact.len()));
     assert_eq!(app.client().post_bytes("/chat/completions", exact.clone()).await.status_line(), "200 OK");
     let response = app.client().post_bytes("/chat/completions", exact + " ").await;
-    assert_eq!(refusal(&response), "413 payload_too_large");
+    assert_eq!(error_line(&response), "413 payload_too_large");
 }
 
 #[tokio::test]
@@ -238,13 +238,13 @@ async fn a_connection_stays_open_after_errors_and_streams() {
     let mut wire = Wire::open(app.forebay.public).await;
     for _ in 0..2 {
         wire.send(post(&app, "", "invalid")).await;
-        assert_eq!(wire.response().await.refusal(), "400 invalid_payload");
+        assert_eq!(wire.response().await.error_line(), "400 invalid_payload");
         wire.send(get(&app, "/v1/nothing")).await;
-        assert_eq!(wire.response().await.refusal(), "404 route_not_found");
+        assert_eq!(wire.response().await.error_line(), "404 route_not_found");
         wire.send(get(&app, "/v1/models").replace("Bearer", "Basic")).await;
-        assert_eq!(wire.response().await.refusal(), "401 invalid_api_key");
+        assert_eq!(wire.response().await.error_line(), "401 invalid_api_key");
         wire.send(post(&app, "content-type: image/png\r\n", chat("hi").to_string())).await;
-        assert_eq!(wire.response().await.refusal(), "415 unsupported_media_type");
+        assert_eq!(wire.response().await.error_line(), "415 unsupported_media_type");
         wire.send(post(&app, "", stream("hi").to_string())).await;
         assert!(wire.response().await.text().ends_with("data: [DONE]\n\n"));
         app.engine().push(Script { cut_after: Some(1), ..Script::default() });
@@ -252,7 +252,7 @@ async fn a_connection_stays_open_after_errors_and_streams() {
         assert!(wire.response().await.text().contains("bad_gateway"));
         app.engine().push(Script { status: Some(500), ..Script::default() });
         wire.send(post(&app, "", chat("hi").to_string())).await;
-        assert_eq!(wire.response().await.refusal(), "502 bad_gateway");
+        assert_eq!(wire.response().await.error_line(), "502 bad_gateway");
     }
     assert!(wire.is_silent().await);
 }

@@ -4,7 +4,7 @@ use expect_test::expect;
 use http::Method;
 use serde_json::Value;
 
-use crate::app::{CHAT, EMBEDDING, TestApp, refusal, shown};
+use crate::app::{CHAT, EMBEDDING, TestApp, error_line, shown};
 use crate::wire::Wire;
 
 fn ids(list: &Value) -> Vec<&str> {
@@ -54,7 +54,7 @@ async fn a_model_is_found_with_raw_and_encoded_slashes() {
     }
     for path in ["/models/acme/other", "/models/acme", "/models/%FF", "/models/acme%2F%C3", "/models/%00", "/models/%"]
     {
-        assert_eq!(refusal(&app.client().get(path).await), "404 model_not_found model", "{path}");
+        assert_eq!(error_line(&app.client().get(path).await), "404 model_not_found model", "{path}");
     }
 }
 
@@ -91,7 +91,7 @@ async fn other_methods_are_rejected_with_the_allowed_ones() {
         (Method::OPTIONS, "/embeddings", "POST"),
     ] {
         let response = app.client().send(method.clone(), path, bytes::Bytes::new()).await;
-        assert_eq!(refusal(&response), "405 method_not_allowed", "{method} {path}");
+        assert_eq!(error_line(&response), "405 method_not_allowed", "{method} {path}");
         assert_eq!(response.header("allow"), Some(allow), "{method} {path}");
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use testkit::fake_engine::{FakeEngine, Script};
 
-use crate::app::{CHAT, TIMEOUT, TestApp, refusal, stream, wait_until};
+use crate::app::{CHAT, TIMEOUT, TestApp, error_line, stream, wait_until};
 
 /// Two probes and the period between them, on a busy machine.
 const NOTICED_WITHIN: Duration = Duration::from_secs(10);
@@ -66,7 +66,7 @@ async fn a_call_is_retried_only_once() {
         let app = TestApp::setup().engines(3).start().await;
         app.engines.iter().for_each(|engine| engine.script(script.clone()));
         let response = app.chat("hi").await;
-        assert_eq!(refusal(&response), expected);
+        assert_eq!(error_line(&response), expected);
         assert_eq!(call_counts(&app).iter().sum::<usize>(), 2, "{script:?}");
         assert!(call_counts(&app).iter().all(|count| *count < 2), "not the same engine again");
         assert_eq!(response.header("retry-after"), script.retry_after.as_deref());
@@ -77,7 +77,7 @@ async fn a_call_is_retried_only_once() {
 async fn a_rejected_request_is_not_retried() {
     let app = TestApp::setup().engines(2).start().await;
     app.engines.iter().for_each(|engine| engine.script(failing(400)));
-    assert_eq!(refusal(&app.chat("hi").await), "400 invalid_value");
+    assert_eq!(error_line(&app.chat("hi").await), "400 invalid_value");
     assert_eq!(call_counts(&app).iter().sum::<usize>(), 1);
 }
 
@@ -102,7 +102,7 @@ async fn the_status_of_a_model_follows_the_health_of_its_engines() {
     app.engines[1].stop();
     status_is(&app, "unavailable").await;
     let response = app.chat("hi").await;
-    assert_eq!(refusal(&response), "503 model_not_serving");
+    assert_eq!(error_line(&response), "503 model_not_serving");
     assert_eq!(response.header("retry-after"), Some("5"));
     assert!(call_counts(&app) == [0, 0], "an engine that is down gets no calls");
 
@@ -129,7 +129,7 @@ async fn an_engine_at_its_cap_gets_no_calls_and_a_full_pool_rejects_them() {
     let _second = app.open_stream(stream("a")).await;
     assert_eq!(call_counts(&app), [1, 1]);
     let response = app.chat("a").await;
-    assert_eq!(refusal(&response), "503 model_not_serving");
+    assert_eq!(error_line(&response), "503 model_not_serving");
     assert_eq!(response.header("retry-after"), Some("5"));
 
     drop(first);
@@ -169,7 +169,7 @@ async fn a_model_without_reachable_engines_is_not_serving() {
     let mut app = TestApp::start().await;
     app.engines[0].stop();
     wait_until("down", NOTICED_WITHIN, async || app.model_status(CHAT).await == "unavailable").await;
-    assert_eq!(refusal(&app.ask(stream("hi")).await), "503 model_not_serving");
+    assert_eq!(error_line(&app.ask(stream("hi")).await), "503 model_not_serving");
     assert_eq!(app.client().get("/models?status=unavailable").await.json()["data"].as_array().unwrap().len(), 2);
 }
 

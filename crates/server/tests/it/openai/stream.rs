@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use testkit::fake_engine::Script;
 use testkit::http::Event;
 
-use crate::app::{CHAT, TestApp, UPSTREAM_NAME, content, refusal, stream, stream_with_usage};
+use crate::app::{CHAT, TestApp, UPSTREAM_NAME, content, error_line, stream, stream_with_usage};
 
 fn raw(events: &[Event]) -> String {
     events.iter().map(|event| format!("{}\n\n", event.raw)).collect()
@@ -252,7 +252,7 @@ async fn a_failure_before_the_first_byte_is_an_error_with_a_status() {
         (Script { no_role: true, error_event_after: Some(0), ..Script::default() }, "502 bad_gateway"),
     ] {
         app.engine().script(script.clone());
-        assert_eq!(refusal(&app.ask(stream("hi")).await), expected, "{script:?}");
+        assert_eq!(error_line(&app.ask(stream("hi")).await), expected, "{script:?}");
     }
 }
 

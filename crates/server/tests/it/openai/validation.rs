@@ -5,7 +5,7 @@ use expect_test::expect;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::app::{CHAT, EMBEDDING, TestApp, chat, refusal, shown};
+use crate::app::{CHAT, EMBEDDING, TestApp, chat, error_line, shown};
 
 /// A chat with these members changed; null removes one.
 fn with(changes: &Value) -> Value {
@@ -63,7 +63,7 @@ async fn invalid_values_are_reported_with_their_path() {
         (message(json!({"role": "assistant", "tool_calls": {}})), "messages[1].tool_calls"),
     ] {
         let response = app.ask(with(&changes)).await;
-        assert_eq!(refusal(&response), format!("422 invalid_value {param}"), "{changes}");
+        assert_eq!(error_line(&response), format!("422 invalid_value {param}"), "{changes}");
     }
     assert!(app.engine().calls().is_empty(), "no call reached the engine");
 }
@@ -82,7 +82,7 @@ async fn missing_members_are_reported_and_null_counts_as_missing() {
         (json!({"response_format": {"type": "json_schema"}}), "response_format.json_schema"),
     ] {
         let response = app.ask(with(&changes)).await;
-        assert_eq!(refusal(&response), format!("400 missing_parameter {param}"), "{changes}");
+        assert_eq!(error_line(&response), format!("400 missing_parameter {param}"), "{changes}");
     }
     for (body, expected) in [
         (json!({}), "400 missing_parameter model"),
@@ -97,7 +97,7 @@ async fn missing_members_are_reported_and_null_counts_as_missing() {
         (json!({"model": EMBEDDING, "input": "a", "encoding_format": "hex"}), "422 invalid_value encoding_format"),
         (json!({"model": EMBEDDING, "input": "a", "dimensions": 0}), "422 invalid_value dimensions"),
     ] {
-        assert_eq!(refusal(&app.embed(body.clone()).await), expected, "{body}");
+        assert_eq!(error_line(&app.embed(body.clone()).await), expected, "{body}");
     }
 }
 
@@ -146,10 +146,10 @@ async fn a_body_that_is_not_one_json_object_is_rejected() {
     ] {
         let response = app.client().post_bytes("/chat/completions", body.to_owned()).await;
         let start: String = body.chars().take(40).collect();
-        assert_eq!(refusal(&response), "400 invalid_payload", "{start}");
+        assert_eq!(error_line(&response), "400 invalid_payload", "{start}");
     }
     let not_text = Bytes::from_static(b"{\"model\":\"\xFF\"}");
-    assert_eq!(refusal(&app.client().post_bytes("/chat/completions", not_text).await), "400 invalid_payload");
+    assert_eq!(error_line(&app.client().post_bytes("/chat/completions", not_text).await), "400 invalid_payload");
 }
 
 #[tokio::test]
@@ -205,20 +205,23 @@ async fn checks_run_in_the_documented_order() {
     let wrong_type = |client: testkit::http::Client| client.header("content-type", "multipart/form-data; boundary=x");
 
     let stranger = wrong_type(app.stranger());
-    assert_eq!(refusal(&stranger.send(Method::PUT, "/nothing", huge()).await), "401 invalid_api_key");
+    assert_eq!(error_line(&stranger.send(Method::PUT, "/nothing", huge()).await), "401 invalid_api_key");
     let client = wrong_type(app.client());
-    assert_eq!(refusal(&client.send(Method::PUT, "/nothing", huge()).await), "404 route_not_found");
-    assert_eq!(refusal(&client.send(Method::PUT, "/chat/completions", huge()).await), "405 method_not_allowed");
-    assert_eq!(refusal(&client.post_bytes("/chat/completions", huge()).await), "415 unsupported_media_type");
-    assert_eq!(refusal(&app.client().post_bytes("/chat/completions", huge()).await), "413 payload_too_large");
+    assert_eq!(error_line(&client.send(Method::PUT, "/nothing", huge()).await), "404 route_not_found");
+    assert_eq!(error_line(&client.send(Method::PUT, "/chat/completions", huge()).await), "405 method_not_allowed");
+    assert_eq!(error_line(&client.post_bytes("/chat/completions", huge()).await), "415 unsupported_media_type");
+    assert_eq!(error_line(&app.client().post_bytes("/chat/completions", huge()).await), "413 payload_too_large");
 
     // Not JSON; then without messages; then with an unknown model; then out of range; then of the other modality.
     let unreadable = r#"{"model":"none","temperature":9"#;
-    assert_eq!(refusal(&app.client().post_bytes("/chat/completions", unreadable).await), "400 invalid_payload");
+    assert_eq!(error_line(&app.client().post_bytes("/chat/completions", unreadable).await), "400 invalid_payload");
     let missing = json!({"model": "none", "temperature": 9});
-    assert_eq!(refusal(&app.ask(missing).await), "400 missing_parameter messages");
-    assert_eq!(refusal(&app.ask(with(&json!({"model": "none", "temperature": 9}))).await), "404 model_not_found model");
+    assert_eq!(error_line(&app.ask(missing).await), "400 missing_parameter messages");
+    assert_eq!(
+        error_line(&app.ask(with(&json!({"model": "none", "temperature": 9}))).await),
+        "404 model_not_found model"
+    );
     let both = with(&json!({"model": EMBEDDING, "temperature": 9}));
-    assert_eq!(refusal(&app.ask(both).await), "422 invalid_value temperature");
-    assert_eq!(refusal(&app.ask(with(&json!({"model": 7}))).await), "422 invalid_value model");
+    assert_eq!(error_line(&app.ask(both).await), "422 invalid_value temperature");
+    assert_eq!(error_line(&app.ask(with(&json!({"model": 7}))).await), "422 invalid_value model");
 }

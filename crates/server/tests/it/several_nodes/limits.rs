@@ -7,7 +7,7 @@ use testkit::http::{Response, Stream};
 use tokio::task::JoinSet;
 
 use super::{Cluster, Limits, UNLIMITED, at_most, at_once, chat_of, uses};
-use crate::app::{TIMEOUT, refusal, stream_with_usage, wait_until};
+use crate::app::{TIMEOUT, error_line, stream_with_usage, wait_until};
 
 fn left(response: &Response, what: &str) -> u64 {
     response.header(&format!("x-ratelimit-remaining-{what}")).unwrap().parse().unwrap()
@@ -83,7 +83,7 @@ async fn streams_without_a_token_limit_share_one_bucket_and_reservations_of_a_de
     }
     // All of them exceeded their estimate.
     let rejected = cluster.ask(0, chat_of(2, 1)).await;
-    assert_eq!(refusal(&rejected), "429 rate_limit_exceeded", "running streams count as they go");
+    assert_eq!(error_line(&rejected), "429 rate_limit_exceeded", "running streams count as they go");
 
     let dead = streams[0].0;
     cluster.nodes[dead].forebay.child.kill();

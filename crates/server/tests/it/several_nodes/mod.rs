@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use testkit::fake_engine::{FakeEngine, Script};
 use testkit::http::{Client, Response};
 
-use crate::app::{TIMEOUT, TestApp, chat, refusal, wait_until};
+use crate::app::{TIMEOUT, TestApp, chat, error_line, wait_until};
 use crate::postgres::{Cable, Database};
 use crate::redis::Redis;
 
@@ -134,7 +134,7 @@ impl Tally {
             self.served.push(response.header("x-request-id").unwrap().to_owned());
             self.tokens += response.json()["usage"]["total_tokens"].as_u64().unwrap();
         } else {
-            self.rejected.push(refusal(response));
+            self.rejected.push(error_line(response));
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
 use super::{Cluster, Limits, Tally, UNLIMITED, at_most, at_once, chat_of, uses};
-use crate::app::{TIMEOUT, refusal, wait_until};
+use crate::app::{TIMEOUT, error_line, wait_until};
 
 /// Set `FOREBAY_TEST_OUTAGE_SECS=20` for an outage of realistic length.
 fn outage() -> Duration {
@@ -63,7 +63,7 @@ async fn without_postgresql_no_call_exceeds_the_lease() {
     tally.assert_rejected_only_with("503 quota_unavailable");
     assert!(tally.tokens <= 300_000 && tally.rejected.len() > 20, "{tally:?}");
     let rejected = cluster.ask(0, body.clone()).await;
-    assert_eq!(refusal(&rejected), "503 quota_unavailable");
+    assert_eq!(error_line(&rejected), "503 quota_unavailable");
     assert_eq!(rejected.header("retry-after"), Some("5"));
     assert!(rejected.header("x-ratelimit-remaining-tokens").is_some(), "limits are in every response");
     cluster.cable.restore();

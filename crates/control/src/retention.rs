@@ -3,7 +3,7 @@
 use domain::series::Resolution;
 use domain::{Retention, Timestamp};
 use std::time::Duration;
-use store::retention::{BATCH, Kind, clear};
+use store::retention::{BATCH, RowKind, clear};
 use store::{Store, StoreError, leader};
 
 /// Pause between two batches, so that other writers get their turn.
@@ -36,7 +36,7 @@ pub async fn clear_all(store: &Store, retention: &Retention, now: Timestamp) -> 
     let (mut cleared, mut events_remain) = (0, false);
     for (kind, before) in plan(retention, now) {
         // Dimensions are deleted only after the events that refer to them.
-        if kind == Kind::UsageKinds && events_remain {
+        if kind == RowKind::UsageDimensions && events_remain {
             continue;
         }
         let mut batches = 0;
@@ -48,7 +48,7 @@ pub async fn clear_all(store: &Store, retention: &Retention, now: Timestamp) -> 
                 break;
             }
             if batches == MAX_BATCHES {
-                events_remain |= kind == Kind::UsageEvents;
+                events_remain |= kind == RowKind::UsageEvents;
                 break;
             }
             tokio::time::sleep(BATCH_PAUSE).await;
@@ -58,26 +58,27 @@ pub async fn clear_all(store: &Store, retention: &Retention, now: Timestamp) -> 
 }
 
 /// Which rows are deleted, and the moment before which they are too old.
-fn plan(retention: &Retention, now: Timestamp) -> Vec<(Kind, Timestamp)> {
+fn plan(retention: &Retention, now: Timestamp) -> Vec<(RowKind, Timestamp)> {
     let mut plan = Vec::new();
     for resolution in Resolution::ALL {
         let before = retention.kept_from(resolution, now);
         plan.extend(
-            [Kind::Series(resolution), Kind::Codes(resolution), Kind::Gauges(resolution)].map(|kind| (kind, before)),
+            [RowKind::Series(resolution), RowKind::Codes(resolution), RowKind::Gauges(resolution)]
+                .map(|kind| (kind, before)),
         );
     }
     let requests = retention.requests_kept_from(now);
     let hours = retention.kept_from(Resolution::Hour, now);
     let days = retention.kept_from(Resolution::Day, now);
     plan.extend([
-        (Kind::UsageEvents, requests),
-        (Kind::UsageKinds, requests),
-        (Kind::RefusedCalls, requests),
-        (Kind::GpuBusySamples, now.plus_millis(-KEEP_SAMPLES_MILLIS)),
-        (Kind::GpuBusyWindows, days),
-        (Kind::ReplicaHours, days),
-        (Kind::EngineHours, days),
-        (Kind::EngineCounters, hours),
+        (RowKind::UsageEvents, requests),
+        (RowKind::UsageDimensions, requests),
+        (RowKind::RejectedCalls, requests),
+        (RowKind::GpuBusySamples, now.plus_millis(-KEEP_SAMPLES_MILLIS)),
+        (RowKind::GpuBusyWindows, days),
+        (RowKind::ReplicaHours, days),
+        (RowKind::EngineHours, days),
+        (RowKind::EngineCounters, hours),
     ]);
     plan
 }

@@ -12,7 +12,7 @@ use fleet::engine::{EngineMetrics, Family, TokenCounters, token_counters};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use store::bill_check::{self, Reading};
+use store::bill_check::{self, CounterReading};
 use store::gauges::{self, Gauge};
 use store::{StoreError, replicas};
 use tokio::task::JoinSet;
@@ -47,7 +47,7 @@ impl EngineMeter {
     }
 
     /// Engines of pools are read by the node that runs them, upstreams by the leader.
-    async fn of_pools<I>(&mut self, parts: &Parts<I>, leads: bool, at: Timestamp) -> Vec<Reading> {
+    async fn of_pools<I>(&mut self, parts: &Parts<I>, leads: bool, at: Timestamp) -> Vec<CounterReading> {
         let table = parts.routes.table();
         let mut reads: JoinSet<(Arc<Backend>, String, String, Option<TokenCounters>)> = JoinSet::new();
         let mut present = Vec::new();
@@ -93,7 +93,7 @@ async fn of_endpoints<I: Instruments>(
     parts: &Parts<I>,
     leads: bool,
     at: Timestamp,
-) -> Result<(Vec<Reading>, Vec<gauges::Reading>), StoreError> {
+) -> Result<(Vec<CounterReading>, Vec<gauges::GaugeReading>), StoreError> {
     let (mut readings, mut gauged) = (Vec::new(), Vec::new());
     let live = replicas::list_live(&parts.store).await?;
     let is_ours = |replica: &&Replica| match replica.driver {
@@ -109,7 +109,7 @@ async fn of_endpoints<I: Instruments>(
         gauged.extend(values.into_iter().filter_map(|(gauge, value)| {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "neither large nor negative")]
             let value = (value? * 1_000.0).round() as u64;
-            Some(gauges::Reading { workspace: workspace.clone(), model: model.to_string(), gauge, at, value })
+            Some(gauges::GaugeReading { workspace: workspace.clone(), model: model.to_string(), gauge, at, value })
         }));
         if let Some(tokens) = tokens {
             readings.push(reading(replica.id.to_string(), parts.node.clone(), model.to_string(), tokens, at));
@@ -118,7 +118,7 @@ async fn of_endpoints<I: Instruments>(
     Ok((readings, gauged))
 }
 
-fn reading(replica: String, source: String, model: String, counters: TokenCounters, at: Timestamp) -> Reading {
+fn reading(replica: String, source: String, model: String, counters: TokenCounters, at: Timestamp) -> CounterReading {
     let TokenCounters { prompt, completion, counts_cached } = counters;
-    Reading { replica, source, model, counters: TokenCounts { prompt, completion }, counts_cached, at }
+    CounterReading { replica, source, model, counters: TokenCounts { prompt, completion }, counts_cached, at }
 }

@@ -17,7 +17,7 @@ const MAX_UNREAD_MILLIS: u64 = 60_000;
 
 /// A reading of an engine's counters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reading {
+pub struct CounterReading {
     pub replica: String,
     /// The node that runs the engine; empty for a model server that all nodes share.
     pub source: String,
@@ -98,7 +98,7 @@ fn capped_sum(column: &str) -> String {
 ///
 /// The first reading of an engine that a node runs counts in full, since the counters started at zero with it. The
 /// first reading of a shared model server only sets the baseline. A reading older than the last one is ignored.
-pub async fn read_counters(tx: &mut Tx, reading: &Reading) -> Result<(), StoreError> {
+pub async fn read_counters(tx: &mut Tx, reading: &CounterReading) -> Result<(), StoreError> {
     let lock = sqlx::query(
         "INSERT INTO engine_counters (replica, source, prompt_tokens, completion_tokens, read_at) \
          VALUES ($1, $2, 0, 0, -1) ON CONFLICT (replica, source) DO UPDATE SET read_at = engine_counters.read_at \
@@ -133,7 +133,7 @@ pub async fn read_counters(tx: &mut Tx, reading: &Reading) -> Result<(), StoreEr
     add_counted(tx, reading, counted).await
 }
 
-async fn add_counted(tx: &mut Tx, reading: &Reading, counted: TokenCounts) -> Result<(), StoreError> {
+async fn add_counted(tx: &mut Tx, reading: &CounterReading, counted: TokenCounts) -> Result<(), StoreError> {
     let upsert = sqlx::query(
         "INSERT INTO engine_hours (replica, hour, model, prompt_tokens, completion_tokens, counts_cached, read_until) \
          VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (replica, hour) DO UPDATE SET \

@@ -25,7 +25,7 @@ impl Gauge {
 
 /// One reading; `value` is in thousandths.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reading {
+pub struct GaugeReading {
     pub workspace: WorkspaceId,
     pub model: String,
     pub gauge: Gauge,
@@ -44,8 +44,8 @@ pub struct Gauged {
 }
 
 /// Adds readings to their minutes, hours and days.
-pub async fn add(tx: &mut Tx, readings: &[Reading]) -> Result<(), StoreError> {
-    let mut ordered: Vec<&Reading> = readings.iter().collect();
+pub async fn add(tx: &mut Tx, readings: &[GaugeReading]) -> Result<(), StoreError> {
+    let mut ordered: Vec<&GaugeReading> = readings.iter().collect();
     // In one order everywhere, so that two nodes cannot deadlock.
     ordered.sort_unstable_by_key(|one| (one.workspace.as_str(), one.gauge, one.model.as_str(), one.at));
     for resolution in Resolution::ALL {

@@ -19,14 +19,14 @@ const OLD_CALLS: &str = "started_at < $1 AND workspace_id IN (WITH RECURSIVE fou
 
 /// A kind of rows with a limited lifetime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum RowKind {
     Series(Resolution),
     Codes(Resolution),
     Gauges(Resolution),
     UsageEvents,
     /// Dimensions of usage events, after all their events.
-    UsageKinds,
-    RefusedCalls,
+    UsageDimensions,
+    RejectedCalls,
     GpuBusySamples,
     GpuBusyWindows,
     ReplicaHours,
@@ -42,7 +42,7 @@ struct Table {
     resolution: Option<Resolution>,
 }
 
-impl Kind {
+impl RowKind {
     const fn table(self) -> Table {
         const SERIES_KEY: &str = "workspace_id, resolution, level, starts_at, model, actor";
         const CODES_KEY: &str = "workspace_id, resolution, level, starts_at, model, actor, code";
@@ -53,9 +53,9 @@ impl Kind {
             Self::Codes(resolution) => ("series_codes", CODES_KEY, BY_RESOLUTION, Some(resolution)),
             Self::Gauges(resolution) => ("gauges", GAUGES_KEY, BY_RESOLUTION, Some(resolution)),
             Self::UsageEvents => ("usage_calls", "workspace_id, started_at, request_id", OLD_CALLS, None),
-            Self::UsageKinds => ("usage_kinds", "id", "period < $1", None),
+            Self::UsageDimensions => ("usage_kinds", "id", "period < $1", None),
             // Request ids sort by the time of the request.
-            Self::RefusedCalls => ("refused_calls", "request_id", "request_id < $1", None),
+            Self::RejectedCalls => ("refused_calls", "request_id", "request_id < $1", None),
             Self::GpuBusySamples => {
                 ("gpu_busy_samples", "endpoint_id, starts_at, replica_id, gpu_uuid", "starts_at < $1", None)
             }
@@ -69,17 +69,17 @@ impl Kind {
 }
 
 /// Deletes one batch of rows older than `before`, and returns their number; fewer than [`BATCH`] if none are left.
-pub async fn clear(store: &Store, kind: Kind, before: Timestamp) -> Result<u64, StoreError> {
+pub async fn clear(store: &Store, kind: RowKind, before: Timestamp) -> Result<u64, StoreError> {
     let Table { name, key, is_old, resolution } = kind.table();
     let mut tx = store.begin().await?;
-    if kind == Kind::UsageEvents {
+    if kind == RowKind::UsageEvents {
         mark(&mut tx, before).await?;
     }
     let text = format!("DELETE FROM {name} WHERE ({key}) IN (SELECT {key} FROM {name} WHERE {is_old} LIMIT {BATCH})");
     let mut delete = sqlx::query(AssertSqlSafe(text));
     delete = match kind {
-        Kind::RefusedCalls => delete.bind(RequestId::new(before, 0).to_string()),
-        Kind::UsageKinds => delete.bind(event::period_of(before)),
+        RowKind::RejectedCalls => delete.bind(RequestId::new(before, 0).to_string()),
+        RowKind::UsageDimensions => delete.bind(event::period_of(before)),
         _ => delete.bind(before.millis()),
     };
     if let Some(resolution) = resolution {

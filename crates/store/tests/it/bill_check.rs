@@ -4,7 +4,7 @@ use crate::people::{self, NOW, later};
 use domain::bill_check::TokenCounts;
 use domain::{Grain, NanoUsd, ReplicaId, Span, Timestamp, UsageEvent};
 use store::Store;
-use store::bill_check::{self, Hour, Reading, list, read_counters};
+use store::bill_check::{self, CounterReading, Hour, list, read_counters};
 use store::holds::{self, NewHold};
 use store::usage::UsageWriter;
 
@@ -15,7 +15,7 @@ fn tokens(prompt: u64, completion: u64) -> TokenCounts {
 }
 
 async fn record(store: &Store, replica: &str, source: &str, counters: TokenCounts, at: Timestamp) {
-    let reading = Reading {
+    let reading = CounterReading {
         replica: replica.into(),
         source: source.into(),
         model: "acme/tiny-chat".into(),

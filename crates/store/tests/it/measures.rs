@@ -7,7 +7,7 @@ use domain::gpu_busy::{GpuWindow, Sum, window_of};
 use domain::gpu_time::WINDOW_MILLIS;
 use domain::series::Resolution;
 use domain::{Endpoint, NanoUsd, ReplicaId, Span};
-use store::gauges::{self, Gauge, Reading};
+use store::gauges::{self, Gauge, GaugeReading};
 use store::holds::{self, NewHold};
 use store::{Store, gpu_busy};
 use tokio::task::JoinSet;
@@ -73,7 +73,7 @@ async fn a_window_is_the_mean_over_held_gpus_of_all_nodes() {
 async fn readings_are_added_up_per_minute_hour_and_day() {
     on_both(async |_, store| {
         let endpoint = fleets::any_endpoint(&store).await;
-        let reading = |seconds: i64, value| Reading {
+        let reading = |seconds: i64, value| GaugeReading {
             workspace: endpoint.workspace.clone(),
             model: "dedicated/x".into(),
             gauge: Gauge::KvCache,

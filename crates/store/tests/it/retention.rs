@@ -2,7 +2,7 @@ use crate::databases::on_both;
 use crate::people::{self, NOW, later};
 use domain::series::{Level, Resolution};
 use domain::{RequestId, Span, Timestamp, UsageEvent};
-use store::retention::{BATCH, Kind, clear, events_cleared_before};
+use store::retention::{BATCH, RowKind, clear, events_cleared_before};
 use store::series::{self, Measure, Selection};
 use store::usage::UsageWriter;
 
@@ -29,12 +29,12 @@ async fn old_rows_are_deleted_in_batches_and_the_others_stay() {
         tx.commit().await.unwrap();
         assert_eq!(events_cleared_before(&store).await.unwrap(), None);
 
-        assert_eq!(clear(&store, Kind::UsageEvents, NOW).await.unwrap(), BATCH);
-        assert_eq!(clear(&store, Kind::UsageEvents, NOW).await.unwrap(), 200);
-        assert_eq!(clear(&store, Kind::UsageEvents, NOW).await.unwrap(), 0);
-        assert_eq!(clear(&store, Kind::UsageEvents, later(-HOUR)).await.unwrap(), 0, "it goes no further back");
+        assert_eq!(clear(&store, RowKind::UsageEvents, NOW).await.unwrap(), BATCH);
+        assert_eq!(clear(&store, RowKind::UsageEvents, NOW).await.unwrap(), 200);
+        assert_eq!(clear(&store, RowKind::UsageEvents, NOW).await.unwrap(), 0);
+        assert_eq!(clear(&store, RowKind::UsageEvents, later(-HOUR)).await.unwrap(), 0, "the mark never goes back");
         assert_eq!(events_cleared_before(&store).await.unwrap(), Some(NOW));
-        assert_eq!(clear(&store, Kind::UsageKinds, NOW).await.unwrap(), 0, "their period is not over");
+        assert_eq!(clear(&store, RowKind::UsageDimensions, NOW).await.unwrap(), 0, "their period is not over");
         assert_eq!(store::usage::list(&store, &workspace.id, 1_000).await.unwrap().len(), 5);
 
         let minutes = async || {
@@ -44,13 +44,13 @@ async fn old_rows_are_deleted_in_batches_and_the_others_stay() {
             series::read(&store, selection, Measure::Requests).await.unwrap().len()
         };
         assert_eq!(minutes().await, 2);
-        assert_eq!(clear(&store, Kind::Series(Resolution::Minute), NOW).await.unwrap(), 4, "one for each level");
+        assert_eq!(clear(&store, RowKind::Series(Resolution::Minute), NOW).await.unwrap(), 4, "one for each level");
         assert_eq!(minutes().await, 1);
 
         let much_later = later(31 * 24 * HOUR);
-        assert_eq!(clear(&store, Kind::UsageEvents, much_later).await.unwrap(), 5);
-        assert!(clear(&store, Kind::UsageKinds, much_later).await.unwrap() > 0);
-        assert_eq!(clear(&store, Kind::UsageKinds, much_later).await.unwrap(), 0);
+        assert_eq!(clear(&store, RowKind::UsageEvents, much_later).await.unwrap(), 5);
+        assert!(clear(&store, RowKind::UsageDimensions, much_later).await.unwrap() > 0);
+        assert_eq!(clear(&store, RowKind::UsageDimensions, much_later).await.unwrap(), 0);
     })
     .await;
 }
@@ -58,17 +58,17 @@ async fn old_rows_are_deleted_in_batches_and_the_others_stay() {
 #[tokio::test]
 async fn every_kind_of_rows_can_be_deleted() {
     on_both(async |_, store| {
-        let by_resolution = Resolution::ALL
-            .into_iter()
-            .flat_map(|resolution| [Kind::Series(resolution), Kind::Codes(resolution), Kind::Gauges(resolution)]);
+        let by_resolution = Resolution::ALL.into_iter().flat_map(|resolution| {
+            [RowKind::Series(resolution), RowKind::Codes(resolution), RowKind::Gauges(resolution)]
+        });
         let others = [
-            Kind::UsageKinds,
-            Kind::RefusedCalls,
-            Kind::GpuBusySamples,
-            Kind::GpuBusyWindows,
-            Kind::ReplicaHours,
-            Kind::EngineHours,
-            Kind::EngineCounters,
+            RowKind::UsageDimensions,
+            RowKind::RejectedCalls,
+            RowKind::GpuBusySamples,
+            RowKind::GpuBusyWindows,
+            RowKind::ReplicaHours,
+            RowKind::EngineHours,
+            RowKind::EngineCounters,
         ];
         for kind in by_resolution.chain(others) {
             assert_eq!(clear(&store, kind, NOW).await.unwrap(), 0, "{kind:?}");

@@ -4,13 +4,13 @@
 
 /// The type of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum MetricType {
     Counter,
     Gauge,
     Histogram,
 }
 
-impl Kind {
+impl MetricType {
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Counter => "counter",
@@ -23,7 +23,7 @@ impl Kind {
 #[derive(Debug)]
 pub(crate) struct Family {
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: MetricType,
     pub labels: &'static [&'static str],
     pub help: &'static str,
 }
@@ -31,7 +31,7 @@ pub(crate) struct Family {
 macro_rules! families {
     ($($constant:ident: $kind:ident $name:literal [$($label:literal),*] $help:literal;)*) => {
         $(pub(crate) const $constant: Family =
-            Family { name: $name, kind: Kind::$kind, labels: &[$($label),*], help: $help };)*
+            Family { name: $name, kind: MetricType::$kind, labels: &[$($label),*], help: $help };)*
     };
 }
 

@@ -1,6 +1,6 @@
 //! Prometheus text format, version 0.0.4.
 
-use super::families::{Family, Kind};
+use super::families::{Family, MetricType};
 use super::histogram::Snapshot;
 use std::fmt::Write as _;
 
@@ -57,7 +57,7 @@ impl Samples<'_> {
     }
 
     pub(super) fn histogram(&mut self, labels: &[&str], seen: &Snapshot) {
-        debug_assert_eq!(self.family.kind, Kind::Histogram);
+        debug_assert_eq!(self.family.kind, MetricType::Histogram);
         let mut below = 0;
         for (bound, count) in seen.bounds.iter().zip(&seen.counts) {
             below += count;

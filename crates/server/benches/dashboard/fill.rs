@@ -6,7 +6,7 @@ use domain::{Caller, KeyId, ModelId, NanoUsd, OrganizationId, Price, RequestId, 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 use store::Store;
-use store::retention::{BATCH as CLEARED_AT_ONCE, Kind, clear};
+use store::retention::{BATCH as CLEARED_AT_ONCE, RowKind, clear};
 use store::usage::UsageWriter;
 
 const BATCH: u64 = 1_000;
@@ -67,7 +67,7 @@ pub(crate) async fn fill(store: &Store, plan: &Plan) -> anyhow::Result<Duration>
 
 /// Deletes old rows, as the leader does.
 async fn forget_minutes(store: &Store, before: Timestamp) -> anyhow::Result<()> {
-    for kind in [Kind::Series(Resolution::Minute), Kind::Codes(Resolution::Minute)] {
+    for kind in [RowKind::Series(Resolution::Minute), RowKind::Codes(Resolution::Minute)] {
         while clear(store, kind, before).await? == CLEARED_AT_ONCE {}
     }
     Ok(())

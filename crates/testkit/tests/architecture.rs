@@ -47,8 +47,8 @@ fn a_crate_uses_only_the_crates_above_it() {
 }
 
 #[test]
-fn domain_does_no_io_and_only_store_speaks_sql() {
-    for banned in ["tokio", "http", "hyper", "sqlx", "axum"] {
+fn domain_does_no_io_or_json_and_only_store_speaks_sql() {
+    for banned in ["tokio", "http", "hyper", "sqlx", "axum", "serde_json"] {
         assert!(!dependencies("domain").contains(banned), "domain must not depend on {banned}");
     }
     for name in crates().iter().filter(|name| *name != "store") {

@@ -3,8 +3,8 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help run console models test test-kubernetes check docs docs-check docs-reference docs-reference-check screenshots bench \
-	bench-engine bench-dashboard fmt-check lint unit-tests all-tests client-tests openapi-tests oidc-tests tracing-tests \
-	console-checks console-tests
+	bench-engine bench-dashboard fmt-check language-check lint unit-tests all-tests client-tests openapi-tests oidc-tests \
+	tracing-tests console-checks console-tests
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 # The console's packages and its build, each updated if its sources are newer.
@@ -43,10 +43,10 @@ models: ## Fetch the two starter models into data/models, once, checked by SHA-2
 	@scripts/system-packages models
 	@scripts/fetch-models
 
-test: ## Everything that CI runs: format, lints, all tests with PostgreSQL, Redis and promtool, clients, OpenAPI, single sign-on, traces, the console
+test: ## Everything that CI runs: format, language, lints, all tests with PostgreSQL, Redis and promtool, clients, OpenAPI, single sign-on, traces, the console
 	@scripts/system-packages test
-	+@MAKE="$(MAKE)" scripts/test-steps fmt-check lint docs-check console-checks all-tests docs-reference-check client-tests \
-		openapi-tests oidc-tests tracing-tests console-tests
+	+@MAKE="$(MAKE)" scripts/test-steps fmt-check language-check lint docs-check console-checks all-tests docs-reference-check \
+		client-tests openapi-tests oidc-tests tracing-tests console-tests
 	@echo "==> All good"
 
 test-kubernetes: ## Replicas as Pods and three nodes, with a real control plane that is built once (CI runs it after test)
@@ -58,9 +58,9 @@ test-kubernetes: ## Replicas as Pods and three nodes, with a real control plane 
 	@echo "==> Tests, with their own control plane, PostgreSQL and Redis"
 	@ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; scripts/with-services scripts/with-kubernetes scripts/test-kubernetes
 
-check: ## The quick part of test: format, lints, unit tests
+check: ## The quick part of test: format, language, lints, unit tests
 	@scripts/system-packages run
-	@$(MAKE) --no-print-directory fmt-check lint unit-tests
+	@$(MAKE) --no-print-directory fmt-check language-check lint unit-tests
 
 docs: ## Build the documentation site into target/book (offline, once mdBook is installed in .cache)
 	@scripts/mdbook build --dest-dir "$(abspath $(TARGET_DIR))/book"
@@ -103,13 +103,17 @@ fmt-check:
 	@echo "==> Format"
 	cargo fmt --all --check
 
+language-check:
+	@echo "==> Language"
+	@scripts/check-language
+
 lint:
 	@echo "==> Lints"
 	cargo clippy --workspace --all-targets -- -D warnings
 
 unit-tests:
 	@echo "==> Unit tests"
-	cargo test --workspace --lib --bins --quiet
+	cargo test --workspace --lib --bins --test architecture --quiet
 
 all-tests:
 	@echo "==> Building the binaries used by the tests"

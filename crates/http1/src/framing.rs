@@ -118,7 +118,8 @@ fn take(input: &mut BytesMut, left: &mut u64) -> Step {
 /// between might split the lines differently.
 fn line(input: &mut BytesMut, longest: usize) -> Result<Option<BytesMut>, ChunkError> {
     let Some(end) = memchr::memchr(b'\n', input) else {
-        return if input.len() > longest { Err(ChunkError) } else { Ok(None) };
+        // One byte more: the `\r` may be here without its `\n`.
+        return if input.len() > longest + 1 { Err(ChunkError) } else { Ok(None) };
     };
     let mut line = input.split_to(end);
     input.advance(1);
@@ -194,6 +195,16 @@ mod tests {
         }
         let endless = vec![b'1'; MAX_SIZE_LINE + 2];
         assert_eq!(decode(Framing::CHUNKED, &endless, 100), Err(ChunkError));
+        for (length, is_accepted) in [(MAX_SIZE_LINE, true), (MAX_SIZE_LINE + 1, false)] {
+            let line = format!("1;{}\r\na\r\n0\r\n\r\n", "x".repeat(length - 2));
+            for piece in [1, 7, line.len()] {
+                assert_eq!(
+                    decode(Framing::CHUNKED, line.as_bytes(), piece).is_ok(),
+                    is_accepted,
+                    "{length} by {piece}"
+                );
+            }
+        }
     }
 
     #[test]

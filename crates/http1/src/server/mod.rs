@@ -15,6 +15,8 @@
 
 mod body;
 mod buffer_pool;
+#[cfg(test)]
+mod hostile_tests;
 mod output;
 #[cfg(test)]
 mod tests;

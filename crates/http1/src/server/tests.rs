@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 /// A response body of known length, or in pieces.
-enum TestBody {
+pub(super) enum TestBody {
     Whole(Option<Bytes>),
     Pieces(mpsc::Receiver<io::Result<Bytes>>),
 }
@@ -41,15 +41,15 @@ impl Body for TestBody {
 }
 
 /// The client's end of a connection, and the task that serves the other end.
-struct Client {
-    stream: DuplexStream,
+pub(super) struct Client {
+    pub(super) stream: DuplexStream,
     server: JoinSet<()>,
     stop: watch::Sender<bool>,
 }
 
 impl Client {
     /// At most `room` bytes are in flight in each direction.
-    fn open<A, F>(room: usize, handler: A) -> Self
+    pub(super) fn open<A, F>(room: usize, handler: A) -> Self
     where
         A: Fn(RequestHead, RequestBody) -> F + Send + Sync + 'static,
         F: Future<Output = Response<TestBody>> + Send + 'static,
@@ -83,11 +83,11 @@ impl Client {
     }
 
     /// Reads until the connection is closed.
-    async fn all(mut self) -> String {
+    pub(super) async fn all(mut self) -> String {
         let mut text = Vec::new();
         self.stream.read_to_end(&mut text).await.unwrap();
         self.server.join_next().await.unwrap().unwrap();
-        without_dates(&String::from_utf8(text).unwrap())
+        without_dates(&String::from_utf8_lossy(&text))
     }
 }
 
@@ -96,7 +96,7 @@ fn without_dates(text: &str) -> String {
 }
 
 /// Returns method, path and body of the request.
-async fn echo(head: RequestHead, mut body: RequestBody) -> Response<TestBody> {
+pub(super) async fn echo(head: RequestHead, mut body: RequestBody) -> Response<TestBody> {
     let mut text = format!("{} {} ", head.method, head.uri).into_bytes();
     let in_one_piece = head.uri.path() == "/rest";
     loop {

@@ -10,25 +10,16 @@ use domain::grouping::Group;
 use domain::span::plan;
 use domain::usage::Totals;
 use domain::{Grain, Grouping, Span, Timestamp, WorkspaceId};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use store::usage::sums::{self, Summed, check};
 use store::{Store, retention, workspaces};
 
 /// One line per group with usage, and their sum.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    #[serde(skip)]
     grouping: Grouping,
-    data: Vec<UsageLine>,
+    pub lines: Vec<Summed>,
     total: Totals,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct UsageLine {
-    #[serde(flatten)]
-    groups: Groups,
-    #[serde(flatten)]
-    totals: Totals,
 }
 
 /// The names of a report's numbers, in the order in which tables have them.
@@ -49,8 +40,7 @@ pub async fn report(
     if total == Totals::default() && workspaces::by_id(store, workspace).await?.is_none() {
         return Err(CommandError::missing("workspace", workspace.as_str()));
     }
-    let line = |Summed { groups, totals }| UsageLine { groups: Groups(groups), totals };
-    Ok(Report { grouping: grouping.clone(), data: found.into_iter().map(line).collect(), total })
+    Ok(Report { grouping: grouping.clone(), lines: found, total })
 }
 
 /// Extends the edges of the span to whole hours where single events are already deleted and only sums are left.
@@ -79,8 +69,8 @@ impl Report {
 
     /// The rows of a table; a missing member of a group is empty.
     pub fn rows(&self) -> impl Iterator<Item = Vec<String>> {
-        self.data.iter().map(|UsageLine { groups, totals }| {
-            let members = groups.0.iter().flat_map(Group::members);
+        self.lines.iter().map(|Summed { groups, totals }| {
+            let members = groups.iter().flat_map(Group::members);
             members.map(|(_, value)| value.unwrap_or_default()).chain(numbers(*totals)).collect()
         })
     }
@@ -110,16 +100,6 @@ fn numbers(totals: Totals) -> [String; NUMBERS.len()] {
         totals.cached_tokens.to_string(),
         totals.cost.to_string(),
     ]
-}
-
-/// The members of the groups in the requested order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Groups(Vec<Group>);
-
-impl Serialize for Groups {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().flat_map(Group::members))
-    }
 }
 
 /// The extent of a rebuild, and the number of rows that it corrected; usually none.

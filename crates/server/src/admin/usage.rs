@@ -2,7 +2,7 @@
 
 use super::context::AdminContext;
 use super::output::{self, Shown};
-use crate::view::{CostsView, GpuCostsView, InvoiceView, csv};
+use crate::view::{CostsView, GpuCostsView, InvoiceView, UsageReportView, csv};
 use control::usage::{self, Rebuilt};
 use control::{costs, gpu_costs, invoices, organizations, workspaces};
 use domain::gpu_costs::Dimension;
@@ -124,7 +124,7 @@ async fn show(context: &AdminContext<'_>, args: &UsageArgs) -> anyhow::Result<St
     let UsageArgs { workspace, from, to, group_by, csv } = args;
     let report = usage::report(context.store, workspace, *from, *to, group_by, context.now).await?;
     if context.json {
-        return output::record_as_json(&report);
+        return output::record_as_json(&UsageReportView::from(report));
     }
     if *csv {
         return Ok(report.to_csv());

@@ -10,6 +10,7 @@ mod keys;
 mod people;
 mod requests;
 mod series;
+mod usage;
 mod workspaces;
 
 pub(crate) use allotments::AllotmentView;
@@ -21,4 +22,5 @@ pub(crate) use keys::KeyView;
 pub(crate) use people::{InvitationView, MemberView, OrganizationView, RoleView, SessionView, UserView};
 pub(crate) use requests::RequestView;
 pub(crate) use series::SeriesView;
+pub(crate) use usage::UsageReportView;
 pub(crate) use workspaces::WorkspaceView;

@@ -4,6 +4,7 @@ use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::query::{ReportFormat, csv, timestamp};
 use crate::surface::console::extract::{Params, WorkspaceCaller};
+use crate::view::UsageReportView;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -32,53 +33,9 @@ pub(crate) struct UsageQuery {
     format: Option<String>,
 }
 
-/// One line per group with usage, and their sum.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "it only describes what the report writes")]
-pub(crate) struct UsageReport {
-    data: Vec<UsageLine>,
-    total: UsageTotals,
-}
-
-#[derive(ToSchema)]
-#[schema(rename_all = "camelCase")]
-#[expect(dead_code, reason = "it only describes what the report writes")]
-struct UsageLine {
-    /// If grouped by model.
-    #[schema(required = false, nullable = false)]
-    model: Option<String>,
-    /// If grouped by key: the key's id, or null if a user called.
-    #[schema(required = false)]
-    key: Option<String>,
-    /// If grouped by key: the user's id, or null if a key called.
-    #[schema(required = false)]
-    user: Option<String>,
-    /// If grouped by day, in UTC.
-    #[schema(required = false, nullable = false, format = Date)]
-    day: Option<String>,
-    requests: u64,
-    prompt_tokens: u64,
-    completion_tokens: u64,
-    cached_tokens: u64,
-    /// Decimal text in USD.
-    cost_usd: String,
-}
-
-#[derive(ToSchema)]
-#[schema(rename_all = "camelCase")]
-#[expect(dead_code, reason = "it only describes what the report writes")]
-struct UsageTotals {
-    /// Served calls.
-    requests: u64,
-    prompt_tokens: u64,
-    completion_tokens: u64,
-    cached_tokens: u64,
-    cost_usd: String,
-}
-
 /// The usage and cost of a workspace in a span of time.
 #[utoipa::path(get, path = "/api/workspaces/{workspaceId}/usage", tag = "usage", params(UsageQuery),
-    responses((status = 200, content((UsageReport = "application/json"), (String = "text/csv")))))]
+    responses((status = 200, content((UsageReportView = "application/json"), (String = "text/csv")))))]
 pub(crate) async fn show(
     State(console): State<Console>,
     caller: WorkspaceCaller,
@@ -89,7 +46,7 @@ pub(crate) async fn show(
         .map_err(|error| ConsoleError::invalid("groupBy", &error.to_string()))?;
     let report = usage::report(&console.context.store, &caller.workspace.id, from, to, &grouping, caller.now()).await?;
     Ok(match ReportFormat::parse(&query.format)? {
-        ReportFormat::Json => Json(report).into_response(),
+        ReportFormat::Json => Json(UsageReportView::from(report)).into_response(),
         ReportFormat::Csv => csv("usage.csv", report.to_csv()),
     })
 }

@@ -9,6 +9,7 @@ use domain::workspace_edit::OperatorOnlyError;
 use domain::{Timestamp, Workspace};
 use store::StoreError;
 
+/// Why a command failed. `Display` is safe to show to clients; `source()` is for the log.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
     #[error(transparent)]
@@ -87,6 +88,7 @@ pub enum CommandErrorKind {
 }
 
 impl CommandError {
+    /// The class of the error.
     pub const fn kind(&self) -> CommandErrorKind {
         match self {
             Self::BadName(_) | Self::BadEmail(_) | Self::BadValue { .. } => CommandErrorKind::Invalid,
@@ -113,6 +115,7 @@ impl CommandError {
         }
     }
 
+    /// The stable code of the error in API responses.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::BadName(_) | Self::BadEmail(_) | Self::BadValue { .. } => "invalid_value",

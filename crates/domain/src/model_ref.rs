@@ -16,6 +16,7 @@ pub enum ModelRef {
 }
 
 impl ModelRef {
+    /// Parses a Model ID. `dedicated/<name>` with an invalid name is an error.
     pub fn parse(text: &str) -> Result<Self, ModelIdError> {
         match endpoint_part(text) {
             None => ModelId::parse(text).map(Self::Catalogue),
@@ -31,6 +32,7 @@ impl ModelRef {
         }
     }
 
+    /// The endpoint's name; `None` for a model of the catalogue.
     pub fn endpoint(&self) -> Option<&EndpointName> {
         match self {
             Self::Catalogue(_) => None,

@@ -10,6 +10,7 @@ pub struct NanoUsd(i64);
 const NANOS_PER_USD: i64 = 1_000_000_000;
 const TOKENS_PER_PRICE: i128 = 1_000_000;
 
+/// A text is not an amount.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not an amount in USD such as \"0.10\" (digits, at most nine after the point)")]
 pub struct AmountError(pub String);
@@ -25,6 +26,7 @@ impl NanoUsd {
         self.0
     }
 
+    /// Parses decimal text such as `0.10`.
     pub fn parse(text: &str) -> Result<Self, AmountError> {
         let bad = || AmountError(text.chars().take(64).collect());
         let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));

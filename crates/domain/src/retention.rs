@@ -4,6 +4,7 @@ use crate::series::Resolution;
 use crate::time::Timestamp;
 use std::time::Duration;
 
+/// How long series and the request log are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
     /// Series per minute, per hour and per day.

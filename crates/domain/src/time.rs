@@ -3,9 +3,11 @@
 use jiff::tz::TimeZone;
 use std::fmt;
 
+/// A moment in milliseconds since 1970 UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp(i64);
 
+/// A text is not a time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a time such as 2026-01-31T12:00:00Z")]
 pub struct TimestampError(pub String);
@@ -64,6 +66,7 @@ impl<'de> serde::Deserialize<'de> for Timestamp {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Month(i32);
 
+/// A text is not a month.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a month such as 2026-11")]
 pub struct MonthError(pub String);

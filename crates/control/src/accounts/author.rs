@@ -7,6 +7,7 @@ use std::fmt;
 use store::audit::{self, Entry};
 use store::{StoreError, Tx};
 
+/// Who makes a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Author {
     /// A signed-in user, with the IP address of the request.
@@ -29,6 +30,7 @@ pub(crate) struct AuditedChange<'a> {
 }
 
 impl Author {
+    /// The user, if the author is one.
     pub const fn user(&self) -> Option<&UserId> {
         match self {
             Self::User { id, .. } => Some(id),

@@ -16,6 +16,7 @@ use store::{Page, Store, Tx, invitations, organizations, users, workspaces};
 /// The most workspaces in one invitation.
 const MAX_WORKSPACES: usize = 100;
 
+/// The settings of a new invitation.
 pub struct InvitationRequest<'a> {
     pub email: &'a str,
     pub role: Role,
@@ -36,6 +37,7 @@ pub struct Preview {
     pub account_exists: bool,
 }
 
+/// Creates an invitation.
 pub async fn create(
     store: &Store,
     author: &Author,
@@ -90,6 +92,7 @@ pub async fn list(
     Ok(invitations::list(store, organization, page).await?)
 }
 
+/// Deletes an invitation, which invalidates its link.
 pub async fn delete(
     store: &Store,
     author: &Author,
@@ -110,6 +113,7 @@ pub async fn delete(
     Ok(tx.commit().await?)
 }
 
+/// Shows an open invitation to the holder of its link.
 pub async fn preview(store: &Store, token: &str, now: Timestamp) -> Result<Preview, CommandError> {
     let invitation = open(store, token, now).await?;
     let organization = organizations::by_id(store, &invitation.organization).await?.ok_or_else(gone)?;

@@ -44,10 +44,12 @@ pub async fn create(
     Ok(created)
 }
 
+/// The keys of a workspace, in any state.
 pub async fn list(store: &Store, workspace: &WorkspaceId, page: Page<'_>) -> Result<Vec<ApiKey>, CommandError> {
     Ok(api_keys::list(store, workspace, page).await?)
 }
 
+/// A key by its id.
 pub async fn show(store: &Store, id: &KeyId) -> Result<ApiKey, CommandError> {
     api_keys::by_id(store, id).await?.ok_or_else(|| CommandError::missing("key", id.as_str()))
 }
@@ -66,6 +68,7 @@ pub async fn revoke(
     finish(tx, author, "key.revoke", &before, after, now).await
 }
 
+/// Disables a key until it is enabled again. Idempotent.
 pub async fn disable(
     store: &Store,
     author: &Author,
@@ -79,6 +82,7 @@ pub async fn disable(
     finish(tx, author, "key.disable", &before, after, now).await
 }
 
+/// Enables a disabled key. Idempotent.
 pub async fn enable(
     store: &Store,
     author: &Author,
@@ -92,6 +96,7 @@ pub async fn enable(
     finish(tx, author, "key.enable", &before, after, now).await
 }
 
+/// Sets the expiry of a key to now.
 pub async fn expire(
     store: &Store,
     author: &Author,

@@ -9,6 +9,7 @@ use serde_json::Value;
 use store::users::{self, Member};
 use store::{Page, Store};
 
+/// The members of an organization.
 pub async fn list(store: &Store, organization: &OrganizationId, page: Page<'_>) -> Result<Vec<Member>, CommandError> {
     Ok(users::list_members(store, organization, page).await?)
 }

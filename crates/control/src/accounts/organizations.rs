@@ -8,6 +8,7 @@ use domain::{Organization, OrganizationId, Timestamp};
 use serde_json::Value;
 use store::{Page, Store, organizations};
 
+/// Creates an organization.
 pub async fn create(store: &Store, author: &Author, name: &str, now: Timestamp) -> Result<Organization, CommandError> {
     let name = check_name(name)?.to_owned();
     let new = Organization { id: OrganizationId::new(now, entropy::for_id()), name, created_at: now };
@@ -25,14 +26,17 @@ pub async fn create(store: &Store, author: &Author, name: &str, now: Timestamp) 
     Ok(new)
 }
 
+/// All organizations.
 pub async fn list(store: &Store, page: Page<'_>) -> Result<Vec<Organization>, CommandError> {
     Ok(organizations::list(store, page).await?)
 }
 
+/// An organization by its id.
 pub async fn show(store: &Store, id: &OrganizationId) -> Result<Organization, CommandError> {
     organizations::by_id(store, id).await?.ok_or_else(|| CommandError::missing("organization", id.as_str()))
 }
 
+/// Renames an organization.
 pub async fn rename(
     store: &Store,
     author: &Author,

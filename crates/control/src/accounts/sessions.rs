@@ -36,6 +36,7 @@ pub struct ActiveSession {
 }
 
 impl ActiveSession {
+    /// The author of changes made in this session.
     pub fn author(&self, origin: &Origin) -> Author {
         Author::User { id: self.user.id.clone(), address: origin.address.clone() }
     }
@@ -113,6 +114,7 @@ pub(crate) async fn settle_in(store: &Store, mut signed: ActiveSession) -> Resul
     Ok(signed)
 }
 
+/// Ends the session.
 pub async fn sign_out(
     store: &Store,
     signed: &ActiveSession,

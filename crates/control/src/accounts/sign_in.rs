@@ -11,6 +11,7 @@ use domain::user::Email;
 use domain::{Timestamp, UserId, attempts};
 use store::{Store, StoreError, users};
 
+/// Checks e-mail address and password, and starts a session.
 pub async fn sign_in(
     store: &Store,
     email: &str,

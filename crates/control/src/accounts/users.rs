@@ -8,6 +8,7 @@ use domain::{OrganizationId, Timestamp, User, UserId};
 use serde_json::{Value, json};
 use store::{Page, Store, sessions, users};
 
+/// The settings of a new user.
 #[derive(Debug, Clone, Copy)]
 pub struct NewUser<'a> {
     pub email: &'a str,
@@ -33,6 +34,7 @@ pub struct CreatedUser {
     pub generated_password: Option<String>,
 }
 
+/// Creates a user with a membership in one organization.
 pub async fn create(
     store: &Store,
     author: &Author,
@@ -64,19 +66,23 @@ pub async fn create(
     Ok(CreatedUser { user, generated_password })
 }
 
+/// All users.
 pub async fn list(store: &Store, page: Page<'_>) -> Result<Vec<User>, CommandError> {
     Ok(users::list(store, page).await?)
 }
 
+/// A user by id.
 pub async fn show(store: &Store, id: &UserId) -> Result<User, CommandError> {
     users::by_id(store, id).await?.ok_or_else(|| CommandError::missing("user", id.as_str()))
 }
 
+/// A user by e-mail address.
 pub async fn show_by_email(store: &Store, email: &str) -> Result<User, CommandError> {
     let email = Email::parse(email)?;
     users::by_email(store, &email).await?.ok_or_else(|| CommandError::missing("user", email.as_str()))
 }
 
+/// Changes roles of a user.
 pub async fn set(
     store: &Store,
     author: &Author,
@@ -153,6 +159,7 @@ pub async fn reset_password(
     Ok(generated)
 }
 
+/// Deletes a user.
 pub async fn delete(store: &Store, author: &Author, id: &UserId, now: Timestamp) -> Result<(), CommandError> {
     let current = show(store, id).await?;
     let mut tx = store.begin().await?;

@@ -74,10 +74,12 @@ pub async fn list_all(store: &Store, page: Page<'_>) -> Result<Vec<Workspace>, C
     Ok(workspaces::list_all(store, page).await?)
 }
 
+/// A workspace by its id.
 pub async fn show(store: &Store, id: &WorkspaceId) -> Result<Workspace, CommandError> {
     workspaces::by_id(store, id).await?.ok_or_else(|| CommandError::missing("workspace", id.as_str()))
 }
 
+/// Changes the name or the limits of a workspace.
 pub async fn set(
     store: &Store,
     author: &Author,
@@ -130,6 +132,7 @@ pub async fn delete(store: &Store, author: &Author, id: &WorkspaceId, now: Times
     Ok(tx.commit().await?)
 }
 
+/// Adds a user to a workspace. Idempotent.
 pub async fn add_member(
     store: &Store,
     author: &Author,
@@ -151,6 +154,7 @@ pub async fn add_member(
     Ok(tx.commit().await?)
 }
 
+/// Removes a user from a workspace.
 pub async fn remove_member(
     store: &Store,
     author: &Author,

@@ -4,6 +4,7 @@ use crate::ids::{KeyId, OrganizationId, UserId, WorkspaceId};
 use crate::limits::OwnPerMinute;
 use crate::workspace::StoredLimits;
 
+/// The workspace, the actor and the limits of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     pub organization: OrganizationId,

@@ -7,6 +7,7 @@ use crate::user::{Email, Role};
 /// Links are valid for 7 days.
 pub const LIFETIME_MILLIS: i64 = 7 * 24 * 60 * 60 * 1_000;
 
+/// An invitation to an organization, with a role and workspaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invitation {
     pub id: InvitationId,
@@ -21,6 +22,7 @@ pub struct Invitation {
 }
 
 impl Invitation {
+    /// Whether it can still be accepted.
     pub fn is_open(&self, now: Timestamp) -> bool {
         self.accepted_at.is_none() && now < self.expires_at
     }

@@ -47,6 +47,7 @@ impl fmt::Debug for Segment {
 pub struct SecretHash([u8; 32]);
 
 impl SecretHash {
+    /// Hashes a secret.
     pub fn of(secret: &str) -> Self {
         Self(Sha256::digest(secret.as_bytes()).into())
     }
@@ -184,6 +185,7 @@ pub struct ApiKey {
 }
 
 impl ApiKey {
+    /// The state at `now`. Revoked takes precedence over disabled, disabled over expired.
     pub fn state(&self, now: Timestamp) -> KeyState {
         if self.revoked_at.is_some() {
             return KeyState::Revoked;

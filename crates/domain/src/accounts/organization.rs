@@ -3,6 +3,7 @@
 use crate::ids::OrganizationId;
 use crate::time::Timestamp;
 
+/// An organization.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Organization {

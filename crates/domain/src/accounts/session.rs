@@ -14,6 +14,7 @@ pub struct Lifetimes {
     pub absolute_millis: i64,
 }
 
+/// A session of a signed-in user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     pub id: SessionId,
@@ -29,6 +30,7 @@ pub struct Session {
 }
 
 impl Session {
+    /// When the session ends without further use.
     pub fn ends_at(&self, lifetimes: &Lifetimes) -> Timestamp {
         let idle = self.seen_at.plus_millis(lifetimes.idle_millis);
         idle.min(self.created_at.plus_millis(lifetimes.absolute_millis))

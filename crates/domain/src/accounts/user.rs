@@ -4,6 +4,7 @@ use crate::ids::{OrganizationId, UserId};
 use crate::time::Timestamp;
 use std::fmt;
 
+/// A user of the console.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct User {
@@ -27,6 +28,7 @@ impl User {
     }
 }
 
+/// The role of a user in an organization.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Membership {
@@ -34,6 +36,7 @@ pub struct Membership {
     pub role: Role,
 }
 
+/// What a member may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -63,6 +66,7 @@ impl Role {
 #[serde(transparent)]
 pub struct Email(String);
 
+/// A text is not an e-mail address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not an e-mail address")]
 pub struct EmailError(pub String);

@@ -22,6 +22,7 @@ pub struct OwnLimits {
 }
 
 impl OwnLimits {
+    /// These limits, with defaults for unset ones.
     pub fn over(&self, defaults: &Limits) -> Limits {
         Limits {
             requests_per_minute: self.requests_per_minute.unwrap_or(defaults.requests_per_minute),
@@ -32,6 +33,7 @@ impl OwnLimits {
     }
 }
 
+/// A workspace of an organization.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workspace {
     pub id: WorkspaceId,
@@ -97,6 +99,7 @@ pub fn check_name(text: &str) -> Result<&str, NameError> {
     Err(NameError)
 }
 
+/// A name is empty, too long or has control characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a name must have 1 to 100 characters on one line")]
 pub struct NameError;

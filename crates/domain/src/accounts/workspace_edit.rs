@@ -15,6 +15,7 @@ pub enum LimitChange {
     Set(u64),
 }
 
+/// Requested changes of all limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LimitChanges {
     pub requests_per_minute: LimitChange,

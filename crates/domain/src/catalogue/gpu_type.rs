@@ -3,10 +3,12 @@
 use std::borrow::Borrow;
 use std::fmt;
 
+/// A GPU type, such as `nvidia/h100-sxm-80gb`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(transparent)]
 pub struct GpuType(Box<str>);
 
+/// A text is not a GPU type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a GPU type of the form <vendor>/<gpu-type>")]
 pub struct GpuTypeError(pub String);

@@ -7,6 +7,7 @@ use crate::model::{Model, ModelId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// All models of the configuration, by id.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
     models: Vec<Arc<Model>>,
@@ -23,6 +24,7 @@ impl Catalogue {
         Self { models, by_id, hash: hash.into() }
     }
 
+    /// The model with this id.
     pub fn get(&self, id: &str) -> Option<&Arc<Model>> {
         self.by_id.get(id)
     }

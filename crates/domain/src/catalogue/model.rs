@@ -44,6 +44,7 @@ impl ModelId {
         &self.0
     }
 
+    /// The part before the first slash.
     pub fn provider(&self) -> &str {
         self.0.split_once('/').map_or("", |(provider, _)| provider)
     }
@@ -76,6 +77,7 @@ impl fmt::Debug for ModelId {
     }
 }
 
+/// The kind of calls that a model serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Modality {
@@ -114,6 +116,7 @@ pub enum Serving {
     Engine(EnginePool),
 }
 
+/// A model server outside of Forebay.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Upstream {
     /// Scheme, host, port and path prefix, for instance `http://127.0.0.1:9001/v1`.
@@ -150,6 +153,7 @@ impl fmt::Debug for Upstream {
     }
 }
 
+/// The engines of a serverless model that Forebay runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnginePool {
     pub weights: String,
@@ -201,12 +205,14 @@ pub struct Flavor {
     pub max_len: Option<u64>,
 }
 
+/// How the engine of a flavor is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Launch {
     Engine(EngineKind),
     Argv(Vec<String>),
 }
 
+/// An engine that Forebay knows how to start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EngineKind {
     ForebayEngine,

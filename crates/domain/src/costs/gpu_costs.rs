@@ -4,6 +4,7 @@ use crate::gpu_type::GpuType;
 use crate::ids::{EndpointId, WorkspaceId};
 use crate::time::Day;
 
+/// A dimension of GPU costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dimension {
     Endpoint,
@@ -13,6 +14,7 @@ pub enum Dimension {
     Day,
 }
 
+/// A list of dimensions is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DimensionsError {
     #[error("`{0}` is not one of endpoint, gpuType, workspace and day")]

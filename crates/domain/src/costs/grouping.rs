@@ -4,6 +4,7 @@ use crate::caller::Actor;
 use crate::model::ModelId;
 use crate::time::Day;
 
+/// A dimension of usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dimension {
     Model,
@@ -13,6 +14,7 @@ pub enum Dimension {
     Day,
 }
 
+/// A list of dimensions is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GroupingError {
     #[error("`{0}` is not one of model, key and day")]

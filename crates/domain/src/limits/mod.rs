@@ -51,12 +51,14 @@ impl OwnPerMinute {
     }
 }
 
+/// Whose limit it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     Workspace,
     Key,
 }
 
+/// What is limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     Requests,
@@ -132,6 +134,7 @@ pub struct Buckets {
 }
 
 impl Buckets {
+    /// Full buckets.
     pub fn full(limits: PerMinute, now_millis: u64) -> Self {
         Self { requests: Bucket::full(limits.requests, now_millis), tokens: Bucket::full(limits.tokens, now_millis) }
     }

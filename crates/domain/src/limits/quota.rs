@@ -23,6 +23,7 @@ pub struct TokenBound {
 }
 
 impl TokenBound {
+    /// The most tokens in total.
     pub fn total(&self) -> u64 {
         self.prompt.saturating_add(self.completion.saturating_mul(self.choices))
     }
@@ -48,6 +49,7 @@ pub struct Account {
 }
 
 impl Account {
+    /// Tokens that are neither used nor leased.
     pub fn left(&self) -> u64 {
         self.cap.saturating_sub(self.used).saturating_sub(self.reserved)
     }
@@ -70,6 +72,7 @@ pub struct LeaseRequest {
     pub nodes: u32,
 }
 
+/// The response to a [`LeaseRequest`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grant {
     pub tokens: u64,
@@ -127,6 +130,7 @@ impl LeaseBook {
         self.granted.saturating_sub(self.promised).saturating_sub(self.settled)
     }
 
+    /// Whether no call holds a reservation.
     pub fn is_quiet(&self) -> bool {
         self.promised == 0
     }

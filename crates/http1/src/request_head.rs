@@ -139,10 +139,8 @@ impl ConnectionHeaders {
             let is = |name: &str| header.name.eq_ignore_ascii_case(name);
             // The length is compared first, since most headers are none of these.
             match header.name.len() {
-                4 if is("host") => {
-                    if std::mem::replace(&mut found.has_host, true) {
-                        return Err(RequestHeadError::Malformed);
-                    }
+                4 if is("host") && std::mem::replace(&mut found.has_host, true) => {
+                    return Err(RequestHeadError::Malformed);
                 }
                 6 if is("expect") => {
                     found.expects_continue = !is_http10 && header.value.eq_ignore_ascii_case(b"100-continue");

@@ -80,8 +80,8 @@ pub struct TakenResources {
 /// Why a replica cannot be placed now. A later attempt may succeed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlacementError {
-    #[error("{wanted} × {gpu_type} needed, {free} free")]
-    Devices { gpu_type: String, wanted: u32, free: u32 },
+    #[error("{needed} × {gpu_type} needed, {free} free")]
+    Devices { gpu_type: String, needed: u32, free: u32 },
     #[error("every block of ports is taken")]
     Ports,
     /// The scheduler has found no node; the message is the scheduler's.

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use testkit::http::Client;
 use tokio::task::JoinSet;
 
-const FOR_EVER: &str = "exec sleep 100000";
+const RUN_FOREVER: &str = "exec sleep 100000";
 
 fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
@@ -19,7 +19,7 @@ fn now() -> Timestamp {
 }
 
 #[tokio::test]
-async fn a_replica_becomes_ready_tells_its_load_and_is_told_to_drain() {
+async fn a_replica_becomes_ready_reports_its_load_and_drains() {
     let machine = Machine::new();
     let replica = machine.start("rep_1", engine()).await.replica;
     machine.ready("rep_1").await;
@@ -32,10 +32,10 @@ async fn a_replica_becomes_ready_tells_its_load_and_is_told_to_drain() {
     let body = r#"{"model":"dedicated/tiny","messages":[{"role":"user","content":"Hi"}]}"#;
     let mut calls = JoinSet::new();
     calls.spawn(async move { client.post_bytes("/v1/chat/completions", body).await });
-    let begun = wait_for("the call", async || {
+    let started = wait_for("the call", async || {
         Some(machine.driver.drain(&replica).await.unwrap()).filter(|draining| draining.in_flight == Some(1))
     });
-    let since = begun.await.since;
+    let since = started.await.since;
     assert_eq!(machine.driver.drain(&replica).await.unwrap().since, since);
     assert_eq!(machine.running("rep_1").await.draining_since, Some(since));
     drop(calls);
@@ -53,7 +53,7 @@ async fn a_replica_becomes_ready_tells_its_load_and_is_told_to_drain() {
 }
 
 #[tokio::test]
-async fn the_end_is_recorded_exactly() {
+async fn the_exit_is_recorded_exactly() {
     let machine = Machine::new();
     let before = now();
     machine.start("rep_1", script("echo loading; echo oops >&2; exit 7")).await;
@@ -68,7 +68,7 @@ async fn the_end_is_recorded_exactly() {
 }
 
 #[tokio::test]
-async fn a_replica_outlives_its_control_plane_and_is_adopted() {
+async fn a_replica_outlives_its_gateway_and_is_adopted() {
     let machine = Machine::new();
     let mut first = control_plane(&machine.root);
     let before = wait_for("its start", async || match machine.find("rep_1").await {
@@ -95,7 +95,7 @@ async fn a_replica_outlives_its_control_plane_and_is_adopted() {
 #[tokio::test]
 async fn a_replica_that_never_becomes_ready_runs_until_it_is_stopped() {
     let machine = Machine::new();
-    let replica = machine.start("rep_1", script(FOR_EVER)).await.replica;
+    let replica = machine.start("rep_1", script(RUN_FOREVER)).await.replica;
     assert!(matches!(machine.driver.probe_start(&replica).await, ProbeResult::Unhealthy(_)));
     machine.running("rep_1").await;
     assert!(machine.driver.forget(&replica).await.is_err());
@@ -106,7 +106,7 @@ async fn a_replica_that_never_becomes_ready_runs_until_it_is_stopped() {
 }
 
 #[tokio::test]
-async fn an_engine_that_ignores_the_request_to_end_is_killed() {
+async fn an_engine_that_ignores_sigterm_is_killed() {
     let machine = Machine::with_policy(|policy| policy.grace = Duration::from_millis(200));
     let stubborn = "trap '' TERM; echo armed; while :; do sleep 100000; done";
     let replica = machine.start("rep_1", script(stubborn)).await.replica;
@@ -117,9 +117,9 @@ async fn an_engine_that_ignores_the_request_to_end_is_killed() {
 }
 
 #[tokio::test]
-async fn nothing_that_an_engine_started_outlives_it() {
+async fn no_descendant_of_an_engine_outlives_it() {
     let machine = Machine::new();
-    // One in its group, one in a session of its own whose parent is gone.
+    // One in its group, one in its own session without a parent.
     let text = "sleep 100000 & echo $!; setsid sh -c 'echo $$; exec sleep 100000' & sleep 0.2; echo end; exit 3";
     let replica = machine.start("rep_1", script(text)).await.replica;
     assert_eq!(machine.exit("rep_1").await.code, Some(3));
@@ -130,7 +130,7 @@ async fn nothing_that_an_engine_started_outlives_it() {
 }
 
 #[tokio::test]
-async fn missing_weights_and_a_missing_engine_are_told_apart() {
+async fn missing_weights_and_a_missing_engine_are_different_failures() {
     let machine = Machine::new();
     machine.start("rep_1", script("echo \"forebay-engine: there are no weights at $1\" >&2; exit 1")).await;
     let failure = machine.exit("rep_1").await.failure.unwrap();
@@ -146,28 +146,28 @@ async fn missing_weights_and_a_missing_engine_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_taken_port_is_no_crash_and_the_next_block_is_used() {
+async fn a_taken_port_is_not_a_crash_and_the_next_block_is_used() {
     let machine = Machine::new();
     let spec = spec("rep_1", engine());
     let binding = machine.bind(&spec).await;
     let other = TcpListener::bind((Ipv4Addr::LOCALHOST, binding.port)).unwrap();
-    let refused = machine.driver.start(&spec, &binding).await;
-    assert!(matches!(refused, Err(StartError::PortTaken(port)) if port == binding.port), "{refused:?}");
+    let rejected = machine.driver.start(&spec, &binding).await;
+    assert!(matches!(rejected, Err(StartError::PortTaken(port)) if port == binding.port), "{rejected:?}");
     let next = machine.bind(&spec).await;
     assert!(next.port >= binding.port + 10);
     machine.driver.start(&spec, &next).await.unwrap();
     machine.ready("rep_1").await;
     drop(other);
 
-    // Someone who comes between the look and the engine's own attempt shows in the engine's log.
+    // A program that takes the port between the check and the engine's own attempt shows in the engine's log.
     machine.start("rep_2", script("echo 'OSError: [Errno 98] Address already in use'; exit 1")).await;
     assert_eq!(machine.exit("rep_2").await.failure.unwrap().class, FailureClass::PortTaken);
 }
 
 #[tokio::test]
-async fn slots_are_given_once_and_a_replica_on_slots_sees_no_card() {
+async fn slots_are_exclusive_and_a_replica_on_slots_sees_no_gpu() {
     let machine = Machine::new();
-    let text = format!("echo \"$CUDA_DEVICE_ORDER|$CUDA_VISIBLE_DEVICES|$GW_REPLICA_ID|$2\"; {FOR_EVER}");
+    let text = format!("echo \"$CUDA_DEVICE_ORDER|$CUDA_VISIBLE_DEVICES|$GW_REPLICA_ID|$2\"; {RUN_FOREVER}");
     let mut large = spec("rep_1", script(&text));
     large.gpu_count = 3;
     let binding = machine.bind(&large).await;
@@ -175,14 +175,14 @@ async fn slots_are_given_once_and_a_replica_on_slots_sees_no_card() {
     assert_eq!(ids, ["local/cpu#0", "local/cpu#1", "local/cpu#2"]);
     machine.driver.start(&large, &binding).await.unwrap();
     let expected = format!("PCI_BUS_ID||rep_1|{}\n", binding.port);
-    wait_for("its words", async || (machine.driver.log_tail(&large.replica).await == expected).then_some(())).await;
+    wait_for("its log", async || (machine.driver.log_tail(&large.replica).await == expected).then_some(())).await;
 
-    let small = spec("rep_2", script(FOR_EVER));
+    let small = spec("rep_2", script(RUN_FOREVER));
     let second = machine.bind(&small).await;
     assert_eq!(second.devices[0].as_str(), "local/cpu#3");
     assert_ne!(second.port, binding.port);
     let taken = TakenResources { devices: second.devices.into_iter().collect(), ports: [second.port].into() };
-    let full = PlacementError::Devices { gpu_type: "local/cpu".into(), wanted: 1, free: 0 };
+    let full = PlacementError::Devices { gpu_type: "local/cpu".into(), needed: 1, free: 0 };
     assert_eq!(machine.driver.bind(&small, &taken).await, Err(full));
     machine.driver.stop(&large.replica).await.unwrap();
     machine.exit("rep_1").await;
@@ -190,9 +190,9 @@ async fn slots_are_given_once_and_a_replica_on_slots_sees_no_card() {
 }
 
 #[tokio::test]
-async fn a_replica_has_one_life() {
+async fn a_replica_is_started_only_once() {
     let machine = Machine::new();
-    let spec = machine.start("rep_1", script(FOR_EVER)).await;
+    let spec = machine.start("rep_1", script(RUN_FOREVER)).await;
     let pid = machine.running("rep_1").await.pid;
     let binding = machine.driver.list().await.unwrap().remove(0).binding.unwrap();
     machine.driver.start(&spec, &binding).await.unwrap();
@@ -204,9 +204,9 @@ async fn a_replica_has_one_life() {
 }
 
 #[tokio::test]
-async fn a_start_that_was_cut_short_can_be_repeated() {
+async fn an_interrupted_start_can_be_repeated() {
     let machine = Machine::new();
-    // The control plane ended between the order and the shim.
+    // The gateway ended between writing the order and starting the shim.
     let spec = machine.start("rep_1", script("exit 0")).await;
     machine.exit("rep_1").await;
     for file in ["pids.json", "exit.json", "heartbeat"] {
@@ -219,7 +219,7 @@ async fn a_start_that_was_cut_short_can_be_repeated() {
 }
 
 #[tokio::test]
-async fn the_log_is_put_aside_when_it_grows_and_its_end_can_be_read() {
+async fn the_log_is_rotated_and_its_end_can_be_read() {
     let machine = Machine::with_policy(|policy| (policy.log_bytes, policy.kept_logs) = (20_000, 2));
     let text = "i=0; while [ $i -lt 600 ]; do i=$((i+1)); echo \"line $i $(printf %0100d 0)\"; done; \
         until [ $(wc -c <\"$GW_REPLICA_DIR/log\") -le 20000 ]; do sleep 0.05; done; echo after; exec sleep 100000";

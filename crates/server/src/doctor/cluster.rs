@@ -14,7 +14,7 @@ pub(super) async fn check(config: &Config) -> Vec<Finding> {
 }
 
 fn judge(seen: Result<ClusterInfo, InspectError>) -> Vec<Finding> {
-    let ClusterInfo { version, namespace, no_pods, no_nodes } = match seen {
+    let ClusterInfo { version, namespace, pods_error, nodes_error } = match seen {
         Ok(seen) => seen,
         Err(error) => {
             let remedy = "check that the API server runs and is reachable from here, and `kubeconfig` and `context` of \
@@ -23,12 +23,12 @@ fn judge(seen: Result<ClusterInfo, InspectError>) -> Vec<Finding> {
         }
     };
     let mut findings = Vec::new();
-    if let Some(why) = no_pods {
+    if let Some(why) = pods_error {
         let remedy = "give the account the rights of deploy/kubernetes/replicas/role.yaml in that namespace, or correct \
             `namespace` of [drivers.kubernetes]";
         findings.push(Finding::problem(CHECK, format!("Pods in {namespace} cannot be listed: {why}"), remedy));
     }
-    if let Some(why) = no_nodes {
+    if let Some(why) = nodes_error {
         let remedy = "give the account the rights of deploy/kubernetes/base/nodes-role.yaml: without them, replicas of a lost \
             node are not replaced";
         findings.push(Finding::warning(CHECK, format!("nodes cannot be listed: {why}"), remedy));
@@ -46,9 +46,9 @@ mod tests {
 
     #[test]
     fn problems_with_the_cluster_are_reported() {
-        let seen = |no_pods: Option<&str>, no_nodes: Option<&str>| {
-            let (no_pods, no_nodes) = (no_pods.map(ToOwned::to_owned), no_nodes.map(ToOwned::to_owned));
-            Ok(ClusterInfo { version: "v1.30.2".into(), namespace: "replicas".into(), no_pods, no_nodes })
+        let seen = |pods_error: Option<&str>, nodes_error: Option<&str>| {
+            let (pods_error, nodes_error) = (pods_error.map(ToOwned::to_owned), nodes_error.map(ToOwned::to_owned));
+            Ok(ClusterInfo { version: "v1.30.2".into(), namespace: "replicas".into(), pods_error, nodes_error })
         };
         for (seen, expected) in [
             (seen(None, None), vec![(Level::Ok, "Kubernetes v1.30.2 responds; Pods in replicas can be listed")]),
@@ -64,7 +64,7 @@ mod tests {
                 Err(InspectError::Server("connection refused".into())),
                 vec![(
                     Level::Problem,
-                    "the cluster cannot be used: the API server does not answer: connection refused",
+                    "the cluster cannot be used: the API server does not respond: connection refused",
                 )],
             ),
         ] {

@@ -1,116 +1,115 @@
-//! The ends of Pods' logs, as the kubelets tell them.
+//! The ends of Pods' logs, from their kubelets.
 //!
-//! Rounds of the reconciler wait for them, so they may not take long; while nobody tells, what was told last is shown.
+//! Rounds of the reconciler wait for them, so the timeout is short; if a log cannot be read, the last known one is shown.
 
 use super::api::requests::Requests;
 use super::pod_status;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::LogParams;
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(3);
-/// A Pod whose log could not be had is left alone for so long.
-const TRY_AGAIN: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(3);
+/// Pause before the log of a Pod is requested again after a failure.
+const RETRY_PAUSE: Duration = Duration::from_secs(30);
 const LINES: i64 = 200;
-/// Lines may have any length; a kubelet tells no more of them than so.
-const MOST_TOLD: i64 = 4 << 20;
-/// The end of a log that is shown, and that which is kept of a Pod that runs.
-const TAIL: usize = 4 << 10;
-/// What is kept of a Pod that has ended: its cause may lie some lines before the end.
-const LAST_WORDS: usize = 256 << 10;
-/// Pods whose logs are remembered; their ids tell them apart.
-const MOST_PODS: usize = 256;
+/// Lines may have any length, so the response is bounded too.
+const MAX_RESPONSE_BYTES: i64 = 4 << 20;
+/// Bytes that are shown, and that are kept of a running Pod's log.
+const TAIL_BYTES: usize = 4 << 10;
+/// Bytes that are kept of an ended Pod's log: the cause may be some lines before the end.
+const FINAL_BYTES: usize = 256 << 10;
+/// Pods whose logs are cached, by their uid.
+const MAX_CACHED: usize = 256;
 
 pub(super) struct Logs {
     pods: Api<Pod>,
     requests: Arc<Requests>,
-    known: Mutex<HashMap<String, Known>>,
+    cache: Mutex<HashMap<String, CachedLog>>,
 }
 
 #[derive(Clone, Default)]
-struct Known {
+struct CachedLog {
     text: String,
-    failed: Option<Failed>,
-    /// It was read after the end: there is nothing more to come.
-    is_last: bool,
+    failure: Option<ReadFailure>,
+    /// Read after the Pod's end, so it does not change any more.
+    is_final: bool,
 }
 
 #[derive(Clone, Copy)]
-struct Failed {
+struct ReadFailure {
     at: Instant,
-    /// A container that is only being made has no log yet: that it had none says nothing about what it said last.
-    was_over: bool,
+    /// Whether the Pod had ended. A container that is being created has no log yet, which must not delay the read after
+    /// its end.
+    had_ended: bool,
 }
 
 impl Logs {
     pub(super) fn new(pods: Api<Pod>, requests: Arc<Requests>) -> Self {
-        Self { pods, requests, known: Mutex::default() }
+        Self { pods, requests, cache: Mutex::default() }
     }
 
     /// The end of the log of a Pod that may still run.
     pub(super) async fn tail(&self, pod: &Pod) -> String {
-        end_of(self.ask(pod, false).await, TAIL)
+        end_of(self.read(pod, false).await, TAIL_BYTES)
     }
 
-    /// What a Pod that has ended said last, asked for once.
+    /// The end of the log of a Pod that has ended. Read once, then cached.
     pub(super) async fn last(&self, pod: &Pod) -> String {
-        self.ask(pod, true).await
+        self.read(pod, true).await
     }
 
-    async fn ask(&self, pod: &Pod, is_over: bool) -> String {
+    async fn read(&self, pod: &Pod, has_ended: bool) -> String {
         let uid = pod.metadata.uid.clone().unwrap_or_default();
-        let known = self.get(&uid);
-        let left_alone = |failed: Failed| failed.was_over == is_over && failed.at.elapsed() < TRY_AGAIN;
-        if known.is_last || known.failed.is_some_and(left_alone) {
-            return known.text;
+        let cached = self.cache.lock().get(&uid).cloned().unwrap_or_default();
+        let is_recent = |failure: ReadFailure| failure.had_ended == has_ended && failure.at.elapsed() < RETRY_PAUSE;
+        if cached.is_final || cached.failure.is_some_and(is_recent) {
+            return cached.text;
         }
-        let container = Some(pod_status::telling_container(pod).to_owned());
-        let (tail_lines, limit_bytes) = (Some(LINES), Some(MOST_TOLD));
+        let container = Some(pod_status::relevant_container(pod).to_owned());
+        let (tail_lines, limit_bytes) = (Some(LINES), Some(MAX_RESPONSE_BYTES));
         let params = LogParams { container, tail_lines, limit_bytes, ..LogParams::default() };
         let name = pod.metadata.name.clone().unwrap_or_default();
-        let kept = if is_over { LAST_WORDS } else { TAIL };
-        let now = match self.requests.ask_kubelet(PATIENCE, self.pods.logs(&name, &params)).await {
-            Ok(text) => Known { text: end_of(text, kept), failed: None, is_last: is_over },
+        let kept = if has_ended { FINAL_BYTES } else { TAIL_BYTES };
+        let log = match self.requests.send_to_kubelet(TIMEOUT, self.pods.logs(&name, &params)).await {
+            Ok(text) => CachedLog { text: end_of(text, kept), failure: None, is_final: has_ended },
             Err(why) => {
-                tracing::debug!(pod = name, %why, "the log of a Pod cannot be had");
-                let text = with_last_words(known.text, pod_status::last_words(pod));
-                Known { text, failed: Some(Failed { at: Instant::now(), was_over: is_over }), is_last: false }
+                tracing::debug!(pod = name, %why, "cannot read the log of a Pod");
+                let text = with_status_message(cached.text, pod_status::termination_message(pod));
+                let failure = Some(ReadFailure { at: Instant::now(), had_ended: has_ended });
+                CachedLog { text, failure, is_final: false }
             }
         };
-        self.put(uid, now.clone());
-        now.text
+        self.put(uid, log.clone());
+        log.text
     }
 
-    fn get(&self, uid: &str) -> Known {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(uid).cloned().unwrap_or_default()
-    }
-
-    fn put(&self, uid: String, now: Known) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MOST_PODS && !known.contains_key(&uid) {
-            // Whoever is still there is asked again.
-            let somebody = known.keys().next().cloned();
-            somebody.and_then(|somebody| known.remove(&somebody));
+    fn put(&self, uid: String, log: CachedLog) {
+        let mut cache = self.cache.lock();
+        if cache.len() >= MAX_CACHED && !cache.contains_key(&uid) {
+            // Any entry will do: the log of a Pod that still exists is read again.
+            let evicted = cache.keys().next().cloned();
+            evicted.and_then(|evicted| cache.remove(&evicted));
         }
-        known.insert(uid, now);
+        cache.insert(uid, log);
     }
 }
 
-/// What is known of a log, and the few last lines of it that the Pod's status has.
-fn with_last_words(mut text: String, said: &str) -> String {
-    if !text.contains(said) {
+/// The known part of a log, with the last lines that the Pod's status has.
+fn with_status_message(mut text: String, message: &str) -> String {
+    if !text.contains(message) {
         text.push('\n');
-        text.push_str(said);
+        text.push_str(message);
     }
     text
 }
 
-fn end_of(mut text: String, most: usize) -> String {
-    if text.len() > most {
-        text.drain(..text.ceil_char_boundary(text.len() - most));
+fn end_of(mut text: String, max_bytes: usize) -> String {
+    if text.len() > max_bytes {
+        text.drain(..text.ceil_char_boundary(text.len() - max_bytes));
         text.shrink_to_fit();
     }
     text
@@ -121,17 +120,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_log_that_cannot_be_had_ends_with_the_words_in_the_status() {
-        let known = with_last_words("loading".into(), "no such file");
-        assert_eq!(known, "loading\nno such file");
-        assert_eq!(with_last_words(known.clone(), "no such file"), known, "once is enough");
-        assert_eq!(with_last_words(known.clone(), ""), known, "it ended without a word");
+    fn a_log_that_cannot_be_read_ends_with_the_message_in_the_status() {
+        let text = with_status_message("loading".into(), "no such file");
+        assert_eq!(text, "loading\nno such file");
+        assert_eq!(with_status_message(text.clone(), "no such file"), text, "not added again");
+        assert_eq!(with_status_message(text.clone(), ""), text, "it ended without a message");
     }
 
     #[test]
-    fn a_long_log_is_cut_to_its_end_between_characters() {
+    fn a_long_log_is_cut_between_characters() {
         assert_eq!(end_of("short".into(), 16), "short");
-        assert_eq!(end_of("the weights are äway".into(), 4), "way", "half of an ä is none");
-        assert_eq!(end_of("x".repeat(LAST_WORDS + 1), LAST_WORDS).len(), LAST_WORDS);
+        assert_eq!(end_of("the weights are äway".into(), 4), "way", "half a character is dropped");
+        assert_eq!(end_of("x".repeat(FINAL_BYTES + 1), FINAL_BYTES).len(), FINAL_BYTES);
     }
 }

@@ -1,8 +1,7 @@
 //! Replicas as Pods of a cluster.
 //!
-//! One Pod for each replica, named after it, so that whoever starts it twice starts it once. What is known about Pods
-//! comes from a watch that every gateway keeps; only the leader makes and ends them. The driver keeps nothing that the
-//! cluster could not tell again.
+//! One Pod per replica, named after it, so that starting it twice creates one Pod. Every gateway watches the Pods; only the
+//! leader creates and deletes them. The driver keeps no state that it could not read from the cluster again.
 
 mod api;
 mod logs;
@@ -22,7 +21,7 @@ use crate::engine::{Engine, EngineLoad, EngineMetrics, Family, LoadError, ProbeR
 use api::client;
 pub use api::client::AccessError;
 pub use api::inspect::{ClusterInfo, InspectError, inspect};
-use api::mirror::Mirror;
+use api::mirror::{Mirror, spaced};
 use api::requests::Requests;
 use domain::model::Modality;
 use k8s_openapi::api::core::v1::{Node, Pod};
@@ -30,8 +29,8 @@ use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use logs::Logs;
 use nodes::Nodes;
-use pod::Life;
 pub use pod::PodError;
+use pod::RestartPolicy;
 use policies::Policies;
 pub use pools::Pools;
 use serde_json::json;
@@ -48,7 +47,7 @@ use tokio::task::JoinSet;
 /// Number of replicas that each endpoint should have, by its id.
 pub type ReplicaTargets = BTreeMap<String, u32>;
 
-/// Replicas as Pods. Clones are the same driver.
+/// Replicas as Pods. Clones share the same driver.
 #[derive(Clone)]
 pub struct KubernetesDriver {
     shared: Arc<Shared>,
@@ -63,25 +62,25 @@ struct Shared {
     changed: Arc<Notify>,
     logs: Logs,
     requests: Arc<Requests>,
-    /// The loops that keep the copies true; they end with the driver.
+    /// The tasks that keep the mirrors; they end with the driver.
     _loops: JoinSet<()>,
 }
 
 impl KubernetesDriver {
-    /// Begins to follow the cluster. One that does not answer yet is waited for in the background.
+    /// Starts to watch the cluster. If it does not respond yet, this is retried in the background.
     pub async fn open(settings: Settings) -> Result<Self, AccessError> {
         let (client, own_namespace) = client::open(&settings.access).await?;
         let namespace = settings.namespace.clone().unwrap_or(own_namespace);
         let changed = Arc::new(Notify::new());
         let pods: Api<Pod> = Api::namespaced(client.clone(), &namespace);
-        let mirror = Arc::new(Mirror::new(Arc::clone(&changed)));
-        // Nodes speak all the time; nobody needs to hear each word.
-        let node_mirror = Arc::new(Mirror::<Node>::new(Arc::default()));
+        let mirror = Arc::new(Mirror::new(Some(namespace.clone()), Arc::clone(&changed)));
+        // Nodes change all the time, and nothing needs to react to it at once.
+        let node_mirror = Arc::new(Mirror::<Node>::new(None, Arc::default()));
         let labels =
             format!("app.kubernetes.io/managed-by={},{}={}", pod::MANAGER, pod::INSTANCE_LABEL, settings.instance);
         let mut loops = JoinSet::new();
-        loops.spawn(Arc::clone(&mirror).follow(pods.clone(), Some(labels)));
-        loops.spawn(Arc::clone(&node_mirror).follow(Api::all(client.clone()), None));
+        loops.spawn(Arc::clone(&mirror).follow(Api::namespaced(spaced(client.clone()), &namespace), Some(labels)));
+        loops.spawn(Arc::clone(&node_mirror).follow(Api::all(spaced(client.clone())), None));
         let requests = Arc::new(Requests::default());
         let nodes = Nodes::new(node_mirror, settings.node_lost_after, Arc::clone(&requests));
         let policies = Policies::new(client, &namespace, &settings, Arc::clone(&requests));
@@ -90,12 +89,12 @@ impl KubernetesDriver {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// Returns when something about a Pod has changed.
+    /// Waits until a Pod has changed.
     pub async fn changed(&self) {
         self.shared.changed.notified().await;
     }
 
-    /// Whether there is a Pod for this replica, as far as is known.
+    /// Whether the mirror has a Pod of this replica.
     pub fn knows(&self, replica: &ReplicaName) -> bool {
         self.pod(replica).is_some()
     }
@@ -104,25 +103,25 @@ impl KubernetesDriver {
         self.shared.mirror.get(&pod::name_of(replica))
     }
 
-    /// Whether every Pod has been listed once.
+    /// Whether all Pods have been listed once.
     pub fn is_synced(&self) -> bool {
         self.shared.mirror.is_synced()
     }
 
-    async fn apply(&self, spec: &ReplicaSpec, life: Life) -> Result<(), String> {
-        let manifest = pod::manifest(spec, life, &self.shared.settings).map_err(|error| error.to_string())?;
+    async fn apply(&self, spec: &ReplicaSpec, restart: RestartPolicy) -> Result<(), String> {
+        let manifest = pod::manifest(spec, restart, &self.shared.settings).map_err(|error| error.to_string())?;
         let name = pod::name_of(&spec.replica);
         let params = PatchParams::apply(pod::MANAGER).force();
         let (patch, shared) = (Patch::Apply(&manifest), &self.shared);
-        let applied = shared.requests.ask(shared.pods.patch(&name, &params, &patch)).await;
+        let applied = shared.requests.send(shared.pods.patch(&name, &params, &patch)).await;
         let applied = applied.map_err(|error| error.to_string())?;
         self.shared.mirror.expect(&name, applied);
         Ok(())
     }
 
-    /// Writes notes on a Pod; one that is gone needs none.
-    async fn annotate(&self, replica: &ReplicaName, notes: serde_json::Value) -> io::Result<()> {
-        let patch = json!({ "metadata": { "annotations": notes } });
+    /// Annotates a Pod. A Pod that is gone is not an error.
+    async fn annotate(&self, replica: &ReplicaName, annotations: serde_json::Value) -> io::Result<()> {
+        let patch = json!({ "metadata": { "annotations": annotations } });
         self.patch(replica, &patch).await
     }
 
@@ -134,22 +133,22 @@ impl KubernetesDriver {
     async fn delete(&self, pod: &Pod, grace_seconds: u64) -> io::Result<()> {
         let name = pod.metadata.name.clone().unwrap_or_default();
         let grace = u32::try_from(grace_seconds).unwrap_or(u32::MAX);
-        // Another Pod of the same name is not meant.
+        // Not another Pod of the same name.
         let same = Preconditions { uid: pod.metadata.uid.clone(), resource_version: None };
         let params = DeleteParams::default().grace_period(grace).preconditions(same);
         self.change(self.shared.pods.delete(&name, &params)).await
     }
 
-    /// Asks for a change of a Pod; one that is gone needs none.
-    async fn change<T>(&self, asked: impl Future<Output = Result<T, kube::Error>>) -> io::Result<()> {
-        match self.shared.requests.ask(asked).await {
+    /// Makes a request that changes a Pod. A Pod that is gone is not an error.
+    async fn change<T>(&self, request: impl Future<Output = Result<T, kube::Error>>) -> io::Result<()> {
+        match self.shared.requests.send(request).await {
             Ok(_) => Ok(()),
             Err(error) if error.is_not_found() => Ok(()),
             Err(error) => Err(io::Error::other(error.to_string())),
         }
     }
 
-    /// What a replica's engine says of itself, read at once.
+    /// Load and token counters of a replica's engine.
     pub async fn metrics(&self, replica: &ReplicaName) -> Result<EngineMetrics, LoadError> {
         let engine = self.engine(replica).ok_or(LoadError::UnknownReplica)?;
         engine.metrics().await
@@ -158,7 +157,7 @@ impl KubernetesDriver {
     /// Whether a replica that is not listed does not exist. The list may be older than its start, so the server is asked.
     pub async fn is_gone(&self, replica: &ReplicaName) -> io::Result<bool> {
         let name = pod::name_of(replica);
-        let found = self.shared.requests.ask(self.shared.pods.get_opt(&name)).await;
+        let found = self.shared.requests.send(self.shared.pods.get_opt(&name)).await;
         let found = found.map_err(|error| io::Error::other(error.to_string()))?;
         Ok(found.is_none())
     }
@@ -202,7 +201,7 @@ impl KubernetesDriver {
         Some(ObservedReplica { replica, binding, observation })
     }
 
-    /// A cluster gives GPUs without saying which: they are told apart by whose they are.
+    /// A cluster does not reveal which GPUs a Pod has, so their ids are made from the replica's name.
     fn binding(&self, replica: &ReplicaName, pod: &Pod, node: &str) -> Binding {
         let count = gpus_of(pod, &self.shared.settings);
         Binding {
@@ -215,18 +214,19 @@ impl KubernetesDriver {
 }
 
 impl Driver for KubernetesDriver {
-    /// Makes the Pod, if there is none, and waits for the scheduler from round to round.
+    /// Creates the Pod if there is none. Returns its node once the scheduler has chosen one; until then it is called again in
+    /// every round.
     async fn bind(&self, spec: &ReplicaSpec, _taken: &TakenResources) -> Result<Binding, PlacementError> {
         let Some(pod) = self.pod(&spec.replica) else {
-            return Err(match self.apply(spec, Life::Once).await {
+            return Err(match self.apply(spec, RestartPolicy::Never).await {
                 Ok(()) => PlacementError::Undecided,
-                Err(why) => PlacementError::Unschedulable(format!("the cluster takes no Pod: {why}")),
+                Err(why) => PlacementError::Unschedulable(format!("the cluster rejected the Pod: {why}")),
             });
         };
         match pod_status::node_of(&pod) {
             Some(node) => Ok(self.binding(&spec.replica, &pod, node)),
             None if pod_status::is_leaving(&pod) => {
-                // Others have ended it before it ran: its object goes, and the next round makes another.
+                // Deleted by others before it ran: remove the object, so that the next round creates another.
                 let _ = self.forget(&spec.replica).await;
                 Err(PlacementError::Undecided)
             }
@@ -236,7 +236,7 @@ impl Driver for KubernetesDriver {
         }
     }
 
-    /// It was started by its binding.
+    /// `bind` has started it.
     async fn start(&self, spec: &ReplicaSpec, _binding: &Binding) -> Result<(), StartError> {
         if self.knows(&spec.replica) { Ok(()) } else { Err(StartError::PodGone) }
     }
@@ -276,9 +276,9 @@ impl Driver for KubernetesDriver {
     }
 
     async fn undrain(&self, replica: &ReplicaName) -> io::Result<()> {
-        let leaves = self.pod(replica).is_none_or(|pod| pod_status::is_leaving(&pod));
-        if leaves {
-            return Err(io::Error::other("its Pod is leaving"));
+        let is_leaving = self.pod(replica).is_none_or(|pod| pod_status::is_leaving(&pod));
+        if is_leaving {
+            return Err(io::Error::other("its Pod is terminating"));
         }
         self.annotate(replica, json!({ pod::DRAINING_ANNOTATION: null })).await
     }
@@ -286,10 +286,10 @@ impl Driver for KubernetesDriver {
     async fn stop(&self, replica: &ReplicaName) -> io::Result<()> {
         let Some(pod) = self.pod(replica) else { return Ok(()) };
         if pod_status::is_leaving(&pod) {
-            return Ok(()); // its kubelet does the rest
+            return Ok(()); // The kubelet does the rest.
         }
         self.annotate(replica, json!({ pod::STOPPED_ANNOTATION: "true" })).await?;
-        self.delete(&pod, pod::goodbye(&self.shared.settings)).await
+        self.delete(&pod, pod::stop_grace_seconds(&self.shared.settings)).await
     }
 
     async fn list(&self) -> io::Result<Vec<ObservedReplica>> {
@@ -311,16 +311,16 @@ impl Driver for KubernetesDriver {
         }
     }
 
-    /// Nothing runs any more, or nobody can say so: the object goes.
+    /// Removes the object. Nothing runs any more, or its node is lost.
     async fn forget(&self, replica: &ReplicaName) -> io::Result<()> {
         let Some(pod) = self.pod(replica) else { return Ok(()) };
         self.delete(&pod, 0).await?;
         let finalizers = pod.metadata.finalizers.iter().flatten().filter(|name| *name != pod::FINALIZER);
-        let left: Vec<&String> = finalizers.collect();
-        self.patch(replica, &json!({ "metadata": { "finalizers": left, "uid": pod.metadata.uid } })).await
+        let others: Vec<&String> = finalizers.collect();
+        self.patch(replica, &json!({ "metadata": { "finalizers": others, "uid": pod.metadata.uid } })).await
     }
 
-    /// The device plugins count them.
+    /// The device plugins of the cluster track this.
     async fn busy_devices(&self, _devices: &[DeviceId]) -> Vec<DeviceId> {
         Vec::new()
     }
@@ -344,10 +344,10 @@ fn engine_of(pod: &Pod, port: u16) -> Option<Engine> {
     })
 }
 
-/// As many as it asks for.
+/// Number of GPUs that a Pod requests.
 fn gpus_of(pod: &Pod, settings: &Settings) -> u32 {
     let limits = pod.spec.as_ref().and_then(|spec| spec.containers.first()?.resources.as_ref()?.limits.as_ref());
     let kinds = settings.gpus.values().map(|nodes| nodes.resource.as_str());
-    let asked = limits.and_then(|limits| kinds.into_iter().find_map(|kind| limits.get(kind)?.0.parse().ok()));
-    asked.unwrap_or(1)
+    let requested = limits.and_then(|limits| kinds.into_iter().find_map(|kind| limits.get(kind)?.0.parse().ok()));
+    requested.unwrap_or(1)
 }

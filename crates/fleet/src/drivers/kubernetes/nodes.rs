@@ -1,42 +1,43 @@
-//! How the nodes of the cluster are, as far as replicas on them care.
+//! Health of the cluster's nodes, as far as replicas on them are concerned.
 
 use super::api::mirror::Mirror;
 use super::api::requests::Requests;
 use super::pod_status::NodeHealth;
 use k8s_openapi::api::core::v1::Node;
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub(super) struct Nodes {
     pub(super) mirror: Arc<Mirror<Node>>,
     lost_after: Duration,
     requests: Arc<Requests>,
-    /// Since when each silent node is silent, by our own clock: those of a cluster may differ.
-    silent: Mutex<HashMap<String, Instant>>,
+    /// Since when each unready node is unready, by our own clock: those of a cluster may differ.
+    unready_since: Mutex<HashMap<String, Instant>>,
 }
 
 impl Nodes {
     pub(super) fn new(mirror: Arc<Mirror<Node>>, lost_after: Duration, requests: Arc<Requests>) -> Self {
-        Self { mirror, lost_after, requests, silent: Mutex::default() }
+        Self { mirror, lost_after, requests, unready_since: Mutex::default() }
     }
 
-    /// Where nobody may look at nodes, every node is taken to be well. While the server is away nobody can say whether a
-    /// silent node has come back: none is given up then, and each has its time again afterwards.
+    /// If nodes cannot be listed, every node is assumed to be healthy. During an outage of the server a node may have
+    /// recovered unnoticed: none is given up then, and the time of each starts again afterwards.
     pub(super) fn health(&self, name: &str, now: Instant) -> NodeHealth {
         if !self.mirror.is_synced() {
             return NodeHealth::Healthy;
         }
-        let mut silent = self.silent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut unready_since = self.unready_since.lock();
         if self.mirror.get(name).is_some_and(|node| is_ready(&node)) {
-            silent.remove(name);
+            unready_since.remove(name);
             return NodeHealth::Healthy;
         }
-        if self.mirror.is_stale() || self.requests.is_away() {
-            silent.clear();
+        if self.mirror.is_stale() || self.requests.in_outage() {
+            unready_since.clear();
             return NodeHealth::Unresponsive;
         }
-        let since = *silent.entry(name.to_owned()).or_insert(now);
+        let since = *unready_since.entry(name.to_owned()).or_insert(now);
         if now.duration_since(since) >= self.lost_after { NodeHealth::Lost } else { NodeHealth::Unresponsive }
     }
 }
@@ -49,6 +50,7 @@ fn is_ready(node: &Node) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kube::runtime::watcher::Event;
     use serde_json::json;
 
     fn node(ready: &str) -> Node {
@@ -56,24 +58,33 @@ mod tests {
         serde_json::from_value(json!({"metadata": {"name": "n"}, "status": {"conditions": conditions}})).unwrap()
     }
 
+    fn list(mirror: &Mirror<Node>, node: Node) {
+        for event in [Event::Init, Event::InitApply(node), Event::InitDone] {
+            mirror.apply(&event);
+        }
+    }
+
     #[test]
-    fn a_silent_node_is_lost_after_a_while_but_not_while_nobody_can_say() {
-        let mirror = Arc::new(Mirror::new(Arc::default()));
+    fn an_unready_node_is_lost_after_a_while_but_not_during_an_outage() {
+        let mirror = Arc::new(Mirror::new(None, Arc::default()));
         let lost_after = Duration::from_secs(30);
         let nodes = Nodes::new(Arc::clone(&mirror), lost_after, Arc::default());
         let start = Instant::now();
-        let see = |seconds| nodes.health("n", start + Duration::from_secs(seconds));
-        mirror.replace([node("Unknown")]);
-        assert_eq!((see(0), see(29)), (NodeHealth::Unresponsive, NodeHealth::Unresponsive));
+        let health_at = |seconds| nodes.health("n", start + Duration::from_secs(seconds));
+        list(&mirror, node("Unknown"));
+        assert_eq!((health_at(0), health_at(29)), (NodeHealth::Unresponsive, NodeHealth::Unresponsive));
         mirror.set_stale(true);
-        assert_eq!(see(31), NodeHealth::Unresponsive, "it may have come back unheard");
+        assert_eq!(health_at(31), NodeHealth::Unresponsive, "it may have recovered unnoticed");
         mirror.set_stale(false);
-        assert_eq!((see(40), see(69), see(70)), (NodeHealth::Unresponsive, NodeHealth::Unresponsive, NodeHealth::Lost));
-        mirror.replace([node("True")]);
-        assert_eq!(see(71), NodeHealth::Healthy);
-        mirror.replace([node("False")]);
         assert_eq!(
-            (see(72), see(101), see(102)),
+            (health_at(40), health_at(69), health_at(70)),
+            (NodeHealth::Unresponsive, NodeHealth::Unresponsive, NodeHealth::Lost)
+        );
+        list(&mirror, node("True"));
+        assert_eq!(health_at(71), NodeHealth::Healthy);
+        list(&mirror, node("False"));
+        assert_eq!(
+            (health_at(72), health_at(101), health_at(102)),
             (NodeHealth::Unresponsive, NodeHealth::Unresponsive, NodeHealth::Lost)
         );
     }

@@ -1,4 +1,4 @@
-//! The Pod of a replica: a plain function of what it is to run and of what the operator says about the cluster.
+//! The manifest of a replica's Pod: a pure function of its specification and the settings.
 
 use super::settings::{Fetch, GpuNodes, Settings, Toleration, Volume, Weights};
 use crate::drivers::{ReplicaName, ReplicaSpec};
@@ -6,7 +6,7 @@ use crate::engine::{BuiltInEngine, CommandError, Family};
 use domain::model::{EngineKind, Launch};
 use serde_json::{Value, json};
 
-/// What ours is called in the cluster.
+/// Value of `app.kubernetes.io/managed-by`.
 pub(super) const MANAGER: &str = "forebay";
 pub(super) const INSTANCE_LABEL: &str = "forebay.dev/instance";
 pub(super) const REPLICA_LABEL: &str = "forebay.dev/replica-id";
@@ -18,22 +18,22 @@ pub(super) const ENGINE_ANNOTATION: &str = "forebay.dev/engine";
 pub(super) const MODEL_ANNOTATION: &str = "forebay.dev/model";
 pub(super) const MODALITY_ANNOTATION: &str = "forebay.dev/modality";
 pub(super) const DRAINING_ANNOTATION: &str = "forebay.dev/draining-since";
-/// It was us who asked the Pod to end.
+/// Set on Pods that the gateway itself deleted.
 pub(super) const STOPPED_ANNOTATION: &str = "forebay.dev/stopped";
-/// Keeps the Pod's last words until the hold is closed.
+/// Keeps the Pod's status and log until the hold is closed.
 pub(super) const FINALIZER: &str = "forebay.dev/hold";
 pub(super) const ENGINE_CONTAINER: &str = "engine";
 pub(super) const WEIGHTS_CONTAINER: &str = "weights";
 
-/// From SIGTERM to SIGKILL, beside what open calls get.
-const LAST_SECONDS: u64 = 30;
+/// Time from SIGTERM to SIGKILL, in addition to that for open calls.
+const KILL_GRACE_SECONDS: u64 = 30;
 const STARTUP_PERIOD_SECONDS: u64 = 2;
-/// As long as a start may take.
+/// Start timeout of a replica.
 const STARTUP_SECONDS: u64 = 1_800;
-/// The end of a failed container's log comes with the news of its end, whether or not the log can be had then.
-const LAST_WORDS_IN_STATUS: &str = "FallbackToLogsOnError";
+/// Puts the end of a failed container's log into its status, where it is available even if the log is not.
+const TERMINATION_MESSAGE_POLICY: &str = "FallbackToLogsOnError";
 const CACHE_DIR: &str = "/var/cache/forebay";
-/// The usual folders, and the one in which llama.cpp's own image has it.
+/// The default, preceded by the folder of llama-server in llama.cpp's image.
 const LLAMA_SERVER_PATH: &str = "/app:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const HUB_REFERENCE: &str = "hf://";
 
@@ -41,67 +41,67 @@ const HUB_REFERENCE: &str = "hf://";
 pub enum PodError {
     #[error(transparent)]
     Command(#[from] CommandError),
-    #[error("the configuration does not say which nodes have {0}")]
+    #[error("no nodes are configured for the GPU type {0}")]
     UnknownGpuType(String),
-    #[error("the configuration names no image for this engine")]
+    #[error("no image is configured for this engine")]
     NoImage,
 }
 
-/// Names of objects have no underscores.
+/// Name of a replica's Pod. Object names have no underscores.
 pub(super) fn name_of(replica: &ReplicaName) -> String {
     replica.as_str().replace('_', "-").to_ascii_lowercase()
 }
 
-/// How long a Pod lives on when its kubelet ends it.
+/// What happens when the engine of a Pod ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Life {
-    /// It ends when its engine does: the reconciler counts its ends and starts another.
-    Once,
-    /// Its kubelet starts the engine again.
-    ForEver,
+pub(super) enum RestartPolicy {
+    /// The Pod ends too: the reconciler counts failures and starts another.
+    Never,
+    /// The kubelet restarts the engine.
+    Always,
 }
 
 /// The manifest that is applied.
-pub(super) fn manifest(spec: &ReplicaSpec, life: Life, settings: &Settings) -> Result<Value, PodError> {
+pub(super) fn manifest(spec: &ReplicaSpec, restart: RestartPolicy, settings: &Settings) -> Result<Value, PodError> {
     let nodes = settings.gpus.get(&spec.gpu_type).ok_or_else(|| PodError::UnknownGpuType(spec.gpu_type.clone()))?;
     let image = spec.image.as_deref().or(settings.images.of(&spec.launch)).ok_or(PodError::NoImage)?;
-    let place = spec.weights.as_deref().map(|weights| Place::of(weights, &spec.launch, &settings.weights));
+    let location = spec.weights.as_deref().map(|weights| WeightsLocation::of(weights, &spec.launch, &settings.weights));
     let built_in = BuiltInEngine { binary: "forebay-engine".into(), cache_dir: CACHE_DIR.into() };
-    let path = place.as_ref().map(|place| place.path.as_str());
+    let path = location.as_ref().map(|location| location.path.as_str());
     let argv = spec.invocation(path, ("0.0.0.0", settings.port), settings.drain).argv(&built_in)?;
     let volumes = Volumes::of(&settings.weights);
-    let fetch = settings.weights.fetch.as_ref().zip(place.and_then(Fetched::of));
+    let fetch = settings.weights.fetch.as_ref().zip(location.and_then(FetchedWeights::of));
     let family = Family::of(&spec.launch);
     let mut container = json!({
         "name": ENGINE_CONTAINER,
         "image": image,
         "command": argv,
-        "terminationMessagePolicy": LAST_WORDS_IN_STATUS,
+        "terminationMessagePolicy": TERMINATION_MESSAGE_POLICY,
         "ports": [{"name": "http", "containerPort": settings.port}],
         "env": environment(family, &settings.weights),
         "resources": resources(nodes, spec.gpu_count),
         "startupProbe": {
             "periodSeconds": STARTUP_PERIOD_SECONDS, "failureThreshold": STARTUP_SECONDS / STARTUP_PERIOD_SECONDS,
-            "timeoutSeconds": patience(family),
+            "timeoutSeconds": probe_timeout_seconds(family),
         },
-        "readinessProbe": { "periodSeconds": 5, "failureThreshold": 2, "timeoutSeconds": patience(family) },
+        "readinessProbe": { "periodSeconds": 5, "failureThreshold": 2, "timeoutSeconds": probe_timeout_seconds(family) },
         "livenessProbe": { "periodSeconds": 20, "failureThreshold": 6, "timeoutSeconds": 25 },
         "lifecycle": { "preStop": { "exec": { "command": ["sleep", settings.pre_stop.as_secs().to_string()] } } },
         "securityContext": { "allowPrivilegeEscalation": false, "capabilities": { "drop": ["ALL"] } },
         "volumeMounts": volumes.mounts(fetch.is_none()),
     });
     for probe in ["startupProbe", "readinessProbe", "livenessProbe"] {
-        let (kind, how) = question(family, settings.port);
-        container[probe][kind] = how;
+        let (kind, check) = probe_check(family, settings.port);
+        container[probe][kind] = check;
     }
     if let Some(secret) = &settings.environment_secret {
         container["envFrom"] = json!([{"secretRef": {"name": secret}}]);
     }
     let mut pod = json!({
-        "restartPolicy": match life { Life::Once => "Never", Life::ForEver => "Always" },
+        "restartPolicy": match restart { RestartPolicy::Never => "Never", RestartPolicy::Always => "Always" },
         "automountServiceAccountToken": false,
         "enableServiceLinks": false,
-        "terminationGracePeriodSeconds": longest_goodbye(settings),
+        "terminationGracePeriodSeconds": full_grace_seconds(settings),
         "securityContext": { "seccompProfile": { "type": "RuntimeDefault" } },
         "nodeSelector": nodes.node_selector,
         "tolerations": nodes.tolerations.iter().map(toleration).collect::<Vec<_>>(),
@@ -115,10 +115,10 @@ pub(super) fn manifest(spec: &ReplicaSpec, life: Life, settings: &Settings) -> R
     if let Some(account) = &settings.service_account {
         pod["serviceAccountName"] = json!(account);
     }
-    Ok(json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata(spec, life, settings, family), "spec": pod }))
+    Ok(json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata(spec, restart, settings, family), "spec": pod }))
 }
 
-fn metadata(spec: &ReplicaSpec, life: Life, settings: &Settings, family: Family) -> Value {
+fn metadata(spec: &ReplicaSpec, restart: RestartPolicy, settings: &Settings, family: Family) -> Value {
     let mut labels = json!({
         "app.kubernetes.io/managed-by": MANAGER,
         "app.kubernetes.io/name": "forebay-replica",
@@ -130,9 +130,9 @@ fn metadata(spec: &ReplicaSpec, life: Life, settings: &Settings, family: Family)
         labels[WORKSPACE_LABEL] = json!(owner.workspace);
         labels[GENERATION_LABEL] = json!(owner.generation.to_string());
     }
-    let finalizers: &[&str] = match life {
-        Life::Once => &[FINALIZER],
-        Life::ForEver => {
+    let finalizers: &[&str] = match restart {
+        RestartPolicy::Never => &[FINALIZER],
+        RestartPolicy::Always => {
             labels[POOL_LABEL] = json!("true");
             &[]
         }
@@ -145,8 +145,8 @@ fn metadata(spec: &ReplicaSpec, life: Life, settings: &Settings, family: Family)
     json!({ "name": name_of(&spec.replica), "labels": labels, "annotations": annotations, "finalizers": finalizers })
 }
 
-/// Engines say at `/health` how they are; of a server of the operator's own only its port is known.
-fn question(family: Family, port: u16) -> (&'static str, Value) {
+/// Known engines have `/health`; of a custom server only the port is known.
+fn probe_check(family: Family, port: u16) -> (&'static str, Value) {
     match family {
         Family::ForebayEngine | Family::Vllm | Family::Sglang | Family::LlamaServer => {
             ("httpGet", json!({"path": "/health", "port": port}))
@@ -155,8 +155,8 @@ fn question(family: Family, port: u16) -> (&'static str, Value) {
     }
 }
 
-/// SGLang generates a token for its answer.
-const fn patience(family: Family) -> u64 {
+/// SGLang generates a token for its health check.
+const fn probe_timeout_seconds(family: Family) -> u64 {
     match family {
         Family::Sglang => 25,
         Family::ForebayEngine | Family::Vllm | Family::LlamaServer | Family::Unknown => 5,
@@ -176,38 +176,38 @@ fn resources(nodes: &GpuNodes, gpus: u32) -> Value {
 }
 
 fn toleration(toleration: &Toleration) -> Value {
-    let mut written = match &toleration.value {
+    let mut manifest = match &toleration.value {
         Some(value) => json!({"key": toleration.key, "operator": "Equal", "value": value}),
         None => json!({"key": toleration.key, "operator": "Exists"}),
     };
     if let Some(effect) = &toleration.effect {
-        written["effect"] = json!(effect);
+        manifest["effect"] = json!(effect);
     }
-    written
+    manifest
 }
 
 fn environment(family: Family, weights: &Weights) -> Value {
     let mut variables = Vec::new();
-    // What engines fetch themselves stays on a node's folder for the next one.
+    // Weights that engines download themselves stay in the node's folder for the next replica.
     if let Some(Volume::NodeFolder(_)) = weights.volume {
         variables.push(json!({"name": "HF_HOME", "value": format!("{}/.hub", weights.mount)}));
     }
-    // Whoever starts the container looks for its program by this variable.
+    // The container runtime looks for the program along this path.
     if family == Family::LlamaServer {
         variables.push(json!({"name": "PATH", "value": LLAMA_SERVER_PATH}));
     }
     Value::Array(variables)
 }
 
-/// Where weights are for the engine in the Pod, and where they come from.
+/// Location of weights in the Pod, and their source.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
+struct WeightsLocation {
     path: String,
-    /// What was written behind `hf://`.
+    /// The text after `hf://`.
     source: Option<String>,
 }
 
-impl Place {
+impl WeightsLocation {
     fn of(weights: &str, launch: &Launch, settings: &Weights) -> Self {
         let Some(source) = weights.strip_prefix(HUB_REFERENCE) else {
             let path = if weights.starts_with('/') { weights.to_owned() } else { below(&settings.mount, weights) };
@@ -224,15 +224,15 @@ impl Place {
     }
 }
 
-/// Weights that do not lie on the volume already.
-struct Fetched {
+/// Weights that must be downloaded to the volume.
+struct FetchedWeights {
     path: String,
     source: String,
 }
 
-impl Fetched {
-    fn of(place: Place) -> Option<Self> {
-        Some(Self { path: place.path, source: place.source? })
+impl FetchedWeights {
+    fn of(location: WeightsLocation) -> Option<Self> {
+        Some(Self { path: location.path, source: location.source? })
     }
 }
 
@@ -240,13 +240,13 @@ fn below(folder: &str, path: &str) -> String {
     format!("{}/{path}", folder.trim_end_matches('/'))
 }
 
-fn init_container(fetch: &Fetch, fetched: &Fetched, settings: &Settings, volumes: &Volumes<'_>) -> Value {
+fn init_container(fetch: &Fetch, fetched: &FetchedWeights, settings: &Settings, volumes: &Volumes<'_>) -> Value {
     let filled = |argument: &String| argument.replace("{weights}", &fetched.path).replace("{source}", &fetched.source);
     let mut container = json!({
         "name": WEIGHTS_CONTAINER,
         "image": fetch.image,
         "command": fetch.argv.iter().map(filled).collect::<Vec<_>>(),
-        "terminationMessagePolicy": LAST_WORDS_IN_STATUS,
+        "terminationMessagePolicy": TERMINATION_MESSAGE_POLICY,
         "securityContext": { "allowPrivilegeEscalation": false, "capabilities": { "drop": ["ALL"] } },
         "volumeMounts": volumes.mounts(false),
     });
@@ -256,7 +256,7 @@ fn init_container(fetch: &Fetch, fetched: &Fetched, settings: &Settings, volumes
     container
 }
 
-/// What a Pod mounts: shared memory for engines with several GPUs, a cache, and the weights.
+/// Volumes of a Pod: shared memory for engines with several GPUs, a cache, and the weights.
 struct Volumes<'a> {
     weights: &'a Weights,
 }
@@ -284,28 +284,28 @@ impl<'a> Volumes<'a> {
         Value::Array(volumes)
     }
 
-    /// A claim that nobody fills here is only read.
-    fn mounts(&self, nobody_fills: bool) -> Value {
+    /// A claim is mounted read-only unless the Pod downloads weights to it.
+    fn mounts(&self, only_reads: bool) -> Value {
         let mut mounts = vec![
             json!({"name": "shared-memory", "mountPath": "/dev/shm"}),
             json!({"name": "cache", "mountPath": CACHE_DIR}),
         ];
         if let Some(volume) = &self.weights.volume {
-            let read_only = nobody_fills && matches!(volume, Volume::Claim(_));
+            let read_only = only_reads && matches!(volume, Volume::Claim(_));
             mounts.push(json!({"name": "weights", "mountPath": self.weights.mount, "readOnly": read_only}));
         }
         Value::Array(mounts)
     }
 }
 
-/// A Pod that we stop has been drained: it need not wait for calls again.
-pub(super) fn goodbye(settings: &Settings) -> u64 {
-    settings.pre_stop.as_secs() + LAST_SECONDS
+/// Grace period of a Pod that the reconciler stops: it has been drained and need not wait for calls again.
+pub(super) fn stop_grace_seconds(settings: &Settings) -> u64 {
+    settings.pre_stop.as_secs() + KILL_GRACE_SECONDS
 }
 
-/// How many seconds a Pod has from the word that it is to end, when others say it.
-pub(super) fn longest_goodbye(settings: &Settings) -> u64 {
-    settings.drain.as_secs() + goodbye(settings)
+/// Grace period of a Pod that others delete: it may have open calls.
+pub(super) fn full_grace_seconds(settings: &Settings) -> u64 {
+    settings.drain.as_secs() + stop_grace_seconds(settings)
 }
 
 #[cfg(test)]

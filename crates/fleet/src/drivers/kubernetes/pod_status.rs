@@ -1,4 +1,4 @@
-//! What a Pod's status means for the replica: a plain function, and the whole map of failures.
+//! The state of a replica, as a pure function of its Pod's status, with all failure classes.
 
 use super::pod::{DRAINING_ANNOTATION, ENGINE_CONTAINER, STOPPED_ANNOTATION, WEIGHTS_CONTAINER};
 use crate::drivers::{Exit, Observation, Running};
@@ -8,10 +8,10 @@ use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, Conta
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use std::time::Duration;
 
-/// What an exit code says of a process that a signal ended.
+/// Exit codes above this encode the signal that ended a process.
 const SIGNAL_BASE: i32 = 128;
-/// Why a container waits, when its image does not come.
-const NO_IMAGE: [&str; 6] = [
+/// Reasons of a container that waits for its image.
+const IMAGE_REASONS: [&str; 6] = [
     "ErrImagePull",
     "ImagePullBackOff",
     "InvalidImageName",
@@ -19,10 +19,10 @@ const NO_IMAGE: [&str; 6] = [
     "ImageInspectError",
     "RegistryUnavailable",
 ];
-/// Why a container waits, when what it refers to is not there.
-const BAD_CONFIG: [&str; 2] = ["CreateContainerConfigError", "CreateContainerError"];
+/// Reasons of a container that refers to a missing object.
+const CONFIG_REASONS: [&str; 2] = ["CreateContainerConfigError", "CreateContainerError"];
 
-/// How the machine of a Pod is.
+/// Health of a Pod's node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NodeHealth {
     Healthy,
@@ -31,10 +31,10 @@ pub(super) enum NodeHealth {
     Lost,
 }
 
-/// What the Pod's status says, at a moment. `image_pull_timeout` is how long an image may fail to come.
+/// The state of the replica at `now`. An image that cannot be pulled for `image_pull_timeout` is a failure.
 pub(super) fn observe(pod: &Pod, node: NodeHealth, image_pull_timeout: Duration, now: Timestamp) -> Observation {
-    if node_of(pod).is_none() && !is_over(pod) {
-        // One that was never placed has no kubelet that could end it.
+    if node_of(pod).is_none() && !has_ended(pod) {
+        // A Pod that was never scheduled has no kubelet that could end it.
         return if is_leaving(pod) { Observation::Lost { last_seen: None } } else { Observation::Launching };
     }
     if let Some(exit) = exit(pod, now) {
@@ -67,7 +67,7 @@ pub(super) fn node_of(pod: &Pod) -> Option<&str> {
     pod.spec.as_ref()?.node_name.as_deref().filter(|name| !name.is_empty())
 }
 
-/// Whether it serves calls by its own account, and nobody has asked it to end.
+/// Whether it is ready and not terminating.
 pub(super) fn is_ready(pod: &Pod) -> bool {
     condition(pod, "Ready").is_some_and(|ready| ready.status == "True") && !is_leaving(pod)
 }
@@ -76,7 +76,7 @@ pub(super) fn is_leaving(pod: &Pod) -> bool {
     pod.metadata.deletion_timestamp.is_some()
 }
 
-/// Whether it was us who asked it to end.
+/// Whether the gateway itself deleted it.
 pub(super) fn is_stopped(pod: &Pod) -> bool {
     annotation(pod, STOPPED_ANNOTATION).is_some()
 }
@@ -91,52 +91,52 @@ pub(super) fn draining_since(pod: &Pod) -> Option<Timestamp> {
 
 pub(super) fn scheduled_at(pod: &Pod) -> Option<Timestamp> {
     let scheduled = condition(pod, "PodScheduled").filter(|scheduled| scheduled.status == "True")?;
-    moment(scheduled.last_transition_time.as_ref())
+    timestamp(scheduled.last_transition_time.as_ref())
 }
 
-/// What the scheduler says about a Pod for which it has no place.
+/// The scheduler's message about a Pod that it cannot place.
 pub(super) fn unschedulable(pod: &Pod) -> Option<String> {
     let scheduled = condition(pod, "PodScheduled").filter(|scheduled| scheduled.status == "False")?;
     Some(scheduled.message.clone().or_else(|| scheduled.reason.clone()).unwrap_or_default())
 }
 
-/// Why a Pod is not ready, in a few words.
+/// Short reason why a Pod is not ready.
 pub(super) fn why_not_ready(pod: &Pod) -> String {
     let waits = statuses(pod).find_map(|status| state(status)?.waiting.as_ref()?.reason.clone());
-    waits.unwrap_or_else(|| if is_leaving(pod) { "its Pod is leaving" } else { "its Pod is not ready" }.to_owned())
+    waits.unwrap_or_else(|| if is_leaving(pod) { "its Pod is terminating" } else { "its Pod is not ready" }.to_owned())
 }
 
-/// The container whose log tells about a failure.
-pub(super) fn telling_container(pod: &Pod) -> &'static str {
+/// The container whose log explains a failure.
+pub(super) fn relevant_container(pod: &Pod) -> &'static str {
     let failed = |status: &ContainerStatus| terminated(status).is_some_and(|end| end.exit_code != 0);
     if init_statuses(pod).any(failed) { WEIGHTS_CONTAINER } else { ENGINE_CONTAINER }
 }
 
-/// What that container said last, as far as the status tells; nothing of one that runs.
-pub(super) fn last_words(pod: &Pod) -> &str {
-    let container = telling_container(pod);
+/// The termination message of that container; empty while it runs.
+pub(super) fn termination_message(pod: &Pod) -> &str {
+    let container = relevant_container(pod);
     let end = statuses(pod).find(|status| status.name == container).and_then(terminated);
     end.and_then(|end| end.message.as_deref()).unwrap_or_default()
 }
 
-/// The failure once the log is known: a crash may be something that the log names.
+/// The failure, refined by the log: a crash may have a cause that the log names.
 pub(super) fn with_log(pod: &Pod, exit: &Exit, log: &str) -> Option<Failure> {
     let failure = exit.failure.clone()?;
     let in_weights = failure.class == FailureClass::WeightsMissing;
     if failure.class != FailureClass::Crash && !in_weights {
         return Some(failure);
     }
-    let ending = ExitRecord { code: exit.code, signal: exit.signal, time: exit.at, asked: false, error: None };
-    let told = failure::classify(&ending, reached(pod), log)?;
-    match told.class {
-        FailureClass::WeightsUnauthorized => Some(told),
-        _ if in_weights => Some(Failure { class: FailureClass::WeightsMissing, ..told }),
-        _ => Some(told),
+    let record = ExitRecord { code: exit.code, signal: exit.signal, time: exit.at, asked: false, error: None };
+    let classified = failure::classify(&record, reached(pod), log)?;
+    match classified.class {
+        FailureClass::WeightsUnauthorized => Some(classified),
+        _ if in_weights => Some(Failure { class: FailureClass::WeightsMissing, ..classified }),
+        _ => Some(classified),
     }
 }
 
 fn exit(pod: &Pod, now: Timestamp) -> Option<Exit> {
-    if !is_over(pod) && !was_let_go(pod) {
+    if !has_ended(pod) && !was_removed(pod) {
         return None;
     }
     let end = init_statuses(pod)
@@ -144,11 +144,11 @@ fn exit(pod: &Pod, now: Timestamp) -> Option<Exit> {
         .find(|end| end.exit_code != 0)
         .or_else(|| engine(pod).and_then(terminated))
         .or_else(|| init_statuses(pod).filter_map(terminated).last());
-    let at = end.and_then(|end| moment(end.finished_at.as_ref())).unwrap_or(now);
+    let at = end.and_then(|end| timestamp(end.finished_at.as_ref())).unwrap_or(now);
     let signal =
         end.and_then(|end| end.signal.or_else(|| (end.exit_code > SIGNAL_BASE).then(|| end.exit_code - SIGNAL_BASE)));
     Some(Exit {
-        started_at: end.and_then(|end| moment(end.started_at.as_ref())),
+        started_at: end.and_then(|end| timestamp(end.started_at.as_ref())),
         at,
         code: end.map(|end| end.exit_code).filter(|_| signal.is_none()),
         signal,
@@ -156,29 +156,29 @@ fn exit(pod: &Pod, now: Timestamp) -> Option<Exit> {
     })
 }
 
-/// Nothing, if it ended well because it was asked to.
+/// `None` if the gateway stopped it.
 fn failure_of(pod: &Pod, end: Option<&ContainerStateTerminated>) -> Option<Failure> {
     if is_stopped(pod) {
         return None;
     }
     let failed = |class, message: String| Some(Failure { class, message });
     let status = pod.status.as_ref();
-    // The kubelet's own words: evicted, out of GPUs after all, the node shut down.
+    // Set by the kubelet: evicted, no GPUs after all, node shut down.
     if let Some(reason) = status.and_then(|status| status.reason.as_deref()) {
         let message = status.and_then(|status| status.message.as_deref()).unwrap_or(reason);
         return failed(FailureClass::NodeLost, message.to_owned());
     }
     if is_leaving(pod) {
-        return failed(FailureClass::NodeLost, "somebody else has ended the Pod".to_owned());
+        return failed(FailureClass::NodeLost, "the Pod was deleted by someone other than the gateway".to_owned());
     }
-    let Some(end) = end else { return failed(FailureClass::Crash, "the Pod ended without a word".to_owned()) };
+    let Some(end) = end else { return failed(FailureClass::Crash, "the Pod ended without a status".to_owned()) };
     let reason = end.reason.clone().unwrap_or_default();
     if reason == "OOMKilled" {
-        return failed(FailureClass::OutOfMemory, "the container used more memory than it may".to_owned());
+        return failed(FailureClass::OutOfMemory, "the container exceeded its memory limit".to_owned());
     }
     let message = end.message.clone().unwrap_or_else(|| format!("exited with code {}", end.exit_code));
-    if telling_container(pod) == WEIGHTS_CONTAINER {
-        return failed(FailureClass::WeightsMissing, format!("the weights could not be fetched: {message}"));
+    if relevant_container(pod) == WEIGHTS_CONTAINER {
+        return failed(FailureClass::WeightsMissing, format!("the weights could not be downloaded: {message}"));
     }
     match reason.as_str() {
         // The image has no such program.
@@ -187,44 +187,44 @@ fn failure_of(pod: &Pod, end: Option<&ContainerStateTerminated>) -> Option<Failu
     }
 }
 
-/// A Pod that waits for something that does not come.
-fn stuck(pod: &Pod, patience: Duration, now: Timestamp) -> Option<Failure> {
-    // The engine's image is asked for when the weights are there, and that may take long.
-    let fetched = init_statuses(pod).filter_map(|status| moment(terminated(status)?.finished_at.as_ref())).max();
-    let since = scheduled_at(pod)?.max(fetched.unwrap_or_default());
-    if u128::from(now.millis_since(since)) < patience.as_millis() {
+/// The failure of a Pod that waits for an image or object that does not come.
+fn stuck(pod: &Pod, image_pull_timeout: Duration, now: Timestamp) -> Option<Failure> {
+    // The engine's image is pulled only after the weights are downloaded, which may take long.
+    let downloaded = init_statuses(pod).filter_map(|status| timestamp(terminated(status)?.finished_at.as_ref())).max();
+    let since = scheduled_at(pod)?.max(downloaded.unwrap_or_default());
+    if u128::from(now.millis_since(since)) < image_pull_timeout.as_millis() {
         return None;
     }
     statuses(pod).find_map(|status| {
         let waiting = state(status)?.waiting.as_ref()?;
         let reason = waiting.reason.as_deref()?;
         let class = match reason {
-            _ if NO_IMAGE.contains(&reason) => FailureClass::ImageMissing,
-            _ if BAD_CONFIG.contains(&reason) => FailureClass::EngineRejectedConfig,
+            _ if IMAGE_REASONS.contains(&reason) => FailureClass::ImageMissing,
+            _ if CONFIG_REASONS.contains(&reason) => FailureClass::EngineRejectedConfig,
             _ => return None,
         };
         Some(Failure { class, message: waiting.message.clone().unwrap_or_else(|| reason.to_owned()) })
     })
 }
 
-/// A container that has served has become ready after it started.
+/// A container that became ready after it started has served.
 fn reached(pod: &Pod) -> Reached {
-    let started = engine(pod).and_then(terminated).and_then(|end| moment(end.started_at.as_ref()));
-    let turned = condition(pod, "Ready").and_then(|ready| moment(ready.last_transition_time.as_ref()));
-    match (started, turned) {
-        (Some(started), Some(turned)) if turned > started => Reached::Ready,
+    let started = engine(pod).and_then(terminated).and_then(|end| timestamp(end.started_at.as_ref()));
+    let changed = condition(pod, "Ready").and_then(|ready| timestamp(ready.last_transition_time.as_ref()));
+    match (started, changed) {
+        (Some(started), Some(changed)) if changed > started => Reached::Ready,
         _ => Reached::Start,
     }
 }
 
-fn is_over(pod: &Pod) -> bool {
+fn has_ended(pod: &Pod) -> bool {
     let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
     matches!(phase, Some("Succeeded" | "Failed"))
 }
 
-/// Whether its kubelet has let go of it before the engine ever ran. Kubelets before 1.27 leave such a Pod in the phase
-/// `Pending`: that they delete it without grace, and that no container runs, is all they say.
-fn was_let_go(pod: &Pod) -> bool {
+/// Whether its kubelet removed it before the engine ever ran. Kubelets before 1.27 leave such a Pod in the phase `Pending`,
+/// and only delete it without a grace period while no container runs.
+fn was_removed(pod: &Pod) -> bool {
     let without_grace = is_leaving(pod) && pod.metadata.deletion_grace_period_seconds == Some(0);
     without_grace && !statuses(pod).any(|status| state(status).is_some_and(|state| state.running.is_some()))
 }
@@ -256,10 +256,10 @@ fn terminated(status: &ContainerStatus) -> Option<&ContainerStateTerminated> {
 }
 
 fn created_at(pod: &Pod) -> Option<Timestamp> {
-    moment(pod.metadata.creation_timestamp.as_ref())
+    timestamp(pod.metadata.creation_timestamp.as_ref())
 }
 
-fn moment(time: Option<&Time>) -> Option<Timestamp> {
+fn timestamp(time: Option<&Time>) -> Option<Timestamp> {
     time.map(|time| Timestamp::from_millis(time.0.as_millisecond()))
 }
 

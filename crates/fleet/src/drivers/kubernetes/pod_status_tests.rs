@@ -2,9 +2,9 @@ use super::*;
 use serde_json::{Value, json};
 
 const NOW: &str = "2026-01-05T10:10:00Z";
-const PATIENCE: Duration = Duration::from_secs(300);
+const IMAGE_PULL_TIMEOUT: Duration = Duration::from_secs(300);
 
-#[expect(clippy::needless_pass_by_value, reason = "tests write what they pass")]
+#[expect(clippy::needless_pass_by_value, reason = "tests pass literals")]
 fn pod(metadata: Value, status: Value) -> Pod {
     let mut pod =
         json!({"metadata": {"name": "rep-1"}, "spec": {"nodeName": "node-1", "containers": []}, "status": status});
@@ -31,43 +31,43 @@ fn ended(code: i32, reason: &str) -> Value {
     json!({"phase": "Failed", "conditions": [scheduled()], "containerStatuses": [container("engine", &end)]})
 }
 
-fn see_on(pod: &Pod, node: NodeHealth) -> Observation {
-    observe(pod, node, PATIENCE, Timestamp::parse(NOW).unwrap())
+fn observe_on(pod: &Pod, node: NodeHealth) -> Observation {
+    observe(pod, node, IMAGE_PULL_TIMEOUT, Timestamp::parse(NOW).unwrap())
 }
 
-fn see(status: Value) -> Observation {
-    see_on(&pod(json!({}), status), NodeHealth::Healthy)
+fn observe_status(status: Value) -> Observation {
+    observe_on(&pod(json!({}), status), NodeHealth::Healthy)
 }
 
-fn class(sighting: &Observation) -> FailureClass {
-    match sighting {
+fn class(observation: &Observation) -> FailureClass {
+    match observation {
         Observation::Exited(Exit { failure: Some(failure), .. }) => failure.class,
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
-fn a_pod_without_a_node_is_on_its_way_and_the_scheduler_says_why() {
+fn a_pod_without_a_node_is_launching_and_the_scheduler_explains_why() {
     let condition =
         json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes"});
     let mut unplaced = pod(json!({}), json!({"phase": "Pending", "conditions": [condition]}));
     unplaced.spec.as_mut().unwrap().node_name = None;
-    assert_eq!(see_on(&unplaced, NodeHealth::Healthy), Observation::Launching);
+    assert_eq!(observe_on(&unplaced, NodeHealth::Healthy), Observation::Launching);
     assert_eq!(unschedulable(&unplaced).as_deref(), Some("0/3 nodes"));
     unplaced.metadata.deletion_timestamp = serde_json::from_value(json!(NOW)).unwrap();
     assert_eq!(
-        see_on(&unplaced, NodeHealth::Healthy),
+        observe_on(&unplaced, NodeHealth::Healthy),
         Observation::Lost { last_seen: None },
-        "nobody else will end it"
+        "no kubelet will end it"
     );
 }
 
 #[test]
-fn an_image_that_does_not_come_is_missing_after_a_while() {
+fn an_image_that_cannot_be_pulled_is_missing_after_a_while() {
     for reason in ["ImagePullBackOff", "ErrImagePull", "InvalidImageName"] {
-        assert_eq!(class(&see(waiting(reason))), FailureClass::ImageMissing);
+        assert_eq!(class(&observe_status(waiting(reason))), FailureClass::ImageMissing);
     }
-    assert_eq!(class(&see(waiting("CreateContainerConfigError"))), FailureClass::EngineRejectedConfig);
+    assert_eq!(class(&observe_status(waiting("CreateContainerConfigError"))), FailureClass::EngineRejectedConfig);
     let soon = observe(
         &pod(json!({}), waiting("ErrImagePull")),
         NodeHealth::Healthy,
@@ -75,93 +75,102 @@ fn an_image_that_does_not_come_is_missing_after_a_while() {
         Timestamp::parse(NOW).unwrap(),
     );
     assert!(matches!(soon, Observation::Running(_)), "{soon:?}");
-    assert!(matches!(see(waiting("ContainerCreating")), Observation::Running(_)), "a long pull is no failure");
+    assert!(
+        matches!(observe_status(waiting("ContainerCreating")), Observation::Running(_)),
+        "a long pull is not a failure"
+    );
     let fetched_at = |moment: &str| {
         let end = json!({"terminated": {"exitCode": 0, "finishedAt": moment}});
         let mut status = waiting("ErrImagePull");
         status["initContainerStatuses"] = json!([container("weights", &end)]);
-        see(status)
+        observe_status(status)
     };
-    assert!(
-        matches!(fetched_at("2026-01-05T10:05:01Z"), Observation::Running(_)),
-        "the image was not asked for before"
-    );
+    assert!(matches!(fetched_at("2026-01-05T10:05:01Z"), Observation::Running(_)), "the image was not pulled before");
     assert_eq!(class(&fetched_at("2026-01-05T10:05:00Z")), FailureClass::ImageMissing);
 }
 
 #[test]
-fn ends_have_their_moment_and_their_class() {
-    let Observation::Exited(exit) = see(ended(137, "OOMKilled")) else { panic!() };
+fn exits_have_a_time_and_a_class() {
+    let Observation::Exited(exit) = observe_status(ended(137, "OOMKilled")) else { panic!() };
     assert_eq!((exit.at, exit.code, exit.signal), (Timestamp::parse("2026-01-05T10:07:00Z").unwrap(), None, Some(9)));
     assert_eq!(exit.failure.unwrap().class, FailureClass::OutOfMemory);
-    assert_eq!(class(&see(ended(1, "Error"))), FailureClass::Crash);
-    assert_eq!(class(&see(ended(128, "StartError"))), FailureClass::ImageMissing);
+    assert_eq!(class(&observe_status(ended(1, "Error"))), FailureClass::Crash);
+    assert_eq!(class(&observe_status(ended(128, "StartError"))), FailureClass::ImageMissing);
     let mut evicted = ended(137, "Error");
     (evicted["reason"], evicted["message"]) = (json!("Evicted"), json!("The node was low on memory"));
-    assert_eq!(class(&see(evicted)), FailureClass::NodeLost);
+    assert_eq!(class(&observe_status(evicted)), FailureClass::NodeLost);
 }
 
 #[test]
-fn the_log_names_what_a_status_cannot() {
-    let told = |status: Value, log: &str| {
+fn the_log_names_causes_that_the_status_does_not() {
+    let class_with_log = |status: Value, log: &str| {
         let pod = pod(json!({}), status);
-        let Observation::Exited(exit) = see_on(&pod, NodeHealth::Healthy) else { panic!() };
+        let Observation::Exited(exit) = observe_on(&pod, NodeHealth::Healthy) else { panic!() };
         with_log(&pod, &exit, log).unwrap().class
     };
-    assert_eq!(told(ended(1, "Error"), "there are no weights at /models/x"), FailureClass::WeightsMissing);
-    assert_eq!(told(ended(1, "Error"), "torch.OutOfMemoryError: CUDA out of memory"), FailureClass::OutOfMemory);
+    assert_eq!(class_with_log(ended(1, "Error"), "there are no weights at /models/x"), FailureClass::WeightsMissing);
+    assert_eq!(
+        class_with_log(ended(1, "Error"), "torch.OutOfMemoryError: CUDA out of memory"),
+        FailureClass::OutOfMemory
+    );
     let mut served = ended(1, "Error");
     let ready = json!({"type": "Ready", "status": "False", "lastTransitionTime": "2026-01-05T10:07:01Z"});
     served["conditions"].as_array_mut().unwrap().push(ready);
-    assert_eq!(told(served, "there are no weights at /models/x"), FailureClass::Crash, "it had them when it served");
+    assert_eq!(
+        class_with_log(served, "there are no weights at /models/x"),
+        FailureClass::Crash,
+        "it had weights when it served"
+    );
     let init = json!({"terminated": {"exitCode": 1, "reason": "Error", "finishedAt": "2026-01-05T10:01:00Z"}});
     let fetching =
         json!({"phase": "Failed", "conditions": [scheduled()], "initContainerStatuses": [container("weights", &init)]});
-    assert_eq!(told(fetching.clone(), "connection refused"), FailureClass::WeightsMissing);
-    assert_eq!(told(fetching, "403 Client Error"), FailureClass::WeightsUnauthorized);
+    assert_eq!(class_with_log(fetching.clone(), "connection refused"), FailureClass::WeightsMissing);
+    assert_eq!(class_with_log(fetching, "403 Client Error"), FailureClass::WeightsUnauthorized);
 }
 
 #[test]
-fn a_silent_node_is_waited_for_and_a_lost_one_takes_its_replicas() {
+fn replicas_of_an_unresponsive_node_are_unreachable_and_those_of_a_lost_one_are_lost() {
     let running = || pod(json!({}), json!({"phase": "Running", "conditions": [scheduled()]}));
-    assert_eq!(see_on(&running(), NodeHealth::Unresponsive), Observation::Unreachable);
-    assert_eq!(see_on(&running(), NodeHealth::Lost), Observation::Lost { last_seen: None });
+    assert_eq!(observe_on(&running(), NodeHealth::Unresponsive), Observation::Unreachable);
+    assert_eq!(observe_on(&running(), NodeHealth::Lost), Observation::Lost { last_seen: None });
     let over = pod(json!({}), ended(0, "Completed"));
-    assert!(matches!(see_on(&over, NodeHealth::Lost), Observation::Exited(_)), "its end was told before the node went");
+    assert!(matches!(observe_on(&over, NodeHealth::Lost), Observation::Exited(_)), "it ended before the node was lost");
 }
 
 #[test]
-fn a_pod_that_is_let_go_before_its_engine_ran_has_ended() {
+fn a_pod_that_is_removed_before_its_engine_ran_has_ended() {
     let leaving = |grace: i64, annotations: Value| json!({"deletionTimestamp": NOW, "deletionGracePeriodSeconds": grace, "annotations": annotations});
     let ours = || json!({STOPPED_ANNOTATION: "true"});
     let waits = || waiting("ImagePullBackOff");
-    let asked = see_on(&pod(leaving(40, ours()), waiting("ContainerCreating")), NodeHealth::Healthy);
-    assert!(matches!(asked, Observation::Running(_)), "its kubelet has its time: {asked:?}");
-    let Observation::Exited(exit) = see_on(&pod(leaving(0, ours()), waits()), NodeHealth::Healthy) else { panic!() };
+    let asked = observe_on(&pod(leaving(40, ours()), waiting("ContainerCreating")), NodeHealth::Healthy);
+    assert!(matches!(asked, Observation::Running(_)), "its grace period is not over: {asked:?}");
+    let Observation::Exited(exit) = observe_on(&pod(leaving(0, ours()), waits()), NodeHealth::Healthy) else {
+        panic!()
+    };
     assert_eq!((exit.at, exit.failure), (Timestamp::parse(NOW).unwrap(), None));
-    assert_eq!(class(&see_on(&pod(leaving(0, json!({})), waits()), NodeHealth::Healthy)), FailureClass::NodeLost);
+    assert_eq!(class(&observe_on(&pod(leaving(0, json!({})), waits()), NodeHealth::Healthy)), FailureClass::NodeLost);
     let mut fetching = waiting("PodInitializing");
     fetching["initContainerStatuses"] = json!([container("weights", &json!({"running": {"startedAt": NOW}}))]);
-    let forced = see_on(&pod(leaving(0, ours()), fetching), NodeHealth::Healthy);
-    assert!(matches!(forced, Observation::Running(_)), "something still runs: {forced:?}");
+    let forced = observe_on(&pod(leaving(0, ours()), fetching), NodeHealth::Healthy);
+    assert!(matches!(forced, Observation::Running(_)), "a container still runs: {forced:?}");
 }
 
 #[test]
-fn who_is_asked_to_end_by_others_is_leaving_and_did_nothing_wrong() {
+fn a_pod_deleted_by_others_is_leaving_and_not_at_fault() {
     let leaving = |annotations: Value| json!({"deletionTimestamp": "2026-01-05T10:09:00Z", "annotations": annotations});
     let status = || json!({"phase": "Running", "conditions": [scheduled(), {"type": "Ready", "status": "True"}]});
     let by_others = pod(leaving(json!({})), status());
     assert!(!is_ready(&by_others), "no new calls");
-    assert!(matches!(see_on(&by_others, NodeHealth::Healthy), Observation::Running(running) if running.leaving));
+    assert!(matches!(observe_on(&by_others, NodeHealth::Healthy), Observation::Running(running) if running.leaving));
     assert_eq!(
-        class(&see_on(&pod(leaving(json!({})), ended(137, "Error")), NodeHealth::Healthy)),
+        class(&observe_on(&pod(leaving(json!({})), ended(137, "Error")), NodeHealth::Healthy)),
         FailureClass::NodeLost
     );
     let ours = json!({STOPPED_ANNOTATION: "true", DRAINING_ANNOTATION: "2026-01-05T10:08:00Z"});
     let by_us = pod(leaving(ours.clone()), status());
-    let Observation::Running(running) = see_on(&by_us, NodeHealth::Healthy) else { panic!() };
+    let Observation::Running(running) = observe_on(&by_us, NodeHealth::Healthy) else { panic!() };
     assert_eq!((running.leaving, running.draining_since), (false, Timestamp::parse("2026-01-05T10:08:00Z").ok()));
-    let Observation::Exited(exit) = see_on(&pod(leaving(ours), ended(0, "Completed")), NodeHealth::Healthy) else {
+    let Observation::Exited(exit) = observe_on(&pod(leaving(ours), ended(0, "Completed")), NodeHealth::Healthy) else {
         panic!()
     };
     assert_eq!(exit.failure, None);

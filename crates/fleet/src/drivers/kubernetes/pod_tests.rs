@@ -55,8 +55,8 @@ fn argv(pod: &Value) -> String {
 }
 
 #[test]
-fn a_replica_is_a_pod_with_its_gpus_its_weights_and_its_probes() {
-    let pod = manifest(&spec(EngineKind::Vllm, "llama-70b"), Life::Once, &settings()).unwrap();
+fn the_pod_has_gpus_weights_and_probes() {
+    let pod = manifest(&spec(EngineKind::Vllm, "llama-70b"), RestartPolicy::Never, &settings()).unwrap();
     assert_eq!(pod["metadata"]["name"], "rep-01j9");
     assert_eq!(pod["metadata"]["finalizers"], json!([FINALIZER]));
     assert_eq!(pod["metadata"]["labels"][REPLICA_LABEL], "rep_01J9");
@@ -84,55 +84,58 @@ fn a_replica_is_a_pod_with_its_gpus_its_weights_and_its_probes() {
 }
 
 #[test]
-fn the_server_takes_what_is_written_for_a_pod() {
-    let pod = manifest(&spec(EngineKind::Sglang, "/models/x"), Life::Once, &settings()).unwrap();
+fn the_manifest_is_a_valid_pod() {
+    let pod = manifest(&spec(EngineKind::Sglang, "/models/x"), RestartPolicy::Never, &settings()).unwrap();
     let read: k8s_openapi::api::core::v1::Pod = serde_json::from_value(pod).unwrap();
     let container = &read.spec.unwrap().containers[0];
     let readiness = container.readiness_probe.as_ref().unwrap();
-    assert_eq!(readiness.timeout_seconds, Some(25), "SGLang generates for its answer");
+    assert_eq!(readiness.timeout_seconds, Some(25), "SGLang generates a token for its health check");
 }
 
 #[test]
-fn weights_of_the_hub_are_fetched_by_an_init_container_or_by_the_engine_itself() {
+fn hub_weights_are_downloaded_by_an_init_container_or_by_the_engine() {
     let mut settings = settings();
-    let plain = manifest(&spec(EngineKind::Vllm, "hf://meta/llama"), Life::Once, &settings).unwrap();
+    let plain = manifest(&spec(EngineKind::Vllm, "hf://meta/llama"), RestartPolicy::Never, &settings).unwrap();
     assert!(argv(&plain).starts_with("vllm serve meta/llama "), "{}", argv(&plain));
     settings.weights.volume = Some(Volume::NodeFolder("/var/lib/models".into()));
     let words = ["hf", "download", "{source}", "--local-dir", "{weights}"];
     settings.weights.fetch = Some(Fetch { image: "hub:1".into(), argv: words.map(str::to_owned).into() });
-    let fetched = manifest(&spec(EngineKind::Vllm, "hf://meta/llama"), Life::Once, &settings).unwrap();
+    let fetched = manifest(&spec(EngineKind::Vllm, "hf://meta/llama"), RestartPolicy::Never, &settings).unwrap();
     assert!(argv(&fetched).starts_with("vllm serve /models/meta/llama "));
     let init = &fetched["spec"]["initContainers"][0];
     assert_eq!(init["command"], json!(["hf", "download", "meta/llama", "--local-dir", "/models/meta/llama"]));
     assert_eq!(fetched["spec"]["volumes"][2]["hostPath"]["path"], "/var/lib/models");
-    let there = manifest(&spec(EngineKind::Vllm, "llama-70b"), Life::Once, &settings).unwrap();
-    assert!(there["spec"].get("initContainers").is_none(), "what lies on the volume is not fetched");
+    let present = manifest(&spec(EngineKind::Vllm, "llama-70b"), RestartPolicy::Never, &settings).unwrap();
+    assert!(present["spec"].get("initContainers").is_none(), "weights on the volume are not downloaded");
 }
 
 #[test]
-fn llama_server_is_found_in_its_own_image_and_in_others() {
+fn llama_server_is_on_the_path_of_its_own_image_and_of_others() {
     let mut settings = settings();
     settings.images.llama_server = Some("llama.cpp:server".into());
-    let pod = manifest(&spec(EngineKind::LlamaServer, "tiny.gguf"), Life::Once, &settings).unwrap();
+    let pod = manifest(&spec(EngineKind::LlamaServer, "tiny.gguf"), RestartPolicy::Never, &settings).unwrap();
     assert!(argv(&pod).starts_with("llama-server -m /models/tiny.gguf "), "{}", argv(&pod));
     let path = pod["spec"]["containers"][0]["env"][0].clone();
     assert_eq!(path["name"], "PATH");
     let folders: Vec<&str> = path["value"].as_str().unwrap().split(':').collect();
     assert!(folders.contains(&"/app") && folders.contains(&"/usr/local/bin"), "{folders:?}");
-    let other = manifest(&spec(EngineKind::Vllm, "x"), Life::Once, &settings).unwrap();
-    assert_eq!(other["spec"]["containers"][0]["env"], json!([]), "their images say where their programs are");
+    let other = manifest(&spec(EngineKind::Vllm, "x"), RestartPolicy::Never, &settings).unwrap();
+    assert_eq!(other["spec"]["containers"][0]["env"], json!([]), "other images set their own PATH");
 }
 
 #[test]
-fn a_server_of_ones_own_has_the_image_of_its_flavor_and_is_asked_by_its_port() {
-    let mut own = spec(EngineKind::Vllm, "x");
-    own.launch = Launch::Argv(vec!["serve".into(), "--at={host}:{port}".into()]);
-    assert_eq!(manifest(&own, Life::Once, &settings()), Err(PodError::NoImage));
-    own.image = Some("own:1".into());
-    let pod = manifest(&own, Life::ForEver, &settings()).unwrap();
+fn a_custom_server_has_the_image_of_its_flavor_and_is_probed_at_its_port() {
+    let mut custom = spec(EngineKind::Vllm, "x");
+    custom.launch = Launch::Argv(vec!["serve".into(), "--at={host}:{port}".into()]);
+    assert_eq!(manifest(&custom, RestartPolicy::Never, &settings()), Err(PodError::NoImage));
+    custom.image = Some("own:1".into());
+    let pod = manifest(&custom, RestartPolicy::Always, &settings()).unwrap();
     assert_eq!(argv(&pod), "serve --at=0.0.0.0:8000");
     assert_eq!(pod["spec"]["containers"][0]["readinessProbe"]["tcpSocket"]["port"], 8000);
     assert_eq!((&pod["spec"]["restartPolicy"], &pod["metadata"]["finalizers"]), (&json!("Always"), &json!([])));
-    own.gpu_type = "amd/mi300x".into();
-    assert_eq!(manifest(&own, Life::Once, &settings()), Err(PodError::UnknownGpuType("amd/mi300x".into())));
+    custom.gpu_type = "amd/mi300x".into();
+    assert_eq!(
+        manifest(&custom, RestartPolicy::Never, &settings()),
+        Err(PodError::UnknownGpuType("amd/mi300x".into()))
+    );
 }

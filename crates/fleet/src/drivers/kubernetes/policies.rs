@@ -1,7 +1,7 @@
-//! Objects beside Pods: who may call replicas, and how fast nodes may be emptied.
+//! Network policy and disruption budgets: who may call replicas, and how fast nodes may be drained.
 //!
-//! The leader brings them to what is wanted. What is there is looked at every few minutes, and when this process leads
-//! anew: others may have changed it meanwhile, and an endpoint may have gone while the server was away.
+//! The leader keeps them. It reads the existing ones every few minutes and when this process becomes leader again, since
+//! others may have changed them, and an endpoint may have been deleted during an outage.
 
 use super::ReplicaTargets;
 use super::api::requests::{RequestError, Requests};
@@ -19,11 +19,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{Mutex, OnceCell};
 
-const TRY_AGAIN: Duration = Duration::from_secs(30);
-/// What is known is as good as forgotten after so long.
-const LOOK_AGAIN: Duration = Duration::from_secs(300);
-/// Leaders come by every second: who was not here for so long did not lead, and somebody else may have.
-const AWAY: Duration = Duration::from_secs(10);
+const RETRY_PAUSE: Duration = Duration::from_secs(30);
+/// How long the last read objects are trusted.
+const RELIST_PERIOD: Duration = Duration::from_secs(300);
+/// The leader calls every second. After a gap this long another node may have led.
+const LEADER_GAP: Duration = Duration::from_secs(10);
 
 pub(super) struct Policies {
     client: Client,
@@ -33,28 +33,28 @@ pub(super) struct Policies {
     instance: String,
     port: u16,
     callers: Option<Callers>,
-    /// Whether the server knows budgets of this version; asked once it answers.
+    /// Whether the server supports this version of budgets; read once.
     has_budgets: OnceCell<bool>,
-    known: Mutex<Known>,
+    state: Mutex<KnownPolicies>,
 }
 
 #[derive(Default)]
-struct Known {
-    /// The least of each budget that is there, and when that was looked at.
+struct KnownPolicies {
+    /// The minimum of each existing budget, and when they were read.
     budgets: Option<(BTreeMap<String, u32>, Instant)>,
     network: Option<Instant>,
-    asked_at: Option<Instant>,
-    /// After a failure the cluster is left alone for a while: rounds of the reconciler wait here.
+    called_at: Option<Instant>,
+    /// No attempt before this time after a failure, since rounds of the reconciler wait here.
     not_before: Option<Instant>,
 }
 
-impl Known {
-    fn forget_what_is_old(&mut self, now: Instant) {
-        let was_away = self.asked_at.is_none_or(|asked_at| now.duration_since(asked_at) >= AWAY);
-        let is_old = |since: Instant| was_away || now.duration_since(since) >= LOOK_AGAIN;
+impl KnownPolicies {
+    fn forget_outdated(&mut self, now: Instant) {
+        let was_not_leader = self.called_at.is_none_or(|called_at| now.duration_since(called_at) >= LEADER_GAP);
+        let is_old = |since: Instant| was_not_leader || now.duration_since(since) >= RELIST_PERIOD;
         self.budgets.take_if(|(_, since)| is_old(*since));
         self.network.take_if(|since| is_old(*since));
-        self.asked_at = Some(now);
+        self.called_at = Some(now);
     }
 }
 
@@ -69,41 +69,46 @@ impl Policies {
             port: settings.port,
             callers: settings.callers.clone(),
             has_budgets: OnceCell::new(),
-            known: Mutex::default(),
+            state: Mutex::default(),
         }
     }
 
-    /// So many replicas of these endpoints are wanted: of several, all but one stay while nodes are emptied. Endpoints
-    /// that are not named have no replicas here.
-    pub(super) async fn keep(&self, wanted: &ReplicaTargets, now: Instant) {
-        let mut known = self.known.lock().await;
+    /// Writes what differs from the targets. Of several replicas all but one stay while nodes are drained. Endpoints without
+    /// a target have no replicas here.
+    pub(super) async fn keep(&self, targets: &ReplicaTargets, now: Instant) {
+        let mut known = self.state.lock().await;
         if known.not_before.is_some_and(|moment| now < moment) {
             return;
         }
-        known.forget_what_is_old(now);
-        if let Err(why) = self.write(&mut known, wanted, now).await {
-            tracing::warn!(%why, "who may call replicas, or how fast nodes are emptied, could not be written: {why}");
-            known.not_before = Some(now + TRY_AGAIN);
+        known.forget_outdated(now);
+        if let Err(why) = self.write(&mut known, targets, now).await {
+            tracing::warn!(%why, "cannot write the network policy or the disruption budgets: {why}");
+            known.not_before = Some(now + RETRY_PAUSE);
         }
     }
 
-    async fn write(&self, known: &mut Known, wanted: &ReplicaTargets, now: Instant) -> Result<(), RequestError> {
+    async fn write(
+        &self,
+        known: &mut KnownPolicies,
+        targets: &ReplicaTargets,
+        now: Instant,
+    ) -> Result<(), RequestError> {
         if known.network.is_none() {
-            self.limit_callers().await?;
+            self.write_network_policy().await?;
             known.network = Some(now);
         }
-        if !self.knows_budgets().await? {
+        if !self.supports_budgets().await? {
             return Ok(());
         }
         let budgets = match &mut known.budgets {
             Some((budgets, _)) => budgets,
-            nothing => &mut nothing.insert((self.look().await?, now)).0,
+            nothing => &mut nothing.insert((self.list_budgets().await?, now)).0,
         };
-        for Change { name, least } in changes(budgets, wanted) {
-            match least {
-                Some((endpoint, least)) => {
-                    self.write_budget(&name, &endpoint, least).await?;
-                    budgets.insert(name, least);
+        for BudgetChange { name, minimum } in changes(budgets, targets) {
+            match minimum {
+                Some((endpoint, minimum)) => {
+                    self.write_budget(&name, &endpoint, minimum).await?;
+                    budgets.insert(name, minimum);
                 }
                 None => {
                     self.remove_budget(&name).await?;
@@ -114,43 +119,43 @@ impl Policies {
         Ok(())
     }
 
-    async fn limit_callers(&self) -> Result<(), RequestError> {
+    async fn write_network_policy(&self) -> Result<(), RequestError> {
         let Some(callers) = &self.callers else { return Ok(()) };
         let name = format!("{}-replicas", self.instance);
         let policy = network_policy(&name, &self.instance, self.port, callers);
         let params = PatchParams::apply(MANAGER).force();
-        self.requests.ask(self.networks.patch(&name, &params, &Patch::Apply(&policy))).await.map(drop)
+        self.requests.send(self.networks.patch(&name, &params, &Patch::Apply(&policy))).await.map(drop)
     }
 
-    /// The budgets of this installation that there are. One that is not ours alone is taken to be none.
-    async fn look(&self) -> Result<BTreeMap<String, u32>, RequestError> {
+    /// The minimum of each budget of this installation; 0 for one that was changed to something else.
+    async fn list_budgets(&self) -> Result<BTreeMap<String, u32>, RequestError> {
         let labels = format!("app.kubernetes.io/managed-by={MANAGER},{INSTANCE_LABEL}={}", self.instance);
-        let found = self.requests.ask(self.budgets.list(&ListParams::default().labels(&labels))).await?;
-        let least = |budget: &PodDisruptionBudget| match budget.spec.as_ref()?.min_available {
-            Some(IntOrString::Int(least)) => u32::try_from(least).ok(),
+        let found = self.requests.send(self.budgets.list(&ListParams::default().labels(&labels))).await?;
+        let minimum = |budget: &PodDisruptionBudget| match budget.spec.as_ref()?.min_available {
+            Some(IntOrString::Int(minimum)) => u32::try_from(minimum).ok(),
             Some(IntOrString::String(_)) | None => None,
         };
-        Ok(found.iter().filter_map(|one| Some((one.metadata.name.clone()?, least(one).unwrap_or(0)))).collect())
+        Ok(found.iter().filter_map(|one| Some((one.metadata.name.clone()?, minimum(one).unwrap_or(0)))).collect())
     }
 
-    async fn write_budget(&self, name: &str, endpoint: &str, least: u32) -> Result<(), RequestError> {
-        let budget = budget(name, &self.instance, endpoint, least);
+    async fn write_budget(&self, name: &str, endpoint: &str, minimum: u32) -> Result<(), RequestError> {
+        let budget = budget(name, &self.instance, endpoint, minimum);
         let params = PatchParams::apply(MANAGER).force();
-        self.requests.ask(self.budgets.patch(name, &params, &Patch::Apply(&budget))).await.map(drop)
+        self.requests.send(self.budgets.patch(name, &params, &Patch::Apply(&budget))).await.map(drop)
     }
 
     async fn remove_budget(&self, name: &str) -> Result<(), RequestError> {
-        match self.requests.ask(self.budgets.delete(name, &DeleteParams::default())).await {
+        match self.requests.send(self.budgets.delete(name, &DeleteParams::default())).await {
             Err(error) if !error.is_not_found() => Err(error),
             Ok(_) | Err(_) => Ok(()),
         }
     }
 
-    /// Servers before 1.21 have budgets of another version only; there are none then.
-    async fn knows_budgets(&self) -> Result<bool, RequestError> {
-        let ask = || async {
+    /// Servers before 1.21 have only an older version of budgets, which is not used.
+    async fn supports_budgets(&self) -> Result<bool, RequestError> {
+        let read = || async {
             let version = GroupVersion::gv("policy", "v1").api_version();
-            match self.requests.ask(self.client.list_api_group_resources(&version)).await {
+            match self.requests.send(self.client.list_api_group_resources(&version)).await {
                 Ok(found) => Ok(found.resources.iter().any(|resource| resource.name == "poddisruptionbudgets")),
                 Err(error) if error.is_not_found() => {
                     tracing::info!("the cluster has no policy/v1: endpoints get no PodDisruptionBudget");
@@ -159,47 +164,47 @@ impl Policies {
                 Err(error) => Err(error),
             }
         };
-        self.has_budgets.get_or_try_init(ask).await.copied()
+        self.has_budgets.get_or_try_init(read).await.copied()
     }
 }
 
-/// A budget that is to be written, for an endpoint and with a least, or to be removed.
+/// A budget to write, with its endpoint and minimum, or to remove.
 #[derive(Debug, PartialEq, Eq)]
-struct Change {
+struct BudgetChange {
     name: String,
-    least: Option<(String, u32)>,
+    minimum: Option<(String, u32)>,
 }
 
-/// What must be done so that there are the budgets that are wanted, and no others.
-fn changes(there: &BTreeMap<String, u32>, wanted: &ReplicaTargets) -> Vec<Change> {
-    let budgets = wanted.iter().filter_map(|(endpoint, replicas)| {
-        let least = least_available(*replicas)?;
-        Some((endpoint.replace('_', "-"), (endpoint.clone(), least)))
+/// The difference between the existing budgets and those that the targets need.
+fn changes(existing: &BTreeMap<String, u32>, targets: &ReplicaTargets) -> Vec<BudgetChange> {
+    let budgets = targets.iter().filter_map(|(endpoint, replicas)| {
+        let minimum = min_available(*replicas)?;
+        Some((endpoint.replace('_', "-"), (endpoint.clone(), minimum)))
     });
     let budgets: BTreeMap<String, (String, u32)> = budgets.collect();
-    let gone = there.keys().filter(|name| !budgets.contains_key(*name));
-    let mut changes: Vec<Change> = gone.map(|name| Change { name: name.clone(), least: None }).collect();
-    let differs = |(name, (_, least)): &(String, (String, u32))| there.get(name) != Some(least);
+    let gone = existing.keys().filter(|name| !budgets.contains_key(*name));
+    let mut changes: Vec<BudgetChange> = gone.map(|name| BudgetChange { name: name.clone(), minimum: None }).collect();
+    let differs = |(name, (_, minimum)): &(String, (String, u32))| existing.get(name) != Some(minimum);
     let written = budgets.into_iter().filter(differs);
-    changes.extend(written.map(|(name, least)| Change { name, least: Some(least) }));
+    changes.extend(written.map(|(name, minimum)| BudgetChange { name, minimum: Some(minimum) }));
     changes
 }
 
-/// A budget for a single replica would keep its node from ever being emptied.
-const fn least_available(wanted: u32) -> Option<u32> {
-    match wanted {
+/// `None` for a single replica: a budget would keep its node from ever being drained.
+const fn min_available(replicas: u32) -> Option<u32> {
+    match replicas {
         0 | 1 => None,
-        _ => Some(wanted - 1),
+        _ => Some(replicas - 1),
     }
 }
 
-/// Bare Pods can only be counted, so the least is a number.
-fn budget(name: &str, instance: &str, endpoint: &str, least: u32) -> Value {
+/// Budgets for Pods without a controller need an absolute number.
+fn budget(name: &str, instance: &str, endpoint: &str, minimum: u32) -> Value {
     json!({
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",
         "metadata": { "name": name, "labels": labels(instance) },
-        "spec": { "minAvailable": least, "selector": { "matchLabels": { ENDPOINT_LABEL: endpoint } } },
+        "spec": { "minAvailable": minimum, "selector": { "matchLabels": { ENDPOINT_LABEL: endpoint } } },
     })
 }
 

@@ -1,67 +1,69 @@
-//! Serverless pools that the cluster runs: so many Pods for each model, for everybody.
+//! Serverless pools as Pods of the cluster.
 //!
-//! The leader makes the Pods and ends those that nobody wants; every gateway sends calls to those that are ready. A
-//! Pod's name holds a hash of what it runs, so a change of the configuration makes new Pods beside the old ones, which
-//! go when the new ones serve.
+//! The leader creates missing Pods and deletes obsolete ones; every gateway sends calls to those that are ready. A Pod's
+//! name contains a hash of its manifest, so a changed configuration creates new Pods, and the old ones are deleted once the
+//! new ones are ready.
 
-use super::pod::{self, Life};
+use super::pod::{self, RestartPolicy};
 use super::{KubernetesDriver, address_of, pod_status};
 use crate::backend::{Backend, BackendId};
 use crate::drivers::{ReplicaName, ReplicaSpec};
 use crate::engine::Family;
 use crate::routes::Routes;
+use background::Loop;
 use domain::ModelId;
 use domain::model::{Model, Serving, Upstream};
 use k8s_openapi::api::core::v1::Pod;
 use sha2::{Digest as _, Sha256};
 use std::collections::{HashMap, HashSet};
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-const ROUND: Duration = Duration::from_millis(500);
+const PERIOD: Duration = Duration::from_millis(500);
 const HASH_BYTES: usize = 6;
 
-/// A Pod that should run.
+/// A Pod that should exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Wanted {
+struct DesiredPod {
     model: ModelId,
     spec: ReplicaSpec,
 }
 
 impl KubernetesDriver {
-    /// Makes the Pods of pools that are missing and ends those that nobody wants any more. For the leader.
+    /// Creates missing Pods of pools and deletes obsolete ones. Called by the leader.
     pub async fn keep_pools(&self, routes: &Routes) {
         if !self.is_synced() {
             return;
         }
-        let wanted = wanted(routes, self);
-        for one in &wanted {
-            let there = self.pod(&one.spec.replica);
-            if let Some(over) = there.as_ref().filter(|pod| self.is_beyond_help(pod)) {
-                self.end(over, 0).await;
-            } else if there.is_none()
-                && let Err(why) = self.apply(&one.spec, Life::ForEver).await
+        let desired = desired_pods(routes, self);
+        for one in &desired {
+            let existing = self.pod(&one.spec.replica);
+            if let Some(dead) = existing.as_ref().filter(|pod| self.is_dead(pod)) {
+                self.delete_pool_pod(dead, 0).await;
+            } else if existing.is_none()
+                && let Err(why) = self.apply(&one.spec, RestartPolicy::Always).await
             {
-                tracing::warn!(model = %one.model, why, "a Pod of {} was not made: {why}", one.model);
+                tracing::warn!(model = %one.model, why, "cannot create a Pod of {}: {why}", one.model);
             }
         }
-        let names: HashSet<String> = wanted.iter().map(|one| pod::name_of(&one.spec.replica)).collect();
+        let names: HashSet<String> = desired.iter().map(|one| pod::name_of(&one.spec.replica)).collect();
         for pod in self.pool_pods() {
             let (Some(name), Some(model)) = (&pod.metadata.name, model_of(&pod)) else { continue };
-            let successors = || wanted.iter().filter(|one| one.model == model);
-            let all_serve =
+            let successors = || desired.iter().filter(|one| one.model == model);
+            let all_ready =
                 || successors().all(|one| self.pod(&one.spec.replica).is_some_and(|pod| pod_status::is_ready(&pod)));
-            if !names.contains(name) && !pod_status::is_leaving(&pod) && all_serve() {
-                tracing::info!(model = %model, "a Pod of {model} is not wanted any more");
-                self.end(&pod, pod::longest_goodbye(&self.shared.settings)).await;
+            if !names.contains(name) && !pod_status::is_leaving(&pod) && all_ready() {
+                tracing::info!(model = %model, "deleting an obsolete Pod of {model}");
+                self.delete_pool_pod(&pod, pod::full_grace_seconds(&self.shared.settings)).await;
             }
         }
     }
 
-    async fn end(&self, pod: &Pod, grace_seconds: u64) {
+    async fn delete_pool_pod(&self, pod: &Pod, grace_seconds: u64) {
         if let Err(error) = self.delete(pod, grace_seconds).await {
-            tracing::warn!(%error, "a Pod of a pool could not be ended");
+            tracing::warn!(%error, "cannot delete a Pod of a pool");
         }
     }
 
@@ -71,25 +73,25 @@ impl KubernetesDriver {
         self.shared.mirror.all().into_iter().filter(is_pooled).collect()
     }
 
-    /// Whether no kubelet will ever start it again.
-    fn is_beyond_help(&self, pod: &Pod) -> bool {
+    /// Whether no kubelet will restart it.
+    fn is_dead(&self, pod: &Pod) -> bool {
         let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
         let node = pod_status::node_of(pod).map(|node| self.shared.nodes.health(node, Instant::now()));
         matches!(phase, Some("Failed" | "Succeeded")) || node == Some(pod_status::NodeHealth::Lost)
     }
 }
 
-/// The Pods that the catalogue asks for.
-fn wanted(routes: &Routes, driver: &KubernetesDriver) -> Vec<Wanted> {
+/// The Pods that the catalogue needs.
+fn desired_pods(routes: &Routes, driver: &KubernetesDriver) -> Vec<DesiredPod> {
     let table = routes.table();
     table.iter().flat_map(|route| pods_of(&route.model, driver)).collect()
 }
 
-fn pods_of(model: &Model, driver: &KubernetesDriver) -> Vec<Wanted> {
+fn pods_of(model: &Model, driver: &KubernetesDriver) -> Vec<DesiredPod> {
     let Serving::Engine(pool) = &model.serving else { return Vec::new() };
     let Some(flavor) = &pool.flavor else { return Vec::new() };
-    let called = |name: &str| {
-        let name = ReplicaName::parse(name).expect("made of a hash and a number");
+    let spec = |name: &str| {
+        let name = ReplicaName::parse(name).expect("consists of a hash and a number");
         ReplicaSpec::of_flavor(
             name,
             (model.id.clone(), model.modality),
@@ -98,13 +100,13 @@ fn pods_of(model: &Model, driver: &KubernetesDriver) -> Vec<Wanted> {
             Some(&pool.weights),
         )
     };
-    let Ok(manifest) = pod::manifest(&called("pool"), Life::ForEver, &driver.shared.settings) else {
-        tracing::error!(model = %model.id, "the pool of {} cannot be made into Pods", model.id);
+    let Ok(manifest) = pod::manifest(&spec("pool"), RestartPolicy::Always, &driver.shared.settings) else {
+        tracing::error!(model = %model.id, "the pool of {} has no valid Pod manifest", model.id);
         return Vec::new();
     };
     let digest = Sha256::digest(manifest.to_string());
     let hash: String = digest[..HASH_BYTES].iter().map(|byte| format!("{byte:02x}")).collect();
-    let one = |number: u32| Wanted { model: model.id.clone(), spec: called(&format!("pool-{hash}-{number}")) };
+    let one = |number: u32| DesiredPod { model: model.id.clone(), spec: spec(&format!("pool-{hash}-{number}")) };
     (1..=pool.replicas).map(one).collect()
 }
 
@@ -112,7 +114,7 @@ fn model_of(pod: &Pod) -> Option<ModelId> {
     ModelId::parse(pod_status::annotation(pod, pod::MODEL_ANNOTATION)?).ok()
 }
 
-/// Lets the route table of this gateway follow the Pods of pools.
+/// Keeps the ready Pods of pools in the route table of this gateway.
 pub struct Pools {
     driver: KubernetesDriver,
     routes: Routes,
@@ -124,15 +126,17 @@ impl Pools {
         Self { driver, routes, joined: HashMap::new() }
     }
 
-    /// Follows them, for ever.
+    /// Runs until it is cancelled.
     pub async fn run(mut self) {
-        loop {
-            self.look();
-            tokio::time::sleep(ROUND).await;
-        }
+        let routes = Loop::every("routes of pools", PERIOD);
+        let round = async move || {
+            self.update();
+            Ok::<_, Infallible>(())
+        };
+        routes.run(round).await;
     }
 
-    fn look(&mut self) {
+    fn update(&mut self) {
         let port = self.driver.shared.settings.port;
         let mut ready = HashMap::new();
         for pod in self.driver.pool_pods().into_iter().filter(|pod| pod_status::is_ready(pod)) {
@@ -141,26 +145,26 @@ impl Pools {
             }
         }
         let routes = &self.routes;
-        self.joined.retain(|place, id| {
-            let stays = ready.contains_key(place);
+        self.joined.retain(|key, id| {
+            let stays = ready.contains_key(key);
             if !stays {
                 routes.leave(*id);
             }
             stays
         });
-        for (place, pod) in ready {
-            if self.joined.contains_key(&place) {
+        for (key, pod) in ready {
+            if self.joined.contains_key(&key) {
                 continue;
             }
-            let Some((model, replica)) = replica_of(&pod, &place) else { continue };
-            tracing::info!(model = %model, replica.name = %replica.name, "a Pod of {model} is ready");
-            self.joined.insert(place, replica.id);
-            self.routes.join(model, Arc::new(replica));
+            let Some((model, backend)) = backend_of(&pod, &key) else { continue };
+            tracing::info!(model = %model, replica.name = %backend.name, "a Pod of {model} is ready");
+            self.joined.insert(key, backend.id);
+            self.routes.join(model, Arc::new(backend));
         }
     }
 }
 
-fn replica_of(pod: &Pod, (name, address): &(String, SocketAddr)) -> Option<(ModelId, Backend)> {
+fn backend_of(pod: &Pod, (name, address): &(String, SocketAddr)) -> Option<(ModelId, Backend)> {
     let model = model_of(pod)?;
     let family = Family::parse(pod_status::annotation(pod, pod::ENGINE_ANNOTATION)?)?;
     let upstream = Upstream {

@@ -1,44 +1,43 @@
-//! What the operator says about the cluster.
+//! Settings of the cluster.
 
 use domain::model::{EngineKind, Launch};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What the driver is built with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     pub access: Access,
-    /// Where Pods live; absent: where the account that is used lives.
+    /// Namespace of Pods; `None` for that of the account in use.
     pub namespace: Option<String>,
-    /// Tells the Pods of this installation from those of another one in the same namespace; not for the operator to say.
+    /// Distinguishes the Pods of this installation from those of others in the same namespace. Not configurable.
     pub instance: String,
-    /// Which nodes have which GPUs, by GPU type.
+    /// Nodes by GPU type.
     pub gpus: BTreeMap<String, GpuNodes>,
     pub images: Images,
     pub weights: Weights,
-    /// Where engines listen in their Pods.
+    /// Port of engines in their Pods.
     pub port: u16,
-    /// How long an engine may go on answering when somebody else empties its node.
+    /// Time for open calls when a node is drained by others.
     pub drain: Duration,
-    /// How long a Pod waits with its end, so that gateways see first that it is leaving.
+    /// Delay before SIGTERM, so that gateways notice first that a Pod is terminating.
     pub pre_stop: Duration,
-    /// How long a node may be silent before its replicas are given up.
+    /// Time after which the replicas of an unready node are given up.
     pub node_lost_after: Duration,
-    /// How long an image may fail to come.
+    /// Time after which an image that cannot be pulled is a failure.
     pub image_pull_timeout: Duration,
-    /// A Secret whose members are variables of the engine, such as the hub's token.
+    /// A Secret with environment variables of engines, such as the hub's token.
     pub environment_secret: Option<String>,
     pub image_pull_secrets: Vec<String>,
-    /// The service account of replicas; they get no token of it.
+    /// Service account of replicas; its token is not mounted.
     pub service_account: Option<String>,
-    /// Who may call replicas; absent: no policy is made.
+    /// Who may call replicas; `None` for no network policy.
     pub callers: Option<Callers>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Access {
-    /// The gateway is itself a Pod of the cluster.
+    /// The gateway is a Pod of the cluster.
     ServiceAccount,
     Kubeconfig {
         file: PathBuf,
@@ -46,19 +45,19 @@ pub enum Access {
     },
 }
 
-/// Nodes with one type of GPU, and how a Pod asks for them.
+/// Nodes with one type of GPU, and how a Pod requests them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct GpuNodes {
     /// Such as `nvidia.com/gpu`.
     pub resource: String,
     pub node_selector: BTreeMap<String, String>,
     pub tolerations: Vec<Toleration>,
-    /// For each GPU, beside it.
+    /// Per GPU.
     pub cpu: Option<Quantity>,
     pub memory: Option<Quantity>,
 }
 
-/// `key`, `key=value`, each with `:Effect` or without.
+/// Written as `key` or `key=value`, with or without `:Effect`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Toleration {
     pub key: String,
@@ -89,7 +88,7 @@ impl Toleration {
     }
 }
 
-/// A whole number with one of Kubernetes' suffixes: `500m`, `8`, `64Gi`.
+/// An integer with one of Kubernetes' suffixes: `500m`, `8`, `64Gi`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quantity {
     number: u64,
@@ -120,7 +119,7 @@ pub struct Images {
 }
 
 impl Images {
-    /// Engines that are started by a command of the operator's own have the image of their flavor.
+    /// `None` for a custom command, whose image is that of its flavor.
     pub fn of(&self, launch: &Launch) -> Option<&str> {
         match launch {
             Launch::Engine(EngineKind::ForebayEngine) => self.forebay_engine.as_deref(),
@@ -132,13 +131,13 @@ impl Images {
     }
 }
 
-/// Where Pods find weights.
+/// Location of weights in Pods.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Weights {
     pub volume: Option<Volume>,
-    /// Where the volume is in a Pod; relative paths of weights lie below it.
+    /// Mount path of the volume; relative paths of weights are below it.
     pub mount: String,
-    /// What fills the volume before the engine starts.
+    /// Fills the volume before the engine starts.
     pub fetch: Option<Fetch>,
 }
 
@@ -146,11 +145,11 @@ pub struct Weights {
 pub enum Volume {
     /// A PersistentVolumeClaim that many nodes can mount.
     Claim(String),
-    /// A folder of each node.
+    /// A folder on each node.
     NodeFolder(String),
 }
 
-/// The init container: `{weights}` is where they are to be, `{source}` what was written behind `hf://`.
+/// The init container: `{weights}` is the target path, `{source}` the text after `hf://`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetch {
     pub image: String,
@@ -161,7 +160,7 @@ pub struct Fetch {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Callers {
     pub pods: BTreeMap<String, String>,
-    /// The namespace of those Pods; absent: the one of the replicas.
+    /// Namespace of those Pods; `None` for that of the replicas.
     pub namespace: Option<String>,
     pub networks: Vec<String>,
 }
@@ -171,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tolerations_are_written_like_taints() {
+    fn tolerations_have_the_syntax_of_taints() {
         let read = |text| Toleration::parse(text).map(|one| (one.key, one.value, one.effect));
         let text = |text: &str| Some(text.to_owned());
         assert_eq!(read("nvidia.com/gpu:NoSchedule"), Some(("nvidia.com/gpu".into(), None, text("NoSchedule"))));
@@ -182,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn quantities_are_multiplied_by_the_gpus() {
+    fn quantities_are_multiplied_by_the_number_of_gpus() {
         let times = |text, count| Quantity::parse(text).map(|quantity| quantity.times(count));
         assert_eq!(times("64Gi", 4).as_deref(), Some("256Gi"));
         assert_eq!(times("500m", 2).as_deref(), Some("1000m"));

@@ -320,7 +320,7 @@ impl Driver for ProcessDriver {
         });
         bound.await.unwrap_or_else(|error| {
             tracing::error!(%error, "cannot list the replicas of this machine, so none is placed");
-            Err(PlacementError::Devices { gpu_type: spec.gpu_type.clone(), wanted: spec.gpu_count, free: 0 })
+            Err(PlacementError::Devices { gpu_type: spec.gpu_type.clone(), needed: spec.gpu_count, free: 0 })
         })
     }
 

@@ -22,7 +22,7 @@ pub(super) fn pick(
     let free = islands.values().map(Vec::len).sum::<usize>();
     if free < needed {
         let free = u32::try_from(free).unwrap_or(u32::MAX);
-        return Err(PlacementError::Devices { gpu_type: gpu_type.to_owned(), wanted: count, free });
+        return Err(PlacementError::Devices { gpu_type: gpu_type.to_owned(), needed: count, free });
     }
     let mut islands: Vec<Vec<&Device>> = islands.into_values().collect();
     islands.sort_by_key(Vec::len);

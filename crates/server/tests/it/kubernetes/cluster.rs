@@ -1,4 +1,4 @@
-//! A corner of the control plane for one story: a namespace, nodes of its own, and the rights that the driver gets.
+//! A part of the control plane for one test: a namespace, its own nodes, and the permissions of the driver.
 
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::{Namespace, Pod, ServiceAccount};
@@ -20,14 +20,14 @@ use crate::kubernetes::plant::eventually;
 
 pub(crate) const GPU: &str = "nvidia.com/gpu";
 pub(crate) const GPU_TYPE: &str = "nvidia/h100-sxm-80gb";
-/// What nodes of a story are told apart by.
+/// Label that selects the nodes of a test.
 const LABEL: &str = "forebay.test/namespace";
-const RIGHTS: [&str; 3] = ["base/service-account.yaml", "replicas/role.yaml", "base/nodes-role.yaml"];
+const PERMISSIONS: [&str; 3] = ["base/service-account.yaml", "replicas/role.yaml", "base/nodes-role.yaml"];
 
 pub(crate) struct Cluster {
     pub(crate) namespace: String,
     pub(crate) nodes: Vec<Kubelet>,
-    /// The way of the gateways to the API server.
+    /// Proxy between the gateways and the API server.
     pub(crate) api: Balancer,
     pub(crate) pods: Api<Pod>,
     client: Client,
@@ -37,7 +37,7 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// As many nodes as there are numbers, each with so many GPUs.
+    /// Starts one node per number, with that many GPUs.
     pub(crate) async fn start(gpus: &[u32]) -> Self {
         let folder = PathBuf::from(std::env::var("FOREBAY_TEST_KUBERNETES").expect(
             "FOREBAY_TEST_KUBERNETES is not set: run `make test-kubernetes`, or `scripts/with-kubernetes scripts/test-kubernetes`",
@@ -46,7 +46,7 @@ impl Cluster {
         let namespace = format!("story-{:012x}", getrandom::u64().unwrap() >> 16);
         let body: Namespace = serde_json::from_value(json!({"metadata": {"name": namespace}})).unwrap();
         Api::all(client.clone()).create(&PostParams::default(), &body).await.unwrap();
-        give_rights(&folder, &namespace);
+        grant_permissions(&folder, &namespace);
         let scratch = tempfile::tempdir().unwrap();
         let kubeconfig = scratch.path().join("kubeconfig");
         let admin = std::fs::read_to_string(folder.join("admin.kubeconfig")).unwrap();
@@ -65,18 +65,18 @@ impl Cluster {
     }
 
     pub(crate) async fn add_node(&mut self, gpus: u32) {
-        let beside = Path::new(BINARY).parent().unwrap().to_owned();
+        let binaries = Path::new(BINARY).parent().unwrap().to_owned();
         let options = NodeOptions {
             name: format!("{}-{}", self.namespace, self.nodes.len() + 1),
             labels: BTreeMap::from([(LABEL.to_owned(), self.namespace.clone())]),
             capacity: BTreeMap::from([(GPU.to_owned(), gpus)]),
-            programs: vec![beside],
+            programs: vec![binaries],
             certificate: Some((self.folder.join("server.crt"), self.folder.join("server.key"))),
         };
         self.nodes.push(Kubelet::start(self.client.clone(), options).await.unwrap());
     }
 
-    /// What a gateway's configuration says about this cluster; `more` belongs to the first table.
+    /// Configuration of a gateway for this cluster; `more` is added to the first table.
     pub(crate) fn configuration(&self, more: &str) -> String {
         let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/models").canonicalize().unwrap();
         let (kubeconfig, namespace, models) = (self.kubeconfig.display(), &self.namespace, models.display());
@@ -106,7 +106,7 @@ node_selector = {{ "{LABEL}" = "{namespace}" }}
         text
     }
 
-    /// The names of the Pods that are not leaving.
+    /// Names of the Pods that are not terminating.
     pub(crate) async fn pod_names(&self) -> Vec<String> {
         let all = self.pods.list(&ListParams::default()).await.unwrap();
         let stays = all.items.into_iter().filter(|pod| pod.metadata.deletion_timestamp.is_none());
@@ -118,7 +118,7 @@ node_selector = {{ "{LABEL}" = "{namespace}" }}
         self.nodes.iter().find(|kubelet| kubelet.name() == node).unwrap()
     }
 
-    /// Whether the cluster takes the Pod for ready.
+    /// Whether the Pod is ready according to the cluster.
     pub(crate) async fn is_ready_pod(&self, pod: &str) -> bool {
         let status = self.pods.get(pod).await.unwrap().status.unwrap_or_default();
         status.conditions.iter().flatten().any(|one| one.type_ == "Ready" && one.status == "True")
@@ -132,7 +132,7 @@ node_selector = {{ "{LABEL}" = "{namespace}" }}
         self.client.clone()
     }
 
-    /// Nothing must be left of the story's Pods.
+    /// Removes the namespace and nodes, once no Pod is left.
     pub(crate) async fn remove(self) {
         eventually("no Pod is left", async || self.has_no_pods().await).await;
         for node in self.nodes {
@@ -142,11 +142,11 @@ node_selector = {{ "{LABEL}" = "{namespace}" }}
     }
 }
 
-/// Exactly what `deploy/kubernetes` gives, in the story's namespace.
-fn give_rights(folder: &Path, namespace: &str) {
+/// Grants exactly the permissions of `deploy/kubernetes`, in the test's namespace.
+fn grant_permissions(folder: &Path, namespace: &str) {
     let folder_of_manifests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/kubernetes");
     let read = |name: &str| std::fs::read_to_string(folder_of_manifests.join(name)).unwrap();
-    let text = RIGHTS.map(read).join("\n---\n");
+    let text = PERMISSIONS.map(read).join("\n---\n");
     let text = text.replace("namespace: forebay", &format!("namespace: {namespace}"));
     let text = text.replace("name: forebay-nodes", &format!("name: forebay-nodes-{namespace}"));
     let mut kubectl = Command::new("kubectl");
@@ -161,11 +161,11 @@ async fn token(client: &Client, namespace: &str) -> String {
     let spec =
         TokenRequestSpec { audiences: vec!["https://kubernetes.default.svc".into()], ..TokenRequestSpec::default() };
     let request = TokenRequest { spec, ..TokenRequest::default() };
-    let made = accounts.create_token_request("forebay", &PostParams::default(), &request).await.unwrap();
-    made.status.unwrap().token
+    let created = accounts.create_token_request("forebay", &PostParams::default(), &request).await.unwrap();
+    created.status.unwrap().token
 }
 
-fn between<'a>(text: &'a str, before: &str, behind: &str) -> &'a str {
+fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
     let start = text.find(before).unwrap() + before.len();
-    &text[start..start + text[start..].find(behind).unwrap()]
+    &text[start..start + text[start..].find(after).unwrap()]
 }

@@ -1,4 +1,4 @@
-//! What goes wrong in a cluster, and what becomes of endpoints then.
+//! Faults of a cluster, and how endpoints recover from them.
 
 use kube::api::ListParams;
 use serde_json::json;
@@ -10,14 +10,14 @@ use crate::kubernetes::plant::{Plant, eventually, models, pod_of};
 
 #[tokio::test]
 #[ignore = "needs a control plane: make test-kubernetes"]
-async fn a_node_that_is_lost_is_given_up_and_its_replica_starts_elsewhere() {
+async fn the_replica_of_a_lost_node_starts_elsewhere() {
     let cluster = Cluster::start(&[1, 1, 1]).await;
     let plant = Plant::start(&cluster, "node_lost_after = \"2s\"").await;
     plant.create("chat", "acme/scripted", "h100", json!({"replicas": 2})).await;
     plant.wait_for("chat", "serving", 2).await;
     let lost = plant.live().await.remove(0);
     cluster.node_of(&pod_of(&lost)).await.die();
-    // The cluster still takes the node for well; whoever cannot reach it does not.
+    // The cluster still considers the node ready, but the gateway cannot reach it.
     for _ in 0..20 {
         assert_eq!(plant.chat("chat").await.status_line(), "200 OK");
     }
@@ -28,24 +28,24 @@ async fn a_node_that_is_lost_is_given_up_and_its_replica_starts_elsewhere() {
     assert_eq!(given_up.failure.map(|class| class.as_str()), Some("node-lost"));
     assert!(plant.live().await.iter().all(|one| one.node != lost.node));
     let names = cluster.pod_names().await;
-    assert!(!names.contains(&pod_of(&lost)), "its object is not left behind: {names:?}");
+    assert!(!names.contains(&pod_of(&lost)), "its Pod object is removed: {names:?}");
     plant.delete("chat").await;
     cluster.remove().await;
 }
 
 #[tokio::test]
 #[ignore = "needs a control plane: make test-kubernetes"]
-async fn a_node_that_comes_back_in_time_keeps_its_replica() {
+async fn a_node_that_recovers_in_time_keeps_its_replica() {
     let cluster = Cluster::start(&[1]).await;
     let plant = Plant::start(&cluster, "node_lost_after = \"1h\"").await;
     plant.create("chat", "acme/scripted", "h100", json!({"replicas": 1})).await;
     plant.wait_for("chat", "serving", 1).await;
     let before = plant.live().await.remove(0);
     cluster.nodes[0].go_silent();
-    eventually("the cluster misses the node", async || !cluster.is_ready_pod(&pod_of(&before)).await).await;
+    eventually("the Pod is not ready", async || !cluster.is_ready_pod(&pod_of(&before)).await).await;
     cluster.nodes[0].come_back();
     eventually("its Pod is ready again", async || cluster.is_ready_pod(&pod_of(&before)).await).await;
-    eventually("and answers", async || plant.chat("chat").await.status == 200).await;
+    eventually("it serves", async || plant.chat("chat").await.status == 200).await;
     let live = plant.live().await;
     assert!(live.len() == 1 && live[0].id == before.id, "it was not given up: {live:?}");
     let open = store::holds::list_open(&plant.store).await.unwrap();
@@ -57,20 +57,20 @@ async fn a_node_that_comes_back_in_time_keeps_its_replica() {
 #[tokio::test]
 #[ignore = "needs a control plane: make test-kubernetes"]
 async fn a_pod_that_is_not_ready_gets_no_calls() {
-    const ANSWER_TIME: Duration = Duration::from_secs(30);
+    const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
     let cluster = Cluster::start(&[2]).await;
     let plant = Plant::start(&cluster, "").await;
-    // Its own engine says how it is; of a server of others only the port is asked, which a frozen one still opens.
+    // The built-in engine has a health route; of custom servers only the port is probed, which a frozen one still accepts.
     plant.create("chat", "acme/real", "h100", json!({"replicas": 2})).await;
     plant.wait_for("chat", "serving", 2).await;
     let stuck = pod_of(&plant.live().await[0]);
     cluster.nodes[0].freeze(&stuck);
     eventually("its probe fails", async || !cluster.is_ready_pod(&stuck).await).await;
-    // Its port still takes connections: whoever were sent there would wait.
+    // Its port still accepts connections, so a call sent there would hang.
     eventually("all calls go elsewhere", async || {
         for _ in 0..6 {
-            let answer = tokio::time::timeout(ANSWER_TIME, plant.chat("chat")).await;
-            if !answer.is_ok_and(|answer| answer.status == 200) {
+            let response = tokio::time::timeout(RESPONSE_TIMEOUT, plant.chat("chat")).await;
+            if !response.is_ok_and(|response| response.status == 200) {
                 return false;
             }
         }
@@ -86,7 +86,7 @@ async fn a_pod_that_is_not_ready_gets_no_calls() {
 
 #[tokio::test]
 #[ignore = "needs a control plane: make test-kubernetes"]
-async fn what_no_attempt_can_mend_fails_the_endpoint_with_its_reason() {
+async fn permanent_failures_fail_the_endpoint_with_their_reason() {
     let cluster = Cluster::start(&[2]).await;
     let plant = Plant::start(&cluster, "image_patience = \"1s\"").await;
     cluster.nodes[0].lose_image("missing:test");
@@ -97,8 +97,8 @@ async fn what_no_attempt_can_mend_fails_the_endpoint_with_its_reason() {
     plant.wait_for("weights", "failed", 0).await;
     let (image, weights) = (plant.endpoint("image").await.unwrap(), plant.endpoint("weights").await.unwrap());
     assert_eq!((image.reason.as_str(), weights.reason.as_str()), ("image-missing", "weights-missing"));
-    assert!(image.message.contains("missing:test"), "the kubelet's own words: {}", image.message);
-    assert!(weights.message.contains("nothing/here.gguf"), "the engine's own words: {}", weights.message);
+    assert!(image.message.contains("missing:test"), "the kubelet's message: {}", image.message);
+    assert!(weights.message.contains("nothing/here.gguf"), "the engine's message: {}", weights.message);
     let tried = plant.replicas("weights").await;
     assert_eq!(tried.len(), 3, "{tried:#?}");
     assert!(tried.iter().all(|one| one.log_tail.contains("nothing/here.gguf")), "{:?}", tried[0].log_tail);
@@ -109,7 +109,7 @@ async fn what_no_attempt_can_mend_fails_the_endpoint_with_its_reason() {
 
 #[tokio::test]
 #[ignore = "needs a control plane: make test-kubernetes"]
-async fn an_end_is_understood_though_its_log_cannot_be_had() {
+async fn a_failure_is_classified_without_access_to_the_log() {
     let cluster = Cluster::start(&[1]).await;
     let plant = Plant::start(&cluster, "").await;
     cluster.nodes[0].withhold_logs();
@@ -125,7 +125,7 @@ async fn an_end_is_understood_though_its_log_cannot_be_had() {
 
 #[tokio::test]
 #[ignore = "needs a control plane: make test-kubernetes"]
-async fn what_is_suspended_before_its_engine_ran_leaves_nothing_behind() {
+async fn an_endpoint_suspended_before_its_engine_ran_leaves_nothing_behind() {
     let cluster = Cluster::start(&[2]).await;
     let fetch = "[drivers.kubernetes.weights]\nfetch_image = \"hub:test\"\nfetch = [\"sleep\", \"600\"]";
     let tables = cluster.configuration("").replace("[drivers.kubernetes.weights]", fetch);
@@ -133,13 +133,15 @@ async fn what_is_suspended_before_its_engine_ran_leaves_nothing_behind() {
     cluster.nodes[0].lose_image("missing:test");
     plant.create("image", "acme/scripted", "no-image", json!({"replicas": 1})).await;
     plant.create("weights", "acme/scripted", "slow-weights", json!({"replicas": 1})).await;
-    let told = async |what: &str| {
+    let some_status_has = async |what: &str| {
         let pods = cluster.pods.list(&ListParams::default()).await.unwrap();
         pods.iter().any(|pod| serde_json::to_string(&pod.status).unwrap().contains(what))
     };
-    eventually("an image that does not come", async || told("ErrImagePull").await || told("ImagePullBackOff").await)
-        .await;
-    eventually("weights on their way", async || told("\"running\"").await).await;
+    eventually("an image that cannot be pulled", async || {
+        some_status_has("ErrImagePull").await || some_status_has("ImagePullBackOff").await
+    })
+    .await;
+    eventually("weights being downloaded", async || some_status_has("\"running\"").await).await;
     eventually("two holds", async || store::holds::list_open(&plant.store).await.unwrap().len() == 2).await;
     plant.suspend("image").await;
     plant.suspend("weights").await;
@@ -159,7 +161,7 @@ async fn a_replica_out_of_memory_is_replaced() {
     plant.wait_for("chat", "serving", 1).await;
     let first = plant.live().await.remove(0);
     cluster.nodes[0].run_out_of_memory(&pod_of(&first));
-    eventually("noted", async || {
+    eventually("recorded", async || {
         let all = plant.replicas("chat").await;
         all.iter().any(|one| one.id == first.id && one.failure.is_some_and(|class| class.as_str() == "out-of-memory"))
     })
@@ -172,8 +174,8 @@ async fn a_replica_out_of_memory_is_replaced() {
 
 #[tokio::test]
 #[ignore = "needs a control plane: make test-kubernetes"]
-async fn serving_goes_on_while_the_api_server_is_away() {
-    const AWAY: Duration = Duration::from_secs(20);
+async fn serving_continues_during_an_outage_of_the_api_server() {
+    const OUTAGE: Duration = Duration::from_secs(20);
     let cluster = Cluster::start(&[2]).await;
     let plant = Plant::start(&cluster, "").await;
     plant.create("chat", "acme/scripted", "h100", json!({"replicas": 1})).await;
@@ -182,15 +184,15 @@ async fn serving_goes_on_while_the_api_server_is_away() {
     cluster.api.cut();
     plant.rescale("chat", json!({"replicas": 2})).await;
     let cut_at = Instant::now();
-    while cut_at.elapsed() < AWAY {
+    while cut_at.elapsed() < OUTAGE {
         assert_eq!(plant.chat("chat").await.status_line(), "200 OK");
         tokio::time::sleep(Duration::from_millis(250)).await;
     }
     let open = store::holds::list_open(&plant.store).await.unwrap();
-    assert!(open.len() == 1 && open[0].replica == before[0].id, "nothing was given up: {open:?}");
+    assert!(open.len() == 1 && open[0].replica == before[0].id, "no replica was given up: {open:?}");
     cluster.api.restore();
     plant.wait_for("chat", "serving", 2).await;
-    assert!(plant.live().await.iter().any(|one| one.id == before[0].id), "and the first one serves on");
+    assert!(plant.live().await.iter().any(|one| one.id == before[0].id), "the first replica still serves");
     plant.delete("chat").await;
     cluster.remove().await;
 }

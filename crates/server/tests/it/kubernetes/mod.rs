@@ -1,4 +1,4 @@
-//! Replicas as Pods of a real control plane, and three gateways on it. `make test-kubernetes` runs these stories.
+//! Replicas as Pods of a real control plane, with one or three gateways. `make test-kubernetes` runs these tests.
 
 mod cluster;
 mod faults;

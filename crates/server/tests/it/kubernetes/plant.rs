@@ -10,21 +10,21 @@ use testkit::http::{Client, Response};
 use crate::app::{Setup, TestApp};
 use crate::kubernetes::cluster::{Cluster, GPU_TYPE};
 
-/// What a Pod may take from its wish to its first answer, on a machine that is busy with other stories.
+/// Time from the creation of an endpoint to its first response, on a machine that is busy with other tests.
 const TIMEOUT: Duration = Duration::from_secs(90);
-/// Two cores serve the control plane, too: it is not asked more often than that.
-const LOOK_AGAIN: Duration = Duration::from_millis(200);
+/// Two cores also run the control plane, so it is not polled more often.
+const POLL_PERIOD: Duration = Duration::from_millis(200);
 
-/// Waits until it is so.
+/// Waits until the condition holds.
 pub(crate) async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let deadline = Instant::now() + TIMEOUT;
     while !holds().await {
-        assert!(Instant::now() < deadline, "{what} did not come true within {TIMEOUT:?}");
-        tokio::time::sleep(LOOK_AGAIN).await;
+        assert!(Instant::now() < deadline, "timeout after {TIMEOUT:?}: {what}");
+        tokio::time::sleep(POLL_PERIOD).await;
     }
 }
 
-/// A model with real weights, and one with scripted answers.
+/// A model with real weights, and one with scripted responses.
 pub(crate) fn models() -> String {
     format!(
         r#"
@@ -95,24 +95,24 @@ impl Plant {
     pub(crate) async fn create(&self, name: &str, model: &str, flavor: &str, scaling: Value) {
         let mut body = json!({"name": name, "model": model, "flavor": flavor});
         body.as_object_mut().unwrap().extend(scaling.as_object().unwrap().clone());
-        let answer = self.app.client().post_json("/endpoints", body).await;
-        assert_eq!(answer.status, 201, "{}", answer.text());
+        let response = self.app.client().post_json("/endpoints", body).await;
+        assert_eq!(response.status, 201, "{}", response.text());
     }
 
     pub(crate) async fn rescale(&self, name: &str, scaling: Value) {
         let path = format!("/endpoints/{name}");
-        let answer = self.app.client().send_json(http::Method::PATCH, &path, scaling).await;
-        assert_eq!(answer.status, 200, "{}", answer.text());
+        let response = self.app.client().send_json(http::Method::PATCH, &path, scaling).await;
+        assert_eq!(response.status, 200, "{}", response.text());
     }
 
     pub(crate) async fn suspend(&self, name: &str) {
-        let answer = self.app.client().post_json(&format!("/endpoints/{name}/suspend"), json!({})).await;
-        assert_eq!(answer.status, 200, "{}", answer.text());
+        let response = self.app.client().post_json(&format!("/endpoints/{name}/suspend"), json!({})).await;
+        assert_eq!(response.status, 200, "{}", response.text());
     }
 
     pub(crate) async fn delete(&self, name: &str) {
-        let answer = self.app.client().delete(&format!("/endpoints/{name}")).await;
-        assert_eq!(answer.status, 202, "{}", answer.text());
+        let response = self.app.client().delete(&format!("/endpoints/{name}")).await;
+        assert_eq!(response.status, 202, "{}", response.text());
         eventually("gone", async || self.endpoint(name).await.is_none()).await;
     }
 
@@ -139,7 +139,7 @@ impl Plant {
         store::replicas::list_live(&self.store).await.unwrap()
     }
 
-    /// The replicas of an endpoint, over or not, oldest first.
+    /// All replicas of an endpoint, ended or not, oldest first.
     pub(crate) async fn replicas(&self, name: &str) -> Vec<Replica> {
         let id = self.endpoint(name).await.unwrap().id;
         store::replicas::newest_of(&self.store, &id, 20).await.unwrap()

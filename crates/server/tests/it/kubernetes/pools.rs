@@ -1,4 +1,4 @@
-//! Serverless pools that the cluster runs.
+//! Serverless pools as Pods of the cluster.
 
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::Api;
@@ -28,19 +28,19 @@ weights = "smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf"
 
 #[tokio::test]
 #[ignore = "needs a control plane: make test-kubernetes"]
-async fn a_pool_of_pods_serves_everybody_and_follows_the_configuration() {
+async fn a_pool_of_pods_serves_all_workspaces_and_follows_the_configuration() {
     let cluster = Cluster::start(&[2]).await;
     let setup = |replicas| TestApp::setup().table(&cluster.configuration("")).table(&pool(replicas));
     let app = setup(1).start().await;
     eventually("available", async || app.model_status("acme/pooled").await == "available").await;
     let body = json!({"model": "acme/pooled", "temperature": 0, "max_tokens": 16,
         "messages": [{"role": "user", "content": "Name the capital city of Japan."}]});
-    let answer = app.ask(body.clone()).await;
-    assert!(answer.status == 200 && answer.text().contains("Tokyo"), "{}", answer.text());
-    assert!(answer.header("x-ratelimit-limit-requests").is_some(), "limits count for what everybody shares");
+    let response = app.ask(body.clone()).await;
+    assert!(response.status == 200 && response.text().contains("Tokyo"), "{}", response.text());
+    assert!(response.header("x-ratelimit-limit-requests").is_some(), "rate limits apply to shared models");
 
     let policies: Api<NetworkPolicy> = Api::namespaced(cluster.client(), &cluster.namespace);
-    assert_eq!(policies.list(&ListParams::default()).await.unwrap().items.len(), 1, "pools have their callers, too");
+    assert_eq!(policies.list(&ListParams::default()).await.unwrap().items.len(), 1, "pools have a network policy too");
 
     let urls: Vec<String> = app.engines.iter().map(testkit::fake_engine::FakeEngine::url).collect();
     let change = |setup: crate::app::Setup| {

@@ -1,4 +1,4 @@
-//! The life of replicas as Pods, from their scheduling to the last of their objects.
+//! The lifecycle of replicas as Pods, from scheduling to the removal of their objects.
 
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::Api;
@@ -16,13 +16,13 @@ use crate::kubernetes::plant::{Plant, eventually, pod_of};
 
 #[tokio::test]
 #[ignore = "needs a control plane: make test-kubernetes"]
-async fn an_endpoint_is_scheduled_serves_real_answers_and_leaves_nothing_behind() {
+async fn an_endpoint_is_scheduled_serves_and_leaves_nothing_behind() {
     let cluster = Cluster::start(&[2]).await;
     let plant = Plant::start(&cluster, "").await;
     plant.create("chat", "acme/real", "h100", json!({"replicas": 1})).await;
-    let answer = plant.chat("chat").await;
-    assert_eq!(answer.status_line(), "200 OK", "held until the Pod was ready: {}", answer.text());
-    assert!(answer.text().contains("Tokyo"), "{}", answer.text());
+    let response = plant.chat("chat").await;
+    assert_eq!(response.status_line(), "200 OK", "held until the Pod was ready: {}", response.text());
+    assert!(response.text().contains("Tokyo"), "{}", response.text());
 
     plant.wait_for("chat", "serving", 1).await;
     let replica = plant.live().await.remove(0);
@@ -36,7 +36,7 @@ async fn an_endpoint_is_scheduled_serves_real_answers_and_leaves_nothing_behind(
     let policies: Api<NetworkPolicy> = Api::namespaced(cluster.client(), &cluster.namespace);
     assert_eq!(policies.list(&ListParams::default()).await.unwrap().items.len(), 1, "only gateways may call replicas");
 
-    // Not by a blocking call: its way to the server is carried by this thread.
+    // Not a blocking call, since this thread also runs the proxy to the API server.
     let mut doctor = tokio::process::Command::new(BINARY);
     doctor.args(["admin", "doctor", "--json", "--config"]).arg(&plant.app.forebay.config).arg("--data-dir");
     let output = doctor.arg(&plant.app.forebay.data_dir).output().await.unwrap();
@@ -46,7 +46,7 @@ async fn an_endpoint_is_scheduled_serves_real_answers_and_leaves_nothing_behind(
         findings.iter().filter(|finding| finding["check"] == check).map(|finding| &finding["level"]).collect()
     };
     assert_eq!(levels("cluster"), ["ok"], "{report}");
-    assert!(!levels("engines").contains(&&json!("problem")), "what a cluster has is not looked for here: {report}");
+    assert!(!levels("engines").contains(&&json!("problem")), "programs of the cluster are not expected here: {report}");
 
     let open = store::holds::list_open(&plant.store).await.unwrap();
     let scheduled =
@@ -61,7 +61,7 @@ async fn an_endpoint_is_scheduled_serves_real_answers_and_leaves_nothing_behind(
 
 #[tokio::test]
 #[ignore = "needs a control plane: make test-kubernetes"]
-async fn replicas_come_and_go_under_load_without_a_cut_stream() {
+async fn rescaling_under_load_cuts_no_stream() {
     let cluster = Cluster::start(&[2, 1]).await;
     let plant = Plant::start(&cluster, "").await;
     plant.create("chat", "acme/real", "h100", json!({"replicas": 1})).await;
@@ -74,18 +74,18 @@ async fn replicas_come_and_go_under_load_without_a_cut_stream() {
         cluster.pods.list(&ListParams::default()).await.unwrap().items.len() == 1
     })
     .await;
-    // Some more, so that streams end on what is left.
-    let before = load.whole();
-    eventually("streams go on", async || load.whole() >= before + 3).await;
-    let whole = load.stop().await;
-    assert!(whole >= 6, "{whole} streams are too few to tell");
+    // Wait for some streams that end on the remaining replica.
+    let before = load.complete();
+    eventually("streams continue", async || load.complete() >= before + 3).await;
+    let complete = load.stop().await;
+    assert!(complete >= 6, "only {complete} streams");
     plant.delete("chat").await;
     cluster.remove().await;
 }
 
 #[tokio::test]
 #[ignore = "needs a control plane: make test-kubernetes"]
-async fn more_gpus_than_there_are_wait_until_another_endpoint_is_suspended() {
+async fn an_endpoint_waits_for_gpus_until_another_is_suspended() {
     let cluster = Cluster::start(&[1]).await;
     let plant = Plant::start(&cluster, "").await;
     plant.create("first", "acme/scripted", "h100", json!({"replicas": 1})).await;
@@ -93,8 +93,8 @@ async fn more_gpus_than_there_are_wait_until_another_endpoint_is_suspended() {
     plant.create("second", "acme/scripted", "h100", json!({"replicas": 1})).await;
     plant.wait_for_reason("second", "waiting-for-gpus").await;
     let waiting = plant.endpoint("second").await.unwrap();
-    assert!(waiting.message.contains("Insufficient nvidia.com/gpu"), "the scheduler's own words: {}", waiting.message);
-    assert_eq!(store::holds::list_open(&plant.store).await.unwrap().len(), 1, "who waits holds nothing");
+    assert!(waiting.message.contains("Insufficient nvidia.com/gpu"), "the scheduler's message: {}", waiting.message);
+    assert_eq!(store::holds::list_open(&plant.store).await.unwrap().len(), 1, "a waiting replica holds no GPU");
     plant.suspend("first").await;
     plant.wait_for("second", "serving", 1).await;
     assert_eq!(plant.chat("second").await.status_line(), "200 OK");
@@ -105,7 +105,7 @@ async fn more_gpus_than_there_are_wait_until_another_endpoint_is_suspended() {
 
 #[tokio::test]
 #[ignore = "needs a control plane: make test-kubernetes"]
-async fn a_pod_that_others_end_finishes_its_streams_while_another_takes_its_place() {
+async fn a_pod_deleted_by_others_finishes_its_streams_while_another_replaces_it() {
     let cluster = Cluster::start(&[2]).await;
     let plant = Plant::start(&cluster, "drain_timeout = \"120s\"").await;
     plant.create("chat", "acme/real", "h100", json!({"replicas": 1})).await;
@@ -123,19 +123,19 @@ async fn a_pod_that_others_end_finishes_its_streams_while_another_takes_its_plac
     let (events, clean) = stream.rest().await;
     assert!(clean && events.last().is_some_and(testkit::http::Event::is_done), "{events:#?}");
     assert_eq!(plant.chat("chat").await.status_line(), "200 OK");
-    eventually("the first is over", async || plant.live().await.iter().all(|one| one.id != first.id)).await;
+    eventually("the first has ended", async || plant.live().await.iter().all(|one| one.id != first.id)).await;
     let all = plant.replicas("chat").await;
-    assert_eq!(all.iter().find(|one| one.id == first.id).unwrap().failure, None, "it did nothing wrong");
+    assert_eq!(all.iter().find(|one| one.id == first.id).unwrap().failure, None, "not its fault");
     plant.delete("chat").await;
     cluster.remove().await;
 }
 
 #[tokio::test]
 #[ignore = "needs a control plane: make test-kubernetes"]
-async fn a_gateway_that_starts_anew_doubles_nothing_and_orphans_nothing() {
+async fn a_restarted_gateway_neither_duplicates_nor_orphans_pods() {
     let cluster = Cluster::start(&[3]).await;
     let mut plant = Plant::start(&cluster, "").await;
-    // Ended while it starts replicas, and again when they serve.
+    // Restarted while it starts replicas, and again when they serve.
     plant.create("chat", "acme/scripted", "h100", json!({"replicas": 2})).await;
     eventually("the first Pod", async || !cluster.has_no_pods().await).await;
     plant.app.forebay.restart().await.unwrap();
@@ -145,11 +145,11 @@ async fn a_gateway_that_starts_anew_doubles_nothing_and_orphans_nothing() {
     plant.app.forebay.restart().await.unwrap();
     assert_eq!(plant.chat("chat").await.status_line(), "200 OK");
     plant.wait_for("chat", "serving", 2).await;
-    assert_eq!(uids(&cluster).await, before, "the same Pods serve on");
+    assert_eq!(uids(&cluster).await, before, "the same Pods still serve");
 
-    // Ended while it ends them: whoever comes next finds what is left.
-    let answer = plant.app.client().delete("/endpoints/chat").await;
-    assert_eq!(answer.status, 202, "{}", answer.text());
+    // Restarted while it deletes them: the next process finishes.
+    let response = plant.app.client().delete("/endpoints/chat").await;
+    assert_eq!(response.status, 202, "{}", response.text());
     plant.app.forebay.restart().await.unwrap();
     eventually("gone", async || plant.endpoint("chat").await.is_none()).await;
     assert!(store::holds::list_open(&plant.store).await.unwrap().is_empty());
@@ -163,16 +163,16 @@ async fn uids(cluster: &Cluster) -> Vec<String> {
     uids
 }
 
-/// Streams, one after another on so many connections, until it is stopped.
+/// Load of streams, one after another on each connection, until it is stopped.
 pub(crate) struct Load {
     workers: JoinSet<()>,
-    whole: Arc<AtomicUsize>,
+    complete: Arc<AtomicUsize>,
     stop: Arc<AtomicBool>,
 }
 
 impl Load {
     pub(crate) fn start(client: &Client, name: &str, workers: usize) -> Self {
-        let load = Self { workers: JoinSet::new(), whole: Arc::default(), stop: Arc::default() };
+        let load = Self { workers: JoinSet::new(), complete: Arc::default(), stop: Arc::default() };
         (0..workers).fold(load, |mut load, _| {
             load.add(client.clone(), name);
             load
@@ -180,7 +180,7 @@ impl Load {
     }
 
     fn add(&mut self, client: Client, name: &str) {
-        let (whole, stop) = (Arc::clone(&self.whole), Arc::clone(&self.stop));
+        let (complete, stop) = (Arc::clone(&self.complete), Arc::clone(&self.stop));
         let body = json!({"model": format!("dedicated/{name}"), "stream": true, "max_tokens": 32,
             "messages": [{"role": "user", "content": "Tell me about rivers."}]});
         self.workers.spawn(async move {
@@ -189,22 +189,22 @@ impl Load {
                 assert_eq!(stream.status, 200);
                 let (events, clean) = stream.rest().await;
                 assert!(clean && events.last().is_some_and(testkit::http::Event::is_done), "cut: {events:#?}");
-                whole.fetch_add(1, Ordering::Relaxed);
+                complete.fetch_add(1, Ordering::Relaxed);
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         });
     }
 
-    pub(crate) fn whole(&self) -> usize {
-        self.whole.load(Ordering::Relaxed)
+    pub(crate) fn complete(&self) -> usize {
+        self.complete.load(Ordering::Relaxed)
     }
 
-    /// How many streams came whole; one that did not fails the story.
+    /// Returns the number of complete streams. An incomplete one fails the test.
     pub(crate) async fn stop(mut self) -> usize {
         self.stop.store(true, Ordering::Relaxed);
         while let Some(ended) = self.workers.join_next().await {
             ended.unwrap();
         }
-        self.whole()
+        self.complete()
     }
 }

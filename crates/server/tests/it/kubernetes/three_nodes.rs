@@ -15,18 +15,18 @@ use crate::kubernetes::replicas::Load;
 use crate::postgres::Database;
 use crate::redis::Redis;
 
-/// Longer than any stream here, so that none of them may be cut.
+/// Longer than any stream here, so that none is cut.
 const DRAIN_TIMEOUT: &str = "drain_timeout = \"60s\"";
 
-/// What is promised; the lengths of the lease say so, too.
+/// The documented limit, which the durations of the term must satisfy.
 const ANOTHER_LEADS_WITHIN: Duration = Duration::from_secs(15);
 const _: () = assert!(leadership::TERM_MILLIS + 2 * leadership::LOOK_EVERY_MILLIS <= 15_000);
-/// What a machine with many other stories may add to each look at the lease.
+/// Tolerance for a machine that is busy with other tests.
 const BUSY_MACHINE: Duration = Duration::from_secs(5);
 
-/// Whose turn it is, and when it was last renewed by its holder's clock, which is this machine's.
+/// The leader's epoch, and when it was last renewed by the leader's clock, which is this machine's.
 #[derive(Debug, Clone, Copy)]
-struct Lease {
+struct Term {
     epoch: i64,
     renewed_at: Duration,
 }
@@ -56,27 +56,27 @@ impl ThreeNodes {
         Self { nodes, balancer, cluster, _redis: redis, database }
     }
 
-    /// A client that does not know which node it speaks to.
+    /// A client of the balancer, which does not choose a node.
     fn client(&self) -> Client {
         Client::new(format!("http://{}/v1", self.balancer.address)).key(&self.nodes[0].app.key)
     }
 
-    /// The number of the node that leads.
+    /// Index of the leader.
     async fn leader(&self) -> Option<usize> {
         let holder = store::leader::read(&self.nodes[0].store).await.unwrap().holder;
         let id = |plant: &Plant| std::fs::read_to_string(plant.app.forebay.data_dir.join("node-id")).unwrap();
         self.nodes.iter().position(|plant| id(plant).trim() == holder)
     }
 
-    async fn lease(&self) -> Lease {
+    async fn term(&self) -> Term {
         let mut connection = PgConnection::connect(&self.database.url).await.unwrap();
         let query = sqlx::query_as("SELECT epoch, renewed_at FROM leader WHERE name = 'control'");
         let (epoch, renewed_at): (i64, i64) = query.fetch_one(&mut connection).await.unwrap();
-        Lease { epoch, renewed_at: Duration::from_millis(renewed_at.try_into().unwrap()) }
+        Term { epoch, renewed_at: Duration::from_millis(renewed_at.try_into().unwrap()) }
     }
 
     async fn remove(self) {
-        // Whoever leads lets the last Pods go after their rows.
+        // The leader removes the last Pods after their rows.
         eventually("no Pod is left", async || self.cluster.has_no_pods().await).await;
         drop(self.nodes);
         self.cluster.remove().await;
@@ -90,7 +90,7 @@ fn addresses(nodes: &[Plant]) -> Vec<SocketAddr> {
 
 #[tokio::test]
 #[ignore = "needs a control plane: make test-kubernetes"]
-async fn whatever_one_node_is_told_every_node_knows() {
+async fn changes_made_at_one_node_reach_all_nodes() {
     let three = ThreeNodes::start(&[2]).await;
     let client = three.client();
     let body = json!({"name": "chat", "model": "acme/scripted", "flavor": "h100", "replicas": 1});
@@ -104,20 +104,20 @@ async fn whatever_one_node_is_told_every_node_knows() {
         assert_eq!(ledger["data"][0]["committed"], 1, "{ledger}");
     }
 
-    // A key that one node makes opens all of them, and none once another has revoked it.
+    // A key created at one node works at all of them, until another node revokes it.
     let workspace = three.nodes[0].app.workspace();
-    let made = three.nodes[1].app.admin(&format!("keys create --workspace {workspace} --name second"));
-    let key = made["key"].as_str().unwrap_or_else(|| panic!("{made}"));
+    let created = three.nodes[1].app.admin(&format!("keys create --workspace {workspace} --name second"));
+    let key = created["key"].as_str().unwrap_or_else(|| panic!("{created}"));
     for node in &three.nodes {
         assert_eq!(node.app.client_with(key).get("/models").await.status, 200);
     }
-    let id = made["id"].as_str().unwrap_or_else(|| panic!("{made}"));
+    let id = created["id"].as_str().unwrap_or_else(|| panic!("{created}"));
     three.nodes[2].app.admin(&format!("keys revoke --workspace {workspace} --key {id}"));
     for node in &three.nodes {
         eventually("revoked", async || node.app.client_with(key).get("/models").await.status == 401).await;
     }
 
-    // Somebody who signed in at one node is known at the others, in the playground, too.
+    // A session of one node is valid at the others, in the playground too.
     let person = Person::operator(&three.nodes[0].app).await;
     for node in &three.nodes {
         let session = browser(&node.app).header("cookie", &person.cookie).get("/api/session").await;
@@ -132,29 +132,29 @@ async fn whatever_one_node_is_told_every_node_knows() {
 
 #[tokio::test]
 #[ignore = "needs a control plane: make test-kubernetes"]
-async fn when_the_leader_is_killed_another_goes_on_and_starts_nothing_twice() {
+async fn when_the_leader_is_killed_another_continues_and_starts_nothing_twice() {
     let mut three = ThreeNodes::start(&[2, 2]).await;
-    eventually("somebody leads", async || three.leader().await.is_some()).await;
+    eventually("a node leads", async || three.leader().await.is_some()).await;
     let leader = three.leader().await.unwrap();
     let other = (leader + 1) % 3;
     // Killed while it starts them.
     three.nodes[other].create("chat", "acme/scripted", "h100", json!({"replicas": 3})).await;
     eventually("the first Pod", async || !three.cluster.has_no_pods().await).await;
-    let before = three.lease().await;
+    let before = three.term().await;
     let killed_at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     three.nodes[leader].app.forebay.child.kill();
     let gone = three.nodes.remove(leader);
     three.balancer.set_backends(addresses(&three.nodes));
-    let mut lease = before;
+    let mut term = before;
     eventually("another one leads", async || {
-        lease = three.lease().await;
-        lease.epoch > before.epoch
+        term = three.term().await;
+        term.epoch > before.epoch
     })
     .await;
-    let passed = lease.renewed_at.saturating_sub(killed_at);
+    let passed = term.renewed_at.saturating_sub(killed_at);
     assert!(passed <= ANOTHER_LEADS_WITHIN + BUSY_MACHINE, "another one led only after {passed:?}");
     three.nodes[0].wait_for("chat", "serving", 3).await;
-    assert!(three.leader().await.is_some(), "one of those that are left leads");
+    assert!(three.leader().await.is_some(), "one of the remaining nodes leads");
     assert_eq!(three.nodes[0].replicas("chat").await.len(), 3, "nothing was started twice");
     assert_eq!(three.cluster.pod_names().await.len(), 3);
     for node in &three.nodes {
@@ -173,7 +173,7 @@ async fn a_rolling_restart_under_load_drops_no_request_and_cuts_no_stream() {
     three.nodes[0].wait_for("chat", "serving", 1).await;
     let load = Load::start(&three.client(), "chat", 4);
     for number in 0..3 {
-        // As a Pod ends: no new connections, then the word.
+        // As when a Pod terminates: first no new connections, then SIGTERM.
         let rest = three.nodes.iter().enumerate().filter(|(other, _)| *other != number);
         three.balancer.set_backends(rest.map(|(_, plant)| plant.app.forebay.public).collect());
         let forebay = &mut three.nodes[number].app.forebay;
@@ -182,8 +182,8 @@ async fn a_rolling_restart_under_load_drops_no_request_and_cuts_no_stream() {
         assert!(ended.is_some_and(|status| status.success()), "{}", forebay.child.stderr());
         forebay.restart().await.unwrap();
         three.balancer.set_backends(addresses(&three.nodes));
-        let before = load.whole();
-        eventually("streams go on", async || load.whole() >= before + 2).await;
+        let before = load.complete();
+        eventually("streams continue", async || load.complete() >= before + 2).await;
     }
     assert!(load.stop().await >= 6);
     three.nodes[0].delete("chat").await;

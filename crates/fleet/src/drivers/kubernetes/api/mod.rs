@@ -1,4 +1,4 @@
-//! Access to the API server: the client, requests with a timeout, and mirrors of its objects.
+//! Access to the API server: client, requests with a timeout, mirrors of its objects, and a check for the operator.
 
 pub(in crate::drivers::kubernetes) mod client;
 pub(in crate::drivers::kubernetes) mod inspect;

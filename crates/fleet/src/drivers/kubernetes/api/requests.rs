@@ -1,26 +1,26 @@
-//! Requests to the API server, each with a bound, and a pause after one that nobody answered.
+//! Requests to the API server, each with a timeout, and a circuit breaker while it does not respond.
 //!
-//! Rounds of the reconciler wait for the answers one after another. While the server is away only one of them may take
-//! its time; until the pause is over all others fail at once, so that nobody else's replicas wait for the cluster.
+//! Rounds of the reconciler make requests one after another. During an outage only one of them may wait for its timeout;
+//! the others fail at once until the pause is over, so that replicas elsewhere are not delayed by the cluster.
 
 use kube::Error;
+use parking_lot::Mutex;
 use std::future::Future;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-const ASK_TIME: Duration = Duration::from_secs(10);
-/// How long a server that did not answer is left alone.
-const AWAY: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// How long no request is made after one without a response.
+const OUTAGE_PAUSE: Duration = Duration::from_secs(5);
 const NOT_FOUND: u16 = 404;
 
 #[derive(Debug, thiserror::Error)]
 pub(in crate::drivers::kubernetes) enum RequestError {
-    #[error("{}", tell(.0))]
+    #[error("{}", describe(.0))]
     Error(Error),
-    #[error("no answer within {0:?}")]
-    TooLate(Duration),
-    #[error("the API server did not answer a moment ago")]
-    Away,
+    #[error("no response within {0:?}")]
+    Timeout(Duration),
+    #[error("the API server did not respond a moment ago")]
+    Outage,
 }
 
 impl RequestError {
@@ -28,66 +28,65 @@ impl RequestError {
         matches!(self, Self::Error(Error::Api(status)) if status.code == NOT_FOUND)
     }
 
-    /// Whether the server was not even reached.
-    const fn is_silence(&self) -> bool {
-        matches!(self, Self::TooLate(_) | Self::Error(Error::Service(_) | Error::HyperError(_)))
+    /// Whether the server was not reached at all.
+    const fn is_unreachable(&self) -> bool {
+        matches!(self, Self::Timeout(_) | Self::Error(Error::Service(_) | Error::HyperError(_)))
     }
 }
 
 #[derive(Default)]
 pub(in crate::drivers::kubernetes) struct Requests {
-    away_until: Mutex<Option<Instant>>,
+    outage_until: Mutex<Option<Instant>>,
 }
 
 impl Requests {
-    /// Asks the server, unless it was away a moment ago.
-    pub(in crate::drivers::kubernetes) async fn ask<T>(
+    /// Makes a request, unless the server did not respond a moment ago.
+    pub(in crate::drivers::kubernetes) async fn send<T>(
         &self,
-        asked: impl Future<Output = Result<T, Error>>,
+        request: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, RequestError> {
-        let answer = self.ask_kubelet(ASK_TIME, asked).await;
-        if answer.as_ref().is_err_and(RequestError::is_silence) {
-            *self.away_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + AWAY);
+        let response = self.send_to_kubelet(TIMEOUT, request).await;
+        if response.as_ref().is_err_and(RequestError::is_unreachable) {
+            *self.outage_until.lock() = Some(Instant::now() + OUTAGE_PAUSE);
         }
-        answer
+        response
     }
 
-    /// Asks for something that the server has to ask a node for: that the answer takes long says nothing about the server.
-    pub(in crate::drivers::kubernetes) async fn ask_kubelet<T>(
+    /// Makes a request that the server passes on to a kubelet: a timeout does not mean that the server is unreachable.
+    pub(in crate::drivers::kubernetes) async fn send_to_kubelet<T>(
         &self,
-        patience: Duration,
-        asked: impl Future<Output = Result<T, Error>>,
+        timeout: Duration,
+        request: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, RequestError> {
-        if self.is_away() {
-            return Err(RequestError::Away);
+        if self.in_outage() {
+            return Err(RequestError::Outage);
         }
-        within(patience, asked).await
+        within(timeout, request).await
     }
 
-    pub(in crate::drivers::kubernetes) fn is_away(&self) -> bool {
-        let until = *self.away_until.lock().unwrap_or_else(PoisonError::into_inner);
-        until.is_some_and(|until| Instant::now() < until)
+    pub(in crate::drivers::kubernetes) fn in_outage(&self) -> bool {
+        self.outage_until.lock().is_some_and(|until| Instant::now() < until)
     }
 }
 
-/// A question that is not waited for longer than so.
+/// Bounds the time of a request.
 pub(in crate::drivers::kubernetes) async fn within<T>(
-    patience: Duration,
-    asked: impl Future<Output = Result<T, Error>>,
+    timeout: Duration,
+    request: impl Future<Output = Result<T, Error>>,
 ) -> Result<T, RequestError> {
-    match tokio::time::timeout(patience, asked).await {
-        Ok(answer) => answer.map_err(RequestError::Error),
-        Err(_elapsed) => Err(RequestError::TooLate(patience)),
+    match tokio::time::timeout(timeout, request).await {
+        Ok(response) => response.map_err(RequestError::Error),
+        Err(_elapsed) => Err(RequestError::Timeout(timeout)),
     }
 }
 
-/// The server's own words, where it said something.
-pub(in crate::drivers::kubernetes) fn tell(error: &Error) -> String {
-    if let Error::Api(status) = error {
+/// The server's message if it sent one, else the error with its causes.
+pub(in crate::drivers::kubernetes) fn describe(error: &(dyn std::error::Error + 'static)) -> String {
+    if let Some(Error::Api(status)) = error.downcast_ref::<Error>() {
         return status.message.clone();
     }
     let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
+    let mut cause = error.source();
     while let Some(deeper) = cause {
         text = format!("{text}: {deeper}");
         cause = deeper.source();
@@ -105,23 +104,24 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn after_one_question_that_nobody_answered_the_next_ones_fail_at_once() {
+    async fn after_a_request_without_a_response_the_next_ones_fail_at_once() {
         let requests = Requests::default();
-        assert!(requests.ask(ready(Ok(1))).await.is_ok());
-        assert!(requests.ask(ready(Err::<(), _>(refused()))).await.is_err());
-        // One that would be waited for.
-        assert!(matches!(requests.ask(pending::<Result<(), Error>>()).await, Err(RequestError::Away)));
-        assert!(matches!(requests.ask_kubelet(AWAY, pending::<Result<(), Error>>()).await, Err(RequestError::Away)));
+        assert!(requests.send(ready(Ok(1))).await.is_ok());
+        assert!(requests.send(ready(Err::<(), _>(refused()))).await.is_err());
+        // This one would wait for its timeout.
+        assert!(matches!(requests.send(pending::<Result<(), Error>>()).await, Err(RequestError::Outage)));
+        let kubelet = requests.send_to_kubelet(OUTAGE_PAUSE, pending::<Result<(), Error>>()).await;
+        assert!(matches!(kubelet, Err(RequestError::Outage)));
     }
 
     #[tokio::test]
-    async fn a_server_that_says_no_and_a_node_that_says_nothing_are_not_away() {
+    async fn error_responses_and_silent_kubelets_are_not_an_outage() {
         let requests = Requests::default();
-        let no = Error::Api(Box::new(kube::core::Status { code: NOT_FOUND, ..kube::core::Status::default() }));
-        assert!(requests.ask(ready(Err::<(), _>(no))).await.is_err_and(|error| error.is_not_found()));
-        let patience = Duration::from_millis(1);
-        let silent = requests.ask_kubelet(patience, pending::<Result<(), Error>>()).await;
-        assert!(matches!(silent, Err(RequestError::TooLate(_))));
-        assert!(!requests.is_away());
+        let missing = Error::Api(Box::new(kube::core::Status { code: NOT_FOUND, ..kube::core::Status::default() }));
+        assert!(requests.send(ready(Err::<(), _>(missing))).await.is_err_and(|error| error.is_not_found()));
+        let timeout = Duration::from_millis(1);
+        let silent = requests.send_to_kubelet(timeout, pending::<Result<(), Error>>()).await;
+        assert!(matches!(silent, Err(RequestError::Timeout(_))));
+        assert!(!requests.in_outage());
     }
 }

@@ -1,17 +1,17 @@
-//! Pools that Forebay runs itself: engines as child processes, kept running.
+//! Serverless pools that the gateway runs itself: engines as child processes.
 //!
-//! The loop looks at the catalogue each round, starts what is missing and stops what is not wanted any more. Engines
-//! load one after another, join the route table when they are ready, and leave it when they end; one that ends is
-//! started again after a growing pause.
+//! Each round reads the catalogue, starts missing engines and stops obsolete ones. Engines load one after another, join the
+//! route table when they are ready, and leave it when they end; one that ends is restarted with a backoff.
+//!
+//! Unlike replicas of endpoints, these engines end with the gateway and have no shim.
 
-mod backoff;
 mod child;
 
 use crate::backend::Backend;
 use crate::connect::Connector;
 use crate::health::{self, ProbeOutcome};
 use crate::routes::Routes;
-use backoff::Backoff;
+use background::{Backoff, Tasks};
 use child::Child;
 use domain::ModelId;
 use domain::model::{EnginePool, Serving, Upstream};
@@ -20,100 +20,107 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{Mutex, watch};
-use tokio::task::JoinSet;
 
-const ROUND: Duration = Duration::from_millis(500);
-const READY_POLL: Duration = Duration::from_millis(100);
-/// How long weights may take to load.
-const START_LIMIT: Duration = Duration::from_secs(1800);
+const PERIOD: Duration = Duration::from_millis(500);
+/// Backoff before an engine is restarted; a run of `HEALTHY_RUN` resets it.
+const RESTART_BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(60));
+const HEALTHY_RUN: Duration = Duration::from_secs(60);
+const READY_POLL_PERIOD: Duration = Duration::from_millis(100);
+/// Timeout for loading weights.
+const START_TIMEOUT: Duration = Duration::from_secs(1800);
 
-/// What engines are started with.
+/// Paths that engines are started with.
 #[derive(Debug, Clone)]
 pub struct Launcher {
     /// The `forebay-engine` binary.
     pub binary: PathBuf,
-    /// Where engines write their address and their converted weights.
+    /// Where engines write their address.
     pub run_dir: PathBuf,
+    /// Where engines keep converted weights.
     pub cache_dir: PathBuf,
 }
 
 /// One engine that should run.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Place {
+struct EngineSpec {
     model: ModelId,
     number: u32,
     weights: String,
     context_length: u64,
 }
 
-/// Keeps the engines of the catalogue running until it is told to stop.
+/// Keeps the engines of the catalogue running until it is stopped.
 pub struct Engines {
     stop: watch::Sender<bool>,
-    task: tokio::task::JoinHandle<()>,
+    tasks: Tasks,
 }
 
 impl Engines {
     pub fn start(runtime: &tokio::runtime::Handle, launcher: Launcher, routes: Routes, connector: Connector) -> Self {
         let (stop, stopping) = watch::channel(false);
-        let keeper = Arc::new(Keeper { launcher, routes, connector, loading: Mutex::new(()) });
-        Self { stop, task: runtime.spawn(keep_all(keeper, stopping)) }
+        let supervisor = Arc::new(Supervisor {
+            launcher,
+            routes,
+            connector,
+            loading: Mutex::new(()),
+            tasks: Tasks::new(runtime.clone()),
+        });
+        let tasks = supervisor.tasks.clone();
+        tasks.spawn(supervise_all(supervisor, stopping));
+        Self { stop, tasks }
     }
 
-    /// Ends every engine and waits for that.
+    /// Stops all engines and waits for their end.
     pub async fn stop(self) {
         self.stop.send_replace(true);
-        if self.task.await.is_err() {
-            tracing::error!("the loop that keeps engines running panicked");
-        }
+        self.tasks.finish().await;
     }
 }
 
-struct Keeper {
+struct Supervisor {
     launcher: Launcher,
     routes: Routes,
     connector: Connector,
-    /// Held while an engine loads: one after another is faster than all at once.
+    /// Held while an engine loads, since loading one after another is faster.
     loading: Mutex<()>,
+    tasks: Tasks,
 }
 
-async fn keep_all(keeper: Arc<Keeper>, mut stopping: watch::Receiver<bool>) {
-    let mut running: HashMap<Place, watch::Sender<bool>> = HashMap::new();
-    let mut tasks = JoinSet::new();
+async fn supervise_all(supervisor: Arc<Supervisor>, mut stopping: watch::Receiver<bool>) {
+    let mut running: HashMap<EngineSpec, watch::Sender<bool>> = HashMap::new();
     loop {
-        let wanted = keeper.wanted();
-        running.retain(|place, stop| {
-            let stays = wanted.contains(place);
+        let desired = supervisor.desired();
+        running.retain(|spec, stop| {
+            let stays = desired.contains(spec);
             if !stays {
                 stop.send_replace(true);
             }
             stays
         });
-        for place in wanted {
-            running.entry(place.clone()).or_insert_with(|| {
+        for spec in desired {
+            running.entry(spec.clone()).or_insert_with(|| {
                 let (stop, stopping) = watch::channel(false);
-                tasks.spawn(keep_one(Arc::clone(&keeper), place, stopping));
+                supervisor.tasks.spawn(supervise_one(Arc::clone(&supervisor), spec, stopping));
                 stop
             });
         }
         tokio::select! {
-            () = tokio::time::sleep(ROUND) => {}
+            () = tokio::time::sleep(PERIOD) => {}
             _ = stopping.wait_for(|stop| *stop) => break,
         }
-        while tasks.try_join_next().is_some() {}
     }
     for stop in running.values() {
         stop.send_replace(true);
     }
-    while tasks.join_next().await.is_some() {}
 }
 
-/// One place: an engine, and the next one when it ends.
-async fn keep_one(keeper: Arc<Keeper>, place: Place, mut stopping: watch::Receiver<bool>) {
-    let mut backoff = Backoff::default();
+/// Runs an engine and restarts it when it ends.
+async fn supervise_one(supervisor: Arc<Supervisor>, spec: EngineSpec, mut stopping: watch::Receiver<bool>) {
+    let mut backoff = RESTART_BACKOFF;
     loop {
         let started = Instant::now();
-        keeper.run(&place, &mut stopping).await;
-        let pause = backoff.after(started.elapsed());
+        supervisor.run(&spec, &mut stopping).await;
+        let pause = pause_after(started.elapsed(), &mut backoff);
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
             _ = stopping.wait_for(|stop| *stop) => return,
@@ -121,12 +128,20 @@ async fn keep_one(keeper: Arc<Keeper>, place: Place, mut stopping: watch::Receiv
     }
 }
 
-impl Keeper {
-    fn wanted(&self) -> Vec<Place> {
+/// The pause after a run of this length.
+fn pause_after(run: Duration, backoff: &mut Backoff) -> Duration {
+    if run >= HEALTHY_RUN {
+        backoff.reset();
+    }
+    backoff.next_delay()
+}
+
+impl Supervisor {
+    fn desired(&self) -> Vec<EngineSpec> {
         let table = self.routes.table();
-        let places = |model: &domain::Model, pool: &EnginePool| {
+        let specs = |model: &domain::Model, pool: &EnginePool| {
             let (model, weights, context_length) = (model.id.clone(), pool.weights.clone(), model.context_length);
-            (1..=pool.replicas).map(move |number| Place {
+            (1..=pool.replicas).map(move |number| EngineSpec {
                 model: model.clone(),
                 number,
                 weights: weights.clone(),
@@ -137,29 +152,29 @@ impl Keeper {
             Serving::Engine(pool) if pool.flavor.is_none() => Some((&*route.model, pool)),
             Serving::Engine(_) | Serving::Upstreams(_) => None,
         });
-        engines.flat_map(|(model, pool)| places(model, pool)).collect()
+        engines.flat_map(|(model, pool)| specs(model, pool)).collect()
     }
 
-    /// Runs an engine from its start to its end.
-    async fn run(&self, place: &Place, stopping: &mut watch::Receiver<bool>) {
-        let mut child = match Child::start(&self.launcher, place) {
+    /// Runs an engine until it ends.
+    async fn run(&self, spec: &EngineSpec, stopping: &mut watch::Receiver<bool>) {
+        let mut child = match Child::start(&self.launcher, spec, &self.tasks) {
             Ok(child) => child,
             Err(error) => {
                 let binary = self.launcher.binary.display();
-                return tracing::error!(model = %place.model, "cannot start {binary}: {error}");
+                return tracing::error!(model = %spec.model, "cannot start {binary}: {error}");
             }
         };
         let ready = tokio::select! {
-            ready = self.wait_until_ready(&mut child, place) => ready,
+            ready = self.wait_until_ready(&mut child, spec) => ready,
             _ = stopping.wait_for(|stop| *stop) => None,
         };
-        let Some(replica) = ready else { return child.stop().await };
-        tracing::info!(model = %place.model, replica.name = %replica.name, "engine of {} is ready", place.model);
-        let id = replica.id;
-        self.routes.join(place.model.clone(), replica);
+        let Some(backend) = ready else { return child.stop().await };
+        tracing::info!(model = %spec.model, replica.name = %backend.name, "engine of {} is ready", spec.model);
+        let id = backend.id;
+        self.routes.join(spec.model.clone(), backend);
         tokio::select! {
             status = child.wait() => {
-                tracing::warn!(model = %place.model, "an engine of {} ended ({status}): {}", place.model, child.last_words());
+                tracing::warn!(model = %spec.model, "an engine of {} ended ({status}): {}", spec.model, child.log_tail());
             }
             _ = stopping.wait_for(|stop| *stop) => {}
         }
@@ -167,42 +182,55 @@ impl Keeper {
         child.stop().await;
     }
 
-    /// The engine as a replica, once it answers that it is well.
-    async fn wait_until_ready(&self, child: &mut Child, place: &Place) -> Option<Arc<Backend>> {
+    /// The engine as a backend, once it is healthy.
+    async fn wait_until_ready(&self, child: &mut Child, spec: &EngineSpec) -> Option<Arc<Backend>> {
         let _turn = self.loading.lock().await;
-        let deadline = Instant::now() + START_LIMIT;
-        let mut replica = None;
+        let deadline = Instant::now() + START_TIMEOUT;
+        let mut backend = None;
         while Instant::now() < deadline {
-            if let Some(status) = child.ended() {
-                // Give the last lines a moment to arrive.
-                tokio::time::sleep(READY_POLL).await;
-                let words = child.last_words();
-                tracing::error!(model = %place.model, "the engine of {} did not come up ({status}): {words}", place.model);
+            if let Some(status) = child.exit_status() {
+                // Wait for the last log lines to arrive.
+                tokio::time::sleep(READY_POLL_PERIOD).await;
+                let log = child.log_tail();
+                tracing::error!(model = %spec.model, "the engine of {} did not start ({status}): {log}", spec.model);
                 return None;
             }
-            if replica.is_none() {
-                replica = child.address().and_then(|address| replica_at(place, &address));
+            if backend.is_none() {
+                backend = child.address().and_then(|address| backend_at(spec, &address));
             }
-            if let Some(replica) = &replica
-                && health::probe(replica, &self.connector).await == ProbeOutcome::Healthy
+            if let Some(backend) = &backend
+                && health::probe(backend, &self.connector).await == ProbeOutcome::Healthy
             {
-                return Some(Arc::clone(replica));
+                return Some(Arc::clone(backend));
             }
-            tokio::time::sleep(READY_POLL).await;
+            tokio::time::sleep(READY_POLL_PERIOD).await;
         }
-        tracing::error!(model = %place.model, "the engine of {} was not ready within {START_LIMIT:?}", place.model);
+        tracing::error!(model = %spec.model, "the engine of {} was not ready within {START_TIMEOUT:?}", spec.model);
         None
     }
 }
 
-fn replica_at(place: &Place, address: &str) -> Option<Arc<Backend>> {
+fn backend_at(spec: &EngineSpec, address: &str) -> Option<Arc<Backend>> {
     let upstream = Upstream {
         url: format!("http://{address}/v1"),
-        model: place.model.as_str().to_owned(),
+        model: spec.model.as_str().to_owned(),
         api_key: None,
         max_in_flight: None,
         health_path: "/health".into(),
         continuous_usage: true,
     };
-    Backend::new(&format!("{}#{}", place.model, place.number), upstream).ok().map(Arc::new)
+    Backend::new(&format!("{}#{}", spec.model, spec.number), upstream).ok().map(Arc::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_a_minute_and_reset_after_a_healthy_run() {
+        let mut backoff = RESTART_BACKOFF;
+        let pauses: Vec<u64> = (0..8).map(|_| pause_after(Duration::from_secs(2), &mut backoff).as_secs()).collect();
+        assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 60, 60]);
+        assert_eq!(pause_after(Duration::from_secs(61), &mut backoff), Duration::from_secs(1));
+    }
 }

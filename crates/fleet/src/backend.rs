@@ -1,22 +1,25 @@
-//! One model server: where it is, how it is, and how busy it is.
+//! A backend: one model server as the gateway calls it, with its address, health and load.
+//!
+//! It is an upstream of the catalogue, an engine of a pool, or a ready replica of an endpoint.
 
 use crate::breaker::Breaker;
 use domain::model::Upstream;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::uri::{Authority, PathAndQuery, Scheme};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-/// Where a replica listens.
+/// Address of a backend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
     pub host: String,
     pub port: u16,
     pub tls: bool,
-    /// Host and port as the `Host` header wants them.
+    /// Host and port, as in the `Host` header.
     pub authority: String,
-    /// Before `/chat/completions`, such as `/v1`.
+    /// Path before `/chat/completions`, such as `/v1`.
     pub path: String,
 }
 
@@ -26,14 +29,14 @@ pub struct AddressError(String);
 
 impl Address {
     pub fn parse(url: &str) -> Result<Self, AddressError> {
-        let bad = || AddressError(url.chars().take(200).collect());
-        let uri: http::Uri = url.parse().map_err(|_| bad())?;
+        let invalid = || AddressError(url.chars().take(200).collect());
+        let uri: http::Uri = url.parse().map_err(|_| invalid())?;
         let tls = match uri.scheme() {
             Some(scheme) if *scheme == Scheme::HTTP => false,
             Some(scheme) if *scheme == Scheme::HTTPS => true,
-            _ => return Err(bad()),
+            _ => return Err(invalid()),
         };
-        let authority: &Authority = uri.authority().ok_or_else(bad)?;
+        let authority: &Authority = uri.authority().ok_or_else(invalid)?;
         let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
         let port = authority.port_u16().unwrap_or(if tls { 443 } else { 80 });
         let path = uri.path_and_query().map_or("", PathAndQuery::path).trim_end_matches('/').to_owned();
@@ -41,16 +44,16 @@ impl Address {
     }
 }
 
-/// What the last probe, or the last attempt to connect, said.
+/// Result of the last probe or connection attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Health {
-    /// Nobody has asked yet; calls may try.
+    /// Not probed yet; calls may try it.
     Unknown,
     Up,
     Down,
 }
 
-/// What tells a replica from every other one that this process has known.
+/// Identifies a backend among all that this process has had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BackendId(u64);
 
@@ -64,24 +67,24 @@ impl BackendId {
 #[derive(Debug)]
 pub struct Backend {
     pub id: BackendId,
-    /// Shown in records of usage, in metrics and in logs.
+    /// Shown in usage records, metrics and logs.
     pub name: Arc<str>,
     pub address: Address,
     pub upstream: Upstream,
-    /// What every request to it looks like.
+    /// Common parts of all requests to it.
     pub template: Template,
     health: AtomicU8,
     in_flight: AtomicU32,
     breaker: Mutex<Breaker>,
 }
 
-/// The parts of a request that are the same for every call.
+/// The parts of a request that are the same for all calls.
 #[derive(Debug)]
 pub struct Template {
-    /// The head of a request up to what differs from call to call.
+    /// Head of a request, without the headers that differ between calls.
     pub chat: Box<[u8]>,
     pub embeddings: Box<[u8]>,
-    /// Host, type, agent, and the upstream's own key.
+    /// Host, content type, user agent, and the upstream's key.
     pub headers: HeaderMap,
 }
 
@@ -89,25 +92,25 @@ const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("forebay/", env
 
 impl Template {
     fn new(address: &Address, upstream: &Upstream) -> Result<Self, AddressError> {
-        let bad = || AddressError(upstream.url.chars().take(200).collect());
+        let invalid = || AddressError(upstream.url.chars().take(200).collect());
         let mut headers = HeaderMap::with_capacity(8);
-        headers.insert(header::HOST, HeaderValue::from_str(&address.authority).map_err(|_| bad())?);
+        headers.insert(header::HOST, HeaderValue::from_str(&address.authority).map_err(|_| invalid())?);
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(header::USER_AGENT, USER_AGENT);
         if let Some(key) = &upstream.api_key {
-            let mut bearer = HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| bad())?;
+            let mut bearer = HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| invalid())?;
             bearer.set_sensitive(true);
             headers.insert(header::AUTHORIZATION, bearer);
         }
         let head = |route: &str| {
             let path = [&address.path, route].concat();
-            path.parse::<http::Uri>().map_err(|_| bad()).map(|_| head(&path, &headers))
+            path.parse::<http::Uri>().map_err(|_| invalid()).map(|_| head(&path, &headers))
         };
         Ok(Self { chat: head("/chat/completions")?, embeddings: head("/embeddings")?, headers })
     }
 }
 
-/// A request line and headers as they are written.
+/// Encodes a request line and headers.
 fn head(path: &str, headers: &HeaderMap) -> Box<[u8]> {
     let mut text = format!("POST {path} HTTP/1.1\r\n").into_bytes();
     for (name, value) in headers {
@@ -142,7 +145,7 @@ impl Backend {
         }
     }
 
-    /// Tells whether this is news.
+    /// Returns whether the health changed.
     pub fn set_health(&self, health: Health) -> bool {
         self.health.swap(health as u8, Ordering::Relaxed) != health as u8
     }
@@ -152,13 +155,13 @@ impl Backend {
     }
 
     pub(crate) fn has_room(&self) -> bool {
-        self.upstream.max_in_flight.is_none_or(|most| self.in_flight() < most)
+        self.upstream.max_in_flight.is_none_or(|limit| self.in_flight() < limit)
     }
 
-    /// Takes a place, unless the cap is reached.
+    /// Counts a call, unless the limit is reached.
     pub(crate) fn enter(&self) -> bool {
-        let most = self.upstream.max_in_flight.unwrap_or(u32::MAX);
-        self.in_flight.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |now| (now < most).then(|| now + 1)).is_ok()
+        let limit = self.upstream.max_in_flight.unwrap_or(u32::MAX);
+        self.in_flight.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |now| (now < limit).then(|| now + 1)).is_ok()
     }
 
     pub(crate) fn leave(&self) {
@@ -166,20 +169,20 @@ impl Backend {
     }
 
     pub(crate) fn breaker<T>(&self, change: impl FnOnce(&mut Breaker) -> T) -> T {
-        change(&mut self.breaker.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+        change(&mut self.breaker.lock())
     }
 
-    /// An answer that speaks for the replica.
+    /// Records a successful response.
     pub fn succeeded(&self) {
         self.breaker(Breaker::succeeded);
     }
 
-    /// An answer, or the lack of one, that speaks against it.
+    /// Records a failed response.
     pub fn failed(&self, now: Instant) {
         self.breaker(|breaker| breaker.failed(now));
     }
 
-    /// Nobody answers at its address: no call is sent there until a probe says otherwise.
+    /// Records a failed connection. It gets no calls until a probe succeeds. Returns whether its health changed.
     pub fn unreachable(&self) -> bool {
         self.set_health(Health::Down)
     }
@@ -190,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_read_with_their_defaults() {
+    fn addresses_are_parsed_with_default_ports() {
         let address = Address::parse("https://models.example/v1/").unwrap();
         assert_eq!((address.host.as_str(), address.port, address.tls), ("models.example", 443, true));
         assert_eq!(address.path, "/v1");

@@ -1,14 +1,14 @@
-//! A circuit breaker: a replica whose answers keep failing is left alone for a while.
+//! A circuit breaker: a backend whose responses keep failing gets no calls for a while.
 //!
-//! A plain function of outcomes and moments. Whether a replica can be reached at all is told by its health; this is
-//! for those that answer, but badly.
+//! After five failures in a row it opens for 1 s. Then one trial call is allowed: success closes the breaker, failure opens
+//! it for twice as long, up to 30 s. Unreachable backends are handled by their health; this is for bad responses.
 
 use std::time::{Duration, Instant};
 
 /// Failures in a row that open the breaker.
 const FAILURES: u32 = 5;
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const FIRST_OPEN_TIME: Duration = Duration::from_secs(1);
+const MAX_OPEN_TIME: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Default)]
 pub struct Breaker {
@@ -20,12 +20,12 @@ pub struct Breaker {
 struct Open {
     until: Instant,
     pause: Duration,
-    /// One call is trying whether the replica has recovered.
+    /// A trial call is in progress.
     trial: bool,
 }
 
 impl Breaker {
-    /// Whether a call may be sent now. After the pause, one may: the trial.
+    /// Whether a call may be sent now. Once the open time is over, this admits one trial.
     pub fn admits(&mut self, now: Instant) -> bool {
         match &mut self.open {
             None => true,
@@ -34,7 +34,7 @@ impl Breaker {
         }
     }
 
-    /// Whether calls are let through without asking for a trial.
+    /// Whether calls pass without a trial.
     pub fn is_closed(&self) -> bool {
         self.open.is_none()
     }
@@ -47,15 +47,15 @@ impl Breaker {
     pub fn failed(&mut self, now: Instant) {
         self.failures = self.failures.saturating_add(1);
         let pause = match &self.open {
-            Some(open) if open.trial => (open.pause * 2).min(LONGEST_PAUSE),
+            Some(open) if open.trial => (open.pause * 2).min(MAX_OPEN_TIME),
             Some(_) => return,
-            None if self.failures >= FAILURES => FIRST_PAUSE,
+            None if self.failures >= FAILURES => FIRST_OPEN_TIME,
             None => return,
         };
         self.open = Some(Open { until: now + pause, pause, trial: false });
     }
 
-    /// A trial that ended without a verdict, such as a client that left, gives its place back.
+    /// Ends a trial without a result, such as when the client left. Another trial may follow.
     pub fn undecided(&mut self) {
         if let Some(open) = &mut self.open {
             open.trial = false;
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_opens_after_five_failures_and_tries_again_after_a_growing_pause() {
+    fn it_opens_after_five_failures_and_allows_trials_after_a_growing_pause() {
         let start = Instant::now();
         let at = |millis| start + Duration::from_millis(millis);
         let mut breaker = Breaker::default();
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_success_forgets_the_failures_before_it() {
+    fn a_success_resets_the_failures() {
         let now = Instant::now();
         let mut breaker = Breaker::default();
         for _ in 0..20 {

@@ -1,4 +1,4 @@
-//! Connections to replicas, plain or with TLS.
+//! Connections to backends, plain or with TLS.
 
 use crate::backend::Address;
 use rustls::pki_types::ServerName;
@@ -13,17 +13,16 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-/// How long a replica may take to accept a connection.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A machine that lost its power does not say so. A quiet connection is asked whether it is still there after so long …
-const QUIET: Duration = Duration::from_secs(15);
-const ASK_AGAIN: Duration = Duration::from_secs(5);
-/// … and given up when nothing has been acknowledged for so long. Engines may think as long as they like meanwhile: it is
-/// their kernel that answers.
-const UNACKNOWLEDGED: Duration = Duration::from_secs(30);
+/// TCP keepalive detects machines that lost power: idle time before the first probe, and time between probes.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(15);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
+/// A connection without acknowledgements for this long is dropped. This does not limit how long an engine may take, since
+/// its kernel acknowledges.
+const USER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Whether a connection failed for want of something on this machine: descriptors, memory or ports.
+/// Whether a connection failed because this machine lacks descriptors, memory or ports.
 pub fn is_local_failure(error: &io::Error) -> bool {
     const ENOMEM: i32 = 12;
     const ENFILE: i32 = 23;
@@ -33,7 +32,7 @@ pub fn is_local_failure(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|code| [ENOMEM, ENFILE, EMFILE, EADDRNOTAVAIL, ENOBUFS].contains(&code))
 }
 
-/// Opens connections. The machine's certificates are read when the first TLS connection needs them.
+/// Opens connections. The system's certificates are read for the first TLS connection.
 #[derive(Clone, Default)]
 pub struct Connector {
     tls: Arc<OnceLock<TlsConnector>>,
@@ -43,13 +42,13 @@ impl Connector {
     pub async fn connect(&self, address: &Address) -> io::Result<Stream> {
         tokio::time::timeout(CONNECT_TIMEOUT, self.open(address))
             .await
-            .unwrap_or_else(|_| Err(io::Error::new(io::ErrorKind::TimedOut, "no answer to a connection attempt")))
+            .unwrap_or_else(|_| Err(io::Error::new(io::ErrorKind::TimedOut, "the connection attempt timed out")))
     }
 
     async fn open(&self, address: &Address) -> io::Result<Stream> {
         let tcp = TcpStream::connect((address.host.as_str(), address.port)).await?;
         tcp.set_nodelay(true)?;
-        notice_lost_power(&tcp)?;
+        set_keepalive(&tcp)?;
         if !address.tls {
             return Ok(Stream::Plain(tcp));
         }
@@ -59,17 +58,17 @@ impl Connector {
     }
 }
 
-fn notice_lost_power(tcp: &TcpStream) -> io::Result<()> {
+fn set_keepalive(tcp: &TcpStream) -> io::Result<()> {
     let socket = SockRef::from(tcp);
-    socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(QUIET).with_interval(ASK_AGAIN))?;
-    socket.set_tcp_user_timeout(Some(UNACKNOWLEDGED))
+    socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEPALIVE_IDLE).with_interval(KEEPALIVE_INTERVAL))?;
+    socket.set_tcp_user_timeout(Some(USER_TIMEOUT))
 }
 
 fn tls_connector() -> TlsConnector {
     let mut roots = rustls::RootCertStore::empty();
     let found = rustls_native_certs::load_native_certs();
     for error in &found.errors {
-        tracing::warn!(%error, "some of the machine's certificates could not be read");
+        tracing::warn!(%error, "some system certificates could not be read");
     }
     let (added, ignored) = roots.add_parsable_certificates(found.certs);
     tracing::debug!(added, ignored, "trusted certificates for upstreams");
@@ -82,7 +81,7 @@ fn tls_connector() -> TlsConnector {
     TlsConnector::from(Arc::new(config))
 }
 
-/// A connection to a replica.
+/// A connection to a backend.
 #[derive(Debug)]
 pub enum Stream {
     Plain(TcpStream),
@@ -144,15 +143,15 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_connection_to_a_machine_without_power_ends_by_itself() {
+    async fn a_connection_to_a_machine_without_power_times_out() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let address = Address::parse(&format!("http://127.0.0.1:{port}/v1")).unwrap();
         let Stream::Plain(tcp) = Connector::default().connect(&address).await.unwrap() else { panic!() };
         let socket = SockRef::from(&tcp);
         assert!(socket.keepalive().unwrap());
-        assert_eq!(socket.tcp_keepalive_time().unwrap(), QUIET);
-        assert_eq!(socket.tcp_keepalive_interval().unwrap(), ASK_AGAIN);
-        assert_eq!(socket.tcp_user_timeout().unwrap(), Some(UNACKNOWLEDGED));
+        assert_eq!(socket.tcp_keepalive_time().unwrap(), KEEPALIVE_IDLE);
+        assert_eq!(socket.tcp_keepalive_interval().unwrap(), KEEPALIVE_INTERVAL);
+        assert_eq!(socket.tcp_user_timeout().unwrap(), Some(USER_TIMEOUT));
     }
 }

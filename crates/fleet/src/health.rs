@@ -1,7 +1,7 @@
-//! Asks replicas how they are.
+//! Health probes of all backends.
 //!
-//! Engines say so at `/health`. One that has no such route but answers at all is taken to be up: hosted services
-//! have none. The loop looks at the whole table each round, so a reload needs no word to it.
+//! Engines report their health at `/health`. A server without that route is up if it responds at all, since hosted services
+//! have none. Each round reads the current table, so a reload needs no notification.
 
 use crate::backend::{Backend, BackendId, Health};
 use crate::connect::{Connector, Stream, is_local_failure};
@@ -16,63 +16,65 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
 const PERIOD: Duration = Duration::from_secs(2);
-/// SGLang generates a token for its answer and may take 20 s to give up on itself.
-const PATIENCE: Duration = Duration::from_secs(25);
+/// SGLang generates a token for its response and takes up to 20 s to report that it cannot.
+const TIMEOUT: Duration = Duration::from_secs(25);
 const ROUND: Duration = Duration::from_millis(250);
-/// Bad answers in a row that put a replica down; one that refuses to connect is down at once.
-const BAD_ANSWERS: u32 = 2;
+/// Bad responses in a row that take a backend down; one that refuses connections is down at once.
+const MAX_BAD_RESPONSES: u32 = 2;
 const MAX_PROBES: usize = 256;
-/// Metrics of an engine with many histograms take some hundred KiB.
-const LARGEST_ANSWER: usize = 8 << 20;
+/// Metrics of an engine with many histograms take a few hundred KiB.
+const MAX_RESPONSE_BYTES: usize = 8 << 20;
 
-/// What one probe found.
+/// Outcome of one probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProbeOutcome {
     Healthy,
     Unhealthy,
     Unreachable,
-    /// We could not even ask: that says nothing about the replica.
+    /// This machine could not open a connection, so the health of the backend is unknown.
     Inconclusive,
 }
 
-/// How a replica stands after a probe: its health, and how many bad answers in a row led there.
-fn judge(before: Health, bad_answers: u32, finding: ProbeOutcome) -> (Health, u32) {
-    match finding {
+/// The health after a probe, and the number of bad responses in a row.
+fn evaluate(before: Health, bad_responses: u32, outcome: ProbeOutcome) -> (Health, u32) {
+    match outcome {
         ProbeOutcome::Healthy => (Health::Up, 0),
         ProbeOutcome::Unreachable => (Health::Down, 0),
-        ProbeOutcome::Inconclusive => (before, bad_answers),
-        ProbeOutcome::Unhealthy if bad_answers + 1 >= BAD_ANSWERS || before == Health::Unknown => (Health::Down, 0),
-        ProbeOutcome::Unhealthy => (before, bad_answers + 1),
+        ProbeOutcome::Inconclusive => (before, bad_responses),
+        ProbeOutcome::Unhealthy if bad_responses + 1 >= MAX_BAD_RESPONSES || before == Health::Unknown => {
+            (Health::Down, 0)
+        }
+        ProbeOutcome::Unhealthy => (before, bad_responses + 1),
     }
 }
 
 #[derive(Default)]
-struct Watched {
-    asked_at: Option<Instant>,
-    asking: bool,
-    bad_answers: u32,
+struct ProbeState {
+    probed_at: Option<Instant>,
+    in_progress: bool,
+    bad_responses: u32,
 }
 
-/// Probes every replica of the table and of the endpoints, for ever.
+/// Probes the backends of the table and of the endpoints. Runs until it is cancelled.
 pub async fn watch(routes: Routes, endpoints: Endpoints, connector: Connector) {
-    let mut watched: HashMap<BackendId, Watched> = HashMap::new();
+    let mut states: HashMap<BackendId, ProbeState> = HashMap::new();
     let mut probes = JoinSet::new();
     loop {
         let mut present: HashMap<BackendId, Arc<Backend>> =
-            routes.table().replicas().map(|(_, replica)| (replica.id, Arc::clone(replica))).collect();
+            routes.table().replicas().map(|(_, backend)| (backend.id, Arc::clone(backend))).collect();
         for endpoint in endpoints.all() {
             let view = endpoint.view();
-            present.extend(view.route.pool.replicas().iter().map(|replica| (replica.id, Arc::clone(replica))));
+            present.extend(view.route.pool.replicas().iter().map(|backend| (backend.id, Arc::clone(backend))));
         }
-        watched.retain(|replica, _| present.contains_key(replica));
-        for (key, replica) in present {
-            let state = watched.entry(key).or_default();
-            let due = state.asked_at.is_none_or(|at| at.elapsed() >= PERIOD);
-            if due && !state.asking && probes.len() < MAX_PROBES {
-                state.asking = true;
-                state.asked_at = Some(Instant::now());
+        states.retain(|id, _| present.contains_key(id));
+        for (id, backend) in present {
+            let state = states.entry(id).or_default();
+            let due = state.probed_at.is_none_or(|at| at.elapsed() >= PERIOD);
+            if due && !state.in_progress && probes.len() < MAX_PROBES {
+                state.in_progress = true;
+                state.probed_at = Some(Instant::now());
                 let connector = connector.clone();
-                probes.spawn(async move { (probe(&replica, &connector).await, replica) });
+                probes.spawn(async move { (probe(&backend, &connector).await, backend) });
             }
         }
         let pause = tokio::time::sleep(ROUND);
@@ -80,10 +82,10 @@ pub async fn watch(routes: Routes, endpoints: Endpoints, connector: Connector) {
         loop {
             tokio::select! {
                 () = &mut pause => break,
-                Some(Ok((finding, replica))) = probes.join_next() => {
-                    if let Some(state) = watched.get_mut(&replica.id) {
-                        state.asking = false;
-                        note(&replica, state, finding);
+                Some(Ok((outcome, backend))) = probes.join_next() => {
+                    if let Some(state) = states.get_mut(&backend.id) {
+                        state.in_progress = false;
+                        record(&backend, state, outcome);
                     }
                 }
             }
@@ -91,61 +93,61 @@ pub async fn watch(routes: Routes, endpoints: Endpoints, connector: Connector) {
     }
 }
 
-fn note(replica: &Backend, state: &mut Watched, finding: ProbeOutcome) {
-    let (health, bad_answers) = judge(replica.health(), state.bad_answers, finding);
-    state.bad_answers = bad_answers;
-    if replica.set_health(health) {
+fn record(backend: &Backend, state: &mut ProbeState, outcome: ProbeOutcome) {
+    let (health, bad_responses) = evaluate(backend.health(), state.bad_responses, outcome);
+    state.bad_responses = bad_responses;
+    if backend.set_health(health) {
         match health {
-            Health::Down => tracing::warn!(replica.name = %replica.name, "replica {} is down", replica.name),
-            Health::Up => tracing::info!(replica.name = %replica.name, "replica {} is up", replica.name),
+            Health::Down => tracing::warn!(replica.name = %backend.name, "replica {} is down", backend.name),
+            Health::Up => tracing::info!(replica.name = %backend.name, "replica {} is up", backend.name),
             Health::Unknown => {}
         }
     }
 }
 
-/// Asks once.
-pub async fn probe(replica: &Backend, connector: &Connector) -> ProbeOutcome {
-    match tokio::time::timeout(PATIENCE, request(replica, connector)).await {
-        Ok(finding) => finding,
+/// Probes a backend once.
+pub async fn probe(backend: &Backend, connector: &Connector) -> ProbeOutcome {
+    match tokio::time::timeout(TIMEOUT, request(backend, connector)).await {
+        Ok(outcome) => outcome,
         Err(_) => ProbeOutcome::Unhealthy,
     }
 }
 
-async fn request(replica: &Backend, connector: &Connector) -> ProbeOutcome {
-    let health_path = &replica.upstream.health_path;
-    match send(replica, health_path, connector).await {
+async fn request(backend: &Backend, connector: &Connector) -> ProbeOutcome {
+    let health_path = &backend.upstream.health_path;
+    match send(backend, health_path, connector).await {
         Ok(response) if is_healthy(response.status) => ProbeOutcome::Healthy,
         Ok(_) => ProbeOutcome::Unhealthy,
-        Err(finding) => finding,
+        Err(outcome) => outcome,
     }
 }
 
-/// The body that a replica returns for a path of its host; `None` unless the status is 200.
-pub(crate) async fn get(replica: &Backend, path: &str, connector: &Connector) -> Option<String> {
+/// The body that a backend returns for a path of its host; `None` unless the status is 200.
+pub(crate) async fn get(backend: &Backend, path: &str, connector: &Connector) -> Option<String> {
     let read = async {
-        let mut response = send(replica, path, connector).await.ok()?;
+        let mut response = send(backend, path, connector).await.ok()?;
         if response.status != StatusCode::OK {
             return None;
         }
-        let body = response.body(LARGEST_ANSWER).await.ok()?;
+        let body = response.body(MAX_RESPONSE_BYTES).await.ok()?;
         Some(String::from_utf8_lossy(&body).into_owned())
     };
-    tokio::time::timeout(PATIENCE, read).await.ok()?
+    tokio::time::timeout(TIMEOUT, read).await.ok()?
 }
 
-async fn send(replica: &Backend, path: &str, connector: &Connector) -> Result<OnceResponse<Stream>, ProbeOutcome> {
-    let stream = match connector.connect(&replica.address).await {
+async fn send(backend: &Backend, path: &str, connector: &Connector) -> Result<OnceResponse<Stream>, ProbeOutcome> {
+    let stream = match connector.connect(&backend.address).await {
         Ok(stream) => stream,
         Err(error) if is_local_failure(&error) => return Err(ProbeOutcome::Inconclusive),
         Err(_) => return Err(ProbeOutcome::Unreachable),
     };
     let mut request = Request::new(Bytes::new());
     *request.uri_mut() = path.parse().map_err(|_| ProbeOutcome::Unhealthy)?;
-    request.headers_mut().clone_from(&replica.template.headers);
+    request.headers_mut().clone_from(&backend.template.headers);
     send_once(stream, &request).await.map_err(|_| ProbeOutcome::Unhealthy)
 }
 
-/// Anything but a failure of its own: 404 and 401 come from servers that have no such route.
+/// Any status but a server error or 429: servers without the route respond with 404 or 401.
 fn is_healthy(status: StatusCode) -> bool {
     !status.is_server_error() && status != StatusCode::TOO_MANY_REQUESTS
 }
@@ -155,14 +157,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_bad_answer_is_forgiven_and_a_refused_connection_is_not() {
+    fn one_bad_response_is_tolerated_and_a_refused_connection_is_not() {
         use ProbeOutcome::{Healthy, Unhealthy, Unreachable};
-        assert_eq!(judge(Health::Unknown, 0, Healthy), (Health::Up, 0));
-        assert_eq!(judge(Health::Unknown, 0, Unhealthy), (Health::Down, 0));
-        assert_eq!(judge(Health::Up, 0, Unhealthy), (Health::Up, 1));
-        assert_eq!(judge(Health::Up, 1, Unhealthy), (Health::Down, 0));
-        assert_eq!(judge(Health::Up, 0, Unreachable), (Health::Down, 0));
-        assert_eq!(judge(Health::Down, 0, Unhealthy), (Health::Down, 1));
-        assert_eq!(judge(Health::Down, 0, Healthy), (Health::Up, 0));
+        assert_eq!(evaluate(Health::Unknown, 0, Healthy), (Health::Up, 0));
+        assert_eq!(evaluate(Health::Unknown, 0, Unhealthy), (Health::Down, 0));
+        assert_eq!(evaluate(Health::Up, 0, Unhealthy), (Health::Up, 1));
+        assert_eq!(evaluate(Health::Up, 1, Unhealthy), (Health::Down, 0));
+        assert_eq!(evaluate(Health::Up, 0, Unreachable), (Health::Down, 0));
+        assert_eq!(evaluate(Health::Down, 0, Unhealthy), (Health::Down, 1));
+        assert_eq!(evaluate(Health::Down, 0, Healthy), (Health::Up, 0));
     }
 }

@@ -1,4 +1,4 @@
-//! What runs: pools of model servers, their health, the engines behind them, and the table that routes calls.
+//! Pools of model servers, their health, the drivers that run replicas, and the table that routes calls.
 //!
 //! Nothing here knows a workspace or a key. The data plane looks up a pool in the table and picks a backend from it;
 //! health probes and the outcome of calls decide which backends are eligible.

@@ -1,15 +1,16 @@
-//! The route table: which pool serves which model.
+//! The route table: the pool of each model.
 //!
-//! Every call reads it. It is made anew from the catalogue, and from the engines that have joined, whenever either
-//! changes. Replicas that stay keep their health and their calls in flight.
+//! Every call reads it. It is rebuilt when the catalogue or the set of ready engines changes. Backends that stay keep
+//! their health and their calls in flight.
 
 use crate::backend::{AddressError, Backend, BackendId};
 use crate::pool::Pool;
 use arc_swap::ArcSwap;
 use domain::model::{Model, Serving, Upstream};
 use domain::{Catalogue, ModelId};
+use parking_lot::Mutex;
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// A model and the pool that serves it.
 #[derive(Debug)]
@@ -30,7 +31,7 @@ impl Table {
         self.by_id.get(model)
     }
 
-    /// In the order of the catalogue.
+    /// Routes in the order of the catalogue.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Route>> {
         self.routes.iter()
     }
@@ -40,18 +41,18 @@ impl Table {
     }
 }
 
-/// What the table is made of.
+/// Sources of the table.
 #[derive(Debug, Default)]
-struct Parts {
+struct Sources {
     catalogue: Catalogue,
-    /// Engines of our own that are ready.
+    /// Ready engines of pools that the gateway runs itself.
     engines: Vec<(ModelId, Arc<Backend>)>,
 }
 
 #[derive(Debug, Clone, Default)]
 pub struct Routes {
     table: Arc<ArcSwap<Table>>,
-    parts: Arc<Mutex<Parts>>,
+    sources: Arc<Mutex<Sources>>,
 }
 
 impl Routes {
@@ -59,42 +60,42 @@ impl Routes {
         self.table.load()
     }
 
-    /// Serves the models of `catalogue` from now on. Calls under way end where they began.
+    /// Serves the models of `catalogue` from now on. Calls in flight are not affected.
     pub fn apply(&self, catalogue: &Catalogue) -> Result<(), AddressError> {
-        let mut parts = self.parts();
-        let changed = Parts { catalogue: catalogue.clone(), engines: parts.engines.clone() };
+        let mut sources = self.sources.lock();
+        let changed = Sources { catalogue: catalogue.clone(), engines: sources.engines.clone() };
         self.table.store(Arc::new(self.build(&changed)?));
-        *parts = changed;
+        *sources = changed;
         Ok(())
     }
 
-    /// The catalogue as it is now.
+    /// The current catalogue.
     pub fn catalogue(&self) -> Catalogue {
-        self.parts().catalogue.clone()
+        self.sources.lock().catalogue.clone()
     }
 
-    /// An engine of ours is ready to serve `model`.
-    pub fn join(&self, model: ModelId, replica: Arc<Backend>) {
-        self.change_engines(|engines| engines.push((model, replica)));
+    /// Adds a ready engine for `model`.
+    pub fn join(&self, model: ModelId, engine: Arc<Backend>) {
+        self.change_engines(|engines| engines.push((model, engine)));
     }
 
-    /// It is not any more.
+    /// Removes an engine.
     pub fn leave(&self, id: BackendId) {
-        self.change_engines(|engines| engines.retain(|(_, replica)| replica.id != id));
+        self.change_engines(|engines| engines.retain(|(_, engine)| engine.id != id));
     }
 
     fn change_engines(&self, change: impl FnOnce(&mut Vec<(ModelId, Arc<Backend>)>)) {
-        let mut parts = self.parts();
-        change(&mut parts.engines);
-        match self.build(&parts) {
+        let mut sources = self.sources.lock();
+        change(&mut sources.engines);
+        match self.build(&sources) {
             Ok(table) => self.table.store(Arc::new(table)),
-            Err(error) => tracing::error!(%error, "the route table stays as it is"),
+            Err(error) => tracing::error!(%error, "the route table was not updated"),
         }
     }
 
-    fn build(&self, parts: &Parts) -> Result<Table, AddressError> {
+    fn build(&self, sources: &Sources) -> Result<Table, AddressError> {
         let before = self.table.load();
-        let routes: Vec<Arc<Route>> = parts
+        let routes: Vec<Arc<Route>> = sources
             .catalogue
             .iter()
             .map(|model| {
@@ -104,38 +105,34 @@ impl Routes {
                         upstream_pool(model, upstreams, known)?
                     }
                     Serving::Engine(_) => {
-                        let own = parts.engines.iter().filter(|(id, _)| *id == model.id);
-                        Pool::new(own.map(|(_, replica)| Arc::clone(replica)).collect())
+                        let engines = sources.engines.iter().filter(|(id, _)| *id == model.id);
+                        Pool::new(engines.map(|(_, engine)| Arc::clone(engine)).collect())
                     }
                 };
                 Ok(Arc::new(Route { model: Arc::clone(model), pool }))
             })
             .collect::<Result<_, AddressError>>()?;
         let by_id = routes.iter().map(|route| (route.model.id.as_str().into(), Arc::clone(route))).collect();
-        Ok(Table { routes, by_id, catalogue_hash: parts.catalogue.hash.clone() })
-    }
-
-    fn parts(&self) -> MutexGuard<'_, Parts> {
-        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
+        Ok(Table { routes, by_id, catalogue_hash: sources.catalogue.hash.clone() })
     }
 }
 
-/// Known replicas stay; new ones get a number that no other has.
+/// Builds a pool. Known backends are kept; new ones get the lowest free numbers as names.
 fn upstream_pool(model: &Model, upstreams: &[Upstream], known: &[Arc<Backend>]) -> Result<Pool, AddressError> {
     let mut known: Vec<&Arc<Backend>> = known.iter().collect();
     let mut kept: Vec<Option<Arc<Backend>>> = Vec::with_capacity(upstreams.len());
     for upstream in upstreams {
-        let place = known.iter().position(|replica| replica.upstream == *upstream);
-        kept.push(place.map(|place| Arc::clone(known.remove(place))));
+        let index = known.iter().position(|backend| backend.upstream == *upstream);
+        kept.push(index.map(|index| Arc::clone(known.remove(index))));
     }
-    let taken: HashSet<Arc<str>> = kept.iter().flatten().map(|replica| Arc::clone(&replica.name)).collect();
+    let taken: HashSet<Arc<str>> = kept.iter().flatten().map(|backend| Arc::clone(&backend.name)).collect();
     let mut free = (1..).map(|number| format!("{}#{number}", model.id)).filter(|name| !taken.contains(name.as_str()));
-    let replicas = kept.into_iter().zip(upstreams).map(|(kept, upstream)| match kept {
-        Some(replica) => Ok(replica),
+    let backends = kept.into_iter().zip(upstreams).map(|(kept, upstream)| match kept {
+        Some(backend) => Ok(backend),
         None => {
             let name = free.next().expect("there is always another number");
             Backend::new(&name, upstream.clone()).map(Arc::new)
         }
     });
-    Ok(Pool::new(replicas.collect::<Result<_, _>>()?))
+    Ok(Pool::new(backends.collect::<Result<_, _>>()?))
 }

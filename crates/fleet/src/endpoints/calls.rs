@@ -1,31 +1,34 @@
-//! The calls that an endpoint has on this node, and how many it had over time.
+//! Open calls of an endpoint on this node, and their mean over time.
+//!
+//! The mean is the integral of open calls over time, divided by the length of the window. Example: one call open for 2 s and
+//! two for 1 s within 10 s are 4 call-seconds, a mean of 0.4.
 
 use domain::autoscaler::TICK_MILLIS;
+use parking_lot::Mutex;
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The mean is taken over one tick of the decider.
+/// The mean covers one tick of the autoscaler.
 const WINDOW: Duration = Duration::from_millis(TICK_MILLIS);
-/// How far apart the moments are from which a mean may be taken.
-const MARK_EVERY: Duration = Duration::from_secs(1);
+/// Time between two possible starts of the window.
+const MARK_PERIOD: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub(super) struct Calls {
-    book: Mutex<Book>,
+    counters: Mutex<Counters>,
 }
 
 #[derive(Debug)]
-struct Book {
+struct Counters {
     open: u32,
     /// When `open` last changed, and the call-microseconds until then.
     changed_at: Instant,
     call_micros: u64,
-    /// Moments with the call-microseconds until then, oldest first, never none.
+    /// Times with the call-microseconds until then, oldest first, never empty.
     marks: VecDeque<(Instant, u64)>,
-    /// When the last call began or ended.
+    /// When a call last started or ended.
     active_at: Option<Instant>,
-    /// How many have begun and ended.
+    /// Number of starts and ends.
     activity: u64,
 }
 
@@ -33,57 +36,62 @@ impl Calls {
     pub(super) fn since(now: Instant) -> Self {
         let marks = VecDeque::from([(now, 0)]);
         Self {
-            book: Mutex::new(Book { open: 0, changed_at: now, call_micros: 0, marks, active_at: None, activity: 0 }),
+            counters: Mutex::new(Counters {
+                open: 0,
+                changed_at: now,
+                call_micros: 0,
+                marks,
+                active_at: None,
+                activity: 0,
+            }),
         }
     }
 
     pub(super) fn enter(&self, now: Instant) {
-        self.book().change(now, |open| open + 1);
+        self.counters.lock().change(now, |open| open + 1);
     }
 
     pub(super) fn leave(&self, now: Instant) {
-        self.book().change(now, |open| open.saturating_sub(1));
+        self.counters.lock().change(now, |open| open.saturating_sub(1));
     }
 
     pub(super) fn open(&self) -> u32 {
-        self.book().open
+        self.counters.lock().open
     }
 
-    /// A number that differs whenever a call has begun or ended.
+    /// A number that changes whenever a call starts or ends.
     pub(super) fn activity(&self) -> u64 {
-        self.book().activity
+        self.counters.lock().activity
     }
 
-    /// How long there has been no call; nothing if there never was one.
+    /// Time since the last call; zero while one is open, `None` if there was none.
     pub(super) fn quiet_for(&self, now: Instant) -> Option<Duration> {
-        let book = self.book();
-        let active_at = book.active_at?;
-        Some(if book.open > 0 { Duration::ZERO } else { now.saturating_duration_since(active_at) })
+        let counters = self.counters.lock();
+        let active_at = counters.active_at?;
+        Some(if counters.open > 0 { Duration::ZERO } else { now.saturating_duration_since(active_at) })
     }
 
-    /// How many calls were open at once in the last tick, on average over time, in thousandths.
+    /// Mean number of open calls over the last tick, in thousandths.
     pub(super) fn mean_milli(&self, now: Instant) -> u64 {
-        let mut book = self.book();
-        let whole = book.call_micros_until(now);
-        while book.marks.get(1).is_some_and(|(next, _)| now.saturating_duration_since(*next) >= WINDOW) {
-            book.marks.pop_front();
+        let mut counters = self.counters.lock();
+        let total = counters.call_micros_until(now);
+        while counters.marks.get(1).is_some_and(|(next, _)| now.saturating_duration_since(*next) >= WINDOW) {
+            counters.marks.pop_front();
         }
-        let (from, before) = book.marks.front().copied().unwrap_or((now, whole));
-        if book.marks.back().is_none_or(|(last, _)| now.saturating_duration_since(*last) >= MARK_EVERY) {
-            book.marks.push_back((now, whole));
+        let (start, total_at_start) = counters.marks.front().copied().unwrap_or((now, total));
+        if counters.marks.back().is_none_or(|(last, _)| now.saturating_duration_since(*last) >= MARK_PERIOD) {
+            counters.marks.push_back((now, total));
         }
-        match micros(now.saturating_duration_since(from)) {
-            0 => u64::from(book.open) * 1_000,
-            elapsed => u64::try_from(u128::from(whole - before) * 1_000 / u128::from(elapsed)).unwrap_or(u64::MAX),
+        match micros(now.saturating_duration_since(start)) {
+            0 => u64::from(counters.open) * 1_000,
+            elapsed => {
+                u64::try_from(u128::from(total - total_at_start) * 1_000 / u128::from(elapsed)).unwrap_or(u64::MAX)
+            }
         }
-    }
-
-    fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Book {
+impl Counters {
     fn change(&mut self, now: Instant, change: impl FnOnce(u32) -> u32) {
         self.call_micros = self.call_micros_until(now);
         self.changed_at = self.changed_at.max(now);
@@ -117,13 +125,13 @@ mod tests {
         // 1 × 2 s, 2 × 1 s, 1 × 5 s in ten seconds.
         assert_eq!(calls.mean_milli(at(10_000)), 900);
         assert_eq!((calls.open(), calls.activity()), (1, 3));
-        assert_eq!(calls.quiet_for(at(10_000)), Some(Duration::ZERO), "while one is open nothing is quiet");
+        assert_eq!(calls.quiet_for(at(10_000)), Some(Duration::ZERO), "not quiet while one is open");
         calls.leave(at(11_000));
         assert_eq!(calls.quiet_for(at(15_000)), Some(Duration::from_secs(4)));
     }
 
     #[test]
-    fn what_is_older_than_a_tick_is_forgotten() {
+    fn calls_before_the_last_tick_do_not_count() {
         let start = Instant::now();
         let calls = Calls::since(start);
         calls.enter(start);
@@ -133,7 +141,7 @@ mod tests {
         calls.leave(start + Duration::from_secs(20));
         assert_eq!(calls.mean_milli(start + Duration::from_secs(25)), 500);
         assert_eq!(calls.mean_milli(start + Duration::from_secs(40)), 0);
-        let book = calls.book();
-        assert!(book.marks.len() <= 12, "{}", book.marks.len());
+        let marks = calls.counters.lock().marks.len();
+        assert!(marks <= 12, "{marks}");
     }
 }

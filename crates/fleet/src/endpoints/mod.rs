@@ -1,6 +1,7 @@
-//! Dedicated endpoints as calls see them: what state each is in, which of its replicas are ready, and who waits.
+//! Dedicated endpoints as calls see them: condition, ready replicas, and held calls.
 //!
-//! The control plane says what is so; calls leave marks of demand that it reads. Nothing here starts a replica.
+//! The control plane updates the condition and the replicas; calls record demand, which it reads. Nothing here starts a
+//! replica.
 
 mod calls;
 
@@ -11,40 +12,41 @@ use arc_swap::ArcSwap;
 use calls::Calls;
 use domain::model::{Model, Upstream};
 use domain::{OrganizationId, WorkspaceId};
+use parking_lot::Mutex;
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
 
-/// Calls that may wait for one endpoint on this node, and the bytes of their bodies.
+/// Most calls that may be held for one endpoint on this node, and most bytes of their bodies.
 const MAX_HELD: u32 = 10_000;
 const MAX_HELD_BYTES: u64 = 64 << 20;
 
-/// What a call to an endpoint meets.
+/// What happens to a call to an endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Condition {
-    /// It is routed to a ready replica.
+    /// Routed to a ready replica.
     Serving,
-    /// It waits: the endpoint is suspended, or its replicas are on their way.
+    /// Held: the endpoint is suspended, or its replicas are starting.
     Waiting,
-    /// It waits, and its waiting wakes the endpoint.
+    /// Held, which wakes the endpoint.
     ScaledToZero,
-    /// Waiting cannot help.
+    /// Rejected: the endpoint does not recover by itself.
     Failed { reason: String },
-    /// As if it were not there.
+    /// Treated as unknown.
     Deleting,
 }
 
-/// What is so now.
+/// Current condition and route of an endpoint.
 #[derive(Debug)]
 pub struct View {
     pub condition: Condition,
-    /// The model under the endpoint's own name, and its ready replicas.
+    /// The model under the endpoint's name, and its ready replicas.
     pub route: Arc<Route>,
 }
 
-/// An endpoint as the control plane knows it.
+/// State of an endpoint, as the control plane publishes it.
 #[derive(Debug, Clone)]
 pub struct EndpointUpdate {
     pub id: String,
@@ -54,12 +56,13 @@ pub struct EndpointUpdate {
     /// With the id `dedicated/<name>`.
     pub model: Arc<Model>,
     pub condition: Condition,
-    /// Ready replicas, by their ids.
+    /// Ready replicas with their ids.
     pub replicas: Vec<(String, Upstream)>,
     /// Replicas that finish their calls and get no new ones.
     pub draining: Vec<String>,
 }
 
+/// An endpoint as calls see it on this node.
 #[derive(Debug)]
 pub struct LiveEndpoint {
     pub id: String,
@@ -67,54 +70,54 @@ pub struct LiveEndpoint {
     pub workspace: WorkspaceId,
     pub name: String,
     view: watch::Sender<Arc<View>>,
-    /// Who waits takes turns at it, in the order of their coming.
+    /// Held calls take turns at it, in order of arrival.
     turn: tokio::sync::Mutex<()>,
     held: AtomicU32,
     held_bytes: AtomicU64,
     calls: Calls,
-    /// Replicas that get no new calls and still have some.
+    /// Replicas that get no new calls and still have open ones.
     leaving: Mutex<Vec<Arc<Backend>>>,
-    /// Replicas of which this node knows that they get no new calls.
+    /// Names of replicas that this node knows to be draining.
     draining: Mutex<Vec<Arc<str>>>,
-    /// How often other replicas were routed to, or let go.
+    /// Number of changes to the set of replicas.
     reroutes: AtomicU64,
     demand: Arc<Notify>,
 }
 
-/// What this node can tell of an endpoint's calls.
+/// Load of an endpoint from this node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Load {
-    /// Calls at once in the last tick, on average over time, in thousandths.
+    /// Mean number of open calls over the last tick, in thousandths.
     pub mean_milli: u64,
-    /// Calls in flight and held now.
+    /// Calls in flight or held now.
     pub open_calls: u32,
-    /// How long there has been no call; nothing if there never was one.
+    /// Time since the last call; `None` if there was none.
     pub quiet_for: Option<Duration>,
     pub replicas: Vec<ReplicaLoad>,
 }
 
-/// A replica that gets calls from here, or still has some, or gets none any more.
+/// A replica that gets calls from this node, still has open ones, or is draining.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplicaLoad {
     pub name: Arc<str>,
-    /// Whether it gets new ones.
+    /// Whether it gets new calls.
     pub routed: bool,
     pub in_flight: u32,
 }
 
-/// More calls wait than may.
+/// Too many calls, or too many bytes, are held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("too many calls wait for this endpoint")]
+#[error("too many calls are waiting for this endpoint")]
 pub struct QueueFullError;
 
-/// A place in the queue, given back when dropped.
+/// A place in the queue of held calls, released when dropped.
 #[derive(Debug)]
 pub struct HeldCall {
     endpoint: Arc<LiveEndpoint>,
     bytes: u64,
 }
 
-/// A call at an endpoint, from its routing to its end.
+/// Counts a call as open, from its routing until it is dropped.
 #[derive(Debug)]
 pub struct OpenCall {
     endpoint: Arc<LiveEndpoint>,
@@ -125,12 +128,12 @@ impl LiveEndpoint {
         Arc::clone(&self.view.borrow())
     }
 
-    /// Follows what becomes of the endpoint.
+    /// Subscribes to changes of the view.
     pub fn watch(&self) -> watch::Receiver<Arc<View>> {
         self.view.subscribe()
     }
 
-    /// Takes a place in the queue. The control plane hears of it.
+    /// Takes a place in the queue and notifies the control plane.
     pub fn hold(self: &Arc<Self>, body_bytes: usize) -> Result<HeldCall, QueueFullError> {
         let held = HeldCall { endpoint: Arc::clone(self), bytes: body_bytes as u64 };
         let waiting = self.held.fetch_add(1, Ordering::Relaxed) + 1;
@@ -142,7 +145,7 @@ impl LiveEndpoint {
         Ok(held)
     }
 
-    /// Waits until it is one's turn: who came first is served first.
+    /// Waits for the caller's turn, in order of arrival.
     pub async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.turn.lock().await
     }
@@ -152,37 +155,37 @@ impl LiveEndpoint {
         OpenCall { endpoint: Arc::clone(self) }
     }
 
-    /// Calls that wait; they are open, too.
+    /// Held calls; they count as open too.
     pub fn held(&self) -> u32 {
         self.held.load(Ordering::Relaxed)
     }
 
-    /// Calls in flight and held.
+    /// Calls in flight or held.
     pub fn open_calls(&self) -> u32 {
         self.calls.open()
     }
 
-    /// A number that differs whenever there is something new to tell.
+    /// A number that changes whenever there is something new to report.
     pub fn activity(&self) -> u64 {
         self.calls.activity() + self.reroutes.load(Ordering::Relaxed)
     }
 
     pub fn load(&self) -> Load {
         let now = Instant::now();
-        let told = |routed| {
+        let report = |routed| {
             move |replica: &Arc<Backend>| ReplicaLoad {
                 name: Arc::clone(&replica.name),
                 routed,
                 in_flight: replica.in_flight(),
             }
         };
-        let mut leaving = self.leaving();
+        let mut leaving = self.leaving.lock();
         leaving.retain(|replica| replica.in_flight() > 0);
         let view = self.view();
-        let routed = view.route.pool.replicas().iter().map(told(true));
-        let mut replicas: Vec<ReplicaLoad> = routed.chain(leaving.iter().map(told(false))).collect();
-        for name in lock(&self.draining).iter() {
-            if replicas.iter().all(|told| told.name != *name) {
+        let routed = view.route.pool.replicas().iter().map(report(true));
+        let mut replicas: Vec<ReplicaLoad> = routed.chain(leaving.iter().map(report(false))).collect();
+        for name in self.draining.lock().iter() {
+            if replicas.iter().all(|replica| replica.name != *name) {
                 replicas.push(ReplicaLoad { name: Arc::clone(name), routed: false, in_flight: 0 });
             }
         }
@@ -193,14 +196,6 @@ impl LiveEndpoint {
             replicas,
         }
     }
-
-    fn leaving(&self) -> MutexGuard<'_, Vec<Arc<Backend>>> {
-        lock(&self.leaving)
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for HeldCall {
@@ -234,26 +229,25 @@ impl Endpoints {
         self.table.load().values().flat_map(HashMap::values).cloned().collect()
     }
 
-    /// Returns when calls wait for an endpoint that may have to be woken.
+    /// Waits until a call is held for an endpoint that may have to be woken.
     pub async fn demanded(&self) {
         self.demand.notified().await;
     }
 
-    /// Makes this what calls see. Endpoints and replicas that stay keep their calls.
-    pub fn apply(&self, known: Vec<EndpointUpdate>) {
+    /// Replaces all endpoints. Endpoints and replicas that stay keep their calls.
+    pub fn apply(&self, updates: Vec<EndpointUpdate>) {
         let before = self.table.load();
         let mut table: HashMap<OrganizationId, ByName> = HashMap::new();
-        for known in known {
-            let same = before.get(&known.organization).and_then(|names| names.get(&known.name));
-            let same = same.filter(|endpoint| endpoint.id == known.id);
-            let endpoint = match same {
+        for update in updates {
+            let existing = before.get(&update.organization).and_then(|names| names.get(&update.name));
+            let endpoint = match existing.filter(|endpoint| endpoint.id == update.id) {
                 Some(endpoint) => {
-                    endpoint.change(&known);
+                    endpoint.apply(&update);
                     Arc::clone(endpoint)
                 }
-                None => Arc::new(self.endpoint(&known)),
+                None => Arc::new(self.endpoint(&update)),
             };
-            table.entry(known.organization).or_default().insert(known.name, endpoint);
+            table.entry(update.organization).or_default().insert(update.name, endpoint);
         }
         for gone in before.values().flat_map(HashMap::values) {
             let stays = table.get(&gone.organization).and_then(|names| names.get(&gone.name));
@@ -265,13 +259,13 @@ impl Endpoints {
         self.table.store(Arc::new(table));
     }
 
-    fn endpoint(&self, known: &EndpointUpdate) -> LiveEndpoint {
+    fn endpoint(&self, update: &EndpointUpdate) -> LiveEndpoint {
         LiveEndpoint {
-            id: known.id.clone(),
-            organization: known.organization.clone(),
-            workspace: known.workspace.clone(),
-            name: known.name.clone(),
-            view: watch::Sender::new(Arc::new(view(known, &[]))),
+            id: update.id.clone(),
+            organization: update.organization.clone(),
+            workspace: update.workspace.clone(),
+            name: update.name.clone(),
+            view: watch::Sender::new(Arc::new(view(update, &[]))),
             turn: tokio::sync::Mutex::default(),
             held: AtomicU32::new(0),
             held_bytes: AtomicU64::new(0),
@@ -285,31 +279,31 @@ impl Endpoints {
 }
 
 impl LiveEndpoint {
-    fn change(&self, known: &EndpointUpdate) {
-        self.change_view(known);
-        let mut draining = lock(&self.draining);
-        if !draining.iter().map(|name| &**name).eq(known.draining.iter().map(String::as_str)) {
-            *draining = known.draining.iter().map(|name| name.as_str().into()).collect();
+    fn apply(&self, update: &EndpointUpdate) {
+        self.update_view(update);
+        let mut draining = self.draining.lock();
+        if !draining.iter().map(|name| &**name).eq(update.draining.iter().map(String::as_str)) {
+            *draining = update.draining.iter().map(|name| name.as_str().into()).collect();
             self.reroutes.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    fn change_view(&self, known: &EndpointUpdate) {
+    fn update_view(&self, update: &EndpointUpdate) {
         let before = self.view();
         let same_replicas = {
             let present = before.route.pool.replicas();
-            present.len() == known.replicas.len()
+            present.len() == update.replicas.len()
                 && present
                     .iter()
-                    .zip(&known.replicas)
+                    .zip(&update.replicas)
                     .all(|(replica, (id, upstream))| *replica.name == **id && replica.upstream == *upstream)
         };
-        if before.condition == known.condition && same_replicas && before.route.model == known.model {
+        if before.condition == update.condition && same_replicas && before.route.model == update.model {
             return;
         }
-        let mut leaving = self.leaving();
+        let mut leaving = self.leaving.lock();
         let present: Vec<Arc<Backend>> = before.route.pool.replicas().iter().chain(&*leaving).cloned().collect();
-        let after = view(known, &present);
+        let after = view(update, &present);
         let stays =
             |replica: &Arc<Backend>| after.route.pool.replicas().iter().any(|other| Arc::ptr_eq(other, replica));
         *leaving = present.into_iter().filter(|replica| !stays(replica) && replica.in_flight() > 0).collect();
@@ -320,23 +314,23 @@ impl LiveEndpoint {
     }
 }
 
-/// The view of what is known; replicas that are there already stay what they are.
-fn view(known: &EndpointUpdate, present: &[Arc<Backend>]) -> View {
-    let replicas = known.replicas.iter().filter_map(|(id, upstream)| {
-        let same = present.iter().find(|replica| *replica.name == **id && replica.upstream == *upstream);
-        if let Some(replica) = same {
+/// Builds a view; replicas in `present` are reused.
+fn view(update: &EndpointUpdate, present: &[Arc<Backend>]) -> View {
+    let replicas = update.replicas.iter().filter_map(|(id, upstream)| {
+        let existing = present.iter().find(|replica| *replica.name == **id && replica.upstream == *upstream);
+        if let Some(replica) = existing {
             return Some(Arc::clone(replica));
         }
         match Backend::new(id, upstream.clone()) {
             Ok(replica) => Some(Arc::new(replica)),
             Err(error) => {
-                tracing::error!(replica.name = id, %error, "a replica has an address that makes no sense");
+                tracing::error!(replica.name = id, %error, "a replica has an invalid address");
                 None
             }
         }
     });
     let pool = Pool::new(replicas.collect());
-    View { condition: known.condition.clone(), route: Arc::new(Route { model: Arc::clone(&known.model), pool }) }
+    View { condition: update.condition.clone(), route: Arc::new(Route { model: Arc::clone(&update.model), pool }) }
 }
 
 #[cfg(test)]
@@ -347,7 +341,7 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_millis(1);
 
-    fn known(condition: Condition, replicas: &[&str]) -> EndpointUpdate {
+    fn update(condition: Condition, replicas: &[&str]) -> EndpointUpdate {
         let upstream = |id: &&str| Upstream::plain(format!("http://127.0.0.1:9/{id}"), "m");
         EndpointUpdate {
             id: "ep_1".into(),
@@ -371,7 +365,7 @@ mod tests {
     }
 
     fn apply(endpoints: &Endpoints, condition: Condition, replicas: &[&str]) -> Arc<LiveEndpoint> {
-        endpoints.apply(vec![known(condition, replicas)]);
+        endpoints.apply(vec![update(condition, replicas)]);
         endpoints.get(&OrganizationId::new(NOW, 1), "chat").unwrap()
     }
 
@@ -383,10 +377,10 @@ mod tests {
         assert!(Arc::ptr_eq(&first, &serving));
         let one = Arc::clone(&serving.view().route.pool.replicas()[0]);
         let more = apply(&endpoints, Condition::Serving, &["a", "b"]);
-        assert!(Arc::ptr_eq(&one, &more.view().route.pool.replicas()[0]), "its calls in flight are counted on");
+        assert!(Arc::ptr_eq(&one, &more.view().route.pool.replicas()[0]), "its calls in flight are kept");
         let mut watched = more.watch();
         apply(&endpoints, Condition::Serving, &["a", "b"]);
-        assert!(!watched.has_changed().unwrap(), "nobody is woken for nothing");
+        assert!(!watched.has_changed().unwrap(), "no change, no notification");
         endpoints.apply(Vec::new());
         assert!(watched.has_changed().unwrap());
         assert_eq!(watched.borrow_and_update().condition, Condition::Deleting);
@@ -394,12 +388,12 @@ mod tests {
     }
 
     #[test]
-    fn a_place_in_the_queue_is_bounded_and_given_back() {
+    fn the_queue_is_bounded_and_places_are_released() {
         let endpoints = Endpoints::default();
         let endpoint = apply(&endpoints, Condition::ScaledToZero, &[]);
         let held: Vec<HeldCall> = (0..MAX_HELD).map(|_| endpoint.hold(1).unwrap()).collect();
         assert_eq!(endpoint.hold(1).unwrap_err(), QueueFullError);
-        assert_eq!(endpoint.held(), MAX_HELD, "who is refused takes no place");
+        assert_eq!(endpoint.held(), MAX_HELD, "a rejected call takes no place");
         drop(held);
         assert_eq!(endpoint.held(), 0);
         let big = endpoint.hold(60 << 20).unwrap();
@@ -409,10 +403,10 @@ mod tests {
     }
 
     #[test]
-    fn a_replica_that_leaves_is_told_of_until_its_last_call_has_ended() {
+    fn a_leaving_replica_is_reported_until_its_last_call_has_ended() {
         let endpoints = Endpoints::default();
         let endpoint = apply(&endpoints, Condition::Serving, &["a", "b"]);
-        let told = |endpoint: &LiveEndpoint| {
+        let reported = |endpoint: &LiveEndpoint| {
             let load = endpoint.load();
             let of = |one: &ReplicaLoad| format!("{}{}{}", one.name, if one.routed { "+" } else { "-" }, one.in_flight);
             load.replicas.iter().map(of).collect::<Vec<_>>().join(" ")
@@ -423,17 +417,17 @@ mod tests {
         let call = prefixes.find(|lease| &*lease.replica().name == "a").unwrap();
         let activity = endpoint.activity();
         apply(&endpoints, Condition::Serving, &["b"]);
-        assert_eq!(told(&endpoint), "b+0 a-1");
-        let idle = EndpointUpdate { draining: vec!["a".into(), "b".into()], ..known(Condition::Waiting, &[]) };
+        assert_eq!(reported(&endpoint), "b+0 a-1");
+        let idle = EndpointUpdate { draining: vec!["a".into(), "b".into()], ..update(Condition::Waiting, &[]) };
         endpoints.apply(vec![idle]);
-        assert_eq!(told(&endpoint), "a-1 b-0", "that it heard of it is told, too");
-        assert_ne!(endpoint.activity(), activity, "there is something to tell");
+        assert_eq!(reported(&endpoint), "a-1 b-0", "draining replicas are reported too");
+        assert_ne!(endpoint.activity(), activity, "there is something to report");
         apply(&endpoints, Condition::Serving, &["a", "b"]);
-        assert_eq!(told(&endpoint), "a+1 b+0", "it came back with its call");
+        assert_eq!(reported(&endpoint), "a+1 b+0", "it returned with its call");
         apply(&endpoints, Condition::Waiting, &[]);
-        assert_eq!(told(&endpoint), "a-1");
+        assert_eq!(reported(&endpoint), "a-1");
         drop(call);
-        assert_eq!(told(&endpoint), "");
+        assert_eq!(reported(&endpoint), "");
         assert_eq!((endpoint.open_calls(), endpoint.load().quiet_for), (1, Some(Duration::ZERO)));
         drop(open_call);
         assert_eq!(endpoint.open_calls(), 0);

@@ -1,4 +1,4 @@
-//! The built-in engine itself, with the weights of the starter model: `make test` has built the one and fetched the other.
+//! The real built-in engine with the weights of the starter model; `make test` builds the one and downloads the other.
 
 use crate::helpers::{Machine, spec};
 use domain::model::{EngineKind, Launch};
@@ -10,7 +10,7 @@ const WEIGHTS: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf");
 
 #[tokio::test]
-async fn the_built_in_engine_serves_tells_its_load_and_ends() {
+async fn the_built_in_engine_serves_reports_its_load_and_ends() {
     let machine = Machine::with_policy(|policy| policy.grace = ShimPolicy::default().grace);
     let mut spec = spec("rep_1", Launch::Engine(EngineKind::ForebayEngine));
     spec.weights = Some(WEIGHTS.to_owned());
@@ -27,7 +27,7 @@ async fn the_built_in_engine_serves_tells_its_load_and_ends() {
 }
 
 #[tokio::test]
-async fn the_built_in_engine_says_that_its_weights_are_missing() {
+async fn missing_weights_of_the_built_in_engine_are_classified() {
     let machine = Machine::new();
     let spec = machine.start("rep_1", Launch::Engine(EngineKind::ForebayEngine)).await;
     let failure = machine.exit("rep_1").await.failure.unwrap();

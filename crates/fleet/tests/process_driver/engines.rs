@@ -1,4 +1,4 @@
-//! How engines that are not ours are started: stand-ins on the path write down what they were given.
+//! Commands of third-party engines: stand-ins on the PATH record their arguments.
 
 use crate::helpers::{self, Machine, spec, wait_for};
 use domain::model::{EngineKind, Launch};
@@ -8,9 +8,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 const ROOT: &str = "TEST_ENGINES_ROOT";
-/// One argument to a line, then what it sees of cards; then it runs on, as an engine would.
+/// Records one argument per line, then its CUDA variables; then runs on like an engine.
 const STAND_IN: &str = r#"#!/bin/sh
-{ for argument in "$0" "$@"; do echo "$argument"; done; env | grep ^CUDA_ | sort; echo end; } > "$GW_REPLICA_DIR/given"
+{ for argument in "$0" "$@"; do echo "$argument"; done; env | grep ^CUDA_ | sort; echo end; } > "$GW_REPLICA_DIR/recorded"
 exec sleep 100000
 "#;
 const ENGINES: [(&str, EngineKind, &str); 3] = [
@@ -19,7 +19,7 @@ const ENGINES: [(&str, EngineKind, &str); 3] = [
     ("rep_llama", EngineKind::LlamaServer, "llama-server"),
 ];
 
-/// Only a process can have a path of its own, so this one is started by the story below.
+/// PATH belongs to a process, so the test below starts this one.
 #[tokio::test]
 #[ignore = "a program that another test starts"]
 async fn a_control_plane_of_three_engines() {
@@ -33,7 +33,7 @@ async fn a_control_plane_of_three_engines() {
 }
 
 #[tokio::test]
-async fn every_engine_is_given_its_own_flags_and_sees_its_cards_only() {
+async fn each_engine_gets_its_own_flags_and_sees_only_its_gpus() {
     let machine = Machine::new();
     let bin = machine.root.with_file_name("bin");
     std::fs::create_dir(&bin).unwrap();
@@ -52,9 +52,9 @@ async fn every_engine_is_given_its_own_flags_and_sees_its_cards_only() {
     assert!(started.success());
     let found = machine.driver.list().await.unwrap();
     for (name, _, program) in ENGINES {
-        let file = machine.file(name, "given");
+        let file = machine.file(name, "recorded");
         let read = || std::fs::read_to_string(&file).ok().filter(|text| text.ends_with("end\n"));
-        let given = wait_for("what it was given", async || read()).await;
+        let recorded = wait_for("the recorded arguments", async || read()).await;
         let binding = found.iter().find(|one| one.replica.as_str() == name).unwrap().binding.as_ref().unwrap();
         let expected = match program {
             "vllm" => {
@@ -71,7 +71,7 @@ async fn every_engine_is_given_its_own_flags_and_sees_its_cards_only() {
             }
         };
         let arguments = expected.replace("PORT", &binding.port.to_string()).replace(' ', "\n");
-        let cards = "CUDA_DEVICE_ORDER=PCI_BUS_ID\nCUDA_VISIBLE_DEVICES=";
-        assert_eq!(given, format!("{}\n{arguments}\n{cards}\nend\n", bin.join(program).display()));
+        let gpus = "CUDA_DEVICE_ORDER=PCI_BUS_ID\nCUDA_VISIBLE_DEVICES=";
+        assert_eq!(recorded, format!("{}\n{arguments}\n{gpus}\nend\n", bin.join(program).display()));
     }
 }

@@ -1,6 +1,6 @@
-//! A machine with four slots and a folder of its own, and engines to run on it.
+//! A machine with four slots and its own folder, and engines to run on it.
 //!
-//! What must be a process of its own is this very test program, asked for one ignored test by name.
+//! Other processes are this test program itself, started with the name of an ignored test.
 
 use domain::ModelId;
 use domain::model::{DriverKind, Launch, Modality};
@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use testkit::fake_engine::FakeEngine;
 
-/// Long enough for a machine that does many other things.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+/// Long enough for a busy machine.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(120);
 const ENGINE_PORT: &str = "PYTHON_TEST_ENGINE_PORT";
 const CONTROL_PLANE_ROOT: &str = "TEST_CONTROL_PLANE_ROOT";
 
@@ -43,7 +43,7 @@ impl Machine {
         Self { driver: driver(&root, policy), root, _folder: folder }
     }
 
-    /// The driver as the next control plane on this data has it.
+    /// The driver of the next gateway process on the same data.
     pub(crate) fn restarted(&self) -> ProcessDriver {
         driver(&self.root, ShimPolicy::default())
     }
@@ -91,15 +91,15 @@ impl Machine {
         self.root.join(name).join(file)
     }
 
-    /// The processes that a replica's folder names.
-    pub(crate) fn pid_of(&self, name: &str, who: &str) -> u32 {
+    /// A process id from a replica's folder: of its `shim` or its `engine`.
+    pub(crate) fn pid_of(&self, name: &str, role: &str) -> u32 {
         let text = std::fs::read(self.file(name, "pids.json")).unwrap();
         let pids: BTreeMap<String, serde_json::Value> = serde_json::from_slice(&text).unwrap();
-        pids[who]["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok()).unwrap()
+        pids[role]["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok()).unwrap()
     }
 }
 
-/// Nothing that a test started outlives it.
+/// Ends everything that a test started.
 impl Drop for Machine {
     fn drop(&mut self) {
         let root = self.root.clone();
@@ -107,13 +107,13 @@ impl Drop for Machine {
             let driver = driver(&root, ShimPolicy { grace: Duration::ZERO, ..ShimPolicy::default() });
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             for entry in std::fs::read_dir(&root).unwrap().flatten() {
-                // Without their folders all are strays, whom nobody gives time.
+                // Without their folders all are strays, which get no grace period.
                 let _ = std::fs::remove_dir_all(entry.path());
             }
-            let ended = runtime.block_on(async { tokio::time::timeout(PATIENCE, driver.stop_all()).await });
+            let ended = runtime.block_on(async { tokio::time::timeout(TIMEOUT, driver.stop_all()).await });
             ended.unwrap().unwrap();
         });
-        assert!(ending.join().is_ok() || std::thread::panicking(), "something still runs");
+        assert!(ending.join().is_ok() || std::thread::panicking(), "some process still runs");
     }
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn driver(root: &Path, policy: ShimPolicy) -> ProcessDriver {
         slots: BTreeMap::from([("local/cpu".to_owned(), 4)]),
         ports: first..=first + 9_999 - process_part,
         built_in: BuiltInEngine {
-            // `make test` builds it beside the other binaries.
+            // `make test` builds it next to the other binaries.
             binary: Path::new(env!("CARGO_BIN_EXE_replica-shim")).with_file_name("forebay-engine"),
             cache_dir: root.with_file_name("cache"),
         },
@@ -157,7 +157,7 @@ pub(crate) fn spec(name: &str, launch: Launch) -> ReplicaSpec {
     }
 }
 
-/// An engine that does what the script says; `$1` is its folder of weights, `$2` its port.
+/// An engine that runs a shell script; `$1` is its folder of weights, `$2` its port.
 pub(crate) fn script(text: &str) -> Launch {
     let argv = ["sh", "-c", text, "engine", "{weights}", "{port}"];
     Launch::Argv(argv.iter().map(|&argument| argument.to_owned()).collect())
@@ -167,8 +167,8 @@ pub(crate) fn script(text: &str) -> Launch {
 pub(crate) fn engine() -> Launch {
     let program = std::env::current_exe().unwrap().to_str().unwrap().to_owned();
     let port = format!("{ENGINE_PORT}={{port}}");
-    let asked = ["--ignored", "--exact", "helpers::an_engine", "--nocapture"].map(ToOwned::to_owned);
-    Launch::Argv([vec!["env".to_owned(), port, program], asked.to_vec()].concat())
+    let arguments = ["--ignored", "--exact", "helpers::an_engine", "--nocapture"].map(ToOwned::to_owned);
+    Launch::Argv([vec!["env".to_owned(), port, program], arguments.to_vec()].concat())
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn an_engine() {
     FakeEngine::for_load(address, 1).unwrap().join();
 }
 
-/// A control plane in a process of its own, which starts the replica `rep_1` and waits; its standard output tells.
+/// A gateway in its own process, which starts the replica `rep_1` and waits.
 pub(crate) fn control_plane(root: &Path) -> std::process::Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["--ignored", "--exact", "helpers::a_control_plane", "--nocapture"])
@@ -200,10 +200,10 @@ async fn a_control_plane() {
     std::future::pending::<()>().await;
 }
 
-pub(crate) async fn wait_for<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + PATIENCE;
+pub(crate) async fn wait_for<T>(what: &str, mut check: impl AsyncFnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + TIMEOUT;
     loop {
-        if let Some(found) = look().await {
+        if let Some(found) = check().await {
             return found;
         }
         assert!(Instant::now() < deadline, "waited too long for {what}");
@@ -215,7 +215,7 @@ pub(crate) fn signal(pid: u32, name: &str) {
     assert!(Command::new("kill").arg(format!("-{name}")).arg(pid.to_string()).status().unwrap().success());
 }
 
-/// Whether a process with this number runs, and is no zombie.
+/// Whether a process with this id runs and is not a zombie.
 pub(crate) fn is_alive(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, fields)| !fields.starts_with('Z'))

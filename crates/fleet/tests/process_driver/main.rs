@@ -1,9 +1,9 @@
 //! Replicas as real processes: small scripts, and the scripted engine, under real shims.
 
-#![expect(clippy::unwrap_used, reason = "a story that cannot go on stops there")]
+#![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
 
 mod built_in;
 mod engines;
 mod helpers;
 mod life;
-mod strangers;
+mod other_processes;

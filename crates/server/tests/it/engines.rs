@@ -1,6 +1,6 @@
-//! Pools that Forebay runs itself: children that start, fail, die and end with the gateway.
+//! Serverless pools of child processes: they start, fail, restart, and end with the gateway.
 //!
-//! The engine here is a script around the scripted one, with the command line of `forebay-engine`.
+//! The engine is a script around the scripted one, with the command line of `forebay-engine`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -72,7 +72,7 @@ impl Gateway {
         wait_until(&format!("{count} engines"), TIMEOUT, async || self.ready_engines().await == count).await;
     }
 
-    /// The servers inside the engines, by the kernel's list of processes.
+    /// Process ids of the servers inside the engines.
     fn servers(&self) -> Vec<String> {
         children_of(&self.forebay.child.pid().to_string())
             .iter()
@@ -82,7 +82,7 @@ impl Gateway {
     }
 }
 
-/// The processes whose parent this is, by the kernel's list.
+/// Process ids of the children of a process.
 pub(crate) fn children_of(parent: &str) -> Vec<String> {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let ids = processes.filter_map(|entry| entry.file_name().into_string().ok());
@@ -101,17 +101,17 @@ pub(crate) fn is_running(process: &str) -> bool {
 async fn engines_serve_come_back_when_killed_and_end_with_the_gateway() {
     let mut gateway = Gateway::start("weights.gguf").await;
     gateway.wait_for_engines(2).await;
-    let mut question = chat("hi");
-    question["model"] = "acme/tiny".into();
-    assert_eq!(gateway.client.post_json("/v1/chat/completions", question.clone()).await.status, 200);
+    let mut body = chat("hi");
+    body["model"] = "acme/tiny".into();
+    assert_eq!(gateway.client.post_json("/v1/chat/completions", body.clone()).await.status, 200);
 
     let killed = gateway.servers();
     assert_eq!(killed.len(), 2);
     Command::new("kill").arg("-KILL").args(&killed).status().unwrap();
-    wait_until("the dead ones leave", TIMEOUT, async || gateway.ready_engines().await < 2).await;
+    wait_until("the killed engines leave", TIMEOUT, async || gateway.ready_engines().await < 2).await;
     gateway.wait_for_engines(2).await;
     assert!(gateway.servers().iter().all(|server| !killed.contains(server)));
-    assert_eq!(gateway.client.post_json("/v1/chat/completions", question).await.status, 200);
+    assert_eq!(gateway.client.post_json("/v1/chat/completions", body).await.status, 200);
 
     let servers = gateway.servers();
     gateway.forebay.child.signal("TERM").unwrap();
@@ -130,11 +130,11 @@ async fn engines_end_with_a_gateway_that_is_killed() {
 }
 
 #[tokio::test]
-async fn an_engine_that_does_not_come_up_is_told_with_its_last_words_and_tried_again() {
+async fn an_engine_that_does_not_start_is_logged_and_restarted() {
     let gateway = Gateway::start("nowhere.gguf").await;
     wait_until("the log says why", TIMEOUT, async || {
         let log = gateway.forebay.child.stderr();
-        log.contains("the engine of acme/tiny did not come up") && log.contains("there are no weights at")
+        log.contains("the engine of acme/tiny did not start") && log.contains("there are no weights at")
     })
     .await;
     let model = gateway.client.get("/v1/models/acme/tiny").await.json();

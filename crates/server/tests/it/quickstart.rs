@@ -98,7 +98,7 @@ async fn a_failed_start_of_an_engine_is_logged_with_its_last_output() {
     let forebay = ForebayLaunch::default().binary(BINARY).start(config).await.unwrap();
     wait_until("the log says why", TIMEOUT, async || {
         let log = forebay.child.stderr();
-        log.contains("the engine of acme/none did not come up") && log.contains("nowhere.gguf")
+        log.contains("the engine of acme/none did not start") && log.contains("nowhere.gguf")
     })
     .await;
     let client = Client::new(format!("http://{}", forebay.public)).key(&forebay.api_key().unwrap());

@@ -1,4 +1,4 @@
-//! The hidden command under which replicas run: the driver's own stories are in the crate `fleet`.
+//! The hidden `replica-shim` command. The driver's own tests are in the crate `fleet`.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -51,7 +51,7 @@ async fn the_binary_itself_is_the_parent_of_a_replica() {
 }
 
 #[test]
-fn the_command_is_nobody_elses_business() {
+fn the_command_is_hidden_from_the_help() {
     let help = Command::new(BINARY).arg("--help").output().unwrap();
     assert!(!String::from_utf8_lossy(&help.stdout).contains("replica-shim"));
 }

@@ -161,6 +161,7 @@ impl Platform {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "calls with `json!` read better without a reference")]
 pub(crate) fn new(name: &str, flavor: &str, body: Value) -> NewEndpoint {
     NewEndpoint {
         name: EndpointName::parse(name).unwrap(),

@@ -8,7 +8,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who changed what on the whole platform, newest first. */
+        /** The changes on the whole platform, newest first. */
         get: operations["getAudit"];
         put?: never;
         post?: never;
@@ -44,7 +44,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** What a link is good for. */
+        /** The organization and role that an invitation grants. */
         post: operations["postInvitationsPreview"];
         delete?: never;
         options?: never;
@@ -79,7 +79,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Remove a node that will not come back. */
+        /** Remove a node that is gone for good. */
         delete: operations["deleteNodesById"];
         options?: never;
         head?: never;
@@ -93,7 +93,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The organizations one belongs to; all of them for the operator. */
+        /** The user's organizations; all of them for the operator. */
         get: operations["getOrganizations"];
         put?: never;
         /** Create an organization. */
@@ -111,7 +111,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One organization: the one that the session acts in. */
+        /** The current organization of the session. */
         get: operations["getOrganizationsById"];
         put?: never;
         post?: never;
@@ -130,7 +130,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What an organization is allotted and has committed, by GPU type. */
+        /** Allotted and committed GPUs of an organization, by GPU type. */
         get: operations["getOrganizationsAllotments"];
         put?: never;
         post?: never;
@@ -148,7 +148,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Allot GPUs to an organization. Cutting a cap stops nothing that runs. */
+        /** Set the allotment of an organization. A lower cap stops nothing that runs. */
         put: operations["putOrganizationsAllotmentsById"];
         post?: never;
         delete?: never;
@@ -164,7 +164,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who changed what in an organization, newest first. */
+        /** The changes in an organization, newest first. */
         get: operations["getOrganizationsAudit"];
         put?: never;
         post?: never;
@@ -181,7 +181,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What dedicated endpoints held, what that costs, and how busy it was. Members see the workspaces they belong to. */
+        /** GPU-hours of dedicated endpoints, their cost, and how busy the GPUs were. Members see the workspaces they belong to. */
         get: operations["getOrganizationsGpuCosts"];
         put?: never;
         post?: never;
@@ -198,10 +198,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The invitations that nobody has accepted yet. */
+        /** The open invitations. */
         get: operations["getOrganizationsInvitations"];
         put?: never;
-        /** Invite somebody; the link is in this answer and never again. */
+        /** Invite a user; the link is in this response only. */
         post: operations["postOrganizationsInvitations"];
         delete?: never;
         options?: never;
@@ -219,7 +219,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Take an invitation back. */
+        /** Withdraw an invitation. */
         delete: operations["deleteOrganizationsInvitationsById"];
         options?: never;
         head?: never;
@@ -302,7 +302,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who is signed in, if anybody. */
+        /** The signed-in user, if any. */
         get: operations["getSession"];
         put?: never;
         /** Sign in with e-mail address and password. */
@@ -322,7 +322,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Choose the organization and the workspace to act in, or none. */
+        /** Set the current organization and workspace, or none. */
         put: operations["putSessionContext"];
         post?: never;
         delete?: never;
@@ -338,7 +338,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Go to the provider to sign in. */
+        /** Redirect to the provider to sign in. */
         get: operations["getSessionOidc"];
         put?: never;
         post?: never;
@@ -355,7 +355,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Come back from the provider. */
+        /** The provider sends the browser back here. */
         get: operations["getSessionOidcCallback"];
         put?: never;
         post?: never;
@@ -373,7 +373,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Change one's own password; every other session ends. */
+        /** Change the user's password; all other sessions end. */
         put: operations["putSessionPassword"];
         post?: never;
         delete?: never;
@@ -389,7 +389,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One's own sessions, newest first. */
+        /** The user's sessions, newest first. */
         get: operations["getSessions"];
         put?: never;
         post?: never;
@@ -409,7 +409,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** End one of one's own sessions. */
+        /** End one of the user's sessions. */
         delete: operations["deleteSessionsById"];
         options?: never;
         head?: never;
@@ -423,7 +423,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How people may sign in. */
+        /** The ways to sign in. */
         get: operations["getSignInMethods"];
         put?: never;
         post?: never;
@@ -462,7 +462,7 @@ export interface paths {
         get: operations["getUsersById"];
         put?: never;
         post?: never;
-        /** Delete a user; what they created stays. */
+        /** Delete a user; records that they created stay. */
         delete: operations["deleteUsersById"];
         options?: never;
         head?: never;
@@ -479,7 +479,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give a user another password and end their sessions. */
+        /** Set a new password and end the sessions of the user. */
         post: operations["postUsersResetPassword"];
         delete?: never;
         options?: never;
@@ -494,10 +494,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The workspaces of the current organization that one may work in. */
+        /** The workspaces of the current organization that the user belongs to. */
         get: operations["getWorkspaces"];
         put?: never;
-        /** Create a workspace in the current organization; who creates it belongs to it. */
+        /** Create a workspace in the current organization; its creator is a member. */
         post: operations["postWorkspaces"];
         delete?: never;
         options?: never;
@@ -531,7 +531,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a workspace costs in a month: so far, by day, and what it will be if it goes on so. */
+        /** The costs of a workspace in a month: so far, by day, and a forecast. */
         get: operations["getWorkspacesCosts"];
         put?: never;
         post?: never;
@@ -548,7 +548,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What an invoice for a workspace and a month is made from. */
+        /** The data of an invoice for a workspace and a month. */
         get: operations["getWorkspacesInvoice"];
         put?: never;
         post?: never;
@@ -568,7 +568,7 @@ export interface paths {
         /** The keys of a workspace in any state, oldest first. */
         get: operations["getWorkspacesKeys"];
         put?: never;
-        /** Create a key; its text is in this answer and never again. */
+        /** Create a key; its text is in this response only. */
         post: operations["postWorkspacesKeys"];
         delete?: never;
         options?: never;
@@ -586,7 +586,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Revoke a key; may be said twice. Members may revoke their own. */
+        /** Revoke a key. Idempotent. Members may revoke their own. */
         delete: operations["deleteWorkspacesKeysById"];
         options?: never;
         head?: never;
@@ -602,7 +602,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Stop a key until it is enabled again. */
+        /** Disable a key until it is enabled again. */
         post: operations["postWorkspacesKeysDisable"];
         delete?: never;
         options?: never;
@@ -619,7 +619,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Let a disabled key work again. */
+        /** Enable a disabled key. */
         post: operations["postWorkspacesKeysEnable"];
         delete?: never;
         options?: never;
@@ -636,7 +636,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give a key another segment and secret. Members may rotate their own. */
+        /** Replace the segment and secret of a key. Members may rotate their own. */
         post: operations["postWorkspacesKeysRotate"];
         delete?: never;
         options?: never;
@@ -651,7 +651,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Those who belong to a workspace by name; administrators of the organization belong to all. */
+        /** The users added to a workspace; administrators of the organization belong to all. */
         get: operations["getWorkspacesMembers"];
         put?: never;
         post?: never;
@@ -669,10 +669,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Put a member of the organization into a workspace. */
+        /** Add a member of the organization to a workspace. */
         put: operations["putWorkspacesMembersById"];
         post?: never;
-        /** Take somebody out of a workspace. */
+        /** Remove a user from a workspace. */
         delete: operations["deleteWorkspacesMembersById"];
         options?: never;
         head?: never;
@@ -703,7 +703,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What is left of the monthly quota and of the limits by the minute. */
+        /** The remaining monthly quota and limits per minute. */
         get: operations["getWorkspacesQuota"];
         put?: never;
         post?: never;
@@ -720,7 +720,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The calls of a workspace, newest first. No prompt and no answer is ever kept. */
+        /** The calls of a workspace, newest first. Prompts and responses are not stored. */
         get: operations["getWorkspacesRequests"];
         put?: never;
         post?: never;
@@ -737,7 +737,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a workspace used in a span of time and what it costs. */
+        /** The usage and cost of a workspace in a span of time. */
         get: operations["getWorkspacesUsage"];
         put?: never;
         post?: never;
@@ -771,7 +771,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Numbers for Prometheus. */
+        /** Metrics for Prometheus. */
         get: operations["metrics"];
         put?: never;
         post?: never;
@@ -788,7 +788,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether to send calls here, and how each part is. */
+        /** Whether to send calls here, and the state of each part. */
         get: operations["ready"];
         put?: never;
         post?: never;
@@ -861,7 +861,7 @@ export interface paths {
         get: operations["getEndpoint"];
         put?: never;
         post?: never;
-        /** Delete an endpoint: its commitment is free at once, its name when its last replica is gone. */
+        /** Delete an endpoint: its commitment is released at once, its name when its last replica has ended. */
         delete: operations["deleteEndpoint"];
         options?: never;
         head?: never;
@@ -876,7 +876,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What happened to an endpoint, newest first; kept for 90 days. */
+        /** The history of an endpoint, newest first; kept for 90 days. */
         get: operations["listEndpointEvents"];
         put?: never;
         post?: never;
@@ -893,7 +893,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The newest replicas of an endpoint, ended ones among them. */
+        /** The newest replicas of an endpoint, including ended ones. */
         get: operations["listEndpointReplicas"];
         put?: never;
         post?: never;
@@ -912,7 +912,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Start a suspended or failed endpoint, perhaps smaller than it was. */
+        /** Start a suspended or failed endpoint, optionally with another scaling. */
         post: operations["resumeEndpoint"];
         delete?: never;
         options?: never;
@@ -929,7 +929,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Stop an endpoint and free what it commits. */
+        /** Stop an endpoint and release its commitment. */
         post: operations["suspendEndpoint"];
         delete?: never;
         options?: never;
@@ -944,7 +944,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** GPU-hours, cost and utilization; hours or days in which GPUs were held. */
+        /** GPU-hours, cost and utilization, with the hours or days in which GPUs were held. */
         get: operations["getEndpointUsage"];
         put?: never;
         post?: never;
@@ -961,7 +961,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What the organization is allotted and has committed, by GPU type. */
+        /** Allotted and committed GPUs of the organization, by GPU type. */
         get: operations["listAllotments"];
         put?: never;
         post?: never;
@@ -978,7 +978,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The flavors that a model is offered in; what does not fit the allotment is marked, not hidden. */
+        /** The flavors that a model is offered in. Those that do not fit the allotment are marked, not hidden. */
         get: operations["listFlavors"];
         put?: never;
         post?: never;
@@ -1046,14 +1046,13 @@ export interface components {
         Acceptance: {
             /**
              * Format: password
-             * @description A new account's password, or the one of the account that the address has; not needed by whoever is signed in
-             *     with that account.
+             * @description The password of the new account, or of the account that the address has. Not needed if that account is signed in.
              */
             password?: string | null;
-            /** @description What follows `#` in the link. */
+            /** @description The part of the link after `#`. */
             token: string;
         };
-        /** @description What an organization is allotted of a GPU type, and has committed. */
+        /** @description Allotted and committed GPUs of a type in an organization. */
         Allotment: {
             /** Format: int64 */
             allotment: number;
@@ -1063,7 +1062,7 @@ export interface components {
             gpuType: string;
             /**
              * Format: int64
-             * @description Below zero after a cap was cut.
+             * @description Negative after a cap was lowered.
              */
             headroom: number;
             /**
@@ -1079,7 +1078,7 @@ export interface components {
             /** @description `list` */
             object: string;
         };
-        /** @description One change: who, what, when, from where, and the record before and after. */
+        /** @description A change: actor, action, time, address, and the record before and after. */
         AuditEntry: {
             /** @description A noun and a verb, such as `key.revoke`. */
             action: string;
@@ -1089,7 +1088,7 @@ export interface components {
             actorEmail?: string | null;
             /** @description The actor's name, as long as it is a key. */
             actorKeyName?: string | null;
-            /** @description Where the request came from. */
+            /** @description The address that the request came from. */
             address?: string | null;
             after?: Record<string, never> | null;
             /** Format: date-time */
@@ -1101,7 +1100,7 @@ export interface components {
             /** @description The id of what was changed. */
             subject: string;
         };
-        /** @description A cap; null lets the organization follow the configured default. */
+        /** @description A cap; null resets it to the configured default. */
         Cap: {
             /** Format: int64 */
             allotment?: number | null;
@@ -1110,7 +1109,7 @@ export interface components {
             messages: Record<string, never>[];
             /** @description A Model ID, as `GET /v1/models` lists them. */
             model: string;
-            /** @description Events instead of one answer. */
+            /** @description Events instead of one response. */
             stream?: boolean | null;
         };
         Context: {
@@ -1120,10 +1119,10 @@ export interface components {
         CostAmount: {
             /** @description Decimal text in USD. */
             costUsd: string;
-            /** @description The whole month, if it goes on as it went so far; null in its first hour. Of a month that is over, its cost. */
+            /** @description A forecast for the whole month; null in its first hour. For a past month, its cost. */
             forecastUsd?: string | null;
         };
-        /** @description What a workspace costs in a month, up to now. */
+        /** @description The costs of a workspace in a month, up to now. */
         Costs: {
             /** @description Every day of the month that has begun, in UTC. */
             days: components["schemas"]["DayCosts"][];
@@ -1139,7 +1138,7 @@ export interface components {
             serverless: components["schemas"]["CostAmount"];
             /**
              * Format: date-time
-             * @description Now, or the end of a month that is over.
+             * @description Now, or the end of a past month.
              */
             to: string;
             total: components["schemas"]["CostAmount"];
@@ -1164,12 +1163,12 @@ export interface components {
             endpoint: string;
             endpointId: string;
             flavor: string;
-            /** @description GPU-hours that are billed. */
+            /** @description Billed GPU-hours. */
             gpuHours: string;
             gpuType: string;
             model: string;
             pricePerGpuHour: string;
-            /** @description GPU-hours of starts that failed, which are not. */
+            /** @description GPU-hours of failed starts, which are not billed. */
             unbilledGpuHours: string;
         };
         EmbeddingsRequest: {
@@ -1204,7 +1203,7 @@ export interface components {
             minReplicas?: number | null;
             model: string;
             /**
-             * @description What calls to it name as their model.
+             * @description The `model` of calls to it.
              * @example dedicated/chat-prod
              */
             modelId: string;
@@ -1214,7 +1213,7 @@ export interface components {
             organizationId: string;
             /**
              * Format: int32
-             * @description Set where the number is fixed; then the next two are null.
+             * @description Set if the number is fixed; then the next two are null.
              */
             replicas?: number | null;
             /** Format: int32 */
@@ -1239,6 +1238,7 @@ export interface components {
             /** @description `user`, `api-key` or `system`. */
             kind: string;
         };
+        /** @description The body of a PATCH. */
         EndpointChange: {
             /** @description `concurrency` or `kv-cache-utilization`. */
             autoscalingMetric?: string | null;
@@ -1260,7 +1260,7 @@ export interface components {
             /** Format: int32 */
             scaleUpWindowSeconds?: number | null;
         } & {
-            /** @description What is null goes. */
+            /** @description A label with `null` is removed. */
             labels?: {
                 [key: string]: string | null;
             } | null;
@@ -1282,7 +1282,7 @@ export interface components {
         EndpointExtensions: {
             /** Format: int64 */
             allotment?: number;
-            /** @description Stable, and made for programs. */
+            /** @description Stable, for programs. */
             code: string;
             /** Format: int64 */
             committed?: number;
@@ -1294,7 +1294,7 @@ export interface components {
             projected?: number;
             remediation?: string;
         };
-        /** @description A fault that the request's bytes alone tell. */
+        /** @description An error in the request itself. */
         EndpointFault: {
             code: string;
             /** @description Begins with the path of the field. */
@@ -1358,7 +1358,7 @@ export interface components {
             /** Format: int32 */
             scaleUpWindowSeconds?: number | null;
         };
-        /** @description What replicas really do. */
+        /** @description The current replicas, by state. */
         EndpointStatus: {
             /** Format: int32 */
             desired: number;
@@ -1397,18 +1397,18 @@ export interface components {
             /** Format: double */
             utilization: number;
         };
-        /** @description How every refusal looks. */
+        /** @description The body of every error. */
         Error: {
             /**
-             * @description Stable, and made for programs.
+             * @description Stable, for programs.
              * @example not_found
              */
             code: string;
-            /** @description The record that is there now, in a `version_conflict`. */
+            /** @description The current record, in a `version_conflict`. */
             current?: Record<string, never>;
             /** @description For people; it may change. */
             error: string;
-            /** @description The member of the request that is at fault. */
+            /** @description The member of the request at fault. */
             field?: string;
             /**
              * Format: int64
@@ -1446,14 +1446,14 @@ export interface components {
             /** @description `list` */
             object: string;
         };
-        /** @description GPU-hours, their cost and how busy the GPUs were, and the sum of it all. */
+        /** @description GPU-hours, their cost and how busy the GPUs were, by group and in total. */
         GpuCosts: {
             data: components["schemas"]["GpuCostsLine"][];
             /** Format: date-time */
             from: string;
             /**
              * Format: date-time
-             * @description Never after now: of the future nothing is known.
+             * @description Never after now.
              */
             to: string;
             total: components["schemas"]["GpuCostsTotal"];
@@ -1461,40 +1461,40 @@ export interface components {
         GpuCostsLine: components["schemas"]["GpuCostsTotal"] & {
             /**
              * Format: date
-             * @description Where grouped by day, in UTC.
+             * @description If grouped by day, in UTC.
              */
             day?: string;
-            /** @description Its name, where grouped by endpoint. */
+            /** @description Its name, if grouped by endpoint. */
             endpoint?: string;
-            /** @description Where grouped by endpoint. The endpoint may be gone. */
+            /** @description If grouped by endpoint. The endpoint may have been deleted. */
             endpointId?: string;
-            /** @description Where grouped by GPU type. */
+            /** @description If grouped by GPU type. */
             gpuType?: string;
-            /** @description Where grouped by workspace. */
+            /** @description If grouped by workspace. */
             workspaceId?: string;
         };
         GpuCostsTotal: {
             /** @description Decimal text in USD. */
             costUsd: string;
-            /** @description GPUs held times hours, decimal text. Starts that failed are in it and cost nothing. */
+            /** @description GPUs held times hours, decimal text. Includes failed starts, which cost nothing. */
             gpuHours: string;
             /**
              * Format: double
-             * @description How busy the GPUs were, a fraction: the plain mean over windows of five minutes in which an endpoint held GPUs. A
-             *     window that was not measured counts as 0.
+             * @description How busy the GPUs were, a fraction: the mean over windows of five minutes in which an endpoint held GPUs. A
+             *     window without measurements counts as 0.
              */
             utilization: number;
         };
-        /** @description How every refusal looks: four texts. */
+        /** @description The body of every error. */
         InferenceError: {
             error: components["schemas"]["InferenceErrorMembers"];
         };
         InferenceErrorMembers: {
-            /** @description Stable, and made for programs. */
+            /** @description Stable, for programs. */
             code: string;
             /** @description For people; it may change. */
             message: string;
-            /** @description The member at fault, or nothing. */
+            /** @description The member of the request at fault, or empty. */
             param: string;
             /** @description A category, such as `invalid_request_error`. */
             type: string;
@@ -1508,13 +1508,13 @@ export interface components {
             expiresAt: string;
             id: string;
             role: components["schemas"]["Role"];
-            /** @description The link to pass on, in the answer that created it and never again. */
+            /** @description The link, in the response that created it only. */
             url?: string;
             workspaceIds: string[];
         };
-        /** @description What a link is good for. */
+        /** @description The organization and role that a link grants. */
         InvitationPreview: {
-            /** @description Whether the address has an account, whose password is then asked for. */
+            /** @description Whether the address has an account, whose password is then required. */
             accountExists: boolean;
             email: string;
             /** Format: date-time */
@@ -1522,13 +1522,13 @@ export interface components {
             organizationName: string;
             role: components["schemas"]["Role"];
         };
-        /** @description What an invoice for a workspace and a month is made from. Amounts are decimal text in USD; lines add up to the total. */
+        /** @description The data of an invoice for a workspace and a month. Amounts are decimal text in USD; lines add up to the total. */
         Invoice: {
             /** @example USD */
             currency: string;
             dedicated: components["schemas"]["DedicatedInvoiceLine"][];
             dedicatedUsd: string;
-            /** @description False until a quarter of an hour after the end of the month. */
+            /** @description False until 15 minutes after the end of the month. */
             final: boolean;
             /** Format: date-time */
             from: string;
@@ -1554,26 +1554,26 @@ export interface components {
             name: string;
             organizationId: string;
         };
-        /** @description An API key; its text is there once, when it is new. */
+        /** @description An API key. Its text is included only when it is new. */
         Key: {
             /** Format: date-time */
             createdAt: string;
-            /** @description The user who created it; null for keys that nobody in particular did. */
+            /** @description The user who created it; null for keys that no user created. */
             createdBy?: string | null;
             /** Format: date-time */
             expiresAt?: string | null;
             /** @example key_01k0000000000000000000000 */
             id: string;
-            /** @description The whole key, in the answer that created or rotated it and never again. */
+            /** @description The whole key, in the response that created or rotated it only. */
             key?: string;
             /**
              * Format: date-time
-             * @description Some moments late: it is not written while a call waits.
+             * @description Updated with a delay, after the call.
              */
             lastUsedAt?: string | null;
             name: string;
             /**
-             * @description What may be shown of the key.
+             * @description The public part of the key.
              * @example sk-3f9k2m7q1x8a-…
              */
             prefix: string;
@@ -1592,10 +1592,10 @@ export interface components {
             remaining: number;
         };
         Link: {
-            /** @description What follows `#` in the link. */
+            /** @description The part of the link after `#`. */
             token: string;
         };
-        /** @description A piece of a list, and where the next one starts; null at its end. */
+        /** @description A page of a list, and the cursor of the next one; null at the end. */
         List_Allotment: {
             data: {
                 /** Format: int64 */
@@ -1606,7 +1606,7 @@ export interface components {
                 gpuType: string;
                 /**
                  * Format: int64
-                 * @description Below zero after a cap was cut.
+                 * @description Negative after a cap was lowered.
                  */
                 headroom: number;
                 /**
@@ -1617,7 +1617,7 @@ export interface components {
             }[];
             nextCursor?: string | null;
         };
-        /** @description A piece of a list, and where the next one starts; null at its end. */
+        /** @description A page of a list, and the cursor of the next one; null at the end. */
         List_AuditEntry: {
             data: {
                 /** @description A noun and a verb, such as `key.revoke`. */
@@ -1628,7 +1628,7 @@ export interface components {
                 actorEmail?: string | null;
                 /** @description The actor's name, as long as it is a key. */
                 actorKeyName?: string | null;
-                /** @description Where the request came from. */
+                /** @description The address that the request came from. */
                 address?: string | null;
                 after?: Record<string, never> | null;
                 /** Format: date-time */
@@ -1642,7 +1642,7 @@ export interface components {
             }[];
             nextCursor?: string | null;
         };
-        /** @description A piece of a list, and where the next one starts; null at its end. */
+        /** @description A page of a list, and the cursor of the next one; null at the end. */
         List_Invitation: {
             data: {
                 /** Format: date-time */
@@ -1653,33 +1653,33 @@ export interface components {
                 expiresAt: string;
                 id: string;
                 role: components["schemas"]["Role"];
-                /** @description The link to pass on, in the answer that created it and never again. */
+                /** @description The link, in the response that created it only. */
                 url?: string;
                 workspaceIds: string[];
             }[];
             nextCursor?: string | null;
         };
-        /** @description A piece of a list, and where the next one starts; null at its end. */
+        /** @description A page of a list, and the cursor of the next one; null at the end. */
         List_Key: {
             data: {
                 /** Format: date-time */
                 createdAt: string;
-                /** @description The user who created it; null for keys that nobody in particular did. */
+                /** @description The user who created it; null for keys that no user created. */
                 createdBy?: string | null;
                 /** Format: date-time */
                 expiresAt?: string | null;
                 /** @example key_01k0000000000000000000000 */
                 id: string;
-                /** @description The whole key, in the answer that created or rotated it and never again. */
+                /** @description The whole key, in the response that created or rotated it only. */
                 key?: string;
                 /**
                  * Format: date-time
-                 * @description Some moments late: it is not written while a call waits.
+                 * @description Updated with a delay, after the call.
                  */
                 lastUsedAt?: string | null;
                 name: string;
                 /**
-                 * @description What may be shown of the key.
+                 * @description The public part of the key.
                  * @example sk-3f9k2m7q1x8a-…
                  */
                 prefix: string;
@@ -1691,18 +1691,18 @@ export interface components {
             }[];
             nextCursor?: string | null;
         };
-        /** @description A piece of a list, and where the next one starts; null at its end. */
+        /** @description A page of a list, and the cursor of the next one; null at the end. */
         List_Member: {
             data: {
                 email: string;
                 role: components["schemas"]["Role"];
                 userId: string;
-                /** @description The workspaces the member was put into by name; administrators belong to all. Empty in a workspace's own list. */
+                /** @description The workspaces that the member was added to; administrators belong to all. Empty in the list of a workspace. */
                 workspaceIds: string[];
             }[];
             nextCursor?: string | null;
         };
-        /** @description A piece of a list, and where the next one starts; null at its end. */
+        /** @description A page of a list, and the cursor of the next one; null at the end. */
         List_Node: {
             data: {
                 catalogueHash: string;
@@ -1714,7 +1714,7 @@ export interface components {
             }[];
             nextCursor?: string | null;
         };
-        /** @description A piece of a list, and where the next one starts; null at its end. */
+        /** @description A page of a list, and the cursor of the next one; null at the end. */
         List_Organization: {
             data: {
                 /** Format: date-time */
@@ -1725,28 +1725,28 @@ export interface components {
             }[];
             nextCursor?: string | null;
         };
-        /** @description A piece of a list, and where the next one starts; null at its end. */
+        /** @description A page of a list, and the cursor of the next one; null at the end. */
         List_OwnSession: {
             data: {
-                /** @description Where it signed in from. */
+                /** @description The address at sign-in. */
                 address: string;
                 /** Format: date-time */
                 createdAt: string;
-                /** @description Whether it is the one that asks. */
+                /** @description Whether it is the session of this request. */
                 current: boolean;
                 /** Format: date-time */
                 expiresAt: string;
                 id: string;
                 /**
                  * Format: date-time
-                 * @description Known to the minute.
+                 * @description Accurate to a minute.
                  */
                 seenAt: string;
                 userAgent: string;
             }[];
             nextCursor?: string | null;
         };
-        /** @description A piece of a list, and where the next one starts; null at its end. */
+        /** @description A page of a list, and the cursor of the next one; null at the end. */
         List_Request: {
             data: {
                 /**
@@ -1761,7 +1761,7 @@ export interface components {
                  * @example exact
                  */
                 certainty: string;
-                /** @description Of an error, else empty. A stream that broke has one with status 200. */
+                /** @description The code of an error, else empty. A broken stream has a code and status 200. */
                 code: string;
                 /** Format: int64 */
                 completionTokens: number;
@@ -1771,41 +1771,41 @@ export interface components {
                 durationMillis: number;
                 /**
                  * Format: double
-                 * @description Until the first byte of the answer.
+                 * @description Until the first byte of the response.
                  */
                 firstByteMillis?: number | null;
                 /**
                  * Format: double
-                 * @description How long it was held until a replica was ready; null when it was not.
+                 * @description How long it was held until a replica was ready; null if not held.
                  */
                 holdMillis?: number | null;
-                /** @description What the answer's `x-request-id` said. */
+                /** @description The `x-request-id` of the response. */
                 id: string;
-                /** @description The key that called, or null where a person did. */
+                /** @description The key of the call, or null if a user called. */
                 key?: string | null;
-                /** @description Null for calls that named none of ours. */
+                /** @description Null if the call named an unknown model. */
                 model?: string | null;
                 /** Format: int64 */
                 promptTokens: number;
                 /**
                  * Format: double
-                 * @description Until it was sent to a replica, less the hold.
+                 * @description Until it was sent to a replica, without the hold.
                  */
                 queueMillis?: number | null;
-                /** @description Which replica served it; null when none did. */
+                /** @description The replica that served it, or null. */
                 replica?: string | null;
                 /**
                  * Format: int32
-                 * @description What the client saw; 499 when it left before the end.
+                 * @description The status of the response; 499 if the client disconnected.
                  */
                 status: number;
                 streamed: boolean;
-                /** @description The person who called in the Playground. */
+                /** @description The user who called in the Playground. */
                 user?: string | null;
             }[];
             nextCursor?: string | null;
         };
-        /** @description A piece of a list, and where the next one starts; null at its end. */
+        /** @description A page of a list, and the cursor of the next one; null at the end. */
         List_User: {
             data: {
                 /** Format: date-time */
@@ -1816,12 +1816,12 @@ export interface components {
                 memberships: components["schemas"]["Membership"][];
                 /** @description The operator runs the platform. */
                 operator: boolean;
-                /** @description A password that was made up, in the answer that made it and never again. */
+                /** @description A generated password, in the response that generated it only. */
                 password?: string;
             }[];
             nextCursor?: string | null;
         };
-        /** @description A piece of a list, and where the next one starts; null at its end. */
+        /** @description A page of a list, and the cursor of the next one; null at the end. */
         List_Workspace: {
             data: {
                 /** @example ws_01k0000000000000000000000 */
@@ -1838,7 +1838,7 @@ export interface components {
                 tokensPerMinute: number;
                 /**
                  * Format: int64
-                 * @description Grows with every change; a change names the version it read.
+                 * @description Increases with every change. A change names the version that it read.
                  */
                 version: number;
             }[];
@@ -1849,7 +1849,7 @@ export interface components {
             email: string;
             role: components["schemas"]["Role"];
             userId: string;
-            /** @description The workspaces the member was put into by name; administrators belong to all. Empty in a workspace's own list. */
+            /** @description The workspaces that the member was added to; administrators belong to all. Empty in the list of a workspace. */
             workspaceIds: string[];
         };
         Membership: {
@@ -1894,6 +1894,7 @@ export interface components {
         Named: {
             name: string;
         };
+        /** @description The body of a create. */
         NewEndpoint: {
             /** @description `concurrency` or `kv-cache-utilization`. */
             autoscalingMetric?: string | null;
@@ -1932,7 +1933,7 @@ export interface components {
         NewKey: {
             /**
              * Format: date-time
-             * @description When the key stops working; never, where it is not said.
+             * @description When the key stops working; never if absent.
              */
             expiresAt?: string | null;
             name: string;
@@ -1956,7 +1957,7 @@ export interface components {
             organizationId: string;
             /**
              * Format: password
-             * @description One is made up and shown once, where it is not said.
+             * @description Generated and shown once if absent.
              */
             password?: string | null;
             role: components["schemas"]["Role"];
@@ -1973,9 +1974,9 @@ export interface components {
             startedAt: string;
         };
         OidcMethod: {
-            /** @description What to call it on a button. */
+            /** @description The label of the button. */
             name: string;
-            /** @description Where the button leads. */
+            /** @description The target of the button. */
             url: string;
         };
         Organization: {
@@ -1987,18 +1988,18 @@ export interface components {
         };
         /** @description A signed-in browser. */
         OwnSession: {
-            /** @description Where it signed in from. */
+            /** @description The address at sign-in. */
             address: string;
             /** Format: date-time */
             createdAt: string;
-            /** @description Whether it is the one that asks. */
+            /** @description Whether it is the session of this request. */
             current: boolean;
             /** Format: date-time */
             expiresAt: string;
             id: string;
             /**
              * Format: date-time
-             * @description Known to the minute.
+             * @description Accurate to a minute.
              */
             seenAt: string;
             userAgent: string;
@@ -2006,11 +2007,11 @@ export interface components {
         PasswordReset: {
             /**
              * Format: password
-             * @description One is made up and shown once, where it is not said.
+             * @description Generated and shown once if absent.
              */
             password?: string | null;
         };
-        /** @description What is left of a workspace's month and of its minute. */
+        /** @description The remaining quota of the month and limits per minute of a workspace. */
         Quota: {
             /**
              * Format: int64
@@ -2020,7 +2021,7 @@ export interface components {
             perMinute: components["schemas"]["MinuteQuota"];
             /**
              * Format: int64
-             * @description Set aside for calls under way, and leased by nodes.
+             * @description Reserved for running calls, and leased by nodes.
              */
             reserved: number;
             /** Format: date-time */
@@ -2039,7 +2040,7 @@ export interface components {
             completionTokens: number;
             /**
              * Format: int64
-             * @description Without what was cached, where the engine does not count that.
+             * @description Without cached tokens, if the engine does not count them.
              */
             promptTokens: number;
         };
@@ -2060,13 +2061,13 @@ export interface components {
             difference?: null | components["schemas"]["ReconciledDifference"];
             /**
              * Format: date-time
-             * @description Its first moment. A call belongs to the hour in which it ended.
+             * @description The start of the hour. A call belongs to the hour in which it ended.
              */
             hour: string;
             model: string;
             /**
              * Format: date-time
-             * @description When the engine was last read in that hour. What it made afterwards is billed and not counted.
+             * @description When the engine was last read in that hour. Later tokens are billed but not counted.
              */
             readUntil?: string | null;
             /** @description A replica's id, or the name of a model server. */
@@ -2088,7 +2089,7 @@ export interface components {
             /** @description `list` */
             object: string;
         };
-        /** @description One call. What was asked and answered is not kept anywhere. */
+        /** @description One call. Prompts and responses are not stored. */
         Request: {
             /**
              * Format: date-time
@@ -2102,7 +2103,7 @@ export interface components {
              * @example exact
              */
             certainty: string;
-            /** @description Of an error, else empty. A stream that broke has one with status 200. */
+            /** @description The code of an error, else empty. A broken stream has a code and status 200. */
             code: string;
             /** Format: int64 */
             completionTokens: number;
@@ -2112,36 +2113,36 @@ export interface components {
             durationMillis: number;
             /**
              * Format: double
-             * @description Until the first byte of the answer.
+             * @description Until the first byte of the response.
              */
             firstByteMillis?: number | null;
             /**
              * Format: double
-             * @description How long it was held until a replica was ready; null when it was not.
+             * @description How long it was held until a replica was ready; null if not held.
              */
             holdMillis?: number | null;
-            /** @description What the answer's `x-request-id` said. */
+            /** @description The `x-request-id` of the response. */
             id: string;
-            /** @description The key that called, or null where a person did. */
+            /** @description The key of the call, or null if a user called. */
             key?: string | null;
-            /** @description Null for calls that named none of ours. */
+            /** @description Null if the call named an unknown model. */
             model?: string | null;
             /** Format: int64 */
             promptTokens: number;
             /**
              * Format: double
-             * @description Until it was sent to a replica, less the hold.
+             * @description Until it was sent to a replica, without the hold.
              */
             queueMillis?: number | null;
-            /** @description Which replica served it; null when none did. */
+            /** @description The replica that served it, or null. */
             replica?: string | null;
             /**
              * Format: int32
-             * @description What the client saw; 499 when it left before the end.
+             * @description The status of the response; 499 if the client disconnected.
              */
             status: number;
             streamed: boolean;
-            /** @description The person who called in the Playground. */
+            /** @description The user who called in the Playground. */
             user?: string | null;
         };
         /** @enum {string} */
@@ -2149,26 +2150,26 @@ export interface components {
         Rotation: {
             /**
              * Format: int64
-             * @description How long the old secret goes on working; not at all, where it is not said.
+             * @description How long the old secret keeps working; not at all if absent.
              */
             overlapSeconds?: number;
         };
-        /** @description One metric over a span: lines whose values belong to `starts`, one by one. */
+        /** @description One metric over a span of time: lines with one value for each of `starts`. */
         Series: {
-            /** @description Those with the most on them first; without groups exactly one. */
+            /** @description The largest first; without groups exactly one. */
             data: components["schemas"]["SeriesLine"][];
             /**
              * Format: date-time
-             * @description The beginning of the first point.
+             * @description The start of the first point.
              */
             from: string;
             /**
              * Format: date-time
-             * @description Points before this are null: what they are made of is not kept for longer.
+             * @description Points before this are null: their data is no longer stored.
              */
             keptFrom: string;
             metric: string;
-            /** @description When each point begins. */
+            /** @description The start of each point. */
             starts: string[];
             /** Format: int64 */
             stepSeconds: number;
@@ -2180,20 +2181,20 @@ export interface components {
             /** @description `calls`, `errors`, `tokens`, `seconds`, `starts` or `fraction`. */
             unit: string;
         };
-        /** @description What a line is about, its value at each point, and in the whole span. */
+        /** @description The group of a line, its value at each point, and in the whole span. */
         SeriesLine: {
-            /** @description Where grouped by code. */
+            /** @description If grouped by code. */
             code?: string;
-            /** @description Where grouped by endpoint: its name. */
+            /** @description If grouped by endpoint: its name. */
             endpoint?: string;
-            /** @description Where grouped by key: the key's id, or null where a person called. */
+            /** @description If grouped by key: the key's id, or null if a user called. */
             key?: string | null;
-            /** @description Where grouped by model; null for calls that named none of ours. */
+            /** @description If grouped by model; null for calls that named an unknown model. */
             model?: string | null;
-            /** @description True for the line of all groups that are too many to be shown one by one. */
+            /** @description True for the sum of all groups that have no line of their own. */
             others?: boolean;
             total: components["schemas"]["SeriesTotal"];
-            /** @description Where grouped by key: the person's id, or null where a key called. */
+            /** @description If grouped by key: the user's id, or null if a key called. */
             user?: string | null;
             values: components["schemas"]["SeriesValues"];
         };
@@ -2220,7 +2221,7 @@ export interface components {
             /** Format: double */
             prompt?: number | null;
         };
-        /** @description The members that the metric has; null at points of which nothing is known. */
+        /** @description The members that the metric has; null at points without data. */
         SeriesValues: {
             /** @description A part of `prompt`. */
             cached?: (number | null)[];
@@ -2229,9 +2230,9 @@ export interface components {
             count?: (number | null)[];
             max?: (number | null)[];
             mean?: (number | null)[];
-            /** @description Of `gpu_busy`: the part of the time that GPUs were held in which they were measured. */
+            /** @description Of `gpu_busy`: the fraction of the time with GPUs held that was measured. */
             measured?: (number | null)[];
-            /** @description Percentiles in seconds, within 2 % of the true ones. */
+            /** @description Percentiles in seconds, accurate to 2 %. */
             p50?: (number | null)[];
             p95?: (number | null)[];
             p99?: (number | null)[];
@@ -2251,16 +2252,16 @@ export interface components {
             /** Format: int64 */
             requests: number;
         };
-        /** @description Who is signed in, and where they may go. */
+        /** @description The signed-in user, with organizations and workspaces. */
         Session: components["schemas"]["SignedIn"] | components["schemas"]["SignedOut"];
         SignedIn: {
-            /** @description For the header `X-CSRF-Token` of every call that changes something; the same for the session's life. */
+            /** @description For the header `X-CSRF-Token` of every change; it stays the same as long as the session. */
             csrfToken: string;
             currentOrganizationId?: string | null;
             currentWorkspaceId?: string | null;
             organizations: components["schemas"]["JoinedOrganization"][];
             user: components["schemas"]["SignedInUser"];
-            /** @description Those that the user may work in, of all their organizations. */
+            /** @description The workspaces that the user belongs to, of all organizations. */
             workspaces: components["schemas"]["JoinedWorkspace"][];
         };
         SignedInUser: {
@@ -2273,7 +2274,7 @@ export interface components {
             /** @example null */
             user?: boolean | null;
         };
-        /** @description How people may sign in. */
+        /** @description The ways to sign in. */
         SignInMethods: {
             oidc?: null | components["schemas"]["OidcMethod"];
             password: boolean;
@@ -2287,21 +2288,21 @@ export interface components {
             costUsd: string;
             /**
              * Format: date
-             * @description Where grouped by day, in UTC.
+             * @description If grouped by day, in UTC.
              */
             day?: string;
-            /** @description Where grouped by key: the key's id, or null where a person called. */
+            /** @description If grouped by key: the key's id, or null if a user called. */
             key?: string | null;
-            /** @description Where grouped by model. */
+            /** @description If grouped by model. */
             model?: string;
             /** Format: int64 */
             promptTokens: number;
             /** Format: int64 */
             requests: number;
-            /** @description Where grouped by key: the person's id, or null where a key called. */
+            /** @description If grouped by key: the user's id, or null if a key called. */
             user?: string | null;
         };
-        /** @description One line for each group that used something, and their sum. */
+        /** @description One line per group with usage, and their sum. */
         UsageReport: {
             data: components["schemas"]["UsageLine"][];
             total: components["schemas"]["UsageTotals"];
@@ -2329,14 +2330,14 @@ export interface components {
             memberships: components["schemas"]["Membership"][];
             /** @description The operator runs the platform. */
             operator: boolean;
-            /** @description A password that was made up, in the answer that made it and never again. */
+            /** @description A generated password, in the response that generated it only. */
             password?: string;
         };
         UserEdit: {
             /** @description Whether the user runs the platform. */
             operator: boolean;
         };
-        /** @description A workspace; its limits are those in force. */
+        /** @description A workspace with the limits in force. */
         Workspace: {
             /** @example ws_01k0000000000000000000000 */
             id: string;
@@ -2352,13 +2353,13 @@ export interface components {
             tokensPerMinute: number;
             /**
              * Format: int64
-             * @description Grows with every change; a change names the version it read.
+             * @description Increases with every change. A change names the version that it read.
              */
             version: number;
         };
         /**
-         * @description What to change; what is absent stays. A limit that is null follows what is above it: the operator's value for
-         *     administrators, the configured default for the operator.
+         * @description A change; absent members stay. A limit of null falls back: to the operator's value for administrators, to the
+         *     configured default for the operator.
          */
         WorkspaceEdit: {
             /** Format: int64 */
@@ -2392,17 +2393,17 @@ export interface operations {
                 action?: string;
                 /** @description The id of a user or of a key, `forebay admin` or `first start`. */
                 actor?: string;
-                /** @description Where to go on: `nextCursor` of the piece before. */
+                /** @description `nextCursor` of the page before. */
                 cursor?: string;
-                /** @description `jsonl`: all entries, one to a line, newest first. */
+                /** @description `jsonl`: all entries, one per line, newest first. */
                 format?: "json" | "jsonl";
-                /** @description From this moment on. */
+                /** @description From this time on. */
                 from?: string;
-                /** @description How many at most. */
+                /** @description The size of the page. */
                 limit?: number;
                 /** @description The id of what was changed. */
                 subject?: string;
-                /** @description Before this moment. */
+                /** @description Before this time. */
                 to?: string;
             };
             header?: never;
@@ -2770,9 +2771,9 @@ export interface operations {
     getNodes: {
         parameters: {
             query?: {
-                /** @description Where to go on: `nextCursor` of the piece before. */
+                /** @description `nextCursor` of the page before. */
                 cursor?: string;
-                /** @description How many at most. */
+                /** @description The size of the page. */
                 limit?: number;
             };
             header?: never;
@@ -3011,9 +3012,9 @@ export interface operations {
     getOrganizations: {
         parameters: {
             query?: {
-                /** @description Where to go on: `nextCursor` of the piece before. */
+                /** @description `nextCursor` of the page before. */
                 cursor?: string;
-                /** @description How many at most. */
+                /** @description The size of the page. */
                 limit?: number;
             };
             header?: never;
@@ -3876,17 +3877,17 @@ export interface operations {
                 action?: string;
                 /** @description The id of a user or of a key, `forebay admin` or `first start`. */
                 actor?: string;
-                /** @description Where to go on: `nextCursor` of the piece before. */
+                /** @description `nextCursor` of the page before. */
                 cursor?: string;
-                /** @description `jsonl`: all entries, one to a line, newest first. */
+                /** @description `jsonl`: all entries, one per line, newest first. */
                 format?: "json" | "jsonl";
-                /** @description From this moment on. */
+                /** @description From this time on. */
                 from?: string;
-                /** @description How many at most. */
+                /** @description The size of the page. */
                 limit?: number;
                 /** @description The id of what was changed. */
                 subject?: string;
-                /** @description Before this moment. */
+                /** @description Before this time. */
                 to?: string;
             };
             header?: never;
@@ -4012,14 +4013,14 @@ export interface operations {
             query?: {
                 /** @description `csv`: comma-separated values with a header, without the total. */
                 format?: "json" | "csv";
-                /** @description From this moment on; by default the start of the month. */
+                /** @description From this time on; default: the start of the month. */
                 from?: string;
                 /**
-                 * @description None or more of `endpoint`, `gpuType`, `workspace` and `day`, with commas between.
+                 * @description None or more of `endpoint`, `gpuType`, `workspace` and `day`, separated by commas.
                  * @example endpoint,gpuType
                  */
                 groupBy?: string;
-                /** @description Before this moment; by default now. */
+                /** @description Before this time; default: now. */
                 to?: string;
             };
             header?: never;
@@ -4143,9 +4144,9 @@ export interface operations {
     getOrganizationsInvitations: {
         parameters: {
             query?: {
-                /** @description Where to go on: `nextCursor` of the piece before. */
+                /** @description `nextCursor` of the page before. */
                 cursor?: string;
-                /** @description How many at most. */
+                /** @description The size of the page. */
                 limit?: number;
             };
             header?: never;
@@ -4511,9 +4512,9 @@ export interface operations {
     getOrganizationsMembers: {
         parameters: {
             query?: {
-                /** @description Where to go on: `nextCursor` of the piece before. */
+                /** @description `nextCursor` of the page before. */
                 cursor?: string;
-                /** @description How many at most. */
+                /** @description The size of the page. */
                 limit?: number;
             };
             header?: never;
@@ -4896,9 +4897,9 @@ export interface operations {
     getOrganizationsReconciliation: {
         parameters: {
             query?: {
-                /** @description From the hour that has this moment in it; by default a day before `to`. */
+                /** @description From the hour of this time on; default: a day before `to`. */
                 from?: string;
-                /** @description Before this moment; by default now. */
+                /** @description Before this time; default: now. */
                 to?: string;
             };
             header?: never;
@@ -5021,9 +5022,9 @@ export interface operations {
     getReconciliation: {
         parameters: {
             query?: {
-                /** @description From the hour that has this moment in it; by default a day before `to`. */
+                /** @description From the hour of this time on; default: a day before `to`. */
                 from?: string;
-                /** @description Before this moment; by default now. */
+                /** @description Before this time; default: now. */
                 to?: string;
             };
             header?: never;
@@ -6336,9 +6337,9 @@ export interface operations {
     getUsers: {
         parameters: {
             query?: {
-                /** @description Where to go on: `nextCursor` of the piece before. */
+                /** @description `nextCursor` of the page before. */
                 cursor?: string;
-                /** @description How many at most. */
+                /** @description The size of the page. */
                 limit?: number;
             };
             header?: never;
@@ -7076,9 +7077,9 @@ export interface operations {
     getWorkspaces: {
         parameters: {
             query?: {
-                /** @description Where to go on: `nextCursor` of the piece before. */
+                /** @description `nextCursor` of the page before. */
                 cursor?: string;
-                /** @description How many at most. */
+                /** @description The size of the page. */
                 limit?: number;
             };
             header?: never;
@@ -7704,7 +7705,7 @@ export interface operations {
                 /** @description `csv`: comma-separated values with a header. */
                 format?: "json" | "csv";
                 /**
-                 * @description A month in UTC that has begun; by default the current one.
+                 * @description A month in UTC that has begun; default: the current one.
                  * @example 2026-11
                  */
                 month?: string;
@@ -7833,7 +7834,7 @@ export interface operations {
                 /** @description `csv`: comma-separated values with a header. */
                 format?: "json" | "csv";
                 /**
-                 * @description A month in UTC that has begun; by default the current one.
+                 * @description A month in UTC that has begun; default: the current one.
                  * @example 2026-11
                  */
                 month?: string;
@@ -7959,9 +7960,9 @@ export interface operations {
     getWorkspacesKeys: {
         parameters: {
             query?: {
-                /** @description Where to go on: `nextCursor` of the piece before. */
+                /** @description `nextCursor` of the page before. */
                 cursor?: string;
-                /** @description How many at most. */
+                /** @description The size of the page. */
                 limit?: number;
             };
             header?: never;
@@ -8739,9 +8740,9 @@ export interface operations {
     getWorkspacesMembers: {
         parameters: {
             query?: {
-                /** @description Where to go on: `nextCursor` of the piece before. */
+                /** @description `nextCursor` of the page before. */
                 cursor?: string;
-                /** @description How many at most. */
+                /** @description The size of the page. */
                 limit?: number;
             };
             header?: never;
@@ -9106,23 +9107,23 @@ export interface operations {
                 code?: string;
                 /** @description Only calls to the dedicated endpoint of this name. */
                 endpoint?: string;
-                /** @description From this moment on; by default a day before `to`. */
+                /** @description From this time on; default: a day before `to`. */
                 from?: string;
-                /** @description One line for each of these. `code` is for errors; what is measured at endpoints knows no model and no key. */
+                /** @description One line for each. `code` is for errors; metrics of endpoints have no model and no key. */
                 groupBy?: "model" | "key" | "endpoint" | "code";
                 /** @description Only calls with this key, or of this user. */
                 key?: string;
-                /** @description What to show. */
+                /** @description The metric. */
                 metric: "requests" | "errors" | "tokens" | "ttft" | "time_per_output_token" | "latency" | "in_flight" | "hold" | "queue" | "cold_starts" | "rate_limit_hits" | "gpu_busy" | "kv_cache" | "waiting";
                 /** @description Only calls to this model. */
                 model?: string;
                 /**
-                 * @description `minute`, `hour`, `day`, or a number of seconds that are whole minutes; by default one that suits the span. There
-                 *     are at most 1500 points.
+                 * @description `minute`, `hour`, `day`, or seconds that are whole minutes; default: by the length of the span. At most 1500
+                 *     points.
                  * @example hour
                  */
                 step?: string;
-                /** @description Before this moment; by default now. */
+                /** @description Before this time; default: now. */
                 to?: string;
             };
             header?: never;
@@ -9367,17 +9368,17 @@ export interface operations {
             query?: {
                 /** @description Only errors with this code. */
                 code?: string;
-                /** @description Where to go on: `nextCursor` of the piece before. */
+                /** @description `nextCursor` of the page before. */
                 cursor?: string;
                 /** @description Only calls to the dedicated endpoint of this name. */
                 endpoint?: string;
                 /** @description `csv` or `jsonl`: all that match, newest first, at most 1,000,000. */
                 format?: "json" | "csv" | "jsonl";
-                /** @description From this moment on. */
+                /** @description From this time on. */
                 from?: string;
                 /** @description Only calls with this key, or of this user. */
                 key?: string;
-                /** @description How many at most. */
+                /** @description The size of the page. */
                 limit?: number;
                 /** @description Only calls to this model. */
                 model?: string;
@@ -9386,7 +9387,7 @@ export interface operations {
                  * @example 5xx
                  */
                 status?: string;
-                /** @description Before this moment. */
+                /** @description Before this time. */
                 to?: string;
             };
             header?: never;
@@ -9513,14 +9514,14 @@ export interface operations {
             query?: {
                 /** @description `csv`: comma-separated values with a header, without the total. */
                 format?: "json" | "csv";
-                /** @description From this moment on; by default the start of the month. */
+                /** @description From this time on; default: the start of the month. */
                 from?: string;
                 /**
-                 * @description None or more of `model`, `key` and `day`, with commas between.
+                 * @description None or more of `model`, `key` and `day`, separated by commas.
                  * @example model,day
                  */
                 groupBy?: string;
-                /** @description Before this moment; by default now. */
+                /** @description Before this time; default: now. */
                 to?: string;
             };
             header?: never;
@@ -9682,7 +9683,7 @@ export interface operations {
     ready: {
         parameters: {
             query?: {
-                /** @description parts that must be well, such as `engines,leader` */
+                /** @description parts that must be healthy, such as `engines,leader` */
                 require?: string;
             };
             header?: never;
@@ -9862,7 +9863,7 @@ export interface operations {
                     "application/json": components["schemas"]["InferenceError"];
                 };
             };
-            /** @description the edge's time-out, not JSON */
+            /** @description the edge's timeout, not JSON */
             504: {
                 headers: {
                     [name: string]: unknown;
@@ -10024,7 +10025,7 @@ export interface operations {
                 cursor?: string;
                 /** @description `key=value`, repeatable: all of them */
                 label?: string[];
-                /** @description 20 unless said */
+                /** @description default: 20 */
                 limit?: number;
                 model?: string;
                 state?: string;
@@ -10135,7 +10136,7 @@ export interface operations {
                     "application/json": components["schemas"]["Endpoint"];
                 };
             };
-            /** @description it is on its way; `Location` and `ETag` are set */
+            /** @description it is being created; `Location` and `ETag` are set */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -10621,7 +10622,7 @@ export interface operations {
             query?: {
                 /** @description `nextCursor` of the page before */
                 cursor?: string;
-                /** @description 20 unless said */
+                /** @description default: 20 */
                 limit?: number;
                 since?: string;
                 type?: string;

@@ -16,7 +16,7 @@ use tracing::info;
 /// Default KV cache size in tokens: enough for a few long conversations with modest memory.
 const DEFAULT_CACHE_TOKENS: usize = 16 << 10;
 
-/// What to load, and how many resources to use.
+/// The model to load, and the resources to use for it.
 pub(crate) struct LoadPlan {
     pub weights: Source,
     pub cache_dir: PathBuf,

@@ -36,7 +36,7 @@ pub struct Membership {
     pub role: Role,
 }
 
-/// What a member may do.
+/// The rights of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {

@@ -58,7 +58,7 @@ pub enum Scope {
     Key,
 }
 
-/// What is limited.
+/// The quantity that a limit counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     Requests,

@@ -63,7 +63,7 @@ impl Account {
 /// A node's request for a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeaseRequest {
-    /// What the waiting call needs.
+    /// Tokens that the waiting call needs.
     pub wanted: u64,
     /// Less than this is useless.
     pub least: u64,

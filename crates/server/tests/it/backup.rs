@@ -23,7 +23,7 @@ gpu_type = "local/cpu"
 argv = ["sleep", "600"]
 "#;
 
-/// What must be restored.
+/// The data that a restore must bring back.
 struct Kept {
     second_key: String,
     endpoint: Value,

@@ -58,7 +58,7 @@ pub(super) struct Settled {
     pub(super) certainty: Option<Certainty>,
 }
 
-/// What is known about a call so far.
+/// The facts about a call that are known so far.
 #[derive(Debug, Default)]
 pub(super) struct CallDetails {
     pub(super) request: RequestDetails,

@@ -1,4 +1,4 @@
-//! What was used, and what is left.
+//! Usage, and the remaining quota and limits.
 
 use super::person::{Person, error_of};
 use crate::app::{CHAT, TestApp, text};

@@ -111,9 +111,11 @@ impl Tx {
     }
 }
 
+type ChangeCallback = Box<dyn Fn(&Change) + Send + Sync>;
+
 /// The callback for changes that are committed through this store, if one is registered.
 #[derive(Default)]
-pub(super) struct ChangeListener(OnceLock<Box<dyn Fn(&Change) + Send + Sync>>);
+pub(super) struct ChangeListener(OnceLock<ChangeCallback>);
 
 impl ChangeListener {
     /// The first listener stays.

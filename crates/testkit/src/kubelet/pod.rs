@@ -250,7 +250,7 @@ impl PodRunner {
                         ProbeResult::Success => self.set_state(ContainerState::Running { since, ready: true }),
                         ProbeResult::Failure => {}
                         ProbeResult::ThresholdReached => {
-                            self.set_state(ContainerState::Running { since, ready: false })
+                            self.set_state(ContainerState::Running { since, ready: false });
                         }
                     }
                 }

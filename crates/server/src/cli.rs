@@ -68,7 +68,7 @@ pub fn main() -> ExitCode {
 
 fn run(command: Command) -> anyhow::Result<()> {
     match command {
-        Command::Serve(location) => app::serve(location.config, &location.data_dir),
+        Command::Serve(location) => app::serve(location.config.as_deref(), &location.data_dir),
         Command::CheckConfig(location) => {
             let config = load(location.config.as_deref())?;
             config.server.tls.as_ref().map(edge::tls::acceptor).transpose()?;

@@ -48,7 +48,7 @@ pub(crate) struct JournalObservation {
 impl Observation {
     /// Whether this node leads and can act: a leader without the store cannot.
     pub(crate) fn leads(&self) -> bool {
-        self.leader == Leader::ThisNode && self.store_away_for.is_none()
+        self.leader == Leader::This && self.store_away_for.is_none()
     }
 }
 
@@ -253,10 +253,10 @@ fn engines(ailing: &[(ModelId, Availability)]) -> Part {
 fn leader(seen: &Observation) -> Part {
     match seen.leader {
         _ if seen.store_away_for.is_some() => Part::degraded("the leader is unknown while the store is unreachable"),
-        Leader::NoNode { since } if since.elapsed() >= NO_LEADER_GRACE => {
+        Leader::Vacant { since } if since.elapsed() >= NO_LEADER_GRACE => {
             Part::degraded("no node leads the control plane: dedicated endpoints are not managed")
         }
-        Leader::NoNode { .. } | Leader::ThisNode | Leader::AnotherNode => Part::OK,
+        Leader::Vacant { .. } | Leader::This | Leader::Other => Part::OK,
     }
 }
 

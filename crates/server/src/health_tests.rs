@@ -12,7 +12,7 @@ fn healthy() -> Observation {
         journal: JournalObservation { waiting: 0, max: 1_000, has_room: true },
         differing_nodes: Vec::new(),
         alive_nodes: 1,
-        leader: Leader::ThisNode,
+        leader: Leader::This,
         ailing: Vec::new(),
     }
 }
@@ -57,7 +57,7 @@ fn problems_that_all_nodes_share_are_only_reported() {
             Observation { ailing, ..healthy() },
             "engines: no replica accepts calls for acme/a; some replicas do not accept calls for acme/b",
         ),
-        (Observation { leader: Leader::NoNode { since: long_ago }, ..healthy() }, "leader: no node leads"),
+        (Observation { leader: Leader::Vacant { since: long_ago }, ..healthy() }, "leader: no node leads"),
         (
             Observation { journal: JournalObservation { waiting: 501, max: 1_000, has_room: true }, ..healthy() },
             "journal: 501 of 1000 bytes wait",
@@ -67,7 +67,7 @@ fn problems_that_all_nodes_share_are_only_reported() {
         assert_eq!(overall, "degraded", "{why}");
         assert!(ill.len() == 1 && ill[0].starts_with(why), "{ill:?} instead of {why}");
     }
-    let just_now = Leader::NoNode { since: Instant::now() };
+    let just_now = Leader::Vacant { since: Instant::now() };
     assert_eq!(checked(&Observation { leader: just_now, ..healthy() }).0, "ready", "a node is about to lead");
 }
 

@@ -43,9 +43,9 @@ pub(crate) struct ClusterView {
 /// Who leads the control plane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Leader {
-    ThisNode,
-    AnotherNode,
-    NoNode { since: Instant },
+    This,
+    Other,
+    Vacant { since: Instant },
 }
 
 impl NodeState {
@@ -62,7 +62,7 @@ impl NodeState {
                 id
             }
         };
-        let leader = Leader::NoNode { since: Instant::now() };
+        let leader = Leader::Vacant { since: Instant::now() };
         let cluster = ClusterView { store_away_since: None, differing: Vec::new(), clock_skew_millis: None, leader };
         let alive = Arc::new(AtomicU32::new(1));
         let (cluster, watch, draining) = (Mutex::new(cluster), Mutex::default(), AtomicBool::new(false));
@@ -136,10 +136,10 @@ impl NodeState {
         let mut watch = self.watch.lock();
         let watch = watch.get_or_insert_with(|| Watch::new(term.clone(), now));
         match (watch.observe(term, &self.id, now), before) {
-            (Action::Renew, _) => Leader::ThisNode,
-            (Action::Wait, _) => Leader::AnotherNode,
-            (Action::TakeOver, Leader::NoNode { since }) => Leader::NoNode { since },
-            (Action::TakeOver, Leader::ThisNode | Leader::AnotherNode) => Leader::NoNode { since: Instant::now() },
+            (Action::Renew, _) => Leader::This,
+            (Action::Wait, _) => Leader::Other,
+            (Action::TakeOver, Leader::Vacant { since }) => Leader::Vacant { since },
+            (Action::TakeOver, Leader::This | Leader::Other) => Leader::Vacant { since: Instant::now() },
         }
     }
 }

@@ -46,7 +46,7 @@ async fn an_edit_of_a_stale_version_is_rejected_and_one_without_a_version_is_not
         assert_eq!(set(&store, &id, edit, Authority::Operator).await.unwrap().version, 2);
         match set(&store, &id, edit, Authority::Operator).await {
             Err(CommandError::VersionConflict { current }) => {
-                assert_eq!((current.version, &*current.name), (2, "Labs"))
+                assert_eq!((current.version, &*current.name), (2, "Labs"));
             }
             other => panic!("{other:?}"),
         }

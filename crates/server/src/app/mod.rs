@@ -15,14 +15,14 @@ use domain::model::Modality;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use shutdown::LAST_MOMENT;
 use signals::Signals;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Threads for the store, the probes and the loops. Calls are served by threads of their own.
 const BACKGROUND_THREADS: usize = 2;
 
 /// Serves until SIGTERM or SIGINT.
-pub(crate) fn serve(config_file: Option<PathBuf>, data_dir: &Path) -> anyhow::Result<()> {
-    let config = load(config_file.as_deref())?;
+pub(crate) fn serve(config_file: Option<&Path>, data_dir: &Path) -> anyhow::Result<()> {
+    let config = load(config_file)?;
     let _claim = data_dir::claim(data_dir)?;
     raise_descriptor_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -30,7 +30,7 @@ pub(crate) fn serve(config_file: Option<PathBuf>, data_dir: &Path) -> anyhow::Re
         .thread_name("background")
         .enable_all()
         .build()?;
-    let result = runtime.block_on(run(config, config_file.as_deref(), data_dir));
+    let result = runtime.block_on(run(config, config_file, data_dir));
     // Abandons what still blocks, such as a write to a standard output that no process reads.
     runtime.shutdown_timeout(LAST_MOMENT);
     result

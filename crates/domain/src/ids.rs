@@ -3,8 +3,8 @@
 //! The part after the prefix is a lower-case ULID: 48 bits of milliseconds, then 80 random bits, so identifiers sort by
 //! creation time.
 
+use crate::shown_as_text;
 use crate::time::Timestamp;
-use std::fmt;
 
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const ULID_LEN: usize = 26;
@@ -85,17 +85,7 @@ macro_rules! id {
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
-
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
+        shown_as_text!($name);
 
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -17,6 +17,7 @@ pub mod leadership;
 pub mod limits;
 pub mod model_ref;
 pub mod money;
+mod names;
 pub mod retention;
 pub mod series;
 pub mod sketch;

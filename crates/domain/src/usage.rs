@@ -4,6 +4,7 @@ use crate::caller::Caller;
 use crate::ids::RequestId;
 use crate::model::ModelId;
 use crate::money::{NanoUsd, Price};
+use crate::named_enum;
 use crate::time::Timestamp;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,28 +12,15 @@ use std::sync::Arc;
 pub use crate::caller::Actor;
 pub use crate::tokens::Tokens;
 
-/// How the token counts of an event are known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Certainty {
-    /// The engine reported them.
-    Exact,
-    /// The engine did not report them, or the stream broke before it did.
-    Estimated,
-    /// Nothing was generated and nothing is charged.
-    Void,
-}
-
-impl Certainty {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Exact => "exact",
-            Self::Estimated => "estimated",
-            Self::Void => "void",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Exact, Self::Estimated, Self::Void].into_iter().find(|certainty| certainty.as_str() == text)
+named_enum! {
+    /// How the token counts of an event are known.
+    pub enum Certainty {
+        /// The engine reported them.
+        Exact = "exact",
+        /// The engine did not report them, or the stream broke before it did.
+        Estimated = "estimated",
+        /// Nothing was generated and nothing is charged.
+        Void = "void",
     }
 }
 

@@ -5,6 +5,7 @@
 
 use crate::backend::{Backend, BackendId, Health};
 use crate::breaker::Breaker;
+use domain::named_enum;
 use foldhash::quality::FixedState;
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -18,21 +19,12 @@ pub struct Pool {
     replicas: Vec<Arc<Backend>>,
 }
 
-/// The availability of a model, from the health of its replicas.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Availability {
-    Available,
-    Degraded,
-    Unavailable,
-}
-
-impl Availability {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Available => "available",
-            Self::Degraded => "degraded",
-            Self::Unavailable => "unavailable",
-        }
+named_enum! {
+    /// The availability of a model, from the health of its replicas.
+    pub enum Availability {
+        Available = "available",
+        Degraded = "degraded",
+        Unavailable = "unavailable",
     }
 }
 

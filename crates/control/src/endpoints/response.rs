@@ -1,29 +1,15 @@
 //! The response of a command, which is stored and replayed for a repeated idempotency key.
 
 use domain::Endpoint;
+use domain::named_enum;
 
-/// How a command succeeded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    Created,
-    Done,
-    /// It continues after the response.
-    Accepted,
-}
-
-impl Outcome {
-    const ALL: [Self; 3] = [Self::Created, Self::Done, Self::Accepted];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Done => "done",
-            Self::Accepted => "accepted",
-        }
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|outcome| outcome.as_str() == text)
+named_enum! {
+    /// How a command succeeded.
+    pub enum Outcome {
+        Created = "created",
+        Done = "done",
+        /// It continues after the response.
+        Accepted = "accepted",
     }
 }
 

@@ -4,6 +4,7 @@
 
 use crate::ids::{KeyId, OrganizationId, UserId, WorkspaceId};
 use crate::time::Timestamp;
+use crate::{named_enum, shown_as_text};
 use sha2::{Digest, Sha256};
 use std::fmt;
 use subtle::ConstantTimeEq;
@@ -30,17 +31,7 @@ impl Segment {
     }
 }
 
-impl fmt::Display for Segment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl fmt::Debug for Segment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+shown_as_text!(Segment);
 
 /// The SHA-256 of a secret.
 #[derive(Clone, Copy, Eq)]
@@ -142,24 +133,15 @@ impl fmt::Debug for NewKey {
     }
 }
 
-/// The state of a key at a moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum KeyState {
-    Active,
-    Revoked,
-    Disabled,
-    Expired,
-}
-
-impl KeyState {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Revoked => "revoked",
-            Self::Disabled => "disabled",
-            Self::Expired => "expired",
-        }
+named_enum! {
+    /// The state of a key at a moment.
+    #[derive(serde::Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum KeyState {
+        Active = "active",
+        Revoked = "revoked",
+        Disabled = "disabled",
+        Expired = "expired",
     }
 }
 

@@ -1,6 +1,7 @@
 //! Users and their roles in organizations.
 
 use crate::ids::{OrganizationId, UserId};
+use crate::named_enum;
 use crate::time::Timestamp;
 use std::fmt;
 
@@ -36,28 +37,13 @@ pub struct Membership {
     pub role: Role,
 }
 
-/// The rights of a member.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    Admin,
-    Member,
-}
-
-impl Role {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Admin => "admin",
-            Self::Member => "member",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        match text {
-            "admin" => Some(Self::Admin),
-            "member" => Some(Self::Member),
-            _ => None,
-        }
+named_enum! {
+    /// The rights of a member.
+    #[derive(serde::Serialize, serde::Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Role {
+        Admin = "admin",
+        Member = "member",
     }
 }
 

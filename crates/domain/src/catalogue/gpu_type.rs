@@ -1,7 +1,7 @@
 //! GPU types: `<vendor>/<gpu-type>`, such as `nvidia/h100-sxm-80gb` or `local/cpu`.
 
+use crate::shown_as_text;
 use std::borrow::Borrow;
-use std::fmt;
 
 /// A GPU type, such as `nvidia/h100-sxm-80gb`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
@@ -36,17 +36,7 @@ impl Borrow<str> for GpuType {
     }
 }
 
-impl fmt::Display for GpuType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl fmt::Debug for GpuType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+shown_as_text!(GpuType);
 
 #[cfg(test)]
 mod tests {

@@ -2,6 +2,7 @@
 
 use crate::gpu_type::GpuType;
 use crate::money::Price;
+use crate::{named_enum, shown_as_text};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -65,32 +66,15 @@ pub fn endpoint_part(model_id: &str) -> Option<&str> {
     model_id.strip_prefix(DEDICATED)?.strip_prefix('/')
 }
 
-impl fmt::Display for ModelId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+shown_as_text!(ModelId);
 
-impl fmt::Debug for ModelId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// The kind of calls that a model serves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Modality {
-    Chat,
-    Embedding,
-}
-
-impl Modality {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Chat => "chat",
-            Self::Embedding => "embedding",
-        }
+named_enum! {
+    /// The kind of calls that a model serves.
+    #[derive(serde::Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Modality {
+        Chat = "chat",
+        Embedding = "embedding",
     }
 }
 
@@ -162,28 +146,15 @@ pub struct EnginePool {
     pub flavor: Option<Box<Flavor>>,
 }
 
-/// The driver that runs replicas.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum DriverKind {
-    /// Processes on the gateway's own machine.
-    #[default]
-    Process,
-    /// Pods of a cluster.
-    Kubernetes,
-}
-
-impl DriverKind {
-    pub const ALL: [Self; 2] = [Self::Process, Self::Kubernetes];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Process => "process",
-            Self::Kubernetes => "kubernetes",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+named_enum! {
+    /// The driver that runs replicas.
+    #[derive(Default)]
+    pub enum DriverKind {
+        /// Processes on the gateway's own machine.
+        #[default]
+        Process = "process",
+        /// Pods of a cluster.
+        Kubernetes = "kubernetes",
     }
 }
 
@@ -212,31 +183,17 @@ pub enum Launch {
     Argv(Vec<String>),
 }
 
-/// An engine that Forebay knows how to start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EngineKind {
-    ForebayEngine,
-    Vllm,
-    Sglang,
-    LlamaServer,
+named_enum! {
+    /// An engine that Forebay knows how to start.
+    pub enum EngineKind {
+        ForebayEngine = "forebay-engine",
+        Vllm = "vllm",
+        Sglang = "sglang",
+        LlamaServer = "llama-server",
+    }
 }
 
 impl EngineKind {
-    const ALL: [Self; 4] = [Self::ForebayEngine, Self::Vllm, Self::Sglang, Self::LlamaServer];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ForebayEngine => "forebay-engine",
-            Self::Vllm => "vllm",
-            Self::Sglang => "sglang",
-            Self::LlamaServer => "llama-server",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
-    }
-
     /// Whether the engine reports its KV-cache usage; llama-server no longer does.
     pub const fn reports_kv_cache_usage(self) -> bool {
         match self {

@@ -1,17 +1,20 @@
 //! Dimensions by which GPU costs are grouped.
 
+use super::parse_list;
 use crate::gpu_type::GpuType;
 use crate::ids::{EndpointId, WorkspaceId};
+use crate::named_enum;
 use crate::time::Day;
 
-/// A dimension of GPU costs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dimension {
-    Endpoint,
-    GpuType,
-    Workspace,
-    /// Days in UTC.
-    Day,
+named_enum! {
+    /// A dimension of GPU costs.
+    pub enum Dimension {
+        Endpoint = "endpoint",
+        GpuType = "gpuType",
+        Workspace = "workspace",
+        /// Days in UTC.
+        Day = "day",
+    }
 }
 
 /// A list of dimensions is invalid.
@@ -24,29 +27,10 @@ pub enum DimensionsError {
 }
 
 impl Dimension {
-    const ALL: [Self; 4] = [Self::Endpoint, Self::GpuType, Self::Workspace, Self::Day];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Endpoint => "endpoint",
-            Self::GpuType => "gpuType",
-            Self::Workspace => "workspace",
-            Self::Day => "day",
-        }
-    }
-
     /// Parses comma-separated names, each at most once.
     pub fn parse_all(text: &str) -> Result<Vec<Self>, DimensionsError> {
-        let mut dimensions = Vec::new();
-        for word in text.split(',').map(str::trim).filter(|_| !text.trim().is_empty()) {
-            let known = Self::ALL.into_iter().find(|dimension| dimension.as_str() == word);
-            let dimension = known.ok_or_else(|| DimensionsError::Unknown(word.chars().take(64).collect()))?;
-            if dimensions.contains(&dimension) {
-                return Err(DimensionsError::Twice(dimension.as_str()));
-            }
-            dimensions.push(dimension);
-        }
-        Ok(dimensions)
+        let twice = |dimension: Dimension| DimensionsError::Twice(dimension.as_str());
+        parse_list(text, Dimension::parse, DimensionsError::Unknown, twice)
     }
 }
 

@@ -1,17 +1,20 @@
 //! Dimensions by which usage is grouped: model, caller, day.
 
+use super::parse_list;
 use crate::caller::Actor;
 use crate::model::ModelId;
+use crate::named_enum;
 use crate::time::Day;
 
-/// A dimension of usage.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dimension {
-    Model,
-    /// The caller: a key, or a user in the Playground.
-    Key,
-    /// Days in UTC.
-    Day,
+named_enum! {
+    /// A dimension of usage.
+    pub enum Dimension {
+        Model = "model",
+        /// The caller: a key, or a user in the Playground.
+        Key = "key",
+        /// Days in UTC.
+        Day = "day",
+    }
 }
 
 /// A list of dimensions is invalid.
@@ -24,19 +27,6 @@ pub enum GroupingError {
 }
 
 impl Dimension {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Model => "model",
-            Self::Key => "key",
-            Self::Day => "day",
-        }
-    }
-
-    fn parse(text: &str) -> Result<Self, GroupingError> {
-        let known = [Self::Model, Self::Key, Self::Day].into_iter().find(|dimension| dimension.as_str() == text);
-        known.ok_or_else(|| GroupingError::Unknown(text.chars().take(64).collect()))
-    }
-
     /// The JSON members that identify a group of this dimension.
     pub const fn members(self) -> &'static [&'static str] {
         match self {
@@ -54,15 +44,8 @@ pub struct Grouping(Vec<Dimension>);
 impl Grouping {
     /// Parses a comma-separated list of `model`, `key` and `day`, in any order.
     pub fn parse(text: &str) -> Result<Self, GroupingError> {
-        let mut dimensions = Vec::new();
-        for word in text.split(',').map(str::trim).filter(|_| !text.trim().is_empty()) {
-            let dimension = Dimension::parse(word)?;
-            if dimensions.contains(&dimension) {
-                return Err(GroupingError::Twice(dimension.as_str()));
-            }
-            dimensions.push(dimension);
-        }
-        Ok(Self(dimensions))
+        let twice = |dimension: Dimension| GroupingError::Twice(dimension.as_str());
+        parse_list(text, Dimension::parse, GroupingError::Unknown, twice).map(Self)
     }
 
     pub fn dimensions(&self) -> &[Dimension] {

@@ -2,71 +2,27 @@
 
 use super::state::State;
 use crate::ids::{EndpointId, EventId, KeyId, ReplicaId, UserId};
+use crate::named_enum;
 use crate::time::Timestamp;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum EventType {
-    Created,
-    Updated,
-    Suspended,
-    Resumed,
-    Deleting,
-    Deleted,
-    StateChanged,
-    Scaled,
-    ReplicaBound,
-    ReplicaReady,
-    ReplicaFailed,
-    ReplicaDrained,
-    ReplicaReleased,
-    AllotmentRejected,
-    MetricsMissing,
-    MetricsRecovered,
-}
-
-impl EventType {
-    pub const ALL: [Self; 16] = [
-        Self::Created,
-        Self::Updated,
-        Self::Suspended,
-        Self::Resumed,
-        Self::Deleting,
-        Self::Deleted,
-        Self::StateChanged,
-        Self::Scaled,
-        Self::ReplicaBound,
-        Self::ReplicaReady,
-        Self::ReplicaFailed,
-        Self::ReplicaDrained,
-        Self::ReplicaReleased,
-        Self::AllotmentRejected,
-        Self::MetricsMissing,
-        Self::MetricsRecovered,
-    ];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Created => "endpoint.created",
-            Self::Updated => "endpoint.updated",
-            Self::Suspended => "endpoint.suspended",
-            Self::Resumed => "endpoint.resumed",
-            Self::Deleting => "endpoint.deleting",
-            Self::Deleted => "endpoint.deleted",
-            Self::StateChanged => "endpoint.state-changed",
-            Self::Scaled => "endpoint.scaled",
-            Self::ReplicaBound => "replica.bound",
-            Self::ReplicaReady => "replica.ready",
-            Self::ReplicaFailed => "replica.failed",
-            Self::ReplicaDrained => "replica.drained",
-            Self::ReplicaReleased => "replica.released",
-            Self::AllotmentRejected => "allotment.rejected",
-            Self::MetricsMissing => "autoscaler.metrics-missing",
-            Self::MetricsRecovered => "autoscaler.metrics-recovered",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+named_enum! {
+    pub enum EventType {
+        Created = "endpoint.created",
+        Updated = "endpoint.updated",
+        Suspended = "endpoint.suspended",
+        Resumed = "endpoint.resumed",
+        Deleting = "endpoint.deleting",
+        Deleted = "endpoint.deleted",
+        StateChanged = "endpoint.state-changed",
+        Scaled = "endpoint.scaled",
+        ReplicaBound = "replica.bound",
+        ReplicaReady = "replica.ready",
+        ReplicaFailed = "replica.failed",
+        ReplicaDrained = "replica.drained",
+        ReplicaReleased = "replica.released",
+        AllotmentRejected = "allotment.rejected",
+        MetricsMissing = "autoscaler.metrics-missing",
+        MetricsRecovered = "autoscaler.metrics-recovered",
     }
 }
 

@@ -1,44 +1,22 @@
 //! Failed replicas: their classes, when the next start may be tried, and when the endpoint gives up.
 
 use super::replica::Replica;
+use crate::named_enum;
 use crate::time::Timestamp;
 
-/// Why an endpoint failed permanently.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum FailureReason {
-    WeightsMissing,
-    WeightsUnauthorized,
-    ImageMissing,
-    EngineRejectedConfig,
-    CrashLoop,
-    StartTimeout,
+named_enum! {
+    /// Why an endpoint failed permanently.
+    pub enum FailureReason {
+        WeightsMissing = "weights-missing",
+        WeightsUnauthorized = "weights-unauthorized",
+        ImageMissing = "image-missing",
+        EngineRejectedConfig = "engine-rejected-config",
+        CrashLoop = "crash-loop",
+        StartTimeout = "start-timeout",
+    }
 }
 
 impl FailureReason {
-    pub const ALL: [Self; 6] = [
-        Self::WeightsMissing,
-        Self::WeightsUnauthorized,
-        Self::ImageMissing,
-        Self::EngineRejectedConfig,
-        Self::CrashLoop,
-        Self::StartTimeout,
-    ];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::WeightsMissing => "weights-missing",
-            Self::WeightsUnauthorized => "weights-unauthorized",
-            Self::ImageMissing => "image-missing",
-            Self::EngineRejectedConfig => "engine-rejected-config",
-            Self::CrashLoop => "crash-loop",
-            Self::StartTimeout => "start-timeout",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|reason| reason.as_str() == text)
-    }
-
     pub const fn message(self) -> &'static str {
         match self {
             Self::WeightsMissing => "The model's weights were not found in three attempts.",
@@ -51,54 +29,25 @@ impl FailureReason {
     }
 }
 
-/// Why a single replica failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum FailureClass {
-    WeightsMissing,
-    WeightsUnauthorized,
-    ImageMissing,
-    EngineRejectedConfig,
-    OutOfMemory,
-    /// Not ready within 30 minutes of getting its GPUs.
-    StartTimeout,
-    Crash,
-    /// Another program uses its ports; the next start takes others. Not counted as a failed start.
-    PortTaken,
-    /// The node or Pod was lost; not the engine's fault.
-    NodeLost,
+named_enum! {
+    /// Why a single replica failed.
+    pub enum FailureClass {
+        WeightsMissing = "weights-missing",
+        WeightsUnauthorized = "weights-unauthorized",
+        ImageMissing = "image-missing",
+        EngineRejectedConfig = "engine-rejected-config",
+        OutOfMemory = "out-of-memory",
+        /// Not ready within 30 minutes of getting its GPUs.
+        StartTimeout = "start-timeout",
+        Crash = "crash",
+        /// Another program uses its ports; the next start takes others. Not counted as a failed start.
+        PortTaken = "port-taken",
+        /// The node or Pod was lost; not the engine's fault.
+        NodeLost = "node-lost",
+    }
 }
 
 impl FailureClass {
-    pub const ALL: [Self; 9] = [
-        Self::WeightsMissing,
-        Self::WeightsUnauthorized,
-        Self::ImageMissing,
-        Self::EngineRejectedConfig,
-        Self::OutOfMemory,
-        Self::StartTimeout,
-        Self::Crash,
-        Self::PortTaken,
-        Self::NodeLost,
-    ];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::WeightsMissing => "weights-missing",
-            Self::WeightsUnauthorized => "weights-unauthorized",
-            Self::ImageMissing => "image-missing",
-            Self::EngineRejectedConfig => "engine-rejected-config",
-            Self::OutOfMemory => "out-of-memory",
-            Self::StartTimeout => "start-timeout",
-            Self::Crash => "crash",
-            Self::PortTaken => "port-taken",
-            Self::NodeLost => "node-lost",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|class| class.as_str() == text)
-    }
-
     /// After how many failures of this class the endpoint fails, and with which reason.
     const fn permanent_after(self) -> Option<(usize, FailureReason)> {
         match self {

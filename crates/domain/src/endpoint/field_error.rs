@@ -1,5 +1,6 @@
 //! An invalid field of a request.
 
+use crate::named_enum;
 use std::borrow::Cow;
 
 /// An invalid field. The text begins with the field's path.
@@ -11,32 +12,20 @@ pub struct FieldError {
     pub why: Cow<'static, str>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FieldErrorCode {
-    MalformedJson,
-    MissingField,
-    InvalidCursor,
-    OutOfRange,
-    InvalidFormat,
-    InvalidCombination,
-    FieldImmutable,
-    UnknownField,
+named_enum! {
+    pub enum FieldErrorCode {
+        MalformedJson = "MALFORMED_JSON",
+        MissingField = "MISSING_FIELD",
+        InvalidCursor = "INVALID_CURSOR",
+        OutOfRange = "OUT_OF_RANGE",
+        InvalidFormat = "INVALID_FORMAT",
+        InvalidCombination = "INVALID_COMBINATION",
+        FieldImmutable = "FIELD_IMMUTABLE",
+        UnknownField = "UNKNOWN_FIELD",
+    }
 }
 
 impl FieldErrorCode {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::MalformedJson => "MALFORMED_JSON",
-            Self::MissingField => "MISSING_FIELD",
-            Self::InvalidCursor => "INVALID_CURSOR",
-            Self::OutOfRange => "OUT_OF_RANGE",
-            Self::InvalidFormat => "INVALID_FORMAT",
-            Self::InvalidCombination => "INVALID_COMBINATION",
-            Self::FieldImmutable => "FIELD_IMMUTABLE",
-            Self::UnknownField => "UNKNOWN_FIELD",
-        }
-    }
-
     /// Whether the request is malformed, as opposed to well-formed with an invalid value.
     pub const fn is_malformed(self) -> bool {
         match self {

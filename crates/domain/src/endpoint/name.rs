@@ -1,7 +1,7 @@
 //! Names of endpoints: the part after `dedicated/` in a Model ID.
 
 use crate::model::{ModelId, dedicated_id};
-use std::fmt;
+use crate::shown_as_text;
 
 const MAX_LEN: usize = 63;
 /// Reserved, since these are paths of their own below `/v1/endpoints`.
@@ -44,17 +44,7 @@ impl EndpointName {
     }
 }
 
-impl fmt::Display for EndpointName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl fmt::Debug for EndpointName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+shown_as_text!(EndpointName);
 
 #[cfg(test)]
 mod tests {

@@ -4,6 +4,7 @@
 //! ranges of a request on its own, [`Scaling::patched`] its combination with the stored values.
 
 use super::field_error::{FieldError, FieldErrorCode};
+use crate::named_enum;
 use std::ops::RangeInclusive;
 
 pub const DEFAULT_CONCURRENCY: u32 = 16;
@@ -53,22 +54,10 @@ impl Mode {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Metric {
-    Concurrency,
-    KvCacheUtilization,
-}
-
-impl Metric {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Concurrency => "concurrency",
-            Self::KvCacheUtilization => "kv-cache-utilization",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Concurrency, Self::KvCacheUtilization].into_iter().find(|metric| metric.as_str() == text)
+named_enum! {
+    pub enum Metric {
+        Concurrency = "concurrency",
+        KvCacheUtilization = "kv-cache-utilization",
     }
 }
 

@@ -1,109 +1,58 @@
 //! The metrics of dashboards.
 
 use super::Division;
+use crate::named_enum;
 
-/// A metric that a dashboard can show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Metric {
-    /// All calls: served, failed and rejected.
-    Requests,
-    /// Calls that failed, were rejected, or whose client disconnected.
-    Errors,
-    Tokens,
-    /// Time to the first token of streams.
-    Ttft,
-    /// Time from one token of a stream to the next.
-    TimePerOutputToken,
-    /// From the request to the end of the response, of served calls.
-    Latency,
-    /// Average number of concurrent calls.
-    InFlight,
-    /// How long calls to dedicated endpoints were held until a replica was ready, without calls that were not held.
-    Hold,
-    /// From the request until it was sent to a replica, without the hold.
-    Queue,
-    /// How often an endpoint was woken. The duration is not reported.
-    ColdStarts,
-    RateLimitHits,
-    /// How busy the GPUs of endpoints were, while measured.
-    GpuBusy,
-    /// How full the KV caches of endpoints' engines were.
-    KvCache,
-    /// Calls that wait in the engines of endpoints.
-    Waiting,
+named_enum! {
+    /// A metric that a dashboard can show.
+    pub enum Metric or MetricError {
+        /// All calls: served, failed and rejected.
+        Requests = "requests",
+        /// Calls that failed, were rejected, or whose client disconnected.
+        Errors = "errors",
+        Tokens = "tokens",
+        /// Time to the first token of streams.
+        Ttft = "ttft",
+        /// Time from one token of a stream to the next.
+        TimePerOutputToken = "time_per_output_token",
+        /// From the request to the end of the response, of served calls.
+        Latency = "latency",
+        /// Average number of concurrent calls.
+        InFlight = "in_flight",
+        /// How long calls to dedicated endpoints were held until a replica was ready, without calls that were not held.
+        Hold = "hold",
+        /// From the request until it was sent to a replica, without the hold.
+        Queue = "queue",
+        /// How often an endpoint was woken. The duration is not reported.
+        ColdStarts = "cold_starts",
+        RateLimitHits = "rate_limit_hits",
+        /// How busy the GPUs of endpoints were, while measured.
+        GpuBusy = "gpu_busy",
+        /// How full the KV caches of endpoints' engines were.
+        KvCache = "kv_cache",
+        /// Calls that wait in the engines of endpoints.
+        Waiting = "waiting",
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a metric; there are {known}", known = Metric::ALL.map(Metric::as_str).join(", "))]
 pub struct MetricError(String);
 
-/// The unit of a metric's values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    Calls,
-    Errors,
-    Tokens,
-    Seconds,
-    Starts,
-    /// From 0 to 1.
-    Fraction,
-}
-
-impl Unit {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Calls => "calls",
-            Self::Errors => "errors",
-            Self::Tokens => "tokens",
-            Self::Seconds => "seconds",
-            Self::Starts => "starts",
-            Self::Fraction => "fraction",
-        }
+named_enum! {
+    /// The unit of a metric's values.
+    pub enum Unit {
+        Calls = "calls",
+        Errors = "errors",
+        Tokens = "tokens",
+        Seconds = "seconds",
+        Starts = "starts",
+        /// From 0 to 1.
+        Fraction = "fraction",
     }
 }
 
 impl Metric {
-    pub const ALL: [Self; 14] = [
-        Self::Requests,
-        Self::Errors,
-        Self::Tokens,
-        Self::Ttft,
-        Self::TimePerOutputToken,
-        Self::Latency,
-        Self::InFlight,
-        Self::Hold,
-        Self::Queue,
-        Self::ColdStarts,
-        Self::RateLimitHits,
-        Self::GpuBusy,
-        Self::KvCache,
-        Self::Waiting,
-    ];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Requests => "requests",
-            Self::Errors => "errors",
-            Self::Tokens => "tokens",
-            Self::Ttft => "ttft",
-            Self::TimePerOutputToken => "time_per_output_token",
-            Self::Latency => "latency",
-            Self::InFlight => "in_flight",
-            Self::Hold => "hold",
-            Self::Queue => "queue",
-            Self::ColdStarts => "cold_starts",
-            Self::RateLimitHits => "rate_limit_hits",
-            Self::GpuBusy => "gpu_busy",
-            Self::KvCache => "kv_cache",
-            Self::Waiting => "waiting",
-        }
-    }
-
-    pub fn parse(text: &str) -> Result<Self, MetricError> {
-        let known = Self::ALL.into_iter().find(|metric| metric.as_str() == text);
-        known.ok_or_else(|| MetricError(text.chars().take(64).collect()))
-    }
-
     pub const fn unit(self) -> Unit {
         match self {
             Self::Requests | Self::InFlight | Self::Waiting => Unit::Calls,

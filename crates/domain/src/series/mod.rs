@@ -7,42 +7,26 @@ mod metric;
 mod step;
 mod tally;
 
+use crate::named_enum;
 pub use metric::{Metric, MetricError, Unit};
 pub use step::{MAX_POINTS, Points, Resolution, Step, StepError};
 pub use tally::{Tally, Timing, spread};
 
-/// The property by which a series is divided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Division {
-    Model,
-    /// A key, or a user in the Playground.
-    Key,
-    /// Dedicated endpoints only.
-    Endpoint,
-    Code,
+named_enum! {
+    /// The property by which a series is divided.
+    pub enum Division or DivisionError {
+        Model = "model",
+        /// A key, or a user in the Playground.
+        Key = "key",
+        /// Dedicated endpoints only.
+        Endpoint = "endpoint",
+        Code = "code",
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not one of model, key, endpoint and code")]
 pub struct DivisionError(String);
-
-impl Division {
-    pub const ALL: [Self; 4] = [Self::Model, Self::Key, Self::Endpoint, Self::Code];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Model => "model",
-            Self::Key => "key",
-            Self::Endpoint => "endpoint",
-            Self::Code => "code",
-        }
-    }
-
-    pub fn parse(text: &str) -> Result<Self, DivisionError> {
-        let known = Self::ALL.into_iter().find(|division| division.as_str() == text);
-        known.ok_or_else(|| DivisionError(text.chars().take(64).collect()))
-    }
-}
 
 /// Rows are stored at four levels of detail, so that a query reads only the rows it needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,8 +2,8 @@
 
 use crate::engine::CommandError;
 use domain::Timestamp;
+use domain::shown_as_text;
 use std::collections::BTreeSet;
-use std::fmt;
 use std::io;
 
 /// A GPU or a slot: the UUID of a GPU, or a GPU type and a slot number such as `local/cpu#0`.
@@ -26,17 +26,7 @@ impl DeviceId {
     }
 }
 
-impl fmt::Display for DeviceId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl fmt::Debug for DeviceId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+shown_as_text!(DeviceId);
 
 /// A GPU or slot of this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use crate::engine::command::Invocation;
 use domain::ModelId;
 use domain::model::{DriverKind, Flavor, Launch, Modality};
-use std::fmt;
+use domain::shown_as_text;
 use std::time::Duration;
 
 /// Name of a replica: letters, digits, `-` and `_`, since it is also the name of a folder.
@@ -30,17 +30,7 @@ impl ReplicaName {
     }
 }
 
-impl fmt::Display for ReplicaName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl fmt::Debug for ReplicaName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+shown_as_text!(ReplicaName);
 
 /// What a replica runs.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,23 +3,17 @@
 use crate::db::{Store, Tx};
 use crate::error::StoreError;
 use crate::row;
+use domain::named_enum;
 use domain::series::Resolution;
 use domain::{Span, Timestamp, WorkspaceId};
 use sqlx::any::AnyRow;
 
-/// A gauge of an engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Gauge {
-    KvCache,
-    Waiting,
-}
-
-impl Gauge {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::KvCache => "kv_cache",
-            Self::Waiting => "waiting",
-        }
+named_enum! {
+    /// A gauge of an engine.
+    #[derive(PartialOrd, Ord)]
+    pub enum Gauge {
+        KvCache = "kv_cache",
+        Waiting = "waiting",
     }
 }
 

@@ -3,6 +3,7 @@
 mod drain;
 mod state;
 
+use crate::named_enum;
 pub use drain::{Candidate, pick_to_drain};
 pub use state::{ReplicaState, TransitionError};
 
@@ -11,24 +12,12 @@ use crate::ids::{EndpointId, ReplicaId};
 use crate::model::DriverKind;
 use crate::time::Timestamp;
 
-/// The desired fate of a replica.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Intent {
-    Run,
-    /// Finish the calls in flight, at the latest by the end of the drain, then stop.
-    Go,
-}
-
-impl Intent {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Run => "run",
-            Self::Go => "go",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Run, Self::Go].into_iter().find(|intent| intent.as_str() == text)
+named_enum! {
+    /// The desired fate of a replica.
+    pub enum Intent {
+        Run = "run",
+        /// Finish the calls in flight, at the latest by the end of the drain, then stop.
+        Go = "go",
     }
 }
 

@@ -1,41 +1,23 @@
 //! The states of a replica and the transitions between them.
 
-use std::fmt;
+use crate::named_enum;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ReplicaState {
-    /// Requested; it has no GPUs yet.
-    Pending,
-    /// GPUs are assigned and held.
-    Bound,
-    Starting,
-    Ready,
-    Draining,
-    /// Stopped; its GPUs are free.
-    Released,
-    Failed,
+named_enum! {
+    pub enum ReplicaState {
+        /// Requested; it has no GPUs yet.
+        Pending = "pending",
+        /// GPUs are assigned and held.
+        Bound = "bound",
+        Starting = "starting",
+        Ready = "ready",
+        Draining = "draining",
+        /// Stopped; its GPUs are free.
+        Released = "released",
+        Failed = "failed",
+    }
 }
 
 impl ReplicaState {
-    pub const ALL: [Self; 7] =
-        [Self::Pending, Self::Bound, Self::Starting, Self::Ready, Self::Draining, Self::Released, Self::Failed];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Bound => "bound",
-            Self::Starting => "starting",
-            Self::Ready => "ready",
-            Self::Draining => "draining",
-            Self::Released => "released",
-            Self::Failed => "failed",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == text)
-    }
-
     /// Whether the state is final.
     pub const fn is_over(self) -> bool {
         match self {
@@ -59,12 +41,6 @@ impl ReplicaState {
             Self::Draining => matches!(next, Self::Ready | Self::Released | Self::Failed),
             Self::Released | Self::Failed => false,
         }
-    }
-}
-
-impl fmt::Display for ReplicaState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

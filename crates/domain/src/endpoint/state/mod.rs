@@ -6,43 +6,25 @@
 mod reason;
 mod table;
 
+use crate::named_enum;
 pub use reason::StateReason;
 pub use table::{
     Next, SCALE_DOWN_DRAIN_SECS, STOP_DRAIN_SECS, Standing, Step, StepError, Trigger, committed, create,
     first_replicas, step,
 };
 
-use std::fmt;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum State {
-    Provisioning,
-    Serving,
-    ScaledToZero,
-    Suspended,
-    Failed,
-    Deleting,
+named_enum! {
+    pub enum State {
+        Provisioning = "provisioning",
+        Serving = "serving",
+        ScaledToZero = "scaled-to-zero",
+        Suspended = "suspended",
+        Failed = "failed",
+        Deleting = "deleting",
+    }
 }
 
 impl State {
-    pub const ALL: [Self; 6] =
-        [Self::Provisioning, Self::Serving, Self::ScaledToZero, Self::Suspended, Self::Failed, Self::Deleting];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Provisioning => "provisioning",
-            Self::Serving => "serving",
-            Self::ScaledToZero => "scaled-to-zero",
-            Self::Suspended => "suspended",
-            Self::Failed => "failed",
-            Self::Deleting => "deleting",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == text)
-    }
-
     /// How calls to the endpoint are treated.
     pub const fn admission(self) -> Admission {
         match self {
@@ -52,12 +34,6 @@ impl State {
             Self::Failed => Admission::NotServing,
             Self::Deleting => Admission::Unknown,
         }
-    }
-}
-
-impl fmt::Display for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

@@ -5,6 +5,7 @@
 //! A new field of [`UsageEvent`] is added to [`write`] and [`read`]. Lines of an older version lack it, so [`read`] must
 //! not require it.
 
+use domain::named_enum;
 use domain::usage::{Actor, Certainty, Tokens};
 use domain::{Caller, ModelId, NanoUsd, OrganizationId, Price, RequestId, Timestamp, UsageEvent, WorkspaceId};
 use json_line::JsonLine;
@@ -12,23 +13,11 @@ use serde_json::Value;
 use std::io::Write;
 use std::sync::Arc;
 
-/// Whether the call has ended, or the line is a mark of what a running call has used so far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
-    Ended,
-    Running,
-}
-
-impl Stage {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Ended => "ended",
-            Self::Running => "running",
-        }
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        [Self::Ended, Self::Running].into_iter().find(|stage| stage.as_str() == text)
+named_enum! {
+    /// Whether the call has ended, or the line is a mark of what a running call has used so far.
+    pub(super) enum Stage {
+        Ended = "ended",
+        Running = "running",
     }
 }
 

@@ -1,6 +1,6 @@
 //! GPU allotments of organizations: their commitments, and the operator's caps.
 
-use crate::author::Author;
+use crate::author::{AuditedChange, Author};
 use crate::command_error::CommandError;
 use domain::allotment::{Defaults, Ledger};
 use domain::{GpuType, OrganizationId, Timestamp};
@@ -65,7 +65,8 @@ pub async fn set(
     allotments::set(&mut tx, organization, gpu_type, allotment).await?;
     let after = Ledger { allotment: allotment.unwrap_or_else(|| defaults.of(gpu_type)), ..before };
     let detail = format!("{gpu_type}: {} → {}", before.allotment, after.allotment);
-    author.record_action(&mut tx, "allotment.set", Some(organization), organization.as_str(), detail, now).await?;
+    let change = AuditedChange::new("allotment.set", Some(organization), organization.as_str()).detail(detail);
+    author.record(&mut tx, change, now).await?;
     tx.commit().await?;
     Ok(AllotmentLine::new(gpu_type.clone(), after))
 }

@@ -148,25 +148,7 @@ impl CommandError {
             Self::BadEmail(_) => Some("email"),
             Self::BadValue { field, .. } => Some(field),
             Self::OperatorOnly(limit) => Some(limit.field),
-            Self::Missing { .. }
-            | Self::KeyLimitReached { .. }
-            | Self::KeyDisabled
-            | Self::KeyRevoked
-            | Self::KeyExpired
-            | Self::VersionConflict { .. }
-            | Self::EmailTaken
-            | Self::OrganizationNotEmpty { .. }
-            | Self::WorkspaceInUse { .. }
-            | Self::BadCredentials
-            | Self::NoAccount
-            | Self::TooManyAttempts { .. }
-            | Self::NoOrganizationContext
-            | Self::NoWorkspaceContext
-            | Self::NotAMember
-            | Self::LastAdmin
-            | Self::WorkspaceHasEndpoints { .. }
-            | Self::StoreUnavailable { .. }
-            | Self::Internal { .. } => None,
+            _ => None,
         }
     }
 
@@ -190,17 +172,7 @@ impl From<StoreError> for CommandError {
             StoreError::LastAdmin => Self::LastAdmin,
             StoreError::WorkspaceHasEndpoints { endpoints } => Self::WorkspaceHasEndpoints { endpoints },
             cause @ StoreError::Unavailable(_) => Self::StoreUnavailable { cause },
-            cause @ (StoreError::EndpointNameTaken
-            | StoreError::EndpointStale
-            | StoreError::NotLeader { .. }
-            | StoreError::GpuTaken { .. }
-            | StoreError::IdempotencyInProgress
-            | StoreError::CommitUnknown(_)
-            | StoreError::SchemaTooNew { .. }
-            | StoreError::BadAddress { .. }
-            | StoreError::Corrupt { .. }
-            | StoreError::TooManyAttempts { .. }
-            | StoreError::Failed(_)) => Self::Internal { cause: Box::new(cause) },
+            cause => Self::Internal { cause: Box::new(cause) },
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Commands on nodes.
 
-use crate::author::Author;
+use crate::author::{AuditedChange, Author};
 use crate::command_error::CommandError;
 use domain::Timestamp;
 use store::nodes::{self, Node};
@@ -17,6 +17,6 @@ pub async fn forget(store: &Store, author: &Author, id: &str, now: Timestamp) ->
     nodes::forget(&mut tx, id).await?;
     quota::forget_node(&mut tx, id).await?;
     endpoint_loads::leave(&mut tx, id).await?;
-    author.record_action(&mut tx, "node.forget", None, id, "", now).await?;
+    author.record(&mut tx, AuditedChange::new("node.forget", None, id), now).await?;
     Ok(tx.commit().await?)
 }

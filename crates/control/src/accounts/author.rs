@@ -20,13 +20,32 @@ pub enum Author {
     FirstStart,
 }
 
-/// A change for the audit log. `before` is `Null` for a creation, `after` is `Null` for a deletion. Never contains secrets.
+/// A change for the audit log. A creation has no state before it, a deletion none after it. Never contains secrets.
 pub(crate) struct AuditedChange<'a> {
-    pub(crate) action: &'static str,
-    pub(crate) organization: Option<&'a OrganizationId>,
-    pub(crate) subject: &'a str,
-    pub(crate) before: Value,
-    pub(crate) after: Value,
+    action: &'a str,
+    organization: Option<&'a OrganizationId>,
+    subject: &'a str,
+    detail: String,
+    before: Value,
+    after: Value,
+}
+
+impl<'a> AuditedChange<'a> {
+    pub(crate) const fn new(action: &'a str, organization: Option<&'a OrganizationId>, subject: &'a str) -> Self {
+        Self { action, organization, subject, detail: String::new(), before: Value::Null, after: Value::Null }
+    }
+
+    pub(crate) fn detail(self, detail: String) -> Self {
+        Self { detail, ..self }
+    }
+
+    pub(crate) fn before(self, before: Value) -> Self {
+        Self { before, ..self }
+    }
+
+    pub(crate) fn after(self, after: Value) -> Self {
+        Self { after, ..self }
+    }
 }
 
 impl Author {
@@ -55,8 +74,7 @@ impl Author {
         }
     }
 
-    /// Records a change with the state before and after.
-    pub(crate) async fn record_change(
+    pub(crate) async fn record(
         &self,
         tx: &mut Tx,
         change: AuditedChange<'_>,
@@ -70,33 +88,9 @@ impl Author {
             address: self.address().map(ToOwned::to_owned),
             action: change.action.to_owned(),
             subject: change.subject.to_owned(),
-            detail: String::new(),
+            detail: change.detail,
             before: written(change.before),
             after: written(change.after),
-        };
-        audit::append(tx, &entry).await
-    }
-
-    /// Records an action that has no state before and after.
-    pub(crate) async fn record_action(
-        &self,
-        tx: &mut Tx,
-        action: &str,
-        organization: Option<&OrganizationId>,
-        subject: &str,
-        detail: impl Into<String>,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        let entry = Entry {
-            at: now,
-            organization: organization.cloned(),
-            actor: self.to_string(),
-            address: self.address().map(ToOwned::to_owned),
-            action: action.to_owned(),
-            subject: subject.to_owned(),
-            detail: detail.into(),
-            before: None,
-            after: None,
         };
         audit::append(tx, &entry).await
     }

@@ -1,6 +1,6 @@
 //! First start on an empty store: creates a user to sign in with and a key to call with.
 
-use crate::author::Author;
+use crate::author::{AuditedChange, Author};
 use crate::command_error::CommandError;
 use crate::keys::{self, KeyRequest};
 use crate::{entropy, passwords};
@@ -61,10 +61,8 @@ pub async fn first_start(store: &Store, defaults: &Limits, now: Timestamp) -> Re
     workspaces::add_member(&mut tx, &workspace.id, &user.id, now).await?;
     let request = KeyRequest { name: KEY_NAME, expires_at: None, requests_per_minute: None, tokens_per_minute: None };
     let created = keys::create_in(&mut tx, &Author::FirstStart, &workspace, request, defaults, now).await?;
-    let organization_id = Some(&organization.id);
-    Author::FirstStart
-        .record_action(&mut tx, "platform.first-start", organization_id, organization.id.as_str(), EMAIL, now)
-        .await?;
+    let change = AuditedChange::new("platform.first-start", Some(&organization.id), organization.id.as_str());
+    Author::FirstStart.record(&mut tx, change.detail(EMAIL.to_owned()), now).await?;
     tx.commit().await?;
     Ok(Some(FirstStart { organization, workspace, user, password, key: created.key, key_text: created.text }))
 }

@@ -10,7 +10,6 @@ use domain::user::{Email, Membership, Role};
 use domain::{
     Invitation, InvitationId, Organization, OrganizationId, SecretHash, Timestamp, User, UserId, WorkspaceId,
 };
-use serde_json::Value;
 use store::{Page, Store, Tx, invitations, organizations, users, workspaces};
 
 /// The most workspaces in one invitation.
@@ -71,14 +70,9 @@ pub async fn create(
         }
     }
     invitations::insert(&mut tx, &invitation, SecretHash::of(&token)).await?;
-    let change = AuditedChange {
-        action: "invitation.create",
-        organization: Some(organization),
-        subject: invitation.id.as_str(),
-        before: Value::Null,
-        after: snapshot::invitation(&invitation),
-    };
-    author.record_change(&mut tx, change, now).await?;
+    let change = AuditedChange::new("invitation.create", Some(organization), invitation.id.as_str())
+        .after(snapshot::invitation(&invitation));
+    author.record(&mut tx, change, now).await?;
     tx.commit().await?;
     Ok(CreatedInvitation { invitation, token })
 }
@@ -102,14 +96,9 @@ pub async fn delete(
 ) -> Result<(), CommandError> {
     let mut tx = store.begin().await?;
     let gone = invitations::delete(&mut tx, organization, id).await?;
-    let change = AuditedChange {
-        action: "invitation.delete",
-        organization: Some(organization),
-        subject: id.as_str(),
-        before: snapshot::invitation(&gone),
-        after: Value::Null,
-    };
-    author.record_change(&mut tx, change, now).await?;
+    let change =
+        AuditedChange::new("invitation.delete", Some(organization), id.as_str()).before(snapshot::invitation(&gone));
+    author.record(&mut tx, change, now).await?;
     Ok(tx.commit().await?)
 }
 
@@ -146,14 +135,10 @@ pub async fn accept(
     invitations::accept(&mut tx, &invitation.id, now).await?;
     let user = let_in(&mut tx, &invitation, entrant, now).await?;
     let author = Author::User { id: user.id.clone(), address: origin.address.clone() };
-    let change = AuditedChange {
-        action: "invitation.accept",
-        organization: Some(&invitation.organization),
-        subject: invitation.id.as_str(),
-        before: snapshot::invitation(&invitation),
-        after: snapshot::user(&user),
-    };
-    author.record_change(&mut tx, change, now).await?;
+    let change = AuditedChange::new("invitation.accept", Some(&invitation.organization), invitation.id.as_str())
+        .before(snapshot::invitation(&invitation))
+        .after(snapshot::user(&user));
+    author.record(&mut tx, change, now).await?;
     let context = (Some(invitation.organization.clone()), invitation.workspaces.first().cloned());
     let signed = sessions::start(&mut tx, user, context, origin, lifetimes, now).await?;
     tx.commit().await?;

@@ -6,7 +6,6 @@ use crate::{entropy, snapshot};
 use domain::key::NewKey;
 use domain::workspace::{Limits, check_name};
 use domain::{ApiKey, KeyId, Timestamp, Workspace, WorkspaceId};
-use serde_json::Value;
 use store::{Page, Store, Tx, api_keys, workspaces};
 
 const MAX_OVERLAP_SECS: u64 = 7 * 24 * 60 * 60;
@@ -25,6 +24,18 @@ pub struct KeyRequest<'a> {
 pub struct CreatedKey {
     pub key: ApiKey,
     pub text: NewKey,
+}
+
+/// A change of a key's state.
+#[derive(Debug, Clone, Copy)]
+pub enum KeyChange {
+    /// For good. A disabled key cannot be revoked.
+    Revoke,
+    /// Until it is enabled again.
+    Disable,
+    Enable,
+    /// Sets the expiry to now.
+    Expire,
 }
 
 /// Creates a key. Fails if the workspace has reached its limit of keys.
@@ -54,60 +65,24 @@ pub async fn show(store: &Store, id: &KeyId) -> Result<ApiKey, CommandError> {
     api_keys::by_id(store, id).await?.ok_or_else(|| CommandError::missing("key", id.as_str()))
 }
 
-/// Revokes a key. Idempotent. A disabled key cannot be revoked.
-pub async fn revoke(
+/// Changes the state of a key. Idempotent, except for [`KeyChange::Expire`].
+pub async fn change(
     store: &Store,
     author: &Author,
     workspace: &WorkspaceId,
     id: &KeyId,
+    change: KeyChange,
     now: Timestamp,
 ) -> Result<ApiKey, CommandError> {
     let mut tx = store.begin().await?;
     let before = api_keys::lock(&mut tx, workspace, id).await?;
-    let after = api_keys::revoke(&mut tx, workspace, id, now).await?;
-    finish(tx, author, "key.revoke", &before, after, now).await
-}
-
-/// Disables a key until it is enabled again. Idempotent.
-pub async fn disable(
-    store: &Store,
-    author: &Author,
-    workspace: &WorkspaceId,
-    id: &KeyId,
-    now: Timestamp,
-) -> Result<ApiKey, CommandError> {
-    let mut tx = store.begin().await?;
-    let before = api_keys::lock(&mut tx, workspace, id).await?;
-    let after = api_keys::disable(&mut tx, workspace, id, now).await?;
-    finish(tx, author, "key.disable", &before, after, now).await
-}
-
-/// Enables a disabled key. Idempotent.
-pub async fn enable(
-    store: &Store,
-    author: &Author,
-    workspace: &WorkspaceId,
-    id: &KeyId,
-    now: Timestamp,
-) -> Result<ApiKey, CommandError> {
-    let mut tx = store.begin().await?;
-    let before = api_keys::lock(&mut tx, workspace, id).await?;
-    let after = api_keys::enable(&mut tx, workspace, id, now).await?;
-    finish(tx, author, "key.enable", &before, after, now).await
-}
-
-/// Sets the expiry of a key to now.
-pub async fn expire(
-    store: &Store,
-    author: &Author,
-    workspace: &WorkspaceId,
-    id: &KeyId,
-    now: Timestamp,
-) -> Result<ApiKey, CommandError> {
-    let mut tx = store.begin().await?;
-    let before = api_keys::lock(&mut tx, workspace, id).await?;
-    let after = api_keys::expire(&mut tx, workspace, id, now).await?;
-    finish(tx, author, "key.expire", &before, after, now).await
+    let (action, after) = match change {
+        KeyChange::Revoke => ("key.revoke", api_keys::revoke(&mut tx, workspace, id, now).await?),
+        KeyChange::Disable => ("key.disable", api_keys::disable(&mut tx, workspace, id, now).await?),
+        KeyChange::Enable => ("key.enable", api_keys::enable(&mut tx, workspace, id, now).await?),
+        KeyChange::Expire => ("key.expire", api_keys::expire(&mut tx, workspace, id, now).await?),
+    };
+    finish(tx, author, action, &before, after, now).await
 }
 
 /// Replaces segment and secret of a key; id, name and limits stay. The old secret ends at once or after the overlap.
@@ -163,14 +138,8 @@ pub(crate) async fn create_in(
         tokens_per_minute: request.tokens_per_minute,
     };
     api_keys::insert_within(tx, &key, workspace.limits(defaults).max_api_keys).await?;
-    let change = AuditedChange {
-        action: "key.create",
-        organization: Some(&key.organization),
-        subject: key.id.as_str(),
-        before: Value::Null,
-        after: snapshot::key(&key),
-    };
-    author.record_change(tx, change, now).await?;
+    let change = AuditedChange::new("key.create", Some(&key.organization), key.id.as_str()).after(snapshot::key(&key));
+    author.record(tx, change, now).await?;
     Ok(CreatedKey { key, text })
 }
 
@@ -198,14 +167,8 @@ async fn finish(
 ) -> Result<ApiKey, CommandError> {
     let (was, became) = (snapshot::key(before), snapshot::key(&after));
     if was != became {
-        let change = AuditedChange {
-            action,
-            organization: Some(&after.organization),
-            subject: after.id.as_str(),
-            before: was,
-            after: became,
-        };
-        author.record_change(&mut tx, change, now).await?;
+        let change = AuditedChange::new(action, Some(&after.organization), after.id.as_str()).before(was).after(became);
+        author.record(&mut tx, change, now).await?;
     }
     tx.commit().await?;
     Ok(after)

@@ -5,7 +5,6 @@ use crate::command_error::CommandError;
 use crate::snapshot;
 use domain::user::Role;
 use domain::{OrganizationId, Timestamp, UserId, Workspace};
-use serde_json::Value;
 use store::users::{self, Member};
 use store::{Page, Store};
 
@@ -38,14 +37,10 @@ pub async fn set_role(
         users::check_other_admin(&mut tx, id, organization).await?;
     }
     users::set_role(&mut tx, id, organization, role, now).await?;
-    let change = AuditedChange {
-        action: "member.set-role",
-        organization: Some(organization),
-        subject: id.as_str(),
-        before: snapshot::role(current),
-        after: snapshot::role(role),
-    };
-    author.record_change(&mut tx, change, now).await?;
+    let change = AuditedChange::new("member.set-role", Some(organization), id.as_str())
+        .before(snapshot::role(current))
+        .after(snapshot::role(role));
+    author.record(&mut tx, change, now).await?;
     Ok(tx.commit().await?)
 }
 
@@ -63,13 +58,7 @@ pub async fn remove(
         users::check_other_admin(&mut tx, id, organization).await?;
     }
     users::leave(&mut tx, id, organization, now).await?;
-    let change = AuditedChange {
-        action: "member.remove",
-        organization: Some(organization),
-        subject: id.as_str(),
-        before: snapshot::role(current),
-        after: Value::Null,
-    };
-    author.record_change(&mut tx, change, now).await?;
+    let change = AuditedChange::new("member.remove", Some(organization), id.as_str()).before(snapshot::role(current));
+    author.record(&mut tx, change, now).await?;
     Ok(tx.commit().await?)
 }

@@ -5,7 +5,6 @@ use crate::command_error::CommandError;
 use crate::{entropy, snapshot};
 use domain::workspace::check_name;
 use domain::{Organization, OrganizationId, Timestamp};
-use serde_json::Value;
 use store::{Page, Store, organizations};
 
 /// Creates an organization.
@@ -14,14 +13,9 @@ pub async fn create(store: &Store, author: &Author, name: &str, now: Timestamp) 
     let new = Organization { id: OrganizationId::new(now, entropy::for_id()), name, created_at: now };
     let mut tx = store.begin().await?;
     organizations::insert(&mut tx, &new).await?;
-    let change = AuditedChange {
-        action: "organization.create",
-        organization: Some(&new.id),
-        subject: new.id.as_str(),
-        before: Value::Null,
-        after: snapshot::organization(&new),
-    };
-    author.record_change(&mut tx, change, now).await?;
+    let change =
+        AuditedChange::new("organization.create", Some(&new.id), new.id.as_str()).after(snapshot::organization(&new));
+    author.record(&mut tx, change, now).await?;
     tx.commit().await?;
     Ok(new)
 }
@@ -48,14 +42,10 @@ pub async fn rename(
     let mut tx = store.begin().await?;
     let current = organizations::lock(&mut tx, id).await?;
     let renamed = organizations::rename(&mut tx, id, name, now).await?;
-    let change = AuditedChange {
-        action: "organization.rename",
-        organization: Some(id),
-        subject: id.as_str(),
-        before: snapshot::organization(&current),
-        after: snapshot::organization(&renamed),
-    };
-    author.record_change(&mut tx, change, now).await?;
+    let change = AuditedChange::new("organization.rename", Some(id), id.as_str())
+        .before(snapshot::organization(&current))
+        .after(snapshot::organization(&renamed));
+    author.record(&mut tx, change, now).await?;
     tx.commit().await?;
     Ok(renamed)
 }
@@ -65,13 +55,8 @@ pub async fn delete(store: &Store, author: &Author, id: &OrganizationId, now: Ti
     let mut tx = store.begin().await?;
     let current = organizations::lock(&mut tx, id).await?;
     organizations::delete(&mut tx, id, now).await?;
-    let change = AuditedChange {
-        action: "organization.delete",
-        organization: Some(id),
-        subject: id.as_str(),
-        before: snapshot::organization(&current),
-        after: Value::Null,
-    };
-    author.record_change(&mut tx, change, now).await?;
+    let change =
+        AuditedChange::new("organization.delete", Some(id), id.as_str()).before(snapshot::organization(&current));
+    author.record(&mut tx, change, now).await?;
     Ok(tx.commit().await?)
 }

@@ -226,6 +226,6 @@ async fn record(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let organization = signed.session.organization.as_ref();
-    let change = AuditedChange { action, organization, subject: signed.user.id.as_str(), before, after };
-    signed.author(origin).record_change(tx, change, now).await
+    let change = AuditedChange::new(action, organization, signed.user.id.as_str()).before(before).after(after);
+    signed.author(origin).record(tx, change, now).await
 }

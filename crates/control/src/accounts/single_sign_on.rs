@@ -121,14 +121,10 @@ async fn adjust(
     users::set_role(tx, &user.id, organization, role, now).await?;
     user.memberships.retain(|one| one.organization_id != *organization);
     user.memberships.push(Membership { organization_id: organization.clone(), role });
-    let change = AuditedChange {
-        action: "member.set-role",
-        organization: Some(organization),
-        subject: user.id.as_str(),
-        before: current.map_or(Value::Null, snapshot::role),
-        after: snapshot::role(role),
-    };
-    Author::User { id: user.id.clone(), address: origin.address.clone() }.record_change(tx, change, now).await?;
+    let change = AuditedChange::new("member.set-role", Some(organization), user.id.as_str())
+        .before(current.map_or(Value::Null, snapshot::role))
+        .after(snapshot::role(role));
+    Author::User { id: user.id.clone(), address: origin.address.clone() }.record(tx, change, now).await?;
     Ok(user)
 }
 
@@ -148,14 +144,8 @@ async fn create(
         memberships: vec![Membership { organization_id: organization.clone(), role }],
     };
     users::insert(tx, &user, None).await?;
-    let change = AuditedChange {
-        action: "user.create",
-        organization: Some(organization),
-        subject: user.id.as_str(),
-        before: Value::Null,
-        after: snapshot::user(&user),
-    };
-    Author::User { id: user.id.clone(), address: origin.address.clone() }.record_change(tx, change, now).await?;
+    let change = AuditedChange::new("user.create", Some(organization), user.id.as_str()).after(snapshot::user(&user));
+    Author::User { id: user.id.clone(), address: origin.address.clone() }.record(tx, change, now).await?;
     Ok(user)
 }
 

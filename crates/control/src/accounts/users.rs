@@ -54,14 +54,9 @@ pub async fn create(
     };
     let mut tx = store.begin().await?;
     users::insert(&mut tx, &user, Some(&password_hash)).await?;
-    let change = AuditedChange {
-        action: "user.create",
-        organization: Some(new.organization),
-        subject: user.id.as_str(),
-        before: Value::Null,
-        after: snapshot::user(&user),
-    };
-    author.record_change(&mut tx, change, now).await?;
+    let change =
+        AuditedChange::new("user.create", Some(new.organization), user.id.as_str()).after(snapshot::user(&user));
+    author.record(&mut tx, change, now).await?;
     tx.commit().await?;
     Ok(CreatedUser { user, generated_password })
 }
@@ -94,25 +89,17 @@ pub async fn set(
     let mut tx = store.begin().await?;
     if let Some((organization, role)) = edit.role {
         users::set_role(&mut tx, id, organization, role, now).await?;
-        let change = AuditedChange {
-            action: "user.set-role",
-            organization: Some(organization),
-            subject: id.as_str(),
-            before: current.role_in(organization).map_or(Value::Null, snapshot::role),
-            after: snapshot::role(role),
-        };
-        author.record_change(&mut tx, change, now).await?;
+        let change = AuditedChange::new("user.set-role", Some(organization), id.as_str())
+            .before(current.role_in(organization).map_or(Value::Null, snapshot::role))
+            .after(snapshot::role(role));
+        author.record(&mut tx, change, now).await?;
     }
     if let Some(operator) = edit.operator {
         users::set_operator(&mut tx, id, operator, now).await?;
-        let change = AuditedChange {
-            action: "user.set-operator",
-            organization: None,
-            subject: id.as_str(),
-            before: json!({ "operator": current.operator }),
-            after: json!({ "operator": operator }),
-        };
-        author.record_change(&mut tx, change, now).await?;
+        let change = AuditedChange::new("user.set-operator", None, id.as_str())
+            .before(json!({ "operator": current.operator }))
+            .after(json!({ "operator": operator }));
+        author.record(&mut tx, change, now).await?;
     }
     tx.commit().await?;
     show(store, id).await
@@ -129,14 +116,9 @@ pub async fn leave(
     let current = show(store, id).await?;
     let mut tx = store.begin().await?;
     users::leave(&mut tx, id, organization, now).await?;
-    let change = AuditedChange {
-        action: "user.leave",
-        organization: Some(organization),
-        subject: id.as_str(),
-        before: current.role_in(organization).map_or(Value::Null, snapshot::role),
-        after: Value::Null,
-    };
-    author.record_change(&mut tx, change, now).await?;
+    let change = AuditedChange::new("user.leave", Some(organization), id.as_str())
+        .before(current.role_in(organization).map_or(Value::Null, snapshot::role));
+    author.record(&mut tx, change, now).await?;
     Ok(tx.commit().await?)
 }
 
@@ -154,7 +136,7 @@ pub async fn reset_password(
     let mut tx = store.begin().await?;
     users::set_password(&mut tx, id, &password_hash, now).await?;
     sessions::end_all_of(&mut tx, id, None).await?;
-    author.record_action(&mut tx, "user.reset-password", None, id.as_str(), "", now).await?;
+    author.record(&mut tx, AuditedChange::new("user.reset-password", None, id.as_str()), now).await?;
     tx.commit().await?;
     Ok(generated)
 }
@@ -164,13 +146,7 @@ pub async fn delete(store: &Store, author: &Author, id: &UserId, now: Timestamp)
     let current = show(store, id).await?;
     let mut tx = store.begin().await?;
     users::delete(&mut tx, id, now).await?;
-    let change = AuditedChange {
-        action: "user.delete",
-        organization: None,
-        subject: id.as_str(),
-        before: snapshot::user(&current),
-        after: Value::Null,
-    };
-    author.record_change(&mut tx, change, now).await?;
+    let change = AuditedChange::new("user.delete", None, id.as_str()).before(snapshot::user(&current));
+    author.record(&mut tx, change, now).await?;
     Ok(tx.commit().await?)
 }

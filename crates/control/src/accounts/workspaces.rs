@@ -6,7 +6,7 @@ use crate::{entropy, snapshot};
 use domain::workspace::{Limits, OwnLimits, check_name};
 use domain::workspace_edit::{self, LimitChanges};
 use domain::{OrganizationId, Timestamp, UserId, Workspace, WorkspaceId};
-use serde_json::{Value, json};
+use serde_json::json;
 use store::{Page, Store, workspaces};
 
 /// The fields to change; `None` keeps the value. Fails if `version` is not the current one.
@@ -48,14 +48,9 @@ pub async fn create(
     if let Some(user) = author.user() {
         workspaces::add_member(&mut tx, &new.id, user, now).await?;
     }
-    let change = AuditedChange {
-        action: "workspace.create",
-        organization: Some(organization),
-        subject: new.id.as_str(),
-        before: Value::Null,
-        after: snapshot::workspace(&new),
-    };
-    author.record_change(&mut tx, change, now).await?;
+    let change =
+        AuditedChange::new("workspace.create", Some(organization), new.id.as_str()).after(snapshot::workspace(&new));
+    author.record(&mut tx, change, now).await?;
     tx.commit().await?;
     Ok(new)
 }
@@ -104,14 +99,10 @@ pub async fn set(
     let name = name.unwrap_or(&current.name).to_owned();
     let edited = Workspace { name, own, lowered, ..current.clone() };
     let changed = workspaces::update(&mut tx, edited, now).await?;
-    let change = AuditedChange {
-        action: "workspace.set",
-        organization: Some(&current.organization),
-        subject: id.as_str(),
-        before: snapshot::workspace(&current),
-        after: snapshot::workspace(&changed),
-    };
-    author.record_change(&mut tx, change, now).await?;
+    let change = AuditedChange::new("workspace.set", Some(&current.organization), id.as_str())
+        .before(snapshot::workspace(&current))
+        .after(snapshot::workspace(&changed));
+    author.record(&mut tx, change, now).await?;
     tx.commit().await?;
     Ok(changed)
 }
@@ -121,14 +112,9 @@ pub async fn delete(store: &Store, author: &Author, id: &WorkspaceId, now: Times
     let mut tx = store.begin().await?;
     let current = workspaces::lock(&mut tx, id).await?;
     workspaces::delete(&mut tx, id, now).await?;
-    let change = AuditedChange {
-        action: "workspace.delete",
-        organization: Some(&current.organization),
-        subject: id.as_str(),
-        before: snapshot::workspace(&current),
-        after: Value::Null,
-    };
-    author.record_change(&mut tx, change, now).await?;
+    let change = AuditedChange::new("workspace.delete", Some(&current.organization), id.as_str())
+        .before(snapshot::workspace(&current));
+    author.record(&mut tx, change, now).await?;
     Ok(tx.commit().await?)
 }
 
@@ -143,14 +129,9 @@ pub async fn add_member(
     let mut tx = store.begin().await?;
     let workspace = workspaces::lock(&mut tx, id).await?;
     workspaces::add_member(&mut tx, id, user, now).await?;
-    let change = AuditedChange {
-        action: "workspace.add-member",
-        organization: Some(&workspace.organization),
-        subject: id.as_str(),
-        before: Value::Null,
-        after: json!({ "userId": user }),
-    };
-    author.record_change(&mut tx, change, now).await?;
+    let change = AuditedChange::new("workspace.add-member", Some(&workspace.organization), id.as_str())
+        .after(json!({ "userId": user }));
+    author.record(&mut tx, change, now).await?;
     Ok(tx.commit().await?)
 }
 
@@ -165,13 +146,8 @@ pub async fn remove_member(
     let mut tx = store.begin().await?;
     let workspace = workspaces::lock(&mut tx, id).await?;
     workspaces::remove_member(&mut tx, id, user, now).await?;
-    let change = AuditedChange {
-        action: "workspace.remove-member",
-        organization: Some(&workspace.organization),
-        subject: id.as_str(),
-        before: json!({ "userId": user }),
-        after: Value::Null,
-    };
-    author.record_change(&mut tx, change, now).await?;
+    let change = AuditedChange::new("workspace.remove-member", Some(&workspace.organization), id.as_str())
+        .before(json!({ "userId": user }));
+    author.record(&mut tx, change, now).await?;
     Ok(tx.commit().await?)
 }

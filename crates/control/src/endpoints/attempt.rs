@@ -2,6 +2,7 @@
 
 use super::commitment::Commitment;
 use super::{Call, CommandResponse, EndpointError, EndpointRef, IdempotencyKey, Outcome};
+use crate::author::AuditedChange;
 use crate::{entropy, fault};
 use domain::endpoint::event::{Actor, Event, EventType};
 use domain::endpoint::state::{Next, Step, Trigger};
@@ -104,9 +105,8 @@ impl<'a> Attempt<'a> {
     pub(super) async fn audit(&mut self, endpoint: &Endpoint, kind: EventType) -> Result<(), StoreError> {
         let Call { author, scope, now, .. } = self.call;
         let detail = format!("{}, {}, {} GPUs committed", endpoint.name, endpoint.state, endpoint.committed_gpus);
-        author
-            .record_action(&mut self.tx, kind.as_str(), Some(scope.organization), endpoint.id.as_str(), detail, now)
-            .await
+        let change = AuditedChange::new(kind.as_str(), Some(scope.organization), endpoint.id.as_str()).detail(detail);
+        author.record(&mut self.tx, change, now).await
     }
 
     /// Stores the response for a repeated request, and commits.

@@ -4,7 +4,7 @@ mod writer;
 
 pub use writer::{JournalDrain, QuarantinedEvents};
 
-use crate::author::Author;
+use crate::author::{AuditedChange, Author};
 use crate::command_error::CommandError;
 use domain::grouping::Group;
 use domain::span::plan;
@@ -133,7 +133,8 @@ pub async fn rebuild(store: &Store, author: &Author, now: Timestamp) -> Result<R
     if rebuilt.rows_corrected > 0 {
         let mut tx = store.begin().await?;
         let detail = format!("{} rows corrected", rebuilt.rows_corrected);
-        author.record_action(&mut tx, "usage.rebuild", None, "usage", detail, now).await?;
+        let change = AuditedChange::new("usage.rebuild", None, "usage").detail(detail);
+        author.record(&mut tx, change, now).await?;
         tx.commit().await?;
     }
     Ok(rebuilt)

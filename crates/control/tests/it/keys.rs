@@ -1,6 +1,6 @@
 use crate::databases::on_both;
 use crate::{DEFAULTS, NOW};
-use control::keys::{self, KeyRequest};
+use control::keys::{self, KeyChange, KeyRequest};
 use control::workspaces::Authority;
 use control::{Author, CommandErrorKind, bootstrap, workspaces};
 use domain::workspace_edit::{LimitChange, LimitChanges};
@@ -35,15 +35,15 @@ async fn every_state_change_of_a_key_is_in_the_audit_log() {
     on_both(async |_, store| {
         let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
         let (author, workspace, key) = (Author::CommandLine, first.workspace.id, first.key.id);
-        keys::disable(&store, &author, &workspace, &key, NOW).await.unwrap();
-        let rejected = keys::revoke(&store, &author, &workspace, &key, NOW).await.unwrap_err();
+        keys::change(&store, &author, &workspace, &key, KeyChange::Disable, NOW).await.unwrap();
+        let rejected = keys::change(&store, &author, &workspace, &key, KeyChange::Revoke, NOW).await.unwrap_err();
         assert_eq!(rejected.code(), "key_disabled");
-        keys::enable(&store, &author, &workspace, &key, NOW).await.unwrap();
-        keys::expire(&store, &author, &workspace, &key, NOW).await.unwrap();
-        keys::revoke(&store, &author, &workspace, &key, NOW).await.unwrap();
+        keys::change(&store, &author, &workspace, &key, KeyChange::Enable, NOW).await.unwrap();
+        keys::change(&store, &author, &workspace, &key, KeyChange::Expire, NOW).await.unwrap();
+        keys::change(&store, &author, &workspace, &key, KeyChange::Revoke, NOW).await.unwrap();
         assert!(keys::show(&store, &key).await.unwrap().revoked_at.is_some());
 
-        keys::revoke(&store, &author, &workspace, &key, NOW).await.unwrap();
+        keys::change(&store, &author, &workspace, &key, KeyChange::Revoke, NOW).await.unwrap();
 
         let filter = Filter { organization: Some(&first.organization.id), ..Filter::default() };
         let log = audit::list(&store, &filter, 20).await.unwrap();

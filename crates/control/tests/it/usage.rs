@@ -1,8 +1,9 @@
 use crate::databases::on_both;
 use crate::{DEFAULTS, NOW};
 use control::bootstrap::{self, FirstStart};
+use control::keys::{self, KeyChange};
 use control::usage::{self, Rebuilt};
-use control::{Author, CommandErrorKind, keys, workspaces};
+use control::{Author, CommandErrorKind, workspaces};
 use domain::usage::{Actor, Certainty, Tokens};
 use domain::{Caller, Grouping, ModelId, NanoUsd, Price, RequestId, Timestamp, UsageEvent, WorkspaceId};
 use expect_test::expect;
@@ -128,7 +129,9 @@ async fn spans_are_half_open_and_end_after_they_start() {
 async fn a_deleted_workspace_keeps_its_usage_and_an_unknown_one_has_none() {
     on_both(async |_, store| {
         let first = used(&store).await;
-        keys::revoke(&store, &Author::CommandLine, &first.workspace.id, &first.key.id, NOW).await.unwrap();
+        keys::change(&store, &Author::CommandLine, &first.workspace.id, &first.key.id, KeyChange::Revoke, NOW)
+            .await
+            .unwrap();
         workspaces::delete(&store, &Author::CommandLine, &first.workspace.id, NOW).await.unwrap();
         assert_eq!(report(&store, &first.workspace.id, "model").await.total().requests, 3);
         let unknown = WorkspaceId::new(NOW, 1);

@@ -4,7 +4,7 @@ use super::context::{AdminContext, whole_list};
 use super::output::Shown;
 use crate::view::KeyView;
 use anyhow::bail;
-use control::keys::{self, KeyRequest};
+use control::keys::{self, KeyChange, KeyRequest};
 use domain::{ApiKey, KeyId, Timestamp, WorkspaceId};
 
 #[derive(Debug, clap::Subcommand)]
@@ -112,30 +112,20 @@ impl Shown for KeyView {
 
 pub(super) async fn run(context: &AdminContext<'_>, command: KeyCommand) -> anyhow::Result<String> {
     let AdminContext { store, author, now, .. } = context;
-    let changed = match command {
+    let (selector, change) = match command {
         KeyCommand::Create(flags) => return create(context, &flags).await,
         KeyCommand::List { workspace } => {
             control::workspaces::show(store, &workspace).await?;
             let found = list(context, &workspace).await?;
             return context.show_list(&found.into_iter().map(|key| KeyView::new(key, *now)).collect::<Vec<_>>());
         }
-        KeyCommand::Revoke(selector) => {
-            let key = selector.find(context).await?;
-            keys::revoke(store, author, &key.workspace, &key.id, *now).await?
-        }
-        KeyCommand::Disable(selector) => {
-            let key = selector.find(context).await?;
-            keys::disable(store, author, &key.workspace, &key.id, *now).await?
-        }
-        KeyCommand::Enable(selector) => {
-            let key = selector.find(context).await?;
-            keys::enable(store, author, &key.workspace, &key.id, *now).await?
-        }
-        KeyCommand::Expire(selector) => {
-            let key = selector.find(context).await?;
-            keys::expire(store, author, &key.workspace, &key.id, *now).await?
-        }
+        KeyCommand::Revoke(selector) => (selector, KeyChange::Revoke),
+        KeyCommand::Disable(selector) => (selector, KeyChange::Disable),
+        KeyCommand::Enable(selector) => (selector, KeyChange::Enable),
+        KeyCommand::Expire(selector) => (selector, KeyChange::Expire),
     };
+    let key = selector.find(context).await?;
+    let changed = keys::change(store, author, &key.workspace, &key.id, change, *now).await?;
     context.show(&KeyView::new(changed, *now))
 }
 

@@ -7,8 +7,8 @@ use crate::view::KeyView;
 use axum::Json;
 use axum::extract::State;
 use control::CommandError;
-use control::keys::{self, KeyRequest};
-use domain::{ApiKey, KeyId, Timestamp};
+use control::keys::{self, KeyChange, KeyRequest};
+use domain::{KeyId, Timestamp};
 use http::StatusCode;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -77,9 +77,8 @@ pub(super) async fn revoke(
     caller: WorkspaceCaller,
     Id(id): Id<KeyId>,
 ) -> Result<StatusCode, ConsoleError> {
-    let key = find(&console, &caller, &id).await?;
-    caller.owns_or_administers(key.created_by.as_ref())?;
-    keys::revoke(&console.context.store, &caller.author(), &caller.workspace.id, &key.id, caller.now()).await?;
+    check_owner(&console, &caller, &id).await?;
+    change(&console, &caller, &id, KeyChange::Revoke).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -94,10 +93,9 @@ pub(super) async fn rotate(
     Id(id): Id<KeyId>,
     Payload(rotation): Payload<Rotation>,
 ) -> Result<Json<KeyView>, ConsoleError> {
-    let key = find(&console, &caller, &id).await?;
-    caller.owns_or_administers(key.created_by.as_ref())?;
+    check_owner(&console, &caller, &id).await?;
     let (store, author, now) = (&console.context.store, caller.author(), caller.now());
-    let rotated = keys::rotate(store, &author, &caller.workspace.id, &key.id, rotation.overlap_seconds, now).await?;
+    let rotated = keys::rotate(store, &author, &caller.workspace.id, &id, rotation.overlap_seconds, now).await?;
     Ok(Json(KeyView::once(rotated, now)))
 }
 
@@ -111,9 +109,7 @@ pub(super) async fn disable(
     Id(id): Id<KeyId>,
     Payload(EmptyBody {}): Payload<EmptyBody>,
 ) -> Result<Json<KeyView>, ConsoleError> {
-    let (store, author, now) = (&console.context.store, caller.author(), caller.now());
-    let key = keys::disable(store, &author, &caller.workspace.id, &id, now).await?;
-    Ok(Json(KeyView::new(key, now)))
+    Ok(Json(change(&console, &caller, &id, KeyChange::Disable).await?))
 }
 
 /// Enable a disabled key.
@@ -126,9 +122,7 @@ pub(super) async fn enable(
     Id(id): Id<KeyId>,
     Payload(EmptyBody {}): Payload<EmptyBody>,
 ) -> Result<Json<KeyView>, ConsoleError> {
-    let (store, author, now) = (&console.context.store, caller.author(), caller.now());
-    let key = keys::enable(store, &author, &caller.workspace.id, &id, now).await?;
-    Ok(Json(KeyView::new(key, now)))
+    Ok(Json(change(&console, &caller, &id, KeyChange::Enable).await?))
 }
 
 /// The body of an action: empty.
@@ -136,11 +130,22 @@ pub(super) async fn enable(
 #[serde(deny_unknown_fields)]
 pub(super) struct EmptyBody {}
 
-/// A key of this workspace; keys of others count as missing.
-async fn find(console: &Console, caller: &WorkspaceCaller, id: &KeyId) -> Result<ApiKey, ConsoleError> {
+async fn change(
+    console: &Console,
+    caller: &WorkspaceCaller,
+    id: &KeyId,
+    change: KeyChange,
+) -> Result<KeyView, ConsoleError> {
+    let (store, author, now) = (&console.context.store, caller.author(), caller.now());
+    let key = keys::change(store, &author, &caller.workspace.id, id, change, now).await?;
+    Ok(KeyView::new(key, now))
+}
+
+/// Only its creator and administrators may revoke or rotate a key of the workspace.
+async fn check_owner(console: &Console, caller: &WorkspaceCaller, id: &KeyId) -> Result<(), ConsoleError> {
     let key = keys::show(&console.context.store, id).await?;
-    if key.workspace == caller.workspace.id {
-        return Ok(key);
+    if key.workspace != caller.workspace.id {
+        return Err(CommandError::Missing { noun: "key", id: key.id.to_string() }.into());
     }
-    Err(CommandError::Missing { noun: "key", id: key.id.to_string() }.into())
+    caller.owns_or_administers(key.created_by.as_ref())
 }

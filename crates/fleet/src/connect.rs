@@ -4,14 +4,12 @@ use crate::backend::Address;
 use rustls::pki_types::ServerName;
 use socket2::{SockRef, TcpKeepalive};
 use std::io;
-use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
+use tokio_util::either::Either;
 
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -50,11 +48,11 @@ impl Connector {
         tcp.set_nodelay(true)?;
         set_keepalive(&tcp)?;
         if !address.tls {
-            return Ok(Stream::Plain(tcp));
+            return Ok(Stream::Left(tcp));
         }
         let name = ServerName::try_from(address.host.clone()).map_err(io::Error::other)?;
         let connector = self.tls.get_or_init(tls_connector).clone();
-        Ok(Stream::Tls(Box::new(connector.connect(name, tcp).await?)))
+        Ok(Stream::Right(Box::new(connector.connect(name, tcp).await?)))
     }
 }
 
@@ -81,62 +79,8 @@ fn tls_connector() -> TlsConnector {
     TlsConnector::from(Arc::new(config))
 }
 
-/// A connection to a backend.
-#[derive(Debug)]
-pub enum Stream {
-    Plain(TcpStream),
-    Tls(Box<TlsStream<TcpStream>>),
-}
-
-impl AsyncRead for Stream {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
-            Self::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
-        }
-    }
-}
-
-impl AsyncWrite for Stream {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_write(cx, buf),
-            Self::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
-        }
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
-            Self::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
-        }
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        match self {
-            Self::Plain(stream) => stream.is_write_vectored(),
-            Self::Tls(stream) => stream.is_write_vectored(),
-        }
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_flush(cx),
-            Self::Tls(stream) => Pin::new(stream).poll_flush(cx),
-        }
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
-            Self::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
-        }
-    }
-}
+/// A connection to an upstream: plain, or with TLS.
+pub type Stream = Either<TcpStream, Box<TlsStream<TcpStream>>>;
 
 #[cfg(test)]
 mod tests {
@@ -147,7 +91,7 @@ mod tests {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let address = Address::parse(&format!("http://127.0.0.1:{port}/v1")).unwrap();
-        let Stream::Plain(tcp) = Connector::default().connect(&address).await.unwrap() else { panic!() };
+        let Stream::Left(tcp) = Connector::default().connect(&address).await.unwrap() else { panic!() };
         let socket = SockRef::from(&tcp);
         assert!(socket.keepalive().unwrap());
         assert_eq!(socket.tcp_keepalive_time().unwrap(), KEEPALIVE_IDLE);

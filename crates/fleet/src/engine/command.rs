@@ -5,6 +5,7 @@
 
 use domain::ModelId;
 use domain::model::{EngineKind, Launch};
+use domain::named_enum;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -85,33 +86,17 @@ impl Invocation<'_> {
     }
 }
 
-#[derive(Debug, Clone, Copy)]
-enum Variable {
-    Weights,
-    ModelId,
-    Host,
-    Port,
-    GpuCount,
-    MaxLen,
-    Drain,
-    CtxTotal,
-    Slots,
-}
-
-impl Variable {
-    fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "weights" => Self::Weights,
-            "modelId" => Self::ModelId,
-            "host" => Self::Host,
-            "port" => Self::Port,
-            "gpuCount" => Self::GpuCount,
-            "maxLen" => Self::MaxLen,
-            "drain" => Self::Drain,
-            "ctxTotal" => Self::CtxTotal,
-            "slots" => Self::Slots,
-            _ => return None,
-        })
+named_enum! {
+    enum Variable {
+        Weights = "weights",
+        ModelId = "modelId",
+        Host = "host",
+        Port = "port",
+        GpuCount = "gpuCount",
+        MaxLen = "maxLen",
+        Drain = "drain",
+        CtxTotal = "ctxTotal",
+        Slots = "slots",
     }
 }
 
@@ -129,7 +114,7 @@ fn fill(argument: &str, value: impl Fn(Variable) -> Result<String, CommandError>
             continue;
         };
         let unknown = || CommandError::UnknownVariable { name: name.to_owned(), argument: argument.to_owned() };
-        filled.push_str(&value(Variable::named(name).ok_or_else(unknown)?)?);
+        filled.push_str(&value(Variable::parse(name).ok_or_else(unknown)?)?);
         rest = after_name;
     }
     filled.push_str(rest);

@@ -4,7 +4,6 @@
 //! contains it becomes the message. Example: `torch.OutOfMemoryError: CUDA out of memory` followed by
 //! `RuntimeError: Engine core initialization failed` is `OutOfMemory` with the first line as its message.
 
-use crate::clock;
 use domain::Timestamp;
 pub use domain::endpoint::FailureClass;
 use serde::{Deserialize, Serialize};
@@ -28,7 +27,6 @@ pub struct Failure {
 pub(crate) struct ExitRecord {
     pub(crate) code: Option<i32>,
     pub(crate) signal: Option<i32>,
-    #[serde(with = "clock::rfc3339")]
     pub(crate) time: Timestamp,
     /// Whether the shim was asked to stop it.
     #[serde(default)]

@@ -211,14 +211,8 @@ impl Supervisor {
 }
 
 fn backend_at(spec: &EngineSpec, address: &str) -> Option<Arc<Backend>> {
-    let upstream = Upstream {
-        url: format!("http://{address}/v1"),
-        model: spec.model.as_str().to_owned(),
-        api_key: None,
-        max_in_flight: None,
-        health_path: "/health".into(),
-        continuous_usage: true,
-    };
+    let plain = Upstream::plain(format!("http://{address}/v1"), spec.model.as_str());
+    let upstream = Upstream { continuous_usage: true, ..plain };
     Backend::new(&format!("{}#{}", spec.model, spec.number), upstream).ok().map(Arc::new)
 }
 

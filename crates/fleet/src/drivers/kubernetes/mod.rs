@@ -332,15 +332,12 @@ fn address_of(pod: &Pod, port: u16) -> Option<SocketAddr> {
 }
 
 fn engine_of(pod: &Pod, port: u16) -> Option<Engine> {
-    let modality = match pod_status::annotation(pod, pod::MODALITY_ANNOTATION)? {
-        text if text == Modality::Embedding.as_str() => Modality::Embedding,
-        _ => Modality::Chat,
-    };
+    let modality = pod_status::annotation(pod, pod::MODALITY_ANNOTATION)?;
     Some(Engine {
         address: address_of(pod, port)?,
         family: Family::parse(pod_status::annotation(pod, pod::ENGINE_ANNOTATION)?)?,
         model: pod_status::annotation(pod, pod::MODEL_ANNOTATION)?.to_owned(),
-        modality,
+        modality: Modality::parse(modality).unwrap_or(Modality::Chat),
     })
 }
 

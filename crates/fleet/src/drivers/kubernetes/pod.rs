@@ -69,8 +69,8 @@ pub(super) fn manifest(spec: &ReplicaSpec, restart: RestartPolicy, settings: &Se
     let built_in = BuiltInEngine { binary: "forebay-engine".into(), cache_dir: CACHE_DIR.into() };
     let path = location.as_ref().map(|location| location.path.as_str());
     let argv = spec.invocation(path, ("0.0.0.0", settings.port), settings.drain).argv(&built_in)?;
-    let volumes = Volumes::of(&settings.weights);
-    let fetch = settings.weights.fetch.as_ref().zip(location.and_then(FetchedWeights::of));
+    let fetched = location.and_then(|location| Some((location.path, location.source?)));
+    let fetch = settings.weights.fetch.as_ref().zip(fetched);
     let family = Family::of(&spec.launch);
     let mut container = json!({
         "name": ENGINE_CONTAINER,
@@ -88,7 +88,7 @@ pub(super) fn manifest(spec: &ReplicaSpec, restart: RestartPolicy, settings: &Se
         "livenessProbe": { "periodSeconds": 20, "failureThreshold": 6, "timeoutSeconds": 25 },
         "lifecycle": { "preStop": { "exec": { "command": ["sleep", settings.pre_stop.as_secs().to_string()] } } },
         "securityContext": { "allowPrivilegeEscalation": false, "capabilities": { "drop": ["ALL"] } },
-        "volumeMounts": volumes.mounts(fetch.is_none()),
+        "volumeMounts": mounts(&settings.weights, fetch.is_none()),
     });
     for probe in ["startupProbe", "readinessProbe", "livenessProbe"] {
         let (kind, check) = probe_check(family, settings.port);
@@ -107,10 +107,10 @@ pub(super) fn manifest(spec: &ReplicaSpec, restart: RestartPolicy, settings: &Se
         "tolerations": nodes.tolerations.iter().map(toleration).collect::<Vec<_>>(),
         "imagePullSecrets": settings.image_pull_secrets.iter().map(|name| json!({"name": name})).collect::<Vec<_>>(),
         "containers": [container],
-        "volumes": volumes.volumes(),
+        "volumes": volumes(&settings.weights),
     });
-    if let Some((fetch, fetched)) = fetch {
-        pod["initContainers"] = json!([init_container(fetch, &fetched, settings, &volumes)]);
+    if let Some((fetch, (path, source))) = fetch {
+        pod["initContainers"] = json!([init_container(fetch, &path, &source, settings)]);
     }
     if let Some(account) = &settings.service_account {
         pod["serviceAccountName"] = json!(account);
@@ -224,31 +224,20 @@ impl WeightsLocation {
     }
 }
 
-/// Weights that must be downloaded to the volume.
-struct FetchedWeights {
-    path: String,
-    source: String,
-}
-
-impl FetchedWeights {
-    fn of(location: WeightsLocation) -> Option<Self> {
-        Some(Self { path: location.path, source: location.source? })
-    }
-}
-
 fn below(folder: &str, path: &str) -> String {
     format!("{}/{path}", folder.trim_end_matches('/'))
 }
 
-fn init_container(fetch: &Fetch, fetched: &FetchedWeights, settings: &Settings, volumes: &Volumes<'_>) -> Value {
-    let filled = |argument: &String| argument.replace("{weights}", &fetched.path).replace("{source}", &fetched.source);
+/// Downloads the weights from the source to the path on the volume.
+fn init_container(fetch: &Fetch, path: &str, source: &str, settings: &Settings) -> Value {
+    let filled = |argument: &String| argument.replace("{weights}", path).replace("{source}", source);
     let mut container = json!({
         "name": WEIGHTS_CONTAINER,
         "image": fetch.image,
         "command": fetch.argv.iter().map(filled).collect::<Vec<_>>(),
         "terminationMessagePolicy": TERMINATION_MESSAGE_POLICY,
         "securityContext": { "allowPrivilegeEscalation": false, "capabilities": { "drop": ["ALL"] } },
-        "volumeMounts": volumes.mounts(false),
+        "volumeMounts": mounts(&settings.weights, false),
     });
     if let Some(secret) = &settings.environment_secret {
         container["envFrom"] = json!([{"secretRef": {"name": secret}}]);
@@ -257,45 +246,35 @@ fn init_container(fetch: &Fetch, fetched: &FetchedWeights, settings: &Settings, 
 }
 
 /// Volumes of a Pod: shared memory for engines with several GPUs, a cache, and the weights.
-struct Volumes<'a> {
-    weights: &'a Weights,
+fn volumes(weights: &Weights) -> Value {
+    let mut volumes = vec![
+        json!({"name": "shared-memory", "emptyDir": {"medium": "Memory"}}),
+        json!({"name": "cache", "emptyDir": {}}),
+    ];
+    match &weights.volume {
+        Some(Volume::Claim(claim)) => {
+            volumes.push(json!({"name": "weights", "persistentVolumeClaim": {"claimName": claim}}));
+        }
+        Some(Volume::NodeFolder(path)) => {
+            let folder = json!({"path": path, "type": "DirectoryOrCreate"});
+            volumes.push(json!({"name": "weights", "hostPath": folder}));
+        }
+        None => {}
+    }
+    Value::Array(volumes)
 }
 
-impl<'a> Volumes<'a> {
-    const fn of(weights: &'a Weights) -> Self {
-        Self { weights }
+/// A claim is mounted read-only unless the Pod downloads weights to it.
+fn mounts(weights: &Weights, only_reads: bool) -> Value {
+    let mut mounts = vec![
+        json!({"name": "shared-memory", "mountPath": "/dev/shm"}),
+        json!({"name": "cache", "mountPath": CACHE_DIR}),
+    ];
+    if let Some(volume) = &weights.volume {
+        let read_only = only_reads && matches!(volume, Volume::Claim(_));
+        mounts.push(json!({"name": "weights", "mountPath": weights.mount, "readOnly": read_only}));
     }
-
-    fn volumes(&self) -> Value {
-        let mut volumes = vec![
-            json!({"name": "shared-memory", "emptyDir": {"medium": "Memory"}}),
-            json!({"name": "cache", "emptyDir": {}}),
-        ];
-        match &self.weights.volume {
-            Some(Volume::Claim(claim)) => {
-                volumes.push(json!({"name": "weights", "persistentVolumeClaim": {"claimName": claim}}));
-            }
-            Some(Volume::NodeFolder(path)) => {
-                let folder = json!({"path": path, "type": "DirectoryOrCreate"});
-                volumes.push(json!({"name": "weights", "hostPath": folder}));
-            }
-            None => {}
-        }
-        Value::Array(volumes)
-    }
-
-    /// A claim is mounted read-only unless the Pod downloads weights to it.
-    fn mounts(&self, only_reads: bool) -> Value {
-        let mut mounts = vec![
-            json!({"name": "shared-memory", "mountPath": "/dev/shm"}),
-            json!({"name": "cache", "mountPath": CACHE_DIR}),
-        ];
-        if let Some(volume) = &self.weights.volume {
-            let read_only = only_reads && matches!(volume, Volume::Claim(_));
-            mounts.push(json!({"name": "weights", "mountPath": self.weights.mount, "readOnly": read_only}));
-        }
-        Value::Array(mounts)
-    }
+    Value::Array(mounts)
 }
 
 /// Grace period of a Pod that the reconciler stops: it has been drained and need not wait for calls again.

@@ -75,9 +75,8 @@ impl KubernetesDriver {
 
     /// Whether no kubelet will restart it.
     fn is_dead(&self, pod: &Pod) -> bool {
-        let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
         let node = pod_status::node_of(pod).map(|node| self.shared.nodes.health(node, Instant::now()));
-        matches!(phase, Some("Failed" | "Succeeded")) || node == Some(pod_status::NodeHealth::Lost)
+        pod_status::has_ended(pod) || node == Some(pod_status::NodeHealth::Lost)
     }
 }
 
@@ -168,12 +167,8 @@ fn backend_of(pod: &Pod, (name, address): &(String, SocketAddr)) -> Option<(Mode
     let model = model_of(pod)?;
     let family = Family::parse(pod_status::annotation(pod, pod::ENGINE_ANNOTATION)?)?;
     let upstream = Upstream {
-        url: format!("http://{address}/v1"),
-        model: model.as_str().to_owned(),
-        api_key: None,
-        max_in_flight: None,
-        health_path: "/health".into(),
         continuous_usage: matches!(family, Family::ForebayEngine | Family::Vllm | Family::Sglang),
+        ..Upstream::plain(format!("http://{address}/v1"), model.as_str())
     };
     Some((model, Backend::new(name, upstream).ok()?))
 }

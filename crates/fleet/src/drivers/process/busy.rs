@@ -1,6 +1,7 @@
 //! How busy the replicas of this machine are: GPUs as NVML reports, CPUs by the time their processes used.
 
 use super::ProcessDriver;
+use super::process_table::children_of;
 use crate::drivers::{DeviceId, ReplicaName};
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
@@ -61,12 +62,6 @@ fn ticks_of(line: &str) -> Option<u64> {
     let (_, after_name) = line.rsplit_once(") ")?;
     let times = after_name.split(' ').skip(11).take(4);
     Some(times.filter_map(|field| field.parse::<u64>().ok()).sum())
-}
-
-fn children_of(pid: u32) -> Vec<u32> {
-    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
-    lists.flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<u32>>()).collect()
 }
 
 #[cfg(test)]

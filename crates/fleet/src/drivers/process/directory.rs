@@ -75,7 +75,6 @@ impl Default for ShimPolicy {
 pub(super) struct Pids {
     pub(super) shim: Identity,
     pub(super) engine: Identity,
-    #[serde(with = "clock::rfc3339")]
     pub(super) time: Timestamp,
 }
 

@@ -129,11 +129,11 @@ fn names_a_replica(pid: u32, environment: &mut Vec<u8>) -> bool {
     read.is_ok() && environment.split(|byte| *byte == 0).any(|variable| variable.starts_with(REPLICA_MARK.as_bytes()))
 }
 
-/// Children of this process, including adopted ones.
-pub(super) fn own_children() -> Vec<u32> {
-    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let children = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
-    children.flat_map(|line| line.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<u32>>()).collect()
+/// Children of a process, including adopted ones. The process is a number, or `self`.
+pub(super) fn children_of(process: impl std::fmt::Display) -> Vec<u32> {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    lists.flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<u32>>()).collect()
 }
 
 pub(super) fn pid_of(pid: u32) -> Option<Pid> {

@@ -9,7 +9,7 @@
 
 use super::directory::{Directory, Pids, ShimOrder, ShimPolicy};
 use super::log;
-use super::process_table::{Identity, own_children, pid_of, readable_unless};
+use super::process_table::{Identity, children_of, pid_of, readable_unless};
 use crate::clock;
 use crate::engine::failure::ExitRecord;
 use domain::Timestamp;
@@ -235,7 +235,7 @@ async fn sweep(engine: u32) {
 }
 
 fn others(engine: u32) -> Vec<u32> {
-    own_children().into_iter().filter(|&pid| pid != engine).collect()
+    children_of("self").into_iter().filter(|&pid| pid != engine).collect()
 }
 
 fn reap_others(engine: u32) {

@@ -10,56 +10,40 @@ use http::header::{AUTHORIZATION, COOKIE};
 use std::sync::Arc;
 
 /// The caller is unknown, or may not act here.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum CredentialError {
     /// The credential is bad in any way. Clients never learn how; the cause is for the log.
-    Unauthenticated {
-        cause: &'static str,
-    },
-    StoreUnavailable {
-        cause: String,
-    },
+    #[error("Missing or invalid API key; send `Authorization: Bearer <key>`")]
+    Unauthenticated { cause: &'static str },
+    #[error("the credential cannot be checked right now; try again")]
+    StoreUnavailable { cause: String },
     /// A session that may not act here.
+    #[error(transparent)]
     Forbidden(Forbidden),
+    #[error("internal error")]
     Internal,
 }
 
 /// Why a session may not act.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Forbidden {
+    #[error("the header X-CSRF-Token is missing or does not match the session")]
     CsrfFailed,
+    #[error("the session has no current organization; choose one")]
     NoOrganizationContext,
+    #[error("the session has no current workspace; send X-Workspace-Id")]
     NoWorkspaceContext,
+    #[error("you are not a member of this workspace")]
     NotAMember,
 }
 
 impl CredentialError {
-    pub(crate) const fn message(&self) -> &'static str {
-        match self {
-            Self::Unauthenticated { .. } => "Missing or invalid API key; send `Authorization: Bearer <key>`",
-            Self::StoreUnavailable { .. } => "the credential cannot be checked right now; try again",
-            Self::Forbidden(forbidden) => forbidden.message(),
-            Self::Internal => "internal error",
-        }
-    }
-
     /// The cause, for the log only.
     pub(crate) fn cause(&self) -> Option<String> {
         match self {
             Self::Unauthenticated { cause } => Some((*cause).into()),
             Self::StoreUnavailable { cause } => Some(cause.clone()),
             Self::Forbidden(_) | Self::Internal => None,
-        }
-    }
-}
-
-impl Forbidden {
-    const fn message(self) -> &'static str {
-        match self {
-            Self::CsrfFailed => "the header X-CSRF-Token is missing or does not match the session",
-            Self::NoOrganizationContext => "the session has no current organization; choose one",
-            Self::NoWorkspaceContext => "the session has no current workspace; send X-Workspace-Id",
-            Self::NotAMember => "you are not a member of this workspace",
         }
     }
 }

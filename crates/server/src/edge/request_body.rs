@@ -16,19 +16,21 @@ pub(crate) struct BodyBounds {
 }
 
 /// Why a body could not be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BodyError {
-    TooLarge {
-        limit: u64,
-    },
-    TooSlow {
-        limit: Duration,
-    },
+    #[error("the body exceeds {limit} bytes")]
+    TooLarge { limit: u64 },
+    #[error("the body did not arrive within {} s", .limit.as_secs_f64())]
+    TooSlow { limit: Duration },
     /// Neither JSON nor a type that may contain JSON.
+    #[error("unsupported Content-Type `{0}`; send application/json")]
     UnsupportedType(String),
+    #[error("unsupported Content-Encoding `{0}`; send gzip or identity")]
     UnsupportedEncoding(String),
+    #[error("the body is not valid gzip")]
     BadEncoding,
     /// The client stopped sending.
+    #[error("the body ended early")]
     Incomplete,
 }
 

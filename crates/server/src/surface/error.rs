@@ -8,30 +8,27 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 const RETRY_SOON_SECS: u64 = 1;
 const RETRY_LATER_SECS: u64 = 5;
 
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum SurfaceError {
-    Credential(CredentialError),
-    HeadersTooLarge {
-        limit: usize,
-    },
+    #[error(transparent)]
+    Credential(#[from] CredentialError),
+    #[error("the headers exceed {limit} bytes")]
+    HeadersTooLarge { limit: usize },
+    #[error("there is no such route")]
     RouteNotFound,
     /// With the methods of the route, if the router does not add the header itself.
-    MethodNotAllowed {
-        allow: Option<String>,
-    },
-    Body(BodyError),
+    #[error("this route {}", support(.allow.as_deref()))]
+    MethodNotAllowed { allow: Option<String> },
+    #[error(transparent)]
+    Body(#[from] BodyError),
+    #[error("internal error")]
     Internal,
 }
 
-impl From<CredentialError> for SurfaceError {
-    fn from(error: CredentialError) -> Self {
-        Self::Credential(error)
-    }
-}
-
-impl From<BodyError> for SurfaceError {
-    fn from(error: BodyError) -> Self {
-        Self::Body(error)
+fn support(allow: Option<&str>) -> String {
+    match allow {
+        Some(allow) => format!("supports {allow}"),
+        None => "does not support the method".into(),
     }
 }
 
@@ -81,29 +78,6 @@ impl SurfaceError {
                 BodyError::BadEncoding | BodyError::Incomplete => "invalid_payload",
             },
             Self::Internal => "internal_error",
-        }
-    }
-
-    pub(crate) fn message(&self) -> String {
-        match self {
-            Self::Credential(error) => error.message().into(),
-            Self::HeadersTooLarge { limit } => format!("the headers exceed {limit} bytes"),
-            Self::RouteNotFound => "there is no such route".into(),
-            Self::MethodNotAllowed { allow: Some(allow) } => format!("this route supports {allow}"),
-            Self::MethodNotAllowed { allow: None } => "this route does not support the method".into(),
-            Self::Body(error) => match error {
-                BodyError::TooLarge { limit } => format!("the body exceeds {limit} bytes"),
-                BodyError::TooSlow { limit } => format!("the body did not arrive within {} s", limit.as_secs_f64()),
-                BodyError::UnsupportedType(media) => {
-                    format!("unsupported Content-Type `{media}`; send application/json")
-                }
-                BodyError::UnsupportedEncoding(name) => {
-                    format!("unsupported Content-Encoding `{name}`; send gzip or identity")
-                }
-                BodyError::BadEncoding => "the body is not valid gzip".into(),
-                BodyError::Incomplete => "the body ended early".into(),
-            },
-            Self::Internal => "internal error".into(),
         }
     }
 

@@ -69,7 +69,7 @@ impl Service for Surface {
             match head.uri.path() {
                 path if openai::is_route(path) => self.infer(&mut head, &mut body, id.clone(), now).await,
                 "/healthz" => health().into(),
-                "/openapi.json" => openapi_document(&self.description).into(),
+                "/openapi.json" => json(StatusCode::OK, self.description.clone()).into(),
                 path if is_below(path, "/api") => {
                     let tap = UsageTap::open(Arc::clone(&self.sink), id.clone(), console::ROUTE, now);
                     let client = client_address::of(peer, &head.headers.to_map(), &self.trusted_proxies);
@@ -125,9 +125,9 @@ fn client_id(headers: &Headers) -> Option<Box<str>> {
     (text.len() <= MAX_CLIENT_ID).then(|| text.into())
 }
 
-/// `/openapi.json`.
-fn openapi_document(document: &Bytes) -> Response<Body> {
-    let mut response = Response::new(Body::from(document.clone()));
+fn json(status: StatusCode, body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
@@ -136,8 +136,5 @@ fn openapi_document(document: &Bytes) -> Response<Body> {
 #[utoipa::path(get, path = "/healthz", operation_id = "health", tag = "operations", security(()),
     responses((status = 200, body = Object)))]
 pub(crate) fn health() -> Response<Body> {
-    let mut response = Response::new(Body::from("{\"status\":\"ok\"}\n"));
-    *response.status_mut() = StatusCode::OK;
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
+    json(StatusCode::OK, "{\"status\":\"ok\"}\n")
 }

@@ -1,6 +1,6 @@
 //! The operations port: metrics, liveness and readiness, for the operator's tools.
 
-use super::health;
+use super::{health, json};
 use crate::edge::{Body, RequestHead};
 use crate::health::{Health, PARTS};
 use crate::telemetry::metrics::{self, Metrics};
@@ -74,13 +74,6 @@ fn ready(operations: &Operations, query: &str) -> Response<Body> {
     let is_ready = report.is_ready() && required.iter().all(|part| report.is_part_ok(part));
     let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     json(status, serde_json::to_string(&report).expect("a report has only text keys"))
-}
-
-fn json(status: StatusCode, body: String) -> Response<Body> {
-    let mut response = Response::new(Body::from(body));
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    *response.status_mut() = status;
-    response
 }
 
 /// The parts that the query names.

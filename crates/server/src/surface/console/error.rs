@@ -2,7 +2,6 @@
 //!
 //! The only file that knows this envelope.
 
-use crate::edge::request_body::BodyError;
 use crate::surface::error::{SurfaceError, retry_after_secs};
 use axum::response::{IntoResponse, Response};
 use control::{CommandError, CommandErrorKind};
@@ -11,29 +10,31 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum ConsoleError {
-    Surface(SurfaceError),
+    #[error(transparent)]
+    Surface(#[from] SurfaceError),
+    #[error("sign in first")]
     NotSignedIn,
+    #[error("the header X-CSRF-Token is missing or does not match the session")]
     CsrfFailed,
+    #[error("only an administrator may do this")]
     AdminOnly,
+    #[error("only the operator may do this")]
     OperatorOnly,
+    #[error("not found")]
     NotFound,
     /// The body or query cannot be parsed, or lacks a member.
-    InvalidPayload {
-        field: Option<String>,
-        why: String,
-    },
+    #[error("{why}")]
+    InvalidPayload { field: Option<String>, why: String },
     /// A member has a value that is not allowed.
-    InvalidValue {
-        field: String,
-        why: String,
-    },
+    #[error("{why}")]
+    InvalidValue { field: String, why: String },
     /// With the current record.
-    VersionConflict {
-        current: Value,
-    },
-    Command(CommandError),
+    #[error("the record was changed by another user since it was read")]
+    VersionConflict { current: Value },
+    #[error(transparent)]
+    Command(#[from] CommandError),
 }
 
 /// The code of an error response, for the log.
@@ -63,27 +64,9 @@ pub(crate) struct ErrorBody {
     current: Option<Value>,
 }
 
-impl From<SurfaceError> for ConsoleError {
-    fn from(error: SurfaceError) -> Self {
-        Self::Surface(error)
-    }
-}
-
-impl From<CommandError> for ConsoleError {
-    fn from(error: CommandError) -> Self {
-        Self::Command(error)
-    }
-}
-
 impl From<domain::ids::IdError> for ConsoleError {
     fn from(error: domain::ids::IdError) -> Self {
         Self::Command(error.into())
-    }
-}
-
-impl From<BodyError> for ConsoleError {
-    fn from(error: BodyError) -> Self {
-        Self::Surface(error.into())
     }
 }
 
@@ -131,20 +114,6 @@ impl ConsoleError {
         }
     }
 
-    fn message(&self) -> String {
-        match self {
-            Self::Surface(error) => error.message(),
-            Self::NotSignedIn => "sign in first".into(),
-            Self::CsrfFailed => "the header X-CSRF-Token is missing or does not match the session".into(),
-            Self::AdminOnly => "only an administrator may do this".into(),
-            Self::OperatorOnly => "only the operator may do this".into(),
-            Self::NotFound => "not found".into(),
-            Self::InvalidPayload { why, .. } | Self::InvalidValue { why, .. } => why.clone(),
-            Self::VersionConflict { .. } => "the record was changed by another user since it was read".into(),
-            Self::Command(error) => error.to_string(),
-        }
-    }
-
     fn body(&self) -> ErrorBody {
         let field = match self {
             Self::InvalidPayload { field, .. } => field.clone(),
@@ -161,7 +130,7 @@ impl ConsoleError {
             Self::VersionConflict { current } => Some(current.clone()),
             _ => None,
         };
-        ErrorBody { code: self.code(), error: self.message(), field, limit, current }
+        ErrorBody { code: self.code(), error: self.to_string(), field, limit, current }
     }
 
     fn retry_after_secs(&self) -> Option<u64> {

@@ -7,6 +7,7 @@ use super::wire::AllotmentList;
 use axum::Json;
 use axum::extract::State;
 use control::allotments;
+use control::endpoints::EndpointError;
 
 /// Allotted and committed GPUs of the organization, by GPU type.
 #[utoipa::path(get, path = "/v1/endpoints/allotments", operation_id = "listAllotments", tag = "endpoints",
@@ -16,6 +17,7 @@ pub(super) async fn list(
     request: ReadRequest,
 ) -> Result<Json<AllotmentList>, ProblemError> {
     let surface = &context.surface;
-    let lines = allotments::list(&surface.store, request.organization(), &surface.allotment_defaults).await?;
+    let lines = allotments::list(&surface.store, request.organization(), &surface.allotment_defaults).await;
+    let lines = lines.map_err(EndpointError::from)?;
     Ok(Json(AllotmentList::new(lines, None)))
 }

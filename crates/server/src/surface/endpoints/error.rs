@@ -9,10 +9,11 @@ use crate::credential::CredentialError;
 use crate::edge::Body;
 use crate::edge::request_body::BodyError;
 use crate::surface::error::{SurfaceError, retry_after_secs};
+use crate::surface::json;
 use axum::response::IntoResponse;
 use control::endpoints::{AllotmentExceeded, EndpointError, EndpointErrorKind};
 use domain::endpoint::{FieldError, FieldErrorCode};
-use http::{HeaderValue, Response, StatusCode, header};
+use http::{Response, StatusCode, header};
 use serde::Serialize;
 use std::sync::Arc;
 use utoipa::ToSchema;
@@ -20,12 +21,13 @@ use utoipa::ToSchema;
 const RETRY_SOON_SECS: u64 = 1;
 const RETRY_ALLOTMENT_SECS: u64 = 2;
 
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
 pub(super) enum ProblemError {
-    Surface(SurfaceError),
+    Surface(#[from] SurfaceError),
     /// An error in the request itself.
-    Request(FieldError),
-    Command(EndpointError),
+    Request(#[from] FieldError),
+    Command(#[from] EndpointError),
 }
 
 /// A problem: RFC 7807's members, and more for programs.
@@ -78,12 +80,6 @@ pub(super) struct RequestFault {
     code: &'static str,
 }
 
-impl From<SurfaceError> for ProblemError {
-    fn from(error: SurfaceError) -> Self {
-        Self::Surface(error)
-    }
-}
-
 impl From<CredentialError> for ProblemError {
     fn from(error: CredentialError) -> Self {
         Self::Surface(error.into())
@@ -96,29 +92,8 @@ impl From<BodyError> for ProblemError {
         match error {
             BodyError::BadEncoding => body_fault("is not valid gzip"),
             BodyError::Incomplete => body_fault("ended early"),
-            BodyError::TooLarge { .. }
-            | BodyError::TooSlow { .. }
-            | BodyError::UnsupportedType(_)
-            | BodyError::UnsupportedEncoding(_) => Self::Surface(error.into()),
+            other => Self::Surface(other.into()),
         }
-    }
-}
-
-impl From<FieldError> for ProblemError {
-    fn from(fault: FieldError) -> Self {
-        Self::Request(fault)
-    }
-}
-
-impl From<EndpointError> for ProblemError {
-    fn from(error: EndpointError) -> Self {
-        Self::Command(error)
-    }
-}
-
-impl From<control::CommandError> for ProblemError {
-    fn from(error: control::CommandError) -> Self {
-        Self::Command(error.into())
     }
 }
 
@@ -174,9 +149,8 @@ impl ProblemError {
 
     fn detail(&self) -> String {
         match self {
-            Self::Surface(error) => sentence(&error.message()),
-            Self::Request(fault) => fault.to_string(),
-            Self::Command(error) => error.to_string(),
+            Self::Surface(error) => sentence(&error.to_string()),
+            Self::Request(_) | Self::Command(_) => self.to_string(),
         }
     }
 
@@ -221,10 +195,8 @@ impl ProblemError {
     }
 
     pub(super) fn to_response(&self, public_url: &str, request_id: &str) -> Response<Body> {
-        let mut response = Response::new(Body::from(self.body(public_url, request_id)));
-        *response.status_mut() = self.status();
+        let mut response = json(self.status(), self.body(public_url, request_id));
         let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(seconds) = self.retry_after_secs() {
             headers.insert(header::RETRY_AFTER, seconds.into());
         }

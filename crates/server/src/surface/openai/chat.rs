@@ -5,6 +5,7 @@ use super::reject;
 use crate::credential::CredentialError;
 use crate::edge::{Body, EdgeResponse, Headers, Incoming, request_body};
 use crate::surface::Surface;
+use crate::surface::error::SurfaceError;
 use crate::telemetry::traces::{CallTrace, TRACESTATE, TracedBody};
 use bytes::Bytes;
 use dataplane::request::{ParseError, ParsedRequest};
@@ -70,7 +71,7 @@ async fn infer(
         Ok(bytes) => bytes,
         Err(error) => {
             request_body::discard(headers, body).await;
-            return reject(&error.into(), tap);
+            return reject(&SurfaceError::from(error).into(), tap);
         }
     };
     let request = match parse(bytes) {

@@ -4,8 +4,8 @@
 
 use crate::credential::CredentialError;
 use crate::edge::Body;
-use crate::edge::request_body::BodyError;
 use crate::surface::error::{SurfaceError, retry_after_secs};
+use crate::surface::json;
 use bytes::Bytes;
 use dataplane::{CallError, UpstreamRejection};
 use domain::limits::RateLimitStatus;
@@ -13,10 +13,11 @@ use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
 pub(crate) enum InferenceError {
-    Surface(SurfaceError),
-    Call(CallError),
+    Surface(#[from] SurfaceError),
+    Call(#[from] CallError),
 }
 
 /// The body of every error.
@@ -42,27 +43,9 @@ struct ErrorMembers<'a> {
     param: &'a str,
 }
 
-impl From<SurfaceError> for InferenceError {
-    fn from(error: SurfaceError) -> Self {
-        Self::Surface(error)
-    }
-}
-
 impl From<CredentialError> for InferenceError {
     fn from(error: CredentialError) -> Self {
         Self::Surface(error.into())
-    }
-}
-
-impl From<BodyError> for InferenceError {
-    fn from(error: BodyError) -> Self {
-        Self::Surface(error.into())
-    }
-}
-
-impl From<CallError> for InferenceError {
-    fn from(error: CallError) -> Self {
-        Self::Call(error)
     }
 }
 
@@ -117,13 +100,6 @@ impl InferenceError {
         }
     }
 
-    fn message(&self) -> String {
-        match self {
-            Self::Surface(error) => error.message(),
-            Self::Call(error) => error.to_string(),
-        }
-    }
-
     fn retry_after_secs(&self) -> Option<u64> {
         match self {
             Self::Call(
@@ -153,10 +129,8 @@ impl InferenceError {
             Self::Call(error) => error.param(),
             Self::Surface(_) => "",
         };
-        let mut response = Response::new(Body::from(envelope(self.status(), self.code(), self.message(), param)));
-        *response.status_mut() = self.status();
+        let mut response = json(self.status(), envelope(self.status(), self.code(), self.to_string(), param));
         let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(seconds) = self.retry_after_secs() {
             headers.insert(header::RETRY_AFTER, seconds.into());
         }

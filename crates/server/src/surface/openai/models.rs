@@ -3,10 +3,11 @@
 use super::chat::wrong_workspace;
 use super::error::InferenceError;
 use crate::edge::Body;
+use crate::surface::json;
 use dataplane::{CallError, Dataplane};
 use domain::Caller;
 use fleet::{Route, Routes};
-use http::{HeaderValue, Response, header};
+use http::{Response, StatusCode};
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -101,17 +102,17 @@ pub(super) fn list(routes: &Routes, query: Option<&str>) -> Response<Body> {
         })
     };
     let data = table.iter().map(|route| ModelView::from(&**route)).filter(matches).collect();
-    json(&ModelList { object: "list", data })
+    encoded(&ModelList { object: "list", data })
 }
 
 /// One model; the slash of its id raw.
 #[utoipa::path(get, path = "/v1/models/{provider}/{name}", operation_id = "getModel", tag = "inference",
     responses((status = 200, body = ModelView<'static>)))]
-pub(super) fn show(dataplane: &Dataplane, caller: &Caller, encoded: &str) -> Result<Response<Body>, InferenceError> {
-    let id = percent_decode_str(encoded).decode_utf8_lossy();
+pub(super) fn show(dataplane: &Dataplane, caller: &Caller, path: &str) -> Result<Response<Body>, InferenceError> {
+    let id = percent_decode_str(path).decode_utf8_lossy();
     let route = dataplane.route(caller, &id).map_err(|_| wrong_workspace(&caller.actor))?;
     match route {
-        Some(route) => Ok(json(&ModelView::from(&*route))),
+        Some(route) => Ok(encoded(&ModelView::from(&*route))),
         None => Err(InferenceError::Call(CallError::UnknownModel { model: id.chars().take(200).collect() })),
     }
 }
@@ -127,9 +128,6 @@ fn filters(query: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-fn json<T: Serialize>(value: &T) -> Response<Body> {
-    let bytes = serde_json::to_vec(value).expect("views have only text keys");
-    let mut response = Response::new(Body::from(bytes));
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
+fn encoded(view: &impl Serialize) -> Response<Body> {
+    json(StatusCode::OK, serde_json::to_vec(view).expect("views have only text keys"))
 }

@@ -3,6 +3,7 @@
 use crate::edge::request_body::BodyError;
 use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
+use crate::surface::error::SurfaceError;
 use axum::body::to_bytes;
 use axum::extract::{FromRequest, Request};
 use http::{HeaderMap, header};
@@ -18,7 +19,7 @@ impl<T: DeserializeOwned> FromRequest<Console> for Payload<T> {
     async fn from_request(request: Request, _: &Console) -> Result<Self, ConsoleError> {
         let (head, body) = request.into_parts();
         // In memory already: the edge has read it.
-        let bytes = to_bytes(body, usize::MAX).await.map_err(|_| ConsoleError::from(BodyError::Incomplete))?;
+        let bytes = to_bytes(body, usize::MAX).await.map_err(|_| SurfaceError::from(BodyError::Incomplete))?;
         if bytes.is_empty() {
             return read(b"{}").map(Self);
         }
@@ -34,7 +35,7 @@ fn check_type(headers: &HeaderMap) -> Result<(), ConsoleError> {
     if media == "application/json" {
         return Ok(());
     }
-    Err(ConsoleError::from(BodyError::UnsupportedType(media.chars().take(100).collect())))
+    Err(SurfaceError::from(BodyError::UnsupportedType(media.chars().take(100).collect())).into())
 }
 
 fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ConsoleError> {

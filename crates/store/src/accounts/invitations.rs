@@ -73,10 +73,7 @@ pub async fn accept(tx: &mut Tx, id: &InvitationId, now: Timestamp) -> Result<()
     let update = sqlx::query(
         "UPDATE invitations SET accepted_at = $2 WHERE id = $1 AND accepted_at IS NULL AND expires_at > $2",
     );
-    match tx.execute(update.bind(id.as_str()).bind(now.millis())).await? {
-        0 => Err(missing(id)),
-        _ => Ok(()),
-    }
+    tx.execute_one(update.bind(id.as_str()).bind(now.millis()), "invitation", id.as_str()).await
 }
 
 /// Withdraws an invitation.
@@ -86,7 +83,7 @@ pub async fn delete(tx: &mut Tx, organization: &OrganizationId, id: &InvitationI
          RETURNING id, organization_id, email, role, created_at, created_by, expires_at, accepted_at",
     );
     let found = tx.row(delete.bind(id.as_str()).bind(organization.as_str())).await?;
-    invitation(&found.ok_or_else(|| missing(id))?)
+    invitation(&found.ok_or_else(|| StoreError::missing("invitation", id.as_str()))?)
 }
 
 async fn workspaces_of(store: &Store, id: &InvitationId) -> Result<Vec<WorkspaceId>, StoreError> {
@@ -94,10 +91,6 @@ async fn workspaces_of(store: &Store, id: &InvitationId) -> Result<Vec<Workspace
         sqlx::query("SELECT workspace_id FROM invitation_workspaces WHERE invitation_id = $1 ORDER BY workspace_id");
     let found = store.rows(query.bind(id.as_str())).await?;
     found.iter().map(|row| row::parsed(row, "workspace_id", |text| WorkspaceId::parse(text).ok())).collect()
-}
-
-fn missing(id: &InvitationId) -> StoreError {
-    StoreError::missing("invitation", id.as_str())
 }
 
 fn invitation(found: &AnyRow) -> Result<Invitation, StoreError> {

@@ -54,10 +54,7 @@ pub async fn rename(tx: &mut Tx, id: &OrganizationId, name: &str, now: Timestamp
 pub async fn delete(tx: &mut Tx, id: &OrganizationId, now: Timestamp) -> Result<(), StoreError> {
     lock(tx, id).await?;
     let count = sqlx::query("SELECT COUNT(*) AS workspaces FROM workspaces WHERE organization_id = $1");
-    let workspaces = match tx.row(count.bind(id.as_str())).await? {
-        Some(counted) => row::count(&counted, "workspaces")?,
-        None => 0,
-    };
+    let workspaces = tx.count(count.bind(id.as_str()), "workspaces").await?;
     if workspaces > 0 {
         return Err(StoreError::OrganizationNotEmpty { workspaces });
     }

@@ -75,19 +75,13 @@ pub async fn set_context(
         .bind(id.as_str())
         .bind(organization.map(OrganizationId::as_str))
         .bind(workspace.map(WorkspaceId::as_str));
-    match tx.execute(update).await? {
-        0 => Err(StoreError::missing("session", id.as_str())),
-        _ => Ok(()),
-    }
+    tx.execute_one(update, "session", id.as_str()).await
 }
 
 /// Ends one session of a user.
 pub async fn end(tx: &mut Tx, user: &UserId, id: &SessionId) -> Result<(), StoreError> {
     let delete = sqlx::query("DELETE FROM sessions WHERE id = $1 AND user_id = $2");
-    match tx.execute(delete.bind(id.as_str()).bind(user.as_str())).await? {
-        0 => Err(StoreError::missing("session", id.as_str())),
-        _ => Ok(()),
-    }
+    tx.execute_one(delete.bind(id.as_str()).bind(user.as_str()), "session", id.as_str()).await
 }
 
 /// Ends all sessions of a user, except the one given as `but`.

@@ -171,7 +171,7 @@ pub async fn insert(tx: &mut Tx, new: &User, password_hash: Option<&str>) -> Res
 
 pub async fn set_password(tx: &mut Tx, id: &UserId, password_hash: &str, now: Timestamp) -> Result<(), StoreError> {
     let update = sqlx::query("UPDATE users SET password_hash = $2 WHERE id = $1").bind(id.as_str()).bind(password_hash);
-    changed_one(tx.execute(update).await?, id)?;
+    tx.execute_one(update, "user", id.as_str()).await?;
     tx.announce(Change::User(id.clone()), now);
     Ok(())
 }
@@ -179,7 +179,7 @@ pub async fn set_password(tx: &mut Tx, id: &UserId, password_hash: &str, now: Ti
 pub async fn set_operator(tx: &mut Tx, id: &UserId, operator: bool, now: Timestamp) -> Result<(), StoreError> {
     let update =
         sqlx::query("UPDATE users SET operator = $2 WHERE id = $1").bind(id.as_str()).bind(i64::from(operator));
-    changed_one(tx.execute(update).await?, id)?;
+    tx.execute_one(update, "user", id.as_str()).await?;
     tx.announce(Change::User(id.clone()), now);
     Ok(())
 }
@@ -219,7 +219,7 @@ pub async fn leave(tx: &mut Tx, id: &UserId, organization: &OrganizationId, now:
 /// Removes the user and all memberships. Records that the user created stay.
 pub async fn delete(tx: &mut Tx, id: &UserId, now: Timestamp) -> Result<(), StoreError> {
     let delete = sqlx::query("DELETE FROM users WHERE id = $1").bind(id.as_str());
-    changed_one(tx.execute(delete).await?, id)?;
+    tx.execute_one(delete, "user", id.as_str()).await?;
     tx.announce(Change::User(id.clone()), now);
     Ok(())
 }
@@ -227,14 +227,7 @@ pub async fn delete(tx: &mut Tx, id: &UserId, now: Timestamp) -> Result<(), Stor
 /// Locks the row until the end of the transaction.
 pub(crate) async fn lock(tx: &mut Tx, id: &UserId) -> Result<(), StoreError> {
     let touch = sqlx::query("UPDATE users SET operator = operator WHERE id = $1").bind(id.as_str());
-    changed_one(tx.execute(touch).await?, id)
-}
-
-fn changed_one(rows: u64, id: &UserId) -> Result<(), StoreError> {
-    match rows {
-        0 => Err(StoreError::missing("user", id.as_str())),
-        _ => Ok(()),
-    }
+    tx.execute_one(touch, "user", id.as_str()).await
 }
 
 fn user(found: &AnyRow) -> Result<User, StoreError> {

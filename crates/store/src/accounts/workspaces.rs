@@ -130,10 +130,7 @@ pub async fn delete(tx: &mut Tx, id: &WorkspaceId, now: Timestamp) -> Result<(),
         "SELECT COUNT(*) AS active_keys FROM api_keys WHERE workspace_id = $1 AND revoked_at IS NULL \
          AND disabled_at IS NULL AND (expires_at IS NULL OR expires_at > $2)",
     );
-    let active_keys = match tx.row(count.bind(id.as_str()).bind(now.millis())).await? {
-        Some(counted) => row::count(&counted, "active_keys")?,
-        None => 0,
-    };
+    let active_keys = tx.count(count.bind(id.as_str()).bind(now.millis()), "active_keys").await?;
     if active_keys > 0 {
         return Err(StoreError::WorkspaceInUse { active_keys });
     }

@@ -26,7 +26,7 @@ pub async fn take_over(store: &Store, seen: &Term, holder: &str, now: Timestamp)
     .bind(row::to_number(seen.renewals))
     .bind(holder)
     .bind(now.millis());
-    let taken = change(store, update).await?;
+    let taken = store.execute(update).await? == 1;
     let term = Term { epoch: seen.epoch + 1, holder: holder.to_owned(), renewals: seen.renewals + 1 };
     Ok(taken.then_some(term))
 }
@@ -37,7 +37,7 @@ pub async fn renew(store: &Store, epoch: u64, holder: &str, now: Timestamp) -> R
         "UPDATE leader SET renewals = renewals + 1, renewed_at = $3 \
          WHERE name = 'control' AND epoch = $1 AND holder = $2",
     );
-    change(store, update.bind(row::to_number(epoch)).bind(holder).bind(now.millis())).await
+    Ok(store.execute(update.bind(row::to_number(epoch)).bind(holder).bind(now.millis())).await? == 1)
 }
 
 /// Ends the term, so that the next leader need not wait until it expires.
@@ -45,7 +45,7 @@ pub async fn resign(store: &Store, epoch: u64, holder: &str) -> Result<bool, Sto
     let update = sqlx::query(
         "UPDATE leader SET holder = '', renewals = renewals + 1 WHERE name = 'control' AND epoch = $1 AND holder = $2",
     );
-    change(store, update.bind(row::to_number(epoch)).bind(holder)).await
+    Ok(store.execute(update.bind(row::to_number(epoch)).bind(holder)).await? == 1)
 }
 
 /// A transaction of the leader of one epoch.
@@ -86,13 +86,6 @@ impl DerefMut for Fenced {
     fn deref_mut(&mut self) -> &mut Tx {
         &mut self.tx
     }
-}
-
-async fn change(store: &Store, update: crate::db::Query<'_>) -> Result<bool, StoreError> {
-    let mut tx = store.begin().await?;
-    let changed = tx.execute(update).await? == 1;
-    tx.commit().await?;
-    Ok(changed)
 }
 
 fn term(found: &AnyRow) -> Result<Term, StoreError> {

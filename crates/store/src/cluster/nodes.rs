@@ -55,10 +55,7 @@ pub async fn count_alive(store: &Store, since: Timestamp) -> Result<u64, StoreEr
 /// Removes a node that will not come back.
 pub async fn forget(tx: &mut Tx, id: &str) -> Result<(), StoreError> {
     let delete = sqlx::query("DELETE FROM nodes WHERE id = $1").bind(id);
-    match tx.execute(delete).await? {
-        0 => Err(StoreError::missing("node", id)),
-        _ => Ok(()),
-    }
+    tx.execute_one(delete, "node", id).await
 }
 
 fn node(found: &AnyRow) -> Result<Node, StoreError> {

@@ -35,7 +35,7 @@ pub async fn lock(
     };
     // A separate statement, so that it sees what the previous holder of the lock committed.
     let sum = sqlx::query(COMMITTED).bind(organization.as_str()).bind(gpu_type.as_str());
-    let committed = tx.row(sum).await?.map_or(Ok(0), |found| row::count(&found, "committed"))?;
+    let committed = tx.count(sum, "committed").await?;
     Ok(Ledger { allotment: own.unwrap_or_else(|| defaults.of(gpu_type)), committed })
 }
 

@@ -188,6 +188,14 @@ impl Store {
         self.notices.as_ref()
     }
 
+    /// Executes a statement in a transaction of its own and returns the number of changed rows.
+    pub(crate) async fn execute(&self, query: Query<'_>) -> Result<u64, StoreError> {
+        let mut tx = self.begin().await?;
+        let changed = tx.execute(query).await?;
+        tx.commit().await?;
+        Ok(changed)
+    }
+
     pub(crate) async fn rows(&self, query: Query<'_>) -> Result<Vec<AnyRow>, StoreError> {
         within(READ_TIMEOUT, query.fetch_all(&self.readers)).await
     }

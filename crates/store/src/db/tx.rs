@@ -64,6 +64,24 @@ impl Tx {
         Ok(done.rows_affected())
     }
 
+    /// Executes a statement that must change a row; otherwise `noun` with this id is missing.
+    pub(crate) async fn execute_one(
+        &mut self,
+        query: Query<'_>,
+        noun: &'static str,
+        id: &str,
+    ) -> Result<(), StoreError> {
+        match self.execute(query).await? {
+            0 => Err(StoreError::missing(noun, id)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The number in `column` of the only row; 0 if there is none.
+    pub(crate) async fn count(&mut self, query: Query<'_>, column: &str) -> Result<u64, StoreError> {
+        self.row(query).await?.map_or(Ok(0), |found| row::count(&found, column))
+    }
+
     pub(crate) async fn rows(&mut self, query: Query<'_>) -> Result<Vec<AnyRow>, StoreError> {
         within(WRITE_TIMEOUT, query.fetch_all(&mut *self.inner)).await
     }

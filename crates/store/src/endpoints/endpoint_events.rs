@@ -86,11 +86,8 @@ pub async fn cold_starts(
 
 /// Deletes events older than 90 days.
 pub async fn prune(store: &Store, now: Timestamp) -> Result<u64, StoreError> {
-    let mut tx = store.begin().await?;
     let delete = sqlx::query("DELETE FROM endpoint_events WHERE at < $1").bind(now.millis() - KEPT_MILLIS);
-    let pruned = tx.execute(delete).await?;
-    tx.commit().await?;
-    Ok(pruned)
+    store.execute(delete).await
 }
 
 fn event(found: &AnyRow) -> Result<Event, StoreError> {

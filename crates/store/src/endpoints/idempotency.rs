@@ -71,9 +71,6 @@ pub async fn complete(tx: &mut Tx, request: Request<'_>, outcome: &str, response
 
 /// Deletes keys older than a day.
 pub async fn prune(store: &Store, now: Timestamp) -> Result<u64, StoreError> {
-    let mut tx = store.begin().await?;
     let delete = sqlx::query("DELETE FROM idempotency_keys WHERE created_at <= $1").bind(now.millis() - KEPT_MILLIS);
-    let pruned = tx.execute(delete).await?;
-    tx.commit().await?;
-    Ok(pruned)
+    store.execute(delete).await
 }

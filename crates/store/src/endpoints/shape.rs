@@ -72,6 +72,6 @@ pub(super) fn read(text: &str) -> Option<Shape> {
         default_target: text.default_target,
         max_len: text.max_len,
     };
-    let modality = [Modality::Chat, Modality::Embedding].into_iter().find(|known| known.as_str() == text.modality)?;
+    let modality = Modality::parse(&text.modality)?;
     Some(Shape { flavor, modality, context_length: text.context_length })
 }

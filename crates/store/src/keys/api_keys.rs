@@ -53,10 +53,8 @@ pub async fn insert_within(tx: &mut Tx, new: &ApiKey, limit: u64) -> Result<(), 
         "SELECT COUNT(*) AS counted FROM api_keys WHERE workspace_id = $1 AND revoked_at IS NULL \
          AND (disabled_at IS NOT NULL OR expires_at IS NULL OR expires_at > $2)",
     );
-    let counted = match tx.row(count.bind(new.workspace.as_str()).bind(new.created_at.millis())).await? {
-        Some(found) => row::count(&found, "counted")?,
-        None => 0,
-    };
+    let count = count.bind(new.workspace.as_str()).bind(new.created_at.millis());
+    let counted = tx.count(count, "counted").await?;
     if counted >= limit {
         return Err(StoreError::KeyLimitReached { limit });
     }

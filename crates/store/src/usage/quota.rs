@@ -118,9 +118,7 @@ pub async fn renew(store: &Store, run: &str, oldest: Month, expires_at: Timestam
 
 /// Releases the leases of a run after all its events are stored: unused tokens become free.
 pub async fn end_run(store: &Store, run: &str) -> Result<(), StoreError> {
-    let mut tx = store.begin().await?;
-    tx.execute(sqlx::query("DELETE FROM quota_leases WHERE run_id = $1").bind(run)).await?;
-    tx.commit().await
+    store.execute(sqlx::query("DELETE FROM quota_leases WHERE run_id = $1").bind(run)).await.map(drop)
 }
 
 /// Releases the leases of a node that will not come back. The events in its journal are given up.

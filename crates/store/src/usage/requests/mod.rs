@@ -4,7 +4,7 @@ mod rejected;
 
 pub use rejected::{RejectedCall, insert_rejected};
 
-use super::event;
+use super::event::{self, Value};
 use crate::db::{Query, Store};
 use crate::error::StoreError;
 use crate::row;
@@ -98,64 +98,41 @@ pub async fn count(store: &Store, filter: &Filter<'_>, max: u64) -> Result<u64, 
     Ok(calls)
 }
 
-/// The WHERE clause has only the conditions that are set, so that the databases can choose an index.
-fn condition(filter: &Filter<'_>) -> String {
-    let mut text = "workspace_id = $1 AND started_at >= $2 AND started_at < $3".to_owned();
-    let mut next = 4;
-    let mut and = |condition: &str, values: usize| {
-        text += " AND ";
-        for part in condition.split_inclusive('$') {
-            text += part;
-            if part.ends_with('$') {
-                text += &next.to_string();
-                next += 1;
-            }
-        }
-        debug_assert_eq!(condition.matches('$').count(), values);
-    };
-    if filter.model.is_some() {
-        and("model = $", 1);
+/// Only the conditions that are set, so that the databases can choose an index. Each compares a column with one value.
+fn conditions<'a>(filter: &Filter<'a>) -> Vec<(&'static str, Value<'a>)> {
+    let mut all = vec![
+        ("workspace_id =", Value::Text(filter.workspace.as_str())),
+        ("started_at >=", Value::Number(filter.span.from.millis())),
+        ("started_at <", Value::Number(filter.span.to.millis())),
+    ];
+    all.extend(filter.model.map(|model| ("model =", Value::Text(model))));
+    all.extend(filter.actor.map(|actor| match actor {
+        Actor::Key(key) => ("key_id =", Value::Text(key.as_str())),
+        Actor::User(user) => ("user_id =", Value::Text(user.as_str())),
+    }));
+    if let Some(status) = filter.status {
+        let (lowest, highest) = match status {
+            StatusFilter::Exactly(status) => (i64::from(status), i64::from(status)),
+            StatusFilter::Class(class) => (i64::from(class) * 100, i64::from(class) * 100 + 99),
+        };
+        all.extend([("status >=", Value::Number(lowest)), ("status <=", Value::Number(highest))]);
     }
-    match filter.actor {
-        Some(Actor::Key(_)) => and("key_id = $", 1),
-        Some(Actor::User(_)) => and("user_id = $", 1),
-        None => {}
+    all.extend(filter.code.map(|code| ("code =", Value::Text(code))));
+    if let Some(before) = filter.before {
+        all.push(("started_at <=", Value::Number(before.made_at().millis())));
+        all.push(("request_id <", Value::Text(before.as_str())));
     }
-    if filter.status.is_some() {
-        and("status >= $ AND status <= $", 2);
-    }
-    if filter.code.is_some() {
-        and("code = $", 1);
-    }
-    if filter.before.is_some() {
-        and("started_at <= $ AND request_id < $", 2);
-    }
-    text
+    all
 }
 
-/// Binds the values of [`condition`].
+/// The conditions as SQL, with numbered placeholders.
+fn condition(filter: &Filter<'_>) -> String {
+    let numbered = (1..).zip(conditions(filter)).map(|(number, (comparison, _))| format!("{comparison} ${number}"));
+    numbered.collect::<Vec<_>>().join(" AND ")
+}
+
 fn bind<'q>(query: Query<'q>, filter: &Filter<'q>) -> Query<'q> {
-    let mut query = query.bind(filter.workspace.as_str()).bind(filter.span.from.millis()).bind(filter.span.to.millis());
-    if let Some(model) = filter.model {
-        query = query.bind(model);
-    }
-    if let Some(actor) = filter.actor {
-        query = query.bind(actor.as_str());
-    }
-    match filter.status {
-        Some(StatusFilter::Exactly(status)) => query = query.bind(i64::from(status)).bind(i64::from(status)),
-        Some(StatusFilter::Class(class)) => {
-            query = query.bind(i64::from(class) * 100).bind(i64::from(class) * 100 + 99);
-        }
-        None => {}
-    }
-    if let Some(code) = filter.code {
-        query = query.bind(code);
-    }
-    if let Some(before) = filter.before {
-        query = query.bind(before.made_at().millis()).bind(before.as_str());
-    }
-    query
+    conditions(filter).into_iter().fold(query, |query, (_, value)| event::bind_value(query, value))
 }
 
 impl Filter<'_> {

@@ -4,6 +4,7 @@
 
 mod client;
 pub(crate) mod command;
+pub(crate) mod environment;
 pub(crate) mod failure;
 mod family;
 mod health;

@@ -3,6 +3,7 @@
 //! It stops when its standard input closes, so it ends with the gateway even if that is killed.
 
 use super::{EngineSpec, Launcher};
+use crate::engine::environment;
 use background::Tasks;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
@@ -44,6 +45,8 @@ impl Child {
             .arg(&address_file)
             .arg("--cache-dir")
             .arg(&launcher.cache_dir)
+            .env_clear()
+            .envs(environment::allowed(std::env::vars_os()))
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())

@@ -12,7 +12,7 @@ use background::Background;
 pub(crate) use build::launcher;
 use build::{Parts, Sockets};
 use domain::model::Modality;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
 use shutdown::LAST_MOMENT;
 use signals::Signals;
 use std::path::Path;
@@ -24,6 +24,7 @@ const BACKGROUND_THREADS: usize = 2;
 pub(crate) fn serve(config_file: Option<&Path>, data_dir: &Path) -> anyhow::Result<()> {
     let config = load(config_file)?;
     let _claim = data_dir::claim(data_dir)?;
+    hide_memory();
     raise_descriptor_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(BACKGROUND_THREADS)
@@ -42,6 +43,14 @@ fn raise_descriptor_limit() {
     let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
     if let Err(error) = setrlimit(Resource::Nofile, raised) {
         tracing::warn!(%error, "cannot raise the limit on open files");
+    }
+}
+
+/// Engines run as our user. Without this, one that was taken over could read our environment and memory, and with them
+/// the secrets that it was not given.
+fn hide_memory() {
+    if let Err(error) = set_dumpable_behavior(DumpableBehavior::NotDumpable) {
+        tracing::warn!(%error, "engines of the same user can read the memory of this process");
     }
 }
 
@@ -66,4 +75,15 @@ async fn run(config: Config, config_file: Option<&Path>, data_dir: &Path) -> any
     let end = signals.wait_for_end(&parts.routes, &parts.served, config_file).await;
     shutdown::stop(&parts, background, workers, end, &mut signals, data_dir).await;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_processes_of_the_user_cannot_read_the_memory_of_the_gateway() {
+        hide_memory();
+        assert_eq!(rustix::process::dumpable_behavior().unwrap(), DumpableBehavior::NotDumpable);
+    }
 }

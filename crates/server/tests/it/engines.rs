@@ -26,7 +26,7 @@ while [ $# -gt 0 ]; do
 done
 [ -e "$weights" ] || { echo "there are no weights at $weights" >&2; exit 1; }
 exec 3<&0
-"$FAKE_ENGINE" --listen 127.0.0.1:0 >"$file.out" &
+"FAKE_ENGINE" --listen 127.0.0.1:0 >"$file.out" &
 server=$!
 cat <&3 >/dev/null &
 trap 'kill $(jobs -p) 2>/dev/null' EXIT
@@ -34,6 +34,9 @@ until grep -q 'listening on' "$file.out"; do kill -0 $server 2>/dev/null || exit
 sed -n 's/^listening on //p' "$file.out" >"$file.new" && mv "$file.new" "$file"
 wait -n
 "#;
+
+/// In the gateway's environment; no engine may see it.
+const SECRET: &str = "b7b1c0d9-secret";
 
 struct Gateway {
     forebay: Forebay,
@@ -45,7 +48,8 @@ impl Gateway {
     async fn start(weights: &str) -> Self {
         let scratch = tempfile::tempdir().unwrap();
         let engine = scratch.path().join("engine");
-        fs::write(&engine, ENGINE).unwrap();
+        let fake_engine = Path::new(BINARY).with_file_name("fake-engine");
+        fs::write(&engine, ENGINE.replace("FAKE_ENGINE", fake_engine.to_str().unwrap())).unwrap();
         fs::set_permissions(&engine, fs::Permissions::from_mode(0o755)).unwrap();
         fs::write(scratch.path().join("weights.gguf"), "weights").unwrap();
         let weights = scratch.path().join(weights);
@@ -55,8 +59,7 @@ impl Gateway {
             weights.display()
         );
         let launch = ForebayLaunch::default().binary(BINARY).environment("FOREBAY_ENGINE", engine.to_str().unwrap());
-        let fake_engine = Path::new(BINARY).with_file_name("fake-engine");
-        let launch = launch.environment("FAKE_ENGINE", fake_engine.to_str().unwrap());
+        let launch = launch.environment("TINY_KEY", SECRET).environment("VLLM_API_KEY", SECRET);
         let forebay = launch.start(&config).await.unwrap();
         let client = Client::new(format!("http://{}", forebay.public)).key(&forebay.api_key().unwrap());
         Self { forebay, client, scratch }
@@ -118,6 +121,20 @@ async fn engines_serve_come_back_when_killed_and_end_with_the_gateway() {
     let status = gateway.forebay.child.wait_for_end(TIMEOUT).await.unwrap();
     assert_eq!(status.code(), Some(0));
     wait_until("the engines end", TIMEOUT, async || !servers.iter().any(|server| is_running(server))).await;
+}
+
+#[tokio::test]
+async fn engines_do_not_inherit_the_secrets_of_the_gateway() {
+    let gateway = Gateway::start("weights.gguf").await;
+    gateway.wait_for_engines(2).await;
+    let environment = |process: &str| fs::read_to_string(format!("/proc/{process}/environ")).unwrap();
+    let servers = gateway.servers();
+    assert_eq!(servers.len(), 2);
+    for server in servers {
+        let environment = environment(&server);
+        assert!(environment.contains("PATH=") && !environment.contains(SECRET), "{environment}");
+        assert!(!environment.contains("FOREBAY_"), "{environment}");
+    }
 }
 
 #[tokio::test]

@@ -1,8 +1,9 @@
-//! Environment variables of an engine: an allowlist of the gateway's, so that it gets none of its secrets.
+//! Environment variables of a replica: what every engine gets, its marks, and its GPUs.
 
 use crate::drivers::Device;
+use crate::engine::environment::allowed;
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::Path;
 
 /// Names the replica that a process belongs to.
@@ -10,65 +11,14 @@ pub(super) const REPLICA_MARK: &str = "GW_REPLICA_ID";
 /// Names its folder, since another gateway on this machine has other folders.
 pub(super) const DIRECTORY_MARK: &str = "GW_REPLICA_DIR";
 
-const NAMES: &[&str] = &[
-    "HOME",
-    "HTTPS_PROXY",
-    "HTTP_PROXY",
-    "LANG",
-    "LOGNAME",
-    "NO_PROXY",
-    "PATH",
-    "REQUESTS_CA_BUNDLE",
-    "RUST_LOG",
-    "SHELL",
-    "SSL_CERT_DIR",
-    "SSL_CERT_FILE",
-    "TMPDIR",
-    "TZ",
-    "USER",
-    "VIRTUAL_ENV",
-    "http_proxy",
-    "https_proxy",
-    "no_proxy",
-];
-const PREFIXES: &[&str] = &[
-    "CONDA_",
-    "CUDA_",
-    "GGML_",
-    "HF_",
-    "HIP_",
-    "HSA_",
-    "HUGGING_FACE_",
-    "LC_",
-    "LD_",
-    "LLAMA_",
-    "NCCL_",
-    "NVIDIA_",
-    "OMP_",
-    "PYTHON",
-    "PYTORCH_",
-    "ROCM_",
-    "ROCR_",
-    "SGLANG_",
-    "SGL_",
-    "TORCH",
-    "TRITON_",
-    "VLLM_",
-    "XDG_",
-];
-
 /// The allowed part of `ours`, and the marks of the replica.
 pub(super) fn for_replica(
     ours: impl Iterator<Item = (OsString, OsString)>,
     replica: &str,
     directory: &Path,
 ) -> Vec<(OsString, OsString)> {
-    let is_allowed = |name: &OsStr| {
-        let name = name.to_str().unwrap_or_default();
-        NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-    };
     let marks = [(REPLICA_MARK.into(), replica.into()), (DIRECTORY_MARK.into(), directory.into())];
-    ours.filter(|(name, _)| is_allowed(name)).chain(marks).collect()
+    allowed(ours).chain(marks).collect()
 }
 
 /// The variables that select GPUs. They are stored by UUID and passed by index, since some engines cannot parse UUIDs.
@@ -111,12 +61,12 @@ mod tests {
     }
 
     #[test]
-    fn engines_do_not_get_the_secrets_of_the_gateway() {
-        let ours = ["PATH", "HF_TOKEN", "FOREBAY_STORE_URL", "TINY_KEY", "GW_REPLICA_ID"];
+    fn a_replica_gets_what_every_engine_gets_and_its_own_marks() {
+        let ours = ["PATH", "FOREBAY_STORE_URL", "GW_REPLICA_ID"];
         let ours = ours.iter().map(|&name| (name.into(), "ours".into()));
-        let allowed = for_replica(ours, "rep_1", Path::new("/data/replicas/rep_1"));
+        let variables = for_replica(ours, "rep_1", Path::new("/data/replicas/rep_1"));
         let shown: Vec<_> =
-            allowed.iter().map(|(name, value)| format!("{}={}", name.display(), value.display())).collect();
-        assert_eq!(shown, ["PATH=ours", "HF_TOKEN=ours", "GW_REPLICA_ID=rep_1", "GW_REPLICA_DIR=/data/replicas/rep_1"]);
+            variables.iter().map(|(name, value)| format!("{}={}", name.display(), value.display())).collect();
+        assert_eq!(shown, ["PATH=ours", "GW_REPLICA_ID=rep_1", "GW_REPLICA_DIR=/data/replicas/rep_1"]);
     }
 }

@@ -1,11 +1,9 @@
 //! `/api/workspaces/{id}/keys`.
 
-use crate::surface::console::Console;
 use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::{Id, List, PageRequest, Payload, WorkspaceAdmin, WorkspaceCaller, bounds};
 use crate::view::KeyView;
 use axum::Json;
-use axum::extract::State;
 use control::CommandError;
 use control::keys::{self, KeyChange, KeyRequest};
 use domain::{KeyId, Timestamp};
@@ -39,12 +37,8 @@ pub(super) struct Rotation {
 /// The keys of a workspace in any state, oldest first.
 #[utoipa::path(get, path = "/api/workspaces/{workspaceId}/keys", tag = "keys", params(PageRequest),
     responses((status = 200, body = List<KeyView>)))]
-pub(super) async fn list(
-    State(console): State<Console>,
-    caller: WorkspaceCaller,
-    page: PageRequest,
-) -> Result<Json<List<KeyView>>, ConsoleError> {
-    let found = keys::list(&console.context.store, &caller.workspace.id, page.to_page()).await?;
+pub(super) async fn list(caller: WorkspaceCaller, page: PageRequest) -> Result<Json<List<KeyView>>, ConsoleError> {
+    let found = keys::list(caller.store(), &caller.workspace.id, page.to_page()).await?;
     Ok(Json(List::new(found, &page, |key| key.id.to_string(), |key| KeyView::new(key, caller.now()))))
 }
 
@@ -53,7 +47,6 @@ pub(super) async fn list(
     responses((status = 201, body = KeyView),
         (status = 409, description = "`key_limit_reached`, with `limit`", body = error::ErrorBody)))]
 pub(super) async fn create(
-    State(console): State<Console>,
     caller: WorkspaceCaller,
     Payload(new): Payload<NewKey>,
 ) -> Result<(StatusCode, Json<KeyView>), ConsoleError> {
@@ -64,7 +57,7 @@ pub(super) async fn create(
         requests_per_minute: limit("requestsPerMinute", new.requests_per_minute)?,
         tokens_per_minute: limit("tokensPerMinute", new.tokens_per_minute)?,
     };
-    let (context, author, now) = (&console.context, caller.author(), caller.now());
+    let (context, author, now) = (&caller.context, caller.author(), caller.now());
     let created = keys::create(&context.store, &author, &caller.workspace.id, request, &context.defaults, now).await?;
     Ok((StatusCode::CREATED, Json(KeyView::once(created, now))))
 }
@@ -72,13 +65,9 @@ pub(super) async fn create(
 /// Revoke a key. Idempotent. Members may revoke their own.
 #[utoipa::path(delete, path = "/api/workspaces/{workspaceId}/keys/{keyId}", tag = "keys",
     responses((status = 204), (status = 409, description = "`key_disabled`", body = error::ErrorBody)))]
-pub(super) async fn revoke(
-    State(console): State<Console>,
-    caller: WorkspaceCaller,
-    Id(id): Id<KeyId>,
-) -> Result<StatusCode, ConsoleError> {
-    check_owner(&console, &caller, &id).await?;
-    change(&console, &caller, &id, KeyChange::Revoke).await?;
+pub(super) async fn revoke(caller: WorkspaceCaller, Id(id): Id<KeyId>) -> Result<StatusCode, ConsoleError> {
+    check_owner(&caller, &id).await?;
+    change(&caller, &id, KeyChange::Revoke).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -88,13 +77,12 @@ pub(super) async fn revoke(
     responses((status = 200, body = KeyView),
         (status = 409, description = "`key_revoked`, `key_disabled` or `key_expired`", body = error::ErrorBody)))]
 pub(super) async fn rotate(
-    State(console): State<Console>,
     caller: WorkspaceCaller,
     Id(id): Id<KeyId>,
     Payload(rotation): Payload<Rotation>,
 ) -> Result<Json<KeyView>, ConsoleError> {
-    check_owner(&console, &caller, &id).await?;
-    let (store, author, now) = (&console.context.store, caller.author(), caller.now());
+    check_owner(&caller, &id).await?;
+    let (store, author, now) = (caller.store(), caller.author(), caller.now());
     let rotated = keys::rotate(store, &author, &caller.workspace.id, &id, rotation.overlap_seconds, now).await?;
     Ok(Json(KeyView::once(rotated, now)))
 }
@@ -104,12 +92,11 @@ pub(super) async fn rotate(
     responses((status = 200, body = KeyView),
         (status = 409, description = "`key_revoked` or `key_expired`", body = error::ErrorBody)))]
 pub(super) async fn disable(
-    State(console): State<Console>,
     WorkspaceAdmin(caller): WorkspaceAdmin,
     Id(id): Id<KeyId>,
     Payload(EmptyBody {}): Payload<EmptyBody>,
 ) -> Result<Json<KeyView>, ConsoleError> {
-    Ok(Json(change(&console, &caller, &id, KeyChange::Disable).await?))
+    Ok(Json(change(&caller, &id, KeyChange::Disable).await?))
 }
 
 /// Enable a disabled key.
@@ -117,12 +104,11 @@ pub(super) async fn disable(
     responses((status = 200, body = KeyView),
         (status = 409, description = "`key_revoked` or `key_expired`", body = error::ErrorBody)))]
 pub(super) async fn enable(
-    State(console): State<Console>,
     WorkspaceAdmin(caller): WorkspaceAdmin,
     Id(id): Id<KeyId>,
     Payload(EmptyBody {}): Payload<EmptyBody>,
 ) -> Result<Json<KeyView>, ConsoleError> {
-    Ok(Json(change(&console, &caller, &id, KeyChange::Enable).await?))
+    Ok(Json(change(&caller, &id, KeyChange::Enable).await?))
 }
 
 /// The body of an action: empty.
@@ -130,20 +116,15 @@ pub(super) async fn enable(
 #[serde(deny_unknown_fields)]
 pub(super) struct EmptyBody {}
 
-async fn change(
-    console: &Console,
-    caller: &WorkspaceCaller,
-    id: &KeyId,
-    change: KeyChange,
-) -> Result<KeyView, ConsoleError> {
-    let (store, author, now) = (&console.context.store, caller.author(), caller.now());
+async fn change(caller: &WorkspaceCaller, id: &KeyId, change: KeyChange) -> Result<KeyView, ConsoleError> {
+    let (store, author, now) = (caller.store(), caller.author(), caller.now());
     let key = keys::change(store, &author, &caller.workspace.id, id, change, now).await?;
     Ok(KeyView::new(key, now))
 }
 
 /// Only its creator and administrators may revoke or rotate a key of the workspace.
-async fn check_owner(console: &Console, caller: &WorkspaceCaller, id: &KeyId) -> Result<(), ConsoleError> {
-    let key = keys::show(&console.context.store, id).await?;
+async fn check_owner(caller: &WorkspaceCaller, id: &KeyId) -> Result<(), ConsoleError> {
+    let key = keys::show(caller.store(), id).await?;
     if key.workspace != caller.workspace.id {
         return Err(CommandError::Missing { noun: "key", id: key.id.to_string() }.into());
     }

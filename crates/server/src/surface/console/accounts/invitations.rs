@@ -61,12 +61,8 @@ pub(crate) struct InvitationPreview {
 /// The open invitations.
 #[utoipa::path(get, path = "/api/organizations/{organizationId}/invitations", tag = "people", params(PageRequest),
     responses((status = 200, body = List<InvitationView>)))]
-pub(crate) async fn list(
-    State(console): State<Console>,
-    Admin(member): Admin,
-    page: PageRequest,
-) -> Result<Json<List<InvitationView>>, ConsoleError> {
-    let found = invitations::list(&console.context.store, &member.organization, page.to_page()).await?;
+pub(crate) async fn list(Admin(member): Admin, page: PageRequest) -> Result<Json<List<InvitationView>>, ConsoleError> {
+    let found = invitations::list(member.store(), &member.organization, page.to_page()).await?;
     Ok(Json(List::new(found, &page, |one| one.id.to_string(), InvitationView::from)))
 }
 
@@ -74,14 +70,13 @@ pub(crate) async fn list(
 #[utoipa::path(post, path = "/api/organizations/{organizationId}/invitations", tag = "people",
     request_body = NewInvitation, responses((status = 201, body = InvitationView)))]
 pub(crate) async fn create(
-    State(console): State<Console>,
     Admin(member): Admin,
     Payload(body): Payload<NewInvitation>,
 ) -> Result<(StatusCode, Json<InvitationView>), ConsoleError> {
-    let context = &console.context;
+    let context = &member.context;
     let workspaces = body.workspace_ids.iter().map(|id| WorkspaceId::parse(id)).collect::<Result<Vec<_>, _>>()?;
     let new = InvitationRequest { email: &body.email, role: body.role, workspaces };
-    let (author, now) = (member.caller.author(), member.caller.now());
+    let (author, now) = (member.author(), member.now());
     let created = invitations::create(&context.store, &author, &member.organization, new, now).await?;
     // After `#`, so that no server and no log sees it.
     let url = format!("{}/invitation#{}", context.console_url, created.token);
@@ -91,13 +86,9 @@ pub(crate) async fn create(
 /// Withdraw an invitation.
 #[utoipa::path(delete, path = "/api/organizations/{organizationId}/invitations/{invitationId}", tag = "people",
     responses((status = 204)))]
-pub(crate) async fn delete(
-    State(console): State<Console>,
-    Admin(member): Admin,
-    Id(id): Id<InvitationId>,
-) -> Result<StatusCode, ConsoleError> {
-    let (author, now) = (member.caller.author(), member.caller.now());
-    invitations::delete(&console.context.store, &author, &member.organization, &id, now).await?;
+pub(crate) async fn delete(Admin(member): Admin, Id(id): Id<InvitationId>) -> Result<StatusCode, ConsoleError> {
+    let (author, now) = (member.author(), member.now());
+    invitations::delete(member.store(), &author, &member.organization, &id, now).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -1,13 +1,11 @@
 //! `/api/organizations/{id}/members` and `/api/workspaces/{id}/members`: users and their roles.
 
-use crate::surface::console::Console;
 use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::{
     Admin, Id, List, Member, PageRequest, Payload, WorkspaceAdmin, WorkspaceCaller,
 };
 use crate::view::{MemberView, RoleView};
 use axum::Json;
-use axum::extract::State;
 use control::{CommandError, members, users, workspaces};
 use domain::UserId;
 use domain::user::Role;
@@ -25,12 +23,8 @@ pub(crate) struct NewRole {
 /// The members of an organization.
 #[utoipa::path(get, path = "/api/organizations/{organizationId}/members", tag = "people", params(PageRequest),
     responses((status = 200, body = List<MemberView>)))]
-pub(crate) async fn list(
-    State(console): State<Console>,
-    member: Member,
-    page: PageRequest,
-) -> Result<Json<List<MemberView>>, ConsoleError> {
-    let found = members::list(&console.context.store, &member.organization, page.to_page()).await?;
+pub(crate) async fn list(member: Member, page: PageRequest) -> Result<Json<List<MemberView>>, ConsoleError> {
+    let found = members::list(member.store(), &member.organization, page.to_page()).await?;
     Ok(Json(List::new(found, &page, |one| one.user.to_string(), MemberView::from)))
 }
 
@@ -39,12 +33,11 @@ pub(crate) async fn list(
     request_body = NewRole,
     responses((status = 204), (status = 409, description = "`last_admin`", body = error::ErrorBody)))]
 pub(crate) async fn set_role(
-    State(console): State<Console>,
     Admin(member): Admin,
     Id(id): Id<UserId>,
     Payload(body): Payload<NewRole>,
 ) -> Result<StatusCode, ConsoleError> {
-    let (store, author, now) = (&console.context.store, member.caller.author(), member.caller.now());
+    let (store, author, now) = (member.store(), member.author(), member.now());
     members::set_role(store, &author, &member.organization, &id, body.role, now).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -52,12 +45,8 @@ pub(crate) async fn set_role(
 /// End a membership in the organization and in its workspaces.
 #[utoipa::path(delete, path = "/api/organizations/{organizationId}/members/{userId}", tag = "people",
     responses((status = 204), (status = 409, description = "`last_admin`", body = error::ErrorBody)))]
-pub(crate) async fn remove(
-    State(console): State<Console>,
-    Admin(member): Admin,
-    Id(id): Id<UserId>,
-) -> Result<StatusCode, ConsoleError> {
-    let (store, author, now) = (&console.context.store, member.caller.author(), member.caller.now());
+pub(crate) async fn remove(Admin(member): Admin, Id(id): Id<UserId>) -> Result<StatusCode, ConsoleError> {
+    let (store, author, now) = (member.store(), member.author(), member.now());
     members::remove(store, &author, &member.organization, &id, now).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -66,11 +55,10 @@ pub(crate) async fn remove(
 #[utoipa::path(get, path = "/api/workspaces/{workspaceId}/members", tag = "people", params(PageRequest),
     responses((status = 200, body = List<MemberView>)))]
 pub(crate) async fn list_of_workspace(
-    State(console): State<Console>,
     caller: WorkspaceCaller,
     page: PageRequest,
 ) -> Result<Json<List<MemberView>>, ConsoleError> {
-    let found = members::list_of_workspace(&console.context.store, &caller.workspace, page.to_page()).await?;
+    let found = members::list_of_workspace(caller.store(), &caller.workspace, page.to_page()).await?;
     Ok(Json(List::new(found, &page, |one| one.user.to_string(), MemberView::from)))
 }
 
@@ -78,11 +66,10 @@ pub(crate) async fn list_of_workspace(
 #[utoipa::path(put, path = "/api/workspaces/{workspaceId}/members/{userId}", tag = "people",
     responses((status = 204)))]
 pub(crate) async fn add_to_workspace(
-    State(console): State<Console>,
     WorkspaceAdmin(caller): WorkspaceAdmin,
     Id(id): Id<UserId>,
 ) -> Result<StatusCode, ConsoleError> {
-    let store = &console.context.store;
+    let store = caller.store();
     let is_member = users::show(store, &id).await?.role_in(&caller.workspace.organization).is_some();
     if !is_member {
         return Err(CommandError::Missing { noun: "member", id: id.to_string() }.into());
@@ -95,11 +82,9 @@ pub(crate) async fn add_to_workspace(
 #[utoipa::path(delete, path = "/api/workspaces/{workspaceId}/members/{userId}", tag = "people",
     responses((status = 204)))]
 pub(crate) async fn remove_from_workspace(
-    State(console): State<Console>,
     WorkspaceAdmin(caller): WorkspaceAdmin,
     Id(id): Id<UserId>,
 ) -> Result<StatusCode, ConsoleError> {
-    workspaces::remove_member(&console.context.store, &caller.author(), &caller.workspace.id, &id, caller.now())
-        .await?;
+    workspaces::remove_member(caller.store(), &caller.author(), &caller.workspace.id, &id, caller.now()).await?;
     Ok(StatusCode::NO_CONTENT)
 }

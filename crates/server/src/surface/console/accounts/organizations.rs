@@ -1,11 +1,9 @@
 //! `/api/organizations`.
 
-use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::{Admin, Caller, Id, List, Member, Operator, PageRequest, Payload};
 use crate::view::OrganizationView;
 use axum::Json;
-use axum::extract::State;
 use control::organizations;
 use domain::OrganizationId;
 use http::StatusCode;
@@ -23,12 +21,8 @@ pub(crate) struct NamedOrganization {
 /// The user's organizations; all of them for the operator.
 #[utoipa::path(get, path = "/api/organizations", tag = "organizations", params(PageRequest),
     responses((status = 200, body = List<OrganizationView>)))]
-pub(crate) async fn list(
-    State(console): State<Console>,
-    caller: Caller,
-    page: PageRequest,
-) -> Result<Json<List<OrganizationView>>, ConsoleError> {
-    let store = &console.context.store;
+pub(crate) async fn list(caller: Caller, page: PageRequest) -> Result<Json<List<OrganizationView>>, ConsoleError> {
+    let store = caller.store();
     let user = &caller.signed.user;
     if user.operator {
         let found = organizations::list(store, page.to_page()).await?;
@@ -45,44 +39,35 @@ pub(crate) async fn list(
 #[utoipa::path(post, path = "/api/organizations", tag = "organizations", request_body = NamedOrganization,
     responses((status = 201, body = OrganizationView)))]
 pub(crate) async fn create(
-    State(console): State<Console>,
     Operator(caller): Operator,
     Payload(body): Payload<NamedOrganization>,
 ) -> Result<(StatusCode, Json<OrganizationView>), ConsoleError> {
-    let new = organizations::create(&console.context.store, &caller.author(), &body.name, caller.now()).await?;
+    let new = organizations::create(caller.store(), &caller.author(), &body.name, caller.now()).await?;
     Ok((StatusCode::CREATED, Json(new.into())))
 }
 
 /// The current organization of the session.
 #[utoipa::path(get, path = "/api/organizations/{organizationId}", tag = "organizations",
     responses((status = 200, body = OrganizationView)))]
-pub(crate) async fn show(
-    State(console): State<Console>,
-    member: Member,
-) -> Result<Json<OrganizationView>, ConsoleError> {
-    Ok(Json(organizations::show(&console.context.store, &member.organization).await?.into()))
+pub(crate) async fn show(member: Member) -> Result<Json<OrganizationView>, ConsoleError> {
+    Ok(Json(organizations::show(member.store(), &member.organization).await?.into()))
 }
 
 /// Rename an organization.
 #[utoipa::path(patch, path = "/api/organizations/{organizationId}", tag = "organizations", request_body = NamedOrganization,
     responses((status = 200, body = OrganizationView)))]
 pub(crate) async fn rename(
-    State(console): State<Console>,
     Admin(member): Admin,
     Payload(body): Payload<NamedOrganization>,
 ) -> Result<Json<OrganizationView>, ConsoleError> {
-    let (store, author, now) = (&console.context.store, member.caller.author(), member.caller.now());
+    let (store, author, now) = (member.store(), member.author(), member.now());
     Ok(Json(organizations::rename(store, &author, &member.organization, &body.name, now).await?.into()))
 }
 
 /// Delete an organization that has no workspaces.
 #[utoipa::path(delete, path = "/api/organizations/{organizationId}", tag = "organizations",
     responses((status = 204), (status = 409, description = "`organization_not_empty`", body = crate::surface::console::error::ErrorBody)))]
-pub(crate) async fn delete(
-    State(console): State<Console>,
-    Operator(caller): Operator,
-    Id(id): Id<OrganizationId>,
-) -> Result<StatusCode, ConsoleError> {
-    organizations::delete(&console.context.store, &caller.author(), &id, caller.now()).await?;
+pub(crate) async fn delete(Operator(caller): Operator, Id(id): Id<OrganizationId>) -> Result<StatusCode, ConsoleError> {
+    organizations::delete(caller.store(), &caller.author(), &id, caller.now()).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -1,11 +1,9 @@
 //! `/api/users`: all users, for the operator.
 
-use crate::surface::console::Console;
 use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::{Id, List, Operator, PageRequest, Payload};
 use crate::view::{RoleView, UserView};
 use axum::Json;
-use axum::extract::State;
 use control::users::{self, Edit};
 use domain::user::Role;
 use domain::{OrganizationId, UserId};
@@ -45,12 +43,8 @@ pub(crate) struct PasswordReset {
 /// All users.
 #[utoipa::path(get, path = "/api/users", tag = "operator", params(PageRequest),
     responses((status = 200, body = List<UserView>)))]
-pub(crate) async fn list(
-    State(console): State<Console>,
-    _: Operator,
-    page: PageRequest,
-) -> Result<Json<List<UserView>>, ConsoleError> {
-    let found = users::list(&console.context.store, page.to_page()).await?;
+pub(crate) async fn list(Operator(caller): Operator, page: PageRequest) -> Result<Json<List<UserView>>, ConsoleError> {
+    let found = users::list(caller.store(), page.to_page()).await?;
     Ok(Json(List::new(found, &page, |user| user.id.to_string(), UserView::from)))
 }
 
@@ -59,7 +53,6 @@ pub(crate) async fn list(
     responses((status = 201, body = UserView),
         (status = 409, description = "`email_taken`", body = error::ErrorBody)))]
 pub(crate) async fn create(
-    State(console): State<Console>,
     Operator(caller): Operator,
     Payload(body): Payload<NewUser>,
 ) -> Result<(StatusCode, Json<UserView>), ConsoleError> {
@@ -71,41 +64,32 @@ pub(crate) async fn create(
         role: body.role,
         operator: body.operator,
     };
-    let created = users::create(&console.context.store, &caller.author(), new, caller.now()).await?;
+    let created = users::create(caller.store(), &caller.author(), new, caller.now()).await?;
     Ok((StatusCode::CREATED, Json(UserView::once(created.user, created.generated_password))))
 }
 
 /// One user.
 #[utoipa::path(get, path = "/api/users/{userId}", tag = "operator", responses((status = 200, body = UserView)))]
-pub(crate) async fn show(
-    State(console): State<Console>,
-    _: Operator,
-    Id(id): Id<UserId>,
-) -> Result<Json<UserView>, ConsoleError> {
-    Ok(Json(users::show(&console.context.store, &id).await?.into()))
+pub(crate) async fn show(Operator(caller): Operator, Id(id): Id<UserId>) -> Result<Json<UserView>, ConsoleError> {
+    Ok(Json(users::show(caller.store(), &id).await?.into()))
 }
 
 /// Change whether a user runs the platform.
 #[utoipa::path(patch, path = "/api/users/{userId}", tag = "operator", request_body = UserEdit,
     responses((status = 200, body = UserView)))]
 pub(crate) async fn edit(
-    State(console): State<Console>,
     Operator(caller): Operator,
     Id(id): Id<UserId>,
     Payload(body): Payload<UserEdit>,
 ) -> Result<Json<UserView>, ConsoleError> {
     let edit = Edit { operator: Some(body.operator), ..Edit::default() };
-    Ok(Json(users::set(&console.context.store, &caller.author(), &id, edit, caller.now()).await?.into()))
+    Ok(Json(users::set(caller.store(), &caller.author(), &id, edit, caller.now()).await?.into()))
 }
 
 /// Delete a user; records that they created stay.
 #[utoipa::path(delete, path = "/api/users/{userId}", tag = "operator", responses((status = 204)))]
-pub(crate) async fn delete(
-    State(console): State<Console>,
-    Operator(caller): Operator,
-    Id(id): Id<UserId>,
-) -> Result<StatusCode, ConsoleError> {
-    users::delete(&console.context.store, &caller.author(), &id, caller.now()).await?;
+pub(crate) async fn delete(Operator(caller): Operator, Id(id): Id<UserId>) -> Result<StatusCode, ConsoleError> {
+    users::delete(caller.store(), &caller.author(), &id, caller.now()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -113,12 +97,11 @@ pub(crate) async fn delete(
 #[utoipa::path(post, path = "/api/users/{userId}/reset-password", tag = "operator",
     request_body = Option<PasswordReset>, responses((status = 200, body = UserView)))]
 pub(crate) async fn reset_password(
-    State(console): State<Console>,
     Operator(caller): Operator,
     Id(id): Id<UserId>,
     Payload(body): Payload<PasswordReset>,
 ) -> Result<Json<UserView>, ConsoleError> {
-    let store = &console.context.store;
+    let store = caller.store();
     let user = users::show(store, &id).await?;
     let password = body.password.as_deref();
     let generated = users::reset_password(store, &caller.author(), &user.id, password, caller.now()).await?;

@@ -1,17 +1,14 @@
 //! `/api/workspaces`: names and limits.
 
-use crate::surface::console::Console;
 use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::{
     Admin, List, Member, PageRequest, Payload, WorkspaceAdmin, WorkspaceCaller, bounds,
 };
 use crate::view::WorkspaceView;
 use axum::Json;
-use axum::extract::State;
 use control::workspaces::{self, Authority, Edit};
 use control::{CommandError, access};
-use domain::Workspace;
-use domain::workspace::OwnLimits;
+use domain::workspace::{Limits, OwnLimits};
 use domain::workspace_edit::{LimitChange, LimitChanges};
 use http::StatusCode;
 use serde::{Deserialize, Deserializer};
@@ -71,55 +68,44 @@ fn limit_change(field: &str, value: Option<Option<u64>>) -> Result<LimitChange, 
     })
 }
 
-impl Console {
-    fn workspace(&self, workspace: Workspace) -> WorkspaceView {
-        WorkspaceView::new(workspace, &self.context.defaults)
-    }
-
-    /// A conflict carries the current record.
-    fn conflict(&self, error: CommandError) -> ConsoleError {
-        match error {
-            CommandError::VersionConflict { current } => {
-                let view = serde_json::to_value(self.workspace(*current)).expect("views have only text keys");
-                ConsoleError::VersionConflict { current: view }
-            }
-            other => other.into(),
+/// A conflict carries the current record.
+fn conflict(error: CommandError, defaults: &Limits) -> ConsoleError {
+    match error {
+        CommandError::VersionConflict { current } => {
+            let view = WorkspaceView::new(*current, defaults);
+            ConsoleError::VersionConflict { current: serde_json::to_value(view).expect("views have only text keys") }
         }
+        other => other.into(),
     }
 }
 
 /// The workspaces of the current organization that the user belongs to.
 #[utoipa::path(get, path = "/api/workspaces", tag = "workspaces", params(PageRequest),
     responses((status = 200, body = List<WorkspaceView>)))]
-pub(crate) async fn list(
-    State(console): State<Console>,
-    member: Member,
-    page: PageRequest,
-) -> Result<Json<List<WorkspaceView>>, ConsoleError> {
-    let user = &member.caller.signed.user;
-    let found = access::workspaces(&console.context.store, user, &member.organization, page.to_page()).await?;
-    Ok(Json(List::new(found, &page, |one| one.id.to_string(), |workspace| console.workspace(workspace))))
+pub(crate) async fn list(member: Member, page: PageRequest) -> Result<Json<List<WorkspaceView>>, ConsoleError> {
+    let found = access::workspaces(member.store(), &member.signed.user, &member.organization, page.to_page()).await?;
+    let view = |workspace| WorkspaceView::new(workspace, &member.context.defaults);
+    Ok(Json(List::new(found, &page, |one| one.id.to_string(), view)))
 }
 
 /// Create a workspace in the current organization; its creator is a member.
 #[utoipa::path(post, path = "/api/workspaces", tag = "workspaces", request_body = NewWorkspace,
     responses((status = 201, body = WorkspaceView)))]
 pub(crate) async fn create(
-    State(console): State<Console>,
     Admin(member): Admin,
     Payload(body): Payload<NewWorkspace>,
 ) -> Result<(StatusCode, Json<WorkspaceView>), ConsoleError> {
-    let (store, author, now) = (&console.context.store, member.caller.author(), member.caller.now());
+    let (store, author, now) = (member.store(), member.author(), member.now());
     let own = OwnLimits::default();
     let new = workspaces::create(store, &author, &member.organization, &body.name, own, now).await?;
-    Ok((StatusCode::CREATED, Json(console.workspace(new))))
+    Ok((StatusCode::CREATED, Json(WorkspaceView::new(new, &member.context.defaults))))
 }
 
 /// One workspace with the limits in force.
 #[utoipa::path(get, path = "/api/workspaces/{workspaceId}", tag = "workspaces",
     responses((status = 200, body = WorkspaceView)))]
-pub(crate) async fn show(State(console): State<Console>, caller: WorkspaceCaller) -> Json<WorkspaceView> {
-    Json(console.workspace(caller.workspace))
+pub(crate) async fn show(caller: WorkspaceCaller) -> Json<WorkspaceView> {
+    Json(WorkspaceView::new(caller.workspace, &caller.member.caller.context.defaults))
 }
 
 /// Change a workspace's name or limits. Administrators may lower limits; only the operator raises them above its value.
@@ -127,25 +113,22 @@ pub(crate) async fn show(State(console): State<Console>, caller: WorkspaceCaller
     responses((status = 200, body = WorkspaceView),
         (status = 409, description = "`version_conflict`, with `current`", body = error::ErrorBody)))]
 pub(crate) async fn edit(
-    State(console): State<Console>,
     WorkspaceAdmin(caller): WorkspaceAdmin,
     Payload(body): Payload<WorkspaceEdit>,
 ) -> Result<Json<WorkspaceView>, ConsoleError> {
     let edit = Edit { name: body.name.as_deref(), limits: body.limits()?, version: Some(body.version) };
-    let authority = if caller.member.is_operator() { Authority::Operator } else { Authority::Admin };
-    let (context, id) = (&console.context, &caller.workspace.id);
+    let authority = if caller.is_operator() { Authority::Operator } else { Authority::Admin };
+    let (context, id) = (&caller.context, &caller.workspace.id);
     let changed =
         workspaces::set(&context.store, &caller.author(), id, edit, authority, &context.defaults, caller.now()).await;
-    Ok(Json(console.workspace(changed.map_err(|error| console.conflict(error))?)))
+    let changed = changed.map_err(|error| conflict(error, &context.defaults))?;
+    Ok(Json(WorkspaceView::new(changed, &context.defaults)))
 }
 
 /// Delete a workspace that has no active keys.
 #[utoipa::path(delete, path = "/api/workspaces/{workspaceId}", tag = "workspaces",
     responses((status = 204), (status = 409, description = "`workspace_in_use`", body = error::ErrorBody)))]
-pub(crate) async fn delete(
-    State(console): State<Console>,
-    WorkspaceAdmin(caller): WorkspaceAdmin,
-) -> Result<StatusCode, ConsoleError> {
-    workspaces::delete(&console.context.store, &caller.author(), &caller.workspace.id, caller.now()).await?;
+pub(crate) async fn delete(WorkspaceAdmin(caller): WorkspaceAdmin) -> Result<StatusCode, ConsoleError> {
+    workspaces::delete(caller.store(), &caller.author(), &caller.workspace.id, caller.now()).await?;
     Ok(StatusCode::NO_CONTENT)
 }

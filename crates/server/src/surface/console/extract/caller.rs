@@ -1,17 +1,22 @@
 //! Callers by role. Each role is a type, so that a handler's signature shows who may call it.
 //!
-//! The order of checks is always the same: session, CSRF token, organization, existence, membership, role.
+//! Handlers reach the store through their caller, so that a route cannot forget to check who calls it. The order of
+//! checks is always the same: session, CSRF token, organization, existence, membership, role.
 
 use super::path::{self, Id};
 use crate::edge::session_cookie;
 use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
+use crate::surface_context::SurfaceContext;
 use axum::extract::FromRequestParts;
 use control::sessions::{ActiveSession, Origin};
 use control::{Author, access};
 use domain::user::Role;
 use domain::{OrganizationId, Timestamp, Workspace, WorkspaceId};
 use http::request::Parts;
+use std::ops::Deref;
+use std::sync::Arc;
+use store::Store;
 
 /// The origin and time of a request. An extension of the request.
 #[derive(Clone)]
@@ -30,11 +35,16 @@ impl<S: Sync> FromRequestParts<S> for RequestContext {
 
 /// A signed-in user. Changes carry a valid CSRF token.
 pub(crate) struct Caller {
+    pub context: Arc<SurfaceContext>,
     pub signed: ActiveSession,
     pub request: RequestContext,
 }
 
 impl Caller {
+    pub(crate) fn store(&self) -> &Store {
+        &self.context.store
+    }
+
     pub(crate) fn author(&self) -> Author {
         self.signed.author(&self.request.origin)
     }
@@ -54,7 +64,7 @@ impl FromRequestParts<Console> for Caller {
         if !session_cookie::is_csrf_safe(&parts.method, &parts.headers, &signed.token) {
             return Err(ConsoleError::CsrfFailed);
         }
-        Ok(Self { signed, request })
+        Ok(Self { context: Arc::clone(&console.context), signed, request })
     }
 }
 
@@ -96,6 +106,14 @@ pub(crate) struct Member {
     pub role: Role,
 }
 
+impl Deref for Member {
+    type Target = Caller;
+
+    fn deref(&self) -> &Caller {
+        &self.caller
+    }
+}
+
 impl FromRequestParts<Console> for Member {
     type Rejection = ConsoleError;
 
@@ -119,7 +137,7 @@ impl Member {
 
     /// Whether the user is the operator, who may raise limits.
     pub(crate) fn is_operator(&self) -> bool {
-        self.caller.signed.user.operator
+        self.signed.user.operator
     }
 }
 
@@ -141,30 +159,29 @@ pub(crate) struct WorkspaceCaller {
     pub workspace: Workspace,
 }
 
+impl Deref for WorkspaceCaller {
+    type Target = Member;
+
+    fn deref(&self) -> &Member {
+        &self.member
+    }
+}
+
 impl FromRequestParts<Console> for WorkspaceCaller {
     type Rejection = ConsoleError;
 
     async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, ConsoleError> {
         let member = Member::from_request_parts(parts, console).await?;
         let Id(id) = Id::<WorkspaceId>::from_request_parts(parts, console).await?;
-        let user = &member.caller.signed.user;
-        let workspace = access::workspace(&console.context.store, user, &member.organization, &id).await?;
+        let workspace = access::workspace(member.store(), &member.signed.user, &member.organization, &id).await?;
         Ok(Self { member, workspace })
     }
 }
 
 impl WorkspaceCaller {
-    pub(crate) fn author(&self) -> Author {
-        self.member.caller.author()
-    }
-
-    pub(crate) const fn now(&self) -> Timestamp {
-        self.member.caller.now()
-    }
-
     /// Allows members to change their own records, and administrators all.
     pub(crate) fn owns_or_administers(&self, owner: Option<&domain::UserId>) -> Result<(), ConsoleError> {
-        if self.member.is_admin() || owner == Some(&self.member.caller.signed.user.id) {
+        if self.is_admin() || owner == Some(&self.signed.user.id) {
             return Ok(());
         }
         Err(ConsoleError::AdminOnly)
@@ -179,6 +196,6 @@ impl FromRequestParts<Console> for WorkspaceAdmin {
 
     async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, ConsoleError> {
         let found = WorkspaceCaller::from_request_parts(parts, console).await?;
-        if found.member.is_admin() { Ok(Self(found)) } else { Err(ConsoleError::AdminOnly) }
+        if found.is_admin() { Ok(Self(found)) } else { Err(ConsoleError::AdminOnly) }
     }
 }

@@ -1,11 +1,9 @@
 //! `/api/organizations/{id}/allotments`: the ledger, and the operator's caps.
 
-use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::{Caller, Id, List, Operator, PathParam, Payload};
 use crate::view::AllotmentView;
 use axum::Json;
-use axum::extract::State;
 use control::{access, allotments, organizations};
 use domain::ids::IdError;
 use domain::{GpuType, OrganizationId};
@@ -24,11 +22,10 @@ impl PathParam for GpuType {
 #[utoipa::path(get, path = "/api/organizations/{organizationId}/allotments", tag = "organizations",
     responses((status = 200, body = List<AllotmentView>)))]
 pub(crate) async fn list(
-    State(console): State<Console>,
     caller: Caller,
     Id(id): Id<OrganizationId>,
 ) -> Result<Json<List<AllotmentView>>, ConsoleError> {
-    let context = &console.context;
+    let context = &caller.context;
     if caller.signed.user.operator {
         organizations::show(&context.store, &id).await?;
     } else if access::organization(&caller.signed)?.0 != &id {
@@ -56,13 +53,12 @@ fn null_or_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u6
 #[utoipa::path(put, path = "/api/organizations/{organizationId}/allotments/{gpuType}", tag = "organizations",
     request_body = Cap, responses((status = 200, body = AllotmentView)))]
 pub(crate) async fn set(
-    State(console): State<Console>,
     Operator(caller): Operator,
     Id(id): Id<OrganizationId>,
     Id(gpu_type): Id<GpuType>,
     Payload(cap): Payload<Cap>,
 ) -> Result<Json<AllotmentView>, ConsoleError> {
-    let context = &console.context;
+    let context = &caller.context;
     let defaults = &context.allotment_defaults;
     let author = caller.author();
     let line = allotments::set(&context.store, &author, &id, &gpu_type, cap.allotment, defaults, caller.now()).await?;

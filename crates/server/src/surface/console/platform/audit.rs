@@ -1,12 +1,11 @@
 //! `/api/organizations/{id}/audit` and, for the operator, `/api/audit`: the audit log.
 
-use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::export::{self, ExportSender};
 use crate::surface::console::extract::query::{filter_text, non_empty, timestamp};
-use crate::surface::console::extract::{Admin, List, Operator, PageRequest, Params};
+use crate::surface::console::extract::{Admin, Caller, List, Operator, PageRequest, Params};
+use crate::surface_context::SurfaceContext;
 use axum::Json;
-use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use control::audit;
 use domain::{OrganizationId, Timestamp};
@@ -143,48 +142,45 @@ impl AuditFilter {
     params(AuditQuery, PageRequest),
     responses((status = 200, content((List<EntryView> = "application/json"), (String = "application/x-ndjson")))))]
 pub(crate) async fn of_organization(
-    State(console): State<Console>,
     Admin(member): Admin,
     page: PageRequest,
     Params(query): Params<AuditQuery>,
 ) -> Result<Response, ConsoleError> {
-    respond(&console, Some(member.organization), query, &page).await
+    respond(&member.caller, Some(member.organization), query, &page).await
 }
 
 /// The changes on the whole platform, newest first.
 #[utoipa::path(get, path = "/api/audit", tag = "operator", params(AuditQuery, PageRequest),
     responses((status = 200, content((List<EntryView> = "application/json"), (String = "application/x-ndjson")))))]
 pub(crate) async fn of_platform(
-    State(console): State<Console>,
-    _: Operator,
+    Operator(caller): Operator,
     page: PageRequest,
     Params(query): Params<AuditQuery>,
 ) -> Result<Response, ConsoleError> {
-    respond(&console, None, query, &page).await
+    respond(&caller, None, query, &page).await
 }
 
 async fn respond(
-    console: &Console,
+    caller: &Caller,
     organization: Option<OrganizationId>,
     query: AuditQuery,
     page: &PageRequest,
 ) -> Result<Response, ConsoleError> {
-    let store = &console.context.store;
     let format = AuditFormat::parse(&query.format);
     let filter = AuditFilter::new(organization, query)?;
     match format? {
         AuditFormat::Json => {
-            let found = audit::list(store, &filter.to_store(page.cursor()), page.limit + 1).await?;
+            let found = audit::list(caller.store(), &filter.to_store(page.cursor()), page.limit + 1).await?;
             Ok(Json(List::new(found, page, |one| one.id.clone(), EntryView::from)).into_response())
         }
-        AuditFormat::Jsonl => Ok(export(console, filter)),
+        AuditFormat::Jsonl => Ok(export(&caller.context, filter)),
     }
 }
 
 /// All matching entries, one per line.
-fn export(console: &Console, filter: AuditFilter) -> Response {
-    let store = console.context.store.clone();
-    export::response(&console.context.exports, "application/x-ndjson", "audit.jsonl", |sender| async move {
+fn export(context: &SurfaceContext, filter: AuditFilter) -> Response {
+    let store = context.store.clone();
+    export::response(&context.exports, "application/x-ndjson", "audit.jsonl", |sender| async move {
         send_all(&store, &filter, &sender).await
     })
 }

@@ -146,8 +146,8 @@ pub(crate) async fn show(State(console): State<Console>, visitor: Visitor) -> Re
 
 /// Sign out.
 #[utoipa::path(delete, path = "/api/session", tag = "session", responses((status = 204)))]
-pub(crate) async fn sign_out(State(console): State<Console>, caller: Caller) -> Result<Response, ConsoleError> {
-    let context = &console.context;
+pub(crate) async fn sign_out(caller: Caller) -> Result<Response, ConsoleError> {
+    let context = &caller.context;
     sessions::sign_out(&context.store, &caller.signed, &caller.request.origin, caller.now()).await?;
     let cookie = session_cookie::clear(context.is_https());
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response())
@@ -157,11 +157,10 @@ pub(crate) async fn sign_out(State(console): State<Console>, caller: Caller) -> 
 #[utoipa::path(put, path = "/api/session/context", tag = "session", request_body = Context,
     responses((status = 200, body = SessionBody)))]
 pub(crate) async fn set_context(
-    State(console): State<Console>,
     caller: Caller,
     Payload(chosen): Payload<Context>,
 ) -> Result<Json<SessionBody>, ConsoleError> {
-    let context = &console.context;
+    let context = &caller.context;
     let organization = chosen.organization_id.as_deref().map(OrganizationId::parse).transpose()?;
     let workspace = chosen.workspace_id.as_deref().map(WorkspaceId::parse).transpose()?;
     let (origin, now) = (caller.request.origin, caller.request.now);
@@ -173,11 +172,10 @@ pub(crate) async fn set_context(
 #[utoipa::path(put, path = "/api/session/password", tag = "session", request_body = NewPassword,
     responses((status = 204)))]
 pub(crate) async fn change_password(
-    State(console): State<Console>,
     caller: Caller,
     Payload(body): Payload<NewPassword>,
 ) -> Result<StatusCode, ConsoleError> {
-    let (store, origin, now) = (&console.context.store, &caller.request.origin, caller.now());
+    let (store, origin, now) = (caller.store(), &caller.request.origin, caller.now());
     sessions::change_password(store, &caller.signed, &body.current_password, &body.new_password, origin, now).await?;
     Ok(StatusCode::NO_CONTENT)
 }

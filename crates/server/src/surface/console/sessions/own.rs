@@ -1,23 +1,18 @@
 //! `/api/sessions`: the user's signed-in browsers.
 
-use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::{Caller, Id, List};
 use crate::view::SessionView;
 use axum::Json;
-use axum::extract::State;
 use control::sessions;
 use domain::SessionId;
 use http::StatusCode;
 
 /// The user's sessions, newest first.
 #[utoipa::path(get, path = "/api/sessions", tag = "session", responses((status = 200, body = List<SessionView>)))]
-pub(crate) async fn list(
-    State(console): State<Console>,
-    caller: Caller,
-) -> Result<Json<List<SessionView>>, ConsoleError> {
-    let lifetimes = &console.context.lifetimes;
-    let found = sessions::list(&console.context.store, &caller.signed.user, lifetimes, caller.now()).await?;
+pub(crate) async fn list(caller: Caller) -> Result<Json<List<SessionView>>, ConsoleError> {
+    let lifetimes = &caller.context.lifetimes;
+    let found = sessions::list(caller.store(), &caller.signed.user, lifetimes, caller.now()).await?;
     let views = found.into_iter().map(|session| {
         let expires_at = session.ends_at(lifetimes);
         SessionView::new(session, &caller.signed.session.id, expires_at)
@@ -27,11 +22,7 @@ pub(crate) async fn list(
 
 /// End one of the user's sessions.
 #[utoipa::path(delete, path = "/api/sessions/{sessionId}", tag = "session", responses((status = 204)))]
-pub(crate) async fn end(
-    State(console): State<Console>,
-    caller: Caller,
-    Id(id): Id<SessionId>,
-) -> Result<StatusCode, ConsoleError> {
-    sessions::end(&console.context.store, &caller.signed, &id, &caller.request.origin, caller.now()).await?;
+pub(crate) async fn end(caller: Caller, Id(id): Id<SessionId>) -> Result<StatusCode, ConsoleError> {
+    sessions::end(caller.store(), &caller.signed, &id, &caller.request.origin, caller.now()).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -1,12 +1,10 @@
 //! Bill check: `/api/organizations/{id}/reconciliation` and, for the operator, `/api/reconciliation`.
 
-use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::query::span;
 use crate::surface::console::extract::{Admin, Operator, Params};
 use crate::view::BillCheckView;
 use axum::Json;
-use axum::extract::State;
 use control::bill_check;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -28,12 +26,11 @@ pub(crate) struct BillCheckQuery {
 #[utoipa::path(get, path = "/api/organizations/{organizationId}/reconciliation", tag = "costs",
     params(BillCheckQuery), responses((status = 200, body = BillCheckView)))]
 pub(crate) async fn of_organization(
-    State(console): State<Console>,
     Admin(member): Admin,
     Params(query): Params<BillCheckQuery>,
 ) -> Result<Json<BillCheckView>, ConsoleError> {
-    let span = span(&query.from, &query.to, member.caller.now(), DAY_MILLIS)?;
-    let report = bill_check::report(&console.context.store, Some(&member.organization), span).await?;
+    let span = span(&query.from, &query.to, member.now(), DAY_MILLIS)?;
+    let report = bill_check::report(member.store(), Some(&member.organization), span).await?;
     Ok(Json(report.into()))
 }
 
@@ -41,10 +38,9 @@ pub(crate) async fn of_organization(
 #[utoipa::path(get, path = "/api/reconciliation", tag = "operator", params(BillCheckQuery),
     responses((status = 200, body = BillCheckView)))]
 pub(crate) async fn of_platform(
-    State(console): State<Console>,
     Operator(caller): Operator,
     Params(query): Params<BillCheckQuery>,
 ) -> Result<Json<BillCheckView>, ConsoleError> {
     let span = span(&query.from, &query.to, caller.now(), DAY_MILLIS)?;
-    Ok(Json(bill_check::report(&console.context.store, None, span).await?.into()))
+    Ok(Json(bill_check::report(caller.store(), None, span).await?.into()))
 }

@@ -1,12 +1,10 @@
 //! `/api/workspaces/{id}/costs` and `/invoice`: the costs of a month.
 
-use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::query::{ReportFormat, csv, month};
 use crate::surface::console::extract::{Params, WorkspaceCaller};
 use crate::view::{CostsView, InvoiceView, csv as table};
 use axum::Json;
-use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use control::{costs, invoices};
 use domain::{Month, Timestamp};
@@ -34,13 +32,9 @@ impl MonthQuery {
 /// The costs of a workspace in a month: so far, by day, and a forecast.
 #[utoipa::path(get, path = "/api/workspaces/{workspaceId}/costs", tag = "costs", params(MonthQuery),
     responses((status = 200, content((CostsView = "application/json"), (String = "text/csv")))))]
-pub(crate) async fn show(
-    State(console): State<Console>,
-    caller: WorkspaceCaller,
-    Params(query): Params<MonthQuery>,
-) -> Result<Response, ConsoleError> {
+pub(crate) async fn show(caller: WorkspaceCaller, Params(query): Params<MonthQuery>) -> Result<Response, ConsoleError> {
     let (now, month, format) = query.read(&caller)?;
-    let view = CostsView::from(costs::month(&console.context.store, &caller.workspace.id, month, now).await?);
+    let view = CostsView::from(costs::month(caller.store(), &caller.workspace.id, month, now).await?);
     Ok(match format {
         ReportFormat::Json => Json(view).into_response(),
         ReportFormat::Csv => csv(&format!("costs-{month}.csv"), table::text(view.table())),
@@ -51,12 +45,12 @@ pub(crate) async fn show(
 #[utoipa::path(get, path = "/api/workspaces/{workspaceId}/invoice", tag = "costs", params(MonthQuery),
     responses((status = 200, content((InvoiceView = "application/json"), (String = "text/csv")))))]
 pub(crate) async fn invoice(
-    State(console): State<Console>,
     caller: WorkspaceCaller,
     Params(query): Params<MonthQuery>,
 ) -> Result<Response, ConsoleError> {
     let (now, month, format) = query.read(&caller)?;
-    let view = InvoiceView::from(invoices::invoice(&console.context.store, caller.workspace, month, now).await?);
+    let WorkspaceCaller { member, workspace } = caller;
+    let view = InvoiceView::from(invoices::invoice(member.store(), workspace, month, now).await?);
     Ok(match format {
         ReportFormat::Json => Json(view).into_response(),
         ReportFormat::Csv => csv(&format!("invoice-{month}.csv"), table::text(view.table())),

@@ -1,12 +1,10 @@
 //! `/api/organizations/{id}/gpu-costs`: GPU-hours, their cost, and how busy the GPUs were.
 
-use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::query::{ReportFormat, csv, non_empty, timestamp};
 use crate::surface::console::extract::{Caller, Id, Params};
 use crate::view::{GpuCostsView, csv as table};
 use axum::Json;
-use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use control::{access, gpu_costs, organizations};
 use domain::gpu_costs::Dimension;
@@ -40,12 +38,11 @@ pub(crate) struct GpuCostsQuery {
 #[utoipa::path(get, path = "/api/organizations/{organizationId}/gpu-costs", tag = "costs", params(GpuCostsQuery),
     responses((status = 200, content((GpuCostsView = "application/json"), (String = "text/csv")))))]
 pub(crate) async fn show(
-    State(console): State<Console>,
     caller: Caller,
     Id(id): Id<OrganizationId>,
     Params(query): Params<GpuCostsQuery>,
 ) -> Result<Response, ConsoleError> {
-    let visible = visible(&console, &caller, &id).await?;
+    let visible = visible(&caller, &id).await?;
     let now = caller.now();
     let (from, to) = (timestamp("from", &query.from)?, timestamp("to", &query.to)?);
     let span = Span::or_month_of(now, from, to).map_err(control::CommandError::from)?;
@@ -53,7 +50,7 @@ pub(crate) async fn show(
         .map_err(|error| ConsoleError::invalid("groupBy", &error.to_string()))?;
     let format = ReportFormat::parse(&query.format)?;
     let owner = Owner::Organization(&id);
-    let report = gpu_costs::report(&console.context.store, owner, visible.as_ref(), span, &dimensions, now).await?;
+    let report = gpu_costs::report(caller.store(), owner, visible.as_ref(), span, &dimensions, now).await?;
     let view = GpuCostsView::from(report);
     Ok(match format {
         ReportFormat::Json => Json(view).into_response(),
@@ -62,12 +59,8 @@ pub(crate) async fn show(
 }
 
 /// The workspaces whose costs the caller may see; nothing where that is all of them.
-async fn visible(
-    console: &Console,
-    caller: &Caller,
-    id: &OrganizationId,
-) -> Result<Option<BTreeSet<WorkspaceId>>, ConsoleError> {
-    let store = &console.context.store;
+async fn visible(caller: &Caller, id: &OrganizationId) -> Result<Option<BTreeSet<WorkspaceId>>, ConsoleError> {
+    let store = caller.store();
     if caller.signed.user.operator {
         organizations::show(store, id).await?;
         return Ok(None);

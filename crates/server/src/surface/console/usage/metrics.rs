@@ -1,12 +1,10 @@
 //! `/api/workspaces/{id}/metrics`: the series of charts.
 
-use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::query::{filter_text, non_empty, span};
 use crate::surface::console::extract::{Params, WorkspaceCaller};
 use crate::view::SeriesView;
 use axum::Json;
-use axum::extract::State;
 use control::series::{self, SeriesQuery};
 use domain::series::{Division, Metric, Step};
 use domain::usage::Actor;
@@ -81,7 +79,6 @@ fn one_of<const N: usize>(names: [&'static str; N]) -> RefOr<Schema> {
 #[utoipa::path(get, path = "/api/workspaces/{workspaceId}/metrics", tag = "observability", params(MetricsQuery),
     responses((status = 200, body = SeriesView)))]
 pub(crate) async fn show(
-    State(console): State<Console>,
     caller: WorkspaceCaller,
     Params(query): Params<MetricsQuery>,
 ) -> Result<Json<SeriesView>, ConsoleError> {
@@ -104,7 +101,7 @@ pub(crate) async fn show(
         endpoint: owned("endpoint", &query.endpoint)?,
         code: owned("code", &query.code)?,
     };
-    let context = &console.context;
+    let context = &caller.context;
     let report = series::report(&context.store, &caller.workspace.id, &series_query, &context.retention, now).await?;
     Ok(Json(report.into()))
 }

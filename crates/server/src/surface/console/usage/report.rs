@@ -36,15 +36,11 @@ pub(crate) struct UsageQuery {
 /// The usage and cost of a workspace in a span of time.
 #[utoipa::path(get, path = "/api/workspaces/{workspaceId}/usage", tag = "usage", params(UsageQuery),
     responses((status = 200, content((UsageReportView = "application/json"), (String = "text/csv")))))]
-pub(crate) async fn show(
-    State(console): State<Console>,
-    caller: WorkspaceCaller,
-    Params(query): Params<UsageQuery>,
-) -> Result<Response, ConsoleError> {
+pub(crate) async fn show(caller: WorkspaceCaller, Params(query): Params<UsageQuery>) -> Result<Response, ConsoleError> {
     let (from, to) = (timestamp("from", &query.from)?, timestamp("to", &query.to)?);
     let grouping = Grouping::parse(query.group_by.as_deref().unwrap_or(""))
         .map_err(|error| ConsoleError::invalid("groupBy", &error.to_string()))?;
-    let report = usage::report(&console.context.store, &caller.workspace.id, from, to, &grouping, caller.now()).await?;
+    let report = usage::report(caller.store(), &caller.workspace.id, from, to, &grouping, caller.now()).await?;
     Ok(match ReportFormat::parse(&query.format)? {
         ReportFormat::Json => Json(UsageReportView::from(report)).into_response(),
         ReportFormat::Csv => csv("usage.csv", report.to_csv()),
@@ -91,7 +87,7 @@ pub(crate) async fn quota(
     State(console): State<Console>,
     caller: WorkspaceCaller,
 ) -> Result<Json<Quota>, ConsoleError> {
-    let (context, workspace) = (&console.context, &caller.workspace);
+    let (context, workspace) = (&caller.context, &caller.workspace);
     let month = Month::of(caller.now());
     let account = quota::account(&context.store, &workspace.id, month, context.defaults.monthly_tokens).await;
     let account = account.map_err(control::CommandError::from)?;

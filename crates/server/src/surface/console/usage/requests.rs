@@ -1,14 +1,13 @@
 //! `/api/workspaces/{id}/requests`: the request log.
 
 use super::metrics::actor;
-use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::export::{self, ExportSender};
 use crate::surface::console::extract::query::{filter_text, non_empty, timestamp};
 use crate::surface::console::extract::{List, PageRequest, Params, WorkspaceCaller};
+use crate::surface_context::SurfaceContext;
 use crate::view::{RequestView, csv};
 use axum::Json;
-use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use control::requests;
 use domain::model_ref::dedicated_id;
@@ -127,12 +126,11 @@ fn format(text: &Option<String>) -> Result<RequestsFormat, ConsoleError> {
     responses((status = 200, content((List<RequestView> = "application/json"), (String = "text/csv"),
         (String = "application/x-ndjson")))))]
 pub(crate) async fn list(
-    State(console): State<Console>,
     caller: WorkspaceCaller,
     page: PageRequest,
     Params(query): Params<RequestsQuery>,
 ) -> Result<Response, ConsoleError> {
-    let store = &console.context.store;
+    let store = caller.store();
     let filter = RequestsFilter::new(caller.workspace.id.clone(), &query)?;
     let format = format(&query.format)?;
     let before = page.cursor().map(RequestId::parse).transpose();
@@ -145,18 +143,18 @@ pub(crate) async fn list(
         }
         RequestsFormat::Csv | RequestsFormat::Jsonl => {
             requests::check_export(store, &filter.to_store(None)).await?;
-            Ok(export(&console, filter, format))
+            Ok(export(&caller.context, filter, format))
         }
     }
 }
 
-fn export(console: &Console, filter: RequestsFilter, format: RequestsFormat) -> Response {
+fn export(context: &SurfaceContext, filter: RequestsFilter, format: RequestsFormat) -> Response {
     let (media_type, name) = match format {
         RequestsFormat::Csv => ("text/csv; charset=utf-8", "requests.csv"),
         RequestsFormat::Json | RequestsFormat::Jsonl => ("application/x-ndjson", "requests.jsonl"),
     };
-    let store = console.context.store.clone();
-    export::response(&console.context.exports, media_type, name, move |sender| async move {
+    let store = context.store.clone();
+    export::response(&context.exports, media_type, name, move |sender| async move {
         send_all(&store, &filter, format, &sender).await
     })
 }

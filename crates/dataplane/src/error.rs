@@ -19,6 +19,9 @@ pub enum CallError {
     Unreadable(String),
     #[error("`{param}` is required")]
     Missing { param: String },
+    /// A member whose name is not acceptable.
+    #[error("`{param}` {why}")]
+    BadName { param: String, why: String },
     #[error("`{param}` {why}")]
     Invalid { param: String, why: String },
     #[error("no model is called `{model}`")]
@@ -99,7 +102,7 @@ impl CallError {
     /// The stable code of the error.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Unreadable(_) => "invalid_payload",
+            Self::Unreadable(_) | Self::BadName { .. } => "invalid_payload",
             Self::Missing { .. } => "missing_parameter",
             Self::Invalid { .. } => "invalid_value",
             Self::UnknownModel { .. } => "model_not_found",
@@ -122,7 +125,10 @@ impl CallError {
     /// The request member at fault, or an empty string.
     pub fn param(&self) -> &str {
         match self {
-            Self::Missing { param } | Self::Invalid { param, .. } | Self::Rejected { param, .. } => param,
+            Self::Missing { param }
+            | Self::BadName { param, .. }
+            | Self::Invalid { param, .. }
+            | Self::Rejected { param, .. } => param,
             Self::UnknownModel { .. } => "model",
             Self::Unreadable(_)
             | Self::NotServing { .. }
@@ -146,6 +152,7 @@ impl From<ParseError> for CallError {
         match error {
             ParseError::Unreadable(why) => Self::Unreadable(why),
             ParseError::Missing { param } => Self::Missing { param },
+            ParseError::BadName { param, why } => Self::BadName { param, why },
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Parses a chat request. Checks the type and range of every documented member; others are forwarded unchanged.
 
-use super::checks::{Checks, Path};
+use super::checks::{Checks, Path, shorten};
 use super::stream_options::StreamOptions;
 use super::{
     ModelMember, Operation, ParseError, ParsedRequest, TokenEstimate, messages, read_members, tools, without_bom,
@@ -9,6 +9,33 @@ use crate::json::{JsonError, Reader, ValueKind};
 use bytes::Bytes;
 
 const MAX_STOPS: usize = 4;
+
+/// The members that are read here.
+const MEMBERS: [&str; 23] = [
+    "model",
+    "messages",
+    "stream",
+    "stream_options",
+    "temperature",
+    "top_p",
+    "presence_penalty",
+    "frequency_penalty",
+    "n",
+    "max_tokens",
+    "max_completion_tokens",
+    "seed",
+    "logprobs",
+    "top_logprobs",
+    "logit_bias",
+    "stop",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "response_format",
+    "reasoning_effort",
+    "verbosity",
+    "service_tier",
+];
 
 /// Parses the body of `POST /v1/chat/completions`.
 pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
@@ -22,9 +49,9 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     let mut has_top_logprobs = false;
     let mut estimate = TokenEstimate::chat();
 
-    read_members(&body, |reader, name| {
+    read_members(&body, &MEMBERS, |reader, name| {
         let checks = &mut checks;
-        match &*name.decoded() {
+        match name {
             b"model" => model.read(reader, checks)?,
             b"messages" => prompt = messages::check(reader, checks, &mut estimate)?,
             b"stream" => stream = checks.boolean(reader, &"stream")?.unwrap_or(false),
@@ -95,10 +122,10 @@ fn check_logit_bias(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<(), 
         return Ok(());
     }
     reader.object(|reader, name, _| {
-        let token = name.decoded();
-        let token = String::from_utf8_lossy(&token);
+        let name = name.decoded();
+        let token = shorten(&name);
         let path = Path::Member(&"logit_bias", &token);
-        if token.parse::<u64>().is_err() {
+        if !std::str::from_utf8(&name).is_ok_and(|name| name.parse::<u64>().is_ok()) {
             checks.invalid(&path, || "must be a token id".into());
         }
         checks.number(reader, &path, -100.0..=100.0)

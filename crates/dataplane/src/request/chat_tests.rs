@@ -9,7 +9,7 @@ fn read(body: &str) -> Result<ParsedRequest, ParseError> {
 fn verdict(body: &str) -> String {
     match read(body) {
         Ok(request) => request.invalid.map_or_else(|| "fine".into(), |invalid| format!("422 {}", invalid.param)),
-        Err(ParseError::Missing { param }) => format!("400 {param}"),
+        Err(ParseError::Missing { param } | ParseError::BadName { param, .. }) => format!("400 {param}"),
         Err(ParseError::Unreadable(_)) => "400".into(),
     }
 }
@@ -126,6 +126,34 @@ fn a_duplicate_is_found_among_many_members() {
     let many: String = (0..100).map(|i| format!(",\"m{i}\":{i}")).collect();
     assert_eq!(verdict(&format!("{{{HEAD}{many}}}")), "fine");
     assert_eq!(verdict(&format!("{{{HEAD}{many},\"m3\":0}}")), "400");
+}
+
+#[test]
+fn a_known_name_in_other_letters_is_rejected() {
+    for (name, expected) in [("Model", "400 Model"), ("\u{17f}tream", "400 \u{17f}tream"), ("Top_K", "fine")] {
+        assert_eq!(verdict(&format!(r#"{{{HEAD},"{name}":1}}"#)), expected);
+    }
+}
+
+/// A member that is read, but missing in the list, could be sent in capital letters.
+#[test]
+fn every_member_that_is_read_is_in_the_list() {
+    let source = include_str!("chat.rs");
+    let arms = source.lines().filter_map(|line| line.trim().strip_prefix("b\"")?.split_once("\" =>"));
+    let read: Vec<&str> = arms.map(|(name, _)| name).collect();
+    assert_eq!(read, MEMBERS);
+}
+
+#[test]
+fn an_error_repeats_only_the_start_of_a_long_name() {
+    let long = "é".repeat(100_000);
+    let body = format!(r#"{{{HEAD},"logit_bias":{{"{long}":1}}}}"#);
+    let invalid = read(&body).unwrap().invalid.unwrap();
+    assert_eq!(invalid.param, format!("logit_bias.{}", "é".repeat(200)));
+    let twice = read(&format!(r#"{{{HEAD},"{long}":1,"{long}":2}}"#)).unwrap_err();
+    assert_eq!(twice, ParseError::Unreadable(format!("duplicate member `{}`", "é".repeat(200))));
+    let spelled = read(&format!(r#"{{{HEAD},"{long}":1,"MODEL":2}}"#)).unwrap_err();
+    assert_eq!(spelled, ParseError::BadName { param: "MODEL".into(), why: "must be written `model`".into() });
 }
 
 fn sent(body: &str, running: bool) -> serde_json::Value {

@@ -7,6 +7,9 @@ use crate::json::{JsonError, RawStr, Reader, ValueKind};
 use std::fmt::{self, Display};
 use std::ops::RangeInclusive;
 
+/// The longest text of a client that an error repeats, in characters.
+const SHOWN_CHARS: usize = 200;
+
 type ReadResult<T> = Result<T, JsonError>;
 
 #[derive(Default)]
@@ -29,6 +32,12 @@ impl Display for Path<'_> {
             Self::Index(parent, index) => write!(f, "{parent}[{index}]"),
         }
     }
+}
+
+/// A name that a client chose, cut to a length that an error may repeat.
+pub(super) fn shorten(name: &[u8]) -> String {
+    let longest = SHOWN_CHARS * char::MAX_LEN_UTF8;
+    String::from_utf8_lossy(&name[..name.len().min(longest)]).chars().take(SHOWN_CHARS).collect()
 }
 
 impl Checks {

@@ -25,6 +25,9 @@ pub(crate) struct EmbeddingOptions {
 
 const MAX_INPUTS: usize = 2048;
 
+/// The members that are read here.
+const MEMBERS: [&str; 5] = ["model", "input", "encoding_format", "dimensions", "user"];
+
 /// Parses the body of `POST /v1/embeddings`.
 pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     let body = without_bom(body);
@@ -34,9 +37,9 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     let mut encoding = Encoding::Float;
     let mut dimensions = None;
 
-    read_members(&body, |reader, name| {
+    read_members(&body, &MEMBERS, |reader, name| {
         let checks = &mut checks;
-        match &*name.decoded() {
+        match name {
             b"model" => model.read(reader, checks)?,
             b"input" => input = check_input(reader, checks)?,
             b"encoding_format" => {
@@ -160,6 +163,7 @@ mod tests {
             Ok(request) => request.invalid.map_or_else(|| "fine".into(), |invalid| invalid.param),
             Err(ParseError::Missing { param }) => format!("missing {param}"),
             Err(ParseError::Unreadable(why)) => why,
+            Err(ParseError::BadName { param, .. }) => format!("bad {param}"),
         }
     }
 

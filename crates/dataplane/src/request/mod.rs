@@ -7,6 +7,7 @@ pub mod chat;
 mod checks;
 pub mod embeddings;
 mod estimate;
+mod members;
 mod messages;
 mod stream_options;
 mod tools;
@@ -16,18 +17,31 @@ pub(crate) use embeddings::{EmbeddingOptions, Encoding};
 pub(crate) use estimate::TokenEstimate;
 pub(crate) use stream_options::StreamOptions;
 
-use crate::json::{JsonError, RawStr, Reader, ValueKind};
+use crate::json::{JsonError, Reader, ValueKind};
 use bytes::Bytes;
 use checks::Checks;
 use domain::model::Modality;
-use std::collections::HashSet;
+use members::read_members;
 use std::ops::Range;
 
 /// A body that is rejected before its model is looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ParseError {
     Unreadable(String),
-    Missing { param: String },
+    Missing {
+        param: String,
+    },
+    /// A member whose name is not acceptable.
+    BadName {
+        param: String,
+        why: String,
+    },
+}
+
+impl From<JsonError> for ParseError {
+    fn from(error: JsonError) -> Self {
+        Self::Unreadable(format!("the body is not JSON: {error}"))
+    }
 }
 
 /// A member with a value of the wrong type or out of range.
@@ -123,62 +137,6 @@ impl ModelMember {
                 Err(checks.take_missing())
             }
         }
-    }
-}
-
-/// Reads the members of the body, which must be an object without duplicate names.
-fn read_members(
-    body: &Bytes,
-    mut member: impl FnMut(&mut Reader<'_>, RawStr<'_>) -> Result<(), JsonError>,
-) -> Result<(), ParseError> {
-    let mut reader = Reader::new(body);
-    let unreadable = |malformed: JsonError| ParseError::Unreadable(format!("the body is not JSON: {malformed}"));
-    if reader.kind().map_err(unreadable)? != ValueKind::Object {
-        return Err(ParseError::Unreadable("the body is not a JSON object".into()));
-    }
-    let mut names = Names::default();
-    let mut duplicate = None;
-    reader
-        .object(|reader, name, _| {
-            if !names.add(name) && duplicate.is_none() {
-                duplicate = Some(String::from_utf8_lossy(&name.decoded()).chars().take(64).collect::<String>());
-            }
-            member(reader, name)
-        })
-        .and_then(|()| reader.end())
-        .map_err(unreadable)?;
-    if !reader.is_ascii() && simdutf8::basic::from_utf8(body).is_err() {
-        return Err(ParseError::Unreadable("the body is not UTF-8".into()));
-    }
-    match duplicate {
-        Some(name) => Err(ParseError::Unreadable(format!("duplicate member `{name}`"))),
-        None => Ok(()),
-    }
-}
-
-/// The names seen in an object. Usually few; a hash set avoids a quadratic search for many.
-#[derive(Default)]
-struct Names<'a> {
-    few: Vec<RawStr<'a>>,
-    many: HashSet<Vec<u8>>,
-}
-
-impl<'a> Names<'a> {
-    const FEW: usize = 32;
-
-    fn add(&mut self, name: RawStr<'a>) -> bool {
-        if !self.many.is_empty() {
-            return self.many.insert(name.decoded().into_owned());
-        }
-        let escaped = name.raw().contains(&b'\\');
-        let is_known = self.few.iter().any(|seen| {
-            seen.raw() == name.raw() || ((escaped || seen.raw().contains(&b'\\')) && seen.decoded() == name.decoded())
-        });
-        self.few.push(name);
-        if self.few.len() > Self::FEW {
-            self.many = self.few.iter().map(|name| name.decoded().into_owned()).collect();
-        }
-        !is_known
     }
 }
 

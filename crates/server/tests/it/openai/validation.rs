@@ -153,6 +153,34 @@ async fn a_body_that_is_not_one_json_object_is_rejected() {
 }
 
 #[tokio::test]
+async fn names_that_a_model_server_could_read_differently_are_rejected() {
+    let app = TestApp::start().await;
+    for name in ["Model", "MESSAGES", "Max_Tokens", "N", "\u{17f}tream", "max_to\u{212a}ens"] {
+        let response = app.ask(with(&json!({name: 1}))).await;
+        assert_eq!(error_line(&response), format!("400 invalid_payload {name}"));
+    }
+    let embedding = json!({"model": EMBEDDING, "input": "a", "Input": "b"});
+    assert_eq!(error_line(&app.embed(embedding).await), "400 invalid_payload Input");
+
+    let mut many = chat("hi");
+    (0..254).for_each(|index| many[format!("member-{index}")] = json!(index));
+    assert_eq!(app.ask(many.clone()).await.status_line(), "200 OK");
+    many["one more"] = json!(1);
+    assert_eq!(error_line(&app.ask(many).await), "400 invalid_payload");
+    assert_eq!(app.engine().calls().len(), 1);
+}
+
+#[tokio::test]
+async fn an_error_is_short_however_long_the_request() {
+    let app = TestApp::start().await;
+    let long = "x".repeat(1 << 20);
+    for changes in [json!({"logit_bias": {long.as_str(): 1}}), json!({"model": long}), json!({"tool_choice": long})] {
+        let response = app.ask(with(&changes)).await;
+        assert!(response.status.is_client_error() && response.text().len() < 2_000, "{}", response.text().len());
+    }
+}
+
+#[tokio::test]
 async fn a_byte_order_mark_is_skipped_and_nested_duplicates_are_accepted() {
     let app = TestApp::start().await;
     for body in [

@@ -52,9 +52,16 @@ fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ConsoleError> {
     Ok(value)
 }
 
+/// serde repeats names and values of the client, which can be as long as the body.
+fn shorten(text: &str) -> String {
+    const SHOWN_CHARS: usize = 500;
+    text.chars().take(SHOWN_CHARS).collect()
+}
+
 /// Classifies an error of serde by its message, since it has no other sign.
 fn convert(path: &str, error: &serde_json::Error) -> ConsoleError {
-    let message = error.to_string();
+    let message = shorten(&error.to_string());
+    let path = &shorten(path);
     let why = message.rsplit_once(" at line ").map_or(message.as_str(), |(why, _)| why).to_owned();
     let quoted = || why.split('`').nth(1).map(|name| inside(path, name));
     match error.classify() {
@@ -132,5 +139,14 @@ mod tests {
             assert_eq!(shown, expected, "{body}: {error:?}");
         }
         read::<Example>(r#" {"name":"a","limit":null} "#.as_bytes()).unwrap();
+    }
+
+    #[test]
+    fn an_error_repeats_only_the_start_of_a_long_name_or_value() {
+        let long = "x".repeat(100_000);
+        for body in [format!(r#"{{"{long}":1}}"#), format!(r#"{{"name":"a","limit":"{long}"}}"#)] {
+            let error = read::<Example>(body.as_bytes()).unwrap_err();
+            assert!(format!("{error:?}").len() < 2_000, "{error:?}");
+        }
     }
 }

@@ -2,11 +2,12 @@
 
 use crate::error::CallError;
 use crate::request::ParsedRequest;
+use crate::resolve::Target;
 use crate::usage_tap::UsageTap;
 use bytes::Bytes;
 use domain::Caller;
-use fleet::Backend;
 use fleet::backend::BackendId;
+use fleet::{Affinity, Backend};
 use http::{HeaderMap, HeaderName};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -30,8 +31,7 @@ pub struct Call {
 /// The search of one call for a slot.
 #[derive(Clone, Copy)]
 pub(crate) struct SlotSearch<'a> {
-    /// The start of the prompt, for prefix affinity.
-    pub(crate) prefix: &'a [u8],
+    pub(crate) affinity: Affinity<'a>,
     pub(crate) body_bytes: usize,
     /// Replicas that failed to serve the call.
     pub(crate) tried: &'a [BackendId],
@@ -41,9 +41,11 @@ pub(crate) struct SlotSearch<'a> {
 
 impl Call {
     /// The search for a slot at a replica that was not `tried` before.
-    pub(crate) fn slot_search<'a>(&'a self, tried: &'a [BackendId]) -> SlotSearch<'a> {
+    pub(crate) fn slot_search<'a>(&'a self, target: &Target, tried: &'a [BackendId]) -> SlotSearch<'a> {
         let until = self.tap.started() + self.hold_timeout;
-        SlotSearch { prefix: self.request.prefix(), body_bytes: self.request.body.len(), tried, until }
+        let tenant = if target.isolates_cache() { self.caller.workspace.as_str() } else { "" };
+        let affinity = Affinity { tenant, prefix: self.request.prefix() };
+        SlotSearch { affinity, body_bytes: self.request.body.len(), tried, until }
     }
 
     /// Records an attempt at a replica and returns when it began.

@@ -16,11 +16,11 @@ use std::time::{Duration, Instant};
 
 impl Dataplane {
     pub(crate) async fn hold(&self, call: &mut Call, target: &Target) -> Result<Slot, CallError> {
-        let search = call.slot_search(&[]);
+        let search = call.slot_search(target, &[]);
         match target {
             Target::Serverless(route) => route
                 .pool
-                .pick(search.prefix, search.tried, Instant::now())
+                .pick(search.affinity, search.tried, Instant::now())
                 .map_err(|PickError| CallError::NotServing { retry_after_secs: None }),
             Target::Dedicated(endpoint) => {
                 // A new call queues behind those that already wait.
@@ -30,7 +30,7 @@ impl Dataplane {
                     None => {
                         call.request.detach_body();
                         call.tap.hold_begins();
-                        let result = Box::pin(wait(endpoint, call.slot_search(&[]))).await;
+                        let result = Box::pin(wait(endpoint, call.slot_search(target, &[]))).await;
                         call.tap.hold_ends();
                         result
                     }
@@ -74,7 +74,7 @@ fn try_pick(endpoint: &LiveEndpoint, search: SlotSearch<'_>) -> Result<Option<Sl
     if !is_routed(&view)? {
         return Ok(None);
     }
-    Ok(view.route.pool.pick(search.prefix, search.tried, Instant::now()).ok())
+    Ok(view.route.pool.pick(search.affinity, search.tried, Instant::now()).ok())
 }
 
 /// Whether calls go to replicas now; an error if waiting is pointless.
@@ -118,8 +118,8 @@ mod tests {
     use super::*;
     use domain::model::{Modality, Model, ModelId, Serving, Upstream};
     use domain::{OrganizationId, Price, Timestamp, WorkspaceId};
-    use fleet::Endpoints;
     use fleet::endpoints::EndpointUpdate;
+    use fleet::{Affinity, Endpoints};
     use parking_lot::Mutex;
     use tokio::task::{JoinSet, yield_now};
 
@@ -138,6 +138,7 @@ mod tests {
                 context_length: 100,
                 price: Price::default(),
                 optimized: false,
+                share_prefix_cache: false,
                 serving: Serving::Upstreams(Vec::new()),
                 flavors: Vec::new(),
                 id,
@@ -156,7 +157,12 @@ mod tests {
     }
 
     fn search(tried: &[BackendId]) -> SlotSearch<'_> {
-        SlotSearch { prefix: b"hi", body_bytes: 1, tried, until: Instant::now() + Duration::from_secs(60) }
+        SlotSearch {
+            affinity: Affinity { tenant: "", prefix: b"hi" },
+            body_bytes: 1,
+            tried,
+            until: Instant::now() + Duration::from_secs(60),
+        }
     }
 
     #[tokio::test]

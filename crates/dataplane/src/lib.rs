@@ -25,6 +25,7 @@ pub use call::{Call, TRACEPARENT};
 pub use error::{CallError, UpstreamRejection};
 
 use admission::Admission;
+use domain::SaltSecret;
 use domain::limits::RateLimitStatus;
 use domain::model::CallTimeouts;
 use fleet::{Connector, Endpoints, Routes};
@@ -39,6 +40,7 @@ pub struct Dataplane {
     admission: Admission,
     connections: Connections,
     timeouts: CallTimeouts,
+    salt_secret: SaltSecret,
     /// Turns true when streams must end.
     cut: watch::Sender<bool>,
 }
@@ -64,6 +66,7 @@ impl Dataplane {
         connector: Connector,
         timeouts: CallTimeouts,
         admission: Admission,
+        salt_secret: SaltSecret,
     ) -> Self {
         Self {
             routes,
@@ -71,6 +74,7 @@ impl Dataplane {
             admission,
             connections: Connections::new(connector),
             timeouts,
+            salt_secret,
             cut: watch::Sender::new(false),
         }
     }

@@ -4,6 +4,7 @@
 
 use crate::body::{ResponseBody, StreamBody, StreamContext};
 use crate::error::{CallError, UpstreamRejection};
+use crate::json::edits::Edits;
 use crate::request::{Operation, StreamOptions};
 use crate::resolve::Target;
 use crate::response::chat_stream::ChatStream;
@@ -81,6 +82,15 @@ impl AttemptError {
     }
 }
 
+/// One attempt at a replica.
+#[derive(Clone, Copy)]
+struct Attempt<'a> {
+    replica: &'a Backend,
+    call: &'a Call,
+    /// Set if the call may not reuse what the replica has cached for others.
+    cache_salt: Option<&'a str>,
+}
+
 /// The normalized response of a replica.
 enum UpstreamResponse {
     Whole(Bytes, TokenMeter),
@@ -94,7 +104,9 @@ impl Dataplane {
         let mut may_resend = true;
         loop {
             let began = call.begin_attempt(slot.replica());
-            let error = match self.attempt(slot.replica(), call, began, &mut may_resend).await {
+            let cache_salt = target.isolates_cache().then(|| call.caller.cache_salt(&self.salt_secret));
+            let attempt = Attempt { replica: slot.replica(), call: &*call, cache_salt };
+            let error = match self.attempt(attempt, began, &mut may_resend).await {
                 Ok(response) => return Ok(self.respond(response, slot, call)),
                 Err(error) => error,
             };
@@ -129,8 +141,8 @@ impl Dataplane {
             return None;
         }
         *retried |= !tries_all;
-        let search = call.slot_search(tried);
-        if let Ok(slot) = target.route().pool.pick(search.prefix, tried, Instant::now()) {
+        let search = call.slot_search(target, tried);
+        if let Ok(slot) = target.route().pool.pick(search.affinity, tried, Instant::now()) {
             return Some(Ok(slot));
         }
         match (error, target, tried.last()) {
@@ -143,24 +155,19 @@ impl Dataplane {
 
     async fn attempt(
         &self,
-        replica: &Backend,
-        call: &Call,
+        attempt: Attempt<'_>,
         began: Instant,
         may_resend: &mut bool,
     ) -> Result<UpstreamResponse, AttemptError> {
         let limit = self.timeouts.first_byte;
-        tokio::time::timeout_at((began + limit).into(), pin!(self.exchange(replica, call, may_resend)))
+        tokio::time::timeout_at((began + limit).into(), pin!(self.exchange(attempt, may_resend)))
             .await
             .unwrap_or(Err(AttemptError::Final(CallError::UpstreamTimeout { limit })))
     }
 
-    async fn exchange(
-        &self,
-        replica: &Backend,
-        call: &Call,
-        may_resend: &mut bool,
-    ) -> Result<UpstreamResponse, AttemptError> {
-        let exchange = self.send(replica, call, may_resend).await?;
+    async fn exchange(&self, attempt: Attempt<'_>, may_resend: &mut bool) -> Result<UpstreamResponse, AttemptError> {
+        let exchange = self.send(attempt, may_resend).await?;
+        let call = attempt.call;
         match &call.request.operation {
             Operation::Chat { streaming: Some(options) } => open_stream(exchange, options, call).await,
             Operation::Chat { streaming: None } | Operation::Embeddings(_) => {
@@ -170,8 +177,9 @@ impl Dataplane {
     }
 
     /// Sends the request and checks the head of the response.
-    async fn send(&self, replica: &Backend, call: &Call, may_resend: &mut bool) -> Result<Exchange, AttemptError> {
-        let request = self.upstream_request(replica, call);
+    async fn send(&self, attempt: Attempt<'_>, may_resend: &mut bool) -> Result<Exchange, AttemptError> {
+        let request = self.upstream_request(attempt);
+        let Attempt { replica, call, .. } = attempt;
         let mut connection = self.connections.get(replica).await.map_err(|error| connect_error(&error))?;
         let mut sent = connection.send(&request).await;
         if sent.is_err() && connection.was_used && std::mem::take(may_resend) {
@@ -193,9 +201,12 @@ impl Dataplane {
     }
 
     /// The request as it is sent: the head, and the client's body with our edits.
-    fn upstream_request(&self, replica: &Backend, call: &Call) -> Request {
-        let Upstream { model, continuous_usage, .. } = &replica.upstream;
-        let edits = call.request.upstream_edits(model, *continuous_usage, call.tap.clamp());
+    fn upstream_request(&self, Attempt { replica, call, cache_salt }: Attempt<'_>) -> Request {
+        let Upstream { model, continuous_usage, engine, .. } = &replica.upstream;
+        let mut edits: Edits<'_> = call.request.upstream_edits(model, *continuous_usage, call.tap.clamp());
+        if let (Some(engine), Some(salt)) = (engine, cache_salt) {
+            call.request.isolate_cache(*engine, salt, &mut edits);
+        }
         let body = &call.request.body;
         let length = edits.length(body.len());
         let is_small = body.len() < COPY_BELOW;

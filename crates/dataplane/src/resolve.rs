@@ -25,6 +25,15 @@ impl Target {
             Self::Dedicated(endpoint) => Arc::clone(&endpoint.view().route),
         }
     }
+
+    /// Whether the call may not reuse prefixes that other workspaces left in the caches of engines. The replicas of an
+    /// endpoint serve one workspace only.
+    pub(crate) fn isolates_cache(&self) -> bool {
+        match self {
+            Self::Serverless(route) => !route.model.share_prefix_cache,
+            Self::Dedicated(_) => false,
+        }
+    }
 }
 
 impl Dataplane {

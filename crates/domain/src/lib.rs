@@ -26,11 +26,12 @@ pub mod time;
 pub mod tokens;
 pub mod usage;
 
-pub use accounts::{caller, invitation, key, organization, session, user, workspace, workspace_edit};
+pub use accounts::{cache_salt, caller, invitation, key, organization, session, user, workspace, workspace_edit};
 pub use catalogue::{gpu_type, model};
 pub use costs::{forecast, gpu_costs, grouping};
 pub use limits::{attempts, quota};
 
+pub use cache_salt::SaltSecret;
 pub use caller::Caller;
 pub use catalogue::Catalogue;
 pub use endpoint::{Endpoint, EndpointName};

@@ -19,5 +19,5 @@ pub use backend::{Address, Backend};
 pub use connect::{Connector, Stream};
 pub use endpoints::{Endpoints, LiveEndpoint};
 pub use engine_pools::{Engines, Launcher};
-pub use pool::{Availability, PickError, Pool, Slot};
+pub use pool::{Affinity, Availability, PickError, Pool, Slot};
 pub use routes::{Route, Routes};

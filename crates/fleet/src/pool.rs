@@ -14,6 +14,15 @@ use std::time::Instant;
 /// A replica keeps the calls of its prefixes while its load is at most this many quarters of the average, plus one.
 const AFFINITY_QUARTERS: u64 = 5;
 
+/// Calls with equal affinity go to the same replica if it is not too busy.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Affinity<'a> {
+    /// The workspace, if it shares no cached prefixes with others; else empty.
+    pub tenant: &'a str,
+    /// The start of the prompt.
+    pub prefix: &'a [u8],
+}
+
 #[derive(Debug, Default)]
 pub struct Pool {
     replicas: Vec<Arc<Backend>>,
@@ -79,8 +88,8 @@ impl Pool {
         }
     }
 
-    /// A slot for a call with this prefix, at a replica that it has not `tried`.
-    pub fn pick(&self, prefix: &[u8], tried: &[BackendId], now: Instant) -> Result<Slot, PickError> {
+    /// A slot for a call with this affinity, at a replica that it has not `tried`.
+    pub fn pick(&self, affinity: Affinity<'_>, tried: &[BackendId], now: Instant) -> Result<Slot, PickError> {
         let is_usable = |replica: &Arc<Backend>| {
             replica.health() != Health::Down && replica.has_room() && !tried.contains(&replica.id)
         };
@@ -88,7 +97,7 @@ impl Pool {
             // The breaker is ignored: without another replica, a bad response is better than none.
             return if is_usable(only) { take(only, false) } else { Err(PickError) };
         }
-        let prefix_hash = FixedState::default().hash_one(prefix);
+        let prefix_hash = FixedState::default().hash_one(affinity);
         let (mut closed, mut open) = (Candidates::default(), Candidates::default());
         for replica in self.replicas.iter().filter(|replica| is_usable(replica)) {
             let (is_closed, is_trial) = replica.breaker(|breaker| match breaker.is_closed() {
@@ -162,8 +171,25 @@ mod tests {
         Pool::new((0..count).map(replica).collect())
     }
 
+    fn affinity(prefix: &str) -> Affinity<'_> {
+        Affinity { tenant: "", prefix: prefix.as_bytes() }
+    }
+
     fn pick(pool: &Pool, prefix: &str) -> Option<Slot> {
-        pool.pick(prefix.as_bytes(), &[], Instant::now()).ok()
+        pool.pick(affinity(prefix), &[], Instant::now()).ok()
+    }
+
+    #[test]
+    fn tenants_that_share_no_cache_are_spread_over_the_replicas() {
+        let pool = pool(4, None);
+        let tenants: Vec<String> = (0..64).map(|number| format!("ws_{number}")).collect();
+        let home = |tenant: &str| {
+            let affinity = Affinity { tenant, ..affinity("You are a helpful assistant") };
+            pool.pick(affinity, &[], Instant::now()).unwrap().replica().name.clone()
+        };
+        let homes: std::collections::HashSet<_> = tenants.iter().map(|tenant| home(tenant)).collect();
+        assert_eq!(homes.len(), 4);
+        assert_eq!(home("ws_1"), home("ws_1"));
     }
 
     #[test]
@@ -211,17 +237,17 @@ mod tests {
             pool.replicas()[0].failed(now);
         }
         for prefix in ["a", "b", "c", "d"] {
-            assert_eq!(&*pool.pick(prefix.as_bytes(), &[], now).unwrap().replica().name, "r1");
+            assert_eq!(&*pool.pick(affinity(prefix), &[], now).unwrap().replica().name, "r1");
         }
         let later = now + Duration::from_secs(2);
-        let trial = pool.pick(b"a", &[], later).unwrap();
+        let trial = pool.pick(affinity("a"), &[], later).unwrap();
         assert_eq!(&*trial.replica().name, "r0", "one call tests it");
-        assert_eq!(&*pool.pick(b"a", &[], later).unwrap().replica().name, "r1");
+        assert_eq!(&*pool.pick(affinity("a"), &[], later).unwrap().replica().name, "r1");
         for _ in 0..5 {
             pool.replicas()[1].failed(later);
         }
         assert!(
-            pool.pick(b"a", &[trial.replica().id], later).is_ok(),
+            pool.pick(affinity("a"), &[trial.replica().id], later).is_ok(),
             "without a better one, a failing replica is used"
         );
     }
@@ -230,10 +256,10 @@ mod tests {
     fn a_retry_uses_another_replica_or_fails() {
         let two = pool(2, None);
         let first = pick(&two, "x").unwrap();
-        let second = two.pick(b"x", &[first.replica().id], Instant::now()).unwrap();
+        let second = two.pick(affinity("x"), &[first.replica().id], Instant::now()).unwrap();
         assert_ne!(first.replica().name, second.replica().name);
         let one = pool(1, None);
         let only = pick(&one, "x").unwrap();
-        assert!(one.pick(b"x", &[only.replica().id], Instant::now()).is_err());
+        assert!(one.pick(affinity("x"), &[only.replica().id], Instant::now()).is_err());
     }
 }

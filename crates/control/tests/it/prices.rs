@@ -19,6 +19,7 @@ fn catalogue(prices: &[(&str, i64)]) -> Catalogue {
         context_length: 4_096,
         price: Price { input_per_1m: NanoUsd::from_nanos(*input), ..Price::default() },
         optimized: false,
+        share_prefix_cache: false,
         serving: Serving::Upstreams(Vec::new()),
         flavors: Vec::new(),
     };

@@ -92,6 +92,7 @@ fn model() -> Model {
         context_length: 8_192,
         price: Price::default(),
         optimized: false,
+        share_prefix_cache: false,
         serving: Serving::Upstreams(Vec::new()),
         flavors: Vec::new(),
     }

@@ -3,7 +3,8 @@
 use super::checks::{Checks, Path, shorten};
 use super::stream_options::StreamOptions;
 use super::{
-    ModelMember, Operation, ParseError, ParsedRequest, TokenEstimate, messages, read_members, tools, without_bom,
+    CacheMembers, ModelMember, Operation, ParseError, ParsedRequest, TokenEstimate, messages, read_members, tools,
+    without_bom,
 };
 use crate::json::{JsonError, Reader, ValueKind};
 use bytes::Bytes;
@@ -48,6 +49,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     let mut logprobs = false;
     let mut has_top_logprobs = false;
     let mut estimate = TokenEstimate::chat();
+    let mut cache = CacheMembers::default();
 
     read_members(&body, &MEMBERS, |reader, name| {
         let checks = &mut checks;
@@ -87,6 +89,8 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
             b"service_tier" => {
                 checks.one_of(reader, &"service_tier", &["auto", "default", "flex", "scale", "priority", "fast"])?;
             }
+            b"cache_salt" => cache.read_salt(reader, checks)?,
+            b"cache_prompt" => cache.read_prompt(reader)?,
             _ => reader.skip()?,
         }
         Ok(())
@@ -103,7 +107,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     let operation = Operation::Chat { streaming: stream.then_some(stream_options) };
     let prompt = prompt.unwrap_or(0..0);
     estimate.prompt_bytes += prompt.len() as u64;
-    Ok(ParsedRequest { body, model, model_span, prompt, operation, estimate, invalid })
+    Ok(ParsedRequest { body, model, model_span, prompt, operation, estimate, cache, invalid })
 }
 
 /// The size in bytes of a value that is checked.

@@ -1,7 +1,9 @@
 //! Parses an embeddings request: four forms of input, two encodings of the response.
 
 use super::checks::{Checks, Path};
-use super::{ModelMember, Operation, ParseError, ParsedRequest, TokenEstimate, read_members, without_bom};
+use super::{
+    CacheMembers, ModelMember, Operation, ParseError, ParsedRequest, TokenEstimate, read_members, without_bom,
+};
 use crate::json::{JsonError, Reader, ValueKind};
 use bytes::Bytes;
 use std::ops::Range;
@@ -36,6 +38,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     let mut input = None;
     let mut encoding = Encoding::Float;
     let mut dimensions = None;
+    let mut cache = CacheMembers::default();
 
     read_members(&body, &MEMBERS, |reader, name| {
         let checks = &mut checks;
@@ -52,6 +55,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
             b"user" => {
                 checks.text(reader, &"user")?;
             }
+            b"cache_salt" => cache.read_salt(reader, checks)?,
             _ => reader.skip()?,
         }
         Ok(())
@@ -66,7 +70,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     let (prompt, inputs) = input.unwrap_or((0..0, 0));
     let operation = Operation::Embeddings(EmbeddingOptions { encoding, dimensions, inputs });
     let estimate = TokenEstimate::embeddings(prompt.len(), inputs);
-    Ok(ParsedRequest { body, model, model_span, prompt, operation, estimate, invalid })
+    Ok(ParsedRequest { body, model, model_span, prompt, operation, estimate, cache, invalid })
 }
 
 /// A string, an array of strings, one array of token ids, or an array of such arrays.

@@ -3,6 +3,7 @@
 //! A body that is not JSON or lacks a required member is rejected at once. An invalid value is kept for later, because
 //! an unknown model is reported before it.
 
+mod cache;
 pub mod chat;
 mod checks;
 pub mod embeddings;
@@ -19,6 +20,7 @@ pub(crate) use stream_options::StreamOptions;
 
 use crate::json::{JsonError, Reader, ValueKind};
 use bytes::Bytes;
+use cache::CacheMembers;
 use checks::Checks;
 use domain::model::Modality;
 use members::read_members;
@@ -62,6 +64,7 @@ pub struct ParsedRequest {
     prompt: Range<usize>,
     pub(crate) operation: Operation,
     pub(crate) estimate: TokenEstimate,
+    cache: CacheMembers,
     pub(crate) invalid: Option<InvalidParam>,
 }
 

@@ -1,8 +1,10 @@
 //! The caller of a request: every request belongs to exactly one workspace.
 
+use crate::cache_salt::{CacheSalt, SaltSecret};
 use crate::ids::{KeyId, OrganizationId, UserId, WorkspaceId};
 use crate::limits::OwnPerMinute;
 use crate::workspace::StoredLimits;
+use std::sync::OnceLock;
 
 /// The workspace, the actor and the limits of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,13 +16,20 @@ pub struct Caller {
     pub workspace_limits: StoredLimits,
     /// The key's own limits, which apply in addition to the workspace's.
     pub key_limits: OwnPerMinute,
+    /// Derived at the first call that needs it; callers are cached with their keys.
+    pub cache_salt: OnceLock<CacheSalt>,
 }
 
 impl Caller {
     /// A caller without limits of its own.
     pub fn new(organization: OrganizationId, workspace: WorkspaceId, actor: Actor) -> Self {
         let (workspace_limits, key_limits) = (StoredLimits::default(), OwnPerMinute::default());
-        Self { organization, workspace, actor, workspace_limits, key_limits }
+        Self { organization, workspace, actor, workspace_limits, key_limits, cache_salt: OnceLock::new() }
+    }
+
+    /// The salt of the workspace at engines that it shares with others.
+    pub fn cache_salt(&self, secret: &SaltSecret) -> &str {
+        self.cache_salt.get_or_init(|| secret.salt(&self.workspace)).as_str()
     }
 }
 

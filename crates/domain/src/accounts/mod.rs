@@ -1,5 +1,6 @@
 //! Organizations, people, workspaces, keys and sessions.
 
+pub mod cache_salt;
 pub mod caller;
 pub mod invitation;
 pub mod key;

@@ -87,6 +87,8 @@ pub struct Model {
     pub context_length: u64,
     pub price: Price,
     pub optimized: bool,
+    /// Whether workspaces may reuse each other's cached prefixes at the engines of the serverless model.
+    pub share_prefix_cache: bool,
     pub serving: Serving,
     pub flavors: Vec<Flavor>,
 }
@@ -114,6 +116,8 @@ pub struct Upstream {
     pub health_path: String,
     /// Whether the engine supports `stream_options.continuous_usage_stats`; if so, it is requested for every stream.
     pub continuous_usage: bool,
+    /// The engine that it runs, if known: what only this kind understands is sent to it.
+    pub engine: Option<EngineKind>,
 }
 
 impl Upstream {
@@ -126,6 +130,7 @@ impl Upstream {
             max_in_flight: None,
             health_path: "/health".into(),
             continuous_usage: false,
+            engine: None,
         }
     }
 }

@@ -57,6 +57,7 @@ fn a_flavor_that_the_catalogue_dropped_or_moved_to_other_gpus_is_kept() {
             context_length: 9_000,
             price: Price::default(),
             optimized: false,
+            share_prefix_cache: false,
             serving: Serving::Upstreams(Vec::new()),
             flavors,
         };

@@ -43,6 +43,7 @@ pub(crate) fn generation_requests(
     let request_for = |prompt: Vec<LlamaToken>, index| GenerationRequest {
         sampler: Sampler::new(&request.sampling, model.llama(), &prompt, constraint.as_ref(), index),
         prompt,
+        salt: request.cache_salt.clone(),
         max_new,
         stops: stops(request, syntax),
         logprobs: request.logprobs,

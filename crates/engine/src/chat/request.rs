@@ -1,6 +1,7 @@
 //! Parses and validates a chat request.
 
 use super::messages;
+use crate::decode::Salt;
 use crate::error::RequestError;
 use crate::members::Members;
 use crate::sampling::Sampling;
@@ -29,6 +30,8 @@ pub(crate) struct ChatRequest {
     pub messages: Vec<Value>,
     pub tools: Tools,
     pub template_extras: Map<String, Value>,
+    /// Only calls with the same salt share cached prefixes.
+    pub cache_salt: Salt,
     pub sampling: Sampling,
     pub stops: Vec<String>,
     pub max_tokens: Option<usize>,
@@ -72,6 +75,7 @@ impl ChatRequest {
             messages,
             tools: Tools::read(members)?,
             template_extras: members.object("chat_template_kwargs")?.cloned().unwrap_or_default(),
+            cache_salt: members.text("cache_salt")?.map(Into::into),
             sampling: sampling(members)?,
             stops: stops(members)?,
             max_tokens: max_tokens(members)?,

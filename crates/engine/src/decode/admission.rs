@@ -11,12 +11,12 @@ impl Worker<'_> {
     /// Starts waiting generations while sequences and cells are available.
     pub(super) fn admit(&mut self) {
         while let Some(at) = (0..self.waiting.len()).find(|&at| !self.shares_prompt_being_computed(&self.waiting[at])) {
-            let tokens = &self.waiting[at].tokens;
+            let Generation { tokens, salt, .. } = &self.waiting[at];
             let enough_room = cache::cells_in_use(&self.sequences) + tokens.len() + ROOM_TO_GROW <= self.cells;
             if !enough_room && !self.running.is_empty() {
                 return;
             }
-            let Some(placement) = cache::find_placement(&self.sequences, tokens) else { return };
+            let Some(placement) = cache::find_placement(&self.sequences, tokens, salt) else { return };
             let Some(mut generation) = self.waiting.remove(at) else { return };
             let (sequence, reused) = self.apply_placement(&placement, &generation);
             generation.start_with(reused, &self.metrics);
@@ -46,6 +46,7 @@ impl Worker<'_> {
             reused = 0;
         }
         self.sequences[sequence].tokens = generation.tokens[..reused].to_vec();
+        self.sequences[sequence].salt.clone_from(&generation.salt);
         self.sequences[sequence].busy = true;
         (sequence, reused)
     }

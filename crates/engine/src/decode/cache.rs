@@ -2,13 +2,22 @@
 //!
 //! llama.cpp has one pool of cells for all sequences. A finished sequence keeps its cells until the space is needed, so
 //! that a prompt with the same prefix can reuse them. This module does not call llama.cpp.
+//!
+//! Callers are kept apart by salts: a prompt reuses only sequences of its own salt, so `cached_tokens` and the time to the
+//! first token reveal nothing about the prompts of others.
 
 use llama_cpp_2::token::LlamaToken;
+use std::sync::Arc;
+
+/// The `cache_salt` of a call. Calls without one share their sequences.
+pub(crate) type Salt = Option<Arc<str>>;
 
 /// Contents of one sequence in the cache.
 #[derive(Debug, Default)]
 pub(crate) struct Sequence {
     pub tokens: Vec<LlamaToken>,
+    /// The salt of the call that computed the tokens.
+    pub salt: Salt,
     /// A generation is using it.
     pub busy: bool,
     /// Step at which it became idle; the oldest is evicted first.
@@ -26,15 +35,18 @@ pub(crate) enum Placement {
 
 /// Finds the best placement of a prompt; `None` if all sequences are busy.
 ///
-/// Picks the sequence with the longest common prefix. If it is idle and at least half of it is shared, it is reused
+/// Picks the sequence of the same salt with the longest common prefix. If it is idle and at least half of it is shared, it is reused
 /// directly; otherwise its prefix is copied to the sequence that has been idle longest, so that the rest of a longer
 /// conversation stays cached. For example, `1 2 7` takes `1 2` from an idle `1 2 3 4 5 6` as a copy. The last token of a
 /// prompt is never reused, because it must be computed to get the next one.
-pub(crate) fn find_placement(sequences: &[Sequence], prompt: &[LlamaToken]) -> Option<Placement> {
+pub(crate) fn find_placement(sequences: &[Sequence], prompt: &[LlamaToken], salt: &Salt) -> Option<Placement> {
     let oldest_idle =
         (0..sequences.len()).filter(|&at| !sequences[at].busy).min_by_key(|&at| sequences[at].idle_since)?;
     let reusable = prompt.len().saturating_sub(1);
-    let common = |at: &usize| common_prefix(&sequences[*at].tokens, prompt).min(reusable);
+    let common = |at: &usize| {
+        let sequence = &sequences[*at];
+        if sequence.salt == *salt { common_prefix(&sequence.tokens, prompt).min(reusable) } else { 0 }
+    };
     let best = (0..sequences.len()).max_by_key(|at| (common(at), !sequences[*at].busy))?;
     let reused = common(&best);
     if reused == 0 {
@@ -70,7 +82,7 @@ pub(crate) fn oldest_filled_idle(sequences: &[Sequence]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Placement, Sequence, cells_filled, cells_in_use, find_placement, oldest_filled_idle};
+    use super::{Placement, Sequence, cells_filled, cells_in_use, oldest_filled_idle};
     use llama_cpp_2::token::LlamaToken;
 
     fn tokens(ids: &[i32]) -> Vec<LlamaToken> {
@@ -78,7 +90,23 @@ mod tests {
     }
 
     fn sequence(ids: &[i32], busy: bool, idle_since: u64) -> Sequence {
-        Sequence { tokens: tokens(ids), busy, idle_since }
+        Sequence { tokens: tokens(ids), salt: None, busy, idle_since }
+    }
+
+    fn find_placement(sequences: &[Sequence], prompt: &[LlamaToken]) -> Option<Placement> {
+        super::find_placement(sequences, prompt, &None)
+    }
+
+    #[test]
+    fn a_prompt_reuses_nothing_of_another_salt() {
+        let salted = |salt: &str| Sequence { salt: Some(salt.into()), ..sequence(&[1, 2, 3], false, 2) };
+        let sequences = [salted("a"), sequence(&[9], false, 1)];
+        let prompt = tokens(&[1, 2, 3, 4]);
+        let unrelated = Some(Placement::Own { sequence: 1, reused: 0 });
+        assert_eq!(super::find_placement(&sequences, &prompt, &Some("b".into())), unrelated);
+        assert_eq!(super::find_placement(&sequences, &prompt, &None), unrelated);
+        let own = Some(Placement::Own { sequence: 0, reused: 3 });
+        assert_eq!(super::find_placement(&sequences, &prompt, &Some("a".into())), own);
     }
 
     #[test]

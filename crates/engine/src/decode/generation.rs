@@ -1,5 +1,6 @@
 //! One running generation, independent of its cache placement, so that it can be displaced and resumed.
 
+use super::cache::Salt;
 use super::events::{Event, FinishReason, Progress, Tokens};
 use super::logprobs::{Logprob, logprob};
 use super::text::Text;
@@ -15,6 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 pub(crate) struct GenerationRequest {
     /// Not empty, and leaves room in the context for `max_new` tokens.
     pub prompt: Vec<LlamaToken>,
+    pub salt: Salt,
     pub max_new: usize,
     pub sampler: Sampler,
     pub stops: Vec<String>,
@@ -27,6 +29,7 @@ pub(super) struct Generation {
     choice: usize,
     /// The prompt, followed by the generated tokens.
     pub(super) tokens: Vec<LlamaToken>,
+    pub(super) salt: Salt,
     prompt: usize,
     cached: Option<usize>,
     max_new: usize,
@@ -53,6 +56,7 @@ impl Generation {
             choice,
             prompt: request.prompt.len(),
             tokens: request.prompt,
+            salt: request.salt,
             cached: None,
             max_new: request.max_new,
             generated: 0,
@@ -72,8 +76,9 @@ impl Generation {
         self.events.is_closed()
     }
 
+    /// Whether one can reuse the prompt of the other.
     pub(super) fn same_prompt(&self, other: &Self) -> bool {
-        self.tokens[..self.prompt] == other.tokens[..other.prompt]
+        self.salt == other.salt && self.tokens[..self.prompt] == other.tokens[..other.prompt]
     }
 
     /// Records how much of the prompt was cached. Only the first start counts, not a resume.

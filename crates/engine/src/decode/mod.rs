@@ -12,6 +12,7 @@ mod share;
 mod text;
 mod worker;
 
+pub(crate) use cache::Salt;
 pub(crate) use events::{Event, FinishReason, Progress, Tokens};
 pub(crate) use generation::GenerationRequest;
 pub(crate) use logprobs::{Logprob, TokenLogprob};

@@ -43,6 +43,20 @@ async fn a_continued_conversation_reuses_the_cache() {
 }
 
 #[tokio::test]
+async fn calls_with_different_salts_share_no_cache() {
+    let engine = Engine::chat(&[]).await;
+    let cached = async |salt: Value| {
+        let response = engine.chat_call(with(greedy(CAPITAL, 4), json!({"cache_salt": salt}))).await.json();
+        response["usage"]["prompt_tokens_details"]["cached_tokens"].as_u64().unwrap()
+    };
+    assert_eq!(cached(json!("a")).await, 0);
+    assert!(cached(json!("a")).await > 0);
+    assert_eq!(cached(json!("b")).await, 0);
+    assert_eq!(cached(Value::Null).await, 0);
+    assert!(cached(json!("a")).await > 0);
+}
+
+#[tokio::test]
 async fn seeds_make_sampling_reproducible() {
     let engine = Engine::chat(&[]).await;
     let seeded = |seed: u64| with(greedy(STORY, 40), json!({"temperature": 1.0, "seed": seed, "top_p": 0.95}));

@@ -336,6 +336,7 @@ fn view(update: &EndpointUpdate, present: &[Arc<Backend>]) -> View {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pool::Affinity;
     use domain::model::{Modality, Serving};
     use domain::{ModelId, Price, Timestamp};
 
@@ -355,6 +356,7 @@ mod tests {
                 context_length: 100,
                 price: Price::default(),
                 optimized: false,
+                share_prefix_cache: false,
                 serving: Serving::Upstreams(Vec::new()),
                 flavors: Vec::new(),
             }),
@@ -413,7 +415,10 @@ mod tests {
         };
         let open_call = endpoint.open_call();
         let view = endpoint.view();
-        let mut prefixes = (0..=u8::MAX).map(|prefix| view.route.pool.pick(&[prefix], &[], Instant::now()).unwrap());
+        let mut prefixes = (0..=u8::MAX).map(|prefix| {
+            let affinity = Affinity { tenant: "", prefix: &[prefix] };
+            view.route.pool.pick(affinity, &[], Instant::now()).unwrap()
+        });
         let call = prefixes.find(|lease| &*lease.replica().name == "a").unwrap();
         let activity = endpoint.activity();
         apply(&endpoints, Condition::Serving, &["b"]);

@@ -28,6 +28,17 @@ impl Family {
         }
     }
 
+    /// The engine, unless it is started by a command of the operator.
+    pub const fn engine(self) -> Option<EngineKind> {
+        match self {
+            Self::ForebayEngine => Some(EngineKind::ForebayEngine),
+            Self::Vllm => Some(EngineKind::Vllm),
+            Self::Sglang => Some(EngineKind::Sglang),
+            Self::LlamaServer => Some(EngineKind::LlamaServer),
+            Self::Unknown => None,
+        }
+    }
+
     /// Families whose metric names to try: all known ones for an unknown engine.
     pub(super) const fn candidates(self) -> &'static [Self] {
         match self {

@@ -14,7 +14,7 @@ use crate::routes::Routes;
 use background::{Backoff, Tasks};
 use child::Child;
 use domain::ModelId;
-use domain::model::{EnginePool, Serving, Upstream};
+use domain::model::{EngineKind, EnginePool, Serving, Upstream};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -212,7 +212,7 @@ impl Supervisor {
 
 fn backend_at(spec: &EngineSpec, address: &str) -> Option<Arc<Backend>> {
     let plain = Upstream::plain(format!("http://{address}/v1"), spec.model.as_str());
-    let upstream = Upstream { continuous_usage: true, ..plain };
+    let upstream = Upstream { continuous_usage: true, engine: Some(EngineKind::ForebayEngine), ..plain };
     Backend::new(&format!("{}#{}", spec.model, spec.number), upstream).ok().map(Arc::new)
 }
 

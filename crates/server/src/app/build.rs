@@ -30,13 +30,13 @@ use dataplane::Dataplane;
 use dataplane::admission::{Admission, Quota, RateLimiter, RedisLimits};
 use dataplane::keys::KeyDirectory;
 use dataplane::usage_tap::Sink;
-use domain::RunId;
 use domain::model::CallTimeouts;
+use domain::{RunId, SaltSecret};
 use fleet::{Connector, Endpoints, Launcher, Routes};
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use store::{Journal, JournalReader, Store};
+use store::{Journal, JournalReader, Store, secrets};
 use tokio::runtime::Handle;
 use tokio_rustls::TlsAcceptor;
 
@@ -57,6 +57,7 @@ pub(super) struct Parts {
     pub redis: Option<RedisLimits>,
     pub health: Arc<Health>,
     pub keys: Arc<KeyDirectory>,
+    pub salt_secret: SaltSecret,
     pub context: Arc<SurfaceContext>,
     pub control_plane: ControlPlane,
     /// The catalogue being served, replaced by a reload.
@@ -102,6 +103,7 @@ impl Parts {
             limits: redis.clone(),
         });
         let keys = KeyDirectory::new(store.clone(), runtime.clone());
+        let salt_secret = salt_secret(&store).await?;
         let console_url = first_start::console_url(&config, public);
         let context = Arc::new(SurfaceContext::new(store.clone(), runtime, &config, console_url));
         let launcher = launcher(data_dir)?;
@@ -120,6 +122,7 @@ impl Parts {
             redis,
             health,
             keys,
+            salt_secret,
             context,
             control_plane,
             served: Served::new(config.catalogue.clone()),
@@ -163,7 +166,7 @@ pub(super) fn start_workers(
         let (quota, journal) = (parts.quota.clone(), parts.journal.clone());
         let admission = Admission { rate_limiter: rate_limiter(), quota, journal, defaults: config.workspace_defaults };
         let (routes, endpoints) = (parts.routes.clone(), parts.endpoints.clone());
-        Dataplane::new(routes, endpoints, parts.connector.clone(), timeouts, admission)
+        Dataplane::new(routes, endpoints, parts.connector.clone(), timeouts, admission, parts.salt_secret.clone())
     };
     let sink = |core| -> Arc<dyn Sink> {
         let (log, rejections) = (Arc::clone(&parts.log), Arc::clone(&parts.rejections));
@@ -184,6 +187,15 @@ pub(super) fn start_workers(
         description: description.clone(),
         trusted_proxies: config.server.trusted_proxies.clone(),
     })
+}
+
+/// The secret that the salts of prefix caches are derived from, created by the first node.
+async fn salt_secret(store: &Store) -> anyhow::Result<SaltSecret> {
+    let mut fresh = [0; 32];
+    getrandom::fill(&mut fresh).map_err(|error| anyhow::anyhow!("no randomness from the system: {error}"))?;
+    let fresh: String = fresh.iter().map(|byte| format!("{byte:02x}")).collect();
+    let shared = secrets::share(store, "cache_salt", &fresh).await.context("cannot read the secret of cache salts")?;
+    Ok(SaltSecret::new(&shared))
 }
 
 /// Launches engines from the binary beside this one, or from the one that `FOREBAY_ENGINE` names.

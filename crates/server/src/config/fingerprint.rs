@@ -22,8 +22,11 @@ pub(super) fn of(models: &[Model], folder: &Path) -> String {
 
 /// Texts are written with `{:?}`, so no value can imitate another line.
 fn describe_model(text: &mut String, model: &Model, folder: &Path) {
-    let Model { id, name, modality, context_length, price, optimized, serving, flavors } = model;
-    line(text, format_args!("model {id} {name:?} {} {context_length} {optimized}", modality.as_str()));
+    let Model { id, name, modality, context_length, price, optimized, share_prefix_cache, serving, flavors } = model;
+    line(
+        text,
+        format_args!("model {id} {name:?} {} {context_length} {optimized} {share_prefix_cache}", modality.as_str()),
+    );
     let (input, cached, output) = (price.input_per_1m, price.cached_input_per_1m, price.output_per_1m);
     line(text, format_args!("price {input} {cached} {output}"));
     match serving {
@@ -31,7 +34,8 @@ fn describe_model(text: &mut String, model: &Model, folder: &Path) {
             for upstream in upstreams {
                 let (url, name, usage) = (&upstream.url, &upstream.model, upstream.continuous_usage);
                 let (cap, health) = (upstream.max_in_flight, &upstream.health_path);
-                line(text, format_args!("upstream {url:?} {name:?} {cap:?} {health:?} {usage}"));
+                let engine = upstream.engine;
+                line(text, format_args!("upstream {url:?} {name:?} {cap:?} {health:?} {usage} {engine:?}"));
             }
         }
         Serving::Engine(pool) => {

@@ -15,6 +15,7 @@ use std::ops::RangeInclusive;
 const DEFAULT_CHAT_CONTEXT: u64 = 8192;
 const DEFAULT_EMBEDDING_CONTEXT: u64 = 512;
 const DEFAULT_HEALTH_PATH: &str = "/health";
+const ENGINES: &str = "\"forebay-engine\", \"vllm\", \"sglang\" or \"llama-server\"";
 const DEFAULT_PRECISION: &str = "auto";
 /// Prefix of weights that the engine downloads from the Hugging Face hub; anything else is a path.
 pub(super) const HUB_REFERENCE: &str = "hf://";
@@ -74,6 +75,7 @@ fn read_model(section: &Section<'_>, id: Option<ModelId>, operator_prefix: &str)
         let what = format_args!("only ids under the operator's prefix `{operator_prefix}/` may be optimized builds");
         section.report(section.line("optimized"), "optimized", what);
     }
+    let share_prefix_cache = section.boolean("share_prefix_cache").unwrap_or(false);
     let upstreams = read_upstreams(section, id.as_ref());
     let driver = read_driver(section).unwrap_or_default();
     let engine = read_engine(section, driver);
@@ -83,7 +85,7 @@ fn read_model(section: &Section<'_>, id: Option<ModelId>, operator_prefix: &str)
     let serving = engine.map_or(Serving::Upstreams(upstreams), Serving::Engine);
     let id = id?;
     let name = name.unwrap_or(id.as_str()).to_owned();
-    Some(Model { id, name, modality, context_length, price, optimized, serving, flavors })
+    Some(Model { id, name, modality, context_length, price, optimized, share_prefix_cache, serving, flavors })
 }
 
 fn check_serving(section: &Section<'_>) {
@@ -142,6 +144,7 @@ fn read_upstream(section: &Section<'_>, id: Option<&ModelId>) -> Option<Upstream
         is_path.then_some(text)
     });
     let continuous_usage = section.boolean("continuous_usage").unwrap_or(true);
+    let engine = section.parsed("engine", ENGINES, EngineKind::parse);
     Some(Upstream {
         url: url?,
         model: model.or(id.map(ModelId::as_str)).unwrap_or_default().to_owned(),
@@ -149,6 +152,7 @@ fn read_upstream(section: &Section<'_>, id: Option<&ModelId>) -> Option<Upstream
         max_in_flight: in_flight.and_then(|count| u32::try_from(count).ok()),
         health_path: health_path.unwrap_or(DEFAULT_HEALTH_PATH).to_owned(),
         continuous_usage,
+        engine,
     })
 }
 
@@ -271,8 +275,7 @@ fn read_flavor(
 }
 
 fn read_launch(section: &Section<'_>) -> Launch {
-    let expected = "\"forebay-engine\", \"vllm\", \"sglang\" or \"llama-server\"";
-    let engine = section.parsed("engine", expected, EngineKind::parse);
+    let engine = section.parsed("engine", ENGINES, EngineKind::parse);
     let argv = section.texts("argv");
     if section.entry("engine").is_some() && section.entry("argv").is_some() {
         section.report(section.line("argv"), "argv", "a flavor can have an engine or argv, not both");

@@ -23,6 +23,7 @@ pub(super) async fn check(
     findings.extend(binary(&models, launcher));
     findings.extend(models.iter().flat_map(|model| weights(model)));
     findings.extend(programs(&models, &|name| find_program(name)));
+    findings.extend(shared_caches(&models));
     for model in &models {
         findings.extend(upstreams(model, connector).await);
     }
@@ -30,6 +31,27 @@ pub(super) async fn check(
         findings.push(Finding::ok(CHECK, format!("everything that {} models need is present", models.len())));
     }
     findings
+}
+
+/// Warns of upstreams whose prefix cache cannot be kept apart by workspace.
+fn shared_caches(models: &[&Model]) -> Option<Finding> {
+    let is_shared = |model: &&&Model| match &model.serving {
+        Serving::Upstreams(upstreams) => {
+            !model.share_prefix_cache && upstreams.iter().any(|upstream| upstream.engine.is_none())
+        }
+        Serving::Engine(_) => false,
+    };
+    let names: Vec<&str> = models.iter().filter(is_shared).map(|model| model.id.as_str()).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let what =
+        format!("workspaces share the prefix caches of {}: its upstreams do not say their engine", names.join(", "));
+    Some(Finding::warning(
+        CHECK,
+        what,
+        "set `engine` of the upstreams, or `share_prefix_cache = true` if this is intended",
+    ))
 }
 
 /// Flavors that this machine runs; those of a cluster need nothing here.
@@ -158,6 +180,10 @@ mod tests {
                 ),
                 (Level::Problem, "the weights of acme/own are not at /nowhere/w.gguf"),
                 (Level::Warning, "a flavor is started with `no-such-program`, which is not on the PATH"),
+                (
+                    Level::Warning,
+                    "workspaces share the prefix caches of acme/theirs: its upstreams do not say their engine"
+                ),
                 (Level::Warning, "the upstream of acme/theirs at http://127.0.0.1:9/v1 cannot be reached"),
             ]
         );

@@ -96,7 +96,7 @@ fn a_fresh_machine_has_no_problems() {
 
 #[tokio::test]
 async fn a_serving_node_has_no_problems() {
-    let app = TestApp::start().await;
+    let app = TestApp::setup().upstream("engine = \"vllm\"").start().await;
     app.chat("hi").await;
     let output = app.try_admin("doctor");
     let said = String::from_utf8(output.stdout).unwrap();
@@ -243,6 +243,7 @@ fn missing_engines_weights_and_upstreams_are_reported() {
         "problem: acme/own needs forebay-engine",
         "problem: the weights of acme/own are not at",
         "warning: a flavor is started with `llama-server`",
+        "warning: workspaces share the prefix caches of acme/theirs",
         "warning: the upstream of acme/theirs at http://127.0.0.1:9/v1 cannot be reached",
     ] {
         diagnosis.assert_has("engines", start);

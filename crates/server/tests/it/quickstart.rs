@@ -10,6 +10,7 @@ use testkit::process::{Forebay, ForebayLaunch};
 
 use crate::app::{BINARY, TIMEOUT, wait_until};
 use crate::engines::{children_of, is_running};
+use crate::openai::prefix_cache::other_workspace_key;
 
 pub(crate) const CHAT: &str = "forebay/smollm2-135m-instruct";
 const EMBEDDING: &str = "sentence-transformers/all-minilm-l6-v2";
@@ -79,6 +80,35 @@ async fn the_quickstart_serves_real_models_and_restarts_a_killed_engine() {
     forebay.child.signal("TERM").unwrap();
     forebay.child.wait_for_end(TIMEOUT).await.unwrap();
     assert!(!children.iter().any(|child| is_running(child)), "an engine outlived the gateway");
+}
+
+/// Without salts, a tenant could test guesses of another's prompt by `cached_tokens`.
+#[tokio::test]
+async fn a_prompt_of_another_workspace_is_not_cached() {
+    let (forebay, client) = quickstart().await;
+    wait_for_model(&client, CHAT, "available").await;
+    let admin = |line: &str| {
+        let mut command = Command::new(BINARY);
+        command.arg("admin").args(line.split_whitespace()).arg("--json").arg("--config").arg(&forebay.config);
+        let output = command.arg("--data-dir").arg(&forebay.data_dir).output().unwrap();
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let organization = forebay.bootstrap()["organizationId"].as_str().unwrap().to_owned();
+    let other = Client::new(format!("http://{}", forebay.public)).key(&other_workspace_key(admin, &organization));
+    let secret = json!({
+        "model": CHAT, "temperature": 0, "max_tokens": 1,
+        "messages": [{"role": "user", "content": "The code of the vault is 4711. Keep it secret."}],
+    });
+    let cached = async |client: &Client| {
+        let response = client.post_json("/v1/chat/completions", secret.clone()).await;
+        assert_eq!(response.status, 200, "{}", response.text());
+        response.json()["usage"]["prompt_tokens_details"]["cached_tokens"].as_u64().unwrap()
+    };
+    assert_eq!(cached(&client).await, 0);
+    assert_eq!(cached(&other).await, 0, "the other workspace learns that the prompt was used");
+    assert!(cached(&client).await > 0, "the own workspace reuses it");
+    assert!(cached(&other).await > 0);
 }
 
 #[tokio::test]

@@ -112,6 +112,7 @@ fn update_of(endpoint: &Endpoint, live: &[Replica], route: impl Fn(&Replica) -> 
             // Tokens are counted and shown, but GPU-hours are billed.
             price: Price::default(),
             optimized: false,
+            share_prefix_cache: false,
             serving: Serving::Upstreams(Vec::new()),
             flavors: Vec::new(),
             id: id.clone(),

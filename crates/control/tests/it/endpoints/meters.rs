@@ -57,6 +57,7 @@ fn known(endpoint: &Endpoint) -> EndpointUpdate {
             context_length: 100,
             price: Price::default(),
             optimized: false,
+            share_prefix_cache: false,
             serving: Serving::Upstreams(Vec::new()),
             flavors: Vec::new(),
         }),

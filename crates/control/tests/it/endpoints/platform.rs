@@ -57,6 +57,7 @@ pub(crate) fn catalogue() -> Catalogue {
         context_length: 4_096,
         price: Price::default(),
         optimized: false,
+        share_prefix_cache: false,
         serving: Serving::Upstreams(Vec::new()),
         flavors,
     };

@@ -168,6 +168,7 @@ fn backend_of(pod: &Pod, (name, address): &(String, SocketAddr)) -> Option<(Mode
     let family = Family::parse(pod_status::annotation(pod, pod::ENGINE_ANNOTATION)?)?;
     let upstream = Upstream {
         continuous_usage: matches!(family, Family::ForebayEngine | Family::Vllm | Family::Sglang),
+        engine: family.engine(),
         ..Upstream::plain(format!("http://{address}/v1"), model.as_str())
     };
     Some((model, Backend::new(name, upstream).ok()?))

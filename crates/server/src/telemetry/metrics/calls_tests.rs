@@ -22,6 +22,7 @@ fn record(workspace: u128, model: &str) -> CallRecord {
         context_length: 100,
         price: Price::default(),
         optimized: false,
+        share_prefix_cache: false,
         serving: Serving::Upstreams(Vec::new()),
         flavors: Vec::new(),
     };
@@ -32,6 +33,7 @@ fn record(workspace: u128, model: &str) -> CallRecord {
         max_in_flight: None,
         health_path: "/health".into(),
         continuous_usage: false,
+        engine: None,
     };
     CallRecord {
         request: RequestId::new(NOW, 1),

@@ -8,5 +8,6 @@ mod errors;
 mod http;
 mod models;
 mod pools;
+pub(crate) mod prefix_cache;
 mod stream;
 mod validation;

@@ -138,6 +138,7 @@ fn report(parts: &Parts, loops: &Tasks, tracer: Option<Arc<Tracer>>, listener: T
         endpoints: parts.endpoints.clone(),
         health: Arc::clone(&health),
         quota: parts.quota.clone(),
+        keys: Arc::clone(&parts.keys),
         log: Arc::clone(&parts.log),
         control: parts.control_plane.figures(),
         bill: Arc::clone(&parts.bill),

@@ -13,6 +13,9 @@ use domain::{ApiKey, KeyId, KeyState, OrganizationId, SecretHash, Segment, Times
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 
+/// Rows per call of [`credentials_after`].
+pub const CREDENTIALS_AT_ONCE: i64 = 10_000;
+
 macro_rules! select {
     ($rest:literal) => {
         concat!(
@@ -34,6 +37,36 @@ pub async fn by_segment(store: &Store, segment: Segment, now: Timestamp) -> Resu
 pub async fn by_id(store: &Store, id: &KeyId) -> Result<Option<ApiKey>, StoreError> {
     let query = sqlx::query(select!("WHERE k.id = $1 AND s.dies_at IS NULL")).bind(id.as_str());
     store.row(query).await?.as_ref().map(api_key).transpose()
+}
+
+/// Segments and hashes of the secrets of keys that are not revoked, in the order of segments: at most
+/// [`CREDENTIALS_AT_ONCE`], those after `last`.
+pub async fn credentials_after(store: &Store, last: Option<Segment>) -> Result<Vec<(Segment, SecretHash)>, StoreError> {
+    let query = sqlx::query(
+        "SELECT s.segment, s.hash FROM api_key_secrets s JOIN api_keys k ON k.id = s.key_id \
+         WHERE s.segment > $1 AND k.revoked_at IS NULL ORDER BY s.segment LIMIT $2",
+    );
+    let last = last.as_ref().map_or("", Segment::as_str);
+    store.rows(query.bind(last).bind(CREDENTIALS_AT_ONCE)).await?.iter().map(credential).collect()
+}
+
+/// Like [`credentials_after`], for these segments.
+pub async fn credentials_of(store: &Store, segments: &[Segment]) -> Result<Vec<(Segment, SecretHash)>, StoreError> {
+    let mut all = Vec::with_capacity(segments.len());
+    for chunk in chunks(segments) {
+        let text = format!(
+            "WITH changed (segment) AS ({}) SELECT s.segment, s.hash FROM changed \
+             JOIN api_key_secrets s ON s.segment = changed.segment JOIN api_keys k ON k.id = s.key_id \
+             WHERE k.revoked_at IS NULL",
+            values_text(store.engine(), 1, chunk.len())
+        );
+        let query = sqlx::query(AssertSqlSafe(text));
+        let query = chunk.iter().fold(query, |query, segment| query.bind(segment.as_str()));
+        for found in store.rows(query).await? {
+            all.push(credential(&found)?);
+        }
+    }
+    Ok(all)
 }
 
 /// The keys of a workspace in any state, oldest first, each with its current secret.
@@ -212,6 +245,10 @@ async fn announce_all(tx: &mut Tx, key: &ApiKey, now: Timestamp) -> Result<(), S
         tx.announce(Change::Key(row::parsed(&found, "segment", Segment::parse)?), now);
     }
     Ok(())
+}
+
+fn credential(found: &AnyRow) -> Result<(Segment, SecretHash), StoreError> {
+    Ok((row::parsed(found, "segment", Segment::parse)?, row::parsed(found, "hash", SecretHash::from_hex)?))
 }
 
 fn api_key(found: &AnyRow) -> Result<ApiKey, StoreError> {

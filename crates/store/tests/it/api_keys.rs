@@ -199,3 +199,38 @@ async fn a_rotated_key_has_two_secrets_until_the_overlap_ends() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn credentials_are_listed_in_order_without_those_of_revoked_keys() {
+    on_both(async |_, store| {
+        let workspace = people::workspace(&store).await;
+        let mut keys = Vec::new();
+        for _ in 0..7 {
+            keys.push(people::key(&store, &workspace).await);
+        }
+        let mut tx = store.begin().await.unwrap();
+        let revoked = keys.pop().unwrap();
+        api_keys::revoke(&mut tx, &workspace.id, &revoked.id, NOW).await.unwrap();
+        tx.commit().await.unwrap();
+
+        let mut segments: Vec<Segment> = keys.iter().map(|key| key.segment).collect();
+        segments.sort();
+        let all = api_keys::credentials_after(&store, None).await.unwrap();
+        assert_eq!(all.iter().map(|(segment, _)| *segment).collect::<Vec<_>>(), segments);
+        let rest = api_keys::credentials_after(&store, Some(segments[3])).await.unwrap();
+        assert_eq!(rest, all[4..]);
+        let known = all.iter().find(|(segment, _)| *segment == keys[0].segment).unwrap();
+        assert!(known.1 == keys[0].hash);
+
+        let unknown = Segment::parse("aaaaaaaaaaaa").unwrap();
+        let wanted = [keys[0].segment, unknown, revoked.segment, keys[1].segment, keys[2].segment];
+        let found = api_keys::credentials_of(&store, &wanted).await.unwrap();
+        let mut found: Vec<Segment> = found.into_iter().map(|(segment, _)| segment).collect();
+        let mut present = keys[..3].iter().map(|key| key.segment).collect::<Vec<_>>();
+        found.sort();
+        present.sort();
+        assert_eq!(found, present);
+        assert!(api_keys::credentials_of(&store, &[]).await.unwrap().is_empty());
+    })
+    .await;
+}

@@ -94,6 +94,8 @@ families! {
         "The monthly quota of workspaces with usage in this month";
     QUOTA_OVERRUN: Counter "forebay_quota_overrun_tokens_total" []
         "Tokens that engines reported above the upper bound of a call, the only way above a quota";
+    CREDENTIAL_LOOKUPS: Counter "forebay_credential_lookups_total" ["gate"]
+        "API keys looked up in the store: expected ones, and others such as guesses";
     JOURNAL_WAITING: Gauge "forebay_journal_waiting_bytes" []
         "Bytes of usage events that are not stored yet";
     JOURNAL_MAX: Gauge "forebay_journal_max_bytes" []

@@ -23,6 +23,7 @@ use control::bill_check::Monitor;
 use control::reconciler::Figures;
 use control::usage::QuarantinedEvents;
 use dataplane::admission::Quota;
+use dataplane::keys::KeyDirectory;
 use fleet::backend::Health as ReplicaHealth;
 use fleet::{Availability, Endpoints, Routes};
 use page::Page;
@@ -36,6 +37,7 @@ pub(crate) struct Metrics {
     pub endpoints: Endpoints,
     pub health: Arc<Health>,
     pub quota: Quota,
+    pub keys: Arc<KeyDirectory>,
     pub log: Arc<AccessLog>,
     pub control: Arc<Figures>,
     pub bill: Arc<Monitor>,
@@ -118,6 +120,8 @@ impl Metrics {
         page.flag(&families::RATE_LIMIT_DEGRADED, seen.limits_are_degraded);
         page.whole(&families::ALIVE_NODES, seen.alive_nodes.into());
         page.whole(&families::QUOTA_OVERRUN, self.quota.overrun_tokens());
+        let mut samples = page.family(&families::CREDENTIAL_LOOKUPS);
+        self.keys.lookups().iter().for_each(|(gate, count)| samples.whole(&[gate], *count));
         page.whole(&families::JOURNAL_WAITING, seen.journal.waiting);
         page.whole(&families::JOURNAL_MAX, seen.journal.max);
         page.flag(&families::JOURNAL_FULL, !seen.journal.has_room);

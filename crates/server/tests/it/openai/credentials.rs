@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use domain::Timestamp;
 use serde_json::json;
+use testkit::http::Client;
 
 use crate::app::{TestApp, chat, error_line, text, wait_until};
 
@@ -96,4 +97,32 @@ async fn the_keys_of_a_deleted_workspace_are_rejected() {
     wait_until("gone", SEEN_WITHIN, async || status_with(&app, key).await == 401).await;
     let response = app.client_with(key).get("/models").await;
     assert_eq!(error_line(&response), "401 invalid_api_key");
+}
+
+/// The API keys that the node has looked up in its store.
+async fn lookups(app: &TestApp) -> u64 {
+    let page = Client::new(app.forebay.ops).get("/metrics").await.text();
+    let samples = page.lines().filter(|line| line.starts_with("forebay_credential_lookups_total{"));
+    samples.map(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap()).sum()
+}
+
+#[tokio::test]
+async fn the_edits_of_one_tenant_cost_no_lookup_of_the_key_of_another() {
+    let app = TestApp::start().await;
+    let organization = app.admin("organizations create --name Other");
+    let line = format!("workspaces create --organization {} --name Lab", text(&organization["id"]));
+    let workspace = text(&app.admin(&line)["id"]).to_owned();
+    let other = app.client_with(text(&app.admin(&format!("keys create --workspace {workspace} --name a"))["key"]));
+    assert_eq!(app.chat("hi").await.status_line(), "200 OK");
+    for requests in ["7001", "7002", "7003"] {
+        app.admin(&format!("workspaces set {workspace} --requests-per-minute {requests}"));
+        let seen = async || {
+            let response = other.post_json("/chat/completions", chat("hi")).await;
+            response.header("x-ratelimit-limit-requests") == Some(requests)
+        };
+        wait_until("the edit is seen", SEEN_WITHIN, seen).await;
+        let before = lookups(&app).await;
+        assert_eq!(app.chat("hi").await.status_line(), "200 OK");
+        assert_eq!(lookups(&app).await, before);
+    }
 }

@@ -53,15 +53,17 @@ impl Permit {
         self.clamp
     }
 
-    /// Charges the tokens generated so far. Returns the count at which to call this again.
+    /// Charges the tokens generated so far, in one charge however many they are: an engine chooses this number. Returns
+    /// the count at which to call this again.
     pub(crate) fn progress(&mut self, completion: u64) -> u64 {
-        while completion > self.charged_completion
-            && let Some(metered) = &mut self.metered
+        if let Some(metered) = &mut self.metered
+            && completion > self.charged_completion
         {
-            metered.rate_limiter.take_more(&mut metered.debit, STEP);
-            self.charged_completion += STEP;
+            let more = (completion - self.charged_completion).div_ceil(STEP).saturating_mul(STEP);
+            metered.rate_limiter.take_more(&mut metered.debit, more);
+            self.charged_completion = self.charged_completion.saturating_add(more);
         }
-        self.charged_completion + 1
+        self.charged_completion.saturating_add(1)
     }
 
     pub(crate) fn settle(mut self, tokens: Tokens, now: Instant) {

@@ -6,7 +6,7 @@ use crate::request::chat;
 use domain::limits::LimitStatus;
 use domain::model::{Modality, Model, Serving};
 use domain::quota::{Account, TokenBound};
-use domain::usage::Actor;
+use domain::usage::{Actor, Tokens};
 use domain::workspace::OwnLimits;
 use domain::{KeyId, ModelId, Month, Organization, OrganizationId, Price, RunId, Workspace, WorkspaceId};
 use std::sync::atomic::AtomicU32;
@@ -189,4 +189,22 @@ async fn a_node_that_shuts_down_changes_no_lease() {
     assert_eq!(node.account(Month::of(NOW)).await.reserved, 0);
     assert!(matches!(node.reserve(50, NOW).await, Ok(_) | Err(QuotaError::Unavailable { .. })));
     assert_eq!(node.account(Month::of(NOW)).await.reserved, 0);
+}
+
+#[tokio::test]
+async fn any_number_of_generated_tokens_is_charged_at_once() {
+    let node = Node::start(CAP * CAP).await;
+    let body = r#"{"model":"a/b","max_tokens":100,"messages":[{"role":"user","content":"hi"}]}"#;
+    let estimate = chat::parse(body.into()).unwrap().estimate;
+    let admitted = node.admission.admit(&node.caller, &model(), &estimate, RequestId::new(NOW, 5), NOW).await;
+    let mut permit = admitted.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(permit.progress(100), 101, "this many were charged at first");
+    assert_eq!(permit.progress(101), 100 + 256 + 1);
+    for absurd in [u64::from(u32::MAX), 1 << 40] {
+        assert!(permit.progress(absurd) > absurd);
+        assert_eq!(node.rate_limits().await.1.remaining, 0);
+    }
+    permit.settle(Tokens { prompt: 10, completion: 101, cached: 0 }, Instant::now());
+    let (_, settled) = node.rate_limits().await;
+    assert!(settled.remaining >= 6_000 - 111, "{settled:?}");
 }

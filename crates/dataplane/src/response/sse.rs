@@ -101,10 +101,15 @@ pub(super) fn read_event(event: &[u8]) -> Event<'_> {
         rest = &rest[rest.len().min(end + 1)..];
         if let Some(value) = line.strip_prefix(b"data:") {
             let value = value.strip_prefix(b" ").unwrap_or(value);
-            data = Some(match data {
-                None => Cow::Borrowed(value),
-                Some(before) => Cow::Owned([&before, &b" "[..], value].concat()),
-            });
+            match &mut data {
+                None => data = Some(Cow::Borrowed(value)),
+                // Appended in place: an event of many short lines would otherwise be copied once per line.
+                Some(before) => {
+                    let joined = before.to_mut();
+                    joined.push(b' ');
+                    joined.extend_from_slice(value);
+                }
+            }
         } else {
             comment |= line.starts_with(b":");
         }
@@ -150,6 +155,14 @@ mod tests {
         assert_eq!(read_event(b"event: ping\n\n"), Event::Empty);
         assert_eq!(read_event(b"retry: 3000\n\n"), Event::Empty);
         assert_eq!(read_event(b"data:\n\n"), Event::Empty);
+    }
+
+    #[test]
+    fn an_event_of_very_many_lines_is_joined_once() {
+        let lines = MAX_EVENT_BYTES / 8;
+        let event = "data: 1\n".repeat(lines);
+        let Event::Data(data) = read_event(event.as_bytes()) else { panic!("the event has data") };
+        assert_eq!(data.len(), 2 * lines - 1);
     }
 
     proptest! {

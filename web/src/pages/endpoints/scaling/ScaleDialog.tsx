@@ -40,11 +40,12 @@ function Fields({ endpoint: current, onClose }: Props) {
   const isSuspended = current.state === 'suspended'
   const error = change.error ?? resume.error
   const isStale = error && toApiError(error).code === 'ENDPOINT_MODIFIED'
-  const loadLatest = () => {
-    if (latest.data) {
-      setRead(latest.data)
-      setFields(scalingOf(latest.data))
-    }
+  const loadLatest = async () => {
+    // The copy from polling may be older than the change that was reported.
+    const { data, isSuccess } = await latest.refetch()
+    if (!isSuccess) return
+    setRead(data)
+    setFields(scalingOf(data))
     change.reset()
   }
   return (

@@ -108,12 +108,6 @@ impl fmt::Display for GpuMillis {
     }
 }
 
-impl serde::Serialize for GpuMillis {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
 /// The price of a GPU-hour from a moment on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PriceSince {

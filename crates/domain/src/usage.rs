@@ -59,15 +59,13 @@ impl UsageEvent {
 }
 
 /// The usage of several calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Totals {
     /// Served calls, without void ones.
     pub requests: u64,
     pub prompt_tokens: u64,
     pub completion_tokens: u64,
     pub cached_tokens: u64,
-    #[serde(rename = "costUsd")]
     pub cost: NanoUsd,
 }
 

@@ -1,6 +1,5 @@
 use control::costs::{Amount, Costs, DayCosts};
-use domain::gpu_time::GpuMillis;
-use domain::{NanoUsd, Timestamp};
+use domain::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -22,8 +21,7 @@ pub(crate) struct CostsView {
     dedicated: AmountView,
     total: AmountView,
     /// GPU-hours held by dedicated endpoints, decimal text.
-    #[schema(value_type = String)]
-    gpu_hours: GpuMillis,
+    gpu_hours: String,
     /// Every day of the month that has begun, in UTC.
     days: Vec<DayCostsView>,
 }
@@ -33,11 +31,9 @@ pub(crate) struct CostsView {
 #[schema(as = CostAmount)]
 struct AmountView {
     /// Decimal text in USD.
-    #[schema(value_type = String)]
-    cost_usd: NanoUsd,
+    cost_usd: String,
     /// A forecast for the whole month; null in its first hour. For a past month, its cost.
-    #[schema(value_type = Option<String>)]
-    forecast_usd: Option<NanoUsd>,
+    forecast_usd: Option<String>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -46,32 +42,28 @@ struct AmountView {
 struct DayCostsView {
     #[schema(format = Date)]
     day: String,
-    #[schema(value_type = String)]
-    serverless_usd: NanoUsd,
-    #[schema(value_type = String)]
-    dedicated_usd: NanoUsd,
-    #[schema(value_type = String)]
-    total_usd: NanoUsd,
-    #[schema(value_type = String)]
-    gpu_hours: GpuMillis,
+    serverless_usd: String,
+    dedicated_usd: String,
+    total_usd: String,
+    gpu_hours: String,
 }
 
 impl From<Amount> for AmountView {
     fn from(amount: Amount) -> Self {
-        Self { cost_usd: amount.cost, forecast_usd: amount.forecast }
+        Self { cost_usd: amount.cost.to_string(), forecast_usd: amount.forecast.map(|usd| usd.to_string()) }
     }
 }
 
 impl From<&DayCosts> for DayCostsView {
     fn from(day: &DayCosts) -> Self {
-        let mut total_usd = day.serverless;
-        total_usd += day.dedicated;
+        let mut total = day.serverless;
+        total += day.dedicated;
         Self {
             day: day.day.to_string(),
-            serverless_usd: day.serverless,
-            dedicated_usd: day.dedicated,
-            total_usd,
-            gpu_hours: day.gpu_time,
+            serverless_usd: day.serverless.to_string(),
+            dedicated_usd: day.dedicated.to_string(),
+            total_usd: total.to_string(),
+            gpu_hours: day.gpu_time.to_string(),
         }
     }
 }
@@ -85,7 +77,7 @@ impl From<Costs> for CostsView {
             serverless: costs.serverless.into(),
             dedicated: costs.dedicated.into(),
             total: costs.total.into(),
-            gpu_hours: costs.gpu_time,
+            gpu_hours: costs.gpu_time.to_string(),
             days: costs.days.iter().map(DayCostsView::from).collect(),
         }
     }
@@ -96,8 +88,8 @@ impl CostsView {
     pub(crate) fn table(&self) -> Vec<Vec<String>> {
         let header = ["day", "serverlessUsd", "dedicatedUsd", "totalUsd", "gpuHours"].map(str::to_owned).to_vec();
         let row = |day: &DayCostsView| {
-            let amounts = [day.serverless_usd, day.dedicated_usd, day.total_usd].map(|usd| usd.to_string());
-            [day.day.clone()].into_iter().chain(amounts).chain([day.gpu_hours.to_string()]).collect()
+            let DayCostsView { day, serverless_usd, dedicated_usd, total_usd, gpu_hours } = day;
+            [day, serverless_usd, dedicated_usd, total_usd, gpu_hours].map(String::clone).to_vec()
         };
         [header].into_iter().chain(self.days.iter().map(row)).collect()
     }
@@ -105,9 +97,9 @@ impl CostsView {
     /// The last row of the table.
     pub(crate) fn total_rows(&self) -> Vec<Vec<String>> {
         let kinds = [&self.serverless, &self.dedicated, &self.total];
-        let costs = kinds.map(|amount| amount.cost_usd.to_string());
-        let forecasts = kinds.map(|amount| amount.forecast_usd.map_or_else(String::new, |usd| usd.to_string()));
-        let total = ["total".to_owned()].into_iter().chain(costs).chain([self.gpu_hours.to_string()]).collect();
+        let costs = kinds.map(|amount| amount.cost_usd.clone());
+        let forecasts = kinds.map(|amount| amount.forecast_usd.clone().unwrap_or_default());
+        let total = ["total".to_owned()].into_iter().chain(costs).chain([self.gpu_hours.clone()]).collect();
         let forecast = ["forecast".to_owned()].into_iter().chain(forecasts).chain([String::new()]).collect();
         vec![total, forecast]
     }

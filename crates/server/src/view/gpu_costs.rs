@@ -1,7 +1,7 @@
 use control::gpu_costs::Report;
+use domain::Timestamp;
 use domain::gpu_costs::{Dimension, Group};
-use domain::gpu_time::{GpuMillis, Measure};
-use domain::{NanoUsd, Timestamp};
+use domain::gpu_time::Measure;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -47,15 +47,13 @@ struct GpuCostsLine {
     amounts: GpuCostsTotal,
 }
 
-#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct GpuCostsTotal {
     /// GPUs held times hours, decimal text. Includes failed starts, which cost nothing.
-    #[schema(value_type = String)]
-    gpu_hours: GpuMillis,
+    gpu_hours: String,
     /// Decimal text in USD.
-    #[schema(value_type = String)]
-    cost_usd: NanoUsd,
+    cost_usd: String,
     /// How busy the GPUs were, a fraction: the mean over windows of five minutes in which an endpoint held GPUs. A
     /// window without measurements counts as 0.
     utilization: f64,
@@ -63,7 +61,8 @@ struct GpuCostsTotal {
 
 impl From<Measure> for GpuCostsTotal {
     fn from(measure: Measure) -> Self {
-        Self { gpu_hours: measure.gpu_time, cost_usd: measure.cost, utilization: measure.busy().fraction() }
+        let utilization = measure.busy().fraction();
+        Self { gpu_hours: measure.gpu_time.to_string(), cost_usd: measure.cost.to_string(), utilization }
     }
 }
 
@@ -114,8 +113,8 @@ impl GpuCostsView {
             };
             cells.extend(members.into_iter().map(|member| member.clone().unwrap_or_default()));
         }
-        let GpuCostsTotal { gpu_hours, cost_usd, utilization } = line.amounts;
-        cells.extend([gpu_hours.to_string(), cost_usd.to_string(), utilization.to_string()]);
+        let GpuCostsTotal { gpu_hours, cost_usd, utilization } = &line.amounts;
+        cells.extend([gpu_hours.clone(), cost_usd.clone(), utilization.to_string()]);
         cells
     }
 }

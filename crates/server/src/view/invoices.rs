@@ -1,6 +1,5 @@
 use control::invoices::{DedicatedLine, Invoice, ServerlessLine};
-use domain::gpu_time::GpuMillis;
-use domain::{NanoUsd, Timestamp};
+use domain::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -26,12 +25,9 @@ pub(crate) struct InvoiceView {
     is_final: bool,
     serverless: Vec<ServerlessLineView>,
     dedicated: Vec<DedicatedLineView>,
-    #[schema(value_type = String)]
-    serverless_usd: NanoUsd,
-    #[schema(value_type = String)]
-    dedicated_usd: NanoUsd,
-    #[schema(value_type = String)]
-    total_usd: NanoUsd,
+    serverless_usd: String,
+    dedicated_usd: String,
+    total_usd: String,
 }
 
 /// All calls to one model.
@@ -44,8 +40,7 @@ struct ServerlessLineView {
     prompt_tokens: u64,
     cached_tokens: u64,
     completion_tokens: u64,
-    #[schema(value_type = String)]
-    cost_usd: NanoUsd,
+    cost_usd: String,
 }
 
 /// The GPU-hours of one endpoint at one price.
@@ -58,16 +53,12 @@ struct DedicatedLineView {
     model: String,
     flavor: String,
     gpu_type: String,
-    #[schema(value_type = String)]
-    price_per_gpu_hour: NanoUsd,
+    price_per_gpu_hour: String,
     /// Billed GPU-hours.
-    #[schema(value_type = String)]
-    gpu_hours: GpuMillis,
+    gpu_hours: String,
     /// GPU-hours of failed starts, which are not billed.
-    #[schema(value_type = String)]
-    unbilled_gpu_hours: GpuMillis,
-    #[schema(value_type = String)]
-    cost_usd: NanoUsd,
+    unbilled_gpu_hours: String,
+    cost_usd: String,
 }
 
 impl From<ServerlessLine> for ServerlessLineView {
@@ -78,7 +69,7 @@ impl From<ServerlessLine> for ServerlessLineView {
             prompt_tokens: line.totals.prompt_tokens,
             cached_tokens: line.totals.cached_tokens,
             completion_tokens: line.totals.completion_tokens,
-            cost_usd: line.totals.cost,
+            cost_usd: line.totals.cost.to_string(),
         }
     }
 }
@@ -91,10 +82,10 @@ impl From<DedicatedLine> for DedicatedLineView {
             model: line.model.to_string(),
             flavor: line.flavor,
             gpu_type: line.gpu_type.to_string(),
-            price_per_gpu_hour: line.price_per_gpu_hour,
-            gpu_hours: line.gpu_time,
-            unbilled_gpu_hours: line.unbilled,
-            cost_usd: line.cost,
+            price_per_gpu_hour: line.price_per_gpu_hour.to_string(),
+            gpu_hours: line.gpu_time.to_string(),
+            unbilled_gpu_hours: line.unbilled.to_string(),
+            cost_usd: line.cost.to_string(),
         }
     }
 }
@@ -113,9 +104,9 @@ impl From<Invoice> for InvoiceView {
             is_final: invoice.is_final,
             serverless: invoice.serverless.into_iter().map(ServerlessLineView::from).collect(),
             dedicated: invoice.dedicated.into_iter().map(DedicatedLineView::from).collect(),
-            serverless_usd: invoice.serverless_cost,
-            dedicated_usd: invoice.dedicated_cost,
-            total_usd: invoice.total,
+            serverless_usd: invoice.serverless_cost.to_string(),
+            dedicated_usd: invoice.dedicated_cost.to_string(),
+            total_usd: invoice.total.to_string(),
         }
     }
 }
@@ -145,11 +136,11 @@ impl InvoiceView {
         let serverless = self.serverless.iter().map(|line| {
             let counts = [line.requests, line.prompt_tokens, line.cached_tokens, line.completion_tokens];
             let rest = counts.map(|count| count.to_string()).into_iter();
-            let rest = rest.chain([String::new(), String::new(), line.cost_usd.to_string()]);
+            let rest = rest.chain([String::new(), String::new(), line.cost_usd.clone()]);
             self.row(["serverless", &line.model, "", "", ""], rest)
         });
         let dedicated = self.dedicated.iter().map(|line| {
-            let amounts = [line.gpu_hours.to_string(), line.price_per_gpu_hour.to_string(), line.cost_usd.to_string()];
+            let amounts = [&line.gpu_hours, &line.price_per_gpu_hour, &line.cost_usd].map(String::clone);
             let rest = std::iter::repeat_n(String::new(), 4).chain(amounts);
             self.row(["dedicated", &line.model, &line.endpoint, &line.flavor, &line.gpu_type], rest)
         });

@@ -1,5 +1,5 @@
 use control::keys::CreatedKey;
-use domain::{ApiKey, KeyId, KeyState, Timestamp, UserId};
+use domain::{ApiKey, KeyState, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -8,8 +8,8 @@ use utoipa::ToSchema;
 #[serde(rename_all = "camelCase")]
 #[schema(as = Key)]
 pub(crate) struct KeyView {
-    #[schema(value_type = String, example = "key_01k0000000000000000000000")]
-    id: KeyId,
+    #[schema(example = "key_01k0000000000000000000000")]
+    id: String,
     name: String,
     /// The public part of the key.
     #[schema(example = "sk-3f9k2m7q1x8a-…")]
@@ -18,8 +18,7 @@ pub(crate) struct KeyView {
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// The user who created it; null for keys that no user created.
-    #[schema(value_type = Option<String>)]
-    created_by: Option<UserId>,
+    created_by: Option<String>,
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
     /// Updated with a delay, after the call.
@@ -57,12 +56,12 @@ impl From<KeyState> for KeyStateView {
 impl KeyView {
     pub(crate) fn new(key: ApiKey, now: Timestamp) -> Self {
         Self {
+            id: key.id.to_string(),
             prefix: key.masked(),
             state: key.state(now).into(),
-            id: key.id,
             name: key.name,
             created_at: key.created_at,
-            created_by: key.created_by,
+            created_by: key.created_by.map(|id| id.to_string()),
             expires_at: key.expires_at,
             last_used_at: key.last_used_at,
             requests_per_minute: key.requests_per_minute,

@@ -1,7 +1,5 @@
-use domain::user::{Email, Role};
-use domain::{
-    Invitation, InvitationId, Organization, OrganizationId, Session, SessionId, Timestamp, User, UserId, WorkspaceId,
-};
+use domain::user::Role;
+use domain::{Invitation, Organization, Session, SessionId, Timestamp, User, WorkspaceId};
 use serde::Serialize;
 use store::users::Member;
 use utoipa::ToSchema;
@@ -10,8 +8,8 @@ use utoipa::ToSchema;
 #[serde(rename_all = "camelCase")]
 #[schema(as = Organization)]
 pub(crate) struct OrganizationView {
-    #[schema(value_type = String, example = "org_01k0000000000000000000000")]
-    pub(crate) id: OrganizationId,
+    #[schema(example = "org_01k0000000000000000000000")]
+    id: String,
     name: String,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
@@ -19,8 +17,7 @@ pub(crate) struct OrganizationView {
 
 impl From<Organization> for OrganizationView {
     fn from(organization: Organization) -> Self {
-        let Organization { id, name, created_at } = organization;
-        Self { id, name, created_at }
+        Self { id: organization.id.to_string(), name: organization.name, created_at: organization.created_at }
     }
 }
 
@@ -45,10 +42,9 @@ impl From<Role> for RoleView {
 #[serde(rename_all = "camelCase")]
 #[schema(as = User)]
 pub(crate) struct UserView {
-    #[schema(value_type = String, example = "usr_01k0000000000000000000000")]
-    pub(crate) id: UserId,
-    #[schema(value_type = String)]
-    email: Email,
+    #[schema(example = "usr_01k0000000000000000000000")]
+    id: String,
+    email: String,
     /// The operator runs the platform.
     operator: bool,
     #[schema(value_type = String, format = DateTime)]
@@ -64,8 +60,7 @@ pub(crate) struct UserView {
 #[serde(rename_all = "camelCase")]
 #[schema(as = Membership)]
 struct MembershipView {
-    #[schema(value_type = String)]
-    organization_id: OrganizationId,
+    organization_id: String,
     role: RoleView,
 }
 
@@ -74,12 +69,12 @@ impl UserView {
     pub(crate) fn once(user: User, password: Option<String>) -> Self {
         let memberships = user.memberships.into_iter();
         Self {
-            id: user.id,
-            email: user.email,
+            id: user.id.to_string(),
+            email: user.email.to_string(),
             operator: user.operator,
             created_at: user.created_at,
             memberships: memberships
-                .map(|one| MembershipView { organization_id: one.organization_id, role: one.role.into() })
+                .map(|one| MembershipView { organization_id: one.organization_id.to_string(), role: one.role.into() })
                 .collect(),
             password,
         }
@@ -97,20 +92,22 @@ impl From<User> for UserView {
 #[serde(rename_all = "camelCase")]
 #[schema(as = Member)]
 pub(crate) struct MemberView {
-    #[schema(value_type = String)]
-    pub(crate) user_id: UserId,
-    #[schema(value_type = String)]
-    email: Email,
+    user_id: String,
+    email: String,
     role: RoleView,
     /// The workspaces that the member was added to; administrators belong to all. Empty in the list of a workspace.
-    #[schema(value_type = Vec<String>)]
-    workspace_ids: Vec<WorkspaceId>,
+    workspace_ids: Vec<String>,
 }
 
 impl From<Member> for MemberView {
     fn from(member: Member) -> Self {
         let Member { user, email, role, workspaces } = member;
-        Self { user_id: user, email, role: role.into(), workspace_ids: workspaces }
+        Self {
+            user_id: user.to_string(),
+            email: email.to_string(),
+            role: role.into(),
+            workspace_ids: texts(workspaces),
+        }
     }
 }
 
@@ -119,8 +116,7 @@ impl From<Member> for MemberView {
 #[serde(rename_all = "camelCase")]
 #[schema(as = OwnSession)]
 pub(crate) struct SessionView {
-    #[schema(value_type = String)]
-    id: SessionId,
+    id: String,
     /// Whether it is the session of this request.
     current: bool,
     #[schema(value_type = String, format = DateTime)]
@@ -138,8 +134,8 @@ pub(crate) struct SessionView {
 impl SessionView {
     pub(crate) fn new(session: Session, current: &SessionId, expires_at: Timestamp) -> Self {
         Self {
+            id: session.id.to_string(),
             current: session.id == *current,
-            id: session.id,
             created_at: session.created_at,
             seen_at: session.seen_at,
             expires_at,
@@ -153,17 +149,13 @@ impl SessionView {
 #[serde(rename_all = "camelCase")]
 #[schema(as = Invitation)]
 pub(crate) struct InvitationView {
-    #[schema(value_type = String)]
-    pub(crate) id: InvitationId,
-    #[schema(value_type = String)]
-    email: Email,
+    id: String,
+    email: String,
     role: RoleView,
-    #[schema(value_type = Vec<String>)]
-    workspace_ids: Vec<WorkspaceId>,
+    workspace_ids: Vec<String>,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    #[schema(value_type = Option<String>)]
-    created_by: Option<UserId>,
+    created_by: Option<String>,
     #[schema(value_type = String, format = DateTime)]
     expires_at: Timestamp,
     /// The link, in the response that created it only.
@@ -176,12 +168,12 @@ impl InvitationView {
     /// With its link, which is shown once.
     pub(crate) fn once(invitation: Invitation, url: Option<String>) -> Self {
         Self {
-            id: invitation.id,
-            email: invitation.email,
+            id: invitation.id.to_string(),
+            email: invitation.email.to_string(),
             role: invitation.role.into(),
-            workspace_ids: invitation.workspaces,
+            workspace_ids: texts(invitation.workspaces),
             created_at: invitation.created_at,
-            created_by: invitation.created_by,
+            created_by: invitation.created_by.map(|id| id.to_string()),
             expires_at: invitation.expires_at,
             url,
         }
@@ -192,4 +184,8 @@ impl From<Invitation> for InvitationView {
     fn from(invitation: Invitation) -> Self {
         Self::once(invitation, None)
     }
+}
+
+fn texts(ids: Vec<WorkspaceId>) -> Vec<String> {
+    ids.into_iter().map(|id| id.to_string()).collect()
 }

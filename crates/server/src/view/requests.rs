@@ -34,8 +34,7 @@ pub(crate) struct RequestView {
     #[schema(example = "exact")]
     certainty: String,
     /// Decimal text in USD. Calls to dedicated endpoints cost nothing by themselves.
-    #[schema(value_type = String)]
-    cost_usd: NanoUsd,
+    cost_usd: String,
     /// Until the first byte of the response.
     first_byte_millis: Option<f64>,
     /// How long it was held until a replica was ready; null if not held.
@@ -71,7 +70,7 @@ impl From<UsageEvent> for RequestView {
             completion_tokens: event.tokens.completion,
             cached_tokens: event.tokens.cached,
             certainty: event.certainty.as_str().to_owned(),
-            cost_usd: event.cost,
+            cost_usd: event.cost.to_string(),
             first_byte_millis: event.first_byte_micros.map(millis),
             hold_millis: event.held_micros.map(millis),
             queue_millis: event.sent_micros.map(|sent| millis(sent.saturating_sub(event.held_micros.unwrap_or(0)))),
@@ -97,7 +96,7 @@ impl From<RejectedCall> for RequestView {
             completion_tokens: 0,
             cached_tokens: 0,
             certainty: Certainty::Void.as_str().to_owned(),
-            cost_usd: NanoUsd::ZERO,
+            cost_usd: NanoUsd::ZERO.to_string(),
             first_byte_millis: None,
             hold_millis: call.held_micros.map(millis),
             queue_millis: None,
@@ -158,7 +157,7 @@ impl RequestView {
             self.completion_tokens.to_string(),
             self.cached_tokens.to_string(),
             self.certainty,
-            self.cost_usd.to_string(),
+            self.cost_usd,
             time(self.first_byte_millis),
             time(self.hold_millis),
             time(self.queue_millis),

@@ -1,5 +1,4 @@
 use control::usage::Report;
-use domain::NanoUsd;
 use domain::grouping::Group;
 use domain::usage::{Actor, Totals};
 use serde::Serialize;
@@ -39,8 +38,7 @@ struct UsageLineView {
     completion_tokens: u64,
     cached_tokens: u64,
     /// Decimal text in USD.
-    #[schema(value_type = String)]
-    cost_usd: NanoUsd,
+    cost_usd: String,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -52,22 +50,21 @@ struct UsageTotalsView {
     prompt_tokens: u64,
     completion_tokens: u64,
     cached_tokens: u64,
-    #[schema(value_type = String)]
-    cost_usd: NanoUsd,
+    cost_usd: String,
 }
 
 impl From<Totals> for UsageTotalsView {
     fn from(totals: Totals) -> Self {
         let Totals { requests, prompt_tokens, completion_tokens, cached_tokens, cost } = totals;
-        Self { requests, prompt_tokens, completion_tokens, cached_tokens, cost_usd: cost }
+        Self { requests, prompt_tokens, completion_tokens, cached_tokens, cost_usd: cost.to_string() }
     }
 }
 
 impl From<Summed> for UsageLineView {
     fn from(summed: Summed) -> Self {
         let Totals { requests, prompt_tokens, completion_tokens, cached_tokens, cost } = summed.totals;
-        let numbers =
-            Self { requests, prompt_tokens, completion_tokens, cached_tokens, cost_usd: cost, ..Self::default() };
+        let cost_usd = cost.to_string();
+        let numbers = Self { requests, prompt_tokens, completion_tokens, cached_tokens, cost_usd, ..Self::default() };
         summed.groups.into_iter().fold(numbers, |line, group| match group {
             Group::Model(model) => Self { model: Some(model.to_string()), ..line },
             Group::Actor(Actor::Key(key)) => Self { key: Some(Some(key.to_string())), user: Some(None), ..line },

@@ -1,5 +1,5 @@
+use domain::Workspace;
 use domain::workspace::Limits;
-use domain::{OrganizationId, Workspace, WorkspaceId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -8,10 +8,9 @@ use utoipa::ToSchema;
 #[serde(rename_all = "camelCase")]
 #[schema(as = Workspace)]
 pub(crate) struct WorkspaceView {
-    #[schema(value_type = String, example = "ws_01k0000000000000000000000")]
-    pub(crate) id: WorkspaceId,
-    #[schema(value_type = String)]
-    organization_id: OrganizationId,
+    #[schema(example = "ws_01k0000000000000000000000")]
+    id: String,
+    organization_id: String,
     name: String,
     requests_per_minute: u64,
     tokens_per_minute: u64,
@@ -25,8 +24,8 @@ impl WorkspaceView {
     pub(crate) fn new(workspace: Workspace, defaults: &Limits) -> Self {
         let limits = workspace.limits(defaults);
         Self {
-            id: workspace.id,
-            organization_id: workspace.organization,
+            id: workspace.id.to_string(),
+            organization_id: workspace.organization.to_string(),
             name: workspace.name,
             requests_per_minute: limits.requests_per_minute,
             tokens_per_minute: limits.tokens_per_minute,

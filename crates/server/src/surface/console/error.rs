@@ -46,7 +46,7 @@ pub(crate) struct ErrorCode(pub &'static str);
 #[schema(as = Error)]
 pub(crate) struct ErrorBody {
     /// Stable, for programs.
-    #[schema(value_type = String, example = "not_found")]
+    #[schema(example = "not_found")]
     code: &'static str,
     /// For people; it may change.
     error: String,

@@ -31,15 +31,12 @@ pub(super) struct ErrorEnvelope<'a> {
 #[schema(as = InferenceErrorMembers)]
 struct ErrorMembers<'a> {
     /// A category, such as `invalid_request_error`.
-    #[schema(value_type = String)]
     r#type: &'static str,
     /// Stable, for programs.
-    #[schema(value_type = String)]
     code: &'static str,
     /// For people; it may change.
     message: String,
     /// The member of the request at fault, or empty.
-    #[schema(value_type = String)]
     param: &'a str,
 }
 

@@ -16,7 +16,6 @@ use utoipa::ToSchema;
 #[schema(as = ModelList)]
 struct ModelList<'a> {
     /// `list`
-    #[schema(value_type = String)]
     object: &'static str,
     data: Vec<ModelView<'a>>,
 }
@@ -24,23 +23,16 @@ struct ModelList<'a> {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Model)]
 struct ModelView<'a> {
-    #[schema(value_type = String)]
     id: &'a str,
     /// `model`
-    #[schema(value_type = String)]
     object: &'static str,
     created: i64,
-    #[schema(value_type = String)]
     owned_by: &'a str,
-    #[schema(value_type = String)]
     name: &'a str,
-    #[schema(value_type = String)]
     provider: &'a str,
     /// `chat` or `embedding`
-    #[schema(value_type = String)]
     modality: &'static str,
     /// `available`, `degraded` or `unavailable`
-    #[schema(value_type = String)]
     status: &'static str,
     context_length: u64,
     optimized: bool,
@@ -51,7 +43,6 @@ struct ModelView<'a> {
 #[schema(as = ModelPricing)]
 struct Pricing {
     /// `USD`
-    #[schema(value_type = String)]
     currency: &'static str,
     /// Decimal text.
     input_per_1m: String,

@@ -9,7 +9,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use control::invitations::{self, InvitationRequest};
-use domain::user::{Email, Role};
+use domain::user::Role;
 use domain::{InvitationId, Timestamp, WorkspaceId};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -48,8 +48,7 @@ pub(crate) struct Acceptance {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct InvitationPreview {
-    #[schema(value_type = String)]
-    email: Email,
+    email: String,
     role: RoleView,
     organization_name: String,
     #[schema(value_type = String, format = DateTime)]
@@ -102,7 +101,7 @@ pub(crate) async fn preview(
 ) -> Result<Json<InvitationPreview>, ConsoleError> {
     let found = invitations::preview(&console.context.store, &link.token, visitor.request.now).await?;
     Ok(Json(InvitationPreview {
-        email: found.invitation.email,
+        email: found.invitation.email.to_string(),
         role: found.invitation.role.into(),
         organization_name: found.organization.name,
         expires_at: found.invitation.expires_at,

@@ -24,8 +24,7 @@ pub(crate) struct EntryView {
     id: String,
     #[schema(value_type = String, format = DateTime)]
     at: Timestamp,
-    #[schema(value_type = Option<String>)]
-    organization_id: Option<OrganizationId>,
+    organization_id: Option<String>,
     /// The id of a user or of a key, `forebay admin` or `first start`.
     actor: String,
     /// The actor's address, as long as it is a user.
@@ -52,7 +51,7 @@ impl From<Recorded> for EntryView {
         Self {
             id: recorded.id,
             at: entry.at,
-            organization_id: entry.organization,
+            organization_id: entry.organization.map(|id| id.to_string()),
             actor: entry.actor,
             actor_email: recorded.actor_email,
             actor_key_name: recorded.actor_key_name,

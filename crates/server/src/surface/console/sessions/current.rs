@@ -11,8 +11,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use control::sessions::{self, ActiveSession};
 use control::{access, sign_in};
-use domain::user::Email;
-use domain::{OrganizationId, UserId, WorkspaceId};
+use domain::{OrganizationId, WorkspaceId};
 use http::{StatusCode, header};
 use serde::{Deserialize, Serialize};
 use store::Page;
@@ -40,28 +39,23 @@ pub(crate) struct SignedIn {
     organizations: Vec<JoinedOrganization>,
     /// The workspaces that the user belongs to, of all organizations.
     workspaces: Vec<JoinedWorkspace>,
-    #[schema(value_type = Option<String>)]
-    current_organization_id: Option<OrganizationId>,
-    #[schema(value_type = Option<String>)]
-    current_workspace_id: Option<WorkspaceId>,
+    current_organization_id: Option<String>,
+    current_workspace_id: Option<String>,
     /// For the header `X-CSRF-Token` of every change; it stays the same as long as the session.
     csrf_token: String,
 }
 
 #[derive(Serialize, ToSchema)]
 struct SignedInUser {
-    #[schema(value_type = String)]
-    id: UserId,
-    #[schema(value_type = String)]
-    email: Email,
+    id: String,
+    email: String,
     /// The operator runs the platform.
     operator: bool,
 }
 
 #[derive(Serialize, ToSchema)]
 struct JoinedOrganization {
-    #[schema(value_type = String)]
-    id: OrganizationId,
+    id: String,
     name: String,
     role: RoleView,
 }
@@ -69,10 +63,8 @@ struct JoinedOrganization {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct JoinedWorkspace {
-    #[schema(value_type = String)]
-    id: WorkspaceId,
-    #[schema(value_type = String)]
-    organization_id: OrganizationId,
+    id: String,
+    organization_id: String,
     name: String,
 }
 
@@ -191,19 +183,20 @@ async fn describe(context: &SurfaceContext, signed: &ActiveSession) -> Result<Si
     for id in joined {
         let Some(role) = user.effective_role_in(&id) else { continue };
         let organization = control::organizations::show(store, &id).await?;
-        organizations.push(JoinedOrganization { id: organization.id, name: organization.name, role: role.into() });
+        organizations.push(JoinedOrganization { id: id.to_string(), name: organization.name, role: role.into() });
         let found = access::workspaces(store, user, &id, Page::default()).await?;
         workspaces.extend(found.into_iter().map(|workspace| JoinedWorkspace {
-            id: workspace.id,
-            organization_id: workspace.organization,
+            id: workspace.id.to_string(),
+            organization_id: workspace.organization.to_string(),
             name: workspace.name,
         }));
     }
-    let chosen = signed.session.workspace.as_ref().filter(|chosen| workspaces.iter().any(|one| one.id == **chosen));
+    let chosen =
+        signed.session.workspace.as_ref().filter(|chosen| workspaces.iter().any(|one| one.id == chosen.as_str()));
     Ok(SignedIn {
-        user: SignedInUser { id: user.id.clone(), email: user.email.clone(), operator: user.operator },
-        current_workspace_id: chosen.filter(|_| current.is_some()).cloned(),
-        current_organization_id: current.cloned(),
+        user: SignedInUser { id: user.id.to_string(), email: user.email.to_string(), operator: user.operator },
+        current_workspace_id: chosen.filter(|_| current.is_some()).map(|id| id.to_string()),
+        current_organization_id: current.map(|id| id.to_string()),
         csrf_token: signed.token.csrf(),
         organizations,
         workspaces,

@@ -5,9 +5,9 @@ use control::endpoints::{FlavorLine, UsageReport};
 use domain::endpoint::event::{Actor, Event};
 use domain::endpoint::replica::{Replica, Status};
 use domain::endpoint::scaling::{Mode, Target};
-use domain::endpoint::{EndpointName, Generation, State};
-use domain::gpu_time::{GpuMillis, UsageLine};
-use domain::{Endpoint, EndpointId, EventId, Grain, NanoUsd, OrganizationId, ReplicaId, Timestamp, WorkspaceId};
+use domain::endpoint::{Generation, State};
+use domain::gpu_time::UsageLine;
+use domain::{Endpoint, Grain, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -47,20 +47,16 @@ lists!(
 #[serde(rename_all = "camelCase")]
 #[schema(as = Endpoint)]
 pub(crate) struct EndpointView {
-    #[schema(value_type = String)]
-    id: EndpointId,
+    id: String,
     /// `endpoint`
     object: &'static str,
-    #[schema(value_type = String)]
-    name: EndpointName,
+    name: String,
     /// The `model` of calls to it.
     #[schema(example = "dedicated/chat-prod")]
     model_id: String,
     model: String,
-    #[schema(value_type = String)]
-    organization_id: OrganizationId,
-    #[schema(value_type = String)]
-    workspace_id: WorkspaceId,
+    organization_id: String,
+    workspace_id: String,
     flavor: String,
     hardware: HardwareView,
     /// Set if the number is fixed; then the next two are null.
@@ -136,13 +132,13 @@ impl From<Endpoint> for EndpointView {
         };
         let flavor = endpoint.shape.flavor;
         Self {
-            id: endpoint.id,
+            id: endpoint.id.to_string(),
             object: "endpoint",
+            name: endpoint.name.to_string(),
             model_id: endpoint.name.model_id().to_string(),
-            name: endpoint.name,
             model: endpoint.model.to_string(),
-            organization_id: endpoint.organization,
-            workspace_id: endpoint.workspace,
+            organization_id: endpoint.organization.to_string(),
+            workspace_id: endpoint.workspace.to_string(),
             flavor: flavor.name,
             hardware: HardwareView {
                 gpu_type: flavor.gpu_type.to_string(),
@@ -192,8 +188,7 @@ pub(crate) struct EncodedRecord {
 #[serde(rename_all = "camelCase")]
 #[schema(as = EndpointEvent)]
 pub(crate) struct EventView {
-    #[schema(value_type = String)]
-    id: EventId,
+    id: String,
     #[schema(example = "endpoint.created")]
     r#type: &'static str,
     #[schema(value_type = String, format = DateTime)]
@@ -203,8 +198,7 @@ pub(crate) struct EventView {
     to: Option<&'static str>,
     reason: String,
     message: String,
-    #[schema(value_type = Option<String>)]
-    replica_id: Option<ReplicaId>,
+    replica_id: Option<String>,
     #[schema(value_type = Object)]
     data: Box<RawValue>,
 }
@@ -226,7 +220,7 @@ impl From<Actor> for ActorView {
 impl From<Event> for EventView {
     fn from(event: Event) -> Self {
         Self {
-            id: event.id,
+            id: event.id.to_string(),
             r#type: event.kind.as_str(),
             at: event.at,
             actor: event.actor.into(),
@@ -234,7 +228,7 @@ impl From<Event> for EventView {
             to: event.to.map(State::as_str),
             reason: event.reason,
             message: event.message,
-            replica_id: event.replica,
+            replica_id: event.replica.map(|id| id.to_string()),
             data: RawValue::from_string(event.data).unwrap_or_else(|_| RawValue::NULL.to_owned()),
         }
     }
@@ -244,8 +238,7 @@ impl From<Event> for EventView {
 #[serde(rename_all = "camelCase")]
 #[schema(as = EndpointReplica)]
 pub(crate) struct ReplicaView {
-    #[schema(value_type = String)]
-    id: ReplicaId,
+    id: String,
     /// `pending`, `bound`, `starting`, `ready`, `draining`, `released` or `failed`.
     state: &'static str,
     gpu_ids: Vec<String>,
@@ -259,8 +252,8 @@ pub(crate) struct ReplicaView {
 impl From<Replica> for ReplicaView {
     fn from(replica: Replica) -> Self {
         Self {
+            id: replica.id.to_string(),
             state: replica.state().as_str(),
-            id: replica.id,
             gpu_ids: replica.gpu_ids,
             node: replica.node,
             started_at: replica.started_at,
@@ -284,8 +277,7 @@ pub(crate) struct FlavorView {
     replicas_that_fit: Option<u64>,
     default_target: u32,
     /// Decimal text in USD.
-    #[schema(value_type = String)]
-    price_per_gpu_hour: NanoUsd,
+    price_per_gpu_hour: String,
 }
 
 impl From<FlavorLine> for FlavorView {
@@ -299,7 +291,7 @@ impl From<FlavorLine> for FlavorView {
             fits: line.fits,
             replicas_that_fit: line.replicas_that_fit,
             default_target: line.default_target,
-            price_per_gpu_hour: line.price_per_gpu_hour,
+            price_per_gpu_hour: line.price_per_gpu_hour.to_string(),
         }
     }
 }
@@ -315,11 +307,9 @@ pub(crate) struct UsageView {
     /// `hour` or `day`.
     granularity: &'static str,
     /// Decimal text.
-    #[schema(value_type = String)]
-    gpu_hours: GpuMillis,
+    gpu_hours: String,
     /// Decimal text in USD.
-    #[schema(value_type = String)]
-    cost_usd: NanoUsd,
+    cost_usd: String,
     /// How busy the GPUs were: a fraction.
     utilization: f64,
     data: Vec<UsageLineView>,
@@ -331,16 +321,19 @@ pub(crate) struct UsageView {
 struct UsageLineView {
     #[schema(value_type = String, format = DateTime)]
     start: Timestamp,
-    #[schema(value_type = String)]
-    gpu_hours: GpuMillis,
-    #[schema(value_type = String)]
-    cost_usd: NanoUsd,
+    gpu_hours: String,
+    cost_usd: String,
     utilization: f64,
 }
 
 impl From<UsageLine> for UsageLineView {
     fn from(line: UsageLine) -> Self {
-        Self { start: line.start, gpu_hours: line.gpu_time, cost_usd: line.cost, utilization: line.busy.fraction() }
+        Self {
+            start: line.start,
+            gpu_hours: line.gpu_time.to_string(),
+            cost_usd: line.cost.to_string(),
+            utilization: line.busy.fraction(),
+        }
     }
 }
 
@@ -353,8 +346,8 @@ impl From<UsageReport> for UsageView {
                 Grain::Hour => "hour",
                 Grain::Day => "day",
             },
-            gpu_hours: report.total.gpu_time,
-            cost_usd: report.total.cost,
+            gpu_hours: report.total.gpu_time.to_string(),
+            cost_usd: report.total.cost.to_string(),
             utilization: report.total.busy.fraction(),
             data: report.lines.into_iter().map(UsageLineView::from).collect(),
         }

@@ -1,10 +1,10 @@
 use super::*;
-use domain::endpoint::Shape;
 use domain::endpoint::event::EventType;
 use domain::endpoint::scaling::{Scaling, ScalingPatch};
 use domain::endpoint::state::StateReason;
+use domain::endpoint::{EndpointName, Shape};
 use domain::model::{EngineKind, Flavor, Launch, Modality};
-use domain::{GpuType, KeyId, ModelId};
+use domain::{EndpointId, EventId, GpuType, KeyId, ModelId, NanoUsd, OrganizationId, WorkspaceId};
 use serde_json::json;
 
 fn flavor(gpu_count: u32, weights: &str) -> Flavor {

@@ -138,11 +138,6 @@ impl Kubelet {
         self.shared.withhold_logs.store(true, Ordering::Relaxed);
     }
 
-    /// Makes an image available again.
-    pub fn find_image(&self, image: &str) {
-        self.shared.faults().missing_images.remove(image);
-    }
-
     /// Kills the Pod's process as the kernel does when out of memory.
     pub fn run_out_of_memory(&self, pod: &str) {
         self.shared.faults().out_of_memory.insert(pod.to_owned());

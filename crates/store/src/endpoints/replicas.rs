@@ -46,12 +46,6 @@ macro_rules! select {
     };
 }
 
-/// The replicas of an endpoint that have not ended, oldest first.
-pub async fn live_of(store: &Store, endpoint: &EndpointId) -> Result<Vec<Replica>, StoreError> {
-    let query = sqlx::query(select!("WHERE endpoint_id = $1 AND state NOT IN ('released', 'failed') ORDER BY id"));
-    read(store, query.bind(endpoint.as_str())).await
-}
-
 /// The newest replicas of an endpoint, ended or not, oldest first.
 pub async fn newest_of(store: &Store, endpoint: &EndpointId, limit: u32) -> Result<Vec<Replica>, StoreError> {
     let query = sqlx::query(select!("WHERE endpoint_id = $1 ORDER BY id DESC LIMIT $2"));

@@ -122,7 +122,7 @@ async fn the_status_counts_the_replicas_by_state() {
         tx.commit().await.unwrap();
         let found = endpoints::by_id(&store, &endpoint.id).await.unwrap().unwrap();
         assert_eq!(found.status, Status { desired: 1, pending: 1, starting: 2, ready: 1, draining: 1 });
-        let live = replicas::live_of(&store, &endpoint.id).await.unwrap();
+        let live = replicas::list_live(&store).await.unwrap();
         assert_eq!((live.len(), live[0].log_tail.len()), (5, 4_096));
         assert_eq!(replicas::newest_of(&store, &endpoint.id, 2).await.unwrap()[1].state(), ReplicaState::Failed);
 

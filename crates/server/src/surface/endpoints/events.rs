@@ -1,11 +1,10 @@
 //! `…/events`: the history of an endpoint.
 
+use super::cursor;
 use super::error::ProblemError;
 use super::request::{EndpointPath, ReadRequest};
 use super::wire::EventList;
-use super::{Endpoints, cursor};
 use axum::Json;
-use axum::extract::State;
 use control::endpoints;
 use domain::endpoint::event::EventType;
 use domain::{EventId, Timestamp};
@@ -17,11 +16,7 @@ use store::endpoint_events::Filter;
         ("cursor" = Option<String>, Query, description = "`nextCursor` of the page before"),
         ("since" = Option<String>, Query, format = DateTime), ("type" = Option<String>, Query)),
     responses((status = 200, body = EventList)))]
-pub(super) async fn list(
-    State(context): State<Endpoints>,
-    request: ReadRequest,
-    path: EndpointPath,
-) -> Result<Json<EventList>, ProblemError> {
+pub(super) async fn list(request: ReadRequest, path: EndpointPath) -> Result<Json<EventList>, ProblemError> {
     const WHEN: &str = "must be a time such as 2026-01-31T12:00:00Z";
     let before = request.cursor(EventId::parse)?;
     let limit = request.limit()?;
@@ -29,7 +24,7 @@ pub(super) async fn list(
     let kind = request.parsed("type", EventType::parse, "is not a type of events")?;
     let filter = Filter { since, kind, before: before.as_ref().map(|(at, id)| (*at, id)) };
     let choice = path.choice()?;
-    let mut found = endpoints::events(&context.surface.store, request.scope(), &choice, filter, limit + 1).await?;
+    let mut found = endpoints::events(request.store(), request.scope(), &choice, filter, limit + 1).await?;
     let next = cursor::next(&mut found, limit, |last| (last.at, last.id.as_str()));
     Ok(Json(EventList::new(found, next)))
 }

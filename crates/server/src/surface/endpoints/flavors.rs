@@ -1,11 +1,9 @@
 //! `/v1/endpoints/flavors`: the hardware shapes that a model is offered in.
 
-use super::Endpoints;
 use super::error::ProblemError;
 use super::request::ReadRequest;
 use super::wire::FlavorList;
 use axum::Json;
-use axum::extract::State;
 use control::endpoints;
 use domain::ModelId;
 use domain::endpoint::{FieldError, FieldErrorCode};
@@ -14,14 +12,10 @@ use domain::endpoint::{FieldError, FieldErrorCode};
 #[utoipa::path(get, path = "/v1/endpoints/flavors", operation_id = "listFlavors", tag = "endpoints",
     params(("model" = String, Query, description = "a Model ID")),
     responses((status = 200, body = FlavorList)))]
-pub(super) async fn list(
-    State(context): State<Endpoints>,
-    request: ReadRequest,
-) -> Result<Json<FlavorList>, ProblemError> {
+pub(super) async fn list(request: ReadRequest) -> Result<Json<FlavorList>, ProblemError> {
     let missing = || FieldError::new("model", FieldErrorCode::MissingField, "is required");
     let model = request.parsed("model", |text| ModelId::parse(text).ok(), "must be <provider>/<model-name>")?;
     let model = model.ok_or_else(missing)?;
-    let catalogue = context.catalogue();
-    let found = endpoints::flavors(context.commands(&catalogue), request.organization(), &model).await?;
+    let found = endpoints::flavors(request.commands(), request.organization(), &model).await?;
     Ok(Json(FlavorList::new(found, None)))
 }

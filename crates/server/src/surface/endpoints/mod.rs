@@ -30,13 +30,13 @@ use crate::surface_context::SurfaceContext;
 use axum::Router;
 use bytes::Bytes;
 use control::Author;
-use control::endpoints::{CommandContext, EndpointErrorKind};
+use control::endpoints::EndpointErrorKind;
 use control::reconciler::Follower;
 use dataplane::keys::KeyDirectory;
 use dataplane::record::Outcome;
 use dataplane::usage_tap::UsageTap;
 use domain::usage::Actor;
-use domain::{Caller, Catalogue, Timestamp};
+use domain::{Caller, Timestamp};
 use error::ProblemError;
 use fleet::drivers::Drivers;
 use http::{HeaderMap, Method, Request, Response, header};
@@ -51,26 +51,8 @@ use utoipa_axum::routes;
 /// The name of this surface in logs and metrics.
 pub(crate) const ROUTE: &str = "endpoints";
 
-/// State of the handlers.
-#[derive(Clone)]
-struct Endpoints {
-    surface: Arc<SurfaceContext>,
-    declared: watch::Receiver<Declared>,
-}
-
-impl Endpoints {
-    /// The current catalogue.
-    fn catalogue(&self) -> Arc<Catalogue> {
-        self.declared.borrow().catalogue()
-    }
-
-    fn commands<'a>(&'a self, catalogue: &'a Catalogue) -> CommandContext<'a> {
-        CommandContext { store: &self.surface.store, catalogue, defaults: &self.surface.allotment_defaults }
-    }
-}
-
 /// All routes, and their description.
-fn router() -> OpenApiRouter<Endpoints> {
+fn router() -> OpenApiRouter {
     OpenApiRouter::new()
         .routes(routes!(records::list, records::create))
         .routes(routes!(flavors::list))
@@ -89,6 +71,7 @@ pub(crate) struct EndpointsSurface {
     router: Router,
     context: Arc<SurfaceContext>,
     keys: Arc<KeyDirectory>,
+    declared: watch::Receiver<Declared>,
     /// Applies changes to this node's routing before the response is sent.
     follower: Follower<Drivers>,
     bounds: BodyBounds,
@@ -105,10 +88,9 @@ impl EndpointsSurface {
         let (router, _) = router().split_for_parts();
         let router = router
             .fallback(async || ProblemError::from(SurfaceError::RouteNotFound))
-            .method_not_allowed_fallback(async || ProblemError::from(SurfaceError::MethodNotAllowed { allow: None }))
-            .with_state(Endpoints { surface: Arc::clone(&context), declared });
+            .method_not_allowed_fallback(async || ProblemError::from(SurfaceError::MethodNotAllowed { allow: None }));
         let bounds = BodyBounds { limit: bounds.limit.min(MAX_BODY_BYTES), ..bounds };
-        Self { router, context, keys, follower, bounds }
+        Self { router, context, keys, declared, follower, bounds }
     }
 
     /// Responds to a request under `/v1/endpoints`.
@@ -157,7 +139,9 @@ impl EndpointsSurface {
             head.method = Method::GET; // the edge removes the body of a response to HEAD
         }
         head.uri = bridge::without_trailing_slash(head.uri);
-        head.extensions.insert(RequestContext { caller: Arc::clone(&caller), author, now, body });
+        let (surface, catalogue) = (Arc::clone(&self.context), self.declared.borrow().catalogue());
+        let context = RequestContext { surface, catalogue, caller: Arc::clone(&caller), author, now, body };
+        head.extensions.insert(context);
         let request = Request::from_parts(head, axum::body::Body::empty());
         let (router, follower) = (self.router.clone(), self.follower.clone());
         let work = async move {

@@ -1,14 +1,13 @@
 //! `/v1/endpoints` itself: create, list, show, change, suspend, resume, delete.
 
+use super::cursor;
 use super::error::ProblemError;
 use super::request::{CommandRequest, EndpointPath, ReadRequest};
 use super::wire::{
     ChangeRequest, EncodedRecord, EndpointList, EndpointView, NewEndpointRequest, ResumeRequest, ScalingMembers,
     SuspendRequest,
 };
-use super::{Endpoints, cursor};
 use axum::Json;
-use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use control::endpoints::{self, CommandResponse, EndpointError, Outcome, RunMode};
 use domain::endpoint::labels::{self, LabelsPatch};
@@ -28,10 +27,7 @@ const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-repl
         ("Idempotency-Key" = Option<String>, Header, max_length = 255)),
     responses((status = 200, description = "what a dry run would have created", body = EndpointView),
         (status = 201, description = "it is being created; `Location` and `ETag` are set", body = EndpointView)))]
-pub(super) async fn create(
-    State(context): State<Endpoints>,
-    request: CommandRequest,
-) -> Result<Response, ProblemError> {
+pub(super) async fn create(request: CommandRequest) -> Result<Response, ProblemError> {
     let new = NewEndpoint::try_from(request.json::<NewEndpointRequest>()?)?;
     request.only_params(&["dryRun"])?;
     let run = match request.param("dryRun") {
@@ -39,8 +35,7 @@ pub(super) async fn create(
         Some("true") => RunMode::Dry,
         Some(_) => return Err(FieldError::new("dryRun", FieldErrorCode::InvalidFormat, "must be true or false").into()),
     };
-    let catalogue = context.catalogue();
-    let created = endpoints::create(context.commands(&catalogue), request.call(), &new, run).await?;
+    let created = endpoints::create(request.commands(), request.call(), &new, run).await?;
     match run {
         RunMode::Real => command_response(created),
         RunMode::Dry => Ok(json(created.body)),
@@ -54,10 +49,7 @@ pub(super) async fn create(
         ("state" = Option<String>, Query), ("model" = Option<String>, Query),
         ("label" = Option<Vec<String>>, Query, description = "`key=value`, repeatable: all of them")),
     responses((status = 200, body = EndpointList)))]
-pub(super) async fn list(
-    State(context): State<Endpoints>,
-    request: ReadRequest,
-) -> Result<Json<EndpointList>, ProblemError> {
+pub(super) async fn list(request: ReadRequest) -> Result<Json<EndpointList>, ProblemError> {
     let before = request.cursor(EndpointId::parse)?;
     let limit = request.limit()?;
     let state = request.parsed("state", domain::endpoint::State::parse, "is not a state of endpoints")?;
@@ -65,7 +57,7 @@ pub(super) async fn list(
     let labels = labels_of(&request)?;
     let before = before.as_ref().map(|(at, id)| (*at, id));
     let filter = Filter { state, model: model.as_ref(), labels: &labels, before };
-    let mut found = endpoints::list(&context.surface.store, request.scope(), filter, limit + 1).await?;
+    let mut found = endpoints::list(request.store(), request.scope(), filter, limit + 1).await?;
     let next = cursor::next(&mut found, limit, |last| (last.created_at, last.id.as_str()));
     Ok(Json(EndpointList::new(found, next)))
 }
@@ -85,12 +77,8 @@ fn labels_of(request: &ReadRequest) -> Result<Vec<(String, String)>, FieldError>
 /// One endpoint, by name or id.
 #[utoipa::path(get, path = "/v1/endpoints/{endpoint}", operation_id = "getEndpoint", tag = "endpoints",
     responses((status = 200, description = "`ETag` is its generation", body = EndpointView)))]
-pub(super) async fn show(
-    State(context): State<Endpoints>,
-    request: ReadRequest,
-    path: EndpointPath,
-) -> Result<Response, ProblemError> {
-    let found = endpoints::show(&context.surface.store, request.scope(), &path.choice()?).await?;
+pub(super) async fn show(request: ReadRequest, path: EndpointPath) -> Result<Response, ProblemError> {
+    let found = endpoints::show(request.store(), request.scope(), &path.choice()?).await?;
     let tag = [(header::ETAG, found.generation.to_string())];
     Ok((tag, Json(EndpointView::from(found))).into_response())
 }
@@ -101,17 +89,12 @@ pub(super) async fn show(
     params(("If-Match" = Option<String>, Header, description = "the `ETag` that was read"),
         ("Idempotency-Key" = Option<String>, Header, max_length = 255)),
     responses((status = 200, body = EndpointView)))]
-pub(super) async fn change(
-    State(context): State<Endpoints>,
-    request: CommandRequest,
-    path: EndpointPath,
-) -> Result<Response, ProblemError> {
+pub(super) async fn change(request: CommandRequest, path: EndpointPath) -> Result<Response, ProblemError> {
     let change = Change::try_from(request.json::<ChangeRequest>()?)?;
     request.only_params(&[])?;
     let if_match = if_match(&request.headers);
-    let (catalogue, choice) = (context.catalogue(), path.choice()?);
-    let commands = context.commands(&catalogue);
-    command_response(endpoints::rescale(commands, request.call(), &choice, &change, if_match.as_ref()).await?)
+    let choice = path.choice()?;
+    command_response(endpoints::rescale(request.commands(), request.call(), &choice, &change, if_match.as_ref()).await?)
 }
 
 /// Several headers count as one with commas. A header that is not text matches nothing.
@@ -126,29 +109,19 @@ fn if_match(headers: &HeaderMap) -> Option<IfMatch> {
 #[utoipa::path(delete, path = "/v1/endpoints/{endpoint}", operation_id = "deleteEndpoint", tag = "endpoints",
     params(("Idempotency-Key" = Option<String>, Header, max_length = 255)),
     responses((status = 202, body = EndpointView)))]
-pub(super) async fn delete(
-    State(context): State<Endpoints>,
-    request: CommandRequest,
-    path: EndpointPath,
-) -> Result<Response, ProblemError> {
+pub(super) async fn delete(request: CommandRequest, path: EndpointPath) -> Result<Response, ProblemError> {
     request.only_params(&[])?;
-    let catalogue = context.catalogue();
-    command_response(endpoints::delete(context.commands(&catalogue), request.call(), &path.choice()?).await?)
+    command_response(endpoints::delete(request.commands(), request.call(), &path.choice()?).await?)
 }
 
 /// Stop an endpoint and release its commitment.
 #[utoipa::path(post, path = "/v1/endpoints/{endpoint}/suspend", operation_id = "suspendEndpoint", tag = "endpoints",
     params(("Idempotency-Key" = Option<String>, Header, max_length = 255)),
     responses((status = 200, body = EndpointView)))]
-pub(super) async fn suspend(
-    State(context): State<Endpoints>,
-    request: CommandRequest,
-    path: EndpointPath,
-) -> Result<Response, ProblemError> {
+pub(super) async fn suspend(request: CommandRequest, path: EndpointPath) -> Result<Response, ProblemError> {
     request.json_or_empty::<SuspendRequest>()?.check()?;
     request.only_params(&[])?;
-    let catalogue = context.catalogue();
-    command_response(endpoints::suspend(context.commands(&catalogue), request.call(), &path.choice()?).await?)
+    command_response(endpoints::suspend(request.commands(), request.call(), &path.choice()?).await?)
 }
 
 /// Start a suspended or failed endpoint, optionally with another scaling.
@@ -156,15 +129,11 @@ pub(super) async fn suspend(
     request_body = Option<ScalingMembers>,
     params(("Idempotency-Key" = Option<String>, Header, max_length = 255)),
     responses((status = 200, body = EndpointView)))]
-pub(super) async fn resume(
-    State(context): State<Endpoints>,
-    request: CommandRequest,
-    path: EndpointPath,
-) -> Result<Response, ProblemError> {
+pub(super) async fn resume(request: CommandRequest, path: EndpointPath) -> Result<Response, ProblemError> {
     let scaling = ScalingPatch::try_from(request.json_or_empty::<ResumeRequest>()?)?;
     request.only_params(&[])?;
-    let (catalogue, choice) = (context.catalogue(), path.choice()?);
-    command_response(endpoints::resume(context.commands(&catalogue), request.call(), &choice, &scaling).await?)
+    let choice = path.choice()?;
+    command_response(endpoints::resume(request.commands(), request.call(), &choice, &scaling).await?)
 }
 
 /// The response of a command, now or replayed.

@@ -1,16 +1,16 @@
 //! Extractors of this surface's handlers: caller, endpoint in the path, query, idempotency key and body.
 
-use super::Endpoints;
 use super::cursor;
 use super::error::ProblemError;
 use super::wire::{encode, shortened};
 use crate::edge::request_body::BodyError;
+use crate::surface_context::SurfaceContext;
 use axum::extract::{FromRequestParts, Query, RawPathParams};
 use bytes::Bytes;
 use control::Author;
-use control::endpoints::{Call, EndpointError, EndpointRef, IdempotencyKey, Scope};
+use control::endpoints::{Call, CommandContext, EndpointError, EndpointRef, IdempotencyKey, Scope};
 use domain::endpoint::{FieldError, FieldErrorCode};
-use domain::{Caller, OrganizationId, Timestamp};
+use domain::{Caller, Catalogue, OrganizationId, Timestamp};
 use http::request::Parts;
 use http::{HeaderMap, Uri};
 use serde::de::DeserializeOwned;
@@ -18,15 +18,19 @@ use sha2::{Digest, Sha256};
 use std::convert::Infallible;
 use std::fmt::Write as _;
 use std::sync::Arc;
+use store::Store;
 
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 const MAX_IDEMPOTENCY_KEY: usize = 255;
 const DEFAULT_LIMIT: u32 = 20;
 const MAX_LIMIT: u32 = 100;
 
-/// The caller, time and body of a request, known before it is routed. An extension of the request.
+/// The caller, time and body of a request, known before it is routed, and what its handler works on. An extension of
+/// the request.
 #[derive(Clone)]
 pub(super) struct RequestContext {
+    pub(super) surface: Arc<SurfaceContext>,
+    pub(super) catalogue: Arc<Catalogue>,
     pub(super) caller: Arc<Caller>,
     pub(super) author: Author,
     pub(super) now: Timestamp,
@@ -38,6 +42,15 @@ impl RequestContext {
     fn of(parts: &Parts) -> Result<Self, ProblemError> {
         parts.extensions.get::<Self>().cloned().ok_or(ProblemError::INTERNAL)
     }
+
+    fn scope(&self) -> Scope<'_> {
+        Scope { organization: &self.caller.organization, workspace: &self.caller.workspace }
+    }
+
+    fn commands(&self) -> CommandContext<'_> {
+        let Self { surface, catalogue, .. } = self;
+        CommandContext { store: &surface.store, catalogue, defaults: &surface.allotment_defaults }
+    }
 }
 
 /// A request that changes nothing: its caller and its query. Unknown parameters are ignored.
@@ -46,17 +59,25 @@ pub(super) struct ReadRequest {
     params: Params,
 }
 
-impl FromRequestParts<Endpoints> for ReadRequest {
+impl FromRequestParts<()> for ReadRequest {
     type Rejection = ProblemError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &Endpoints) -> Result<Self, ProblemError> {
+    async fn from_request_parts(parts: &mut Parts, (): &()) -> Result<Self, ProblemError> {
         Ok(Self { context: RequestContext::of(parts)?, params: Params::read(&parts.uri)? })
     }
 }
 
 impl ReadRequest {
+    pub(super) fn store(&self) -> &Store {
+        &self.context.surface.store
+    }
+
+    pub(super) fn commands(&self) -> CommandContext<'_> {
+        self.context.commands()
+    }
+
     pub(super) fn scope(&self) -> Scope<'_> {
-        scope(&self.context)
+        self.context.scope()
     }
 
     pub(super) fn organization(&self) -> &OrganizationId {
@@ -118,10 +139,10 @@ struct Idempotency {
     fingerprint: String,
 }
 
-impl FromRequestParts<Endpoints> for CommandRequest {
+impl FromRequestParts<()> for CommandRequest {
     type Rejection = ProblemError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &Endpoints) -> Result<Self, ProblemError> {
+    async fn from_request_parts(parts: &mut Parts, (): &()) -> Result<Self, ProblemError> {
         let context = RequestContext::of(parts)?;
         let body = context.body.clone()?;
         let params = Params::read(&parts.uri)?;
@@ -131,11 +152,15 @@ impl FromRequestParts<Endpoints> for CommandRequest {
 }
 
 impl CommandRequest {
+    pub(super) fn commands(&self) -> CommandContext<'_> {
+        self.context.commands()
+    }
+
     pub(super) fn call(&self) -> Call<'_> {
         let idempotency =
             self.idempotency.as_ref().map(|own| IdempotencyKey { key: &own.key, fingerprint: &own.fingerprint });
         let RequestContext { author, now, .. } = &self.context;
-        Call { author, scope: scope(&self.context), idempotency, now: *now, encode }
+        Call { author, scope: self.context.scope(), idempotency, now: *now, encode }
     }
 
     /// The body as JSON.
@@ -163,10 +188,6 @@ impl CommandRequest {
             None => Ok(()),
         }
     }
-}
-
-fn scope(context: &RequestContext) -> Scope<'_> {
-    Scope { organization: &context.caller.organization, workspace: &context.caller.workspace }
 }
 
 /// Duplicate members count once, the last one wins: so bodies are read as a value first.
@@ -237,12 +258,12 @@ impl EndpointPath {
     }
 }
 
-impl FromRequestParts<Endpoints> for EndpointPath {
+impl FromRequestParts<()> for EndpointPath {
     type Rejection = Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, endpoints: &Endpoints) -> Result<Self, Infallible> {
+    async fn from_request_parts(parts: &mut Parts, state: &()) -> Result<Self, Infallible> {
         // A path that is not UTF-8 has no parameters; an empty name names no endpoint.
-        let params = RawPathParams::from_request_parts(parts, endpoints).await;
+        let params = RawPathParams::from_request_parts(parts, state).await;
         let named = params.as_ref().ok().and_then(|params| params.iter().find(|(key, _)| *key == "endpoint"));
         Ok(Self(named.map_or("", |(_, value)| value).to_owned()))
     }

@@ -1,11 +1,9 @@
 //! `…/usage`: GPU-hours, cost and how busy the GPUs were.
 
-use super::Endpoints;
 use super::error::ProblemError;
 use super::request::{EndpointPath, ReadRequest};
 use super::wire::UsageView;
 use axum::Json;
-use axum::extract::State;
 use control::endpoints;
 use domain::endpoint::{FieldError, FieldErrorCode};
 use domain::{Grain, Span, Timestamp};
@@ -16,11 +14,7 @@ use domain::{Grain, Span, Timestamp};
         ("to" = Option<String>, Query, format = DateTime, description = "cut at now"),
         ("granularity" = Option<String>, Query, description = "`hour` (default) or `day`")),
     responses((status = 200, body = UsageView)))]
-pub(super) async fn show(
-    State(context): State<Endpoints>,
-    request: ReadRequest,
-    path: EndpointPath,
-) -> Result<Json<UsageView>, ProblemError> {
+pub(super) async fn show(request: ReadRequest, path: EndpointPath) -> Result<Json<UsageView>, ProblemError> {
     const WHEN: &str = "must be a time such as 2026-01-31T12:00:00Z";
     let timestamp = |text: &str| Timestamp::parse(text).ok();
     let (from, to) = (request.parsed("from", timestamp, WHEN)?, request.parsed("to", timestamp, WHEN)?);
@@ -32,7 +26,7 @@ pub(super) async fn show(
     let grain = request.parsed("granularity", grain, "must be hour or day")?.unwrap_or(Grain::Hour);
     let reversed = |_| FieldError::new("to", FieldErrorCode::InvalidCombination, "must not be before from");
     let span = Span::or_month_of(request.now(), from, to).map_err(reversed)?;
-    let (store, choice) = (&context.surface.store, path.choice()?);
+    let (store, choice) = (request.store(), path.choice()?);
     let report = endpoints::usage(store, request.scope(), &choice, span, grain, request.now()).await?;
     Ok(Json(report.into()))
 }

@@ -2,9 +2,8 @@
 
 use super::context::{AdminContext, whole_list};
 use super::output::Shown;
+use crate::view::NodeView;
 use control::nodes;
-use domain::Timestamp;
-use serde::Serialize;
 use store::nodes::Node;
 
 #[derive(Debug, clap::Subcommand)]
@@ -27,24 +26,8 @@ pub(super) struct NodeSelector {
     node: Option<String>,
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct NodeRow {
-    id: String,
-    started_at: Timestamp,
-    seen_at: Timestamp,
-    catalogue_hash: String,
-}
-
-impl Shown for NodeRow {
+impl Shown for NodeView {
     const COLUMNS: &'static [&'static str] = &["id", "startedAt", "seenAt", "catalogueHash"];
-}
-
-impl From<Node> for NodeRow {
-    fn from(node: Node) -> Self {
-        let Node { id, started_at, seen_at, catalogue_hash } = node;
-        Self { id, started_at, seen_at, catalogue_hash }
-    }
 }
 
 pub(super) async fn run(context: &AdminContext<'_>, command: NodeCommand) -> anyhow::Result<String> {
@@ -52,7 +35,7 @@ pub(super) async fn run(context: &AdminContext<'_>, command: NodeCommand) -> any
         NodeCommand::List => {
             let read = async |page: store::Page<'_>| nodes::list(context.store, page).await;
             let found = whole_list(read, |node: &Node| node.id.as_str()).await?;
-            context.show_list(&found.into_iter().map(NodeRow::from).collect::<Vec<_>>())
+            context.show_list(&found.into_iter().map(NodeView::from).collect::<Vec<_>>())
         }
         NodeCommand::Forget(selector) => {
             let id = selector.positional.or(selector.node).unwrap_or_default();

@@ -2,32 +2,10 @@
 
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::{Id, List, NodeId, Operator, PageRequest};
+use crate::view::NodeView;
 use axum::Json;
 use control::nodes;
-use domain::Timestamp;
 use http::StatusCode;
-use serde::Serialize;
-use store::nodes::Node;
-use utoipa::ToSchema;
-
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-#[schema(as = Node)]
-pub(crate) struct NodeView {
-    id: String,
-    #[schema(value_type = String, format = DateTime)]
-    started_at: Timestamp,
-    #[schema(value_type = String, format = DateTime)]
-    seen_at: Timestamp,
-    catalogue_hash: String,
-}
-
-impl From<Node> for NodeView {
-    fn from(node: Node) -> Self {
-        let Node { id, started_at, seen_at, catalogue_hash } = node;
-        Self { id, started_at, seen_at, catalogue_hash }
-    }
-}
 
 /// All nodes.
 #[utoipa::path(get, path = "/api/nodes", tag = "operator", params(PageRequest),

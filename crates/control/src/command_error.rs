@@ -1,13 +1,13 @@
 //! Errors of commands.
 
+use domain::Timestamp;
 use domain::attempts::Lockout;
 use domain::ids::IdError;
 use domain::span::SpanError;
 use domain::user::EmailError;
 use domain::workspace::NameError;
 use domain::workspace_edit::OperatorOnlyError;
-use domain::{Timestamp, Workspace};
-use store::StoreError;
+use store::{Conflict, StoreError};
 
 /// Why a command failed. `Display` is safe to show to clients; `source()` is for the log.
 #[derive(Debug, thiserror::Error)]
@@ -20,22 +20,8 @@ pub enum CommandError {
     BadValue { field: &'static str, why: &'static str },
     #[error("there is no {noun} `{id}`")]
     Missing { noun: &'static str, id: String },
-    #[error("the workspace already has {limit} API keys, which is its limit")]
-    KeyLimitReached { limit: u64 },
-    #[error("the key is disabled; an administrator can enable it")]
-    KeyDisabled,
-    #[error("the key is revoked")]
-    KeyRevoked,
-    #[error("the key is expired")]
-    KeyExpired,
-    #[error("the workspace was changed by someone else since it was read")]
-    VersionConflict { current: Box<Workspace> },
-    #[error("another account has this e-mail address")]
-    EmailTaken,
-    #[error("the organization still has workspaces ({workspaces}); delete them first")]
-    OrganizationNotEmpty { workspaces: u64 },
-    #[error("the workspace still has active keys ({active_keys}); revoke them first")]
-    WorkspaceInUse { active_keys: u64 },
+    #[error(transparent)]
+    Conflict(#[from] Conflict),
     #[error("e-mail address or password is wrong")]
     BadCredentials,
     #[error("no account has this e-mail address; ask for an invitation")]
@@ -50,10 +36,6 @@ pub enum CommandError {
     NotAMember,
     #[error(transparent)]
     OperatorOnly(#[from] OperatorOnlyError),
-    #[error("an organization needs at least one administrator")]
-    LastAdmin,
-    #[error("the workspace still has dedicated endpoints ({endpoints}); delete them first")]
-    WorkspaceHasEndpoints { endpoints: u64 },
     #[error("the store cannot be reached right now")]
     StoreUnavailable {
         #[source]
@@ -93,16 +75,7 @@ impl CommandError {
         match self {
             Self::BadName(_) | Self::BadEmail(_) | Self::BadValue { .. } => CommandErrorKind::Invalid,
             Self::Missing { .. } => CommandErrorKind::Missing,
-            Self::KeyLimitReached { .. }
-            | Self::KeyDisabled
-            | Self::KeyRevoked
-            | Self::KeyExpired
-            | Self::VersionConflict { .. }
-            | Self::EmailTaken
-            | Self::OrganizationNotEmpty { .. }
-            | Self::WorkspaceInUse { .. }
-            | Self::LastAdmin
-            | Self::WorkspaceHasEndpoints { .. } => CommandErrorKind::Conflict,
+            Self::Conflict(_) => CommandErrorKind::Conflict,
             Self::BadCredentials => CommandErrorKind::Unauthenticated,
             Self::TooManyAttempts { .. } => CommandErrorKind::TooMany,
             Self::NoAccount
@@ -120,14 +93,17 @@ impl CommandError {
         match self {
             Self::BadName(_) | Self::BadEmail(_) | Self::BadValue { .. } => "invalid_value",
             Self::Missing { .. } => "not_found",
-            Self::KeyLimitReached { .. } => "key_limit_reached",
-            Self::KeyDisabled => "key_disabled",
-            Self::KeyRevoked => "key_revoked",
-            Self::KeyExpired => "key_expired",
-            Self::VersionConflict { .. } => "version_conflict",
-            Self::EmailTaken => "email_taken",
-            Self::OrganizationNotEmpty { .. } => "organization_not_empty",
-            Self::WorkspaceInUse { .. } | Self::WorkspaceHasEndpoints { .. } => "workspace_in_use",
+            Self::Conflict(conflict) => match conflict {
+                Conflict::KeyLimitReached { .. } => "key_limit_reached",
+                Conflict::KeyDisabled => "key_disabled",
+                Conflict::KeyRevoked => "key_revoked",
+                Conflict::KeyExpired => "key_expired",
+                Conflict::VersionConflict { .. } => "version_conflict",
+                Conflict::EmailTaken => "email_taken",
+                Conflict::OrganizationNotEmpty { .. } => "organization_not_empty",
+                Conflict::WorkspaceInUse { .. } | Conflict::WorkspaceHasEndpoints { .. } => "workspace_in_use",
+                Conflict::LastAdmin => "last_admin",
+            },
             Self::BadCredentials => "bad_credentials",
             Self::NoAccount => "no_account",
             Self::TooManyAttempts { .. } => "too_many_attempts",
@@ -135,7 +111,6 @@ impl CommandError {
             Self::NoWorkspaceContext => "no_workspace_context",
             Self::NotAMember => "not_a_member",
             Self::OperatorOnly(_) => "operator_only",
-            Self::LastAdmin => "last_admin",
             Self::StoreUnavailable { .. } => "store_unavailable",
             Self::Internal { .. } => "internal_error",
         }
@@ -161,16 +136,7 @@ impl From<StoreError> for CommandError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Missing { noun, id } => Self::Missing { noun, id },
-            StoreError::KeyLimitReached { limit } => Self::KeyLimitReached { limit },
-            StoreError::KeyDisabled => Self::KeyDisabled,
-            StoreError::KeyRevoked => Self::KeyRevoked,
-            StoreError::KeyExpired => Self::KeyExpired,
-            StoreError::VersionConflict { current } => Self::VersionConflict { current },
-            StoreError::EmailTaken => Self::EmailTaken,
-            StoreError::OrganizationNotEmpty { workspaces } => Self::OrganizationNotEmpty { workspaces },
-            StoreError::WorkspaceInUse { active_keys } => Self::WorkspaceInUse { active_keys },
-            StoreError::LastAdmin => Self::LastAdmin,
-            StoreError::WorkspaceHasEndpoints { endpoints } => Self::WorkspaceHasEndpoints { endpoints },
+            StoreError::Conflict(conflict) => Self::Conflict(conflict),
             cause @ StoreError::Unavailable(_) => Self::StoreUnavailable { cause },
             cause => Self::Internal { cause: Box::new(cause) },
         }

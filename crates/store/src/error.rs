@@ -9,28 +9,10 @@ pub enum StoreError {
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("there is no {noun} `{id}`")]
     Missing { noun: &'static str, id: String },
-    #[error("the workspace already has {limit} API keys")]
-    KeyLimitReached { limit: u64 },
-    #[error("the key is disabled")]
-    KeyDisabled,
-    #[error("the key is revoked")]
-    KeyRevoked,
-    #[error("the key is expired")]
-    KeyExpired,
-    #[error("the workspace was changed by someone else")]
-    VersionConflict { current: Box<Workspace> },
-    #[error("another account has this e-mail address")]
-    EmailTaken,
+    #[error(transparent)]
+    Conflict(#[from] Conflict),
     #[error("too many attempts")]
     TooManyAttempts { wait: domain::attempts::Lockout },
-    #[error("the organization would be left without an administrator")]
-    LastAdmin,
-    #[error("the organization still has {workspaces} workspaces")]
-    OrganizationNotEmpty { workspaces: u64 },
-    #[error("the workspace still has {active_keys} active keys")]
-    WorkspaceInUse { active_keys: u64 },
-    #[error("the workspace still has {endpoints} endpoints")]
-    WorkspaceHasEndpoints { endpoints: u64 },
     #[error("another endpoint of the organization has this name")]
     EndpointNameTaken,
     /// The row was changed since it was read. Read it again and retry.
@@ -56,6 +38,32 @@ pub enum StoreError {
     /// The store rejected a statement that should have succeeded.
     #[error("the store failed")]
     Failed(#[source] sqlx::Error),
+}
+
+/// A record is in a state that does not allow the change, found where the row is written. `Display` is safe to show to
+/// clients.
+#[derive(Debug, thiserror::Error)]
+pub enum Conflict {
+    #[error("the workspace already has {limit} API keys, which is its limit")]
+    KeyLimitReached { limit: u64 },
+    #[error("the key is disabled; an administrator can enable it")]
+    KeyDisabled,
+    #[error("the key is revoked")]
+    KeyRevoked,
+    #[error("the key is expired")]
+    KeyExpired,
+    #[error("the workspace was changed by someone else since it was read")]
+    VersionConflict { current: Box<Workspace> },
+    #[error("another account has this e-mail address")]
+    EmailTaken,
+    #[error("the organization still has workspaces ({workspaces}); delete them first")]
+    OrganizationNotEmpty { workspaces: u64 },
+    #[error("the workspace still has active keys ({active_keys}); revoke them first")]
+    WorkspaceInUse { active_keys: u64 },
+    #[error("an organization needs at least one administrator")]
+    LastAdmin,
+    #[error("the workspace still has dedicated endpoints ({endpoints}); delete them first")]
+    WorkspaceHasEndpoints { endpoints: u64 },
 }
 
 impl StoreError {

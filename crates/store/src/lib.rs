@@ -29,7 +29,7 @@ pub use cluster::{changes, leader, nodes};
 pub use costs::{allotments, bill_check, gpu_busy, gpu_prices, gpu_usage, prices};
 pub use db::{Engine, Store, Tx};
 pub use endpoints::{autoscaler, endpoint_events, endpoint_loads, gauges, holds, idempotency, replica_roots, replicas};
-pub use error::StoreError;
+pub use error::{Conflict, StoreError};
 pub use keys::{api_keys, secrets};
 pub use migrate::{Migrated, Schema};
 pub use page::Page;

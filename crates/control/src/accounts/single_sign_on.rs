@@ -114,7 +114,7 @@ async fn adjust(
     if current == Some(Role::Admin) {
         users::lock_role(tx, &user.id, organization).await?;
         match users::check_other_admin(tx, &user.id, organization).await {
-            Err(StoreError::LastAdmin) => return Ok(user),
+            Err(StoreError::Conflict(store::Conflict::LastAdmin)) => return Ok(user),
             checked => checked?,
         }
     }

@@ -7,7 +7,7 @@ use domain::workspace::{Limits, OwnLimits, check_name};
 use domain::workspace_edit::{self, LimitChanges};
 use domain::{OrganizationId, Timestamp, UserId, Workspace, WorkspaceId};
 use serde_json::json;
-use store::{Page, Store, workspaces};
+use store::{Conflict, Page, Store, workspaces};
 
 /// The fields to change; `None` keeps the value. Fails if `version` is not the current one.
 #[derive(Debug, Clone, Copy, Default)]
@@ -90,7 +90,7 @@ pub async fn set(
     let version = edit.version.unwrap_or(current.version);
     // Checked before everything else: the change was meant for an older record.
     if version != current.version {
-        return Err(CommandError::VersionConflict { current: Box::new(current) });
+        return Err(Conflict::VersionConflict { current: Box::new(current) }.into());
     }
     let (own, lowered) = match authority {
         Authority::Operator => workspace_edit::by_operator(&current, &edit.limits, defaults),

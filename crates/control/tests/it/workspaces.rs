@@ -7,7 +7,7 @@ use domain::workspace_edit::{LimitChange, LimitChanges};
 use domain::{Workspace, WorkspaceId};
 use serde_json::Value;
 use store::audit::{self, Filter};
-use store::{Page, Store};
+use store::{Conflict, Page, Store};
 
 async fn set(store: &Store, id: &WorkspaceId, edit: Edit<'_>, authority: Authority) -> Result<Workspace, CommandError> {
     workspaces::set(store, &Author::CommandLine, id, edit, authority, &DEFAULTS, NOW).await
@@ -45,7 +45,7 @@ async fn an_edit_of_a_stale_version_is_rejected_and_one_without_a_version_is_not
         let edit = Edit { name: Some("Labs"), version: Some(1), ..Edit::default() };
         assert_eq!(set(&store, &id, edit, Authority::Operator).await.unwrap().version, 2);
         match set(&store, &id, edit, Authority::Operator).await {
-            Err(CommandError::VersionConflict { current }) => {
+            Err(CommandError::Conflict(Conflict::VersionConflict { current })) => {
                 assert_eq!((current.version, &*current.name), (2, "Labs"));
             }
             other => panic!("{other:?}"),

@@ -2,7 +2,7 @@
 
 use crate::change::Change;
 use crate::db::{Store, Tx};
-use crate::error::StoreError;
+use crate::error::{Conflict, StoreError};
 use crate::page::Page;
 use crate::row;
 use domain::{Organization, OrganizationId, Timestamp};
@@ -56,7 +56,7 @@ pub async fn delete(tx: &mut Tx, id: &OrganizationId, now: Timestamp) -> Result<
     let count = sqlx::query("SELECT COUNT(*) AS workspaces FROM workspaces WHERE organization_id = $1");
     let workspaces = tx.count(count.bind(id.as_str()), "workspaces").await?;
     if workspaces > 0 {
-        return Err(StoreError::OrganizationNotEmpty { workspaces });
+        return Err(Conflict::OrganizationNotEmpty { workspaces }.into());
     }
     tx.execute(sqlx::query("DELETE FROM organizations WHERE id = $1").bind(id.as_str())).await?;
     tx.announce(Change::Organization(id.clone()), now);

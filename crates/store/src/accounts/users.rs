@@ -2,7 +2,7 @@
 
 use crate::change::Change;
 use crate::db::{Store, Tx};
-use crate::error::StoreError;
+use crate::error::{Conflict, StoreError};
 use crate::page::Page;
 use crate::{organizations, row};
 use domain::user::{Email, Membership, Role};
@@ -135,7 +135,7 @@ pub async fn check_other_admin(tx: &mut Tx, id: &UserId, organization: &Organiza
     );
     match tx.row(query.bind(organization.as_str()).bind(id.as_str())).await? {
         Some(_) => Ok(()),
-        None => Err(StoreError::LastAdmin),
+        None => Err(Conflict::LastAdmin.into()),
     }
 }
 
@@ -160,7 +160,7 @@ pub async fn insert(tx: &mut Tx, new: &User, password_hash: Option<&str>) -> Res
     .bind(i64::from(new.operator))
     .bind(new.created_at.millis());
     if tx.execute(insert).await? == 0 {
-        return Err(StoreError::EmailTaken);
+        return Err(Conflict::EmailTaken.into());
     }
     for membership in &new.memberships {
         set_role(tx, &new.id, &membership.organization_id, membership.role, new.created_at).await?;

@@ -2,7 +2,7 @@
 
 use crate::change::Change;
 use crate::db::{Store, Tx};
-use crate::error::StoreError;
+use crate::error::{Conflict, StoreError};
 use crate::page::Page;
 use crate::{endpoints, organizations, row, users};
 use domain::workspace::OwnLimits;
@@ -99,7 +99,7 @@ pub async fn lock(tx: &mut Tx, id: &WorkspaceId) -> Result<Workspace, StoreError
 pub async fn update(tx: &mut Tx, edited: Workspace, now: Timestamp) -> Result<Workspace, StoreError> {
     let current = lock(tx, &edited.id).await?;
     if current.version != edited.version {
-        return Err(StoreError::VersionConflict { current: Box::new(current) });
+        return Err(Conflict::VersionConflict { current: Box::new(current) }.into());
     }
     let changed = Workspace { version: current.version + 1, ..edited };
     let update = sqlx::query(
@@ -132,11 +132,11 @@ pub async fn delete(tx: &mut Tx, id: &WorkspaceId, now: Timestamp) -> Result<(),
     );
     let active_keys = tx.count(count.bind(id.as_str()).bind(now.millis()), "active_keys").await?;
     if active_keys > 0 {
-        return Err(StoreError::WorkspaceInUse { active_keys });
+        return Err(Conflict::WorkspaceInUse { active_keys }.into());
     }
     let endpoints = endpoints::count_of(tx, id).await?;
     if endpoints > 0 {
-        return Err(StoreError::WorkspaceHasEndpoints { endpoints });
+        return Err(Conflict::WorkspaceHasEndpoints { endpoints }.into());
     }
     tx.execute(sqlx::query("DELETE FROM workspaces WHERE id = $1").bind(id.as_str())).await?;
     tx.announce(Change::Workspace(id.clone()), now);

@@ -5,7 +5,7 @@
 
 use crate::change::Change;
 use crate::db::{Engine, Store, Tx};
-use crate::error::StoreError;
+use crate::error::{Conflict, StoreError};
 use crate::page::Page;
 use crate::values::{chunks, values_text};
 use crate::{row, workspaces};
@@ -89,7 +89,7 @@ pub async fn insert_within(tx: &mut Tx, new: &ApiKey, limit: u64) -> Result<(), 
     let count = count.bind(new.workspace.as_str()).bind(new.created_at.millis());
     let counted = tx.count(count, "counted").await?;
     if counted >= limit {
-        return Err(StoreError::KeyLimitReached { limit });
+        return Err(Conflict::KeyLimitReached { limit }.into());
     }
     let key = sqlx::query(
         "INSERT INTO api_keys (id, workspace_id, name, created_at, created_by, expires_at, last_used_at, revoked_at, \
@@ -133,9 +133,9 @@ pub async fn rotate(
     let key = lock(tx, workspace, id).await?;
     match key.state(now) {
         KeyState::Active => {}
-        KeyState::Revoked => return Err(StoreError::KeyRevoked),
-        KeyState::Disabled => return Err(StoreError::KeyDisabled),
-        KeyState::Expired => return Err(StoreError::KeyExpired),
+        KeyState::Revoked => return Err(Conflict::KeyRevoked.into()),
+        KeyState::Disabled => return Err(Conflict::KeyDisabled.into()),
+        KeyState::Expired => return Err(Conflict::KeyExpired.into()),
     }
     let expired = sqlx::query("DELETE FROM api_key_secrets WHERE key_id = $1 AND dies_at <= $2");
     tx.execute(expired.bind(id.as_str()).bind(now.millis())).await?;
@@ -154,7 +154,7 @@ pub async fn revoke(tx: &mut Tx, workspace: &WorkspaceId, id: &KeyId, now: Times
     let key = lock(tx, workspace, id).await?;
     match key.state(now) {
         KeyState::Revoked => Ok(key),
-        KeyState::Disabled => Err(StoreError::KeyDisabled),
+        KeyState::Disabled => Err(Conflict::KeyDisabled.into()),
         KeyState::Active | KeyState::Expired => write(tx, ApiKey { revoked_at: Some(now), ..key }, now).await,
     }
 }
@@ -164,9 +164,9 @@ pub async fn disable(tx: &mut Tx, workspace: &WorkspaceId, id: &KeyId, now: Time
     let key = lock(tx, workspace, id).await?;
     match key.state(now) {
         KeyState::Disabled => Ok(key),
-        KeyState::Revoked => Err(StoreError::KeyRevoked),
+        KeyState::Revoked => Err(Conflict::KeyRevoked.into()),
         // It would count against the key limit again, which may be full by now.
-        KeyState::Expired => Err(StoreError::KeyExpired),
+        KeyState::Expired => Err(Conflict::KeyExpired.into()),
         KeyState::Active => write(tx, ApiKey { disabled_at: Some(now), ..key }, now).await,
     }
 }
@@ -176,8 +176,8 @@ pub async fn enable(tx: &mut Tx, workspace: &WorkspaceId, id: &KeyId, now: Times
     let key = lock(tx, workspace, id).await?;
     match key.state(now) {
         KeyState::Active => Ok(key),
-        KeyState::Revoked => Err(StoreError::KeyRevoked),
-        KeyState::Expired => Err(StoreError::KeyExpired),
+        KeyState::Revoked => Err(Conflict::KeyRevoked.into()),
+        KeyState::Expired => Err(Conflict::KeyExpired.into()),
         KeyState::Disabled => write(tx, ApiKey { disabled_at: None, ..key }, now).await,
     }
 }
@@ -187,8 +187,8 @@ pub async fn expire(tx: &mut Tx, workspace: &WorkspaceId, id: &KeyId, now: Times
     let key = lock(tx, workspace, id).await?;
     match key.state(now) {
         KeyState::Expired => Ok(key),
-        KeyState::Revoked => Err(StoreError::KeyRevoked),
-        KeyState::Disabled => Err(StoreError::KeyDisabled),
+        KeyState::Revoked => Err(Conflict::KeyRevoked.into()),
+        KeyState::Disabled => Err(Conflict::KeyDisabled.into()),
         KeyState::Active => write(tx, ApiKey { expires_at: Some(now), ..key }, now).await,
     }
 }

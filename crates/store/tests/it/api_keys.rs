@@ -1,7 +1,7 @@
 use crate::databases::on_both;
 use crate::people::{self, NOW, later};
 use domain::{KeyState, SecretHash, Segment, Workspace};
-use store::{Page, Store, StoreError, api_keys};
+use store::{Conflict, Page, Store, StoreError, api_keys};
 use tokio::task::JoinSet;
 
 async fn create(store: &Store, workspace: &Workspace, limit: u64) -> Result<(), StoreError> {
@@ -22,7 +22,7 @@ async fn the_key_limit_is_exact_under_fifty_concurrent_requests() {
         let outcomes = requests.join_all().await;
         assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 20);
         for rejected in outcomes.into_iter().filter_map(Result::err) {
-            assert!(matches!(rejected, StoreError::KeyLimitReached { limit: 20 }), "{rejected:?}");
+            assert!(matches!(rejected, StoreError::Conflict(Conflict::KeyLimitReached { limit: 20 })), "{rejected:?}");
         }
         assert_eq!(api_keys::list(&store, &workspace.id, Page::default()).await.unwrap().len(), 20);
     })
@@ -44,7 +44,10 @@ async fn disabled_keys_count_and_expired_or_revoked_ones_do_not() {
         api_keys::disable(&mut tx, &workspace.id, &disabled.id, NOW).await.unwrap();
         tx.commit().await.unwrap();
 
-        assert!(matches!(create(&store, &workspace, 1).await, Err(StoreError::KeyLimitReached { limit: 1 })));
+        assert!(matches!(
+            create(&store, &workspace, 1).await,
+            Err(StoreError::Conflict(Conflict::KeyLimitReached { limit: 1 }))
+        ));
         create(&store, &workspace, 2).await.unwrap();
         assert!(create(&store, &workspace, 2).await.is_err());
     })
@@ -82,7 +85,7 @@ async fn a_revocation_is_idempotent_and_keeps_its_first_time() {
 
         let mut tx = store.begin().await.unwrap();
         let enabled = api_keys::enable(&mut tx, &workspace.id, &key.id, later(3)).await;
-        assert!(matches!(enabled, Err(StoreError::KeyRevoked)));
+        assert!(matches!(enabled, Err(StoreError::Conflict(Conflict::KeyRevoked))));
     })
     .await;
 }
@@ -95,7 +98,7 @@ async fn a_disabled_key_cannot_be_revoked_until_it_is_enabled() {
         let mut tx = store.begin().await.unwrap();
         api_keys::disable(&mut tx, &workspace.id, &key.id, NOW).await.unwrap();
         let revoked = api_keys::revoke(&mut tx, &workspace.id, &key.id, NOW).await;
-        assert!(matches!(revoked, Err(StoreError::KeyDisabled)));
+        assert!(matches!(revoked, Err(StoreError::Conflict(Conflict::KeyDisabled))));
         let enabled = api_keys::enable(&mut tx, &workspace.id, &key.id, NOW).await.unwrap();
         assert_eq!(enabled.state(NOW), KeyState::Active);
         api_keys::revoke(&mut tx, &workspace.id, &key.id, NOW).await.unwrap();
@@ -113,7 +116,7 @@ async fn an_expired_key_cannot_be_disabled_into_the_count_again() {
         let expired = api_keys::expire(&mut tx, &workspace.id, &key.id, NOW).await.unwrap();
         assert_eq!(expired.state(NOW), KeyState::Expired);
         let disabled = api_keys::disable(&mut tx, &workspace.id, &key.id, NOW).await;
-        assert!(matches!(disabled, Err(StoreError::KeyExpired)));
+        assert!(matches!(disabled, Err(StoreError::Conflict(Conflict::KeyExpired))));
     })
     .await;
 }
@@ -195,7 +198,7 @@ async fn a_rotated_key_has_two_secrets_until_the_overlap_ends() {
         let mut tx = store.begin().await.unwrap();
         api_keys::revoke(&mut tx, &workspace.id, &key.id, NOW).await.unwrap();
         tx.commit().await.unwrap();
-        assert!(matches!(rotate("fourthfourth", NOW, NOW).await, Err(StoreError::KeyRevoked)));
+        assert!(matches!(rotate("fourthfourth", NOW, NOW).await, Err(StoreError::Conflict(Conflict::KeyRevoked))));
     })
     .await;
 }

@@ -2,7 +2,7 @@ use crate::databases::on_both;
 use crate::people::{self, NOW};
 use domain::user::Role;
 use std::time::Duration;
-use store::{Page, StoreError, organizations, users, workspaces};
+use store::{Conflict, Page, StoreError, organizations, users, workspaces};
 
 #[tokio::test]
 async fn an_organization_is_renamed_and_listed() {
@@ -27,7 +27,7 @@ async fn an_organization_is_deleted_only_after_its_workspaces() {
 
         let mut tx = store.begin().await.unwrap();
         let rejected = organizations::delete(&mut tx, &organization.id, NOW).await;
-        assert!(matches!(rejected, Err(StoreError::OrganizationNotEmpty { workspaces: 1 })));
+        assert!(matches!(rejected, Err(StoreError::Conflict(Conflict::OrganizationNotEmpty { workspaces: 1 }))));
         workspaces::delete(&mut tx, &workspace.id, NOW).await.unwrap();
         organizations::delete(&mut tx, &organization.id, NOW).await.unwrap();
         tx.commit().await.unwrap();

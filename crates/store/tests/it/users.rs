@@ -1,7 +1,7 @@
 use crate::databases::on_both;
 use crate::people::{self, NOW};
 use domain::user::{Email, Role};
-use store::{Page, StoreError, organizations, users, workspaces};
+use store::{Conflict, Page, StoreError, organizations, users, workspaces};
 
 #[tokio::test]
 async fn one_address_is_one_account() {
@@ -10,7 +10,7 @@ async fn one_address_is_one_account() {
         people::user(&store, "ada@example.com", &organization, Role::Admin).await;
         let mut tx = store.begin().await.unwrap();
         let again = people::new_user("Ada@Example.com", &organization, Role::Member);
-        assert!(matches!(users::insert(&mut tx, &again, None).await, Err(StoreError::EmailTaken)));
+        assert!(matches!(users::insert(&mut tx, &again, None).await, Err(StoreError::Conflict(Conflict::EmailTaken))));
     })
     .await;
 }

@@ -3,7 +3,7 @@ use crate::people::{self, NOW};
 use domain::Workspace;
 use domain::user::Role;
 use domain::workspace::OwnLimits;
-use store::{Page, StoreError, api_keys, organizations, workspaces};
+use store::{Conflict, Page, StoreError, api_keys, organizations, workspaces};
 
 #[tokio::test]
 async fn a_stale_version_is_rejected_with_the_current_workspace() {
@@ -21,7 +21,7 @@ async fn a_stale_version_is_rejected_with_the_current_workspace() {
 
         let mut tx = store.begin().await.unwrap();
         match workspaces::update(&mut tx, edited, NOW).await {
-            Err(StoreError::VersionConflict { current }) => assert_eq!(*current, changed),
+            Err(StoreError::Conflict(Conflict::VersionConflict { current })) => assert_eq!(*current, changed),
             other => panic!("{other:?}"),
         }
     })
@@ -35,7 +35,7 @@ async fn a_workspace_is_deleted_only_after_its_active_keys() {
         let key = people::key(&store, &workspace).await;
         let mut tx = store.begin().await.unwrap();
         let rejected = workspaces::delete(&mut tx, &workspace.id, NOW).await;
-        assert!(matches!(rejected, Err(StoreError::WorkspaceInUse { active_keys: 1 })));
+        assert!(matches!(rejected, Err(StoreError::Conflict(Conflict::WorkspaceInUse { active_keys: 1 }))));
         api_keys::revoke(&mut tx, &workspace.id, &key.id, NOW).await.unwrap();
         workspaces::delete(&mut tx, &workspace.id, NOW).await.unwrap();
         tx.commit().await.unwrap();

@@ -8,6 +8,7 @@ use control::{CommandError, CommandErrorKind};
 use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
 use serde_json::Value;
+use store::Conflict;
 use utoipa::ToSchema;
 
 #[derive(Debug, thiserror::Error)]
@@ -122,7 +123,7 @@ impl ConsoleError {
             _ => None,
         };
         let limit = match self {
-            Self::Command(CommandError::KeyLimitReached { limit }) => Some(*limit),
+            Self::Command(CommandError::Conflict(Conflict::KeyLimitReached { limit })) => Some(*limit),
             Self::Command(CommandError::OperatorOnly(limit)) => Some(limit.ceiling),
             _ => None,
         };

@@ -12,6 +12,7 @@ use domain::workspace::{Limits, OwnLimits};
 use domain::workspace_edit::{LimitChange, LimitChanges};
 use http::StatusCode;
 use serde::{Deserialize, Deserializer};
+use store::Conflict;
 use utoipa::ToSchema;
 
 #[derive(Deserialize, ToSchema)]
@@ -71,7 +72,7 @@ fn limit_change(field: &str, value: Option<Option<u64>>) -> Result<LimitChange, 
 /// A conflict carries the current record.
 fn conflict(error: CommandError, defaults: &Limits) -> ConsoleError {
     match error {
-        CommandError::VersionConflict { current } => {
+        CommandError::Conflict(Conflict::VersionConflict { current }) => {
             let view = WorkspaceView::new(*current, defaults);
             ConsoleError::VersionConflict { current: serde_json::to_value(view).expect("views have only text keys") }
         }

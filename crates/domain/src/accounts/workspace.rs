@@ -2,34 +2,55 @@
 
 use crate::ids::{OrganizationId, WorkspaceId};
 use crate::time::Timestamp;
+use std::convert::Infallible;
 
-/// Effective limits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    pub requests_per_minute: u64,
-    pub tokens_per_minute: u64,
-    pub monthly_tokens: u64,
-    pub max_api_keys: u64,
+/// One value for each limit of a workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LimitSet<T> {
+    pub requests_per_minute: T,
+    pub tokens_per_minute: T,
+    pub monthly_tokens: T,
+    pub max_api_keys: T,
 }
 
+/// Effective limits.
+pub type Limits = LimitSet<u64>;
+
 /// A workspace's own limits; `None` follows the configured default, also when that changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct OwnLimits {
-    pub requests_per_minute: Option<u64>,
-    pub tokens_per_minute: Option<u64>,
-    pub monthly_tokens: Option<u64>,
-    pub max_api_keys: Option<u64>,
+pub type OwnLimits = LimitSet<Option<u64>>;
+
+impl<T> LimitSet<T> {
+    /// Pairs each value with that of another set.
+    pub fn zip<U>(self, other: LimitSet<U>) -> LimitSet<(T, U)> {
+        LimitSet {
+            requests_per_minute: (self.requests_per_minute, other.requests_per_minute),
+            tokens_per_minute: (self.tokens_per_minute, other.tokens_per_minute),
+            monthly_tokens: (self.monthly_tokens, other.monthly_tokens),
+            max_api_keys: (self.max_api_keys, other.max_api_keys),
+        }
+    }
+
+    /// Converts each value.
+    pub fn map<U>(self, convert: impl Fn(T) -> U) -> LimitSet<U> {
+        let Ok(converted) = self.try_map(|_, value| Ok::<_, Infallible>(convert(value)));
+        converted
+    }
+
+    /// Converts each value, given the JSON name of its limit. Fails with the first error.
+    pub fn try_map<U, E>(self, convert: impl Fn(&'static str, T) -> Result<U, E>) -> Result<LimitSet<U>, E> {
+        Ok(LimitSet {
+            requests_per_minute: convert("requestsPerMinute", self.requests_per_minute)?,
+            tokens_per_minute: convert("tokensPerMinute", self.tokens_per_minute)?,
+            monthly_tokens: convert("monthlyTokens", self.monthly_tokens)?,
+            max_api_keys: convert("maxApiKeys", self.max_api_keys)?,
+        })
+    }
 }
 
 impl OwnLimits {
     /// These limits, with defaults for unset ones.
     pub fn over(&self, defaults: &Limits) -> Limits {
-        Limits {
-            requests_per_minute: self.requests_per_minute.unwrap_or(defaults.requests_per_minute),
-            tokens_per_minute: self.tokens_per_minute.unwrap_or(defaults.tokens_per_minute),
-            monthly_tokens: self.monthly_tokens.unwrap_or(defaults.monthly_tokens),
-            max_api_keys: self.max_api_keys.unwrap_or(defaults.max_api_keys),
-        }
+        self.zip(*defaults).map(|(own, default)| own.unwrap_or(default))
     }
 }
 
@@ -74,13 +95,7 @@ pub struct StoredLimits {
 impl StoredLimits {
     /// The effective limits: the operator's, or lower if an administrator lowered them.
     pub fn over(&self, defaults: &Limits) -> Limits {
-        let ceiling = self.own.over(defaults);
-        Limits {
-            requests_per_minute: lower(ceiling.requests_per_minute, self.lowered.requests_per_minute),
-            tokens_per_minute: lower(ceiling.tokens_per_minute, self.lowered.tokens_per_minute),
-            monthly_tokens: lower(ceiling.monthly_tokens, self.lowered.monthly_tokens),
-            max_api_keys: lower(ceiling.max_api_keys, self.lowered.max_api_keys),
-        }
+        self.own.over(defaults).zip(self.lowered).map(|(ceiling, lowered)| lower(ceiling, lowered))
     }
 }
 

@@ -3,7 +3,7 @@
 //! Each limit has two stored values: the operator's ceiling, and the administrators' value, which can only lower it. An
 //! administrator cannot exceed the ceiling. When the operator sets a limit, the administrators' value is dropped.
 
-use crate::workspace::{Limits, OwnLimits, Workspace, lower};
+use crate::workspace::{LimitSet, Limits, OwnLimits, Workspace, lower};
 
 /// A requested change of one limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -16,13 +16,7 @@ pub enum LimitChange {
 }
 
 /// Requested changes of all limits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LimitChanges {
-    pub requests_per_minute: LimitChange,
-    pub tokens_per_minute: LimitChange,
-    pub monthly_tokens: LimitChange,
-    pub max_api_keys: LimitChange,
-}
+pub type LimitChanges = LimitSet<LimitChange>;
 
 /// An administrator tried to raise a limit above the ceiling. `field` is its JSON name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -72,13 +66,7 @@ impl Limit {
 
 /// The operator's and the administrators' values after a change by the operator.
 pub fn by_operator(workspace: &Workspace, changes: &LimitChanges, defaults: &Limits) -> (OwnLimits, OwnLimits) {
-    let [requests, tokens, monthly, keys] = limits_of(workspace, defaults);
-    values([
-        requests.by_operator(changes.requests_per_minute),
-        tokens.by_operator(changes.tokens_per_minute),
-        monthly.by_operator(changes.monthly_tokens),
-        keys.by_operator(changes.max_api_keys),
-    ])
+    values(limits_of(workspace, defaults).zip(*changes).map(|(limit, change)| limit.by_operator(change)))
 }
 
 /// The same after a change by an administrator. Fails if it would raise a limit above the ceiling.
@@ -87,32 +75,17 @@ pub fn by_admin(
     changes: &LimitChanges,
     defaults: &Limits,
 ) -> Result<(OwnLimits, OwnLimits), OperatorOnlyError> {
-    let [requests, tokens, monthly, keys] = limits_of(workspace, defaults);
-    Ok(values([
-        requests.by_admin("requestsPerMinute", changes.requests_per_minute)?,
-        tokens.by_admin("tokensPerMinute", changes.tokens_per_minute)?,
-        monthly.by_admin("monthlyTokens", changes.monthly_tokens)?,
-        keys.by_admin("maxApiKeys", changes.max_api_keys)?,
-    ]))
+    let limits = limits_of(workspace, defaults).zip(*changes);
+    limits.try_map(|field, (limit, change)| limit.by_admin(field, change)).map(values)
 }
 
-fn limits_of(workspace: &Workspace, defaults: &Limits) -> [Limit; 4] {
-    let (own, lowered) = (&workspace.own, &workspace.lowered);
-    let limit = |own, lowered, default| Limit { own, lowered, default };
-    [
-        limit(own.requests_per_minute, lowered.requests_per_minute, defaults.requests_per_minute),
-        limit(own.tokens_per_minute, lowered.tokens_per_minute, defaults.tokens_per_minute),
-        limit(own.monthly_tokens, lowered.monthly_tokens, defaults.monthly_tokens),
-        limit(own.max_api_keys, lowered.max_api_keys, defaults.max_api_keys),
-    ]
+fn limits_of(workspace: &Workspace, defaults: &Limits) -> LimitSet<Limit> {
+    let stored = workspace.own.zip(workspace.lowered).zip(*defaults);
+    stored.map(|((own, lowered), default)| Limit { own, lowered, default })
 }
 
-fn values(limits: [Limit; 4]) -> (OwnLimits, OwnLimits) {
-    let pick = |of: fn(&Limit) -> Option<u64>| {
-        let [requests_per_minute, tokens_per_minute, monthly_tokens, max_api_keys] = limits.each_ref().map(of);
-        OwnLimits { requests_per_minute, tokens_per_minute, monthly_tokens, max_api_keys }
-    };
-    (pick(|limit| limit.own), pick(|limit| limit.lowered))
+fn values(limits: LimitSet<Limit>) -> (OwnLimits, OwnLimits) {
+    (limits.map(|limit| limit.own), limits.map(|limit| limit.lowered))
 }
 
 #[cfg(test)]

@@ -97,16 +97,10 @@ impl LimitArgs {
 
     /// The limits of a new workspace.
     fn own(&self) -> OwnLimits {
-        let own = |change: Option<LimitChange>| match change {
-            Some(LimitChange::Set(limit)) => Some(limit),
-            Some(LimitChange::Follow | LimitChange::Keep) | None => None,
-        };
-        OwnLimits {
-            requests_per_minute: own(self.requests_per_minute),
-            tokens_per_minute: own(self.tokens_per_minute),
-            monthly_tokens: own(self.monthly_tokens),
-            max_api_keys: own(self.max_api_keys),
-        }
+        self.changes().map(|change| match change {
+            LimitChange::Set(limit) => Some(limit),
+            LimitChange::Follow | LimitChange::Keep => None,
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use crate::view::WorkspaceView;
 use axum::Json;
 use control::workspaces::{self, Authority, Edit};
 use control::{CommandError, access};
-use domain::workspace::{Limits, OwnLimits};
+use domain::workspace::{LimitSet, Limits, OwnLimits};
 use domain::workspace_edit::{LimitChange, LimitChanges};
 use http::StatusCode;
 use serde::{Deserialize, Deserializer};
@@ -52,12 +52,13 @@ fn null_or_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Op
 
 impl WorkspaceEdit {
     fn limits(&self) -> Result<LimitChanges, ConsoleError> {
-        Ok(LimitChanges {
-            requests_per_minute: limit_change("requestsPerMinute", self.requests_per_minute)?,
-            tokens_per_minute: limit_change("tokensPerMinute", self.tokens_per_minute)?,
-            monthly_tokens: limit_change("monthlyTokens", self.monthly_tokens)?,
-            max_api_keys: limit_change("maxApiKeys", self.max_api_keys)?,
-        })
+        let limits = LimitSet {
+            requests_per_minute: self.requests_per_minute,
+            tokens_per_minute: self.tokens_per_minute,
+            monthly_tokens: self.monthly_tokens,
+            max_api_keys: self.max_api_keys,
+        };
+        limits.try_map(limit_change)
     }
 }
 

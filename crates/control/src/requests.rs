@@ -8,12 +8,12 @@ use store::requests::{self, Filter, LoggedCall};
 pub const MAX_EXPORTED: u64 = 1_000_000;
 
 /// The newest calls first.
-pub async fn list(store: &Store, filter: &Filter<'_>, limit: u32) -> Result<Vec<LoggedCall>, CommandError> {
+pub async fn list(store: &Store, filter: &Filter, limit: u32) -> Result<Vec<LoggedCall>, CommandError> {
     Ok(requests::list(store, filter, limit).await?)
 }
 
 /// Rejects an export with too many calls.
-pub async fn check_export(store: &Store, filter: &Filter<'_>) -> Result<(), CommandError> {
+pub async fn check_export(store: &Store, filter: &Filter) -> Result<(), CommandError> {
     if requests::count(store, filter, MAX_EXPORTED + 1).await? <= MAX_EXPORTED {
         return Ok(());
     }

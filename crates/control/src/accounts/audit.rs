@@ -5,6 +5,6 @@ use store::Store;
 use store::audit::{self, Filter, Recorded};
 
 /// Entries, newest first.
-pub async fn list(store: &Store, filter: &Filter<'_>, limit: u32) -> Result<Vec<Recorded>, CommandError> {
+pub async fn list(store: &Store, filter: &Filter, limit: u32) -> Result<Vec<Recorded>, CommandError> {
     Ok(audit::list(store, filter, limit).await?)
 }

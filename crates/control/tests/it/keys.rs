@@ -45,7 +45,7 @@ async fn every_state_change_of_a_key_is_in_the_audit_log() {
 
         keys::change(&store, &author, &workspace, &key, KeyChange::Revoke, NOW).await.unwrap();
 
-        let filter = Filter { organization: Some(&first.organization.id), ..Filter::default() };
+        let filter = Filter { organization: Some(first.organization.id.clone()), ..Filter::default() };
         let log = audit::list(&store, &filter, 20).await.unwrap();
         for action in ["key.create", "key.disable", "key.enable", "key.expire", "key.revoke"] {
             let found: Vec<_> = log.iter().filter(|one| one.entry.action == action).collect();

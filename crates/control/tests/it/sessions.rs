@@ -52,7 +52,7 @@ async fn a_session_starts_in_its_users_workspace_and_expires() {
         let out = enter(&store, "admin@localhost", &first.password, later(60_000)).await.unwrap();
         sessions::sign_out(&store, &out, &origin(), later(60_001)).await.unwrap();
         assert!(identify(&store, &out.token, later(60_002)).await.is_none());
-        let filter = Filter { subject: Some(first.user.id.as_str()), ..Filter::default() };
+        let filter = Filter { subject: Some(first.user.id.to_string()), ..Filter::default() };
         let log = audit::list(&store, &filter, 50).await.unwrap();
         assert_eq!((log[0].entry.action.as_str(), log[0].entry.address.as_deref()), ("session.end", Some("192.0.2.7")));
         assert!(!format!("{log:?}").contains(out.token.reveal()));

@@ -53,7 +53,7 @@ async fn an_edit_of_a_stale_version_is_rejected_and_one_without_a_version_is_not
         let edit = Edit { limits: max_api_keys(5), ..Edit::default() };
         let changed = set(&store, &id, edit, Authority::Operator).await.unwrap();
         assert_eq!((changed.version, changed.name.as_str()), (3, "Labs"));
-        let filter = Filter { action: Some("workspace.set"), ..Filter::default() };
+        let filter = Filter { action: Some("workspace.set".into()), ..Filter::default() };
         let log = audit::list(&store, &filter, 20).await.unwrap();
         let change = |text: &Option<String>| {
             let value: Value = serde_json::from_str(text.as_deref().unwrap()).unwrap();

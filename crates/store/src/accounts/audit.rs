@@ -38,16 +38,16 @@ pub struct Recorded {
 
 /// Selects entries; `None` matches every entry.
 #[derive(Debug, Clone, Default)]
-pub struct Filter<'a> {
-    pub organization: Option<&'a OrganizationId>,
-    pub actor: Option<&'a str>,
-    pub action: Option<&'a str>,
-    pub subject: Option<&'a str>,
+pub struct Filter {
+    pub organization: Option<OrganizationId>,
+    pub actor: Option<String>,
+    pub action: Option<String>,
+    pub subject: Option<String>,
     /// A half-open span.
     pub from: Option<Timestamp>,
     pub to: Option<Timestamp>,
     /// Only entries older than the one with this id.
-    pub before_id: Option<&'a str>,
+    pub before_id: Option<String>,
 }
 
 pub async fn append(tx: &mut Tx, entry: &Entry) -> Result<(), StoreError> {
@@ -70,7 +70,7 @@ pub async fn append(tx: &mut Tx, entry: &Entry) -> Result<(), StoreError> {
 }
 
 /// The newest entries first.
-pub async fn list(store: &Store, filter: &Filter<'_>, limit: u32) -> Result<Vec<Recorded>, StoreError> {
+pub async fn list(store: &Store, filter: &Filter, limit: u32) -> Result<Vec<Recorded>, StoreError> {
     // The cast gives NULL a type, so that both databases can compare with it.
     let query = sqlx::query(
         "SELECT a.id, a.at, a.organization_id, a.actor, a.action, a.subject, a.detail, a.address, a.was, a.became, \
@@ -81,13 +81,13 @@ pub async fn list(store: &Store, filter: &Filter<'_>, limit: u32) -> Result<Vec<
          AND (CAST($4 AS TEXT) IS NULL OR a.subject = $4) AND a.at >= $5 AND a.at < $6 AND a.id < $7 \
          ORDER BY a.id DESC LIMIT $8",
     )
-    .bind(filter.organization.map(OrganizationId::as_str))
-    .bind(filter.actor)
-    .bind(filter.action)
-    .bind(filter.subject)
+    .bind(filter.organization.as_ref().map(OrganizationId::as_str))
+    .bind(filter.actor.as_deref())
+    .bind(filter.action.as_deref())
+    .bind(filter.subject.as_deref())
     .bind(filter.from.map_or(i64::MIN, Timestamp::millis))
     .bind(filter.to.map_or(i64::MAX, Timestamp::millis))
-    .bind(filter.before_id.unwrap_or("g")) // after every hexadecimal digit
+    .bind(filter.before_id.as_deref().unwrap_or("g")) // after every hexadecimal digit
     .bind(i64::from(limit.clamp(1, MAX_LISTED)));
     store.rows(query).await?.iter().map(recorded).collect()
 }

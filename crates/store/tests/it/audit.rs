@@ -36,15 +36,15 @@ async fn the_audit_log_is_read_newest_first_by_filter_and_by_cursor() {
         assert_eq!(audit::list(&store, &Filter::default(), 1).await.unwrap(), all[..1]);
         let (first, second) = (&all[..1], &all[1..]);
         for (filter, expected) in [
-            (Filter { organization: Some(&organization.id), ..Filter::default() }, second),
-            (Filter { actor: Some(ada.id.as_str()), ..Filter::default() }, first),
-            (Filter { action: Some("key.create"), ..Filter::default() }, second),
-            (Filter { subject: Some("x"), ..Filter::default() }, &all[..]),
-            (Filter { subject: Some("y"), ..Filter::default() }, &[]),
+            (Filter { organization: Some(organization.id), ..Filter::default() }, second),
+            (Filter { actor: Some(ada.id.to_string()), ..Filter::default() }, first),
+            (Filter { action: Some("key.create".into()), ..Filter::default() }, second),
+            (Filter { subject: Some("x".into()), ..Filter::default() }, &all[..]),
+            (Filter { subject: Some("y".into()), ..Filter::default() }, &[]),
             (Filter { from: Some(later(1)), ..Filter::default() }, first),
             (Filter { to: Some(later(1)), ..Filter::default() }, second),
-            (Filter { before_id: Some(&all[0].id), ..Filter::default() }, second),
-            (Filter { before_id: Some(&all[1].id), ..Filter::default() }, &[]),
+            (Filter { before_id: Some(all[0].id.clone()), ..Filter::default() }, second),
+            (Filter { before_id: Some(all[1].id.clone()), ..Filter::default() }, &[]),
         ] {
             assert_eq!(audit::list(&store, &filter, 10).await.unwrap(), expected, "{filter:?}");
         }

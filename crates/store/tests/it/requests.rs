@@ -40,9 +40,9 @@ async fn fill(store: &Store, workspace: &Workspace) {
     tx.commit().await.unwrap();
 }
 
-fn all(workspace: &Workspace) -> Filter<'_> {
+fn all(workspace: &Workspace) -> Filter {
     Filter {
-        workspace: &workspace.id,
+        workspace: workspace.id.clone(),
         span: Span { from: Timestamp::default(), to: later(1_000_000) },
         model: None,
         actor: None,
@@ -53,9 +53,9 @@ fn all(workspace: &Workspace) -> Filter<'_> {
 }
 
 /// The numbers of the calls, newest first.
-async fn numbers(store: &Store, filter: Filter<'_>) -> Vec<i64> {
-    let found = requests::list(store, &filter, 100).await.unwrap();
-    assert_eq!(requests::count(store, &filter, 100).await.unwrap(), found.len() as u64);
+async fn numbers(store: &Store, filter: &Filter) -> Vec<i64> {
+    let found = requests::list(store, filter, 100).await.unwrap();
+    assert_eq!(requests::count(store, filter, 100).await.unwrap(), found.len() as u64);
     found.iter().map(|call| call.started_at().millis() - NOW.millis()).collect()
 }
 
@@ -67,23 +67,23 @@ async fn calls_are_listed_newest_first_and_filtered() {
         fill(&store, &workspace).await;
         fill(&store, &other).await;
         let all = all(&workspace);
-        assert_eq!(numbers(&store, all).await, [9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
+        assert_eq!(numbers(&store, &all).await, [9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
         let by_key = Actor::Key(KeyId::new(NOW, 1));
         let by_user = Actor::User(UserId::new(NOW, 1));
         for (filter, expected) in [
-            (Filter { status: Some(StatusFilter::Exactly(429)), ..all }, vec![9]),
-            (Filter { status: Some(StatusFilter::Class(4)), ..all }, vec![9, 7]),
-            (Filter { status: Some(StatusFilter::Class(5)), ..all }, vec![5]),
-            (Filter { status: Some(StatusFilter::Exactly(200)), ..all }, vec![8, 6, 4, 3, 2, 1, 0]),
-            (Filter { code: Some("bad_gateway"), ..all }, vec![5, 3]),
-            (Filter { code: Some("bad_gateway"), status: Some(StatusFilter::Class(2)), ..all }, vec![3]),
-            (Filter { actor: Some(&by_key), ..all }, vec![9, 8, 7, 6, 4, 2, 0]),
-            (Filter { actor: Some(&by_user), ..all }, vec![5, 3, 1]),
-            (Filter { model: Some("acme/tiny-chat"), ..all }, vec![9, 8, 6, 5, 4, 3, 2, 1, 0]),
-            (Filter { model: Some("acme/none"), ..all }, vec![]),
-            (Filter { span: Span { from: later(2), to: later(5) }, ..all }, vec![4, 3, 2]),
+            (Filter { status: Some(StatusFilter::Exactly(429)), ..all.clone() }, vec![9]),
+            (Filter { status: Some(StatusFilter::Class(4)), ..all.clone() }, vec![9, 7]),
+            (Filter { status: Some(StatusFilter::Class(5)), ..all.clone() }, vec![5]),
+            (Filter { status: Some(StatusFilter::Exactly(200)), ..all.clone() }, vec![8, 6, 4, 3, 2, 1, 0]),
+            (Filter { code: Some("bad_gateway".into()), ..all.clone() }, vec![5, 3]),
+            (Filter { code: Some("bad_gateway".into()), status: Some(StatusFilter::Class(2)), ..all.clone() }, vec![3]),
+            (Filter { actor: Some(by_key), ..all.clone() }, vec![9, 8, 7, 6, 4, 2, 0]),
+            (Filter { actor: Some(by_user), ..all.clone() }, vec![5, 3, 1]),
+            (Filter { model: Some("acme/tiny-chat".into()), ..all.clone() }, vec![9, 8, 6, 5, 4, 3, 2, 1, 0]),
+            (Filter { model: Some("acme/none".into()), ..all.clone() }, vec![]),
+            (Filter { span: Span { from: later(2), to: later(5) }, ..all.clone() }, vec![4, 3, 2]),
         ] {
-            assert_eq!(numbers(&store, filter).await, expected, "{filter:?}");
+            assert_eq!(numbers(&store, &filter).await, expected, "{filter:?}");
         }
     })
     .await;
@@ -96,8 +96,8 @@ async fn pages_have_no_gaps_and_no_duplicates() {
         fill(&store, &workspace).await;
         let mut seen: Vec<LoggedCall> = Vec::new();
         loop {
-            let last: Option<RequestId> = seen.last().map(|call| call.request().clone());
-            let page = requests::list(&store, &Filter { before: last.as_ref(), ..all(&workspace) }, 3).await.unwrap();
+            let before: Option<RequestId> = seen.last().map(|call| call.request().clone());
+            let page = requests::list(&store, &Filter { before, ..all(&workspace) }, 3).await.unwrap();
             if page.is_empty() {
                 break;
             }
@@ -110,7 +110,7 @@ async fn pages_have_no_gaps_and_no_duplicates() {
         let LoggedCall::Served(served) = &seen[1] else { panic!("{:?}", seen[1]) };
         assert_eq!((served.tokens.total(), served.sent_micros, served.streamed), (15, Some(700), true));
         let absent = RequestId::new(later(4), entropy());
-        let rest = requests::list(&store, &Filter { before: Some(&absent), ..all(&workspace) }, 100).await.unwrap();
+        let rest = requests::list(&store, &Filter { before: Some(absent), ..all(&workspace) }, 100).await.unwrap();
         assert!((4..=5).contains(&rest.len()), "a cursor may refer to a call that does not exist");
     })
     .await;

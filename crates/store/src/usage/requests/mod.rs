@@ -23,16 +23,16 @@ pub enum StatusFilter {
 }
 
 /// Selects calls; `None` matches every call.
-#[derive(Debug, Clone, Copy)]
-pub struct Filter<'a> {
-    pub workspace: &'a WorkspaceId,
+#[derive(Debug, Clone)]
+pub struct Filter {
+    pub workspace: WorkspaceId,
     pub span: Span,
-    pub model: Option<&'a str>,
-    pub actor: Option<&'a Actor>,
+    pub model: Option<String>,
+    pub actor: Option<Actor>,
     pub status: Option<StatusFilter>,
-    pub code: Option<&'a str>,
+    pub code: Option<String>,
     /// Only calls older than this one.
-    pub before: Option<&'a RequestId>,
+    pub before: Option<RequestId>,
 }
 
 /// One call of the log.
@@ -62,7 +62,7 @@ impl LoggedCall {
 const REJECTED: &str = "refused_calls";
 
 /// The newest calls first.
-pub async fn list(store: &Store, filter: &Filter<'_>, limit: u32) -> Result<Vec<LoggedCall>, StoreError> {
+pub async fn list(store: &Store, filter: &Filter, limit: u32) -> Result<Vec<LoggedCall>, StoreError> {
     let limit = limit.clamp(1, MAX_LISTED);
     let mut calls = Vec::new();
     for table in filter.tables() {
@@ -84,7 +84,7 @@ pub async fn list(store: &Store, filter: &Filter<'_>, limit: u32) -> Result<Vec<
 }
 
 /// The number of calls, counting at most `max` served and `max` rejected ones.
-pub async fn count(store: &Store, filter: &Filter<'_>, max: u64) -> Result<u64, StoreError> {
+pub async fn count(store: &Store, filter: &Filter, max: u64) -> Result<u64, StoreError> {
     let mut calls = 0;
     for table in filter.tables() {
         let text = format!(
@@ -99,14 +99,14 @@ pub async fn count(store: &Store, filter: &Filter<'_>, max: u64) -> Result<u64, 
 }
 
 /// Only the conditions that are set, so that the databases can choose an index. Each compares a column with one value.
-fn conditions<'a>(filter: &Filter<'a>) -> Vec<(&'static str, Value<'a>)> {
+fn conditions(filter: &Filter) -> Vec<(&'static str, Value<'_>)> {
     let mut all = vec![
         ("workspace_id =", Value::Text(filter.workspace.as_str())),
         ("started_at >=", Value::Number(filter.span.from.millis())),
         ("started_at <", Value::Number(filter.span.to.millis())),
     ];
-    all.extend(filter.model.map(|model| ("model =", Value::Text(model))));
-    all.extend(filter.actor.map(|actor| match actor {
+    all.extend(filter.model.as_deref().map(|model| ("model =", Value::Text(model))));
+    all.extend(filter.actor.as_ref().map(|actor| match actor {
         Actor::Key(key) => ("key_id =", Value::Text(key.as_str())),
         Actor::User(user) => ("user_id =", Value::Text(user.as_str())),
     }));
@@ -117,8 +117,8 @@ fn conditions<'a>(filter: &Filter<'a>) -> Vec<(&'static str, Value<'a>)> {
         };
         all.extend([("status >=", Value::Number(lowest)), ("status <=", Value::Number(highest))]);
     }
-    all.extend(filter.code.map(|code| ("code =", Value::Text(code))));
-    if let Some(before) = filter.before {
+    all.extend(filter.code.as_deref().map(|code| ("code =", Value::Text(code))));
+    if let Some(before) = &filter.before {
         all.push(("started_at <=", Value::Number(before.made_at().millis())));
         all.push(("request_id <", Value::Text(before.as_str())));
     }
@@ -126,16 +126,16 @@ fn conditions<'a>(filter: &Filter<'a>) -> Vec<(&'static str, Value<'a>)> {
 }
 
 /// The conditions as SQL, with numbered placeholders.
-fn condition(filter: &Filter<'_>) -> String {
+fn condition(filter: &Filter) -> String {
     let numbered = (1..).zip(conditions(filter)).map(|(number, (comparison, _))| format!("{comparison} ${number}"));
     numbered.collect::<Vec<_>>().join(" AND ")
 }
 
-fn bind<'q>(query: Query<'q>, filter: &Filter<'q>) -> Query<'q> {
+fn bind<'q>(query: Query<'q>, filter: &'q Filter) -> Query<'q> {
     conditions(filter).into_iter().fold(query, |query, (_, value)| event::bind_value(query, value))
 }
 
-impl Filter<'_> {
+impl Filter {
     fn tables(&self) -> [&'static str; 2] {
         [if self.selects_errors() { "usage_failures" } else { "usage_events" }, REJECTED]
     }
@@ -147,6 +147,6 @@ impl Filter<'_> {
             Some(StatusFilter::Class(class)) => class != 2,
             None => false,
         };
-        by_status || self.code.is_some_and(|code| !code.is_empty())
+        by_status || self.code.as_ref().is_some_and(|code| !code.is_empty())
     }
 }

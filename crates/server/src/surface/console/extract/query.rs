@@ -12,10 +12,10 @@ pub(crate) fn non_empty(text: &Option<String>) -> Option<&str> {
 }
 
 /// A text to filter rows by. PostgreSQL rejects zero bytes in texts.
-pub(crate) fn filter_text<'a>(field: &str, text: &'a Option<String>) -> Result<Option<&'a str>, ConsoleError> {
+pub(crate) fn filter_text(field: &str, text: &Option<String>) -> Result<Option<String>, ConsoleError> {
     match non_empty(text) {
         Some(text) if text.contains('\0') => Err(ConsoleError::invalid(field, "contains a zero byte")),
-        found => Ok(found),
+        found => Ok(found.map(str::to_owned)),
     }
 }
 

@@ -65,7 +65,7 @@ impl From<Recorded> for EntryView {
     }
 }
 
-#[derive(Clone, Default, Deserialize, IntoParams)]
+#[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct AuditQuery {
     /// The id of a user or of a key, `forebay admin` or `first start`.
@@ -105,35 +105,16 @@ impl AuditFormat {
     }
 }
 
-/// A parsed query.
-#[derive(Clone)]
-struct AuditFilter {
-    organization: Option<OrganizationId>,
-    query: AuditQuery,
-    from: Option<Timestamp>,
-    to: Option<Timestamp>,
-}
-
-impl AuditFilter {
-    fn new(organization: Option<OrganizationId>, query: AuditQuery) -> Result<Self, ConsoleError> {
-        for (field, text) in [("actor", &query.actor), ("action", &query.action), ("subject", &query.subject)] {
-            filter_text(field, text)?;
-        }
-        let (from, to) = (timestamp("from", &query.from)?, timestamp("to", &query.to)?);
-        Ok(Self { organization, from, to, query })
-    }
-
-    fn to_store<'a>(&'a self, before_id: Option<&'a str>) -> Filter<'a> {
-        Filter {
-            organization: self.organization.as_ref(),
-            actor: non_empty(&self.query.actor),
-            action: non_empty(&self.query.action),
-            subject: non_empty(&self.query.subject),
-            from: self.from,
-            to: self.to,
-            before_id,
-        }
-    }
+fn filter(organization: Option<OrganizationId>, query: &AuditQuery) -> Result<Filter, ConsoleError> {
+    Ok(Filter {
+        organization,
+        actor: filter_text("actor", &query.actor)?,
+        action: filter_text("action", &query.action)?,
+        subject: filter_text("subject", &query.subject)?,
+        from: timestamp("from", &query.from)?,
+        to: timestamp("to", &query.to)?,
+        before_id: None,
+    })
 }
 
 /// The changes in an organization, newest first.
@@ -145,7 +126,7 @@ pub(crate) async fn of_organization(
     page: PageRequest,
     Params(query): Params<AuditQuery>,
 ) -> Result<Response, ConsoleError> {
-    respond(&member.caller, Some(member.organization), query, &page).await
+    respond(&member.caller, Some(member.organization), &query, &page).await
 }
 
 /// The changes on the whole platform, newest first.
@@ -156,20 +137,20 @@ pub(crate) async fn of_platform(
     page: PageRequest,
     Params(query): Params<AuditQuery>,
 ) -> Result<Response, ConsoleError> {
-    respond(&caller, None, query, &page).await
+    respond(&caller, None, &query, &page).await
 }
 
 async fn respond(
     caller: &Caller,
     organization: Option<OrganizationId>,
-    query: AuditQuery,
+    query: &AuditQuery,
     page: &PageRequest,
 ) -> Result<Response, ConsoleError> {
-    let format = AuditFormat::parse(&query.format);
-    let filter = AuditFilter::new(organization, query)?;
-    match format? {
+    let mut filter = filter(organization, query)?;
+    match AuditFormat::parse(&query.format)? {
         AuditFormat::Json => {
-            let found = audit::list(caller.store(), &filter.to_store(page.cursor()), page.limit + 1).await?;
+            filter.before_id = page.cursor().map(str::to_owned);
+            let found = audit::list(caller.store(), &filter, page.limit + 1).await?;
             Ok(Json(List::new(found, page, |one| one.id.clone(), EntryView::from)).into_response())
         }
         AuditFormat::Jsonl => Ok(export(&caller.context, filter)),
@@ -177,20 +158,19 @@ async fn respond(
 }
 
 /// All matching entries, one per line.
-fn export(context: &SurfaceContext, filter: AuditFilter) -> Response {
+fn export(context: &SurfaceContext, filter: Filter) -> Response {
     let store = context.store.clone();
     export::response(&context.exports, "application/x-ndjson", "audit.jsonl", |sender| async move {
-        send_all(&store, &filter, &sender).await
+        send_all(&store, filter, &sender).await
     })
 }
 
-async fn send_all(store: &Store, filter: &AuditFilter, sender: &ExportSender) -> io::Result<()> {
-    let mut before: Option<String> = None;
+async fn send_all(store: &Store, mut filter: Filter, sender: &ExportSender) -> io::Result<()> {
     loop {
-        let found = audit::list(store, &filter.to_store(before.as_deref()), export::PAGE).await;
+        let found = audit::list(store, &filter, export::PAGE).await;
         let found = found.map_err(io::Error::other)?;
         let is_last = found.len() < export::PAGE as usize;
-        before = found.last().map(|last| last.id.clone());
+        filter.before_id = found.last().map(|last| last.id.clone());
         let mut lines = Vec::new();
         for entry in found {
             serde_json::to_writer(&mut lines, &EntryView::from(entry))?;

@@ -84,7 +84,6 @@ pub(crate) async fn show(
 ) -> Result<Json<SeriesView>, ConsoleError> {
     let now = caller.now();
     let metric = Metric::parse(non_empty(&query.metric).unwrap_or_default());
-    let owned = |field: &str, text: &Option<String>| filter_text(field, text).map(|text| text.map(str::to_owned));
     let series_query = SeriesQuery {
         metric: metric.map_err(|error| ConsoleError::invalid("metric", &error.to_string()))?,
         span: span(&query.from, &query.to, now, DAY_MILLIS)?,
@@ -96,10 +95,10 @@ pub(crate) async fn show(
             .map(Division::parse)
             .transpose()
             .map_err(|error| ConsoleError::invalid("groupBy", &error.to_string()))?,
-        model: owned("model", &query.model)?,
+        model: filter_text("model", &query.model)?,
         actor: actor(&query.key)?,
-        endpoint: owned("endpoint", &query.endpoint)?,
-        code: owned("code", &query.code)?,
+        endpoint: filter_text("endpoint", &query.endpoint)?,
+        code: filter_text("code", &query.code)?,
     };
     let context = &caller.context;
     let report = series::report(&context.store, &caller.workspace.id, &series_query, &context.retention, now).await?;

@@ -11,7 +11,6 @@ use axum::Json;
 use axum::response::{IntoResponse, Response};
 use control::requests;
 use domain::model_ref::dedicated_id;
-use domain::usage::Actor;
 use domain::{RequestId, Span, Timestamp, WorkspaceId};
 use serde::Deserialize;
 use std::io;
@@ -56,49 +55,26 @@ enum RequestsFormat {
     Jsonl,
 }
 
-/// A parsed query.
-struct RequestsFilter {
-    workspace: WorkspaceId,
-    span: Span,
-    model: Option<String>,
-    actor: Option<Actor>,
-    status: Option<StatusFilter>,
-    code: Option<String>,
-}
-
-impl RequestsFilter {
-    fn new(workspace: WorkspaceId, query: &RequestsQuery) -> Result<Self, ConsoleError> {
-        let (from, to) = (timestamp("from", &query.from)?, timestamp("to", &query.to)?);
-        let span = Span { from: from.unwrap_or_default(), to: to.unwrap_or(Timestamp::from_millis(i64::MAX)) };
-        if span.from >= span.to {
-            return Err(ConsoleError::invalid("to", "`to` is not after `from`"));
-        }
-        let model = match (filter_text("model", &query.model)?, filter_text("endpoint", &query.endpoint)?) {
-            (Some(_), Some(_)) => return Err(ConsoleError::invalid("endpoint", "name either a model or an endpoint")),
-            (model, None) => model.map(str::to_owned),
-            (None, Some(endpoint)) => Some(dedicated_id(endpoint)),
-        };
-        Ok(Self {
-            workspace,
-            span,
-            model,
-            actor: actor(&query.key)?,
-            status: non_empty(&query.status).map(status_filter).transpose()?,
-            code: filter_text("code", &query.code)?.map(str::to_owned),
-        })
+fn filter(workspace: WorkspaceId, query: &RequestsQuery) -> Result<Filter, ConsoleError> {
+    let (from, to) = (timestamp("from", &query.from)?, timestamp("to", &query.to)?);
+    let span = Span { from: from.unwrap_or_default(), to: to.unwrap_or(Timestamp::from_millis(i64::MAX)) };
+    if span.from >= span.to {
+        return Err(ConsoleError::invalid("to", "`to` is not after `from`"));
     }
-
-    fn to_store<'a>(&'a self, before: Option<&'a RequestId>) -> Filter<'a> {
-        Filter {
-            workspace: &self.workspace,
-            span: self.span,
-            model: self.model.as_deref(),
-            actor: self.actor.as_ref(),
-            status: self.status,
-            code: self.code.as_deref(),
-            before,
-        }
-    }
+    let model = match (filter_text("model", &query.model)?, filter_text("endpoint", &query.endpoint)?) {
+        (Some(_), Some(_)) => return Err(ConsoleError::invalid("endpoint", "name either a model or an endpoint")),
+        (model, None) => model,
+        (None, Some(endpoint)) => Some(dedicated_id(&endpoint)),
+    };
+    Ok(Filter {
+        workspace,
+        span,
+        model,
+        actor: actor(&query.key)?,
+        status: non_empty(&query.status).map(status_filter).transpose()?,
+        code: filter_text("code", &query.code)?,
+        before: None,
+    })
 }
 
 fn status_filter(text: &str) -> Result<StatusFilter, ConsoleError> {
@@ -131,50 +107,45 @@ pub(crate) async fn list(
     Params(query): Params<RequestsQuery>,
 ) -> Result<Response, ConsoleError> {
     let store = caller.store();
-    let filter = RequestsFilter::new(caller.workspace.id.clone(), &query)?;
+    let mut filter = filter(caller.workspace.id.clone(), &query)?;
     let format = format(&query.format)?;
     let before = page.cursor().map(RequestId::parse).transpose();
     let before = before.map_err(|_| ConsoleError::invalid("cursor", "not a cursor of this list"))?;
     match format {
         RequestsFormat::Json => {
-            let found = requests::list(store, &filter.to_store(before.as_ref()), page.limit + 1).await?;
+            filter.before = before;
+            let found = requests::list(store, &filter, page.limit + 1).await?;
             Ok(Json(List::new(found, &page, |one: &LoggedCall| one.request().to_string(), RequestView::from))
                 .into_response())
         }
         RequestsFormat::Csv | RequestsFormat::Jsonl => {
-            requests::check_export(store, &filter.to_store(None)).await?;
+            requests::check_export(store, &filter).await?;
             Ok(export(&caller.context, filter, format))
         }
     }
 }
 
-fn export(context: &SurfaceContext, filter: RequestsFilter, format: RequestsFormat) -> Response {
+fn export(context: &SurfaceContext, filter: Filter, format: RequestsFormat) -> Response {
     let (media_type, name) = match format {
         RequestsFormat::Csv => ("text/csv; charset=utf-8", "requests.csv"),
         RequestsFormat::Json | RequestsFormat::Jsonl => ("application/x-ndjson", "requests.jsonl"),
     };
     let store = context.store.clone();
     export::response(&context.exports, media_type, name, move |sender| async move {
-        send_all(&store, &filter, format, &sender).await
+        send_all(&store, filter, format, &sender).await
     })
 }
 
-async fn send_all(
-    store: &Store,
-    filter: &RequestsFilter,
-    format: RequestsFormat,
-    sender: &ExportSender,
-) -> io::Result<()> {
+async fn send_all(store: &Store, mut filter: Filter, format: RequestsFormat, sender: &ExportSender) -> io::Result<()> {
     let mut lines = Vec::new();
     if format == RequestsFormat::Csv {
         lines.extend_from_slice(csv::line(RequestView::HEADER).as_bytes());
     }
-    let mut before: Option<RequestId> = None;
     loop {
-        let found = requests::list(store, &filter.to_store(before.as_ref()), export::PAGE).await;
+        let found = requests::list(store, &filter, export::PAGE).await;
         let found = found.map_err(io::Error::other)?;
         let is_last = found.len() < export::PAGE as usize;
-        before = found.last().map(|last| last.request().clone());
+        filter.before = found.last().map(|last| last.request().clone());
         for call in found.into_iter().map(RequestView::from) {
             match format {
                 RequestsFormat::Csv => lines.extend_from_slice(csv::line(call.cells()).as_bytes()),

@@ -6,7 +6,6 @@ pub use writer::{JournalDrain, QuarantinedEvents};
 
 use crate::author::{AuditedChange, Author};
 use crate::command_error::CommandError;
-use domain::grouping::Group;
 use domain::span::plan;
 use domain::usage::Totals;
 use domain::{Grain, Grouping, Span, Timestamp, WorkspaceId};
@@ -17,13 +16,10 @@ use store::{Store, retention, workspaces};
 /// One line per group with usage, and their sum.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    grouping: Grouping,
+    pub grouping: Grouping,
     pub lines: Vec<Summed>,
-    total: Totals,
+    pub total: Totals,
 }
-
-/// The names of a report's numbers, in the order in which tables have them.
-const NUMBERS: [&str; 5] = ["requests", "promptTokens", "completionTokens", "cachedTokens", "costUsd"];
 
 /// The usage of a workspace in a span, by default the current month. A deleted workspace still has its usage.
 pub async fn report(
@@ -54,52 +50,6 @@ async fn readable(store: &Store, span: Span) -> Result<Span, CommandError> {
     let from = if is_cleared(span.from) { Grain::Hour.start_of(span.from) } else { span.from };
     let to = if is_cleared(span.to) { Grain::Hour.start_at_or_after(span.to) } else { span.to };
     Ok(Span { from, to })
-}
-
-impl Report {
-    pub const fn total(&self) -> Totals {
-        self.total
-    }
-
-    /// The names of the columns of a table.
-    pub fn header(&self) -> Vec<&'static str> {
-        let groups = self.grouping.dimensions().iter().flat_map(|dimension| dimension.members());
-        groups.copied().chain(NUMBERS).collect()
-    }
-
-    /// The rows of a table; a missing member of a group is empty.
-    pub fn rows(&self) -> impl Iterator<Item = Vec<String>> {
-        self.lines.iter().map(|Summed { groups, totals }| {
-            let members = groups.iter().flat_map(Group::members);
-            members.map(|(_, value)| value.unwrap_or_default()).chain(numbers(*totals)).collect()
-        })
-    }
-
-    /// The last row of a table, without groups.
-    pub fn total_row(&self) -> Vec<String> {
-        let groups = self.header().len() - NUMBERS.len();
-        std::iter::repeat_n(String::new(), groups).chain(numbers(self.total)).collect()
-    }
-
-    /// CSV (RFC 4180) with a header and without the total. No value contains a comma or a quotation mark.
-    pub fn to_csv(&self) -> String {
-        let mut text = self.header().join(",") + "\r\n";
-        for row in self.rows() {
-            text.push_str(&row.join(","));
-            text.push_str("\r\n");
-        }
-        text
-    }
-}
-
-fn numbers(totals: Totals) -> [String; NUMBERS.len()] {
-    [
-        totals.requests.to_string(),
-        totals.prompt_tokens.to_string(),
-        totals.completion_tokens.to_string(),
-        totals.cached_tokens.to_string(),
-        totals.cost.to_string(),
-    ]
 }
 
 /// The extent of a rebuild, and the number of rows that it corrected; usually none.

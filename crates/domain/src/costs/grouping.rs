@@ -26,17 +26,6 @@ pub enum GroupingError {
     Twice(&'static str),
 }
 
-impl Dimension {
-    /// The JSON members that identify a group of this dimension.
-    pub const fn members(self) -> &'static [&'static str] {
-        match self {
-            Self::Model => &["model"],
-            Self::Key => &["key", "user"],
-            Self::Day => &["day"],
-        }
-    }
-}
-
 /// Any number of dimensions, in the requested order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Grouping(Vec<Dimension>);
@@ -65,18 +54,6 @@ pub enum Group {
     Model(ModelId),
     Actor(Actor),
     Day(Day),
-}
-
-impl Group {
-    /// Its JSON members by name. A call from the Playground has no key; a call with a key has no user.
-    pub fn members(&self) -> Vec<(&'static str, Option<String>)> {
-        match self {
-            Self::Model(model) => vec![("model", Some(model.to_string()))],
-            Self::Actor(Actor::Key(key)) => vec![("key", Some(key.to_string())), ("user", None)],
-            Self::Actor(Actor::User(user)) => vec![("key", None), ("user", Some(user.to_string()))],
-            Self::Day(day) => vec![("day", Some(day.to_string()))],
-        }
-    }
 }
 
 #[cfg(test)]

@@ -78,7 +78,11 @@ impl Shown for Rebuilt {
 
 pub(super) async fn run(context: &AdminContext<'_>, command: UsageCommand) -> anyhow::Result<String> {
     match command {
-        UsageCommand::Show(args) => show(context, &args).await,
+        UsageCommand::Show(UsageArgs { workspace, from, to, group_by, csv }) => {
+            let report = usage::report(context.store, &workspace, from, to, &group_by, context.now).await?;
+            let view = UsageReportView::from(report);
+            print(context, csv, &view, view.table(), view.total_rows())
+        }
         UsageCommand::Costs(args) => {
             let month = args.month.unwrap_or_else(|| Month::of(context.now));
             workspaces::show(context.store, &args.workspace).await?;
@@ -118,23 +122,4 @@ fn print(
     }
     table.extend(below);
     Ok(output::table(table))
-}
-
-async fn show(context: &AdminContext<'_>, args: &UsageArgs) -> anyhow::Result<String> {
-    let UsageArgs { workspace, from, to, group_by, csv } = args;
-    let report = usage::report(context.store, workspace, *from, *to, group_by, context.now).await?;
-    if context.json {
-        return output::record_as_json(&UsageReportView::from(report));
-    }
-    if *csv {
-        return Ok(report.to_csv());
-    }
-    let header = report.header().into_iter().map(str::to_owned).collect();
-    let mut rows: Vec<Vec<String>> = [header].into_iter().chain(report.rows()).collect();
-    if !group_by.dimensions().is_empty() {
-        let mut total = report.total_row();
-        "total".clone_into(&mut total[0]);
-        rows.push(total);
-    }
-    Ok(output::table(rows))
 }

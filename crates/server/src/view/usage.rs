@@ -1,5 +1,6 @@
 use control::usage::Report;
-use domain::grouping::Group;
+use domain::Grouping;
+use domain::grouping::{Dimension, Group};
 use domain::usage::{Actor, Totals};
 use serde::Serialize;
 use store::usage::sums::Summed;
@@ -11,6 +12,8 @@ use utoipa::ToSchema;
 pub(crate) struct UsageReportView {
     data: Vec<UsageLineView>,
     total: UsageTotalsView,
+    #[serde(skip)]
+    grouping: Grouping,
 }
 
 #[derive(Debug, Default, Serialize, ToSchema)]
@@ -76,7 +79,93 @@ impl From<Summed> for UsageLineView {
 
 impl From<Report> for UsageReportView {
     fn from(report: Report) -> Self {
-        let total = report.total().into();
-        Self { data: report.lines.into_iter().map(UsageLineView::from).collect(), total }
+        let data = report.lines.into_iter().map(UsageLineView::from).collect();
+        Self { data, total: report.total.into(), grouping: report.grouping }
+    }
+}
+
+/// The columns of a table after those of the groups.
+const NUMBERS: [&str; 5] = ["requests", "promptTokens", "completionTokens", "cachedTokens", "costUsd"];
+
+impl UsageReportView {
+    /// Column names, then the lines, without the total.
+    pub(crate) fn table(&self) -> Vec<Vec<String>> {
+        let header = self.group_columns().into_iter().chain(NUMBERS).map(str::to_owned).collect();
+        [header].into_iter().chain(self.data.iter().map(|line| self.row(line))).collect()
+    }
+
+    /// The last row of the table, unless the only line is the total.
+    pub(crate) fn total_rows(&self) -> Vec<Vec<String>> {
+        let mut groups = vec![String::new(); self.group_columns().len()];
+        let Some(first) = groups.first_mut() else { return Vec::new() };
+        "total".clone_into(first);
+        let UsageTotalsView { requests, prompt_tokens, completion_tokens, cached_tokens, cost_usd } = &self.total;
+        let counts = [requests, prompt_tokens, completion_tokens, cached_tokens].map(u64::to_string);
+        vec![groups.into_iter().chain(counts).chain([cost_usd.clone()]).collect()]
+    }
+
+    fn group_columns(&self) -> Vec<&'static str> {
+        let columns = self.grouping.dimensions().iter().flat_map(|dimension| match dimension {
+            Dimension::Model => &["model"][..],
+            Dimension::Key => &["key", "user"],
+            Dimension::Day => &["day"],
+        });
+        columns.copied().collect()
+    }
+
+    /// A missing member of a group is empty.
+    fn row(&self, line: &UsageLineView) -> Vec<String> {
+        let groups = self.grouping.dimensions().iter().flat_map(|dimension| match dimension {
+            Dimension::Model => vec![line.model.clone()],
+            Dimension::Key => vec![line.key.clone().flatten(), line.user.clone().flatten()],
+            Dimension::Day => vec![line.day.clone()],
+        });
+        let UsageLineView { requests, prompt_tokens, completion_tokens, cached_tokens, cost_usd, .. } = line;
+        let counts = [requests, prompt_tokens, completion_tokens, cached_tokens].map(u64::to_string);
+        groups.map(Option::unwrap_or_default).chain(counts).chain([cost_usd.clone()]).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::csv;
+    use domain::{Day, KeyId, NanoUsd, Timestamp, UserId};
+    use expect_test::expect;
+
+    const NOW: Timestamp = Timestamp::from_millis(0);
+
+    fn table(grouping: &str, lines: Vec<Vec<Group>>) -> String {
+        let totals = Totals {
+            requests: 1,
+            prompt_tokens: 1_000,
+            completion_tokens: 10,
+            cached_tokens: 200,
+            cost: NanoUsd::from_nanos(94_000),
+        };
+        let lines = lines.into_iter().map(|groups| Summed { groups, totals }).collect();
+        let grouping = Grouping::parse(grouping).unwrap();
+        let view = UsageReportView::from(Report { grouping, lines, total: totals });
+        csv::text(view.table().into_iter().chain(view.total_rows()).collect()).replace("\r\n", "\n")
+    }
+
+    #[test]
+    fn a_table_has_the_requested_columns_in_order() {
+        let (key, user) = (KeyId::new(NOW, 1), UserId::new(NOW, 1));
+        let actors = [Actor::Key(key.clone()), Actor::User(user.clone())];
+        let lines = actors.map(|actor| vec![Group::Actor(actor), Group::Day(Day::of(NOW))]).to_vec();
+        let grouped = table("key,day", lines).replace(key.as_str(), "KEY").replace(user.as_str(), "USER");
+        expect![[r#"
+            key,user,day,requests,promptTokens,completionTokens,cachedTokens,costUsd
+            KEY,,1970-01-01,1,1000,10,200,0.000094
+            ,USER,1970-01-01,1,1000,10,200,0.000094
+            total,,,1,1000,10,200,0.000094
+        "#]]
+        .assert_eq(&grouped);
+        expect![[r#"
+            requests,promptTokens,completionTokens,cachedTokens,costUsd
+            1,1000,10,200,0.000094
+        "#]]
+        .assert_eq(&table("", vec![Vec::new()]));
     }
 }

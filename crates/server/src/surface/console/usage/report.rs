@@ -4,7 +4,7 @@ use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::query::{ReportFormat, csv, timestamp};
 use crate::surface::console::extract::{Params, WorkspaceCaller};
-use crate::view::UsageReportView;
+use crate::view::{UsageReportView, csv as table};
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -41,9 +41,10 @@ pub(crate) async fn show(caller: WorkspaceCaller, Params(query): Params<UsageQue
     let grouping = Grouping::parse(query.group_by.as_deref().unwrap_or(""))
         .map_err(|error| ConsoleError::invalid("groupBy", &error.to_string()))?;
     let report = usage::report(caller.store(), &caller.workspace.id, from, to, &grouping, caller.now()).await?;
+    let view = UsageReportView::from(report);
     Ok(match ReportFormat::parse(&query.format)? {
-        ReportFormat::Json => Json(UsageReportView::from(report)).into_response(),
-        ReportFormat::Csv => csv("usage.csv", report.to_csv()),
+        ReportFormat::Json => Json(view).into_response(),
+        ReportFormat::Csv => csv("usage.csv", table::text(view.table())),
     })
 }
 

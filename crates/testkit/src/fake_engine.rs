@@ -8,6 +8,7 @@ mod body;
 mod chat;
 mod embeddings;
 mod errors;
+mod personality;
 mod request;
 mod response;
 mod script;
@@ -26,6 +27,7 @@ use anyhow::Context;
 use socket2::Socket;
 
 pub use embeddings::vector as embedding_of;
+pub use personality::{Personality, UsageFault};
 pub use script::{EmbedAs, ErrorBody, Script};
 pub use state::{Connections, Recorded};
 
@@ -34,6 +36,20 @@ use state::State;
 
 /// Polling interval while waiting.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
+
+/// The response to a chat request, without a server: the events of a stream, or the one body.
+pub fn render_chat(script: &Script, request: &serde_json::Value) -> Result<Vec<bytes::Bytes>, String> {
+    let mut request = request::ChatRequest::parse(request.to_string().as_bytes())?;
+    script.engine.read_own_members(&mut request);
+    if !request.stream {
+        return Ok(vec![chat::render(script, &request)]);
+    }
+    let events = stream::render(script, &request).into_iter().filter_map(|step| match step {
+        body::Step::Send(bytes) => Some(bytes),
+        body::Step::Flush | body::Step::Wait(_) | body::Step::Stall | body::Step::Cut => None,
+    });
+    Ok(events.collect())
+}
 
 /// A running engine; dropping it stops it.
 pub struct FakeEngine {

@@ -1,8 +1,9 @@
 //! Unary chat responses.
 
 use bytes::Bytes;
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::personality::{Personality, timings, usage};
 use super::request::ChatRequest;
 use super::script::{MAX_CHUNKS, Script};
 
@@ -15,9 +16,9 @@ pub(super) fn render(script: &Script, request: &ChatRequest) -> Bytes {
     if let Some(raw) = &script.raw_body {
         return Bytes::from(raw.clone());
     }
-    let mut text = script.text.repeat(chunk_count(script, request));
-    text.push_str(&"x".repeat(script.huge_bytes));
     let choice = |index: usize| {
+        let mut text = script.text.repeat(choice_chunks(script, request, index));
+        text.push_str(&"x".repeat(script.huge_bytes));
         json!({
             "index": index,
             "message": {"role": "assistant", "content": text, "refusal": null},
@@ -32,8 +33,13 @@ pub(super) fn render(script: &Script, request: &ChatRequest) -> Bytes {
         "model": script.model,
         "choices": (0..request.choices).map(choice).collect::<Vec<_>>(),
     });
+    let of_one_choice = script.engine == Personality::LlamaServer;
+    let tokens = if of_one_choice { choice_tokens(script, request, 0) } else { completion_tokens(script, request) };
     if !script.no_usage {
-        response["usage"] = usage(script, completion_tokens(script, request));
+        response["usage"] = usage(script, tokens);
+    }
+    if of_one_choice {
+        response["timings"] = timings(script, tokens);
     }
     let mut body = response.to_string();
     if script.wrong_json {
@@ -46,23 +52,22 @@ pub(super) fn render(script: &Script, request: &ChatRequest) -> Bytes {
 pub(super) fn completion_tokens(script: &Script, request: &ChatRequest) -> u64 {
     let limit = if script.limit_ignored { None } else { request.limit };
     let limit = limit.map_or(u64::MAX, |limit| limit.saturating_mul(request.choices as u64));
-    script.completion_tokens.unwrap_or((chunk_count(script, request) * request.choices) as u64).min(limit)
+    let sum = || (0..request.choices).map(|index| choice_tokens(script, request, index)).sum();
+    script.completion_tokens.unwrap_or_else(sum).min(limit)
 }
 
-/// Number of content chunks: one token each, within the limit of the call.
+/// Number of completion tokens of one choice.
+pub(super) fn choice_tokens(script: &Script, request: &ChatRequest, index: usize) -> u64 {
+    choice_chunks(script, request, index) as u64 + script.hidden_tokens
+}
+
+/// Number of content chunks of one choice.
+pub(super) fn choice_chunks(script: &Script, request: &ChatRequest, index: usize) -> usize {
+    chunk_count(script, request).saturating_sub(if script.uneven { index } else { 0 })
+}
+
+/// Number of content chunks of the first choice: one token each, within the limit of the call.
 pub(super) fn chunk_count(script: &Script, request: &ChatRequest) -> usize {
     let limit = if script.limit_ignored { None } else { request.limit };
     script.chunks.min(MAX_CHUNKS).min(limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX)))
-}
-
-pub(super) fn usage(script: &Script, completion_tokens: u64) -> Value {
-    let mut usage = json!({
-        "prompt_tokens": script.prompt_tokens,
-        "completion_tokens": completion_tokens,
-        "total_tokens": script.prompt_tokens + completion_tokens,
-    });
-    if let Some(cached_tokens) = script.cached_tokens {
-        usage["prompt_tokens_details"] = json!({"cached_tokens": cached_tokens});
-    }
-    usage
 }

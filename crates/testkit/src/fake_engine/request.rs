@@ -16,6 +16,9 @@ pub(super) struct ChatRequest {
     pub(super) choices: usize,
     /// Token limit per choice.
     pub(super) limit: Option<u64>,
+    /// Members of llama.cpp's server.
+    pub(super) n_predict: Option<u64>,
+    pub(super) n_cmpl: Option<usize>,
     /// The script contained in the request.
     pub(super) script: Option<Script>,
 }
@@ -27,6 +30,8 @@ struct ChatMembers {
     n: Option<usize>,
     max_tokens: Option<u64>,
     max_completion_tokens: Option<u64>,
+    n_predict: Option<i64>,
+    n_cmpl: Option<usize>,
     fake: Option<Script>,
 }
 
@@ -56,6 +61,9 @@ impl ChatRequest {
             continuous_usage: include_usage && option(|options| options.continuous_usage_stats),
             choices: members.n.unwrap_or(1).clamp(1, MAX_CHOICES),
             limit: members.max_completion_tokens.or(members.max_tokens),
+            // Negative: no limit.
+            n_predict: members.n_predict.map(|limit| u64::try_from(limit).unwrap_or(u64::MAX)),
+            n_cmpl: members.n_cmpl.map(|choices| choices.clamp(1, MAX_CHOICES)),
             script: members.fake,
         })
     }
@@ -72,7 +80,7 @@ impl ChatRequest {
         let stream = is_true(body, &STREAM);
         let include_usage = stream && is_true(body, &USAGE);
         let continuous_usage = include_usage && is_true(body, &CONTINUOUS);
-        Some(Self { stream, include_usage, continuous_usage, choices: 1, limit: None, script: None })
+        Some(Self { stream, include_usage, continuous_usage, choices: 1, ..Self::default() })
     }
 }
 

@@ -67,7 +67,7 @@ async fn chat_response(
     static PLAIN: LazyLock<Bytes> =
         LazyLock::new(|| chat::render(&Script::default(), &ChatRequest { choices: 1, ..ChatRequest::default() }));
     let quick = if state.recording { None } else { ChatRequest::scan(body) };
-    let chat_request = match quick {
+    let mut chat_request = match quick {
         Some(parsed) if !parsed.stream && state.is_plain() => {
             return Ok(respond(JSON, ScriptedBody::whole(PLAIN.clone()).guarded_by(guard)));
         }
@@ -78,6 +78,7 @@ async fn chat_response(
         },
     };
     let script = chat_request.script.clone().map_or_else(|| state.next_script(), Arc::new);
+    script.engine.read_own_members(&mut chat_request);
     let whole = if chat_request.stream { None } else { Some(chat::render(&script, &chat_request)) };
     let Some(whole) = whole else {
         return play(&script, connection, guard, "text/event-stream", Length::Chunked, || {

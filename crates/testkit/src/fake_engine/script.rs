@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::personality::{Personality, UsageFault};
+
 /// Maximum number of content chunks, so that a typing error cannot exhaust memory.
 pub(super) const MAX_CHUNKS: usize = 100_000;
 
@@ -11,6 +13,14 @@ pub(super) const MAX_CHUNKS: usize = 100_000;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Script {
+    /// The engine whose usage reports are imitated.
+    pub engine: Personality,
+    /// A way to report usage wrongly.
+    pub usage_fault: Option<UsageFault>,
+    /// Each choice has one content chunk less than the one before it.
+    pub uneven: bool,
+    /// Tokens of each choice that have no text, such as the one that ends it.
+    pub hidden_tokens: u64,
     /// Delay before the headers.
     pub delay_ms: u64,
     /// Number of content chunks of a stream; a unary response repeats the text as often.
@@ -70,7 +80,7 @@ pub struct Script {
     /// Write the bytes in pieces of this size, each flushed, regardless of events and characters.
     pub split: Option<usize>,
     pub prompt_tokens: u64,
-    /// Default: one per content chunk and choice.
+    /// Completion tokens of all choices. Default: one per content chunk, plus the hidden ones.
     pub completion_tokens: Option<u64>,
     pub cached_tokens: Option<u64>,
     /// Ignore the token limit of the call.
@@ -90,6 +100,10 @@ pub struct Script {
 impl Default for Script {
     fn default() -> Self {
         Self {
+            engine: Personality::Vllm,
+            usage_fault: None,
+            uneven: false,
+            hidden_tokens: 0,
             delay_ms: 0,
             chunks: 3,
             chunk_delay_ms: 0,

@@ -5,8 +5,9 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::body::Step;
-use super::chat::{CREATED, RESPONSE_ID, chunk_count, completion_tokens, usage};
+use super::chat::{CREATED, RESPONSE_ID, choice_chunks, choice_tokens, chunk_count, completion_tokens};
 use super::errors;
+use super::personality::{Place, timings, usage};
 use super::request::ChatRequest;
 use super::script::Script;
 
@@ -51,13 +52,15 @@ impl<'a> Stream<'a> {
             payloads.iter().for_each(|payload| self.event(payload));
             return Ok(());
         }
-        if !script.no_role {
-            self.for_each_choice(r#""role":"assistant","content":"""#, "null", 0);
+        if script.engine.sends_roles_first() {
+            (0..self.request.choices).for_each(|index| self.role(index));
         }
         self.content()?;
-        let finish_reason = json_text(&script.finish_reason);
-        self.for_each_choice("", &finish_reason, completion_tokens(script, self.request));
-        let requested = self.request.include_usage && !script.usage_on_last_content_chunk;
+        let apart = script.engine.ends_choices_apart();
+        if !apart {
+            (0..self.request.choices).for_each(|index| self.finish(index));
+        }
+        let requested = self.request.include_usage && !script.usage_on_last_content_chunk && !apart;
         if !script.no_usage && (requested || script.usage_every_chunk) {
             let usage = usage(script, completion_tokens(script, self.request)).to_string();
             self.chunk("", &usage);
@@ -68,8 +71,6 @@ impl<'a> Stream<'a> {
     fn content(&mut self) -> Result<(), Ended> {
         let script = self.script;
         let count = chunk_count(script, self.request);
-        let role = if script.role_every_chunk { r#""role":"assistant","# } else { "" };
-        let delta = format!(r#"{role}"content":{}"#, json_text(&script.text));
         for sent in 0..=count {
             self.fail_after(sent)?;
             if sent == 1 && script.wrong_json {
@@ -81,19 +82,58 @@ impl<'a> Stream<'a> {
             if sent > 0 && script.chunk_delay_ms > 0 {
                 self.steps.push(Step::Wait(Duration::from_millis(script.chunk_delay_ms)));
             }
-            let tokens = ((sent + 1) * self.request.choices) as u64;
-            if script.usage_on_last_content_chunk && sent + 1 == count {
-                let usage = usage(script, completion_tokens(script, self.request)).to_string();
-                self.chunk(&choice(0, &delta, "null"), &usage);
-            } else {
-                self.for_each_choice(&delta, "null", tokens);
+            for index in 0..self.request.choices {
+                self.content_chunk(index, sent);
             }
         }
         if script.huge_bytes > 0 {
             let delta = format!(r#""content":"{}""#, "x".repeat(script.huge_bytes));
-            self.for_each_choice(&delta, "null", completion_tokens(script, self.request));
+            for index in 0..self.request.choices {
+                let tokens = choice_tokens(script, self.request, index);
+                self.choice_chunk(index, &delta, "null", Place::Content, tokens);
+            }
         }
         Ok(())
+    }
+
+    fn content_chunk(&mut self, index: usize, sent: usize) {
+        let script = self.script;
+        let count = choice_chunks(script, self.request, index);
+        if sent == 0 && !script.engine.sends_roles_first() {
+            self.role(index);
+        }
+        if sent < count {
+            let role = if script.role_every_chunk { r#""role":"assistant","# } else { "" };
+            let delta = format!(r#"{role}"content":{}"#, json_text(&script.text));
+            let is_last = sent + 1 == count && index + 1 == self.request.choices;
+            if script.usage_on_last_content_chunk && is_last {
+                let usage = usage(script, completion_tokens(script, self.request)).to_string();
+                self.chunk(&choice(index, &delta, "null"), &usage);
+            } else {
+                self.choice_chunk(index, &delta, "null", Place::Content, sent as u64 + 1);
+            }
+        }
+        if script.engine.ends_choices_apart() && sent + 1 == count.max(1) {
+            self.finish(index);
+        }
+    }
+
+    fn role(&mut self, index: usize) {
+        if !self.script.no_role {
+            self.choice_chunk(index, r#""role":"assistant","content":"""#, "null", Place::Role, 0);
+        }
+    }
+
+    fn finish(&mut self, index: usize) {
+        let script = self.script;
+        let tokens = choice_tokens(script, self.request, index);
+        let tokens = if self.request.choices == 1 { completion_tokens(script, self.request) } else { tokens };
+        let finish_reason = json_text(&script.finish_reason);
+        self.choice_chunk(index, "", &finish_reason, Place::Finish, tokens);
+        if script.engine.ends_choices_apart() && self.request.include_usage && !script.no_usage {
+            let usage = format!("{},\"timings\":{}", usage(script, tokens), timings(script, tokens));
+            self.chunk("", &usage);
+        }
     }
 
     fn fail_after(&mut self, sent: usize) -> Result<(), Ended> {
@@ -114,16 +154,17 @@ impl<'a> Stream<'a> {
         Ok(())
     }
 
-    fn for_each_choice(&mut self, delta: &str, finish_reason: &str, tokens: u64) {
-        for index in 0..self.request.choices {
-            let running = self.script.usage_every_chunk || self.request.continuous_usage;
-            let usage = match (running && !self.script.no_usage, self.request.include_usage && self.script.usage_null) {
-                (true, _) => usage(self.script, tokens).to_string(),
-                (false, true) => "null".to_owned(),
-                (false, false) => String::new(),
-            };
-            self.chunk(&choice(index, delta, finish_reason), &usage);
-        }
+    /// A chunk of one choice, with the usage that belongs there if the choice has this many tokens so far.
+    fn choice_chunk(&mut self, index: usize, delta: &str, finish_reason: &str, place: Place, tokens: u64) {
+        let (script, request) = (self.script, self.request);
+        let requested = request.continuous_usage && script.engine.has_running_usage(place);
+        let null = request.include_usage && (script.usage_null || script.engine.sends_null());
+        let usage = match ((requested || script.usage_every_chunk) && !script.no_usage, null) {
+            (true, _) => usage(script, tokens).to_string(),
+            (false, true) => "null".to_owned(),
+            (false, false) => String::new(),
+        };
+        self.chunk(&choice(index, delta, finish_reason), &usage);
     }
 
     fn chunk(&mut self, choices: &str, usage: &str) {

@@ -132,7 +132,7 @@ impl ChatStream {
         let usage = match (self.options.include_usage, self.options.continuous_usage) {
             (false, _) => None,
             (true, false) => Some(Value::Null),
-            (true, true) => Some(self.usage.json()),
+            (true, true) => Some(self.usage.json_of(index)),
         };
         self.ready.push_back(self.head.chunk(&chunks::delta(index, delta, &logprobs, finish), usage));
     }

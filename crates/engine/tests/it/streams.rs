@@ -64,6 +64,24 @@ async fn each_choice_has_a_role_and_a_finish_reason() {
     assert_eq!(ends, 2);
 }
 
+#[tokio::test]
+async fn running_usage_is_that_of_one_choice_and_the_last_chunk_has_the_sum() {
+    let engine = Engine::chat(&[]).await;
+    let options = json!({"include_usage": true, "continuous_usage_stats": true});
+    let members = json!({"n": 2, "temperature": 1, "seed": 5, "max_tokens": 8, "stream_options": options});
+    let mut of_choice = [0, 0];
+    let mut sum = None;
+    for chunk in events(&engine, members).await.iter().filter(|event| !event.is_done()).map(Event::json) {
+        let tokens = chunk["usage"]["completion_tokens"].as_u64().unwrap();
+        match chunk["choices"][0]["index"].as_u64() {
+            Some(index) => of_choice[usize::try_from(index).unwrap()] = tokens,
+            None => sum = Some(tokens),
+        }
+    }
+    assert!(of_choice.iter().all(|tokens| (1..=8).contains(tokens)), "{of_choice:?}");
+    assert_eq!(sum, Some(of_choice.iter().sum()));
+}
+
 /// Forces the model to write a text whose characters have several tokens each.
 #[tokio::test]
 async fn characters_are_never_split_between_chunks() {

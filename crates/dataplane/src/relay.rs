@@ -262,7 +262,8 @@ async fn open_stream(
     options: &StreamOptions,
     call: &Call,
 ) -> Result<UpstreamResponse, AttemptError> {
-    let mut stream = ChatStream::new(&call.request.model, options, call.request.prompt_bytes());
+    let request = &call.request;
+    let mut stream = ChatStream::new(&request.model, options, request.choices(), request.prompt_bytes());
     loop {
         let written = match exchange.data().await {
             Some(Ok(data)) => stream.pass(data),

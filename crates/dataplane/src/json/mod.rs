@@ -102,10 +102,6 @@ impl<'a> Reader<'a> {
         if self.at == self.bytes.len() { Ok(()) } else { self.fail("unexpected bytes after the value") }
     }
 
-    pub(crate) fn bytes(&self, span: &Range<usize>) -> &'a [u8] {
-        &self.bytes[span.clone()]
-    }
-
     /// The type of the next value, without moving past it.
     pub(crate) fn kind(&mut self) -> ReadResult<ValueKind> {
         self.skip_white();

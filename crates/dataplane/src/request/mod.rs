@@ -88,6 +88,11 @@ impl ParsedRequest {
         self.prompt.len()
     }
 
+    /// The number of choices that the client requested.
+    pub(crate) fn choices(&self) -> u64 {
+        self.estimate.choices
+    }
+
     /// The start of the prompt, for prefix affinity.
     pub(crate) fn prefix(&self) -> &[u8] {
         const PREFIX: usize = 1024;

@@ -1,18 +1,25 @@
 //! Normalizes a chat response that is not streamed.
 
 use super::finish_reason::{FinishReason, read_finish_reason};
-use super::tokens::{ReportedUsage, TokenMeter};
+use super::tokens::{TokenMeter, UnaryText};
+use super::usage::{ReportedUsage, member_count};
 use super::{BadUpstreamResponse, upstream_error};
 use crate::json::edits::Edits;
 use crate::json::members::{first_member, is_empty_object};
 use crate::json::{self, Reader, ValueKind};
 use bytes::Bytes;
+use domain::usage::Tokens;
+
+/// The quotes around a string.
+const QUOTES: u64 = 2;
 
 /// Normalizes the response of an engine and counts its tokens.
 pub(crate) fn normalize(response: &Bytes, model: &str, meter: &mut TokenMeter) -> Result<Bytes, BadUpstreamResponse> {
     let mut reader = Reader::new(response);
     let mut edits = Edits::default();
-    let mut choices = 0;
+    let mut text = UnaryText::default();
+    let mut usage = None;
+    let mut of_one_choice = None;
     let mut has_model = false;
     if reader.kind()? != ValueKind::Object {
         return Err(BadUpstreamResponse::Unexpected("the response is not an object"));
@@ -24,16 +31,16 @@ pub(crate) fn normalize(response: &Bytes, model: &str, meter: &mut TokenMeter) -
                 has_model = true;
                 edits.replace(reader.span()?, json::quote(model));
             }
-            b"choices" if reader.kind()? == ValueKind::Array => reader.array(|reader, _| {
-                choices += 1;
-                normalize_choice(reader, response, meter, &mut edits)
-            })?,
-            b"usage" => {
-                if let Some(reported) = ReportedUsage::read(reader)? {
-                    meter.report(reported.tokens);
-                    reported.add_up(&mut edits);
-                }
+            b"choices" if reader.kind()? == ValueKind::Array => {
+                reader.array(|reader, _| normalize_choice(reader, response, &mut text, &mut edits))?;
             }
+            b"usage" => {
+                reader.kind()?;
+                let start = reader.position();
+                let reported = ReportedUsage::read(reader)?;
+                usage = Some((start..reader.position(), reported));
+            }
+            b"timings" => of_one_choice = member_count(reader, b"predicted_n")?,
             b"error" if reader.kind()? != ValueKind::Null => {
                 let span = reader.span()?;
                 return Err(BadUpstreamResponse::Reported(upstream_error::message(&response[span])));
@@ -43,8 +50,16 @@ pub(crate) fn normalize(response: &Bytes, model: &str, meter: &mut TokenMeter) -
         Ok::<(), BadUpstreamResponse>(())
     })?;
     reader.end()?;
-    if choices == 0 {
+    if text.choices == 0 {
         return Err(BadUpstreamResponse::Unexpected("the response has no choices"));
+    }
+    let reported = usage.as_ref().and_then(|(_, reported)| reported.as_ref());
+    meter.report_unary(reported, of_one_choice, &text);
+    let (tokens, _) = meter.tokens();
+    match usage {
+        Some((_, Some(reported))) => reported.correct(tokens, &mut edits),
+        Some((span, None)) => edits.replace(span, usage_object(tokens)),
+        None => edits.insert(open + 1, [b"\"usage\":", &usage_object(tokens)[..], b","].concat()),
     }
     if !has_model {
         edits.insert(open + 1, [b"\"model\":", &json::quote(model)[..], b","].concat());
@@ -52,16 +67,25 @@ pub(crate) fn normalize(response: &Bytes, model: &str, meter: &mut TokenMeter) -
     Ok(edits.apply(response))
 }
 
+/// Usage in place of one that the engine did not report.
+fn usage_object(tokens: Tokens) -> Vec<u8> {
+    let Tokens { prompt, completion, .. } = tokens;
+    let total = tokens.total();
+    format!("{{\"prompt_tokens\":{prompt},\"completion_tokens\":{completion},\"total_tokens\":{total}}}").into_bytes()
+}
+
 fn normalize_choice(
     reader: &mut Reader<'_>,
     response: &[u8],
-    meter: &mut TokenMeter,
+    text: &mut UnaryText,
     edits: &mut Edits<'_>,
 ) -> Result<(), BadUpstreamResponse> {
     reader.kind()?;
     let open = reader.position();
     let mut has_finish = false;
     let mut has_message = false;
+    let mut is_cut = false;
+    let mut bytes = 0;
     reader.object(|reader, name, _| {
         match name.raw() {
             b"finish_reason" => {
@@ -69,7 +93,9 @@ fn normalize_choice(
                 let kind = reader.kind()?;
                 let start = reader.position();
                 let reason = if kind == ValueKind::String {
-                    read_finish_reason(reader.string()?)
+                    let word = reader.string()?;
+                    is_cut = word.is("length");
+                    read_finish_reason(word)
                 } else {
                     reader.skip()?;
                     FinishReason::Means("\"stop\"")
@@ -84,7 +110,7 @@ fn normalize_choice(
             }
             b"message" if reader.kind()? == ValueKind::Object => {
                 has_message = true;
-                normalize_message(reader, response, meter, edits)?;
+                bytes = normalize_message(reader, response, edits)?;
             }
             _ => reader.skip()?,
         }
@@ -96,18 +122,20 @@ fn normalize_choice(
     if !has_finish {
         edits.insert(open + 1, &b"\"finish_reason\":\"stop\","[..]);
     }
+    text.add(bytes, is_cut);
     Ok(())
 }
 
+/// Returns the bytes of its text.
 fn normalize_message(
     reader: &mut Reader<'_>,
     response: &[u8],
-    meter: &mut TokenMeter,
     edits: &mut Edits<'_>,
-) -> Result<(), BadUpstreamResponse> {
+) -> Result<u64, BadUpstreamResponse> {
     const ROLE: &str = "\"role\":\"assistant\"";
     let open = reader.position();
     let mut has_role = false;
+    let mut bytes = 0;
     reader.object(|reader, name, name_at| {
         match name.raw() {
             b"role" => {
@@ -120,10 +148,12 @@ fn normalize_message(
             }
             b"content" | b"reasoning_content" | b"reasoning" | b"tool_calls" => {
                 let kind = reader.kind()?;
-                let span = reader.span()?;
-                if kind != ValueKind::Null {
-                    meter.text(span.len());
-                }
+                let length = reader.span()?.len() as u64;
+                bytes += match kind {
+                    ValueKind::Null => 0,
+                    ValueKind::String => length - QUOTES,
+                    ValueKind::Bool | ValueKind::Number | ValueKind::Array | ValueKind::Object => length,
+                };
             }
             _ => reader.skip()?,
         }
@@ -132,13 +162,13 @@ fn normalize_message(
     if !has_role {
         edits.insert(open + 1, first_member(ROLE, !is_empty_object(response, open)));
     }
-    Ok(())
+    Ok(bytes)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domain::usage::{Certainty, Tokens};
+    use domain::usage::Certainty;
 
     fn normalized(response: &str) -> (Result<serde_json::Value, BadUpstreamResponse>, (Tokens, Certainty)) {
         let mut meter = TokenMeter::new(40);

@@ -16,10 +16,11 @@ pub(crate) struct ChatStream {
 }
 
 impl ChatStream {
-    pub(crate) fn new(model: &str, options: &StreamOptions, prompt_bytes: usize) -> Self {
+    /// `choices` is the number of choices that the client requested.
+    pub(crate) fn new(model: &str, options: &StreamOptions, choices: u64, prompt_bytes: usize) -> Self {
         Self {
             splitter: Splitter::default(),
-            chunks: ChunkNormalizer::new(model, options.usage, options.running_usage),
+            chunks: ChunkNormalizer::new(model, choices, options.usage, options.running_usage),
             meter: TokenMeter::new(prompt_bytes),
             out: BytesMut::new(),
             done: false,

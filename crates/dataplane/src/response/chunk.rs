@@ -1,12 +1,14 @@
 //! Normalizes one chunk of a chat stream.
 
 use super::finish_reason::{FinishReason, read_finish_reason};
-use super::tokens::{ReportedUsage, TokenMeter};
+use super::tokens::{Ended, TokenMeter};
+use super::usage::ReportedUsage;
 use super::{BadUpstreamResponse, upstream_error};
 use crate::json::edits::Edits;
 use crate::json::members::{first_member, is_empty_object, removal};
 use crate::json::{JsonError, Reader, ValueKind, quote};
 use bytes::BytesMut;
+use domain::usage::Tokens;
 use std::ops::Range;
 
 /// The maximum index of a choice, because `n` is at most 128.
@@ -25,6 +27,11 @@ pub(super) struct ChunkNormalizer {
     /// One bit per choice: it has begun, and it has ended.
     started: u128,
     finished: u128,
+    last_finished: Option<u32>,
+    /// The choice of the current chunk; the last one if there are several.
+    current: u32,
+    /// The number of choices that the client requested.
+    choices: u64,
     wants_usage: bool,
     wants_running_usage: bool,
     usage_sent: bool,
@@ -49,7 +56,7 @@ struct Delta {
 }
 
 impl ChunkNormalizer {
-    pub(super) fn new(model: &str, wants_usage: bool, wants_running_usage: bool) -> Self {
+    pub(super) fn new(model: &str, choices: u64, wants_usage: bool, wants_running_usage: bool) -> Self {
         Self {
             model: quote(model),
             id: None,
@@ -57,6 +64,9 @@ impl ChunkNormalizer {
             roles: 0,
             started: 0,
             finished: 0,
+            last_finished: None,
+            current: 0,
+            choices,
             wants_usage,
             wants_running_usage,
             usage_sent: false,
@@ -140,17 +150,40 @@ impl ChunkNormalizer {
         edits: &mut Edits<'_>,
     ) {
         let Some((member, reported)) = usage else { return };
-        if let Some(reported) = &reported {
-            meter.report(reported.tokens);
-        }
-        let keep = if choices == 0 { self.wants_usage } else { self.wants_running_usage };
-        match reported {
-            Some(reported) if keep => {
+        let tokens = reported.as_ref().and_then(|reported| self.report(reported, choices, meter));
+        match (reported, tokens) {
+            (Some(reported), Some(tokens)) => {
                 self.usage_sent |= choices == 0;
-                reported.add_up(edits);
+                reported.correct(tokens, edits);
             }
             _ => edits.replace(removal(chunk, member), Vec::new()),
         }
+    }
+
+    /// Counts the usage in a chunk. Returns the counts to show the client, if it is to see this usage.
+    fn report(&self, reported: &ReportedUsage, choices: usize, meter: &mut TokenMeter) -> Option<Tokens> {
+        let ended = Ended { last: self.last_finished, all: self.all_finished() };
+        match choices {
+            0 => {
+                // Until every choice has ended, this is the usage of one of them. Ours follows at the end.
+                let is_whole = meter.report_end(reported, ended) && self.has_all_choices();
+                return (self.wants_usage && is_whole).then(|| meter.tokens().0);
+            }
+            1 => meter.report_choice(self.current, reported, ended),
+            _ => meter.report_choices(reported),
+        }
+        self.wants_running_usage.then(|| {
+            let (counted, _) = meter.tokens();
+            Tokens {
+                prompt: reported.prompt().unwrap_or(counted.prompt),
+                completion: reported.completion().unwrap_or(counted.completion),
+                cached: counted.cached,
+            }
+        })
+    }
+
+    fn has_all_choices(&self) -> bool {
+        self.choices <= 1 || u64::from(self.finished.count_ones()) >= self.choices
     }
 
     fn choice(
@@ -203,11 +236,14 @@ impl ChunkNormalizer {
         }
         let bit = 1_u128 << choice.index;
         self.started |= bit;
+        self.current = choice.index;
         if choice.finished {
             self.finished |= bit;
+            self.last_finished = Some(choice.index);
+            meter.note_response();
         }
         if choice.delta.as_ref().is_some_and(|delta| delta.has_text) {
-            meter.piece();
+            meter.piece(choice.index);
         }
         self.normalize_role(choice.delta, bit, open, chunk, edits);
         Ok(())
@@ -251,12 +287,17 @@ impl ChunkNormalizer {
         out.extend_from_slice(b",\"model\":");
         out.extend_from_slice(&self.model);
         let usage = format!(
-            ",\"choices\":[],\"usage\":{{\"prompt_tokens\":{},\"completion_tokens\":{},\"total_tokens\":{}}}}}\n\n",
+            ",\"choices\":[],\"usage\":{{\"prompt_tokens\":{},\"completion_tokens\":{},\"total_tokens\":{}",
             tokens.prompt,
             tokens.completion,
             tokens.total()
         );
         out.extend_from_slice(usage.as_bytes());
+        if tokens.cached > 0 {
+            let details = format!(",\"prompt_tokens_details\":{{\"cached_tokens\":{}}}", tokens.cached);
+            out.extend_from_slice(details.as_bytes());
+        }
+        out.extend_from_slice(b"}}\n\n");
     }
 }
 

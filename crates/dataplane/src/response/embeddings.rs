@@ -2,7 +2,8 @@
 //!
 //! Some engines ignore `encoding_format`, and some clients silently misread the wrong encoding.
 
-use super::tokens::{ReportedUsage, TokenMeter};
+use super::tokens::{TokenMeter, UnaryText};
+use super::usage::ReportedUsage;
 use super::{BadUpstreamResponse, upstream_error};
 use crate::json::edits::Edits;
 use crate::json::members::removal;
@@ -25,7 +26,7 @@ pub(crate) fn normalize(
     let mut edits = Edits::default();
     let mut vectors = 0;
     let mut has_model = false;
-    let mut has_usage = false;
+    let mut usage = None;
     if reader.kind()? != ValueKind::Object {
         return Err(BadUpstreamResponse::Unexpected("the response is not an object"));
     }
@@ -41,11 +42,8 @@ pub(crate) fn normalize(
                 normalize_entry(reader, options, &mut edits)
             })?,
             b"usage" => {
-                if let Some(reported) = ReportedUsage::read(reader)? {
-                    has_usage = true;
-                    meter.report(reported.tokens);
-                    reported.add_up(&mut edits);
-                } else {
+                usage = ReportedUsage::read(reader)?;
+                if usage.is_none() {
                     edits.replace(removal(response, name_at..reader.position()), Vec::new());
                 }
             }
@@ -61,11 +59,14 @@ pub(crate) fn normalize(
     if vectors != options.inputs {
         return Err(BadUpstreamResponse::Unexpected("the response does not have one vector per input"));
     }
-    meter.note_response();
-    if !has_usage {
-        let (tokens, _) = meter.tokens();
-        let usage = format!("\"usage\":{{\"prompt_tokens\":{0},\"total_tokens\":{0}}},", tokens.prompt);
-        edits.insert(open + 1, usage.into_bytes());
+    meter.report_unary(usage.as_ref(), None, &UnaryText::default());
+    let (tokens, _) = meter.tokens();
+    match usage {
+        Some(reported) => reported.correct(tokens, &mut edits),
+        None => {
+            let usage = format!("\"usage\":{{\"prompt_tokens\":{0},\"total_tokens\":{0}}},", tokens.prompt);
+            edits.insert(open + 1, usage.into_bytes());
+        }
     }
     if !has_model {
         edits.insert(open + 1, [b"\"model\":", &json::quote(model)[..], b","].concat());

@@ -11,6 +11,10 @@ mod finish_reason;
 mod sse;
 mod tokens;
 pub(crate) mod upstream_error;
+mod usage;
+
+#[cfg(test)]
+mod metering_tests;
 
 pub(crate) use tokens::TokenMeter;
 

@@ -1,107 +1,80 @@
 //! Counts the tokens of a response: as reported by the engine, otherwise estimated.
+//!
+//! Streams are counted per choice. The running usage in a chunk is that of the chunk's own choice (vLLM, SGLang,
+//! forebay-engine); only the usage in the last chunk, which has no choices, covers all of them. llama.cpp's server sends
+//! such a chunk after each choice, with that choice alone. Example with two choices: `0:a`, `1:b`, `0:c`, each with its
+//! running usage 1, 1, 2, make 3 tokens; without running usage, the three pieces of text make 3 tokens, too.
+//!
+//! A piece of text counts as one token until a report says more, and no report lowers a count: a client that leaves
+//! pays at least for what it got.
 
-use crate::json::edits::Edits;
-use crate::json::{JsonError, Reader, ValueKind};
+use super::usage::ReportedUsage;
 use domain::usage::{Certainty, Tokens};
-use std::ops::Range;
 
 /// A rough average for English text.
 const BYTES_PER_TOKEN: u64 = 4;
 
-/// A `usage` object of an engine.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct ReportedUsage {
-    pub(super) tokens: Tokens,
-    open: usize,
-    total: Option<(Range<usize>, u64)>,
+/// The tokens of one choice of a stream.
+#[derive(Debug, Clone, Copy, Default)]
+struct ChoiceTokens {
+    /// Pieces of text; engines usually send one token at a time.
+    pieces: u64,
+    reported: u64,
 }
 
-impl ReportedUsage {
-    /// Reads the value of `usage`; anything but an object counts as absent.
-    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Option<Self>, JsonError> {
-        if reader.kind()? != ValueKind::Object {
-            return reader.skip().map(|_| None);
-        }
-        let mut reported = Self { open: reader.position(), ..Self::default() };
-        let mut has_prompt = false;
-        reader.object(|reader, name, _| {
-            match name.raw() {
-                b"prompt_tokens" => {
-                    has_prompt = true;
-                    reported.tokens.prompt = count(reader)?;
-                }
-                b"completion_tokens" => reported.tokens.completion = count(reader)?,
-                b"total_tokens" => {
-                    let value = count(reader)?;
-                    let end = reader.position();
-                    let digits = end - value_start(reader, end);
-                    reported.total = Some((end - digits..end, value));
-                }
-                b"prompt_tokens_details" => reported.tokens.cached = cached(reader)?,
-                _ => reader.skip()?,
-            }
-            Ok::<(), JsonError>(())
-        })?;
-        reported.tokens.cached = reported.tokens.cached.min(reported.tokens.prompt);
-        Ok(has_prompt.then_some(reported))
-    }
-
-    /// Sets the total to the sum of its parts.
-    pub(super) fn add_up(&self, edits: &mut Edits<'_>) {
-        let sum = self.tokens.total();
-        match &self.total {
-            Some((_, total)) if *total == sum => {}
-            Some((span, _)) => edits.replace(span.clone(), sum.to_string().into_bytes()),
-            None => edits.insert(self.open + 1, format!("\"total_tokens\":{sum},").into_bytes()),
-        }
+impl ChoiceTokens {
+    fn counted(self) -> u64 {
+        self.pieces.max(self.reported)
     }
 }
 
-/// The start of the digits that end at `end`.
-fn value_start(reader: &Reader<'_>, end: usize) -> usize {
-    let before = reader.bytes(&(0..end));
-    end - before.iter().rev().take_while(|byte| byte.is_ascii_digit()).count()
+/// The choices that have ended, when a chunk without choices brings usage.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ended {
+    pub(super) last: Option<u32>,
+    /// No choice is still being generated.
+    pub(super) all: bool,
 }
 
-/// The maximum that is believed, so that a faulty engine cannot overflow the sums.
-const MAX_TOKENS: u64 = 1 << 40;
-
-/// A count; anything but a number is 0.
-fn count(reader: &mut Reader<'_>) -> Result<u64, JsonError> {
-    if reader.kind()? != ValueKind::Number {
-        return reader.skip().map(|_| 0);
-    }
-    let mut digits = reader.number()?.iter();
-    let value = digits
-        .try_fold(0_u64, |value, digit| value.checked_mul(10)?.checked_add(char::from(*digit).to_digit(10)?.into()));
-    Ok(value.unwrap_or(0).min(MAX_TOKENS))
-}
-
-fn cached(reader: &mut Reader<'_>) -> Result<u64, JsonError> {
-    if reader.kind()? != ValueKind::Object {
-        return reader.skip().map(|_| 0);
-    }
-    let mut cached = 0;
-    reader.object(|reader, name, _| {
-        if name.raw() == b"cached_tokens" {
-            cached = count(reader)?;
-            return Ok(());
-        }
-        reader.skip()
-    })?;
-    Ok(cached)
+/// The text of a response that is not streamed, for the tokens that the engine did not report.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct UnaryText {
+    pub(super) choices: u64,
+    /// Bytes of the first choice, and of all.
+    pub(super) first: u64,
+    pub(super) all: u64,
+    /// The first choice ended at the token limit.
+    pub(super) first_is_cut: bool,
+    /// Further choices that ended at the token limit, and their bytes.
+    pub(super) cut: u64,
+    pub(super) cut_bytes: u64,
 }
 
 /// Counts the tokens of one response while it passes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TokenMeter {
     prompt_bytes: u64,
-    reported: Option<Tokens>,
-    /// Text pieces of a stream; engines usually send one token at a time.
+    /// The largest report; 0 if there was none.
+    prompt: u64,
+    cached: u64,
+    /// The first choice has no place in `others`, so that a stream with one choice allocates nothing.
+    first: ChoiceTokens,
+    others: Vec<ChoiceTokens>,
+    /// Sums over all choices.
+    counted: u64,
     pieces: u64,
-    /// Text bytes of a response that is not streamed.
-    text_bytes: u64,
-    /// The engine returned something, so it used tokens.
+    /// The largest report for one choice.
+    highest: u64,
+    /// A report for all choices.
+    whole: Option<u64>,
+    /// Reports are known to be those of single choices: one was too small for all of them.
+    is_per_choice: bool,
+    /// Usage arrives after each choice, in chunks without choices.
+    ends_per_choice: bool,
+    /// A part of the counts was estimated.
+    is_estimated: bool,
+    /// The engine reported usage, or returned something that used tokens.
+    has_report: bool,
     has_response: bool,
 }
 
@@ -110,39 +83,187 @@ impl TokenMeter {
         Self { prompt_bytes: prompt_bytes as u64, ..Self::default() }
     }
 
-    pub(super) fn report(&mut self, tokens: Tokens) {
-        self.reported = Some(tokens);
-    }
-
-    pub(super) fn piece(&mut self) {
+    /// A piece of text of a streamed choice.
+    pub(super) fn piece(&mut self, index: u32) {
+        self.has_response = true;
         self.pieces += 1;
-        self.has_response = true;
+        let choice = self.choice(index);
+        choice.pieces += 1;
+        let is_new = choice.pieces > choice.reported;
+        self.counted += u64::from(is_new);
     }
 
-    pub(super) fn text(&mut self, bytes: usize) {
-        self.text_bytes += bytes as u64;
-        self.has_response = true;
-    }
-
+    /// The engine returned something, so it used tokens.
     pub(super) fn note_response(&mut self) {
         self.has_response = true;
     }
 
+    /// Usage in a chunk of one choice.
+    pub(super) fn report_choice(&mut self, index: u32, usage: &ReportedUsage, ended: Ended) {
+        // Other choices have text, but nothing was ever reported: an engine without running usage, which adds the usage
+        // of all choices to its last chunk.
+        let is_whole = !self.has_report && self.pieces > self.choice(index).pieces;
+        if is_whole {
+            self.report_end(usage, ended);
+            return;
+        }
+        self.note_prompt(usage, index == 0);
+        if let Some(tokens) = usage.completion() {
+            self.raise(index, tokens);
+        }
+    }
+
+    /// Usage in a chunk of several choices.
+    pub(super) fn report_choices(&mut self, usage: &ReportedUsage) {
+        self.note_prompt(usage, true);
+        self.whole = self.whole.max(usage.completion());
+    }
+
+    /// Usage in a chunk without choices. Returns whether it is that of all choices.
+    pub(super) fn report_end(&mut self, usage: &ReportedUsage, ended: Ended) -> bool {
+        let tokens = usage.completion();
+        if self.others.is_empty() {
+            self.note_prompt(usage, true);
+            if let Some(tokens) = tokens {
+                self.raise(0, tokens);
+            }
+            return true;
+        }
+        let enough = if self.is_per_choice { self.counted } else { self.highest.max(self.pieces) };
+        if ended.all && !self.ends_per_choice && tokens.is_some_and(|tokens| tokens >= enough) {
+            self.note_prompt(usage, true);
+            self.whole = self.whole.max(tokens);
+            return true;
+        }
+        self.note_prompt(usage, ended.last == Some(0));
+        match (ended.last, tokens) {
+            (Some(last), Some(tokens)) => {
+                self.ends_per_choice |= !ended.all;
+                self.is_per_choice = true;
+                self.raise(last, tokens);
+            }
+            // Running usage in chunks of their own.
+            (None, tokens) => self.whole = self.whole.max(tokens),
+            (Some(_), None) => {}
+        }
+        false
+    }
+
+    /// A response that is not streamed. `of_one_choice` is the engine's count for a single choice, if it gives one:
+    /// llama.cpp's server reports the usage of the first choice only.
+    pub(super) fn report_unary(&mut self, usage: Option<&ReportedUsage>, of_one_choice: Option<u64>, text: &UnaryText) {
+        self.has_response = true;
+        if let Some(usage) = usage {
+            self.note_prompt(usage, true);
+        }
+        let reported = usage.and_then(ReportedUsage::completion).filter(|tokens| *tokens > 0 || text.all == 0);
+        self.whole = Some(match reported {
+            None => {
+                self.is_estimated |= text.choices > 0;
+                text.all.div_ceil(BYTES_PER_TOKEN)
+            }
+            Some(tokens) if text.choices > 1 && of_one_choice == Some(tokens) => {
+                self.is_estimated = true;
+                text.tokens_of_all(tokens)
+            }
+            Some(tokens) => tokens,
+        });
+    }
+
     /// Tokens generated so far: reported, or else estimated.
     pub(crate) fn completion(&self) -> u64 {
-        self.reported.map_or(self.pieces, |tokens| tokens.completion)
+        match self.whole {
+            None => self.counted,
+            Some(whole) if self.is_per_choice => whole.max(self.counted),
+            Some(whole) => whole.max(self.highest).max(self.pieces),
+        }
     }
 
     /// The current counts. Running usage is exact for the tokens generated so far.
     pub(crate) fn tokens(&self) -> (Tokens, Certainty) {
-        match self.reported {
-            Some(tokens) => (tokens, Certainty::Exact),
-            None if !self.has_response => (Tokens::default(), Certainty::Void),
-            None => {
-                let prompt = self.prompt_bytes.div_ceil(BYTES_PER_TOKEN);
-                let completion = self.pieces + self.text_bytes.div_ceil(BYTES_PER_TOKEN);
-                (Tokens { prompt, completion, cached: 0 }, Certainty::Estimated)
-            }
+        if !self.has_response && !self.has_report {
+            return (Tokens::default(), Certainty::Void);
         }
+        let prompt = if self.prompt > 0 { self.prompt } else { self.estimated_prompt() };
+        let tokens = Tokens { prompt, completion: self.completion(), cached: self.cached.min(prompt) };
+        (tokens, if self.is_exact() { Certainty::Exact } else { Certainty::Estimated })
+    }
+
+    /// The tokens of the prompt, from its length.
+    pub(crate) fn estimated_prompt(&self) -> u64 {
+        self.prompt_bytes.div_ceil(BYTES_PER_TOKEN)
+    }
+
+    fn is_exact(&self) -> bool {
+        let is_reported = |choice: &ChoiceTokens| choice.reported >= choice.pieces;
+        self.prompt > 0
+            && !self.is_estimated
+            && match self.whole {
+                Some(whole) => self.completion() == whole,
+                None => {
+                    is_reported(&self.first)
+                        && self.others.iter().all(is_reported)
+                        // Otherwise it is not known whether the reports are to be added up.
+                        && (self.is_per_choice || self.counted == self.highest)
+                }
+            }
+    }
+
+    fn raise(&mut self, index: u32, tokens: u64) {
+        self.has_report |= tokens > 0;
+        self.is_per_choice |= tokens < self.highest.max(self.pieces);
+        self.highest = self.highest.max(tokens);
+        let choice = self.choice(index);
+        let before = choice.counted();
+        choice.reported = choice.reported.max(tokens);
+        let gained = choice.counted() - before;
+        self.counted += gained;
+    }
+
+    /// The cached part is that of the first choice; the others find the prompt in the cache because of it.
+    fn note_prompt(&mut self, usage: &ReportedUsage, of_first_choice: bool) {
+        if let Some(prompt) = usage.prompt() {
+            self.has_report = true;
+            self.prompt = self.prompt.max(prompt);
+        }
+        if let Some(cached) = usage.cached.filter(|_| of_first_choice) {
+            self.cached = cached;
+        }
+    }
+
+    fn choice(&mut self, index: u32) -> &mut ChoiceTokens {
+        let Some(position) = (index as usize).checked_sub(1) else { return &mut self.first };
+        if position >= self.others.len() {
+            self.others.resize(position + 1, ChoiceTokens::default());
+        }
+        &mut self.others[position]
+    }
+}
+
+impl UnaryText {
+    /// Counts one choice.
+    pub(super) fn add(&mut self, bytes: u64, is_cut: bool) {
+        if self.choices == 0 {
+            (self.first, self.first_is_cut) = (bytes, is_cut);
+        } else if is_cut {
+            self.cut += 1;
+            self.cut_bytes += bytes;
+        }
+        self.choices += 1;
+        self.all += bytes;
+    }
+
+    /// The tokens of all choices if the first one has `tokens`: as many for each that was cut at the same limit, and
+    /// for the others by their length, rounded so that it is not too few.
+    fn tokens_of_all(&self, tokens: u64) -> u64 {
+        let mut sum = tokens;
+        let mut bytes = self.all - self.first;
+        if self.first_is_cut {
+            sum = sum.saturating_add(tokens.saturating_mul(self.cut));
+            bytes -= self.cut_bytes;
+        }
+        let by_average = bytes.div_ceil(BYTES_PER_TOKEN);
+        let by_first = bytes.saturating_mul(tokens).div_ceil(self.first.max(BYTES_PER_TOKEN));
+        sum.saturating_add(by_average.max(by_first))
     }
 }

@@ -1,0 +1,208 @@
+//! Reads the `usage` object of an engine and corrects it for the client.
+//!
+//! Engines report nulls, floats, wrong totals and counts that underflowed. A count is a number from 0 to [`MAX_TOKENS`];
+//! anything else counts as absent, and the client gets a number in its place.
+
+use crate::json::edits::Edits;
+use crate::json::{JsonError, Reader, ValueKind};
+use domain::usage::Tokens;
+use std::ops::Range;
+
+/// The maximum that is believed: more than any context length times any number of choices, and less than what a
+/// negative number becomes in 32 bits.
+const MAX_TOKENS: u64 = 1 << 30;
+
+/// A `usage` object with at least one count.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct ReportedUsage {
+    open: usize,
+    prompt: Option<Count>,
+    completion: Option<Count>,
+    total: Option<Count>,
+    pub(super) cached: Option<u64>,
+}
+
+/// A member of `usage`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Count {
+    span: Range<usize>,
+    /// `None` if it is not a number that is believed.
+    tokens: Option<u64>,
+    /// Written as an integer.
+    is_integer: bool,
+}
+
+impl ReportedUsage {
+    /// Reads the value of `usage`. Anything but an object with a valid count is absent.
+    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Option<Self>, JsonError> {
+        if reader.kind()? != ValueKind::Object {
+            return reader.skip().map(|_| None);
+        }
+        let mut reported = Self { open: reader.position(), ..Self::default() };
+        reader.object(|reader, name, _| {
+            match name.raw() {
+                b"prompt_tokens" => reported.prompt = Some(Count::read(reader)?),
+                b"completion_tokens" => reported.completion = Some(Count::read(reader)?),
+                b"total_tokens" => reported.total = Some(Count::read(reader)?),
+                b"prompt_tokens_details" => reported.cached = member_count(reader, b"cached_tokens")?,
+                _ => reader.skip()?,
+            }
+            Ok::<(), JsonError>(())
+        })?;
+        let has_count = reported.prompt().is_some() || reported.completion().is_some();
+        Ok(has_count.then_some(reported))
+    }
+
+    /// The tokens of the prompt. There is no empty prompt, so 0 means that the engine does not know them yet.
+    pub(super) fn prompt(&self) -> Option<u64> {
+        self.prompt.as_ref().and_then(|count| count.tokens).filter(|tokens| *tokens > 0)
+    }
+
+    pub(super) fn completion(&self) -> Option<u64> {
+        self.completion.as_ref().and_then(|count| count.tokens)
+    }
+
+    /// Sets the counts to these and the total to their sum. Counts that are right are not touched.
+    pub(super) fn correct(&self, tokens: Tokens, edits: &mut Edits<'_>) {
+        let is_embedding = self.completion.is_none() && tokens.completion == 0;
+        self.set("prompt_tokens", self.prompt.as_ref(), tokens.prompt, edits);
+        if !is_embedding {
+            self.set("completion_tokens", self.completion.as_ref(), tokens.completion, edits);
+        }
+        self.set("total_tokens", self.total.as_ref(), tokens.total(), edits);
+    }
+
+    fn set(&self, name: &str, member: Option<&Count>, tokens: u64, edits: &mut Edits<'_>) {
+        match member {
+            Some(count) if count.is_integer && count.tokens == Some(tokens) => {}
+            Some(count) => edits.replace(count.span.clone(), tokens.to_string().into_bytes()),
+            // Other members follow: an object without a count is absent.
+            None => edits.insert(self.open + 1, format!("\"{name}\":{tokens},").into_bytes()),
+        }
+    }
+}
+
+impl Count {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, JsonError> {
+        let kind = reader.kind()?;
+        let start = reader.position();
+        if kind != ValueKind::Number {
+            reader.skip()?;
+            return Ok(Self { span: start..reader.position(), tokens: None, is_integer: false });
+        }
+        let text = reader.number()?;
+        let is_integer = text.iter().all(u8::is_ascii_digit);
+        let tokens = if is_integer { integer(text) } else { float(text) };
+        Ok(Self { span: start..reader.position(), tokens, is_integer })
+    }
+}
+
+fn integer(digits: &[u8]) -> Option<u64> {
+    let value =
+        digits.iter().fold(0_u64, |value, digit| value.saturating_mul(10).saturating_add((digit - b'0').into()));
+    (value <= MAX_TOKENS).then_some(value)
+}
+
+/// A number with a sign, a fraction or an exponent, rounded up.
+fn float(text: &[u8]) -> Option<u64> {
+    let number: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
+    (0.0..=MAX_TOKENS as f64).contains(&number).then(|| number.ceil() as u64)
+}
+
+/// The count in the member `wanted` of an object, if the value is an object that has it.
+pub(super) fn member_count(reader: &mut Reader<'_>, wanted: &[u8]) -> Result<Option<u64>, JsonError> {
+    if reader.kind()? != ValueKind::Object {
+        return reader.skip().map(|_| None);
+    }
+    let mut found = None;
+    reader.object(|reader, name, _| {
+        if name.raw() == wanted {
+            found = Count::read(reader)?.tokens;
+            return Ok(());
+        }
+        reader.skip()
+    })?;
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use proptest::prelude::*;
+
+    fn read(text: &str) -> Option<ReportedUsage> {
+        ReportedUsage::read(&mut Reader::new(text.as_bytes())).unwrap()
+    }
+
+    fn counts(text: &str) -> Option<(Option<u64>, Option<u64>)> {
+        read(text).map(|usage| (usage.prompt(), usage.completion()))
+    }
+
+    fn corrected(text: &str, prompt: u64, completion: u64) -> String {
+        let mut edits = Edits::default();
+        read(text).unwrap().correct(Tokens { prompt, completion, cached: 0 }, &mut edits);
+        String::from_utf8(edits.apply(&Bytes::copy_from_slice(text.as_bytes())).to_vec()).unwrap()
+    }
+
+    #[test]
+    fn counts_are_numbers_within_bounds() {
+        for (text, expected) in [
+            (r#"{"prompt_tokens":7,"completion_tokens":2}"#, Some((Some(7), Some(2)))),
+            (r#"{"prompt_tokens":7.0,"completion_tokens":2.5e0}"#, Some((Some(7), Some(3)))),
+            (r#"{"prompt_tokens":0,"completion_tokens":0}"#, Some((None, Some(0)))),
+            (r#"{"prompt_tokens":7}"#, Some((Some(7), None))),
+            (r#"{"prompt_tokens":null,"completion_tokens":2}"#, Some((None, Some(2)))),
+            (r#"{"prompt_tokens":"7","completion_tokens":[2]}"#, None),
+            (r#"{"prompt_tokens":-7,"completion_tokens":-0.5}"#, None),
+            (r#"{"prompt_tokens":7,"completion_tokens":4294967295}"#, Some((Some(7), None))),
+            (r#"{"prompt_tokens":7,"completion_tokens":18446744073709551615}"#, Some((Some(7), None))),
+            (r#"{"prompt_tokens":7,"completion_tokens":99999999999999999999999999}"#, Some((Some(7), None))),
+            (r#"{"prompt_tokens":1e400,"completion_tokens":1e300}"#, None),
+            (r#"{"prompt_tokens":1073741824,"completion_tokens":1073741825}"#, Some((Some(1 << 30), None))),
+            (r#"{"total_tokens":7}"#, None),
+            ("{}", None),
+            ("null", None),
+            ("7", None),
+        ] {
+            assert_eq!(counts(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_correct_object_is_not_touched() {
+        let text = r#"{ "prompt_tokens" : 5, "completion_tokens" : 2 , "total_tokens":7,"x":{"y":1}}"#;
+        assert_eq!(corrected(text, 5, 2), text);
+        let embedding = r#"{"prompt_tokens":5,"total_tokens":5}"#;
+        assert_eq!(corrected(embedding, 5, 0), embedding);
+    }
+
+    proptest! {
+        #[test]
+        fn a_corrected_object_is_json_with_these_counts(
+            members in prop::collection::vec(
+                ("prompt_tokens|completion_tokens|total_tokens|x",
+                 prop_oneof![
+                     Just("null".to_owned()), Just("1.5".to_owned()), Just("-3".to_owned()), Just("\"8\"".to_owned()),
+                     Just("[1,{}]".to_owned()), Just("18446744073709551616".to_owned()), (0_u64..99).prop_map(|n| n.to_string()),
+                 ]),
+                0..5),
+            prompt in 1_u64..1000,
+            completion in 0_u64..1000,
+        ) {
+            let mut seen = std::collections::HashSet::new();
+            let members: Vec<String> = members
+                .into_iter()
+                .filter(|(name, _)| seen.insert(name.clone()))
+                .map(|(name, value)| format!("\"{name}\" : {value}"))
+                .collect();
+            let text = format!("{{ {} }}", members.join(" , "));
+            if read(&text).is_some() {
+                let value: serde_json::Value = serde_json::from_str(&corrected(&text, prompt, completion)).unwrap();
+                prop_assert_eq!(value["prompt_tokens"].as_u64(), Some(prompt));
+                prop_assert_eq!(value["completion_tokens"].as_u64().unwrap_or(0), completion);
+                prop_assert_eq!(value["total_tokens"].as_u64(), Some(prompt + completion));
+            }
+        }
+    }
+}

@@ -20,4 +20,5 @@ mod price_keeper;
 mod surface;
 mod surface_context;
 mod telemetry;
+mod throttle;
 mod view;

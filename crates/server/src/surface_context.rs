@@ -1,6 +1,7 @@
 //! State that the console and the `/v1` surfaces share: the store, the runtime it lives on, and configured defaults.
 
 use crate::config::Config;
+use crate::throttle::Throttles;
 use background::Tasks;
 use control::CommandError;
 use control::sessions::{self, ActiveSession};
@@ -8,6 +9,7 @@ use domain::allotment::Defaults;
 use domain::session::{Lifetimes, SessionToken};
 use domain::workspace::Limits;
 use domain::{Retention, Timestamp};
+use std::sync::Arc;
 use store::Store;
 use tokio::runtime::Handle;
 
@@ -25,6 +27,7 @@ pub(crate) struct SurfaceContext {
     pub retention: Retention,
     /// The console's public address, without a trailing slash.
     pub console_url: String,
+    pub throttles: Arc<Throttles>,
 }
 
 impl SurfaceContext {
@@ -39,6 +42,7 @@ impl SurfaceContext {
             lifetimes,
             retention: config.retention,
             console_url,
+            throttles: Arc::new(Throttles::new(config.limits.throttles())),
         }
     }
 

@@ -52,6 +52,19 @@ pub enum IdentifyError {
     StoreUnavailable(String),
 }
 
+/// A well-formed key, with its secret hashed.
+#[derive(Debug, Clone, Copy)]
+pub struct Credential {
+    segment: Segment,
+    hash: SecretHash,
+}
+
+impl From<&KeyText<'_>> for Credential {
+    fn from(key: &KeyText<'_>) -> Self {
+        Self { segment: key.segment, hash: key.hash() }
+    }
+}
+
 /// The keys that this node has seen.
 pub struct KeyDirectory {
     store: Store,
@@ -117,29 +130,29 @@ impl KeyDirectory {
             .map(|(name, gate)| (name, gate.passed.load(Ordering::Relaxed)))
     }
 
-    pub async fn identify(&self, key: &KeyText<'_>, now: Timestamp) -> Result<Arc<Caller>, IdentifyError> {
-        let hash = key.hash();
-        match self.cached(key.segment, hash, now) {
-            Some(caller) => Ok(caller),
-            None => Box::pin(self.look_up(key.segment, hash, now)).await,
-        }
-    }
-
-    fn cached(&self, segment: Segment, hash: SecretHash, now: Timestamp) -> Option<Arc<Caller>> {
+    /// The caller, if the key is in memory and valid.
+    pub fn cached(&self, key: &Credential, now: Timestamp) -> Option<Arc<Caller>> {
         if !self.is_synced() {
             return None;
         }
-        self.cache.find(segment, hash, now)
+        self.cache.find(key.segment, key.hash, now)
     }
 
-    async fn look_up(&self, segment: Segment, hash: SecretHash, now: Timestamp) -> Result<Arc<Caller>, IdentifyError> {
+    /// Whether the key is known and probably valid, although it is not in memory.
+    pub fn is_expected(&self, key: &Credential) -> bool {
+        self.expected.contains(key.segment, key.hash)
+    }
+
+    /// The caller of a key that is not [cached](Self::cached).
+    pub async fn look_up(&self, key: &Credential, now: Timestamp) -> Result<Arc<Caller>, IdentifyError> {
+        let Credential { segment, hash } = *key;
         if let Some(cause) = self.rejected.find(segment, hash) {
             return Err(IdentifyError::BadKey(cause));
         }
-        let gate = if self.expected.contains(segment, hash) { &self.expected_gate } else { &self.other_gate };
+        let gate = if self.is_expected(key) { &self.expected_gate } else { &self.other_gate };
         let permit = gate.pass().await?;
         // Another call may have cached the key meanwhile.
-        if let Some(caller) = self.cached(segment, hash, now) {
+        if let Some(caller) = self.cached(key, now) {
             return Ok(caller);
         }
         gate.passed.fetch_add(1, Ordering::Relaxed);
@@ -147,10 +160,10 @@ impl KeyDirectory {
         let position = self.recent.lock().position();
         let found = self.read(move |store| async move { api_keys::by_segment(&store, segment, now).await }).await?;
         match check(found.as_ref(), hash, now) {
-            Ok(key) => {
-                let caller = self.caller_of(key).await?;
-                let is_current = || self.is_current(position, segment, Some(&key.workspace));
-                self.cache.insert_if(key, &caller, is_current);
+            Ok(found) => {
+                let caller = self.caller_of(found).await?;
+                let is_current = || self.is_current(position, segment, Some(&found.workspace));
+                self.cache.insert_if(found, &caller, is_current);
                 Ok(caller)
             }
             Err(cause) => {

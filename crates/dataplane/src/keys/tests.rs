@@ -82,7 +82,11 @@ impl Node {
     }
 
     async fn identify(&self, key: &str) -> Result<Arc<Caller>, IdentifyError> {
-        self.keys.identify(&KeyText::parse(key).unwrap(), NOW).await
+        let key = Credential::from(&KeyText::parse(key).unwrap());
+        match self.keys.cached(&key, NOW) {
+            Some(caller) => Ok(caller),
+            None => self.keys.look_up(&key, NOW).await,
+        }
     }
 
     /// Lookups of expected credentials, and of others.
@@ -178,6 +182,5 @@ async fn a_revoked_key_is_no_longer_expected() {
 }
 
 fn is_expected(node: &Node, key: &str) -> bool {
-    let key = KeyText::parse(key).unwrap();
-    node.keys.expected.contains(key.segment, key.hash())
+    node.keys.is_expected(&Credential::from(&KeyText::parse(key).unwrap()))
 }

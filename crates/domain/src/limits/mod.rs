@@ -2,20 +2,15 @@
 //!
 //! A bucket holds one minute's worth and refills evenly. A call is checked against all its buckets before any is debited,
 //! so a rejected call costs nothing.
-//!
-//! Levels are integers in units of 1/60,000 of a request or token, so refilling is exact: with a limit of 60 per minute,
-//! each millisecond adds 60 units, and 1,000 ms add 60,000 units, which is one request. A call that costs more than the
-//! whole limit passes when the bucket is full and leaves it negative; later calls wait until the debt is refilled.
 
 pub mod attempts;
+mod bucket;
 pub mod quota;
 
-use std::fmt;
+pub use bucket::Bucket;
 
-/// Units per request or token; also the number of milliseconds in a minute.
-const PARTS: i128 = 60_000;
-/// The wait reported for a limit of zero, which never refills.
-const NEVER_MILLIS: u64 = 3_600_000;
+use bucket::{PARTS, millis_for};
+use std::fmt;
 
 /// Limits per minute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,8 +149,7 @@ impl Buckets {
 
     /// Whether the buckets are full, so that they can be forgotten: a new one would be equal.
     pub fn is_full(&self, limits: PerMinute, now_millis: u64) -> bool {
-        let full = |bucket: &Bucket, limit| bucket.level(limit, now_millis) == i128::from(limit) * PARTS;
-        full(&self.requests, limits.requests) && full(&self.tokens, limits.tokens)
+        self.requests.is_full(limits.requests, now_millis) && self.tokens.is_full(limits.tokens, now_millis)
     }
 
     fn check(&self, scope: Scope, limits: PerMinute, tokens: u64, now_millis: u64) -> Option<(Unit, u64, Scope)> {
@@ -196,62 +190,6 @@ pub fn take(scopes: &mut [Counted<'_>], tokens: u64, now_millis: u64) -> Result<
         Unit::Tokens => (&counted.buckets.tokens, counted.limits.tokens),
     };
     Err(Exceeded { scope, unit, limit, used: bucket.used(limit, now_millis), wait_millis, rate_limits })
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Bucket {
-    level: i128,
-    at_millis: u64,
-}
-
-impl Bucket {
-    fn full(limit: u64, now_millis: u64) -> Self {
-        Self { level: i128::from(limit) * PARTS, at_millis: now_millis }
-    }
-
-    /// The level now: refilled since the last change, capped at the current limit.
-    fn level(&self, limit: u64, now_millis: u64) -> i128 {
-        let elapsed = i128::from(now_millis.saturating_sub(self.at_millis));
-        (self.level + elapsed * i128::from(limit)).min(i128::from(limit) * PARTS)
-    }
-
-    /// How long a call of this cost must wait; `None` if it may pass. A cost above the limit passes when the bucket is
-    /// full and leaves a debt, so that large calls are delayed but not starved.
-    fn wait(&self, limit: u64, cost: u64, now_millis: u64) -> Option<u64> {
-        let missing = i128::from(cost.min(limit).max(u64::from(cost > 0))) * PARTS - self.level(limit, now_millis);
-        (missing > 0).then(|| millis_for(missing, limit))
-    }
-
-    fn give(&mut self, limit: u64, amount: i64, now_millis: u64) {
-        let level = self.level(limit, now_millis) + i128::from(amount) * PARTS;
-        *self = Self { level: level.min(i128::from(limit) * PARTS), at_millis: now_millis.max(self.at_millis) };
-    }
-
-    fn used(&self, limit: u64, now_millis: u64) -> u64 {
-        let missing = (i128::from(limit) * PARTS - self.level(limit, now_millis)).max(0);
-        u64::try_from((missing + PARTS - 1) / PARTS).unwrap_or(u64::MAX)
-    }
-
-    fn status(&self, limit: u64, now_millis: u64) -> LimitStatus {
-        let level = self.level(limit, now_millis);
-        LimitStatus {
-            limit,
-            remaining: u64::try_from(level.max(0) / PARTS).unwrap_or(u64::MAX),
-            reset_millis: millis_for(i128::from(limit) * PARTS - level, limit),
-        }
-    }
-}
-
-/// How long a bucket takes to refill this many units.
-fn millis_for(parts: i128, limit: u64) -> u64 {
-    if parts <= 0 {
-        return 0;
-    }
-    if limit == 0 {
-        return NEVER_MILLIS;
-    }
-    let limit = i128::from(limit);
-    u64::try_from((parts + limit - 1) / limit).unwrap_or(u64::MAX)
 }
 
 fn signed(tokens: u64) -> i64 {

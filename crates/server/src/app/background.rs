@@ -139,6 +139,7 @@ fn report(parts: &Parts, loops: &Tasks, tracer: Option<Arc<Tracer>>, listener: T
         health: Arc::clone(&health),
         quota: parts.quota.clone(),
         keys: Arc::clone(&parts.keys),
+        throttles: Arc::clone(&parts.context.throttles),
         log: Arc::clone(&parts.log),
         control: parts.control_plane.figures(),
         bill: Arc::clone(&parts.bill),

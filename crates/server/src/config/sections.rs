@@ -3,6 +3,7 @@
 use super::reader::{Section, in_range};
 use crate::edge::client_address::Network;
 use crate::edge::tls::TlsFiles;
+use crate::throttle::ThrottleLimits;
 use domain::workspace::Limits;
 use domain::{GpuType, Retention};
 use fleet::drivers::process::{DEFAULT_PORTS, PORTS_PER_REPLICA};
@@ -25,6 +26,7 @@ const LIMITS_TIMEOUT_RANGE: RangeInclusive<Duration> = MILLISECOND..=Duration::f
 const BODY_LIMIT_RANGE: RangeInclusive<u64> = 1..=(1 << 30);
 const JOURNAL_RANGE: RangeInclusive<u64> = (1 << 10)..=(1 << 40);
 const COUNT_RANGE: RangeInclusive<u64> = 0..=1_000_000_000_000_000;
+const PER_MINUTE_RANGE: RangeInclusive<u64> = 1..=1_000_000_000;
 const KEPT_RANGE: RangeInclusive<Duration> = HOUR..=Duration::from_secs(3_650 * 86_400);
 /// A node that was down must still find its own events to recognize duplicates.
 const REQUESTS_KEPT_RANGE: RangeInclusive<Duration> =
@@ -126,12 +128,14 @@ pub struct StoreConfig {
     pub url: String,
 }
 
-/// `[limits]`: where per-minute limits are counted. `Debug` omits the URL, which may contain a password.
+/// `[limits]`: where per-minute limits are counted, and the limits that protect a node. `Debug` omits the URL, which may contain a password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct LimitsConfig {
     pub url: String,
     /// Timeout of a call to Redis.
     pub timeout: Duration,
+    /// Invalid credentials from one address.
+    pub failed_credentials_per_minute: u64,
 }
 
 impl StoreConfig {
@@ -144,10 +148,17 @@ impl StoreConfig {
 impl LimitsConfig {
     pub(super) fn read(section: &Section<'_>) -> Self {
         let schemes = ["memory:", "redis://", "rediss://"];
+        let per_minute = |key: &str, default: u64| section.integer(key, PER_MINUTE_RANGE).unwrap_or(default);
         Self {
             url: read_service_url(section, LIMITS_URL_VARIABLE, &schemes, "memory:"),
             timeout: section.duration("timeout", LIMITS_TIMEOUT_RANGE).unwrap_or(Duration::from_millis(50)),
+            failed_credentials_per_minute: per_minute("failed_credentials_per_minute", 600),
         }
+    }
+
+    /// The limits that each node enforces in its memory.
+    pub(crate) const fn throttles(&self) -> ThrottleLimits {
+        ThrottleLimits { failed_credentials: self.failed_credentials_per_minute }
     }
 }
 

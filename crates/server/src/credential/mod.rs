@@ -4,9 +4,11 @@ mod session;
 
 use crate::edge::{Headers, RequestHead, session_cookie};
 use crate::surface_context::SurfaceContext;
-use dataplane::keys::{IdentifyError, KeyDirectory};
+use crate::throttle::{Throttled, Throttles};
+use dataplane::keys::{Credential, IdentifyError, KeyDirectory};
 use domain::{Caller, KeyText, Timestamp};
 use http::header::{AUTHORIZATION, COOKIE};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// The caller is unknown, or may not act here.
@@ -17,6 +19,9 @@ pub(crate) enum CredentialError {
     Unauthenticated { cause: &'static str },
     #[error("the credential cannot be checked right now; try again")]
     StoreUnavailable { cause: String },
+    /// The address sends too many bad credentials.
+    #[error(transparent)]
+    Throttled(#[from] Throttled),
     /// A session that may not act here.
     #[error(transparent)]
     Forbidden(Forbidden),
@@ -43,15 +48,17 @@ impl CredentialError {
         match self {
             Self::Unauthenticated { cause } => Some((*cause).into()),
             Self::StoreUnavailable { cause } => Some(cause.clone()),
-            Self::Forbidden(_) | Self::Internal => None,
+            Self::Throttled(_) | Self::Forbidden(_) | Self::Internal => None,
         }
     }
 }
 
+/// The caller of a request. `client` is asked for the client's address only if the credential is not in memory.
 pub(crate) async fn identify(
     keys: &KeyDirectory,
     context: &Arc<SurfaceContext>,
     head: &RequestHead,
+    client: impl FnOnce() -> IpAddr,
     now: Timestamp,
 ) -> Result<Arc<Caller>, CredentialError> {
     let headers = &head.headers;
@@ -61,8 +68,37 @@ pub(crate) async fn identify(
             return Box::pin(session::identify(context, &head.method, map, token, now)).await;
         }
     }
-    let key = read(headers).map_err(|cause| CredentialError::Unauthenticated { cause })?;
-    keys.identify(&key, now).await.map_err(|error| match error {
+    let key = match read(headers) {
+        Ok(key) => Credential::from(&key),
+        Err(cause) => {
+            context.throttles.count_credential(client())?;
+            return Err(CredentialError::Unauthenticated { cause });
+        }
+    };
+    match keys.cached(&key, now) {
+        Some(caller) => Ok(caller),
+        None => Box::pin(look_up(keys, &context.throttles, &key, client(), now)).await,
+    }
+}
+
+/// Looks a key up in the store. Credentials that are expected to be valid pass even if their address has sent too many
+/// others, because clients may share an address.
+async fn look_up(
+    keys: &KeyDirectory,
+    throttles: &Throttles,
+    key: &Credential,
+    client: IpAddr,
+    now: Timestamp,
+) -> Result<Arc<Caller>, CredentialError> {
+    let is_expected = keys.is_expected(key);
+    if !is_expected {
+        throttles.count_credential(client)?;
+    }
+    let found = keys.look_up(key, now).await;
+    if !is_expected && !matches!(found, Err(IdentifyError::BadKey(_))) {
+        throttles.forgive_credential(client);
+    }
+    found.map_err(|error| match error {
         IdentifyError::BadKey(cause) => CredentialError::Unauthenticated { cause },
         IdentifyError::StoreUnavailable(cause) => CredentialError::StoreUnavailable { cause },
     })

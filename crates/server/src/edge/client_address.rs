@@ -3,7 +3,7 @@
 //! `X-Forwarded-For` is trusted only as far as trusted proxies wrote it: read from its end, the first address that does
 //! not belong to a trusted proxy is the client's.
 
-use http::HeaderMap;
+use http1::Headers;
 use std::net::IpAddr;
 
 /// A range of addresses such as `10.0.0.0/8`, or a single address.
@@ -48,13 +48,13 @@ fn masked(value: u128, bits: u32, width: u32) -> u128 {
 }
 
 /// The client's address, as far as it can be trusted.
-pub(crate) fn of(peer: IpAddr, headers: &HeaderMap, trusted: &[Network]) -> IpAddr {
+pub(crate) fn of(peer: IpAddr, headers: &Headers, trusted: &[Network]) -> IpAddr {
     let is_trusted = |address: IpAddr| trusted.iter().any(|network| network.contains(address));
     let mut client = peer.to_canonical();
     if !is_trusted(client) {
         return client;
     }
-    let lines: Vec<&str> = headers.get_all("x-forwarded-for").iter().filter_map(|line| line.to_str().ok()).collect();
+    let lines: Vec<&str> = headers.texts("x-forwarded-for").collect();
     for hop in lines.iter().rev().flat_map(|line| line.rsplit(',')) {
         // An entry that is not an address hides everything before it.
         let Ok(address) = hop.trim().parse::<IpAddr>() else { break };
@@ -69,7 +69,7 @@ pub(crate) fn of(peer: IpAddr, headers: &HeaderMap, trusted: &[Network]) -> IpAd
 #[cfg(test)]
 mod tests {
     use super::*;
-    use http::HeaderValue;
+    use http::{HeaderMap, HeaderValue};
 
     #[test]
     fn only_entries_of_trusted_proxies_count() {
@@ -90,6 +90,7 @@ mod tests {
             for line in forwarded {
                 headers.append("x-forwarded-for", HeaderValue::from_str(line).unwrap());
             }
+            let headers = Headers::from(&headers);
             assert_eq!(of(peer.parse().unwrap(), &headers, &trusted).to_string(), client, "{peer} {forwarded:?}");
         }
         for bad in ["", "10.0.0.0/33", "fd00::/129", "10.0.0/8", "host", "10.0.0.0/x", "10.0.0.0/-1"] {

@@ -38,6 +38,7 @@ impl SurfaceError {
             Self::Credential(error) => match error {
                 CredentialError::Unauthenticated { .. } => StatusCode::UNAUTHORIZED,
                 CredentialError::StoreUnavailable { .. } => StatusCode::SERVICE_UNAVAILABLE,
+                CredentialError::Throttled(_) => StatusCode::TOO_MANY_REQUESTS,
                 CredentialError::Forbidden(_) => StatusCode::FORBIDDEN,
                 CredentialError::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             },
@@ -60,6 +61,7 @@ impl SurfaceError {
             Self::Credential(error) => match error {
                 CredentialError::Unauthenticated { .. } => "invalid_api_key",
                 CredentialError::StoreUnavailable { .. } => "store_unavailable",
+                CredentialError::Throttled(_) => "rate_limit_exceeded",
                 CredentialError::Forbidden(forbidden) => match forbidden {
                     Forbidden::CsrfFailed => "csrf_failed",
                     Forbidden::NoOrganizationContext => "no_organization_context",
@@ -78,6 +80,13 @@ impl SurfaceError {
                 BodyError::BadEncoding | BodyError::Incomplete => "invalid_payload",
             },
             Self::Internal => "internal_error",
+        }
+    }
+
+    pub(crate) fn retry_after_secs(&self) -> Option<u64> {
+        match self {
+            Self::Credential(CredentialError::Throttled(throttled)) => Some(throttled.retry_after_secs()),
+            _ => retry_after_secs(self.status()),
         }
     }
 

@@ -67,23 +67,23 @@ impl Service for Surface {
             Cors::preflight(&head.headers).into()
         } else {
             match head.uri.path() {
-                path if openai::is_route(path) => self.infer(&mut head, &mut body, id.clone(), now).await,
+                path if openai::is_route(path) => self.infer(&mut head, &mut body, peer, id.clone(), now).await,
                 "/healthz" => health().into(),
                 "/openapi.json" => json(StatusCode::OK, self.description.clone()).into(),
                 path if is_below(path, "/api") => {
                     let tap = UsageTap::open(Arc::clone(&self.sink), id.clone(), console::ROUTE, now);
-                    let client = client_address::of(peer, &head.headers.to_map(), &self.trusted_proxies);
+                    let client = self.client(peer, &head.headers);
                     Box::pin(self.console.respond(head, body, client, tap, now)).await.into()
                 }
                 path if is_below(path, "/v1/endpoints") => {
                     let mut tap = UsageTap::open(Arc::clone(&self.sink), id.clone(), endpoints::ROUTE, now);
                     tap.note(|record| record.client_request = client_id(&head.headers));
-                    let client = client_address::of(peer, &head.headers.to_map(), &self.trusted_proxies);
+                    let client = self.client(peer, &head.headers);
                     Box::pin(self.endpoints.respond(head, body, client, id.as_str(), tap, now)).await.into()
                 }
                 path if let Some(page) = endpoints::pages::at(path) => page.into_response(&head.method).into(),
                 path if let Some(page) = site::respond(&head.method, path, &head.headers.to_map()) => page.into(),
-                _ => self.infer(&mut head, &mut body, id.clone(), now).await,
+                _ => self.infer(&mut head, &mut body, peer, id.clone(), now).await,
             }
         };
         if let Some(origin) = origin {
@@ -108,10 +108,22 @@ impl Service for Surface {
 
 impl Surface {
     /// Inference, and the 404 of every path that belongs to no surface.
-    async fn infer(&self, head: &mut RequestHead, body: &mut Incoming, id: RequestId, now: Timestamp) -> EdgeResponse {
+    async fn infer(
+        &self,
+        head: &mut RequestHead,
+        body: &mut Incoming,
+        peer: IpAddr,
+        id: RequestId,
+        now: Timestamp,
+    ) -> EdgeResponse {
         let mut tap = UsageTap::open(Arc::clone(&self.sink), id, openai::route_name(head.uri.path()), now);
         tap.note(|record| record.client_request = client_id(&head.headers));
-        openai::respond(self, head, body, tap, now).await
+        openai::respond(self, head, body, peer, tap, now).await
+    }
+
+    /// The client's address.
+    fn client(&self, peer: IpAddr, headers: &Headers) -> IpAddr {
+        client_address::of(peer, headers, &self.trusted_proxies)
     }
 }
 

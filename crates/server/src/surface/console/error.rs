@@ -137,6 +137,7 @@ impl ConsoleError {
     fn retry_after_secs(&self) -> Option<u64> {
         match self {
             Self::Command(CommandError::TooManyAttempts { wait, now }) => Some(wait.retry_after_secs(*now)),
+            Self::Surface(error) => error.retry_after_secs(),
             _ => retry_after_secs(self.status()),
         }
     }

@@ -11,7 +11,7 @@ use utoipa::openapi::security::SecurityRequirement;
 const FAULT: &[&str] = &["EndpointFault"];
 const PROBLEM: &[&str] = &["EndpointProblem"];
 
-const ALL: [ErrorDescription; 7] = [
+const ALL: [ErrorDescription; 8] = [
     ("400", "`MALFORMED_JSON`, `MISSING_FIELD`, `INVALID_CURSOR`", FAULT),
     ("401", "`UNAUTHENTICATED`: every bad credential alike", PROBLEM),
     (
@@ -20,6 +20,7 @@ const ALL: [ErrorDescription; 7] = [
         PROBLEM,
     ),
     ("422", "`OUT_OF_RANGE`, `INVALID_FORMAT` and others", &["EndpointFault", "EndpointProblem"]),
+    ("429", "`RATE_LIMIT_EXCEEDED`, with Retry-After", PROBLEM),
     ("431", "`HEADERS_TOO_LARGE`", PROBLEM),
     ("500", "`INTERNAL`", PROBLEM),
     ("503", "`DATABASE_UNAVAILABLE`, `GPU_ALLOTMENT_UNAVAILABLE`, with Retry-After", PROBLEM),

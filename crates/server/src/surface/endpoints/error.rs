@@ -190,7 +190,8 @@ impl ProblemError {
         match self {
             Self::Command(EndpointError::AllotmentUnavailable { .. }) => Some(RETRY_ALLOTMENT_SECS),
             Self::Command(EndpointError::IdempotencyInProgress) => Some(RETRY_SOON_SECS),
-            _ => retry_after_secs(self.status()),
+            Self::Surface(error) => error.retry_after_secs(),
+            Self::Request(_) | Self::Command(_) => retry_after_secs(self.status()),
         }
     }
 

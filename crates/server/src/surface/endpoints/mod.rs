@@ -124,7 +124,7 @@ impl EndpointsSurface {
         tap: &mut UsageTap,
         now: Timestamp,
     ) -> Result<axum::response::Response, Arc<ProblemError>> {
-        let caller = match self.authenticate(&head, tap, now).await {
+        let caller = match self.authenticate(&head, client, tap, now).await {
             Ok(caller) => caller,
             Err(error) => {
                 request_body::discard(&head.headers, &mut body).await;
@@ -163,13 +163,14 @@ impl EndpointsSurface {
     async fn authenticate(
         &self,
         head: &RequestHead,
+        client: IpAddr,
         tap: &mut UsageTap,
         now: Timestamp,
     ) -> Result<Arc<Caller>, ProblemError> {
         if head.headers.bytes() > MAX_HEADER_BYTES {
             return Err(SurfaceError::HeadersTooLarge { limit: MAX_HEADER_BYTES }.into());
         }
-        let caller = credential::identify(&self.keys, &self.context, head, now).await?;
+        let caller = credential::identify(&self.keys, &self.context, head, || client, now).await?;
         tap.note(|record| record.caller = Some(Arc::clone(&caller)));
         Ok(caller)
     }

@@ -49,6 +49,11 @@ pub(super) const ALL: &[Problem] = &[
         "Unsupported media type",
         "Send application/json, plain or compressed with gzip.",
     ),
+    problem(
+        "RATE_LIMIT_EXCEEDED",
+        "Too many requests",
+        "Too many requests of this kind arrived within a minute; the detail names the limit. Wait as long as Retry-After says.",
+    ),
     problem("HEADERS_TOO_LARGE", "Headers too large", "The request has more than 32 KiB of headers."),
     problem("ENDPOINT_NOT_FOUND", "No such endpoint", "No endpoint has this name or id. It may have been deleted."),
     problem("MODEL_NOT_FOUND", "No such model", "The catalogue has no such model; GET /v1/models lists it."),

@@ -18,9 +18,10 @@ use utoipa::openapi::{OpenApi, RefOr, Required};
 )]
 struct Handlers;
 
-const READ: [ErrorDescription; 5] = [
+const READ: [ErrorDescription; 6] = [
     ("401", "`invalid_api_key`", &["InferenceError"]),
     ("403", "sessions: `no_organization_context`, `no_workspace_context`, `not_a_member`", &["InferenceError"]),
+    ("429", "`rate_limit_exceeded`", &["InferenceError"]),
     ("431", "`headers_too_large`", &["InferenceError"]),
     ("500", "`internal_error`", &["InferenceError"]),
     ("503", "`store_unavailable`", &["InferenceError"]),

@@ -107,7 +107,8 @@ impl InferenceError {
                 | CallError::QuotaExceeded { retry_after_secs: seconds, .. },
             ) => Some((*seconds).max(1)),
             Self::Call(CallError::Overloaded) => Some(RETRY_SOON_SECS),
-            _ => retry_after_secs(self.status()),
+            Self::Surface(error) => error.retry_after_secs(),
+            Self::Call(_) => retry_after_secs(self.status()),
         }
     }
 

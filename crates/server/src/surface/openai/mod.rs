@@ -19,6 +19,7 @@ use dataplane::usage_tap::UsageTap;
 use domain::{Caller, Timestamp};
 use error::InferenceError;
 use http::{Method, Response};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,11 +79,12 @@ pub(crate) async fn respond(
     surface: &Surface,
     head: &mut RequestHead,
     body: &mut Incoming,
+    peer: IpAddr,
     mut tap: UsageTap,
     now: Timestamp,
 ) -> EdgeResponse {
     let route = route(head.uri.path());
-    let caller = match check(surface, head, route, &mut tap, now).await {
+    let caller = match check(surface, head, peer, route, &mut tap, now).await {
         Ok(caller) => caller,
         Err(error) => {
             request_body::discard(&head.headers, body).await;
@@ -101,6 +103,7 @@ pub(crate) async fn respond(
 async fn check(
     surface: &Surface,
     head: &RequestHead,
+    peer: IpAddr,
     route: Route<'_>,
     tap: &mut UsageTap,
     now: Timestamp,
@@ -111,7 +114,8 @@ async fn check(
     if !head.uri.path().starts_with("/v1/") && head.uri.path() != "/v1" {
         return Err(SurfaceError::RouteNotFound.into());
     }
-    let caller = credential::identify(&surface.keys, &surface.context, head, now).await?;
+    let client = || surface.client(peer, &head.headers);
+    let caller = credential::identify(&surface.keys, &surface.context, head, client, now).await?;
     tap.note(|record| record.caller = Some(Arc::clone(&caller)));
     if route == Route::Unknown {
         return Err(SurfaceError::RouteNotFound.into());

@@ -96,6 +96,8 @@ families! {
         "Tokens that engines reported above the upper bound of a call, the only way above a quota";
     CREDENTIAL_LOOKUPS: Counter "forebay_credential_lookups_total" ["gate"]
         "API keys looked up in the store: expected ones, and others such as guesses";
+    THROTTLED: Counter "forebay_throttled_requests_total" ["reason"]
+        "Requests that a limit of this node rejected before any work was done for them";
     JOURNAL_WAITING: Gauge "forebay_journal_waiting_bytes" []
         "Bytes of usage events that are not stored yet";
     JOURNAL_MAX: Gauge "forebay_journal_max_bytes" []

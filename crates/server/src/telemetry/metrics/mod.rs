@@ -19,6 +19,7 @@ pub(crate) use rows::{REFRESH_PERIOD, Rows};
 use super::access_log::AccessLog;
 use super::traces::{SpanFigures, Tracer};
 use crate::health::Health;
+use crate::throttle::Throttles;
 use control::bill_check::Monitor;
 use control::reconciler::Figures;
 use control::usage::QuarantinedEvents;
@@ -38,6 +39,7 @@ pub(crate) struct Metrics {
     pub health: Arc<Health>,
     pub quota: Quota,
     pub keys: Arc<KeyDirectory>,
+    pub throttles: Arc<Throttles>,
     pub log: Arc<AccessLog>,
     pub control: Arc<Figures>,
     pub bill: Arc<Monitor>,
@@ -122,6 +124,8 @@ impl Metrics {
         page.whole(&families::QUOTA_OVERRUN, self.quota.overrun_tokens());
         let mut samples = page.family(&families::CREDENTIAL_LOOKUPS);
         self.keys.lookups().iter().for_each(|(gate, count)| samples.whole(&[gate], *count));
+        let mut samples = page.family(&families::THROTTLED);
+        self.throttles.rejected().iter().for_each(|(reason, count)| samples.whole(&[reason.as_str()], *count));
         page.whole(&families::JOURNAL_WAITING, seen.journal.waiting);
         page.whole(&families::JOURNAL_MAX, seen.journal.max);
         page.flag(&families::JOURNAL_FULL, !seen.journal.has_room);

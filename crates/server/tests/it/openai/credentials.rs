@@ -126,3 +126,42 @@ async fn the_edits_of_one_tenant_cost_no_lookup_of_the_key_of_another() {
         assert_eq!(lookups(&app).await, before);
     }
 }
+
+#[tokio::test]
+async fn an_address_with_too_many_bad_credentials_gets_429_for_all_but_known_keys() {
+    // One per minute, so that nothing is refilled while the test runs.
+    let app = TestApp::setup().table("[limits]\nfailed_credentials_per_minute = 1").start().await;
+    let fresh = text(&app.new_key("fresh")["key"]).to_owned();
+    assert_eq!(status_with(&app, &app.key).await, 200);
+    let guess = |letter: &str| app.client_with(&format!("sk-abcdefghijkl-{}", letter.repeat(40)));
+    assert_eq!(error_line(&guess("a").get("/models").await), "401 invalid_api_key");
+    let before = lookups(&app).await;
+    for client in [guess("b"), app.stranger(), app.client_with("garbage")] {
+        let rejected = client.post_json("/chat/completions", chat("hi")).await;
+        assert_eq!(error_line(&rejected), "429 rate_limit_exceeded");
+        let wait: u64 = rejected.header("retry-after").unwrap().parse().unwrap();
+        assert!((1..=60).contains(&wait), "{wait}");
+        let message = text(&rejected.json()["error"]["message"]).to_owned();
+        assert!(message.contains("credentials from this address: 1 per minute"), "{message}");
+    }
+    let rejected = guess("c").get("/endpoints").await;
+    assert_eq!(text(&rejected.json()["extensions"]["code"]), "RATE_LIMIT_EXCEEDED");
+    assert!(rejected.header("retry-after").is_some());
+    assert_eq!(lookups(&app).await, before, "no guess reached the store");
+    assert_eq!(status_with(&app, &app.key).await, 200, "a cached key");
+    wait_until("a key that the node knows of", SEEN_WITHIN, async || status_with(&app, &fresh).await == 200).await;
+    let metrics = Client::new(app.forebay.ops).get("/metrics").await.text();
+    assert!(!metrics.contains("{reason=\"failed_credentials\"} 0"), "{metrics}");
+}
+
+#[tokio::test]
+async fn addresses_behind_a_trusted_proxy_are_counted_apart() {
+    let setup = TestApp::setup().table("[limits]\nfailed_credentials_per_minute = 1");
+    let app = setup.server("trusted_proxies = [\"127.0.0.1\"]").start().await;
+    let from = async |address: &str| {
+        let client = app.client_with("garbage").header("x-forwarded-for", address);
+        client.get("/models").await.status.as_u16()
+    };
+    assert_eq!([from("192.0.2.1").await, from("192.0.2.1").await], [401, 429]);
+    assert_eq!([from("192.0.2.2").await, from("2001:db8::1").await, from("2001:db8::2").await], [401, 401, 429]);
+}

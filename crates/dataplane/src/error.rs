@@ -122,6 +122,30 @@ impl CallError {
         }
     }
 
+    /// Whether the client caused the error, before the call was admitted.
+    pub fn is_failed_attempt(&self) -> bool {
+        match self {
+            Self::Unreadable(_)
+            | Self::Missing { .. }
+            | Self::BadName { .. }
+            | Self::Invalid { .. }
+            | Self::UnknownModel { .. }
+            | Self::WrongWorkspace
+            | Self::RateLimited { .. }
+            | Self::QuotaExceeded { .. } => true,
+            Self::NotServing { .. }
+            | Self::EndpointFailed { .. }
+            | Self::Overloaded
+            | Self::HoldQueueFull
+            | Self::HoldTimeout
+            | Self::UpstreamTimeout { .. }
+            | Self::BadGateway { .. }
+            | Self::QuotaUnavailable { .. }
+            | Self::JournalFull
+            | Self::Rejected { .. } => false,
+        }
+    }
+
     /// The request member at fault, or an empty string.
     pub fn param(&self) -> &str {
         match self {

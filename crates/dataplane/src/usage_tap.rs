@@ -8,7 +8,7 @@ use crate::record::{CallRecord, Outcome};
 use crate::response::TokenMeter;
 use crate::trace::Trace;
 use domain::limits::RateLimitStatus;
-use domain::{RequestId, Timestamp};
+use domain::{Caller, RequestId, Timestamp};
 use fleet::Backend;
 use http::HeaderValue;
 use std::sync::Arc;
@@ -71,6 +71,11 @@ impl UsageTap {
         if let Some(record) = &mut self.record {
             change(record);
         }
+    }
+
+    /// The caller; `None` until it is known, and once the tap has settled.
+    pub fn caller(&self) -> Option<&Arc<Caller>> {
+        self.record.as_ref()?.caller.as_ref()
     }
 
     /// Reports the events of the call to `trace`.

@@ -42,7 +42,7 @@ impl SurfaceContext {
             lifetimes,
             retention: config.retention,
             console_url,
-            throttles: Arc::new(Throttles::new(config.limits.throttles())),
+            throttles: Arc::new(Throttles::new(config.limits.throttles(config.workspace_defaults))),
         }
     }
 

@@ -27,6 +27,7 @@ const BODY_LIMIT_RANGE: RangeInclusive<u64> = 1..=(1 << 30);
 const JOURNAL_RANGE: RangeInclusive<u64> = (1 << 10)..=(1 << 40);
 const COUNT_RANGE: RangeInclusive<u64> = 0..=1_000_000_000_000_000;
 const PER_MINUTE_RANGE: RangeInclusive<u64> = 1..=1_000_000_000;
+const ATTEMPTS_FACTOR_RANGE: RangeInclusive<u64> = 1..=1_000_000;
 const KEPT_RANGE: RangeInclusive<Duration> = HOUR..=Duration::from_secs(3_650 * 86_400);
 /// A node that was down must still find its own events to recognize duplicates.
 const REQUESTS_KEPT_RANGE: RangeInclusive<Duration> =
@@ -136,6 +137,8 @@ pub struct LimitsConfig {
     pub timeout: Duration,
     /// Invalid credentials from one address.
     pub failed_credentials_per_minute: u64,
+    /// Failing calls of a key per minute, as a multiple of its requests per minute.
+    pub attempts_factor: u64,
 }
 
 impl StoreConfig {
@@ -153,12 +156,17 @@ impl LimitsConfig {
             url: read_service_url(section, LIMITS_URL_VARIABLE, &schemes, "memory:"),
             timeout: section.duration("timeout", LIMITS_TIMEOUT_RANGE).unwrap_or(Duration::from_millis(50)),
             failed_credentials_per_minute: per_minute("failed_credentials_per_minute", 600),
+            attempts_factor: section.integer("attempts_factor", ATTEMPTS_FACTOR_RANGE).unwrap_or(10),
         }
     }
 
     /// The limits that each node enforces in its memory.
-    pub(crate) const fn throttles(&self) -> ThrottleLimits {
-        ThrottleLimits { failed_credentials: self.failed_credentials_per_minute }
+    pub(crate) const fn throttles(&self, workspace_defaults: Limits) -> ThrottleLimits {
+        ThrottleLimits {
+            failed_credentials: self.failed_credentials_per_minute,
+            attempts_factor: self.attempts_factor,
+            workspace_defaults,
+        }
     }
 }
 

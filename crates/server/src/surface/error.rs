@@ -3,6 +3,7 @@
 
 use crate::credential::{CredentialError, Forbidden};
 use crate::edge::request_body::BodyError;
+use crate::throttle::Throttled;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 const RETRY_SOON_SECS: u64 = 1;
@@ -21,6 +22,9 @@ pub(crate) enum SurfaceError {
     MethodNotAllowed { allow: Option<String> },
     #[error(transparent)]
     Body(#[from] BodyError),
+    /// The caller sends too many requests of a kind.
+    #[error(transparent)]
+    Throttled(#[from] Throttled),
     #[error("internal error")]
     Internal,
 }
@@ -51,6 +55,7 @@ impl SurfaceError {
                 BodyError::UnsupportedType(_) | BodyError::UnsupportedEncoding(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 BodyError::BadEncoding | BodyError::Incomplete => StatusCode::BAD_REQUEST,
             },
+            Self::Throttled(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -79,13 +84,23 @@ impl SurfaceError {
                 BodyError::UnsupportedType(_) | BodyError::UnsupportedEncoding(_) => "unsupported_media_type",
                 BodyError::BadEncoding | BodyError::Incomplete => "invalid_payload",
             },
+            Self::Throttled(_) => "rate_limit_exceeded",
             Self::Internal => "internal_error",
         }
     }
 
+    /// Whether the client caused the error. A call that was throttled is not counted again, so that a client that waits
+    /// as long as it is told gets through.
+    pub(crate) fn is_failed_attempt(&self) -> bool {
+        let is_throttled = matches!(self, Self::Credential(CredentialError::Throttled(_)) | Self::Throttled(_));
+        self.status().is_client_error() && !is_throttled
+    }
+
     pub(crate) fn retry_after_secs(&self) -> Option<u64> {
         match self {
-            Self::Credential(CredentialError::Throttled(throttled)) => Some(throttled.retry_after_secs()),
+            Self::Credential(CredentialError::Throttled(throttled)) | Self::Throttled(throttled) => {
+                Some(throttled.retry_after_secs())
+            }
             _ => retry_after_secs(self.status()),
         }
     }

@@ -85,7 +85,7 @@ impl<K: Eq + Hash + Clone> BucketTable<K> {
         }
     }
 
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.len.load(Ordering::Relaxed) == 0
     }
 

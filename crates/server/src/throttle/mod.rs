@@ -6,6 +6,9 @@
 mod bucket_table;
 
 use bucket_table::BucketTable;
+use domain::Caller;
+use domain::usage::Actor;
+use domain::workspace::{Limits, lower};
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,11 +17,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const LOG_PERIOD_MILLIS: u64 = 60_000;
 /// A client with IPv6 has at least this many bits of addresses to itself.
 const IPV6_CLIENT_BITS: u32 = 64;
+/// Failing calls per minute of a caller that may make no serverless calls, but calls to dedicated endpoints.
+const ATTEMPTS_WITHOUT_REQUESTS: u64 = 6_000;
 
 /// The limit that rejects a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ThrottleReason {
     FailedCredentials,
+    Attempts,
 }
 
 impl ThrottleReason {
@@ -26,6 +32,7 @@ impl ThrottleReason {
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::FailedCredentials => "failed_credentials",
+            Self::Attempts => "attempts",
         }
     }
 
@@ -33,6 +40,7 @@ impl ThrottleReason {
     const fn counted(self) -> &'static str {
         match self {
             Self::FailedCredentials => "invalid credentials from this address",
+            Self::Attempts => "failing calls with this credential",
         }
     }
 }
@@ -61,22 +69,42 @@ impl Throttled {
     }
 }
 
-/// The limits per minute.
+/// The limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ThrottleLimits {
-    /// Invalid credentials from one address.
+    /// Invalid credentials from one address per minute.
     pub failed_credentials: u64,
+    /// Failing calls of a key or a user per minute, as a multiple of its requests per minute.
+    pub attempts_factor: u64,
+    /// The limits of workspaces without limits of their own.
+    pub workspace_defaults: Limits,
+}
+
+impl ThrottleLimits {
+    /// Failing calls per minute.
+    fn attempts(&self, caller: &Caller) -> u64 {
+        let workspace = caller.workspace_limits.over(&self.workspace_defaults).requests_per_minute;
+        match lower(workspace, caller.key_limits.requests) {
+            0 => ATTEMPTS_WITHOUT_REQUESTS,
+            requests => requests.saturating_mul(self.attempts_factor),
+        }
+    }
 }
 
 /// All throttles of a node.
 pub(crate) struct Throttles {
     limits: ThrottleLimits,
     failed_credentials: Throttle<ClientBlock>,
+    attempts: Throttle<Actor>,
 }
 
 impl Throttles {
     pub(crate) fn new(limits: ThrottleLimits) -> Self {
-        Self { limits, failed_credentials: Throttle::new(ThrottleReason::FailedCredentials) }
+        Self {
+            limits,
+            failed_credentials: Throttle::new(ThrottleReason::FailedCredentials),
+            attempts: Throttle::new(ThrottleReason::Attempts),
+        }
     }
 
     /// Counts a credential as invalid, before it is checked. A valid one is [forgiven](Self::forgive_credential).
@@ -88,9 +116,22 @@ impl Throttles {
         self.failed_credentials.buckets.give_back(&ClientBlock::of(client), self.limits.failed_credentials);
     }
 
+    /// Rejects a call if too many earlier ones of the caller have failed. Costs one load while no call fails.
+    pub(crate) fn check_attempts(&self, caller: &Caller) -> Result<(), Throttled> {
+        if self.attempts.buckets.is_empty() {
+            return Ok(());
+        }
+        self.attempts.check(&caller.actor, self.limits.attempts(caller))
+    }
+
+    /// Counts a call that failed through the fault of the caller.
+    pub(crate) fn count_attempt(&self, caller: &Caller) {
+        self.attempts.buckets.debit(&caller.actor, self.limits.attempts(caller));
+    }
+
     /// The rejected requests so far, by reason.
-    pub(crate) fn rejected(&self) -> [(ThrottleReason, u64); 1] {
-        [self.failed_credentials.rejected()]
+    pub(crate) fn rejected(&self) -> [(ThrottleReason, u64); 2] {
+        [self.failed_credentials.rejected(), self.attempts.rejected()]
     }
 }
 
@@ -111,6 +152,13 @@ impl<K: Eq + Hash + Clone + std::fmt::Debug> Throttle<K> {
 
     fn take(&self, key: &K, limit: u64) -> Result<(), Throttled> {
         self.buckets.take(key, limit).map_err(|wait_millis| self.reject(key, limit, wait_millis))
+    }
+
+    fn check(&self, key: &K, limit: u64) -> Result<(), Throttled> {
+        match self.buckets.wait(key, limit) {
+            Some(wait_millis) => Err(self.reject(key, limit, wait_millis)),
+            None => Ok(()),
+        }
     }
 
     #[cold]
@@ -161,10 +209,42 @@ impl std::fmt::Debug for ClientBlock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use domain::limits::OwnPerMinute;
+    use domain::{KeyId, OrganizationId, Timestamp, WorkspaceId};
+
+    const LIMITS: ThrottleLimits = ThrottleLimits {
+        failed_credentials: 2,
+        attempts_factor: 10,
+        workspace_defaults: Limits { requests_per_minute: 5, tokens_per_minute: 1, monthly_tokens: 1, max_api_keys: 1 },
+    };
+
+    fn caller(key: u128, requests: Option<u64>) -> Caller {
+        let now = Timestamp::from_millis(1);
+        let (organization, workspace) = (OrganizationId::new(now, 1), WorkspaceId::new(now, 1));
+        Caller {
+            key_limits: OwnPerMinute { requests, tokens: None },
+            ..Caller::new(organization, workspace, Actor::Key(KeyId::new(now, key)))
+        }
+    }
+
+    #[test]
+    fn failing_calls_are_limited_to_ten_times_the_requests() {
+        assert_eq!([None, Some(2), Some(7), Some(0)].map(|own| LIMITS.attempts(&caller(1, own))), [50, 20, 50, 6_000]);
+        let throttles = Throttles::new(LIMITS);
+        let (failing, other) = (caller(1, Some(2)), caller(2, None));
+        for _ in 0..20 {
+            throttles.check_attempts(&failing).unwrap();
+            throttles.count_attempt(&failing);
+        }
+        let throttled = throttles.check_attempts(&failing).unwrap_err();
+        assert_eq!((throttled.limit, throttled.retry_after_secs()), (20, 3));
+        throttles.check_attempts(&other).unwrap();
+        assert_eq!(throttles.rejected()[1], (ThrottleReason::Attempts, 1));
+    }
 
     #[test]
     fn the_addresses_of_one_client_count_together() {
-        let throttles = Throttles::new(ThrottleLimits { failed_credentials: 2 });
+        let throttles = Throttles::new(LIMITS);
         let address = |text: &str| text.parse::<IpAddr>().unwrap();
         assert!(throttles.count_credential(address("2001:db8::1")).is_ok());
         assert!(throttles.count_credential(address("2001:db8::2:1")).is_ok());
@@ -175,12 +255,12 @@ mod tests {
         }
         assert!(throttles.count_credential(address("::ffff:192.0.2.1")).is_ok());
         assert!(throttles.count_credential(address("192.0.2.1")).is_err(), "the same address in another spelling");
-        assert_eq!(throttles.rejected(), [(ThrottleReason::FailedCredentials, 2)]);
+        assert_eq!(throttles.rejected()[0], (ThrottleReason::FailedCredentials, 2));
     }
 
     #[test]
     fn a_valid_credential_is_forgiven() {
-        let throttles = Throttles::new(ThrottleLimits { failed_credentials: 1 });
+        let throttles = Throttles::new(ThrottleLimits { failed_credentials: 1, ..LIMITS });
         let client = IpAddr::from([192, 0, 2, 1]);
         for _ in 0..10 {
             throttles.count_credential(client).unwrap();

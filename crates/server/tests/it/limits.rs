@@ -182,3 +182,44 @@ async fn calls_rejected_for_other_reasons_return_their_tokens() {
     }
     assert_eq!(app.ask(with_limit(1_500)).await.status_line(), "200 OK");
 }
+
+#[tokio::test]
+async fn failing_calls_have_a_bucket_of_their_own_and_take_no_requests() {
+    let app = TestApp::setup().workspace_limits(3, MANY, MANY).start().await;
+    let line = format!("keys create --workspace {} --name other", app.workspace());
+    let other = app.client_with(text(&app.admin(&line)["key"]));
+    let mut unknown = chat("hi");
+    unknown["model"] = json!("acme/none");
+    let bodies = [json!({}), unknown, json!("text")];
+    let mut statuses = std::collections::BTreeSet::new();
+    let mut failed = 0;
+    let rejected = loop {
+        let response = app.ask(bodies[failed % bodies.len()].clone()).await;
+        if response.status == 429 {
+            break response;
+        }
+        statuses.insert(response.status.as_u16());
+        failed += 1;
+        assert!(failed < 60, "no 429 after {failed} failing calls");
+    };
+    assert!(failed >= 30, "429 after {failed} failing calls");
+    assert!(statuses.iter().all(|status| matches!(status, 400 | 404 | 422)) && statuses.len() > 1, "{statuses:?}");
+    assert_eq!(error_line(&rejected), "429 rate_limit_exceeded");
+    assert!((1..=2).contains(&seconds(&rejected, "retry-after")));
+    let message = text(&rejected.json()["error"]["message"]).to_owned();
+    assert!(message.contains("failing calls with this credential: 30 per minute"), "{message}");
+    let response = other.post_json("/chat/completions", chat("hi")).await;
+    assert_eq!(response.header("x-ratelimit-remaining-requests"), Some("2"), "failing calls took nothing");
+}
+
+#[tokio::test]
+async fn served_calls_are_no_failed_attempts() {
+    let app = TestApp::setup().workspace_limits(MANY, MANY, MANY).table("[limits]\nattempts_factor = 1").start().await;
+    let line = format!("keys create --workspace {} --name slow --requests-per-minute 40", app.workspace());
+    let slow = app.client_with(text(&app.admin(&line)["key"]));
+    assert_eq!(slow.post_json("/chat/completions", json!({})).await.status, 400);
+    for number in 0..40 {
+        let response = slow.post_json("/chat/completions", chat("hi")).await;
+        assert_eq!(response.status_line(), "200 OK", "{number}");
+    }
+}

@@ -126,6 +126,14 @@ impl ProblemError {
         }
     }
 
+    /// Whether the client caused the error.
+    pub(super) fn is_failed_attempt(&self) -> bool {
+        match self {
+            Self::Surface(error) => error.is_failed_attempt(),
+            Self::Request(_) | Self::Command(_) => self.status().is_client_error(),
+        }
+    }
+
     pub(super) fn code(&self) -> &'static str {
         match self {
             Self::Surface(error) => problems::code_of(error),

@@ -1,7 +1,7 @@
 //! Dedicated endpoints: everything under `/v1/endpoints`, for API keys and sessions.
 //!
 //! The edge authenticates and reads the body; handlers run on the background runtime, which owns the store's
-//! connections. The order of checks: credential, route, method, the body's size and type, its contents, and then the
+//! connections. The order of checks: credential, attempts, route, method, the body's size and type, its contents, and then the
 //! state of the endpoint.
 
 mod allotments;
@@ -109,6 +109,11 @@ impl EndpointsSurface {
                 bridge::into_edge(response).await
             }
             Err(error) => {
+                if error.is_failed_attempt()
+                    && let Some(caller) = tap.caller()
+                {
+                    self.context.throttles.count_attempt(caller);
+                }
                 tap.note(|record| record.cause = error.cause());
                 tap.settle(Outcome::Rejected { status: error.status().as_u16(), code: error.code() });
                 bridge::personal(error.to_response(&self.context.console_url, request_id))
@@ -172,6 +177,7 @@ impl EndpointsSurface {
         }
         let caller = credential::identify(&self.keys, &self.context, head, || client, now).await?;
         tap.note(|record| record.caller = Some(Arc::clone(&caller)));
+        self.context.throttles.check_attempts(&caller).map_err(SurfaceError::from)?;
         Ok(caller)
     }
 

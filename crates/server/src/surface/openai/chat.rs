@@ -71,12 +71,12 @@ async fn infer(
         Ok(bytes) => bytes,
         Err(error) => {
             request_body::discard(headers, body).await;
-            return reject(&SurfaceError::from(error).into(), tap);
+            return reject(surface, &SurfaceError::from(error).into(), tap);
         }
     };
     let request = match parse(bytes) {
         Ok(request) => request,
-        Err(error) => return reject(&InferenceError::Call(CallError::from(error)), tap),
+        Err(error) => return reject(surface, &InferenceError::Call(CallError::from(error)), tap),
     };
     if let Some(trace) = &trace {
         trace.record_request(&request.body);
@@ -93,8 +93,8 @@ async fn infer(
     drop((std::mem::take(headers), std::mem::take(body)));
     match surface.dataplane.infer(&mut call).await {
         Ok(response) => respond(response, trace),
-        Err(CallError::WrongWorkspace) => reject(&wrong_workspace(&call.caller.actor), call.tap),
-        Err(error) => reject(&InferenceError::Call(error), call.tap),
+        Err(CallError::WrongWorkspace) => reject(surface, &wrong_workspace(&call.caller.actor), call.tap),
+        Err(error) => reject(surface, &InferenceError::Call(error), call.tap),
     }
 }
 

@@ -88,6 +88,14 @@ impl InferenceError {
         }
     }
 
+    /// Whether the client caused the error, before the call was admitted.
+    pub(crate) fn is_failed_attempt(&self) -> bool {
+        match self {
+            Self::Surface(error) => error.is_failed_attempt(),
+            Self::Call(error) => error.is_failed_attempt(),
+        }
+    }
+
     /// The cause, for the log only.
     pub(crate) fn cause(&self) -> Option<String> {
         match self {

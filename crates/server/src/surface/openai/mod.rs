@@ -1,6 +1,6 @@
 //! The inference surface: `/v1/chat/completions`, `/v1/embeddings`, `/v1/models`.
 //!
-//! The order of checks: credential, route, method, body, and then the call itself.
+//! The order of checks: credential, attempts, route, method, body, and then the call itself.
 
 mod chat;
 mod description;
@@ -88,15 +88,15 @@ pub(crate) async fn respond(
         Ok(caller) => caller,
         Err(error) => {
             request_body::discard(&head.headers, body).await;
-            return reject(&error, tap);
+            return reject(surface, &error, tap);
         }
     };
     match route {
         Route::Chat => chat::completions(surface, &mut head.headers, body, caller, tap).await,
         Route::Embeddings => chat::embeddings(surface, &mut head.headers, body, caller, tap).await,
-        Route::Models => serve(Ok(models::list(surface.dataplane.routes(), head.uri.query())), tap),
-        Route::Model(model) => serve(models::show(&surface.dataplane, &caller, model), tap),
-        Route::Unknown => reject(&SurfaceError::RouteNotFound.into(), tap),
+        Route::Models => serve(surface, Ok(models::list(surface.dataplane.routes(), head.uri.query())), tap),
+        Route::Model(model) => serve(surface, models::show(&surface.dataplane, &caller, model), tap),
+        Route::Unknown => reject(surface, &SurfaceError::RouteNotFound.into(), tap),
     }
 }
 
@@ -117,6 +117,7 @@ async fn check(
     let client = || surface.client(peer, &head.headers);
     let caller = credential::identify(&surface.keys, &surface.context, head, client, now).await?;
     tap.note(|record| record.caller = Some(Arc::clone(&caller)));
+    surface.context.throttles.check_attempts(&caller).map_err(SurfaceError::from)?;
     if route == Route::Unknown {
         return Err(SurfaceError::RouteNotFound.into());
     }
@@ -126,18 +127,23 @@ async fn check(
     Ok(caller)
 }
 
-fn serve(response: Result<Response<Body>, InferenceError>, mut tap: UsageTap) -> EdgeResponse {
+fn serve(surface: &Surface, response: Result<Response<Body>, InferenceError>, mut tap: UsageTap) -> EdgeResponse {
     match response {
         Ok(response) => {
             tap.settle(Outcome::Served);
             response.into()
         }
-        Err(error) => reject(&error, tap),
+        Err(error) => reject(surface, &error, tap),
     }
 }
 
 /// Converts an error to its response and closes the record of the call.
-fn reject(error: &InferenceError, mut tap: UsageTap) -> EdgeResponse {
+fn reject(surface: &Surface, error: &InferenceError, mut tap: UsageTap) -> EdgeResponse {
+    if error.is_failed_attempt()
+        && let Some(caller) = tap.caller()
+    {
+        surface.context.throttles.count_attempt(caller);
+    }
     tap.note(|record| record.cause = record.cause.take().or_else(|| error.cause()));
     let rate_limits = tap.rate_limits().or_else(|| error.rate_limits());
     tap.settle(Outcome::Rejected { status: error.status().as_u16(), code: error.code() });

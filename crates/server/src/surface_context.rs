@@ -1,7 +1,7 @@
 //! State that the console and the `/v1` surfaces share: the store, the runtime it lives on, and configured defaults.
 
 use crate::config::Config;
-use crate::throttle::Throttles;
+use crate::throttle::{Throttled, Throttles};
 use background::Tasks;
 use control::CommandError;
 use control::sessions::{self, ActiveSession};
@@ -9,6 +9,7 @@ use domain::allotment::Defaults;
 use domain::session::{Lifetimes, SessionToken};
 use domain::workspace::Limits;
 use domain::{Retention, Timestamp};
+use std::net::IpAddr;
 use std::sync::Arc;
 use store::Store;
 use tokio::runtime::Handle;
@@ -28,6 +29,14 @@ pub(crate) struct SurfaceContext {
     /// The console's public address, without a trailing slash.
     pub console_url: String,
     pub throttles: Arc<Throttles>,
+}
+
+/// A session cannot be looked up.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub(crate) enum SessionError {
+    Throttled(#[from] Throttled),
+    Command(#[from] CommandError),
 }
 
 impl SurfaceContext {
@@ -50,9 +59,17 @@ impl SurfaceContext {
     pub(crate) async fn identify(
         &self,
         token: SessionToken,
+        client: IpAddr,
         now: Timestamp,
-    ) -> Result<Option<ActiveSession>, CommandError> {
-        sessions::identify(&self.store, token, &self.lifetimes, now).await
+    ) -> Result<Option<ActiveSession>, SessionError> {
+        let counted = self.throttles.count_session(token.hash(), client)?;
+        let found = sessions::identify(&self.store, token, &self.lifetimes, now).await;
+        match &found {
+            Ok(Some(_)) => counted.valid(),
+            Ok(None) => counted.invalid(),
+            Err(_) => counted.unchecked(),
+        }
+        Ok(found?)
     }
 
     /// Whether browsers reach the console by https, so that cookies can be marked `Secure`.

@@ -2493,6 +2493,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `headers_too_large` */
             431: {
                 headers: {
@@ -2862,6 +2871,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `headers_too_large` */
             431: {
                 headers: {
@@ -2973,6 +2991,15 @@ export interface operations {
             };
             /** @description `invalid_value`, with `field` */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3103,6 +3130,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `headers_too_large` */
             431: {
                 headers: {
@@ -3225,6 +3261,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `headers_too_large` */
             431: {
                 headers: {
@@ -3338,6 +3383,15 @@ export interface operations {
             };
             /** @description `invalid_value`, with `field` */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3472,6 +3526,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `headers_too_large` */
             431: {
                 headers: {
@@ -3589,6 +3652,15 @@ export interface operations {
             };
             /** @description `invalid_value`, with `field` */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3716,6 +3788,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `headers_too_large` */
             431: {
                 headers: {
@@ -3834,6 +3915,15 @@ export interface operations {
             };
             /** @description `invalid_value`, with `field` */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3979,6 +4069,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `headers_too_large` */
             431: {
                 headers: {
@@ -4112,6 +4211,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `headers_too_large` */
             431: {
                 headers: {
@@ -4230,6 +4338,15 @@ export interface operations {
             };
             /** @description `invalid_value`, with `field` */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4361,6 +4478,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `headers_too_large` */
             431: {
                 headers: {
@@ -4473,6 +4599,15 @@ export interface operations {
             };
             /** @description `invalid_value`, with `field` */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4605,6 +4740,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `headers_too_large` */
             431: {
                 headers: {
@@ -4726,6 +4870,15 @@ export interface operations {
             };
             /** @description `invalid_value`, with `field` */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4865,6 +5018,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `headers_too_large` */
             431: {
                 headers: {
@@ -4983,6 +5145,15 @@ export interface operations {
             };
             /** @description `invalid_value`, with `field` */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5113,6 +5284,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `headers_too_large` */
             431: {
                 headers: {
@@ -5215,6 +5395,15 @@ export interface operations {
             };
             /** @description `invalid_value`, with `field` */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5710,6 +5899,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `headers_too_large` */
             431: {
                 headers: {
@@ -5815,6 +6013,15 @@ export interface operations {
             };
             /** @description `invalid_value`, with `field` */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6069,6 +6276,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `headers_too_large` */
             431: {
                 headers: {
@@ -6305,6 +6521,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `headers_too_large` */
             431: {
                 headers: {
@@ -6421,6 +6646,15 @@ export interface operations {
             };
             /** @description `invalid_value`, with `field` */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6559,6 +6793,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `headers_too_large` */
             431: {
                 headers: {
@@ -6679,6 +6922,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `headers_too_large` */
             431: {
                 headers: {
@@ -6790,6 +7042,15 @@ export interface operations {
             };
             /** @description `invalid_value`, with `field` */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6921,6 +7182,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `headers_too_large` */
             431: {
                 headers: {
@@ -7038,6 +7308,15 @@ export interface operations {
             };
             /** @description `invalid_value`, with `field` */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7168,6 +7447,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `headers_too_large` */
             431: {
                 headers: {
@@ -7283,6 +7571,15 @@ export interface operations {
             };
             /** @description `invalid_value`, with `field` */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7410,6 +7707,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `headers_too_large` */
             431: {
                 headers: {
@@ -7530,6 +7836,15 @@ export interface operations {
             };
             /** @description `invalid_value`, with `field` */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7670,6 +7985,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `headers_too_large` */
             431: {
                 headers: {
@@ -7792,6 +8116,15 @@ export interface operations {
             };
             /** @description `invalid_value`, with `field` */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7928,6 +8261,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `headers_too_large` */
             431: {
                 headers: {
@@ -8046,6 +8388,15 @@ export interface operations {
             };
             /** @description `invalid_value`, with `field` */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -8186,6 +8537,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `headers_too_large` */
             431: {
                 headers: {
@@ -8307,6 +8667,15 @@ export interface operations {
             };
             /** @description `invalid_value`, with `field` */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -8444,6 +8813,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `headers_too_large` */
             431: {
                 headers: {
@@ -8567,6 +8945,15 @@ export interface operations {
             };
             /** @description `invalid_value`, with `field` */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -8708,6 +9095,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `headers_too_large` */
             431: {
                 headers: {
@@ -8826,6 +9222,15 @@ export interface operations {
             };
             /** @description `invalid_value`, with `field` */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -8952,6 +9357,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `headers_too_large` */
             431: {
                 headers: {
@@ -9064,6 +9478,15 @@ export interface operations {
             };
             /** @description `invalid_value`, with `field` */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9214,6 +9637,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `headers_too_large` */
             431: {
                 headers: {
@@ -9327,6 +9759,15 @@ export interface operations {
             };
             /** @description `invalid_value`, with `field` */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9480,6 +9921,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `headers_too_large` */
             431: {
                 headers: {
@@ -9606,6 +10056,15 @@ export interface operations {
             };
             /** @description `invalid_value`, with `field` */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -10080,6 +10539,15 @@ export interface operations {
                     "application/json": components["schemas"]["EndpointFault"] | components["schemas"]["EndpointProblem"];
                 };
             };
+            /** @description `RATE_LIMIT_EXCEEDED`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndpointProblem"];
+                };
+            };
             /** @description `HEADERS_TOO_LARGE` */
             431: {
                 headers: {
@@ -10226,6 +10694,15 @@ export interface operations {
                     "application/json": components["schemas"]["EndpointFault"] | components["schemas"]["EndpointProblem"];
                 };
             };
+            /** @description `RATE_LIMIT_EXCEEDED`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndpointProblem"];
+                };
+            };
             /** @description `HEADERS_TOO_LARGE` */
             431: {
                 headers: {
@@ -10318,6 +10795,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EndpointFault"] | components["schemas"]["EndpointProblem"];
+                };
+            };
+            /** @description `RATE_LIMIT_EXCEEDED`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndpointProblem"];
                 };
             };
             /** @description `HEADERS_TOO_LARGE` */
@@ -10449,6 +10935,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EndpointFault"] | components["schemas"]["EndpointProblem"];
+                };
+            };
+            /** @description `RATE_LIMIT_EXCEEDED`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndpointProblem"];
                 };
             };
             /** @description `HEADERS_TOO_LARGE` */
@@ -10588,6 +11083,15 @@ export interface operations {
                     "application/json": components["schemas"]["EndpointFault"] | components["schemas"]["EndpointProblem"];
                 };
             };
+            /** @description `RATE_LIMIT_EXCEEDED`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndpointProblem"];
+                };
+            };
             /** @description `HEADERS_TOO_LARGE` */
             431: {
                 headers: {
@@ -10688,6 +11192,15 @@ export interface operations {
                     "application/json": components["schemas"]["EndpointFault"] | components["schemas"]["EndpointProblem"];
                 };
             };
+            /** @description `RATE_LIMIT_EXCEEDED`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndpointProblem"];
+                };
+            };
             /** @description `HEADERS_TOO_LARGE` */
             431: {
                 headers: {
@@ -10779,6 +11292,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EndpointFault"] | components["schemas"]["EndpointProblem"];
+                };
+            };
+            /** @description `RATE_LIMIT_EXCEEDED`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndpointProblem"];
                 };
             };
             /** @description `HEADERS_TOO_LARGE` */
@@ -10916,6 +11438,15 @@ export interface operations {
                     "application/json": components["schemas"]["EndpointFault"] | components["schemas"]["EndpointProblem"];
                 };
             };
+            /** @description `RATE_LIMIT_EXCEEDED`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndpointProblem"];
+                };
+            };
             /** @description `HEADERS_TOO_LARGE` */
             431: {
                 headers: {
@@ -11047,6 +11578,15 @@ export interface operations {
                     "application/json": components["schemas"]["EndpointFault"] | components["schemas"]["EndpointProblem"];
                 };
             };
+            /** @description `RATE_LIMIT_EXCEEDED`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndpointProblem"];
+                };
+            };
             /** @description `HEADERS_TOO_LARGE` */
             431: {
                 headers: {
@@ -11147,6 +11687,15 @@ export interface operations {
                     "application/json": components["schemas"]["EndpointFault"] | components["schemas"]["EndpointProblem"];
                 };
             };
+            /** @description `RATE_LIMIT_EXCEEDED`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndpointProblem"];
+                };
+            };
             /** @description `HEADERS_TOO_LARGE` */
             431: {
                 headers: {
@@ -11227,6 +11776,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EndpointFault"] | components["schemas"]["EndpointProblem"];
+                };
+            };
+            /** @description `RATE_LIMIT_EXCEEDED`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndpointProblem"];
                 };
             };
             /** @description `HEADERS_TOO_LARGE` */
@@ -11323,6 +11881,15 @@ export interface operations {
                     "application/json": components["schemas"]["EndpointFault"] | components["schemas"]["EndpointProblem"];
                 };
             };
+            /** @description `RATE_LIMIT_EXCEEDED`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndpointProblem"];
+                };
+            };
             /** @description `HEADERS_TOO_LARGE` */
             431: {
                 headers: {
@@ -11387,6 +11954,15 @@ export interface operations {
             };
             /** @description sessions: `no_organization_context`, `no_workspace_context`, `not_a_member` */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InferenceError"];
+                };
+            };
+            /** @description `rate_limit_exceeded` */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11469,6 +12045,15 @@ export interface operations {
                     "application/json": components["schemas"]["InferenceError"];
                 };
             };
+            /** @description `rate_limit_exceeded` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InferenceError"];
+                };
+            };
             /** @description `headers_too_large` */
             431: {
                 headers: {
@@ -11538,6 +12123,15 @@ export interface operations {
             };
             /** @description `model_not_found` */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InferenceError"];
+                };
+            };
+            /** @description `rate_limit_exceeded` */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -139,6 +139,10 @@ pub struct LimitsConfig {
     pub failed_credentials_per_minute: u64,
     /// Failing calls of a key per minute, as a multiple of its requests per minute.
     pub attempts_factor: u64,
+    /// Sign-ins from one address.
+    pub sign_ins_per_minute: u64,
+    /// Requests of a session, and of a key to `/v1/endpoints`.
+    pub management_requests_per_minute: u64,
 }
 
 impl StoreConfig {
@@ -157,6 +161,8 @@ impl LimitsConfig {
             timeout: section.duration("timeout", LIMITS_TIMEOUT_RANGE).unwrap_or(Duration::from_millis(50)),
             failed_credentials_per_minute: per_minute("failed_credentials_per_minute", 600),
             attempts_factor: section.integer("attempts_factor", ATTEMPTS_FACTOR_RANGE).unwrap_or(10),
+            sign_ins_per_minute: per_minute("sign_ins_per_minute", 120),
+            management_requests_per_minute: per_minute("management_requests_per_minute", 3_000),
         }
     }
 
@@ -165,6 +171,8 @@ impl LimitsConfig {
         ThrottleLimits {
             failed_credentials: self.failed_credentials_per_minute,
             attempts_factor: self.attempts_factor,
+            sign_ins: self.sign_ins_per_minute,
+            management: self.management_requests_per_minute,
             workspace_defaults,
         }
     }

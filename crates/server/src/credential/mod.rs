@@ -19,7 +19,7 @@ pub(crate) enum CredentialError {
     Unauthenticated { cause: &'static str },
     #[error("the credential cannot be checked right now; try again")]
     StoreUnavailable { cause: String },
-    /// The address sends too many bad credentials.
+    /// The address or the session sends too many requests.
     #[error(transparent)]
     Throttled(#[from] Throttled),
     /// A session that may not act here.
@@ -65,7 +65,7 @@ pub(crate) async fn identify(
     if !headers.has(AUTHORIZATION) && headers.has(COOKIE) {
         let map = headers.to_map();
         if let Some(token) = session_cookie::read(&map) {
-            return Box::pin(session::identify(context, &head.method, map, token, now)).await;
+            return Box::pin(session::identify(context, &head.method, map, token, client(), now)).await;
         }
     }
     let key = match read(headers) {

@@ -2,13 +2,14 @@
 
 use super::{CredentialError, Forbidden};
 use crate::edge::session_cookie;
-use crate::surface_context::SurfaceContext;
+use crate::surface_context::{SessionError, SurfaceContext};
 use control::sessions::ActiveSession;
 use control::{CommandError, CommandErrorKind, access};
 use domain::session::SessionToken;
 use domain::usage::Actor;
 use domain::{Caller, Timestamp, WorkspaceId};
 use http::{HeaderMap, Method};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 const WORKSPACE_HEADER: &str = "x-workspace-id";
@@ -19,23 +20,28 @@ pub(super) async fn identify(
     method: &Method,
     headers: HeaderMap,
     token: SessionToken,
+    client: IpAddr,
     now: Timestamp,
 ) -> Result<Arc<Caller>, CredentialError> {
     let csrf_ok = session_cookie::is_csrf_safe(method, &headers, &token);
     let named = headers.get(WORKSPACE_HEADER).map(|value| value.to_str().unwrap_or("").to_owned());
     let own = Arc::clone(context);
-    let found = context.background.spawn(async move { find(&own, token, csrf_ok, named, now).await });
+    let found = context.background.spawn(async move { find(&own, token, client, csrf_ok, named, now).await });
     found.await.unwrap_or(Err(CredentialError::Internal)).map(Arc::new)
 }
 
 async fn find(
     context: &SurfaceContext,
     token: SessionToken,
+    client: IpAddr,
     csrf_ok: bool,
     named: Option<String>,
     now: Timestamp,
 ) -> Result<Caller, CredentialError> {
-    let signed = context.identify(token, now).await.map_err(|error| convert(&error))?;
+    let signed = context.identify(token, client, now).await.map_err(|error| match error {
+        SessionError::Throttled(throttled) => CredentialError::Throttled(throttled),
+        SessionError::Command(error) => convert(&error),
+    })?;
     let signed = signed.ok_or(CredentialError::Unauthenticated { cause: "no session" })?;
     if !csrf_ok {
         return Err(CredentialError::Forbidden(Forbidden::CsrfFailed));

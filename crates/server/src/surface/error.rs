@@ -90,7 +90,7 @@ impl SurfaceError {
     }
 
     /// Whether the client caused the error. A call that was throttled is not counted again, so that a client that waits
-    /// as long as it is told gets through.
+    /// for `Retry-After` gets through.
     pub(crate) fn is_failed_attempt(&self) -> bool {
         let is_throttled = matches!(self, Self::Credential(CredentialError::Throttled(_)) | Self::Throttled(_));
         self.status().is_client_error() && !is_throttled

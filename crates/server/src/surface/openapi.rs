@@ -67,9 +67,6 @@ fn finish_console(path: &str, item: &mut PathItem) {
         if !is_public {
             add_errors(operation, &[FORBIDDEN]);
         }
-        if !is_read && (path.starts_with("/api/session") || path.starts_with("/api/invitations")) {
-            add_errors(operation, &[TOO_MANY_ATTEMPTS]);
-        }
     }
 }
 
@@ -88,7 +85,7 @@ fn operation_id(method: &str, path: &str) -> String {
     id
 }
 
-const CONSOLE_ERRORS: [ErrorDescription; 10] = [
+const CONSOLE_ERRORS: [ErrorDescription; 11] = [
     ("400", "`invalid_payload`", &["Error"]),
     ("401", "`not_signed_in`, `bad_credentials`", &["Error"]),
     ("404", "`not_found`", &["Error"]),
@@ -96,13 +93,13 @@ const CONSOLE_ERRORS: [ErrorDescription; 10] = [
     ("413", "`payload_too_large`", &["Error"]),
     ("415", "`unsupported_media_type`", &["Error"]),
     ("422", "`invalid_value`, with `field`", &["Error"]),
+    ("429", "`too_many_attempts`, with Retry-After", &["Error"]),
     ("431", "`headers_too_large`", &["Error"]),
     ("500", "`internal_error`", &["Error"]),
     ("503", "`store_unavailable`", &["Error"]),
 ];
 const FORBIDDEN: ErrorDescription =
     ("403", "`csrf_failed`, `no_organization_context`, `not_a_member`, `admin_only`, `operator_only`", &["Error"]);
-const TOO_MANY_ATTEMPTS: ErrorDescription = ("429", "`too_many_attempts`, with Retry-After", &["Error"]);
 
 /// Adds the errors whose status the operation does not describe itself.
 pub(super) fn add_errors(operation: &mut Operation, errors: &[ErrorDescription]) {

@@ -6,9 +6,9 @@
 mod bucket_table;
 
 use bucket_table::BucketTable;
-use domain::Caller;
 use domain::usage::Actor;
 use domain::workspace::{Limits, lower};
+use domain::{Caller, KeyId, SecretHash};
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,6 +25,8 @@ const ATTEMPTS_WITHOUT_REQUESTS: u64 = 6_000;
 pub(crate) enum ThrottleReason {
     FailedCredentials,
     Attempts,
+    SignIns,
+    Management,
 }
 
 impl ThrottleReason {
@@ -33,6 +35,8 @@ impl ThrottleReason {
         match self {
             Self::FailedCredentials => "failed_credentials",
             Self::Attempts => "attempts",
+            Self::SignIns => "sign_ins",
+            Self::Management => "management",
         }
     }
 
@@ -41,6 +45,8 @@ impl ThrottleReason {
         match self {
             Self::FailedCredentials => "invalid credentials from this address",
             Self::Attempts => "failing calls with this credential",
+            Self::SignIns => "sign-ins from this address",
+            Self::Management => "requests with this credential",
         }
     }
 }
@@ -76,6 +82,10 @@ pub(crate) struct ThrottleLimits {
     pub failed_credentials: u64,
     /// Failing calls of a key or a user per minute, as a multiple of its requests per minute.
     pub attempts_factor: u64,
+    /// Sign-ins from one address per minute, successful or not.
+    pub sign_ins: u64,
+    /// Requests of a session, and of a key to `/v1/endpoints`, per minute.
+    pub management: u64,
     /// The limits of workspaces without limits of their own.
     pub workspace_defaults: Limits,
 }
@@ -96,6 +106,16 @@ pub(crate) struct Throttles {
     limits: ThrottleLimits,
     failed_credentials: Throttle<ClientBlock>,
     attempts: Throttle<Actor>,
+    sign_ins: Throttle<ClientBlock>,
+    management: Throttle<ManagementClient>,
+}
+
+/// A valid credential of the management routes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum ManagementClient {
+    /// The hash of its token.
+    Session(SecretHash),
+    Key(KeyId),
 }
 
 impl Throttles {
@@ -104,6 +124,8 @@ impl Throttles {
             limits,
             failed_credentials: Throttle::new(ThrottleReason::FailedCredentials),
             attempts: Throttle::new(ThrottleReason::Attempts),
+            sign_ins: Throttle::new(ThrottleReason::SignIns),
+            management: Throttle::new(ThrottleReason::Management),
         }
     }
 
@@ -129,9 +151,68 @@ impl Throttles {
         self.attempts.buckets.debit(&caller.actor, self.limits.attempts(caller));
     }
 
+    /// Counts a sign-in, before it is checked.
+    pub(crate) fn count_sign_in(&self, client: IpAddr) -> Result<(), Throttled> {
+        self.sign_ins.take(&ClientBlock::of(client), self.limits.sign_ins)
+    }
+
+    /// Counts a request of a key to the management routes.
+    pub(crate) fn count_management(&self, key: &KeyId) -> Result<(), Throttled> {
+        self.management.take(&ManagementClient::Key(key.clone()), self.limits.management)
+    }
+
+    /// A session was started: its requests count for itself.
+    pub(crate) fn learn_session(&self, token: SecretHash) {
+        self.management.buckets.debit(&ManagementClient::Session(token), self.limits.management);
+    }
+
+    /// Counts a request with a session token, before the token is checked: against the session if it was valid before, and
+    /// as an invalid credential of the address otherwise.
+    pub(crate) fn count_session(&self, token: SecretHash, client: IpAddr) -> Result<CountedSession<'_>, Throttled> {
+        let session = ManagementClient::Session(token);
+        let is_known = self.management.buckets.contains(&session);
+        if is_known {
+            self.management.take(&session, self.limits.management)?;
+        } else {
+            self.count_credential(client)?;
+        }
+        Ok(CountedSession { throttles: self, token, client, is_known })
+    }
+
     /// The rejected requests so far, by reason.
-    pub(crate) fn rejected(&self) -> [(ThrottleReason, u64); 2] {
-        [self.failed_credentials.rejected(), self.attempts.rejected()]
+    pub(crate) fn rejected(&self) -> [(ThrottleReason, u64); 4] {
+        let (credentials, attempts) = (self.failed_credentials.rejected(), self.attempts.rejected());
+        [credentials, attempts, self.sign_ins.rejected(), self.management.rejected()]
+    }
+}
+
+/// A request with a session token that is being checked.
+pub(crate) struct CountedSession<'a> {
+    throttles: &'a Throttles,
+    token: SecretHash,
+    client: IpAddr,
+    is_known: bool,
+}
+
+impl CountedSession<'_> {
+    /// From now on, requests count against the session.
+    pub(crate) fn valid(self) {
+        if !self.is_known {
+            self.throttles.learn_session(self.token);
+            self.throttles.forgive_credential(self.client);
+        }
+    }
+
+    /// From now on, requests count as invalid credentials.
+    pub(crate) fn invalid(self) {
+        self.throttles.management.buckets.remove(&ManagementClient::Session(self.token));
+    }
+
+    /// The store could not be asked.
+    pub(crate) fn unchecked(self) {
+        if !self.is_known {
+            self.throttles.forgive_credential(self.client);
+        }
     }
 }
 
@@ -210,11 +291,13 @@ impl std::fmt::Debug for ClientBlock {
 mod tests {
     use super::*;
     use domain::limits::OwnPerMinute;
-    use domain::{KeyId, OrganizationId, Timestamp, WorkspaceId};
+    use domain::{OrganizationId, Timestamp, WorkspaceId};
 
     const LIMITS: ThrottleLimits = ThrottleLimits {
         failed_credentials: 2,
         attempts_factor: 10,
+        sign_ins: 2,
+        management: 3,
         workspace_defaults: Limits { requests_per_minute: 5, tokens_per_minute: 1, monthly_tokens: 1, max_api_keys: 1 },
     };
 
@@ -266,5 +349,27 @@ mod tests {
             throttles.count_credential(client).unwrap();
             throttles.forgive_credential(client);
         }
+    }
+
+    #[test]
+    fn a_session_counts_for_itself_once_it_was_valid() {
+        let throttles = Throttles::new(LIMITS);
+        let client = IpAddr::from([192, 0, 2, 1]);
+        let [good, bad] = ["good", "bad"].map(SecretHash::of);
+        for _ in 0..3 {
+            throttles.count_session(good, client).unwrap().valid();
+        }
+        let throttled = throttles.count_session(good, client).err().unwrap();
+        assert_eq!(throttled.reason, ThrottleReason::Management);
+        for _ in 0..2 {
+            throttles.count_session(bad, client).unwrap().invalid();
+        }
+        let throttled = throttles.count_session(bad, client).err().unwrap();
+        assert_eq!(throttled.reason, ThrottleReason::FailedCredentials);
+        let elsewhere = IpAddr::from([192, 0, 2, 2]);
+        for _ in 0..10 {
+            throttles.count_session(bad, elsewhere).unwrap().unchecked();
+        }
+        throttles.count_session(good, elsewhere).err().expect("a session has one limit for all addresses");
     }
 }

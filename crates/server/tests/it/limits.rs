@@ -213,7 +213,7 @@ async fn failing_calls_have_a_bucket_of_their_own_and_take_no_requests() {
 }
 
 #[tokio::test]
-async fn served_calls_are_no_failed_attempts() {
+async fn served_calls_do_not_count_as_failed_attempts() {
     let app = TestApp::setup().workspace_limits(MANY, MANY, MANY).table("[limits]\nattempts_factor = 1").start().await;
     let line = format!("keys create --workspace {} --name slow --requests-per-minute 40", app.workspace());
     let slow = app.client_with(text(&app.admin(&line)["key"]));

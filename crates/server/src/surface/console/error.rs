@@ -3,6 +3,7 @@
 //! The only file that knows this envelope.
 
 use crate::surface::error::{SurfaceError, retry_after_secs};
+use crate::surface_context::SessionError;
 use axum::response::{IntoResponse, Response};
 use control::{CommandError, CommandErrorKind};
 use http::{HeaderValue, StatusCode, header};
@@ -71,6 +72,15 @@ impl From<domain::ids::IdError> for ConsoleError {
     }
 }
 
+impl From<SessionError> for ConsoleError {
+    fn from(error: SessionError) -> Self {
+        match error {
+            SessionError::Throttled(throttled) => Self::Surface(throttled.into()),
+            SessionError::Command(error) => Self::Command(error),
+        }
+    }
+}
+
 impl ConsoleError {
     pub(crate) const INTERNAL: Self = Self::Surface(SurfaceError::Internal);
 
@@ -102,6 +112,7 @@ impl ConsoleError {
 
     fn code(&self) -> &'static str {
         match self {
+            Self::Surface(SurfaceError::Throttled(_)) => "too_many_attempts",
             Self::Surface(error) => error.code(),
             Self::NotSignedIn => "not_signed_in",
             Self::CsrfFailed => "csrf_failed",

@@ -21,6 +21,7 @@ use crate::oidc::Provider;
 use crate::surface_context::SurfaceContext;
 use axum::Router;
 use axum::response::IntoResponse;
+use bytes::Bytes;
 use control::sessions::Origin;
 use dataplane::admission::RateLimiter;
 use dataplane::record::Outcome;
@@ -29,7 +30,7 @@ use domain::Timestamp;
 use error::{ConsoleError, ErrorCode};
 use export::Export;
 use extract::RequestContext;
-use http::{Request, Response, header};
+use http::{Method, Request, Response, header};
 use std::net::IpAddr;
 use std::sync::Arc;
 use tower::ServiceExt;
@@ -150,12 +151,7 @@ impl ConsoleSurface {
     }
 
     async fn route(&self, head: RequestHead, mut body: Incoming, client: IpAddr, now: Timestamp) -> Response<Body> {
-        let read = if head.headers.bytes() > MAX_HEADER_BYTES {
-            Err(SurfaceError::HeadersTooLarge { limit: MAX_HEADER_BYTES })
-        } else {
-            self.bounds.read(&head.headers, &mut body).await.map_err(SurfaceError::from)
-        };
-        let bytes = match read {
+        let bytes = match self.read(&head, &mut body, client).await {
             Ok(bytes) => bytes,
             Err(error) => {
                 request_body::discard(&head.headers, &mut body).await;
@@ -164,7 +160,7 @@ impl ConsoleSurface {
         };
         let mut head = head.into_parts();
         let user_agent = head.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or("");
-        head.extensions.insert(RequestContext { origin: Origin::new(client.to_string(), user_agent), now });
+        head.extensions.insert(RequestContext { client, origin: Origin::new(client.to_string(), user_agent), now });
         head.uri = bridge::without_trailing_slash(head.uri);
         let request = Request::from_parts(head, axum::body::Body::from(bytes));
         let response = self.context.background.spawn(self.router.clone().oneshot(request));
@@ -172,6 +168,26 @@ impl ConsoleSurface {
             Ok(Ok(response)) => convert(response).await,
             Err(_panicked) => convert(ConsoleError::INTERNAL.into_response()).await,
         }
+    }
+
+    /// Reads the body, unless the address signs in too often: that costs a hash of a password and writes to the store.
+    async fn read(&self, head: &RequestHead, body: &mut Incoming, client: IpAddr) -> Result<Bytes, SurfaceError> {
+        if head.headers.bytes() > MAX_HEADER_BYTES {
+            return Err(SurfaceError::HeadersTooLarge { limit: MAX_HEADER_BYTES });
+        }
+        if is_sign_in(&head.method, head.uri.path()) {
+            self.context.throttles.count_sign_in(client)?;
+        }
+        Ok(self.bounds.read(&head.headers, body).await?)
+    }
+}
+
+/// Whether a request needs no session and makes the server write to the store or check a secret.
+fn is_sign_in(method: &Method, path: &str) -> bool {
+    match path.strip_suffix('/').unwrap_or(path) {
+        "/api/session" | "/api/invitations/accept" | "/api/invitations/preview" => method == Method::POST,
+        "/api/session/oidc" | "/api/session/oidc/callback" => true,
+        _ => false,
     }
 }
 
@@ -182,4 +198,30 @@ async fn convert(mut response: axum::response::Response) -> Response<Body> {
     let Some(pieces) = pieces else { return bridge::into_edge(response).await };
     response.headers_mut().remove(header::CONTENT_LENGTH); // of the empty placeholder body
     bridge::into_edge(response).await.map(|_| Body::Pieces(pieces))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn routes_that_need_no_session_and_cost_something_count_as_sign_ins() {
+        for (method, path) in [
+            (Method::POST, "/api/session"),
+            (Method::POST, "/api/session/"),
+            (Method::GET, "/api/session/oidc"),
+            (Method::GET, "/api/session/oidc/callback"),
+            (Method::POST, "/api/invitations/accept"),
+        ] {
+            assert!(is_sign_in(&method, path), "{method} {path}");
+        }
+        for (method, path) in [
+            (Method::GET, "/api/session"),
+            (Method::PUT, "/api/session/context"),
+            (Method::GET, "/api/sign-in-methods"),
+            (Method::POST, "/api/organizations/org_1/invitations"),
+        ] {
+            assert!(!is_sign_in(&method, path), "{method} {path}");
+        }
+    }
 }

@@ -177,7 +177,12 @@ impl EndpointsSurface {
         }
         let caller = credential::identify(&self.keys, &self.context, head, || client, now).await?;
         tap.note(|record| record.caller = Some(Arc::clone(&caller)));
-        self.context.throttles.check_attempts(&caller).map_err(SurfaceError::from)?;
+        let throttles = &self.context.throttles;
+        throttles.check_attempts(&caller).map_err(SurfaceError::from)?;
+        match &caller.actor {
+            Actor::Key(key) => throttles.count_management(key).map_err(SurfaceError::from)?,
+            Actor::User(_) => {} // its session is counted
+        }
         Ok(caller)
     }
 

@@ -230,3 +230,60 @@ async fn a_trusted_proxy_reports_the_address_of_the_client() {
     let person = Person::of(&app, &proxied.post_json("/api/session", credentials).await);
     assert_eq!(person.read("/api/sessions").await["data"][0]["address"], "203.0.113.9");
 }
+
+#[tokio::test]
+async fn a_flood_of_sign_ins_is_rejected_before_the_store_counts_it() {
+    // One per minute, so that nothing is refilled while the test runs.
+    let setup = TestApp::setup().table("[limits]\nsign_ins_per_minute = 1");
+    let app = setup.server("trusted_proxies = [\"127.0.0.1\"]").start().await;
+    let sign_in = async |address: &str, password: &str| {
+        let client = browser(&app).header("x-forwarded-for", address);
+        client.post_json("/api/session", json!({"email": "admin@localhost", "password": password})).await
+    };
+    assert_eq!(error_of(&sign_in("192.0.2.1", "wrong").await), "401 bad_credentials");
+    let password = text(&app.forebay.bootstrap()["password"]).to_owned();
+    for _ in 0..20 {
+        let rejected = sign_in("192.0.2.1", &password).await;
+        assert_eq!(error_of(&rejected), "429 too_many_attempts");
+        let wait: u64 = rejected.header("retry-after").unwrap().parse().unwrap();
+        assert!((1..=60).contains(&wait), "{wait}");
+    }
+    let begin = browser(&app).header("x-forwarded-for", "192.0.2.1").get("/api/session/oidc").await;
+    assert_eq!(error_of(&begin), "429 too_many_attempts");
+    let elsewhere = sign_in("192.0.2.2", &password).await;
+    assert_eq!(elsewhere.status, 200, "the account is not locked: {}", elsewhere.text());
+}
+
+#[tokio::test]
+async fn a_session_has_a_limit_of_requests() {
+    let app = TestApp::setup().table("[limits]\nmanagement_requests_per_minute = 5").start().await;
+    let (person, other) = (Person::operator(&app).await, Person::operator(&app).await);
+    let mut served = 0;
+    let rejected = loop {
+        let response = person.get("/api/workspaces").await;
+        if response.status == 429 {
+            break response;
+        }
+        assert_eq!(response.status, 200, "{}", response.text());
+        served += 1;
+        assert!(served < 20, "no 429 after {served} requests");
+    };
+    assert!(served >= 4, "429 after {served} requests and the sign-in");
+    assert_eq!(error_of(&rejected), "429 too_many_attempts");
+    assert!(rejected.header("retry-after").is_some());
+    assert_eq!(other.get("/api/workspaces").await.status, 200, "another session of the same user");
+    assert_eq!(app.chat("hi").await.status, 200);
+}
+
+#[tokio::test]
+async fn invalid_sessions_count_as_invalid_credentials() {
+    let app = TestApp::setup().table("[limits]\nfailed_credentials_per_minute = 1").start().await;
+    let person = Person::operator(&app).await;
+    let guess = async |letter: &str| {
+        let client = browser(&app).header("cookie", &format!("forebay_session={}", letter.repeat(43)));
+        client.get("/api/workspaces").await
+    };
+    assert_eq!(error_of(&guess("a").await), "401 not_signed_in");
+    assert_eq!(error_of(&guess("b").await), "429 too_many_attempts");
+    assert_eq!(person.get("/api/workspaces").await.status, 200, "a session that the node knows");
+}

@@ -14,6 +14,7 @@ use control::{Author, access};
 use domain::user::Role;
 use domain::{OrganizationId, Timestamp, Workspace, WorkspaceId};
 use http::request::Parts;
+use std::net::IpAddr;
 use std::ops::Deref;
 use std::sync::Arc;
 use store::Store;
@@ -21,6 +22,7 @@ use store::Store;
 /// The origin and time of a request. An extension of the request.
 #[derive(Clone)]
 pub(crate) struct RequestContext {
+    pub client: IpAddr,
     pub origin: Origin,
     pub now: Timestamp,
 }
@@ -60,7 +62,8 @@ impl FromRequestParts<Console> for Caller {
     async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, ConsoleError> {
         let request = RequestContext::from_request_parts(parts, console).await?;
         let token = session_cookie::read(&parts.headers).ok_or(ConsoleError::NotSignedIn)?;
-        let signed = console.context.identify(token, request.now).await?.ok_or(ConsoleError::NotSignedIn)?;
+        let signed =
+            console.context.identify(token, request.client, request.now).await?.ok_or(ConsoleError::NotSignedIn)?;
         if !session_cookie::is_csrf_safe(&parts.method, &parts.headers, &signed.token) {
             return Err(ConsoleError::CsrfFailed);
         }
@@ -80,7 +83,7 @@ impl FromRequestParts<Console> for Visitor {
     async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, ConsoleError> {
         let request = RequestContext::from_request_parts(parts, console).await?;
         let signed = match session_cookie::read(&parts.headers) {
-            Some(token) => console.context.identify(token, request.now).await?,
+            Some(token) => console.context.identify(token, request.client, request.now).await?,
             None => None,
         };
         Ok(Self { signed, request })

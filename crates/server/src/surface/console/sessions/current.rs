@@ -122,6 +122,7 @@ pub(crate) async fn start_session(
         let _ = sessions::sign_out(&context.store, &before, &visitor.request.origin, visitor.request.now).await;
     }
     let body = Json(SessionBody::SignedIn(describe(context, &signed).await?));
+    context.throttles.learn_session(signed.token.hash());
     let cookie = session_cookie::set(&signed.token, context.lifetimes.absolute_millis / 1_000, context.is_https());
     Ok(([(header::SET_COOKIE, cookie)], body).into_response())
 }

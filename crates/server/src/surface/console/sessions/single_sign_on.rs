@@ -116,6 +116,7 @@ async fn finish(console: &Console, visitor: Visitor, signed: &ActiveSession) -> 
             control::sessions::sign_out(&context.store, &before, &visitor.request.origin, visitor.request.now).await;
     }
     let max_age_secs = context.lifetimes.absolute_millis / 1_000;
+    context.throttles.learn_session(signed.token.hash());
     let cookie = session_cookie::set(&signed.token, max_age_secs, context.is_https());
     redirect(&format!("{}/", context.console_url), vec![cookie, state_cookie(console, "", 0)])
 }

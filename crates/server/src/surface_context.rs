@@ -15,6 +15,7 @@ use store::Store;
 use tokio::runtime::Handle;
 
 pub(crate) struct SurfaceContext {
+    /// With the connections that are kept for people.
     pub store: Store,
     /// The runtime that owns the store's connections.
     pub background: Handle,
@@ -40,10 +41,10 @@ pub(crate) enum SessionError {
 }
 
 impl SurfaceContext {
-    pub(crate) fn new(store: Store, background: Handle, config: &Config, console_url: String) -> Self {
+    pub(crate) fn new(store: &Store, background: Handle, config: &Config, console_url: String) -> Self {
         let lifetimes = config.sessions.lifetimes();
         Self {
-            store,
+            store: store.for_people(),
             exports: Tasks::new(background.clone()),
             background,
             defaults: config.workspace_defaults,

@@ -27,7 +27,7 @@ pub use cluster::changes::ChangeFeed;
 pub use cluster::leader::Fenced;
 pub use cluster::{changes, leader, nodes};
 pub use costs::{allotments, bill_check, gpu_busy, gpu_prices, gpu_usage, prices};
-pub use db::{Engine, Store, Tx};
+pub use db::{Engine, PoolSizes, Store, Tx};
 pub use endpoints::{autoscaler, endpoint_events, endpoint_loads, gauges, holds, idempotency, replica_roots, replicas};
 pub use error::{Conflict, StoreError};
 pub use keys::{api_keys, secrets};

@@ -71,7 +71,8 @@ pub(super) struct Parts {
 
 /// Opens the store, migrates it and records the prices of the catalogue.
 pub(super) async fn open_store(config: &Config, data_dir: &Path) -> anyhow::Result<Store> {
-    let store = Store::open(&config.store.url, data_dir).await.context("cannot open the store")?;
+    let store =
+        Store::open_sized(&config.store.url, data_dir, config.store.pools).await.context("cannot open the store")?;
     store.migrate().await.context("cannot migrate the store")?;
     let declared = price_keeper::declare(&store, &config.catalogue, clock::now()).await;
     declared.context("cannot record the prices of the catalogue")?;
@@ -105,7 +106,7 @@ impl Parts {
         let keys = KeyDirectory::new(store.clone(), runtime.clone());
         let salt_secret = salt_secret(&store).await?;
         let console_url = first_start::console_url(&config, public);
-        let context = Arc::new(SurfaceContext::new(store.clone(), runtime, &config, console_url));
+        let context = Arc::new(SurfaceContext::new(&store, runtime, &config, console_url));
         let launcher = launcher(data_dir)?;
         let table = (routes.clone(), endpoints.clone());
         let control_plane = ControlPlane::open(&config, data_dir, &launcher, store.clone(), &node, table).await?;

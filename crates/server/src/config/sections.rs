@@ -12,6 +12,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::time::Duration;
+use store::PoolSizes;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(86_400);
@@ -28,6 +29,7 @@ const JOURNAL_RANGE: RangeInclusive<u64> = (1 << 10)..=(1 << 40);
 const COUNT_RANGE: RangeInclusive<u64> = 0..=1_000_000_000_000_000;
 const PER_MINUTE_RANGE: RangeInclusive<u64> = 1..=1_000_000_000;
 const ATTEMPTS_FACTOR_RANGE: RangeInclusive<u64> = 1..=1_000_000;
+const CONNECTIONS_RANGE: RangeInclusive<u64> = 2..=1_000;
 const KEPT_RANGE: RangeInclusive<Duration> = HOUR..=Duration::from_secs(3_650 * 86_400);
 /// A node that was down must still find its own events to recognize duplicates.
 const REQUESTS_KEPT_RANGE: RangeInclusive<Duration> =
@@ -127,6 +129,8 @@ fn read_tls(section: &Section<'_>) -> Option<TlsFiles> {
 #[derive(Clone, PartialEq, Eq)]
 pub struct StoreConfig {
     pub url: String,
+    /// Sizes of the pools of connections to PostgreSQL.
+    pub pools: PoolSizes,
 }
 
 /// `[limits]`: where per-minute limits are counted, and the limits that protect a node. `Debug` omits the URL, which may contain a password.
@@ -148,7 +152,18 @@ pub struct LimitsConfig {
 impl StoreConfig {
     pub(super) fn read(section: &Section<'_>) -> Self {
         let schemes = ["sqlite:", "postgres://", "postgresql://"];
-        Self { url: read_service_url(section, STORE_URL_VARIABLE, &schemes, "sqlite:forebay.db") }
+        let defaults = PoolSizes::default();
+        let connections = |key: &str, default: u32| {
+            let count = section.integer(key, CONNECTIONS_RANGE).and_then(|count| u32::try_from(count).ok());
+            count.unwrap_or(default)
+        };
+        Self {
+            url: read_service_url(section, STORE_URL_VARIABLE, &schemes, "sqlite:forebay.db"),
+            pools: PoolSizes {
+                service: connections("connections", defaults.service),
+                people: connections("console_connections", defaults.people),
+            },
+        }
     }
 }
 

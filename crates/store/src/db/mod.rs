@@ -1,34 +1,30 @@
 //! Connections and transactions.
 //!
 //! SQLite allows one writer at a time, so writes go through a pool of one connection and start with BEGIN IMMEDIATE: a
-//! transaction that has begun never fails because of another. PostgreSQL has one pool for everything, with short
-//! timeouts, so that an unreachable store is noticed quickly; rows are locked where a rule needs it.
+//! transaction that has begun never fails because of another. PostgreSQL has short timeouts, so that an unreachable store
+//! is noticed quickly; rows are locked where a rule needs it.
+//!
+//! People have connections of their own ([`Store::for_people`]), so that dashboards, exports and sign-ins do not keep calls
+//! from their keys and leases. On SQLite they share the one writer, and take turns before they queue for it.
 
+mod pools;
 mod tx;
 
+pub use pools::PoolSizes;
 pub use tx::Tx;
 
 use crate::change::Change;
 use crate::error::StoreError;
 use crate::row;
 use domain::Timestamp;
-use sqlx::any::{Any, AnyArguments, AnyConnectOptions, AnyPoolOptions, AnyRow};
-use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
-use sqlx::{AnyConnection, AnyPool, Executor};
+use pools::{AllPools, Pools};
+use sqlx::any::{Any, AnyArguments, AnyRow};
+use sqlx::postgres::PgPool;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 use tx::ChangeListener;
 
-const SQLITE_READERS: u32 = 4;
-const POSTGRES_CONNECTIONS: u32 = 10;
-/// One listening connection for every feed.
-const POSTGRES_FEEDS: u32 = 4;
-/// Timeout for getting a connection from the pool.
-const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(2);
-/// SQLite's writers queue for one connection, and a file does not become unreachable.
-const WRITER_TIMEOUT: Duration = Duration::from_secs(10);
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longer than the lock and statement timeouts below, which give better errors.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(15);
@@ -39,12 +35,6 @@ const POSTGRES_LEDGER_SETTINGS: &str = "SET TRANSACTION ISOLATION LEVEL READ COM
      SET LOCAL lock_timeout = '2s'; SET LOCAL statement_timeout = '5s';";
 const SQLITE_CLOCK: &str = "SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS BIGINT) AS now";
 const POSTGRES_CLOCK: &str = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS now";
-
-/// A new file gets larger pages than SQLite's default: usage is written in long runs of rows, and each page twice.
-const SQLITE_WRITER_PRAGMAS: &str = "PRAGMA busy_timeout = 5000; PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;";
-const SQLITE_READER_PRAGMAS: &str = "PRAGMA busy_timeout = 5000; PRAGMA query_only = ON;";
-const POSTGRES_SETTINGS: &str = "SET application_name = 'forebay'; SET lock_timeout = '5s'; \
-     SET statement_timeout = '10s'; SET idle_in_transaction_session_timeout = '30s';";
 
 /// The database behind a [`Store`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,10 +57,9 @@ impl Engine {
 #[derive(Debug, Clone)]
 pub struct Store {
     engine: Engine,
-    readers: AnyPool,
-    writers: AnyPool,
-    /// For notifications of changes: `None` for SQLite, which is polled.
-    notices: Option<PgPool>,
+    /// The connections that this handle uses.
+    pools: Pools,
+    all: Arc<AllPools>,
     listener: Arc<ChangeListener>,
 }
 
@@ -79,55 +68,32 @@ pub(crate) type Query<'q> = sqlx::query::Query<'q, Any, AnyArguments>;
 impl Store {
     /// Opens `sqlite:<path>` (relative to `data_dir`, created if missing) or `postgres://…`, and checks that it responds.
     pub async fn open(url: &str, data_dir: &Path) -> Result<Self, StoreError> {
+        Self::open_sized(url, data_dir, PoolSizes::default()).await
+    }
+
+    /// Like [`Store::open`], with pools of these sizes.
+    pub async fn open_sized(url: &str, data_dir: &Path, sizes: PoolSizes) -> Result<Self, StoreError> {
         sqlx::any::install_default_drivers();
-        let store = match url.split_once(':') {
-            Some(("sqlite", rest)) => Self::sqlite(&sqlite_path(rest, data_dir)?)?,
-            Some(("postgres" | "postgresql", _)) => Self::postgres(url)?,
+        let (engine, all) = match url.split_once(':') {
+            Some(("sqlite", rest)) => (Engine::Sqlite, AllPools::sqlite(&sqlite_path(rest, data_dir)?)?),
+            Some(("postgres" | "postgresql", _)) => (Engine::Postgres, AllPools::postgres(url, sizes)?),
             _ => return Err(StoreError::BadAddress { problem: "it must start with sqlite: or postgres:" }),
         };
+        let store = Self { engine, pools: all.service.clone(), all: Arc::new(all), listener: Arc::default() };
         // The writer comes first: it creates SQLite's file and enables the write-ahead log.
-        within(READ_TIMEOUT, async { store.writers.acquire().await.map(drop) }).await?;
+        within(READ_TIMEOUT, async { store.pools.writers.acquire().await.map(drop) }).await?;
         store.ping().await?;
         Ok(store)
+    }
+
+    /// A handle with the connections that are kept for people: the console, exports and commands.
+    pub fn for_people(&self) -> Self {
+        Self { pools: self.all.people.clone(), ..self.clone() }
     }
 
     /// The file of a SQLite URL, without opening (and thereby creating) it. `None` for PostgreSQL.
     pub fn file(url: &str, data_dir: &Path) -> Result<Option<PathBuf>, StoreError> {
         url.strip_prefix("sqlite:").map(|rest| sqlite_path(rest, data_dir)).transpose()
-    }
-
-    fn sqlite(path: &Path) -> Result<Self, StoreError> {
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(|error| StoreError::Unavailable(Box::new(error)))?;
-        }
-        let options = AnyConnectOptions::from_str(&sqlite_url(path))?;
-        let writers = AnyPoolOptions::new()
-            .max_connections(1)
-            .acquire_timeout(WRITER_TIMEOUT)
-            .after_connect(|connection, _| Box::pin(prepare(connection, SQLITE_WRITER_PRAGMAS)))
-            .connect_lazy_with(options.clone());
-        let readers = AnyPoolOptions::new()
-            .max_connections(SQLITE_READERS)
-            .acquire_timeout(ACQUIRE_TIMEOUT)
-            .after_connect(|connection, _| Box::pin(prepare(connection, SQLITE_READER_PRAGMAS)))
-            .connect_lazy_with(options);
-        Ok(Self { engine: Engine::Sqlite, readers, writers, notices: None, listener: Arc::default() })
-    }
-
-    fn postgres(url: &str) -> Result<Self, StoreError> {
-        let invalid = |_| StoreError::BadAddress { problem: "it must have the form postgres://user@host/database" };
-        let pool = AnyPoolOptions::new()
-            .max_connections(POSTGRES_CONNECTIONS)
-            .acquire_timeout(ACQUIRE_TIMEOUT)
-            .after_connect(|connection, _| Box::pin(prepare(connection, POSTGRES_SETTINGS)))
-            .connect_lazy_with(AnyConnectOptions::from_str(url).map_err(invalid)?);
-        let notices = PgPoolOptions::new()
-            .max_connections(POSTGRES_FEEDS)
-            .acquire_timeout(ACQUIRE_TIMEOUT)
-            .max_lifetime(None)
-            .connect_lazy_with(PgConnectOptions::from_str(url).map_err(invalid)?);
-        let (readers, writers) = (pool.clone(), pool);
-        Ok(Self { engine: Engine::Postgres, readers, writers, notices: Some(notices), listener: Arc::default() })
     }
 
     pub const fn engine(&self) -> Engine {
@@ -136,16 +102,17 @@ impl Store {
 
     /// Checks that the store responds.
     pub async fn ping(&self) -> Result<(), StoreError> {
-        within(READ_TIMEOUT, sqlx::query("SELECT 1").execute(&self.readers)).await.map(drop)
+        within(READ_TIMEOUT, sqlx::query("SELECT 1").execute(&self.pools.readers)).await.map(drop)
     }
 
     /// Starts a write transaction.
     pub async fn begin(&self) -> Result<Tx, StoreError> {
+        let turn = self.pools.take_turn().await?;
         let inner = match self.engine {
-            Engine::Sqlite => self.writers.begin_with("BEGIN IMMEDIATE").await?,
-            Engine::Postgres => within(WRITE_TIMEOUT, self.writers.begin()).await?,
+            Engine::Sqlite => self.pools.writers.begin_with("BEGIN IMMEDIATE").await?,
+            Engine::Postgres => within(WRITE_TIMEOUT, self.pools.writers.begin()).await?,
         };
-        Ok(Tx::new(inner, self.engine, Arc::clone(&self.listener)))
+        Ok(Tx::new(inner, self.engine, Arc::clone(&self.listener), turn))
     }
 
     /// Like [`Store::begin`], for changes that must fit an allotment.
@@ -177,15 +144,11 @@ impl Store {
 
     /// Closes all connections after waiting for open transactions.
     pub async fn close(&self) {
-        self.readers.close().await;
-        self.writers.close().await;
-        if let Some(notices) = &self.notices {
-            notices.close().await;
-        }
+        self.all.close().await;
     }
 
-    pub(crate) const fn notices(&self) -> Option<&PgPool> {
-        self.notices.as_ref()
+    pub(crate) fn notices(&self) -> Option<&PgPool> {
+        self.all.notices.as_ref()
     }
 
     /// Executes a statement in a transaction of its own and returns the number of changed rows.
@@ -197,11 +160,11 @@ impl Store {
     }
 
     pub(crate) async fn rows(&self, query: Query<'_>) -> Result<Vec<AnyRow>, StoreError> {
-        within(READ_TIMEOUT, query.fetch_all(&self.readers)).await
+        within(READ_TIMEOUT, query.fetch_all(&self.pools.readers)).await
     }
 
     pub(crate) async fn row(&self, query: Query<'_>) -> Result<Option<AnyRow>, StoreError> {
-        within(READ_TIMEOUT, query.fetch_optional(&self.readers)).await
+        within(READ_TIMEOUT, query.fetch_optional(&self.pools.readers)).await
     }
 }
 
@@ -216,10 +179,6 @@ pub(crate) async fn within<T>(
     }
 }
 
-async fn prepare(connection: &mut AnyConnection, script: &'static str) -> Result<(), sqlx::Error> {
-    connection.execute(sqlx::raw_sql(script)).await.map(drop)
-}
-
 /// `rest` is the part of the URL after `sqlite:`, with or without two slashes.
 fn sqlite_path(rest: &str, data_dir: &Path) -> Result<PathBuf, StoreError> {
     let path = rest.strip_prefix("//").unwrap_or(rest);
@@ -227,18 +186,6 @@ fn sqlite_path(rest: &str, data_dir: &Path) -> Result<PathBuf, StoreError> {
         return Err(StoreError::BadAddress { problem: "sqlite: must be followed by a file path and nothing else" });
     }
     std::path::absolute(data_dir.join(path)).map_err(|error| StoreError::Unavailable(Box::new(error)))
-}
-
-fn sqlite_url(path: &Path) -> String {
-    let mut url = String::from("sqlite://");
-    for byte in path.as_os_str().as_encoded_bytes() {
-        match byte {
-            b'/' | b'.' | b'-' | b'_' | b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => url.push(char::from(*byte)),
-            other => url.push_str(&format!("%{other:02X}")),
-        }
-    }
-    url.push_str("?mode=rwc");
-    url
 }
 
 #[cfg(test)]
@@ -259,6 +206,5 @@ mod tests {
         for bad in ["", "//", ":memory:", "forebay.db?mode=ro"] {
             assert!(sqlite_path(bad, data_dir).is_err(), "{bad}");
         }
-        assert_eq!(sqlite_url(Path::new("/a b/50%.db")), "sqlite:///a%20b/50%25.db?mode=rwc");
     }
 }

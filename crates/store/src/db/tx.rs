@@ -8,6 +8,7 @@ use domain::Timestamp;
 use sqlx::any::{Any, AnyRow};
 use sqlx::{AssertSqlSafe, Executor, Transaction};
 use std::sync::{Arc, OnceLock};
+use tokio::sync::OwnedSemaphorePermit;
 
 /// How long changes stay in the log.
 const CHANGES_KEPT_MILLIS: i64 = 60 * 60 * 1_000;
@@ -20,11 +21,18 @@ pub struct Tx {
     engine: Engine,
     changes: Vec<(Change, Timestamp)>,
     listener: Arc<ChangeListener>,
+    /// Lets the next transaction of people queue for a writer when this one ends.
+    _turn: Option<OwnedSemaphorePermit>,
 }
 
 impl Tx {
-    pub(super) fn new(inner: Transaction<'static, Any>, engine: Engine, listener: Arc<ChangeListener>) -> Self {
-        Self { inner, engine, changes: Vec::new(), listener }
+    pub(super) fn new(
+        inner: Transaction<'static, Any>,
+        engine: Engine,
+        listener: Arc<ChangeListener>,
+        turn: Option<OwnedSemaphorePermit>,
+    ) -> Self {
+        Self { inner, engine, changes: Vec::new(), listener, _turn: turn }
     }
 
     pub async fn commit(mut self) -> Result<(), StoreError> {

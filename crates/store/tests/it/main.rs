@@ -21,6 +21,7 @@ mod organizations;
 mod outages;
 mod outside;
 mod people;
+mod pools;
 mod quota;
 mod requests;
 mod retention;

@@ -5,45 +5,47 @@
 //! A fingerprint decides nothing but the gate; whether a key is valid is read from the store.
 
 use domain::{SecretHash, Segment};
-use foldhash::HashSet;
+use foldhash::HashMap;
 use foldhash::quality::RandomState;
 use parking_lot::RwLock;
 use std::hash::BuildHasher;
 
-/// About 20 MiB. Further keys take the gate of all others until they are cached.
-pub(super) const MAX_EXPECTED: usize = 1 << 20;
+/// About 30 MiB. Further keys take the gate of all others until they are cached.
+const MAX_EXPECTED: usize = 1 << 20;
 
 #[derive(Default)]
 pub(super) struct Expected {
     hasher: RandomState,
-    fingerprints: RwLock<HashSet<u64>>,
+    by_segment: RwLock<HashMap<Segment, u64>>,
 }
 
 impl Expected {
     pub(super) fn contains(&self, segment: Segment, hash: SecretHash) -> bool {
-        self.fingerprints.read().contains(&self.fingerprint(segment, hash))
+        self.by_segment.read().get(&segment) == Some(&self.fingerprint(segment, hash))
     }
 
-    pub(super) fn add(&self, credentials: impl IntoIterator<Item = (Segment, SecretHash)>) {
-        let mut fingerprints = self.fingerprints.write();
-        for (segment, hash) in credentials {
-            if fingerprints.len() < MAX_EXPECTED {
-                fingerprints.insert(self.fingerprint(segment, hash));
-            }
-        }
+    /// Adds as many as there is room for, and returns whether there is room for more.
+    pub(super) fn add(&self, credentials: Vec<(Segment, SecretHash)>) -> bool {
+        let mut by_segment = self.by_segment.write();
+        let room = MAX_EXPECTED.saturating_sub(by_segment.len());
+        let added = credentials.into_iter().take(room);
+        by_segment.extend(added.map(|(segment, hash)| (segment, self.fingerprint(segment, hash))));
+        by_segment.len() < MAX_EXPECTED
     }
 
     /// Removes a credential that the store has rejected.
     pub(super) fn remove(&self, segment: Segment, hash: SecretHash) {
-        let fingerprint = self.fingerprint(segment, hash);
-        // Most rejected credentials were never expected.
-        if self.fingerprints.read().contains(&fingerprint) {
-            self.fingerprints.write().remove(&fingerprint);
+        if self.contains(segment, hash) {
+            self.by_segment.write().remove(&segment);
         }
     }
 
-    pub(super) fn clear(&self) {
-        self.fingerprints.write().clear();
+    /// Removes the credentials of keys that have changed.
+    pub(super) fn remove_all(&self, segments: &[Segment]) {
+        let mut by_segment = self.by_segment.write();
+        for segment in segments {
+            by_segment.remove(segment);
+        }
     }
 
     fn fingerprint(&self, segment: Segment, hash: SecretHash) -> u64 {
@@ -60,12 +62,15 @@ mod tests {
         let expected = Expected::default();
         let [segment, other] = ["aaaaaaaaaaaa", "bbbbbbbbbbbb"].map(|text| Segment::parse(text).unwrap());
         let [hash, wrong] = ["right", "wrong"].map(SecretHash::of);
-        expected.add([(segment, hash)]);
+        assert!(expected.add(vec![(segment, hash)]));
         assert!(expected.contains(segment, hash));
         assert!(!expected.contains(segment, wrong) && !expected.contains(other, hash));
         expected.remove(segment, wrong);
         assert!(expected.contains(segment, hash));
         expected.remove(segment, hash);
         assert!(!expected.contains(segment, hash));
+        expected.add(vec![(segment, hash), (other, hash)]);
+        expected.remove_all(&[segment]);
+        assert!(!expected.contains(segment, hash) && expected.contains(other, hash));
     }
 }

@@ -1,7 +1,6 @@
 //! Follows the changes that this node and others make, and keeps the key directory valid.
 
 use super::{KeyDirectory, STALE_KEY_TTL};
-use crate::keys::expected::MAX_EXPECTED;
 use domain::Segment;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +14,15 @@ pub const RETRY_DELAY: Duration = Duration::from_millis(250);
 pub struct ChangeFollower {
     keys: Arc<KeyDirectory>,
     feed: Option<ChangeFeed>,
+    listing: Listing,
+}
+
+/// The listing of all credentials to be expected. It takes a page per round, so that it delays no change.
+#[derive(Debug, Clone, Copy)]
+enum Listing {
+    /// `None` at the start.
+    After(Option<Segment>),
+    Complete,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -23,7 +31,7 @@ pub struct FollowError(#[source] StoreError);
 
 impl ChangeFollower {
     pub(super) fn new(keys: Arc<KeyDirectory>) -> Self {
-        Self { keys, feed: None }
+        Self { keys, feed: None, listing: Listing::After(None) }
     }
 
     /// Waits for the next changes, or the poll period, applies them to the cache and passes them on to `others`.
@@ -35,10 +43,11 @@ impl ChangeFollower {
                 // Anything may have changed since the last feed.
                 self.keys.forget(&Change::Everything);
                 others(&Change::Everything);
-                self.keys.expect_changed(&[Change::Everything]).await;
+                self.listing = Listing::After(None);
                 self.feed.insert(feed)
             }
         };
+        self.listing = self.keys.expect_page(self.listing).await;
         match feed.next(POLL_PERIOD).await {
             Ok(changes) => {
                 for change in &changes {
@@ -46,6 +55,9 @@ impl ChangeFollower {
                     others(change);
                 }
                 self.keys.note_synced();
+                if changes.contains(&Change::Everything) {
+                    self.listing = Listing::After(None);
+                }
                 self.keys.expect_changed(&changes).await;
                 Ok(())
             }
@@ -60,38 +72,37 @@ impl ChangeFollower {
 }
 
 impl KeyDirectory {
-    /// Reads which credentials are to be expected after these changes. After an error they take the gate of all others,
-    /// until they are looked up.
+    /// Reads a page of the credentials to be expected. After an error the same page is read in the next round; until then
+    /// they take the gate of all others.
+    async fn expect_page(&self, listing: Listing) -> Listing {
+        let Listing::After(last) = listing else { return listing };
+        match api_keys::credentials_after(&self.store, last).await {
+            Ok(page) => {
+                let next = page.last().map(|(segment, _)| *segment);
+                let has_room = self.expected.add(page);
+                if has_room && next.is_some() { Listing::After(next) } else { Listing::Complete }
+            }
+            Err(error) => {
+                tracing::debug!(%error, "the keys to be expected could not be read");
+                listing
+            }
+        }
+    }
+
+    /// Expects the credentials of keys that were created or changed, unless they were revoked.
     async fn expect_changed(&self, changes: &[Change]) {
-        let outcome = if changes.contains(&Change::Everything) {
-            self.expect_all().await
-        } else {
-            let segment = |change: &Change| match change {
-                Change::Key(segment) => Some(*segment),
-                _ => None,
-            };
-            self.expect_segments(&changes.iter().filter_map(segment).collect::<Vec<_>>()).await
+        let segment = |change: &Change| match change {
+            Change::Key(segment) => Some(*segment),
+            _ => None,
         };
-        if let Err(error) = outcome {
-            tracing::warn!(%error, "the keys to be expected could not be read");
+        let segments: Vec<Segment> = changes.iter().filter_map(segment).collect();
+        if segments.is_empty() {
+            return;
         }
-    }
-
-    async fn expect_all(&self) -> Result<(), StoreError> {
-        self.expected.clear();
-        let (mut last, mut read) = (None, 0);
-        while read < MAX_EXPECTED {
-            let page = api_keys::credentials_after(&self.store, last).await?;
-            let Some((segment, _)) = page.last() else { break };
-            last = Some(*segment);
-            read += page.len();
-            self.expected.add(page);
+        self.expected.remove_all(&segments);
+        match api_keys::credentials_of(&self.store, &segments).await {
+            Ok(changed) => _ = self.expected.add(changed),
+            Err(error) => tracing::debug!(%error, "changed keys could not be read"),
         }
-        Ok(())
-    }
-
-    async fn expect_segments(&self, segments: &[Segment]) -> Result<(), StoreError> {
-        self.expected.add(api_keys::credentials_of(&self.store, segments).await?);
-        Ok(())
     }
 }

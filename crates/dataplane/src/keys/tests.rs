@@ -181,6 +181,22 @@ async fn a_revoked_key_is_no_longer_expected() {
     assert!(!is_expected(&node, &key));
 }
 
+#[tokio::test]
+async fn the_change_feed_removes_revoked_keys_from_the_expected_ones() {
+    let node = Node::start().await;
+    let workspace = node.workspace(1).await;
+    let (id, key) = node.key(&workspace, 1).await;
+    let mut follower = node.keys.follower();
+    follower.round(&|_| {}).await.unwrap();
+    assert!(is_expected(&node, &key));
+    let mut tx = node.store.begin().await.unwrap();
+    api_keys::revoke(&mut tx, &workspace.id, &id, NOW).await.unwrap();
+    tx.commit().await.unwrap();
+    while is_expected(&node, &key) {
+        follower.round(&|_| {}).await.unwrap();
+    }
+}
+
 fn is_expected(node: &Node, key: &str) -> bool {
     node.keys.is_expected(&Credential::from(&KeyText::parse(key).unwrap()))
 }

@@ -2,7 +2,7 @@
 //!
 //! `Display` is for the client; causes are for our log.
 
-use crate::request::{InvalidParam, ParseError};
+use crate::request::{InvalidParam, ParseError, UnsupportedParam};
 use domain::limits::{Exceeded, RateLimitStatus, Scope};
 use domain::quota::Account;
 use domain::usage::Actor;
@@ -24,6 +24,9 @@ pub enum CallError {
     BadName { param: String, why: String },
     #[error("`{param}` {why}")]
     Invalid { param: String, why: String },
+    /// The model, which others share, does not accept the member.
+    #[error("`{param}` {why}")]
+    Unsupported { param: String, why: &'static str },
     #[error("no model is called `{model}`")]
     UnknownModel { model: String },
     #[error("the model is not serving right now")]
@@ -105,6 +108,7 @@ impl CallError {
             Self::Unreadable(_) | Self::BadName { .. } => "invalid_payload",
             Self::Missing { .. } => "missing_parameter",
             Self::Invalid { .. } => "invalid_value",
+            Self::Unsupported { .. } => "unsupported_parameter",
             Self::UnknownModel { .. } => "model_not_found",
             Self::NotServing { .. } | Self::EndpointFailed { .. } => "model_not_serving",
             Self::Overloaded => "endpoint_overloaded",
@@ -129,6 +133,7 @@ impl CallError {
             | Self::Missing { .. }
             | Self::BadName { .. }
             | Self::Invalid { .. }
+            | Self::Unsupported { .. }
             | Self::UnknownModel { .. }
             | Self::WrongWorkspace
             | Self::RateLimited { .. }
@@ -152,6 +157,7 @@ impl CallError {
             Self::Missing { param }
             | Self::BadName { param, .. }
             | Self::Invalid { param, .. }
+            | Self::Unsupported { param, .. }
             | Self::Rejected { param, .. } => param,
             Self::UnknownModel { .. } => "model",
             Self::Unreadable(_)
@@ -184,5 +190,11 @@ impl From<ParseError> for CallError {
 impl From<InvalidParam> for CallError {
     fn from(invalid: InvalidParam) -> Self {
         Self::Invalid { param: invalid.param, why: invalid.why }
+    }
+}
+
+impl From<UnsupportedParam> for CallError {
+    fn from(unsupported: UnsupportedParam) -> Self {
+        Self::Unsupported { param: unsupported.param, why: unsupported.why }
     }
 }

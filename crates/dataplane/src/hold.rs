@@ -116,7 +116,7 @@ async fn wait(endpoint: &Arc<LiveEndpoint>, search: SlotSearch<'_>) -> Result<Sl
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domain::model::{Modality, Model, ModelId, Serving, Upstream};
+    use domain::model::{Modality, Model, ModelId, RequestRules, Serving, Upstream};
     use domain::{OrganizationId, Price, Timestamp, WorkspaceId};
     use fleet::endpoints::EndpointUpdate;
     use fleet::{Affinity, Endpoints};
@@ -139,6 +139,7 @@ mod tests {
                 price: Price::default(),
                 optimized: false,
                 share_prefix_cache: false,
+                rules: RequestRules::default(),
                 serving: Serving::Upstreams(Vec::new()),
                 flavors: Vec::new(),
                 id,

@@ -46,6 +46,11 @@ impl Dataplane {
                 _ => CallError::unknown_model(&request.model),
             });
         };
+        if let Target::Serverless(route) = &target
+            && let Some(unsupported) = request.unsupported(&route.model.rules)
+        {
+            return Err(unsupported.into());
+        }
         if let Some(invalid) = request.invalid.take() {
             return Err(invalid.into());
         }

@@ -10205,7 +10205,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description `invalid_payload`, `missing_parameter`, `context_length_exceeded` */
+            /** @description `invalid_payload`, `missing_parameter`, `unsupported_parameter`, `context_length_exceeded` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -10358,7 +10358,7 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
-            /** @description `invalid_payload`, `missing_parameter`, `context_length_exceeded` */
+            /** @description `invalid_payload`, `missing_parameter`, `unsupported_parameter`, `context_length_exceeded` */
             400: {
                 headers: {
                     [name: string]: unknown;

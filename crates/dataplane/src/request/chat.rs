@@ -3,8 +3,8 @@
 use super::checks::{Checks, Path, shorten};
 use super::stream_options::StreamOptions;
 use super::{
-    CacheMembers, ModelMember, Operation, ParseError, ParsedRequest, TokenEstimate, messages, read_members, tools,
-    without_bom,
+    CacheMembers, ModelMember, Operation, OtherMembers, ParseError, ParsedRequest, TokenEstimate, messages,
+    read_members, tools, without_bom,
 };
 use crate::json::{JsonError, Reader, ValueKind};
 use bytes::Bytes;
@@ -12,7 +12,7 @@ use bytes::Bytes;
 const MAX_STOPS: usize = 4;
 
 /// The members that are read here.
-const MEMBERS: [&str; 23] = [
+const MEMBERS: [&str; 25] = [
     "model",
     "messages",
     "stream",
@@ -36,6 +36,8 @@ const MEMBERS: [&str; 23] = [
     "reasoning_effort",
     "verbosity",
     "service_tier",
+    "cache_salt",
+    "cache_prompt",
 ];
 
 /// Parses the body of `POST /v1/chat/completions`.
@@ -50,6 +52,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     let mut has_top_logprobs = false;
     let mut estimate = TokenEstimate::chat();
     let mut cache = CacheMembers::default();
+    let mut others = OtherMembers::default();
 
     read_members(&body, &MEMBERS, |reader, name| {
         let checks = &mut checks;
@@ -91,7 +94,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
             }
             b"cache_salt" => cache.read_salt(reader, checks)?,
             b"cache_prompt" => cache.read_prompt(reader)?,
-            _ => reader.skip()?,
+            _ => others.read(reader, name)?,
         }
         Ok(())
     })?;
@@ -103,11 +106,12 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     if prompt.is_none() {
         checks.missing(&"messages");
     }
+    let remote_media = checks.take_remote_media();
     let invalid = checks.finish()?;
     let operation = Operation::Chat { streaming: stream.then_some(stream_options) };
     let prompt = prompt.unwrap_or(0..0);
     estimate.prompt_bytes += prompt.len() as u64;
-    Ok(ParsedRequest { body, model, model_span, prompt, operation, estimate, cache, invalid })
+    Ok(ParsedRequest { body, model, model_span, prompt, operation, estimate, cache, others, remote_media, invalid })
 }
 
 /// The size in bytes of a value that is checked.
@@ -127,8 +131,7 @@ fn check_logit_bias(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<(), 
     }
     reader.object(|reader, name, _| {
         let name = name.decoded();
-        let token = shorten(&name);
-        let path = Path::Member(&"logit_bias", &token);
+        let path = Path::Member(&"logit_bias", shorten(&name));
         if !std::str::from_utf8(&name).is_ok_and(|name| name.parse::<u64>().is_ok()) {
             checks.invalid(&path, || "must be a token id".into());
         }

@@ -1,4 +1,5 @@
 use super::*;
+use domain::model::RequestRules;
 use proptest::prelude::*;
 
 fn read(body: &str) -> Result<ParsedRequest, ParseError> {
@@ -41,6 +42,7 @@ fn every_documented_range_is_checked_with_its_path() {
         (r#""stream":"yes""#, "422 stream"),
         (r#""stream_options":[]"#, "422 stream_options"),
         (r#""stream_options":{"include_usage":1}"#, "422 stream_options.include_usage"),
+        (r#""stream_options":{"Include_Usage":false}"#, "422 stream_options.Include_Usage"),
         (r#""logprobs":true,"top_logprobs":20"#, "fine"),
         (r#""top_logprobs":5"#, "422 top_logprobs"),
         (r#""logprobs":true,"top_logprobs":21"#, "422 top_logprobs"),
@@ -149,11 +151,63 @@ fn an_error_repeats_only_the_start_of_a_long_name() {
     let long = "é".repeat(100_000);
     let body = format!(r#"{{{HEAD},"logit_bias":{{"{long}":1}}}}"#);
     let invalid = read(&body).unwrap().invalid.unwrap();
-    assert_eq!(invalid.param, format!("logit_bias.{}", "é".repeat(200)));
+    assert_eq!(invalid.param, format!("logit_bias.{}", "é".repeat(100)));
     let twice = read(&format!(r#"{{{HEAD},"{long}":1,"{long}":2}}"#)).unwrap_err();
-    assert_eq!(twice, ParseError::Unreadable(format!("duplicate member `{}`", "é".repeat(200))));
+    assert_eq!(twice, ParseError::Unreadable(format!("duplicate member `{}`", "é".repeat(100))));
     let spelled = read(&format!(r#"{{{HEAD},"{long}":1,"MODEL":2}}"#)).unwrap_err();
     assert_eq!(spelled, ParseError::BadName { param: "MODEL".into(), why: "must be written `model`".into() });
+}
+
+/// The param that a shared model rejects, or `fine`.
+fn unsupported(members: &str, rules: &RequestRules) -> String {
+    let request = read(&format!("{{{members}}}")).unwrap();
+    request.unsupported(rules).map_or_else(|| "fine".into(), |unsupported| unsupported.param)
+}
+
+#[test]
+fn members_that_control_a_shared_engine_are_not_supported() {
+    let usual = RequestRules::default();
+    let own = RequestRules { refused_members: Some(vec!["top_k".into()]), media_urls: false };
+    for (member, by_usual, by_own) in [
+        (r#""n_predict":200"#, "n_predict", "n_predict"),
+        (r#""N_Predict":200"#, "N_Predict", "N_Predict"),
+        (r#""use_beam_search":true"#, "use_beam_search", "use_beam_search"),
+        (r#""use_beam_search":false"#, "fine", "fine"),
+        (r#""best_of":null"#, "fine", "fine"),
+        (r#""chat_template":"{{ x }}""#, "chat_template", "fine"),
+        (r#""\u006b\u0076_transfer_params":{}"#, "kv_transfer_params", "fine"),
+        (r#""prio\u0072ity":0"#, "priority", "fine"),
+        (r#""top_k":1"#, "fine", "top_k"),
+        (r#""chat_template_kwargs":{"enable_thinking":false},"cache_salt":"x","x":[{}]"#, "fine", "fine"),
+    ] {
+        let members = format!("{HEAD},{member}");
+        assert_eq!(unsupported(&members, &usual), by_usual, "{member}");
+        assert_eq!(unsupported(&members, &own), by_own, "{member}");
+    }
+}
+
+#[test]
+fn media_of_a_shared_model_must_be_in_the_request() {
+    for (part, expected) in [
+        (r#"{"type":"text","text":"see http://example.com/a.png"}"#, "fine"),
+        (r#"{"type":"image_url","image_url":{"url":"data:image/png;base64,AA==","detail":"low"}}"#, "fine"),
+        (r#"{"type":"image_url","image_url":{"url":"http://169.254.169.254/"}}"#, "image_url.url"),
+        (r#"{"type":"image_url","image_url":{"url":"data:image/png,","URL":"http://x"}}"#, "image_url.URL"),
+        (r#"{"type":"image_url","image_url":{"url":"/etc/passwd.png"}}"#, "image_url.url"),
+        (r#"{"type":"text","text":"x","image_url":{"\u0075rl":"file:///x"}}"#, "image_url.url"),
+        (r#"{"type":"video_url","video_url":{"url":"https://x/y.mp4"}}"#, "video_url.url"),
+        (r#"{"type":"input_image","image_url":{"x":{"url":["data:,","ftp://x"]}}}"#, "image_url.x.url[1]"),
+        (r#"{"audio_url":"https://x/y.mp3","type":"audio"}"#, "audio_url"),
+        (r#"{"type":"image","image":"https://x/y.png"}"#, "image"),
+        (r#"{"type":"input_audio","input_audio":{"data":"AA==","format":"wav"}}"#, "fine"),
+        (r#"{"type":"file","file":{"file_data":"AA==","filename":"a.pdf"}}"#, "fine"),
+    ] {
+        let members = format!(r#""model":"a/b","messages":[{{"role":"user","content":[{part}]}}]"#);
+        let expected = if expected == "fine" { "fine".into() } else { format!("messages[0].content[0].{expected}") };
+        assert_eq!(unsupported(&members, &RequestRules::default()), expected, "{part}");
+        let fetches = RequestRules { media_urls: true, ..RequestRules::default() };
+        assert_eq!(unsupported(&members, &fetches), "fine", "{part}");
+    }
 }
 
 fn sent(body: &str, running: bool) -> serde_json::Value {

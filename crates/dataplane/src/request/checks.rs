@@ -7,8 +7,8 @@ use crate::json::{JsonError, RawStr, Reader, ValueKind};
 use std::fmt::{self, Display};
 use std::ops::RangeInclusive;
 
-/// The longest text of a client that an error repeats, in characters.
-const SHOWN_CHARS: usize = 200;
+/// The longest text of a client that an error repeats.
+const SHOWN_BYTES: usize = 200;
 
 type ReadResult<T> = Result<T, JsonError>;
 
@@ -16,6 +16,7 @@ type ReadResult<T> = Result<T, JsonError>;
 pub(super) struct Checks {
     missing: Option<String>,
     invalid: Option<InvalidParam>,
+    remote_media: Option<String>,
 }
 
 /// The path of a member, such as `messages[0].role`. Formatted only if it is reported.
@@ -35,9 +36,10 @@ impl Display for Path<'_> {
 }
 
 /// A name that a client chose, cut to a length that an error may repeat.
-pub(super) fn shorten(name: &[u8]) -> String {
-    let longest = SHOWN_CHARS * char::MAX_LEN_UTF8;
-    String::from_utf8_lossy(&name[..name.len().min(longest)]).chars().take(SHOWN_CHARS).collect()
+pub(super) fn shorten(name: &[u8]) -> &str {
+    let start = &name[..name.len().min(SHOWN_BYTES)];
+    // Leaves out a character that was cut in two.
+    start.utf8_chunks().next().map_or("", |chunk| chunk.valid())
 }
 
 impl Checks {
@@ -47,6 +49,15 @@ impl Checks {
 
     pub(super) fn invalid(&mut self, path: &dyn Display, why: impl FnOnce() -> String) {
         self.invalid.get_or_insert_with(|| InvalidParam { param: path.to_string(), why: why() });
+    }
+
+    /// Notes an address from which an engine would fetch media.
+    pub(super) fn remote_media(&mut self, path: &dyn Display) {
+        self.remote_media.get_or_insert_with(|| path.to_string());
+    }
+
+    pub(super) fn take_remote_media(&mut self) -> Option<String> {
+        self.remote_media.take()
     }
 
     pub(super) fn take_missing(&mut self) -> ParseError {

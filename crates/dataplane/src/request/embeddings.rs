@@ -2,7 +2,8 @@
 
 use super::checks::{Checks, Path};
 use super::{
-    CacheMembers, ModelMember, Operation, ParseError, ParsedRequest, TokenEstimate, read_members, without_bom,
+    CacheMembers, ModelMember, Operation, OtherMembers, ParseError, ParsedRequest, TokenEstimate, media, read_members,
+    without_bom,
 };
 use crate::json::{JsonError, Reader, ValueKind};
 use bytes::Bytes;
@@ -28,7 +29,7 @@ pub(crate) struct EmbeddingOptions {
 const MAX_INPUTS: usize = 2048;
 
 /// The members that are read here.
-const MEMBERS: [&str; 5] = ["model", "input", "encoding_format", "dimensions", "user"];
+const MEMBERS: [&str; 7] = ["model", "input", "encoding_format", "dimensions", "user", "cache_salt", "messages"];
 
 /// Parses the body of `POST /v1/embeddings`.
 pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
@@ -39,6 +40,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     let mut encoding = Encoding::Float;
     let mut dimensions = None;
     let mut cache = CacheMembers::default();
+    let mut others = OtherMembers::default();
 
     read_members(&body, &MEMBERS, |reader, name| {
         let checks = &mut checks;
@@ -56,7 +58,9 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
                 checks.text(reader, &"user")?;
             }
             b"cache_salt" => cache.read_salt(reader, checks)?,
-            _ => reader.skip()?,
+            // vLLM also takes a chat as the input of an embedding.
+            b"messages" => media::check(reader, checks, &"messages", name)?,
+            _ => others.read(reader, name)?,
         }
         Ok(())
     })?;
@@ -65,12 +69,13 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     if input.is_none() {
         checks.missing(&"input");
     }
+    let remote_media = checks.take_remote_media();
     let invalid = checks.finish()?;
     let dimensions = dimensions.map(i64::unsigned_abs);
     let (prompt, inputs) = input.unwrap_or((0..0, 0));
     let operation = Operation::Embeddings(EmbeddingOptions { encoding, dimensions, inputs });
     let estimate = TokenEstimate::embeddings(prompt.len(), inputs);
-    Ok(ParsedRequest { body, model, model_span, prompt, operation, estimate, cache, invalid })
+    Ok(ParsedRequest { body, model, model_span, prompt, operation, estimate, cache, others, remote_media, invalid })
 }
 
 /// A string, an array of strings, one array of token ids, or an array of such arrays.
@@ -197,6 +202,17 @@ mod tests {
             assert_eq!(param(&format!(r#"{{"model":"a/b",{members}}}"#)), expected, "{members}");
         }
         assert_eq!(param(r#"{"input":"x"}"#), "missing model");
+    }
+
+    #[test]
+    fn media_in_a_chat_to_embed_is_found() {
+        let body = |url: &str| {
+            let chat =
+                format!(r#"[{{"role":"user","content":[{{"type":"image_url","image_url":{{"url":"{url}"}}}}]}}]"#);
+            read(&format!(r#"{{"model":"a/b","input":"x","messages":{chat}}}"#)).unwrap()
+        };
+        assert_eq!(body("data:,").remote_media, None);
+        assert_eq!(body("http://x").remote_media.as_deref(), Some("messages[0].content[0].image_url.url"));
     }
 
     #[test]

@@ -29,14 +29,17 @@ pub(super) fn read_members(
         match names.add(name) {
             Added::New => {}
             Added::Duplicate => {
-                duplicate.get_or_insert_with(|| shorten(name));
+                duplicate.get_or_insert_with(|| shorten(name).to_owned());
             }
             Added::TooMany => {
                 return Err(ParseError::Unreadable(format!("the body has more than {MAX_MEMBERS} members")));
             }
         }
         if let Some(known) = other_spelling(name, known) {
-            return Err(ParseError::BadName { param: shorten(name), why: format!("must be written `{known}`") });
+            return Err(ParseError::BadName {
+                param: shorten(name).to_owned(),
+                why: format!("must be written `{known}`"),
+            });
         }
         member(reader, name).map_err(ParseError::from)
     })?;

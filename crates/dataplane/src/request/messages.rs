@@ -1,7 +1,7 @@
 //! Checks the messages of a chat.
 
-use super::TokenEstimate;
-use super::checks::{Checks, Path};
+use super::checks::{Checks, Path, shorten};
+use super::{TokenEstimate, media};
 use crate::json::{JsonError, Reader, ValueKind};
 use std::ops::Range;
 
@@ -159,12 +159,16 @@ fn check_part(
             Some(known) => {
                 let (_, member, expected) = PART_MEMBERS[known];
                 found[known] = reader.kind()? != ValueKind::Null;
-                if checks.is(reader, &Path::Member(path, member), expected)? {
-                    reader.skip()?;
+                let path = Path::Member(path, member);
+                if checks.is(reader, &path, expected)? {
+                    return media::check(reader, checks, &path, member.as_bytes());
                 }
                 Ok(())
             }
-            None => reader.skip(),
+            None => {
+                let name = name.decoded();
+                media::check(reader, checks, &Path::Member(path, shorten(&name)), &name)
+            }
         }
     })?;
     estimate.opaque |= !needs.is_some_and(|known| TEXT_PARTS.contains(&PART_MEMBERS[known].0));

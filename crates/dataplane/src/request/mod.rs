@@ -8,8 +8,10 @@ pub mod chat;
 mod checks;
 pub mod embeddings;
 mod estimate;
+mod media;
 mod members;
 mod messages;
+mod others;
 mod stream_options;
 mod tools;
 mod upstream;
@@ -22,8 +24,9 @@ use crate::json::{JsonError, Reader, ValueKind};
 use bytes::Bytes;
 use cache::CacheMembers;
 use checks::Checks;
-use domain::model::Modality;
+use domain::model::{Modality, RequestRules};
 use members::read_members;
+use others::OtherMembers;
 use std::ops::Range;
 
 /// A body that is rejected before its model is looked up.
@@ -53,6 +56,13 @@ pub(crate) struct InvalidParam {
     pub(crate) why: String,
 }
 
+/// A member that the model does not accept.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct UnsupportedParam {
+    pub(crate) param: String,
+    pub(crate) why: &'static str,
+}
+
 /// The parts of a request that the gateway needs.
 #[derive(Debug)]
 pub struct ParsedRequest {
@@ -65,6 +75,9 @@ pub struct ParsedRequest {
     pub(crate) operation: Operation,
     pub(crate) estimate: TokenEstimate,
     cache: CacheMembers,
+    others: OtherMembers,
+    /// The path of an address from which an engine would fetch media.
+    remote_media: Option<String>,
     pub(crate) invalid: Option<InvalidParam>,
 }
 
@@ -98,6 +111,15 @@ impl ParsedRequest {
         const PREFIX: usize = 1024;
         let prompt = &self.body[self.prompt.clone()];
         &prompt[..prompt.len().min(PREFIX)]
+    }
+
+    /// The part of the request that a model with these rules does not support.
+    pub(crate) fn unsupported(&self, rules: &RequestRules) -> Option<UnsupportedParam> {
+        if let Some(name) = self.others.refused_by(rules) {
+            return Some(UnsupportedParam { param: name.to_owned(), why: "is not supported by this model" });
+        }
+        let param = self.remote_media.clone().filter(|_| !rules.media_urls)?;
+        Some(UnsupportedParam { param, why: "must be a data: URL, because this model does not fetch media" })
     }
 
     /// Copies the body out of the connection's buffer, so that a call which waits for long does not retain the buffer.

@@ -1,6 +1,7 @@
 //! The member `stream_options` of a chat request.
 
-use super::checks::Checks;
+use super::checks::{Checks, Path, shorten};
+use super::members::other_spelling;
 use crate::json::{JsonError, Reader, ValueKind};
 use std::ops::Range;
 
@@ -34,6 +35,11 @@ impl StreamOptions {
                     let running = checks.boolean(reader, &"stream_options.continuous_usage_stats")?;
                     self.running_usage = running.unwrap_or(false);
                 } else {
+                    let decoded = name.decoded();
+                    if let Some(known) = other_spelling(&decoded, &["include_usage", "continuous_usage_stats"]) {
+                        let path = Path::Member(&"stream_options", shorten(&decoded));
+                        checks.invalid(&path, || format!("must be written `{known}`"));
+                    }
                     let value = reader.span()?;
                     others.push(name_at..value.end);
                 }

@@ -2,6 +2,7 @@
 
 pub mod gpu_type;
 pub mod model;
+mod request_rules;
 
 use crate::model::{Model, ModelId};
 use std::collections::HashMap;

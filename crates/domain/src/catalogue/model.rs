@@ -1,5 +1,7 @@
 //! Models: their ids, prices, and how they are served.
 
+pub use super::request_rules::RequestRules;
+
 use crate::gpu_type::GpuType;
 use crate::money::Price;
 use crate::{named_enum, shown_as_text};
@@ -89,6 +91,7 @@ pub struct Model {
     pub optimized: bool,
     /// Whether workspaces may reuse each other's cached prefixes at the engines of the serverless model.
     pub share_prefix_cache: bool,
+    pub rules: RequestRules,
     pub serving: Serving,
     pub flavors: Vec<Flavor>,
 }

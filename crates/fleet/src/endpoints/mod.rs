@@ -337,7 +337,7 @@ fn view(update: &EndpointUpdate, present: &[Arc<Backend>]) -> View {
 mod tests {
     use super::*;
     use crate::pool::Affinity;
-    use domain::model::{Modality, Serving};
+    use domain::model::{Modality, RequestRules, Serving};
     use domain::{ModelId, Price, Timestamp};
 
     const NOW: Timestamp = Timestamp::from_millis(1);
@@ -357,6 +357,7 @@ mod tests {
                 price: Price::default(),
                 optimized: false,
                 share_prefix_cache: false,
+                rules: RequestRules::default(),
                 serving: Serving::Upstreams(Vec::new()),
                 flavors: Vec::new(),
             }),

@@ -6,7 +6,9 @@
 use super::fingerprint;
 use super::reader::Section;
 use super::sections::{http_url, is_plain_name};
-use domain::model::{DriverKind, EngineKind, EnginePool, Flavor, Launch, Modality, Model, Serving, Upstream};
+use domain::model::{
+    DriverKind, EngineKind, EnginePool, Flavor, Launch, Modality, Model, RequestRules, Serving, Upstream,
+};
 use domain::money::{NanoUsd, Price};
 use domain::{Catalogue, GpuType, ModelId};
 use std::collections::HashSet;
@@ -76,6 +78,7 @@ fn read_model(section: &Section<'_>, id: Option<ModelId>, operator_prefix: &str)
         section.report(section.line("optimized"), "optimized", what);
     }
     let share_prefix_cache = section.boolean("share_prefix_cache").unwrap_or(false);
+    let rules = read_rules(section);
     let upstreams = read_upstreams(section, id.as_ref());
     let driver = read_driver(section).unwrap_or_default();
     let engine = read_engine(section, driver);
@@ -85,7 +88,18 @@ fn read_model(section: &Section<'_>, id: Option<ModelId>, operator_prefix: &str)
     let serving = engine.map_or(Serving::Upstreams(upstreams), Serving::Engine);
     let id = id?;
     let name = name.unwrap_or(id.as_str()).to_owned();
-    Some(Model { id, name, modality, context_length, price, optimized, share_prefix_cache, serving, flavors })
+    Some(Model { id, name, modality, context_length, price, optimized, share_prefix_cache, rules, serving, flavors })
+}
+
+fn read_rules(section: &Section<'_>) -> RequestRules {
+    let refused_members = section.texts("refused_members").map(|names| {
+        if names.iter().any(|name| !is_plain_name(name)) {
+            let line = section.line("refused_members");
+            section.report(line, "refused_members", "each must be a name of letters, digits and -._");
+        }
+        names.into_iter().map(str::to_ascii_lowercase).collect()
+    });
+    RequestRules { refused_members, media_urls: section.boolean("media_urls").unwrap_or(false) }
 }
 
 fn check_serving(section: &Section<'_>) {

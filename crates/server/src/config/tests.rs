@@ -3,7 +3,7 @@
 use super::*;
 use domain::GpuType;
 use domain::allotment::Defaults;
-use domain::model::{EngineKind, Launch, Modality, Serving};
+use domain::model::{EngineKind, Launch, Modality, RequestRules, Serving};
 use expect_test::expect;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -90,6 +90,21 @@ fn weights_are_a_path_beside_the_file_or_a_reference_to_the_hub() {
         let Serving::Engine(pool) = &config.catalogue.get("acme/x").unwrap().serving else { panic!("{written}") };
         assert_eq!(pool.weights, read);
     }
+}
+
+#[test]
+fn the_rules_for_requests_are_read_per_model_and_documented() {
+    let start = "[[models]]\nid = 'acme/x'\nupstreams = [{ url = 'http://a/v1' }]\n";
+    let rules = |lines: &str| parse(&format!("{start}{lines}")).unwrap().catalogue.get("acme/x").unwrap().rules.clone();
+    let usual = rules("");
+    assert_eq!(usual, RequestRules::default());
+    let docs = include_str!("../../../../docs/api/chat.md");
+    let undocumented: Vec<_> = usual.refused().filter(|name| !docs.contains(&format!("`{name}`"))).collect();
+    assert_eq!(undocumented, [""; 0]);
+    let own = rules("media_urls = true\nrefused_members = ['Top_K']");
+    assert_eq!(own, RequestRules { refused_members: Some(vec!["top_k".into()]), media_urls: true });
+    let problems = problems(&format!("{start}refused_members = ['a b']"));
+    assert!(problems.contains("refused_members: each must be a name"), "{problems}");
 }
 
 #[test]

@@ -26,6 +26,7 @@ pub(crate) struct Setup {
     engine_count: usize,
     server: String,
     edge: String,
+    model: String,
     upstream: String,
     store_url: String,
     workspace: String,
@@ -66,6 +67,12 @@ impl Setup {
     /// Adds a line to `[edge]`.
     pub(crate) fn edge(mut self, line: &str) -> Self {
         self.edge += &format!("{line}\n");
+        self
+    }
+
+    /// Adds a line to the chat model.
+    pub(crate) fn model(mut self, line: &str) -> Self {
+        self.model += &format!("{line}\n");
         self
     }
 
@@ -112,7 +119,7 @@ impl Setup {
     }
 
     pub(crate) fn config(&self, engine_urls: &[String]) -> String {
-        let Self { server, edge, upstream, store_url, workspace, tables, .. } = self;
+        let Self { server, edge, model, upstream, store_url, workspace, tables, .. } = self;
         let upstreams = |model: &str| {
             let each = engine_urls.iter().map(|url| format!("{{ url = \"{url}\", model = \"{model}\"{upstream} }}"));
             each.collect::<Vec<_>>().join(", ")
@@ -138,7 +145,7 @@ context_length = 4096
 input_per_1m = "1.00"
 cached_input_per_1m = "0.50"
 output_per_1m = "4.00"
-upstreams = [ {} ]
+{model}upstreams = [ {} ]
 
 [[models]]
 id = "{EMBEDDING}"
@@ -167,6 +174,7 @@ impl TestApp {
             engine_count: 1,
             server: String::new(),
             edge: String::new(),
+            model: String::new(),
             upstream: String::new(),
             store_url: "sqlite:forebay.db".to_owned(),
             workspace: HIGH_LIMITS.to_owned(),

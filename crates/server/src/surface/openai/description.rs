@@ -28,7 +28,11 @@ const READ: [ErrorDescription; 6] = [
 ];
 const MODEL: [ErrorDescription; 1] = [("404", "`model_not_found`", &["InferenceError"])];
 const CALL: [ErrorDescription; 13] = [
-    ("400", "`invalid_payload`, `missing_parameter`, `context_length_exceeded`", &["InferenceError"]),
+    (
+        "400",
+        "`invalid_payload`, `missing_parameter`, `unsupported_parameter`, `context_length_exceeded`",
+        &["InferenceError"],
+    ),
     ("401", "`invalid_api_key`", &["InferenceError"]),
     (
         "403",

@@ -55,9 +55,10 @@ impl InferenceError {
         match self {
             Self::Surface(error) => error.status(),
             Self::Call(error) => match error {
-                CallError::Unreadable(_) | CallError::Missing { .. } | CallError::BadName { .. } => {
-                    StatusCode::BAD_REQUEST
-                }
+                CallError::Unreadable(_)
+                | CallError::Missing { .. }
+                | CallError::BadName { .. }
+                | CallError::Unsupported { .. } => StatusCode::BAD_REQUEST,
                 CallError::Invalid { .. } => StatusCode::UNPROCESSABLE_ENTITY,
                 CallError::UnknownModel { .. } => StatusCode::NOT_FOUND,
                 CallError::RateLimited { .. } | CallError::QuotaExceeded { .. } | CallError::Overloaded => {

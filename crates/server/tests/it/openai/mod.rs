@@ -9,5 +9,6 @@ mod http;
 mod models;
 mod pools;
 pub(crate) mod prefix_cache;
+mod shared_models;
 mod stream;
 mod validation;

@@ -108,6 +108,10 @@ impl Dataplane {
             let attempt = Attempt { replica: slot.replica(), call: &*call, cache_salt };
             let error = match self.attempt(attempt, began, &mut may_resend).await {
                 Ok(response) => return Ok(self.respond(response, slot, call)),
+                Err(error) if may_drop_limit(&error, call) && call.tap.drop_limit() => {
+                    call.tap.attempt_failed(error.reason());
+                    continue;
+                }
                 Err(error) => error,
             };
             record_failure(slot.replica(), &error);
@@ -203,7 +207,7 @@ impl Dataplane {
     /// The request as it is sent: the head, and the client's body with our edits.
     fn upstream_request(&self, Attempt { replica, call, cache_salt }: Attempt<'_>) -> Request {
         let Upstream { model, continuous_usage, engine, .. } = &replica.upstream;
-        let mut edits: Edits<'_> = call.request.upstream_edits(model, *continuous_usage, call.tap.clamp());
+        let mut edits: Edits<'_> = call.request.upstream_edits(model, *continuous_usage, call.tap.limit());
         if let (Some(engine), Some(salt)) = (engine, cache_salt) {
             call.request.isolate_cache(*engine, salt, &mut edits);
         }
@@ -283,6 +287,13 @@ async fn open_stream(
             None => {}
         }
     }
+}
+
+/// Whether the engine rejected the limit that we added to a call without one, because it does not fit next to the prompt.
+/// Such an engine has room for fewer tokens than the limit, so the call is still bounded without it.
+fn may_drop_limit(error: &AttemptError, call: &Call) -> bool {
+    matches!(error, AttemptError::Final(CallError::Rejected { context_length: true, .. }))
+        && !call.request.estimate.has_limit()
 }
 
 /// Updates health and circuit breaker of the replica.

@@ -150,8 +150,14 @@ impl UsageTap {
         self.permit.as_ref().and_then(|permit| permit.rate_limits())
     }
 
-    pub(crate) fn clamp(&self) -> Option<u64> {
-        self.permit.as_ref().and_then(|permit| permit.clamp())
+    /// The token limit per choice that the engine must get; `None` if the call has its own.
+    pub(crate) fn limit(&self) -> Option<u64> {
+        self.permit.as_ref().and_then(|permit| permit.limit())
+    }
+
+    /// Sends the call without [`Self::limit`] from now on. Returns whether there was one.
+    pub(crate) fn drop_limit(&mut self) -> bool {
+        self.permit.as_mut().is_some_and(|permit| permit.drop_limit())
     }
 
     /// Charges and marks the tokens that a stream has generated so far.

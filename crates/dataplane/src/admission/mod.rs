@@ -64,9 +64,10 @@ impl Admission {
             }
             QuotaError::Unavailable { cause } => CallError::QuotaUnavailable { cause, rate_limits },
         })?;
-        let clamp = (reservation.tokens < bound.total()).then(|| bound.clamped(reservation.tokens).completion);
+        let granted = bound.clamped(reservation.tokens).completion.min(bound.completion);
+        let limit = estimate.limit_to_send(granted);
         let metered = Metered { rate_limiter: self.rate_limiter.clone(), debit: debit.keep(), reservation };
-        Ok(Permit::metered(metered, rate_limits, clamp, completion))
+        Ok(Permit::metered(metered, rate_limits, limit, completion))
     }
 }
 

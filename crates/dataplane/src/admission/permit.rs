@@ -14,7 +14,7 @@ const STEP: u64 = 256;
 /// Settles on [`Permit::settle`], or on drop as if the call had used nothing.
 pub(crate) struct Permit {
     rate_limits: Option<RateLimitStatus>,
-    clamp: Option<u64>,
+    limit: Option<u64>,
     /// Tokens that the call may generate before more are charged.
     charged_completion: u64,
     metered: Option<Metered>,
@@ -32,15 +32,15 @@ impl Permit {
     pub(super) fn metered(
         metered: Metered,
         rate_limits: RateLimitStatus,
-        clamp: Option<u64>,
+        limit: Option<u64>,
         charged_completion: u64,
     ) -> Self {
-        Self { rate_limits: Some(rate_limits), clamp, charged_completion, metered: Some(metered), _visit: None }
+        Self { rate_limits: Some(rate_limits), limit, charged_completion, metered: Some(metered), _visit: None }
     }
 
     /// For calls to dedicated endpoints, which have neither limits nor quota.
     pub(crate) fn unmetered(visit: OpenCall) -> Self {
-        Self { rate_limits: None, clamp: None, charged_completion: u64::MAX - 1, metered: None, _visit: Some(visit) }
+        Self { rate_limits: None, limit: None, charged_completion: u64::MAX - 1, metered: None, _visit: Some(visit) }
     }
 
     /// The rate limits after this call was admitted.
@@ -48,9 +48,14 @@ impl Permit {
         self.rate_limits
     }
 
-    /// The token limit per choice that the remaining quota allows, if that is less than the call requested.
-    pub(crate) fn clamp(&self) -> Option<u64> {
-        self.clamp
+    /// The token limit per choice that the engine must get; `None` if the call has its own.
+    pub(crate) fn limit(&self) -> Option<u64> {
+        self.limit
+    }
+
+    /// Sends the call without [`Self::limit`] from now on. Returns whether there was one.
+    pub(crate) fn drop_limit(&mut self) -> bool {
+        self.limit.take().is_some()
     }
 
     /// Charges the tokens generated so far, in one charge however many they are: an engine chooses this number. Returns

@@ -76,7 +76,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
             b"logit_bias" => check_logit_bias(reader, checks)?,
             b"stop" => check_stop(reader, checks)?,
             b"tools" => estimate.prompt_bytes += measured(reader, |reader| tools::check(reader, checks))?,
-            b"tool_choice" => tools::check_choice(reader, checks)?,
+            b"tool_choice" => estimate.prompt_bytes += measured(reader, |reader| tools::check_choice(reader, checks))?,
             b"parallel_tool_calls" => {
                 checks.boolean(reader, &"parallel_tool_calls")?;
             }
@@ -94,7 +94,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
             }
             b"cache_salt" => cache.read_salt(reader, checks)?,
             b"cache_prompt" => cache.read_prompt(reader)?,
-            _ => others.read(reader, name)?,
+            _ => estimate.prompt_bytes += others.read(reader, name)?,
         }
         Ok(())
     })?;

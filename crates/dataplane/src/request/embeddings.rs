@@ -41,6 +41,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     let mut dimensions = None;
     let mut cache = CacheMembers::default();
     let mut others = OtherMembers::default();
+    let mut other_bytes = 0;
 
     read_members(&body, &MEMBERS, |reader, name| {
         let checks = &mut checks;
@@ -59,8 +60,12 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
             }
             b"cache_salt" => cache.read_salt(reader, checks)?,
             // vLLM also takes a chat as the input of an embedding.
-            b"messages" => media::check(reader, checks, &"messages", name)?,
-            _ => others.read(reader, name)?,
+            b"messages" => {
+                let start = reader.position();
+                media::check(reader, checks, &"messages", name)?;
+                other_bytes += (reader.position() - start) as u64;
+            }
+            _ => other_bytes += others.read(reader, name)?,
         }
         Ok(())
     })?;
@@ -74,7 +79,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     let dimensions = dimensions.map(i64::unsigned_abs);
     let (prompt, inputs) = input.unwrap_or((0..0, 0));
     let operation = Operation::Embeddings(EmbeddingOptions { encoding, dimensions, inputs });
-    let estimate = TokenEstimate::embeddings(prompt.len(), inputs);
+    let estimate = TokenEstimate::embeddings(prompt.len() as u64 + other_bytes, inputs);
     Ok(ParsedRequest { body, model, model_span, prompt, operation, estimate, cache, others, remote_media, invalid })
 }
 

@@ -9,12 +9,14 @@ use std::ops::Range;
 /// The most tokens that a chat template adds to a message.
 const PER_MESSAGE: u64 = 64;
 const BYTES_PER_TOKEN: u64 = 4;
+/// Few texts have more tokens than a third of their bytes.
+const FEW_BYTES_PER_TOKEN: u64 = 3;
 /// The expected completion of a call without a token limit.
 const EXPECTED_COMPLETION: u64 = 1024;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TokenEstimate {
-    /// Bytes of the members that become the prompt.
+    /// Bytes of the members that become the prompt, or could: those that the gateway does not know count, too.
     pub(super) prompt_bytes: u64,
     /// Messages, or inputs of an embedding.
     pub(super) messages: u64,
@@ -39,8 +41,8 @@ impl TokenEstimate {
         Self { choices: 1, generates: true, ..Self::default() }
     }
 
-    pub(super) fn embeddings(prompt_bytes: usize, inputs: usize) -> Self {
-        Self { prompt_bytes: prompt_bytes as u64, messages: inputs as u64, choices: 1, ..Self::default() }
+    pub(super) fn embeddings(prompt_bytes: u64, inputs: usize) -> Self {
+        Self { prompt_bytes, messages: inputs as u64, choices: 1, ..Self::default() }
     }
 
     pub(super) fn read_max_tokens(&mut self, reader: &mut Reader<'_>, checks: &mut Checks) -> Result<(), JsonError> {
@@ -62,27 +64,49 @@ impl TokenEstimate {
         self.limit_members().filter_map(|limit| limit.tokens).max()
     }
 
-    /// The most tokens that the call can use at a model with this context length.
+    /// Whether the client limits the tokens itself.
+    pub(crate) fn has_limit(&self) -> bool {
+        self.limit().is_some()
+    }
+
+    /// The most tokens that the call can use at a model with this context length, if its engine gets the limit that
+    /// [`Self::limit_to_send`] returns.
     pub(crate) fn bound(&self, context_length: u64) -> TokenBound {
+        let text = self.text_bound();
         if !self.generates {
-            let prompt = self.prompt_bytes.saturating_add(self.messages.saturating_mul(PER_MESSAGE));
-            return TokenBound {
-                prompt: prompt.min(context_length.saturating_mul(self.messages)),
-                completion: 0,
-                choices: 1,
-            };
+            let prompt = text.min(context_length.saturating_mul(self.messages));
+            return TokenBound { prompt, completion: 0, choices: 1 };
         }
-        let text = self.prompt_bytes.saturating_add(self.messages.saturating_mul(PER_MESSAGE));
         let prompt = if self.opaque { context_length } else { text.min(context_length) };
-        match self.limit() {
-            Some(limit) => TokenBound { prompt, completion: limit.min(context_length), choices: self.choices },
-            // An engine cannot exceed its context, which includes the prompt.
-            None => {
-                let whole = context_length.saturating_mul(self.choices);
-                let completion = whole.saturating_sub(prompt).div_ceil(self.choices.max(1));
-                TokenBound { prompt, completion, choices: self.choices }
-            }
-        }
+        let completion = match self.limit() {
+            Some(limit) => limit.min(context_length),
+            None => self.room_after(prompt, context_length),
+        };
+        TokenBound { prompt, completion, choices: self.choices }
+    }
+
+    /// The most tokens of a prompt of text.
+    fn text_bound(&self) -> u64 {
+        self.prompt_bytes.saturating_add(self.messages.saturating_mul(PER_MESSAGE))
+    }
+
+    /// The token limit per choice of a call that has none. Engines reject a limit that does not fit next to the prompt,
+    /// so a short prompt counts with its bound. A long one has far fewer tokens than its bound, which would leave too
+    /// little or nothing: it leaves half of the context, or a quarter if it is likely to fill half of it.
+    ///
+    /// With a context of 8,000, prompts of at most 1,000, 6,000, 18,000 and 30,000 tokens leave 7,000, 4,000, 2,000 and
+    /// 2,000.
+    fn room_after(&self, prompt: u64, context_length: u64) -> u64 {
+        let half = context_length / 2;
+        let likely =
+            if self.opaque { half } else { context_length.saturating_sub(self.text_bound() / FEW_BYTES_PER_TOKEN) };
+        (context_length - prompt).max(likely.min(half)).max(context_length / 4).max(1)
+    }
+
+    /// The token limit per choice that the engine must get for a call that may generate `completion` tokens per choice;
+    /// `None` if the client's own limit is enough.
+    pub(crate) fn limit_to_send(&self, completion: u64) -> Option<u64> {
+        (self.generates && self.limit().is_none_or(|own| own > completion)).then_some(completion)
     }
 
     /// The tokens that the call is expected to use, and how many of them it generates. Limits above the context length
@@ -104,7 +128,7 @@ impl TokenEstimate {
             return edits.insert(model_end, format!(",\"max_tokens\":{text}").into_bytes());
         }
         let are_null = self.limit().is_none();
-        for member in self.limit_members().filter(|member| are_null || member.tokens.is_some()) {
+        for member in self.limit_members().filter(|member| member.tokens.map_or(are_null, |tokens| tokens > limit)) {
             edits.replace(member.span.clone(), text.clone().into_bytes());
         }
     }
@@ -127,8 +151,10 @@ fn read_limit(
 
 #[cfg(test)]
 mod tests {
+    use super::TokenEstimate;
     use crate::request::{ParsedRequest, chat, embeddings};
     use domain::quota::TokenBound;
+    use proptest::prelude::*;
 
     const CONTEXT: u64 = 8_192;
 
@@ -160,7 +186,8 @@ mod tests {
     #[test]
     fn a_call_without_a_limit_is_bounded_by_the_context() {
         assert_eq!(bound("").total(), CONTEXT);
-        assert_eq!(bound(r#","n":2"#).total(), 2 * CONTEXT);
+        let prompt = bound("").prompt;
+        assert_eq!(bound(r#","n":2"#), TokenBound { prompt, completion: CONTEXT - prompt, choices: 2 });
         assert_eq!(bound(r#","max_tokens":null"#).total(), CONTEXT);
         let image = r#"{"model":"a/b","max_tokens":5,"messages":[{"role":"user","content":[
             {"type":"image_url","image_url":{"url":"data:x"}}]}]}"#;
@@ -168,6 +195,89 @@ mod tests {
         let text = r#"{"model":"a/b","max_tokens":5,"messages":[{"role":"user","content":[
             {"type":"text","text":"hi"}]}]}"#;
         assert!(chat::parse(text.into()).unwrap().estimate.bound(CONTEXT).total() < 250);
+    }
+
+    #[test]
+    fn members_that_the_gateway_does_not_know_count_as_prompt() {
+        let prompt = bound(r#","max_tokens":1"#).prompt;
+        for member in [r#""chat_template_kwargs":{"x":"y"}"#, r#""documents":[{"a":"b"}]"#, r#""tool_choice":"auto""#] {
+            let (_, value) = member.split_once(':').unwrap();
+            assert_eq!(bound(&format!(r#","max_tokens":1,{member}"#)).prompt, prompt + value.len() as u64, "{member}");
+        }
+        let long = "x".repeat(400_000);
+        assert_eq!(bound(&format!(r#","max_tokens":1,"functions":["{long}"]"#)).prompt, CONTEXT);
+        assert_eq!(bound(r#","max_tokens":1,"temperature":1.00000000,"stop":["a long stop sequence"]"#).prompt, prompt);
+        let embed = |rest: &str| {
+            let body = format!(r#"{{"model":"a/b","input":"one"{rest}}}"#);
+            embeddings::parse(body.into()).unwrap().estimate.bound(CONTEXT).prompt
+        };
+        assert_eq!(embed(r#","x":"1234","messages":[{}]"#), embed("") + 6 + 4);
+    }
+
+    fn any_value() -> impl Strategy<Value = serde_json::Value> {
+        let leaf = prop_oneof![
+            Just(serde_json::Value::Null),
+            any::<bool>().prop_map(Into::into),
+            any::<i64>().prop_map(Into::into),
+            any::<String>().prop_map(Into::into),
+        ];
+        leaf.prop_recursive(3, 16, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Into::into),
+                prop::collection::vec((any::<String>(), inner), 0..4)
+                    .prop_map(|members| serde_json::Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn every_byte_of_an_unknown_member_is_counted(
+            members in prop::collection::btree_map("x_[a-z]{1,4}", any_value(), 0..8),
+        ) {
+            let rest: String = members.iter().map(|(name, value)| format!(",\"{name}\":{value}")).collect();
+            let values: usize = members.values().map(|value| value.to_string().len()).sum();
+            prop_assert_eq!(parse(&rest).estimate.prompt_bytes, parse("").estimate.prompt_bytes + values as u64);
+        }
+
+        #[test]
+        fn a_call_fits_its_reservation_whatever_is_granted(
+            bytes in 0..100_000u64, context in 1..20_000u64, choices in 1..9u64, granted in 0..200_000u64,
+        ) {
+            let estimate = TokenEstimate { prompt_bytes: bytes, messages: 1, choices, ..TokenEstimate::chat() };
+            let bound = estimate.bound(context);
+            prop_assume!(granted >= bound.least());
+            let limit = bound.clamped(granted).completion.min(bound.completion);
+            prop_assert!(limit >= 1 && limit <= context);
+            prop_assert!(bound.prompt + limit * choices <= granted.min(bound.total()));
+        }
+    }
+
+    /// The limit for a prompt of this many bytes.
+    fn room(bytes: u64) -> u64 {
+        let prompt = bytes - 64;
+        let estimate = TokenEstimate { prompt_bytes: prompt, messages: 1, ..TokenEstimate::chat() };
+        let bound = estimate.bound(8_000);
+        assert_eq!(estimate.limit_to_send(bound.completion), Some(bound.completion));
+        bound.completion
+    }
+
+    #[test]
+    fn a_call_without_a_limit_gets_what_the_context_leaves() {
+        let limits = [1_000, 4_000, 6_000, 12_000, 15_000, 18_000, 30_000, 1_000_000].map(room);
+        assert_eq!(limits, [7_000, 4_000, 4_000, 4_000, 3_000, 2_000, 2_000, 2_000]);
+    }
+
+    #[test]
+    fn the_engine_gets_a_limit_unless_the_clients_own_is_lower() {
+        let limit = |rest: &str, completion: u64| parse(rest).estimate.limit_to_send(completion);
+        assert_eq!(limit("", 50), Some(50));
+        assert_eq!(limit(r#","max_tokens":null"#, 50), Some(50));
+        assert_eq!(limit(r#","max_tokens":50"#, 50), None);
+        assert_eq!(limit(r#","max_tokens":51"#, 50), Some(50));
+        assert_eq!(limit(r#","max_tokens":7,"max_completion_tokens":51"#, 50), Some(50));
+        let embeddings = embeddings::parse(r#"{"model":"a/b","input":"one"}"#.into()).unwrap();
+        assert_eq!(embeddings.estimate.limit_to_send(0), None);
     }
 
     #[test]
@@ -198,6 +308,8 @@ mod tests {
         assert!(clamped(r#","max_completion_tokens":100"#).contains(r#","max_completion_tokens":7"#));
         let both = clamped(r#","max_tokens":100,"max_completion_tokens":90"#);
         assert!(both.contains(r#""max_tokens":7,"max_completion_tokens":7"#), "{both}");
+        let one = clamped(r#","max_tokens":5,"max_completion_tokens":90"#);
+        assert!(one.contains(r#""max_tokens":5,"max_completion_tokens":7"#), "{one}");
         assert!(clamped("").starts_with(r#"{"model":"b","max_tokens":7,"#));
         assert!(clamped(r#","max_tokens":null"#).contains(r#""max_tokens":7"#));
     }

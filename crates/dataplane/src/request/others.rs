@@ -12,7 +12,9 @@ pub(super) struct OtherMembers {
 }
 
 impl OtherMembers {
-    pub(super) fn read(&mut self, reader: &mut Reader<'_>, name: &[u8]) -> Result<(), JsonError> {
+    /// Returns the size of the value in bytes: a chat template can print all of it.
+    pub(super) fn read(&mut self, reader: &mut Reader<'_>, name: &[u8]) -> Result<u64, JsonError> {
+        let start = reader.position();
         let has_value = match reader.kind()? {
             ValueKind::Null => reader.skip().map(|()| false)?,
             ValueKind::Bool => reader.boolean()?,
@@ -23,7 +25,7 @@ impl OtherMembers {
         if has_value {
             self.names.push(shorten(name).to_owned());
         }
-        Ok(())
+        Ok((reader.position() - start) as u64)
     }
 
     /// The first member that the rules do not allow, in any case: not every model server distinguishes it.

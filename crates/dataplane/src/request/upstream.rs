@@ -5,12 +5,12 @@ use crate::json;
 use crate::json::edits::Edits;
 
 impl ParsedRequest {
-    /// Replaces the model with the upstream's own name, requests usage for every stream, and sets the token limit per
-    /// choice to `clamp` if the quota allows less than the client requested.
-    pub(crate) fn upstream_edits(&self, model: &str, running_usage: bool, clamp: Option<u64>) -> Edits<'static> {
+    /// Replaces the model with the upstream's own name, requests usage for every stream, and lowers the token limit per
+    /// choice to `limit`.
+    pub(crate) fn upstream_edits(&self, model: &str, running_usage: bool, limit: Option<u64>) -> Edits<'static> {
         let mut edits = Edits::default();
         edits.replace(self.model_span.clone(), json::quote(model));
-        if let Some(limit) = clamp {
+        if let Some(limit) = limit {
             self.estimate.clamp(limit, self.model_span.end, &mut edits);
         }
         if let Operation::Chat { streaming: Some(client) } = &self.operation {

@@ -128,8 +128,59 @@ async fn a_call_without_a_limit_is_clamped_to_the_remaining_quota() {
     assert!(sent["max_completion_tokens"].as_u64().unwrap() < 1_000 && sent.get("max_tokens").is_none(), "{sent}");
 
     let unlimited = TestApp::start().await;
-    assert_eq!(unlimited.chat("hi").await.status_line(), "200 OK");
-    assert!(unlimited.engine().calls().last().unwrap().json().get("max_tokens").is_none(), "enough is left");
+    assert_eq!(unlimited.ask(with_limit(5)).await.status_line(), "200 OK");
+    assert_eq!(unlimited.engine().calls().last().unwrap().json()["max_tokens"], 5, "enough is left");
+}
+
+/// The context of the test model.
+const CONTEXT: u64 = 4_096;
+
+#[tokio::test]
+async fn every_call_gets_a_limit_that_fits_the_context() {
+    let app = TestApp::start().await;
+    let prompt = serde_json::to_string(&chat("hi")["messages"]).unwrap().len() as u64 + 64;
+    for (member, value, limit) in [
+        ("stop", json!("x"), CONTEXT - prompt),
+        ("max_tokens", Value::Null, CONTEXT - prompt),
+        ("chat_template_kwargs", json!({"date": "x".repeat(600)}), CONTEXT - prompt - 611),
+        ("documents", json!(["x".repeat(400_000)]), CONTEXT / 4),
+        ("max_tokens", json!(1_000_000), CONTEXT),
+        ("max_tokens", json!(CONTEXT), CONTEXT),
+    ] {
+        let mut body = chat("hi");
+        body[member] = value;
+        assert_eq!(app.ask(body).await.status_line(), "200 OK");
+        assert_eq!(app.engine().calls().last().unwrap().json()["max_tokens"], limit, "{member}");
+    }
+}
+
+#[tokio::test]
+async fn an_engine_with_less_room_than_the_limit_gets_the_call_without_it() {
+    let app = TestApp::start().await;
+    let rejects = || Script {
+        status: Some(400),
+        error_message: Some("This model's maximum context length is 2048 tokens and your request has 9.".into()),
+        ..Script::default()
+    };
+    app.engine().push(rejects());
+    assert_eq!(app.chat("hi").await.status_line(), "200 OK");
+    let sent: Vec<Value> = app.engine().calls().iter().map(|call| call.json()["max_tokens"].clone()).collect();
+    assert!(sent[0].is_u64() && sent[1..] == [Value::Null], "{sent:?}");
+
+    app.engine().script(rejects());
+    assert_eq!(error_line(&app.chat("hi").await), "400 context_length_exceeded");
+    assert_eq!(app.engine().calls().len(), 4, "once with and once without a limit");
+    assert_eq!(error_line(&app.ask(with_limit(3_000)).await), "400 context_length_exceeded");
+    assert_eq!(app.engine().calls().len(), 5, "the client's own limit stays");
+}
+
+#[tokio::test]
+async fn members_in_the_prompt_cannot_exceed_the_quota() {
+    let app = TestApp::setup().workspace_limits(MANY, MANY, 1_000).start().await;
+    let mut body = with_limit(1);
+    body["chat_template_kwargs"] = json!({"date_string": "x".repeat(3_000)});
+    assert_eq!(error_line(&app.ask(body).await), "429 quota_exceeded");
+    assert!(app.engine().calls().is_empty());
 }
 
 #[tokio::test]

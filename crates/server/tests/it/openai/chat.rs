@@ -34,7 +34,7 @@ async fn a_request_reaches_the_engine_byte_for_byte() {
     let app = TestApp::start().await;
     let body = r#" {"seed" : 9223372036854775807,"zzz":{"big":18446744073709551616123,"deep":[1.10,-0.0,1E+2,{"a":{}}]},
         "top_k":-1,	"messages":[ {"role":"user","content":"\u00e9\ud83d\ude42é🙂\u0000","x":1e-7,"x":2} ] ,
-        "model" :"acme/tiny", "temperature":1.0,"stop":null,"chat_template_kwargs":{"enable_thinking":false}} "#;
+        "model" :"acme/tiny", "temperature":1.0,"stop":null, "max_tokens":5,"chat_template_kwargs":{"enable_thinking":false}} "#;
     let response = app.client().post_bytes("/chat/completions", body).await;
     assert_eq!(response.status_line(), "200 OK");
     let expected = body.replace("\"acme/tiny\"", &format!("\"{UPSTREAM_NAME}\""));
@@ -46,7 +46,9 @@ async fn a_large_prompt_reaches_the_engine_byte_for_byte() {
     let app = TestApp::start().await;
     for size in [15_000, 17_000, 2_000_000] {
         app.engine().forget_calls();
-        let body = chat(&"π".repeat(size / 2)).to_string();
+        let mut body = chat(&"π".repeat(size / 2));
+        body["max_tokens"] = json!(5);
+        let body = body.to_string();
         let response = app.client().post_bytes("/chat/completions", body.clone()).await;
         assert_eq!(response.status_line(), "200 OK");
         let expected = body.replace(&format!("\"{CHAT}\""), &format!("\"{UPSTREAM_NAME}\""));

@@ -16,7 +16,7 @@ fn saying(status: u16, message: &str) -> Script {
 
 /// The error of one chat whose engine follows the script.
 async fn error_of(app: &TestApp, script: Script) -> String {
-    app.engine().push(script);
+    app.engine().script(script);
     error_line(&app.chat("hi").await)
 }
 

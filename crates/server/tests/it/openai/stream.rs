@@ -134,7 +134,7 @@ async fn usage_is_requested_from_every_upstream_and_the_options_of_the_client_ar
 async fn a_streaming_request_reaches_the_engine_byte_for_byte() {
     let app = TestApp::start().await;
     let body = r#"{"stream":true ,"seed":-9223372036854775808,"x":[18446744073709551616],"model":"acme/tiny",
-        "messages":[{"role":"user","content":"é"}], "ignore_eos" : true}"#;
+        "messages":[{"role":"user","content":"é"}], "ignore_eos" : true,"max_completion_tokens":9}"#;
     app.client().post_bytes("/chat/completions", body).await;
     let asked = r#"{"include_usage":true,"continuous_usage_stats":true}"#;
     let ours = format!("\"{UPSTREAM_NAME}\",\"stream_options\":{asked}");
@@ -236,7 +236,7 @@ async fn huge_chunks_and_many_chunks_arrive_complete() {
     let app = TestApp::start().await;
     let events = app.events(Script { huge_bytes: 4 << 20, ..Script::default() }, stream("hi")).await;
     assert_eq!(content(&events).len(), 3 * "Hello ".len() + (4 << 20));
-    let events = app.events(Script { chunks: 20_000, ..Script::default() }, stream("hi")).await;
+    let events = app.events(Script { chunks: 20_000, limit_ignored: true, ..Script::default() }, stream("hi")).await;
     assert_eq!(content(&events), "Hello ".repeat(20_000));
 }
 

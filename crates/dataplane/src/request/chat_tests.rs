@@ -124,6 +124,13 @@ fn unreadable_bodies_are_rejected() {
 }
 
 #[test]
+fn the_options_of_a_stream_are_few() {
+    let options = |count: usize| (0..count).map(|index| format!("\"o{index}\":1")).collect::<Vec<_>>().join(",");
+    assert_eq!(verdict(&format!(r#"{{{HEAD},"stream_options":{{{}}}}}"#, options(16))), "fine");
+    assert_eq!(verdict(&format!(r#"{{{HEAD},"stream_options":{{{}}}}}"#, options(17))), "422 stream_options");
+}
+
+#[test]
 fn a_duplicate_is_found_among_many_members() {
     let many: String = (0..100).map(|i| format!(",\"m{i}\":{i}")).collect();
     assert_eq!(verdict(&format!("{{{HEAD}{many}}}")), "fine");

@@ -5,6 +5,9 @@ use super::members::other_spelling;
 use crate::json::{JsonError, Reader, ValueKind};
 use std::ops::Range;
 
+/// The most options that are passed on without being known.
+const MAX_OTHERS: usize = 16;
+
 /// The client's options of a stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct StreamOptions {
@@ -41,7 +44,11 @@ impl StreamOptions {
                         checks.invalid(&path, || format!("must be written `{known}`"));
                     }
                     let value = reader.span()?;
-                    others.push(name_at..value.end);
+                    if others.len() < MAX_OTHERS {
+                        others.push(name_at..value.end);
+                    } else {
+                        checks.invalid(&"stream_options", || format!("must have at most {MAX_OTHERS} unknown members"));
+                    }
                 }
                 Ok::<(), JsonError>(())
             })?;

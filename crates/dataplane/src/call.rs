@@ -2,7 +2,6 @@
 
 use crate::error::CallError;
 use crate::request::ParsedRequest;
-use crate::resolve::Target;
 use crate::usage_tap::UsageTap;
 use bytes::Bytes;
 use domain::Caller;
@@ -40,10 +39,9 @@ pub(crate) struct SlotSearch<'a> {
 }
 
 impl Call {
-    /// The search for a slot at a replica that was not `tried` before.
-    pub(crate) fn slot_search<'a>(&'a self, target: &Target, tried: &'a [BackendId]) -> SlotSearch<'a> {
+    /// The search for a slot at a replica that was not `tried` before; `tenant` as in [`Affinity`].
+    pub(crate) fn slot_search<'a>(&'a self, tenant: &'a str, tried: &'a [BackendId]) -> SlotSearch<'a> {
         let until = self.tap.started() + self.hold_timeout;
-        let tenant = if target.isolates_cache() { self.caller.workspace.as_str() } else { "" };
         let affinity = Affinity { tenant, prefix: self.request.prefix() };
         SlotSearch { affinity, body_bytes: self.request.body.len(), tried, until }
     }

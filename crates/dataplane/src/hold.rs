@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 impl Dataplane {
     pub(crate) async fn hold(&self, call: &mut Call, target: &Target) -> Result<Slot, CallError> {
-        let search = call.slot_search(target, &[]);
+        let search = call.slot_search(target.tenant(&call.caller), &[]);
         match target {
             Target::Serverless(route) => route
                 .pool
@@ -30,7 +30,7 @@ impl Dataplane {
                     None => {
                         call.request.detach_body();
                         call.tap.hold_begins();
-                        let result = Box::pin(wait(endpoint, call.slot_search(target, &[]))).await;
+                        let result = Box::pin(wait(endpoint, call.slot_search(target.tenant(&call.caller), &[]))).await;
                         call.tap.hold_ends();
                         result
                     }

@@ -145,7 +145,7 @@ impl Dataplane {
             return None;
         }
         *retried |= !tries_all;
-        let search = call.slot_search(target, tried);
+        let search = call.slot_search(target.tenant(&call.caller), tried);
         if let Ok(slot) = target.route().pool.pick(search.affinity, tried, Instant::now()) {
             return Some(Ok(slot));
         }

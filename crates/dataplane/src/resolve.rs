@@ -26,6 +26,11 @@ impl Target {
         }
     }
 
+    /// The workspace that calls are kept together for, or an empty text if workspaces share the caches of replicas.
+    pub(crate) fn tenant<'a>(&self, caller: &'a Caller) -> &'a str {
+        if self.isolates_cache() { caller.workspace.as_str() } else { "" }
+    }
+
     /// Whether the call may not reuse prefixes that other workspaces left in the caches of engines. The replicas of an
     /// endpoint serve one workspace only.
     pub(crate) fn isolates_cache(&self) -> bool {

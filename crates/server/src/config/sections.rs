@@ -176,7 +176,7 @@ impl LimitsConfig {
             timeout: section.duration("timeout", LIMITS_TIMEOUT_RANGE).unwrap_or(Duration::from_millis(50)),
             failed_credentials_per_minute: per_minute("failed_credentials_per_minute", 600),
             attempts_factor: section.integer("attempts_factor", ATTEMPTS_FACTOR_RANGE).unwrap_or(10),
-            sign_ins_per_minute: per_minute("sign_ins_per_minute", 120),
+            sign_ins_per_minute: per_minute("sign_ins_per_minute", 300),
             management_requests_per_minute: per_minute("management_requests_per_minute", 3_000),
         }
     }

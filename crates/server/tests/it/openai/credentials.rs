@@ -1,5 +1,7 @@
 //! Keys that are created and ended while the server runs.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use domain::Timestamp;
@@ -152,6 +154,32 @@ async fn an_address_with_too_many_bad_credentials_gets_429_for_all_but_known_key
     wait_until("a key that the node knows of", SEEN_WITHIN, async || status_with(&app, &fresh).await == 200).await;
     let metrics = Client::new(app.forebay.ops).get("/metrics").await.text();
     assert!(!metrics.contains("{reason=\"failed_credentials\"} 0"), "{metrics}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flood_of_guesses_keeps_no_valid_key_out() {
+    let app = TestApp::setup().table("[limits]\nfailed_credentials_per_minute = 1_000_000").start().await;
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut guesses = tokio::task::JoinSet::new();
+    for worker in 0..8 {
+        let (client, stop) = (app.stranger(), Arc::clone(&stop));
+        guesses.spawn(async move {
+            let mut sent = 0_u32;
+            while !stop.load(Ordering::Relaxed) {
+                let key = format!("sk-{worker:04}{sent:08}-{}", "a".repeat(40));
+                assert_eq!(client.clone().key(&key).get("/models").await.status, 401);
+                sent += 1;
+            }
+            sent
+        });
+    }
+    for name in ["a", "b", "c"] {
+        let fresh = text(&app.new_key(name)["key"]).to_owned();
+        assert_eq!(status_with(&app, &fresh).await, 200, "{name}");
+    }
+    stop.store(true, Ordering::Relaxed);
+    let sent: u32 = guesses.join_all().await.into_iter().sum();
+    assert!(sent > 0);
 }
 
 #[tokio::test]

@@ -46,9 +46,10 @@ pub async fn first_start(store: &Store, defaults: &Limits, now: Timestamp) -> Re
     let user = User {
         id: UserId::new(now, entropy::for_id()),
         email: Email::parse(EMAIL)?,
+        email_proven: true,
         operator: true,
         created_at: now,
-        memberships: vec![Membership { organization_id: organization.id.clone(), role: Role::Admin }],
+        memberships: vec![Membership { organization_id: organization.id.clone(), role: Role::Admin, proven: true }],
     };
 
     let mut tx = store.begin().await?;

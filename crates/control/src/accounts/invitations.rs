@@ -10,6 +10,7 @@ use domain::user::{Email, Membership, Role};
 use domain::{
     Invitation, InvitationId, Organization, OrganizationId, SecretHash, Timestamp, User, UserId, WorkspaceId,
 };
+use store::users::Credentials;
 use store::{Page, Store, Tx, invitations, organizations, users, workspaces};
 
 /// The most workspaces in one invitation.
@@ -123,11 +124,15 @@ pub async fn accept(
 ) -> Result<ActiveSession, CommandError> {
     let invitation = open(store, token, now).await?;
     let needed = || CommandError::BadValue { field: "password", why: "a password is required" };
-    let entrant = match users::by_email(store, &invitation.email).await? {
-        Some(user) if signed_in.is_some_and(|signed| signed.user.id == user.id) => Entrant::Known(user),
-        Some(user) => {
-            sign_in::check(store, &user.email, password.ok_or_else(needed)?, origin, now).await?;
-            Entrant::Known(user)
+    let entrant = match users::credentials(store, &invitation.email).await? {
+        Some(found) => {
+            let is_signed_in = signed_in.is_some_and(|signed| signed.user.id == found.user);
+            let credentials = match password {
+                _ if is_signed_in => found,
+                Some(password) => sign_in::check(store, &invitation.email, password, origin, now).await?,
+                None => return Err(needed()),
+            };
+            Entrant::Known(users::by_id(store, &credentials.user).await?.ok_or_else(gone)?, credentials)
         }
         None => Entrant::New(passwords::hash(passwords::check(password.ok_or_else(needed)?)?).await?),
     };
@@ -146,7 +151,8 @@ pub async fn accept(
 }
 
 enum Entrant {
-    Known(User),
+    /// With the credentials as they were read.
+    Known(User, Credentials),
     /// With the hash of the chosen password.
     New(String),
 }
@@ -158,22 +164,26 @@ async fn let_in(tx: &mut Tx, invitation: &Invitation, entrant: Entrant, now: Tim
         workspaces::lock(tx, workspace).await?;
     }
     let organization = &invitation.organization;
-    let joined = Membership { organization_id: organization.clone(), role: invitation.role };
+    organizations::lock(tx, organization).await?;
+    let joined = |proven| Membership { organization_id: organization.clone(), role: invitation.role, proven };
     let user = match entrant {
         Entrant::New(hash) => {
             let user = User {
                 id: UserId::new(now, entropy::for_id()),
                 email: invitation.email.clone(),
+                email_proven: false,
                 operator: false,
                 created_at: now,
-                memberships: vec![joined],
+                memberships: vec![joined(false)],
             };
             users::insert(tx, &user, Some(&hash)).await?;
             user
         }
-        Entrant::Known(mut user) => {
+        Entrant::Known(mut user, credentials) => {
+            sign_in::lock_unchanged(tx, &credentials).await?;
             if user.role_in(organization) != Some(Role::Admin) {
-                users::set_role(tx, &user.id, organization, invitation.role, now).await?;
+                let joined = joined(user.email_proven);
+                users::join(tx, &user.id, &joined, now).await?;
                 user.memberships.retain(|one| one.organization_id != *organization);
                 user.memberships.push(joined);
             }

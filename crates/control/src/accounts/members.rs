@@ -3,7 +3,7 @@
 use crate::author::{AuditedChange, Author};
 use crate::command_error::CommandError;
 use crate::snapshot;
-use domain::user::Role;
+use domain::user::{Membership, Role};
 use domain::{OrganizationId, Timestamp, UserId, Workspace};
 use store::users::{self, Member};
 use store::{Page, Store};
@@ -36,7 +36,8 @@ pub async fn set_role(
     if (current, role) == (Role::Admin, Role::Member) {
         users::check_other_admin(&mut tx, id, organization).await?;
     }
-    users::set_role(&mut tx, id, organization, role, now).await?;
+    let membership = Membership { organization_id: organization.clone(), role, proven: false };
+    users::join(&mut tx, id, &membership, now).await?;
     let change = AuditedChange::new("member.set-role", Some(organization), id.as_str())
         .before(snapshot::role(current))
         .after(snapshot::role(role));

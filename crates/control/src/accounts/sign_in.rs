@@ -8,8 +8,9 @@ use crate::passwords;
 use crate::sessions::{self, ActiveSession, Origin};
 use domain::session::Lifetimes;
 use domain::user::Email;
-use domain::{Timestamp, UserId, attempts};
-use store::{Store, StoreError, users};
+use domain::{Timestamp, attempts};
+use store::users::{self, Credentials};
+use store::{Store, StoreError, Tx};
 
 /// Checks e-mail address and password, and starts a session.
 pub async fn sign_in(
@@ -21,13 +22,20 @@ pub async fn sign_in(
     now: Timestamp,
 ) -> Result<ActiveSession, CommandError> {
     let email = Email::parse(email)?;
-    let id = check(store, &email, password, origin, now).await?;
-    let user = users::by_id(store, &id).await?.ok_or(CommandError::BadCredentials)?;
+    let checked = check(store, &email, password, origin, now).await?;
+    let user = users::by_id(store, &checked.user).await?.ok_or(CommandError::BadCredentials)?;
     let context = sessions::first_context(store, &user).await?;
     let mut tx = store.begin().await?;
+    lock_unchanged(&mut tx, &checked).await?;
     let signed = sessions::start(&mut tx, user, context, origin, lifetimes, now).await?;
     tx.commit().await?;
     Ok(signed)
+}
+
+/// Locks the account that a password was checked against. Fails if the password has changed since: a session that starts
+/// now would survive the change, which ends all others.
+pub(crate) async fn lock_unchanged(tx: &mut Tx, checked: &Credentials) -> Result<(), CommandError> {
+    if users::lock_unchanged(tx, checked).await? { Ok(()) } else { Err(CommandError::BadCredentials) }
 }
 
 /// Checks the password within the limits on attempts.
@@ -37,7 +45,7 @@ pub(crate) async fn check(
     password: &str,
     origin: &Origin,
     now: Timestamp,
-) -> Result<UserId, CommandError> {
+) -> Result<Credentials, CommandError> {
     let (account, address) = (format!("account {email}"), format!("address {}", origin.address));
     let too_many = |error| match error {
         StoreError::TooManyAttempts { wait } => CommandError::TooManyAttempts { wait, now },
@@ -58,5 +66,5 @@ pub(crate) async fn check(
     store::attempts::forget(&mut tx, &account).await?;
     store::attempts::give_back(&mut tx, &address).await?;
     tx.commit().await?;
-    Ok(credentials.user)
+    Ok(credentials)
 }

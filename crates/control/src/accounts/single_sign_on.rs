@@ -1,7 +1,8 @@
 //! Sign-in through an OpenID Connect provider.
 //!
 //! The caller verifies the provider's response; this module maps the identity to an account. An account is found by the
-//! provider's subject, or on the first sign-in by the e-mail address that the provider has verified.
+//! provider's subject, or on the first sign-in by the e-mail address that the provider has verified. An account whose
+//! address was not proven before may have been prepared by another user, so the owner of the address takes it over.
 
 use crate::author::{AuditedChange, Author};
 use crate::command_error::CommandError;
@@ -11,8 +12,9 @@ use domain::session::Lifetimes;
 use domain::user::{Email, Membership, Role};
 use domain::{OrganizationId, SecretHash, Timestamp, User, UserId};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use store::single_sign_on::{self, Pending};
-use store::{Store, StoreError, Tx, users};
+use store::{Conflict, Store, StoreError, Tx, organizations, users};
 
 /// How long a sign-in at the provider may take.
 const PENDING_MILLIS: i64 = 10 * 60 * 1_000;
@@ -82,6 +84,10 @@ pub async fn enter(
     };
     let joins = mapping.organization.as_ref().zip(mapping.role(&identity.groups));
     let mut tx = store.begin().await?;
+    let known = match known {
+        Some(user) => Some(take_over(&mut tx, user, mapping, origin, now).await?),
+        None => None,
+    };
     let user = match (known, joins) {
         (Some(user), Some((organization, role))) => adjust(&mut tx, user, organization, role, origin, now).await?,
         (Some(user), None) => user,
@@ -96,6 +102,76 @@ pub async fn enter(
     let signed = sessions::start(&mut tx, user, context, origin, lifetimes, now).await?;
     tx.commit().await?;
     sessions::settle_in(store, signed).await
+}
+
+/// Gives an account whose address was not proven to the owner of the address. An administrator of any organization could
+/// have created it by an invitation, so its password, its sessions and its unproven memberships end.
+async fn take_over(
+    tx: &mut Tx,
+    mut user: User,
+    mapping: &Mapping,
+    origin: &Origin,
+    now: Timestamp,
+) -> Result<User, CommandError> {
+    if user.email_proven {
+        return Ok(user);
+    }
+    let unproven: Vec<_> = user.memberships.iter().filter(|one| !one.proven).cloned().collect();
+    // Locks are taken in the global order: organizations, user.
+    let mut organizations: BTreeSet<_> = unproven.iter().map(|one| &one.organization_id).collect();
+    organizations.extend(&mapping.organization);
+    for organization in organizations {
+        organizations::lock(tx, organization).await?;
+    }
+    if !users::take_over(tx, &user.id, now).await? {
+        return Ok(User { email_proven: true, ..user });
+    }
+    let before = snapshot::user(&user);
+    for membership in &unproven {
+        end_membership(tx, &mut user, &membership.organization_id, "it came by an unproven invitation", origin, now)
+            .await?;
+    }
+    user.email_proven = true;
+    tracing::warn!(user.id = %user.id, "the owner of the address has taken over user {}", user.id);
+    let change = AuditedChange::new("user.take-over", mapping.organization.as_ref(), user.id.as_str())
+        .detail(
+            "the identity provider proved the address; password, sessions and unproven memberships ended".to_owned(),
+        )
+        .before(before)
+        .after(snapshot::user(&user));
+    author(&user, origin).record(tx, change, now).await?;
+    Ok(user)
+}
+
+/// Ends a membership, except that of the last administrator.
+async fn end_membership(
+    tx: &mut Tx,
+    user: &mut User,
+    organization: &OrganizationId,
+    why: &str,
+    origin: &Origin,
+    now: Timestamp,
+) -> Result<(), CommandError> {
+    let role = users::lock_role(tx, &user.id, organization).await?;
+    let kept = match users::check_other_admin(tx, &user.id, organization).await {
+        Err(StoreError::Conflict(Conflict::LastAdmin)) => role == Role::Admin,
+        checked => checked.map(|()| false)?,
+    };
+    let change = if kept {
+        tracing::warn!(user.id = %user.id, organization.id = %organization, "the last administrator stays: {why}");
+        AuditedChange::new("member.keep-last-admin", Some(organization), user.id.as_str()).after(snapshot::role(role))
+    } else {
+        tracing::info!(user.id = %user.id, organization.id = %organization, "a membership has ended: {why}");
+        users::leave(tx, &user.id, organization, now).await?;
+        user.memberships.retain(|one| one.organization_id != *organization);
+        AuditedChange::new("member.remove", Some(organization), user.id.as_str())
+    };
+    let change = change.before(snapshot::role(role)).detail(why.to_owned());
+    Ok(author(user, origin).record(tx, change, now).await?)
+}
+
+fn author(user: &User, origin: &Origin) -> Author {
+    Author::User { id: user.id.clone(), address: origin.address.clone() }
 }
 
 /// Applies the role of the groups. The last administrator is not demoted.
@@ -114,17 +190,18 @@ async fn adjust(
     if current == Some(Role::Admin) {
         users::lock_role(tx, &user.id, organization).await?;
         match users::check_other_admin(tx, &user.id, organization).await {
-            Err(StoreError::Conflict(store::Conflict::LastAdmin)) => return Ok(user),
+            Err(StoreError::Conflict(Conflict::LastAdmin)) => return Ok(user),
             checked => checked?,
         }
     }
-    users::set_role(tx, &user.id, organization, role, now).await?;
+    let joined = Membership { organization_id: organization.clone(), role, proven: true };
+    users::join(tx, &user.id, &joined, now).await?;
     user.memberships.retain(|one| one.organization_id != *organization);
-    user.memberships.push(Membership { organization_id: organization.clone(), role });
+    user.memberships.push(joined);
     let change = AuditedChange::new("member.set-role", Some(organization), user.id.as_str())
         .before(current.map_or(Value::Null, snapshot::role))
         .after(snapshot::role(role));
-    Author::User { id: user.id.clone(), address: origin.address.clone() }.record(tx, change, now).await?;
+    author(&user, origin).record(tx, change, now).await?;
     Ok(user)
 }
 
@@ -139,13 +216,14 @@ async fn create(
     let user = User {
         id: UserId::new(now, entropy::for_id()),
         email,
+        email_proven: true,
         operator: false,
         created_at: now,
-        memberships: vec![Membership { organization_id: organization.clone(), role }],
+        memberships: vec![Membership { organization_id: organization.clone(), role, proven: true }],
     };
     users::insert(tx, &user, None).await?;
     let change = AuditedChange::new("user.create", Some(organization), user.id.as_str()).after(snapshot::user(&user));
-    Author::User { id: user.id.clone(), address: origin.address.clone() }.record(tx, change, now).await?;
+    author(&user, origin).record(tx, change, now).await?;
     Ok(user)
 }
 

@@ -41,7 +41,12 @@ pub(crate) fn key(key: &ApiKey) -> Value {
 
 pub(crate) fn user(user: &User) -> Value {
     let memberships: Vec<Value> = user.memberships.iter().map(membership).collect();
-    json!({ "email": user.email, "operator": user.operator, "memberships": memberships })
+    json!({
+        "email": user.email,
+        "emailProven": user.email_proven,
+        "operator": user.operator,
+        "memberships": memberships,
+    })
 }
 
 fn membership(membership: &Membership) -> Value {

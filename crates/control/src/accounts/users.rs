@@ -25,6 +25,8 @@ pub struct Edit<'a> {
     /// A role in an organization; adds the membership if there is none.
     pub role: Option<(&'a OrganizationId, Role)>,
     pub operator: Option<bool>,
+    /// Whether the operator vouches that the address belongs to the user.
+    pub email_proven: Option<bool>,
 }
 
 /// A new user, and the password if it was generated.
@@ -48,9 +50,10 @@ pub async fn create(
     let user = User {
         id: UserId::new(now, entropy::for_id()),
         email,
+        email_proven: true,
         operator: new.operator,
         created_at: now,
-        memberships: vec![Membership { organization_id: new.organization.clone(), role: new.role }],
+        memberships: vec![Membership { organization_id: new.organization.clone(), role: new.role, proven: true }],
     };
     let mut tx = store.begin().await?;
     users::insert(&mut tx, &user, Some(&password_hash)).await?;
@@ -88,7 +91,8 @@ pub async fn set(
     let current = show(store, id).await?;
     let mut tx = store.begin().await?;
     if let Some((organization, role)) = edit.role {
-        users::set_role(&mut tx, id, organization, role, now).await?;
+        let membership = Membership { organization_id: organization.clone(), role, proven: true };
+        users::join(&mut tx, id, &membership, now).await?;
         let change = AuditedChange::new("user.set-role", Some(organization), id.as_str())
             .before(current.role_in(organization).map_or(Value::Null, snapshot::role))
             .after(snapshot::role(role));
@@ -99,6 +103,13 @@ pub async fn set(
         let change = AuditedChange::new("user.set-operator", None, id.as_str())
             .before(json!({ "operator": current.operator }))
             .after(json!({ "operator": operator }));
+        author.record(&mut tx, change, now).await?;
+    }
+    if let Some(proven) = edit.email_proven {
+        users::set_email_proven(&mut tx, id, proven, now).await?;
+        let change = AuditedChange::new("user.set-email-proven", None, id.as_str())
+            .before(json!({ "emailProven": current.email_proven }))
+            .after(json!({ "emailProven": proven }));
         author.record(&mut tx, change, now).await?;
     }
     tx.commit().await?;
@@ -122,7 +133,8 @@ pub async fn leave(
     Ok(tx.commit().await?)
 }
 
-/// Sets a new password and ends all sessions. Returns the password if it was generated.
+/// Sets a new password and ends all sessions. Returns the password if it was generated. The operator, who hands it to
+/// the user, thereby vouches for the address.
 pub async fn reset_password(
     store: &Store,
     author: &Author,
@@ -135,6 +147,7 @@ pub async fn reset_password(
     let password_hash = passwords::hash(passwords::check(chosen)?).await?;
     let mut tx = store.begin().await?;
     users::set_password(&mut tx, id, &password_hash, now).await?;
+    users::set_email_proven(&mut tx, id, true, now).await?;
     sessions::end_all_of(&mut tx, id, None).await?;
     author.record(&mut tx, AuditedChange::new("user.reset-password", None, id.as_str()), now).await?;
     tx.commit().await?;

@@ -15,6 +15,7 @@ mod prices;
 mod reconciler;
 mod series;
 mod sessions;
+mod single_sign_on;
 mod usage;
 mod users;
 mod workspaces;

@@ -24,7 +24,7 @@ async fn a_user_gets_a_password_a_role_and_a_new_password() {
         assert_eq!((weak.code(), weak.field()), ("invalid_value", Some("password")));
 
         let id = created.user.id;
-        let edit = Edit { role: Some((&organization, Role::Admin)), operator: Some(true) };
+        let edit = Edit { role: Some((&organization, Role::Admin)), operator: Some(true), email_proven: None };
         let changed = users::set(&store, &author, &id, edit, NOW).await.unwrap();
         assert_eq!((changed.operator, changed.memberships[0].role), (true, Role::Admin));
 

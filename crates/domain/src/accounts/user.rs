@@ -11,6 +11,9 @@ use std::fmt;
 pub struct User {
     pub id: UserId,
     pub email: Email,
+    /// Whether the identity provider or the operator vouches that the address belongs to the user. Accepting an
+    /// invitation proves nothing: the administrator who created the link can open it.
+    pub email_proven: bool,
     /// Operators run the platform: caps, prices and limits above the defaults.
     pub operator: bool,
     pub created_at: Timestamp,
@@ -35,6 +38,10 @@ impl User {
 pub struct Membership {
     pub organization_id: OrganizationId,
     pub role: Role,
+    /// `false` if it came by an invitation while the account's address was not proven. Such a membership ends when the
+    /// owner of the address takes over the account.
+    #[serde(skip)]
+    pub proven: bool,
 }
 
 named_enum! {

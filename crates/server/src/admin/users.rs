@@ -62,6 +62,9 @@ pub(super) struct SetUserArgs {
     /// Whether the user is an operator of the platform.
     #[arg(long, value_name = "true|false")]
     operator: Option<bool>,
+    /// Whether you vouch that the address belongs to the user; false lets the next single sign-on take over the account.
+    #[arg(long, value_name = "true|false")]
+    email_proven: Option<bool>,
     /// Remove the user from an organization and its workspaces.
     #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
     leave_organization: Option<OrganizationId>,
@@ -112,11 +115,12 @@ struct UserRow {
 }
 
 impl Shown for UserRow {
-    const COLUMNS: &'static [&'static str] = &["id", "email", "operator", "memberships", "createdAt", "password"];
+    const COLUMNS: &'static [&'static str] =
+        &["id", "email", "emailProven", "operator", "memberships", "createdAt", "password"];
 }
 
 impl Shown for User {
-    const COLUMNS: &'static [&'static str] = &["id", "email", "operator", "memberships", "createdAt"];
+    const COLUMNS: &'static [&'static str] = &["id", "email", "emailProven", "operator", "memberships", "createdAt"];
 }
 
 pub(super) async fn run(context: &AdminContext<'_>, command: UserCommand) -> anyhow::Result<String> {
@@ -137,7 +141,7 @@ pub(super) async fn run(context: &AdminContext<'_>, command: UserCommand) -> any
         UserCommand::ResetPassword { selector, password } => {
             let user = selector.find(context).await?;
             let password = users::reset_password(store, author, &user.id, password.as_deref(), *now).await?;
-            context.show(&UserRow { user, password })
+            context.show(&UserRow { user: User { email_proven: true, ..user }, password })
         }
     }
 }
@@ -164,7 +168,11 @@ async fn create(context: &AdminContext<'_>, flags: &NewUserArgs) -> anyhow::Resu
 async fn set(context: &AdminContext<'_>, flags: SetUserArgs) -> anyhow::Result<String> {
     let AdminContext { store, author, now, .. } = context;
     let id = flags.selector.find(context).await?.id;
-    let edit = Edit { role: flags.organization.as_ref().zip(flags.role), operator: flags.operator };
+    let edit = Edit {
+        role: flags.organization.as_ref().zip(flags.role),
+        operator: flags.operator,
+        email_proven: flags.email_proven,
+    };
     users::set(store, author, &id, edit, *now).await?;
     if let Some(organization) = &flags.leave_organization {
         users::leave(store, author, &id, organization, *now).await?;

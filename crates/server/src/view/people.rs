@@ -45,6 +45,8 @@ pub(crate) struct UserView {
     #[schema(example = "usr_01k0000000000000000000000")]
     id: String,
     email: String,
+    /// Whether the identity provider or the operator vouches that the address belongs to the user.
+    email_proven: bool,
     /// The operator runs the platform.
     operator: bool,
     #[schema(value_type = String, format = DateTime)]
@@ -71,6 +73,7 @@ impl UserView {
         Self {
             id: user.id.to_string(),
             email: user.email.to_string(),
+            email_proven: user.email_proven,
             operator: user.operator,
             created_at: user.created_at,
             memberships: memberships

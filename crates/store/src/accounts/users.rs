@@ -4,10 +4,16 @@ use crate::change::Change;
 use crate::db::{Store, Tx};
 use crate::error::{Conflict, StoreError};
 use crate::page::Page;
-use crate::{organizations, row};
+use crate::{organizations, row, sessions};
 use domain::user::{Email, Membership, Role};
 use domain::{OrganizationId, Timestamp, User, UserId, Workspace, WorkspaceId};
 use sqlx::any::AnyRow;
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!("SELECT id, email, email_proven, operator, created_at FROM users ", $rest)
+    };
+}
 
 /// The account that a sign-in is checked against. Without a hash, it cannot sign in with a password.
 #[derive(Clone)]
@@ -17,11 +23,11 @@ pub struct Credentials {
 }
 
 pub async fn by_id(store: &Store, id: &UserId) -> Result<Option<User>, StoreError> {
-    let query = sqlx::query("SELECT id, email, operator, created_at FROM users WHERE id = $1").bind(id.as_str());
+    let query = sqlx::query(select!("WHERE id = $1")).bind(id.as_str());
     let Some(found) = store.row(query).await? else { return Ok(None) };
     let mut users = vec![user(&found)?];
     let memberships = sqlx::query(
-        "SELECT user_id, organization_id, role FROM organization_members WHERE user_id = $1 ORDER BY organization_id",
+        "SELECT user_id, organization_id, role, proven FROM organization_members WHERE user_id = $1 ORDER BY organization_id",
     );
     give_memberships(&mut users, &store.rows(memberships.bind(id.as_str())).await?)?;
     Ok(users.pop())
@@ -44,12 +50,12 @@ pub async fn credentials(store: &Store, email: &Email) -> Result<Option<Credenti
 }
 
 pub async fn list(store: &Store, page: Page<'_>) -> Result<Vec<User>, StoreError> {
-    let query = sqlx::query("SELECT id, email, operator, created_at FROM users WHERE id > $1 ORDER BY id LIMIT $2");
+    let query = sqlx::query(select!("WHERE id > $1 ORDER BY id LIMIT $2"));
     let found = store.rows(query.bind(page.cursor()).bind(page.limit())).await?;
     let mut users = found.iter().map(user).collect::<Result<Vec<_>, _>>()?;
     let Some(last) = users.last().map(|user| user.id.clone()) else { return Ok(users) };
     let memberships = sqlx::query(
-        "SELECT user_id, organization_id, role FROM organization_members WHERE user_id > $1 AND user_id <= $2 \
+        "SELECT user_id, organization_id, role, proven FROM organization_members WHERE user_id > $1 AND user_id <= $2 \
          ORDER BY user_id, organization_id",
     );
     let found = store.rows(memberships.bind(page.cursor()).bind(last.as_str())).await?;
@@ -151,19 +157,20 @@ pub async fn password_hash(store: &Store, id: &UserId) -> Result<Option<String>,
 /// Writes a new user with its memberships.
 pub async fn insert(tx: &mut Tx, new: &User, password_hash: Option<&str>) -> Result<(), StoreError> {
     let insert = sqlx::query(
-        "INSERT INTO users (id, email, password_hash, operator, created_at) VALUES ($1, $2, $3, $4, $5) \
-         ON CONFLICT (email) DO NOTHING",
+        "INSERT INTO users (id, email, password_hash, operator, created_at, email_proven) \
+         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (email) DO NOTHING",
     )
     .bind(new.id.as_str())
     .bind(new.email.as_str())
     .bind(password_hash)
     .bind(i64::from(new.operator))
-    .bind(new.created_at.millis());
+    .bind(new.created_at.millis())
+    .bind(i64::from(new.email_proven));
     if tx.execute(insert).await? == 0 {
         return Err(Conflict::EmailTaken.into());
     }
     for membership in &new.memberships {
-        set_role(tx, &new.id, &membership.organization_id, membership.role, new.created_at).await?;
+        join(tx, &new.id, membership, new.created_at).await?;
     }
     tx.announce(Change::User(new.id.clone()), new.created_at);
     Ok(())
@@ -184,21 +191,51 @@ pub async fn set_operator(tx: &mut Tx, id: &UserId, operator: bool, now: Timesta
     Ok(())
 }
 
-/// Sets the role of the user in the organization, adding the membership if needed.
-pub async fn set_role(
-    tx: &mut Tx,
-    id: &UserId,
-    organization: &OrganizationId,
-    role: Role,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    organizations::lock(tx, organization).await?;
+/// Gives an account to the proven owner of its address: removes the password, which another user may have chosen, and
+/// ends all sessions. Returns `false` if the address was already proven.
+pub async fn take_over(tx: &mut Tx, id: &UserId, now: Timestamp) -> Result<bool, StoreError> {
+    let update =
+        sqlx::query("UPDATE users SET email_proven = 1, password_hash = NULL WHERE id = $1 AND email_proven = 0");
+    if tx.execute(update.bind(id.as_str())).await? == 0 {
+        return Ok(false);
+    }
+    sessions::end_all_of(tx, id, None).await?;
+    tx.announce(Change::User(id.clone()), now);
+    Ok(true)
+}
+
+/// Locks the user until the end of the transaction; `false` if the password is not the one that was read.
+pub async fn lock_unchanged(tx: &mut Tx, read: &Credentials) -> Result<bool, StoreError> {
+    let touch = sqlx::query("UPDATE users SET operator = operator WHERE id = $1 AND COALESCE(password_hash, '') = $2")
+        .bind(read.user.as_str())
+        .bind(read.password_hash.as_deref().unwrap_or_default());
+    Ok(tx.execute(touch).await? > 0)
+}
+
+/// Records whether the address is proven.
+pub async fn set_email_proven(tx: &mut Tx, id: &UserId, proven: bool, now: Timestamp) -> Result<(), StoreError> {
+    let update =
+        sqlx::query("UPDATE users SET email_proven = $2 WHERE id = $1").bind(id.as_str()).bind(i64::from(proven));
+    tx.execute_one(update, "user", id.as_str()).await?;
+    tx.announce(Change::User(id.clone()), now);
+    Ok(())
+}
+
+/// Adds a membership, or sets the role of the one that exists, which stays proven if it was.
+pub async fn join(tx: &mut Tx, id: &UserId, membership: &Membership, now: Timestamp) -> Result<(), StoreError> {
+    let Membership { organization_id, role, proven } = membership;
+    organizations::lock(tx, organization_id).await?;
     lock(tx, id).await?;
     let upsert = sqlx::query(
-        "INSERT INTO organization_members (organization_id, user_id, role) VALUES ($1, $2, $3) \
-         ON CONFLICT (organization_id, user_id) DO UPDATE SET role = excluded.role",
-    );
-    tx.execute(upsert.bind(organization.as_str()).bind(id.as_str()).bind(role.as_str())).await?;
+        "INSERT INTO organization_members (organization_id, user_id, role, proven) VALUES ($1, $2, $3, $4) \
+         ON CONFLICT (organization_id, user_id) DO UPDATE SET role = excluded.role, \
+         proven = CASE WHEN excluded.proven = 1 THEN 1 ELSE organization_members.proven END",
+    )
+    .bind(organization_id.as_str())
+    .bind(id.as_str())
+    .bind(role.as_str())
+    .bind(i64::from(*proven));
+    tx.execute(upsert).await?;
     tx.announce(Change::User(id.clone()), now);
     Ok(())
 }
@@ -234,6 +271,7 @@ fn user(found: &AnyRow) -> Result<User, StoreError> {
     Ok(User {
         id: row::parsed(found, "id", |text| UserId::parse(text).ok())?,
         email: row::parsed(found, "email", |text| Email::parse(text).ok())?,
+        email_proven: row::flag(found, "email_proven")?,
         operator: row::flag(found, "operator")?,
         created_at: row::moment(found, "created_at")?,
         memberships: Vec::new(),
@@ -248,6 +286,7 @@ fn give_memberships(users: &mut [User], found: &[AnyRow]) -> Result<(), StoreErr
         users[place].memberships.push(Membership {
             organization_id: row::parsed(row, "organization_id", |text| OrganizationId::parse(text).ok())?,
             role: row::parsed(row, "role", Role::parse)?,
+            proven: row::flag(row, "proven")?,
         });
     }
     Ok(())

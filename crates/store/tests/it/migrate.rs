@@ -1,8 +1,9 @@
 use crate::databases::on_both_empty;
 use crate::outside::outside;
 use crate::people;
+use domain::user::Role;
 use sqlx::Executor;
-use store::{Migrated, Store, StoreError};
+use store::{Migrated, Store, StoreError, users};
 use tokio::task::JoinSet;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -56,6 +57,42 @@ async fn a_migration_that_was_added_after_its_successor_still_runs() {
         assert_eq!(store.migrate().await.unwrap(), Migrated { from: newest, to: newest });
         outside.execute("SELECT used FROM quota_months").await.unwrap();
         assert_eq!(store.migrate().await.unwrap(), Migrated { from: newest, to: newest });
+    })
+    .await;
+}
+
+/// An invitation proves no address, so accounts that one created before are not proven. The audit log names all others.
+#[tokio::test]
+async fn existing_accounts_are_proven_if_no_invitation_created_them() {
+    on_both_empty(async |database| {
+        let store = database.open().await;
+        store.migrate().await.unwrap();
+        let organization = people::organization(&store).await;
+        let mut all = Vec::new();
+        for email in ["operator@x", "created@x", "invited@x"] {
+            all.push(people::user(&store, email, &organization, Role::Member).await.id);
+        }
+        let mut outside = outside(database).await;
+        for back in [
+            "DROP INDEX users_by_shared_email",
+            "DROP INDEX api_keys_by_creator",
+            "DROP TABLE known_origins",
+            "ALTER TABLE users DROP COLUMN email_proven",
+            "ALTER TABLE users DROP COLUMN shared_email",
+            "ALTER TABLE organization_members DROP COLUMN proven",
+            "DELETE FROM schema_version WHERE version = 10",
+            "UPDATE users SET operator = 1 WHERE email = 'operator@x'",
+            "INSERT INTO audit (id, at, actor, action, subject, detail) \
+             SELECT 'a', 0, 'forebay admin', 'user.create', id, '' FROM users WHERE email = 'created@x'",
+        ] {
+            outside.execute(back).await.unwrap();
+        }
+        store.migrate().await.unwrap();
+        for (id, proven) in all.iter().zip([true, true, false]) {
+            let user = users::by_id(&store, id).await.unwrap().unwrap();
+            assert_eq!(user.email_proven, proven, "{}", user.email);
+            assert!(user.memberships[0].proven, "memberships from before are kept");
+        }
     })
     .await;
 }

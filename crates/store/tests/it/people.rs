@@ -36,10 +36,15 @@ pub(crate) fn new_user(email: &str, organization: &Organization, role: Role) -> 
     User {
         id: UserId::new(NOW, entropy()),
         email: Email::parse(email).unwrap(),
+        email_proven: true,
         operator: false,
         created_at: NOW,
-        memberships: vec![Membership { organization_id: organization.id.clone(), role }],
+        memberships: vec![membership(organization, role)],
     }
+}
+
+pub(crate) fn membership(organization: &Organization, role: Role) -> Membership {
+    Membership { organization_id: organization.id.clone(), role, proven: true }
 }
 
 pub(crate) fn new_key(workspace: &Workspace) -> ApiKey {

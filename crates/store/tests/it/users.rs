@@ -24,8 +24,8 @@ async fn a_user_is_changed_found_and_removed() {
         let bob = people::user(&store, "bob@example.com", &organization, Role::Member).await;
 
         let mut tx = store.begin().await.unwrap();
-        users::set_role(&mut tx, &ada.id, &organization.id, Role::Admin, NOW).await.unwrap();
-        users::set_role(&mut tx, &ada.id, &other.id, Role::Member, NOW).await.unwrap();
+        users::join(&mut tx, &ada.id, &people::membership(&organization, Role::Admin), NOW).await.unwrap();
+        users::join(&mut tx, &ada.id, &people::membership(&other, Role::Member), NOW).await.unwrap();
         users::set_operator(&mut tx, &ada.id, true, NOW).await.unwrap();
         users::set_password(&mut tx, &ada.id, "new hash", NOW).await.unwrap();
         tx.commit().await.unwrap();

@@ -6,7 +6,7 @@ use crate::view::{RoleView, UserView};
 use axum::Json;
 use control::users::{self, Edit};
 use domain::user::Role;
-use domain::{OrganizationId, UserId};
+use domain::{OrganizationId, User, UserId};
 use http::StatusCode;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -105,5 +105,5 @@ pub(crate) async fn reset_password(
     let user = users::show(store, &id).await?;
     let password = body.password.as_deref();
     let generated = users::reset_password(store, &caller.author(), &user.id, password, caller.now()).await?;
-    Ok(Json(UserView::once(user, generated)))
+    Ok(Json(UserView::once(User { email_proven: true, ..user }, generated)))
 }

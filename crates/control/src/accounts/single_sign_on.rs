@@ -82,17 +82,20 @@ pub async fn enter(
         Some(id) => users::by_id(store, &id).await?,
         None => users::by_email(store, &email).await?,
     };
-    let joins = mapping.organization.as_ref().zip(mapping.role(&identity.groups));
+    let role = mapping.role(&identity.groups);
     let mut tx = store.begin().await?;
-    let known = match known {
-        Some(user) => Some(take_over(&mut tx, user, mapping, origin, now).await?),
-        None => None,
-    };
-    let user = match (known, joins) {
-        (Some(user), Some((organization, role))) => adjust(&mut tx, user, organization, role, origin, now).await?,
-        (Some(user), None) => user,
-        (None, Some((organization, role))) => create(&mut tx, email, organization, role, origin, now).await?,
-        (None, None) => return Err(CommandError::NoAccount),
+    let user = match known {
+        Some(user) => {
+            let user = take_over(&mut tx, user, mapping, origin, now).await?;
+            match &mapping.organization {
+                Some(organization) => follow_groups(&mut tx, user, organization, role, origin, now).await?,
+                None => user,
+            }
+        }
+        None => match mapping.organization.as_ref().zip(role) {
+            Some((organization, role)) => create(&mut tx, email, organization, role, origin, now).await?,
+            None => return Err(CommandError::NoAccount),
+        },
     };
     single_sign_on::link(&mut tx, &identity.issuer, &identity.subject, &user.id).await?;
     let context = match user.memberships.first() {
@@ -174,19 +177,23 @@ fn author(user: &User, origin: &Origin) -> Author {
     Author::User { id: user.id.clone(), address: origin.address.clone() }
 }
 
-/// Applies the role of the groups. The last administrator is not demoted.
-async fn adjust(
+/// Applies the role of the groups; without one, the membership ends. The last administrator stays one.
+async fn follow_groups(
     tx: &mut Tx,
     mut user: User,
     organization: &OrganizationId,
-    role: Role,
+    role: Option<Role>,
     origin: &Origin,
     now: Timestamp,
 ) -> Result<User, CommandError> {
     let current = user.role_in(organization);
-    if current == Some(role) {
+    if current == role {
         return Ok(user);
     }
+    let Some(role) = role else {
+        end_membership(tx, &mut user, organization, "no group at the provider gives access", origin, now).await?;
+        return Ok(user);
+    };
     if current == Some(Role::Admin) {
         users::lock_role(tx, &user.id, organization).await?;
         match users::check_other_admin(tx, &user.id, organization).await {

@@ -144,3 +144,31 @@ async fn the_last_administrator_stays_when_an_account_is_taken_over() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn leaving_all_groups_at_the_provider_ends_the_membership() {
+    on_both(async |_, store| {
+        let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
+        let (home, mapping) = (&first.organization.id, mapping(&first.organization.id));
+        let other = organizations::create(&store, &Author::CommandLine, "Other", NOW).await.unwrap().id;
+        let ada = enter(&store, "ada@example.com", &["platform"], &mapping).await.unwrap();
+        let joins = users::Edit { role: Some((&other, Role::Member)), ..users::Edit::default() };
+        users::set(&store, &Author::CommandLine, &ada.user.id, joins, NOW).await.unwrap();
+
+        let left = enter(&store, "ada@example.com", &["guests"], &mapping).await.unwrap();
+        assert_eq!((left.user.role_in(home), left.session.organization.as_ref()), (None, Some(&other)));
+        let before = sessions::identify(&store, ada.token, &LIFETIMES, NOW).await.unwrap().unwrap();
+        assert_eq!(before.user.role_in(home), None, "in older sessions, too");
+        assert!(actions(&store, home).await.contains(&"member.remove".to_owned()));
+        let back = enter(&store, "ada@example.com", &["staff"], &mapping).await.unwrap();
+        assert_eq!(back.user.role_in(home), Some(Role::Member));
+
+        // Otherwise the organization would have no administrator.
+        let ada = enter(&store, "ada@example.com", &["platform"], &mapping).await.unwrap().user.id;
+        members::remove(&store, &Author::CommandLine, home, &first.user.id, NOW).await.unwrap();
+        let last = enter(&store, "ada@example.com", &[], &mapping).await.unwrap();
+        assert_eq!((assert_eq!((last.user.id, last.user.role_in(home)), (ada, Some(Role::Admin)));last.user.id, last.user.role_in(home)), (assert_eq!((last.user.id, last.user.role_in(home)), (ada, Some(Role::Admin)));ada, Some(Role::Admin)));
+        assert!(actions(&store, home).await.contains(&"member.keep-last-admin".to_owned()));
+    })
+    .await;
+}

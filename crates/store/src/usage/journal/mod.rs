@@ -1,7 +1,8 @@
 //! The journal: usage events on disk before the response of their call ends.
 //!
 //! An event is appended with one write(2), so a crash of the process loses nothing. A thread syncs the file every 50 ms,
-//! so a power failure loses at most a tenth of a second. The reader moves events to the store, from memory as long as it
+//! so a power failure loses at most a tenth of a second; while the disk cannot keep that promise, no new calls are
+//! admitted. The reader moves events to the store, from memory as long as it
 //! keeps up, and removes files that are stored. Files of earlier runs are read first; an incomplete last line is dropped.
 //!
 //! Long calls write marks of their usage so far. If a run dies, a call with a mark but no end is charged at its last mark.
@@ -10,6 +11,7 @@ mod fresh;
 mod inspect;
 mod line;
 mod reader;
+mod sync;
 
 pub use inspect::{Inspection, inspect};
 pub use reader::{Batch, JournalReader};
@@ -23,15 +25,13 @@ use std::collections::{HashMap, VecDeque};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
-use std::time::Duration;
 
 /// The next file begins at this size.
 const MAX_FILE_BYTES: u64 = 8 << 20;
 /// A full journal has at least this number of files, so that space becomes free step by step.
 const MIN_FILES_WHEN_FULL: u64 = 8;
-const SYNC_EVERY: Duration = Duration::from_millis(50);
 
 thread_local! {
     /// The last line that this thread has written; its memory is reused for the next one.
@@ -53,7 +53,7 @@ struct Shared {
     /// Bytes that were written in total, and the part of them that is stored.
     appended: AtomicU64,
     moved: AtomicU64,
-    /// The last write failed.
+    /// The last write or sync failed.
     failing: AtomicBool,
 }
 
@@ -61,7 +61,12 @@ struct State {
     file: Arc<File>,
     number: u64,
     length: u64,
+    /// The current file has lines that are not synced.
     unsynced: bool,
+    /// Earlier files that are not synced. Left to the thread, because a sync may take long and calls end under this lock.
+    rotated: Vec<Arc<File>>,
+    /// Set after a failed sync.
+    doubt: Option<Doubt>,
     /// The last mark of every running call; a new file starts with them.
     running: HashMap<RequestId, Vec<u8>>,
     /// Lines that could not be written, of calls that were admitted before the failure was known.
@@ -80,6 +85,8 @@ impl Journal {
             number: 1,
             length: 0,
             unsynced: false,
+            rotated: Vec::new(),
+            doubt: None,
             running: HashMap::new(),
             unwritten: VecDeque::new(),
             fresh: FreshLines::default(),
@@ -94,8 +101,8 @@ impl Journal {
             moved: AtomicU64::new(0),
             failing: AtomicBool::new(false),
         });
-        let journal = Arc::downgrade(&shared);
-        std::thread::Builder::new().name("journal".into()).spawn(move || sync_loop(&journal))?;
+        sync_folder(folder)?;
+        sync::start(&shared)?;
         let reader = JournalReader::new(Arc::clone(&shared), earlier);
         Ok((Self { shared }, reader))
     }
@@ -158,7 +165,6 @@ impl Shared {
 
     fn write(&self, state: &mut State, line: &[u8]) -> io::Result<()> {
         if state.length > 0 && state.length + line.len() as u64 > self.file_bytes {
-            state.file.sync_data()?;
             self.next_file(state)?;
         }
         state.append(line)
@@ -172,9 +178,20 @@ impl Shared {
         let marks = state.running.values().flatten().copied().collect::<Vec<u8>>();
         file.set_len(0)?;
         (&file).write_all(&marks)?;
-        (state.file, state.number, state.length, state.unsynced) = (Arc::new(file), number, marks.len() as u64, true);
+        let old = std::mem::replace(&mut state.file, Arc::new(file));
+        if std::mem::replace(&mut state.unsynced, true) {
+            state.rotated.push(old);
+        }
+        (state.number, state.length) = (number, marks.len() as u64);
         self.appended.fetch_add(marks.len() as u64, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Admits new calls, unless writes or syncs still fail.
+    fn works_again(&self, state: &State) {
+        if state.unwritten.is_empty() && state.doubt.is_none() && self.failing.swap(false, Ordering::Relaxed) {
+            tracing::info!("the journal works again");
+        }
     }
 
     /// Retries the unwritten lines: after the last complete line of this file, or in a new file if it cannot be truncated.
@@ -189,10 +206,18 @@ impl Shared {
             state.append(&line)?;
             state.unwritten.pop_front();
         }
-        self.failing.store(false, Ordering::Relaxed);
-        tracing::info!("the journal works again");
+        self.works_again(state);
         Ok(())
     }
+}
+
+/// A sync failed, so lines may be missing on disk although they were written.
+struct Doubt {
+    /// Resolved when the store has all bytes up to this total.
+    until: u64,
+    /// Whether a new file has replaced the one in doubt. The system reports lost data once; the next sync of the same file
+    /// would succeed without it.
+    renewed: bool,
 }
 
 impl State {
@@ -204,30 +229,13 @@ impl State {
     }
 }
 
-/// Syncs the file until the journal is dropped.
-#[expect(clippy::disallowed_methods, reason = "runs on its own thread")]
-fn sync_loop(journal: &Weak<Shared>) {
-    loop {
-        std::thread::sleep(SYNC_EVERY);
-        let Some(shared) = journal.upgrade() else { return };
-        let unsynced = {
-            let mut state = shared.state.lock();
-            let _ = shared.recover(&mut state);
-            std::mem::take(&mut state.unsynced).then(|| Arc::clone(&state.file))
-        };
-        if let Some(file) = unsynced
-            && let Err(error) = file.sync_data()
-        {
-            tracing::error!(%error, "cannot sync the journal to disk");
-        }
-    }
+fn create(folder: &Path, run: &RunId, number: u64) -> io::Result<File> {
+    OpenOptions::new().create(true).append(true).open(folder.join(file_name(run, number)))
 }
 
-/// The folder is synced, too, so that a power failure cannot lose the name of a file whose content is on disk.
-fn create(folder: &Path, run: &RunId, number: u64) -> io::Result<File> {
-    let file = OpenOptions::new().create(true).append(true).open(folder.join(file_name(run, number)))?;
-    File::open(folder)?.sync_all()?;
-    Ok(file)
+/// A power failure must not lose the name of a file whose content is on disk.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
 }
 
 fn file_name(run: &RunId, number: u64) -> String {

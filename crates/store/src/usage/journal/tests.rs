@@ -2,7 +2,7 @@ use super::*;
 use domain::usage::{Actor, Certainty, Tokens};
 use domain::{Caller, KeyId, ModelId, NanoUsd, OrganizationId, Price, Timestamp, WorkspaceId};
 use std::os::unix::fs::symlink;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
@@ -182,6 +182,33 @@ async fn a_full_disk_loses_nothing_and_admits_no_new_calls() {
     std::fs::remove_file(folder.path().join(file_name(&run(1), 1))).unwrap();
     std::fs::write(folder.path().join(file_name(&run(1), 1)), "").unwrap();
     assert_eq!(drain(&mut reader).0.len(), 2);
+}
+
+/// Writes to `/dev/null` succeed, and a sync of it fails.
+#[tokio::test]
+async fn after_a_failed_sync_no_calls_are_admitted_until_all_lines_are_stored() {
+    let folder = tempfile::tempdir().unwrap();
+    symlink("/dev/null", folder.path().join(file_name(&run(1), 1))).unwrap();
+    let (journal, mut reader) = Journal::open(folder.path(), run(1), 1 << 20).unwrap();
+    journal.mark(&event(9, 512));
+    journal.append(event(1, 5));
+    let wait_for = async |what: &str, condition: &dyn Fn() -> bool| {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while !condition() {
+            assert!(Instant::now() < deadline, "{what}");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    wait_for("the failed sync was ignored", &|| !journal.has_room()).await;
+    let renewed = || journal.shared.state.lock().doubt.as_ref().is_none_or(|doubt| doubt.renewed);
+    wait_for("no other file was begun", &renewed).await;
+    journal.append(event(2, 5));
+    assert!(!journal.has_room(), "the store has not got the first line yet");
+    assert_eq!(drain(&mut reader).0.len(), 2);
+    wait_for("the journal did not recover", &|| journal.has_room()).await;
+    let kept = std::fs::read_to_string(folder.path().join(file_name(&run(1), 2))).unwrap();
+    assert_eq!(kept.lines().count(), 2, "the mark of the running call, and the second line: {kept}");
+    assert_eq!(files(folder.path()), 1, "one journal file, no trial file");
 }
 
 #[test]

@@ -21,6 +21,10 @@ describe('safeNext', () => {
     ['https://evil.example', '/'],
     ['//evil.example', '/'],
     ['/\\evil.example', '/'],
+    ['/\t/evil.example', '/'],
+    ['/\r\n/evil.example', '/'],
+    ['/keys\0', '/'],
+    ['/keys\x7f', '/'],
     ['/sign-in?next=/x', '/'],
     [undefined, '/'],
   ])('%s leads to %s', (next, expected) => {

@@ -31,8 +31,11 @@ export const paths = {
   settings: (query: Query = {}) => withQuery('/settings', query),
 } as const
 
+/** Browsers drop tabs and line breaks from addresses, which would turn `/\t/host` into `//host`. */
+const hasControl = (text: string) => [...text].some((letter) => letter < ' ' || letter === '\x7f')
+
 /** Where to go after sign-in. Only paths of this console are accepted, to prevent open redirects. */
 export function safeNext(next: string | null | undefined): string {
-  if (!next?.startsWith('/') || next.startsWith('//') || next.includes('\\')) return paths.home()
+  if (!next?.startsWith('/') || next.startsWith('//') || next.includes('\\') || hasControl(next)) return paths.home()
   return next.startsWith('/sign-in') ? paths.home() : next
 }

@@ -186,6 +186,8 @@ pub(super) fn start_workers(
         console: console.clone(),
         endpoints: endpoints_surface.clone(),
         description: description.clone(),
+        // A proxy that ends TLS decides for itself; on localhost it would bind every other program there.
+        strict_transport: tls.is_some() && !context.console_url.starts_with("https://localhost"),
         trusted_proxies: config.server.trusted_proxies.clone(),
     })
 }

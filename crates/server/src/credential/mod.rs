@@ -64,7 +64,7 @@ pub(crate) async fn identify(
     let headers = &head.headers;
     if !headers.has(AUTHORIZATION) && headers.has(COOKIE) {
         let map = headers.to_map();
-        if let Some(token) = session_cookie::read(&map) {
+        if let Some(token) = session_cookie::read(&map, context.is_https()) {
             return Box::pin(session::identify(context, &head.method, map, token, client(), now)).await;
         }
     }

@@ -1,22 +1,30 @@
-//! The session cookie, `forebay_session`.
+//! The session cookie: `forebay_session`, or `__Host-forebay_session` where browsers use https. They accept a cookie with
+//! that prefix only from this very host and only over https, so no other host of the domain can plant one.
 
 use domain::session::SessionToken;
 use http::header::COOKIE;
 use http::{HeaderMap, HeaderValue, Method};
 
 const NAME: &str = "forebay_session";
+const NAME_ON_HTTPS: &str = "__Host-forebay_session";
 const CSRF_HEADER: &str = "x-csrf-token";
 
 /// The session that a browser sends. `None` if there are two different ones: one of them may have been injected.
-pub(crate) fn read(headers: &HeaderMap) -> Option<SessionToken> {
+pub(crate) fn read(headers: &HeaderMap, secure: bool) -> Option<SessionToken> {
+    value(headers, name(secure)).and_then(SessionToken::parse)
+}
+
+/// The value of a cookie; `None` if there are two different ones.
+pub(crate) fn value<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
     let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    let mut named = pairs.filter(|(name, _)| *name == NAME).map(|(_, value)| value);
+    let mut named = pairs.filter(|(found, _)| *found == name).map(|(_, value)| value);
     let first = named.next()?;
-    if named.any(|other| other != first) {
-        return None;
-    }
-    SessionToken::parse(first)
+    named.all(|other| other == first).then_some(first)
+}
+
+const fn name(secure: bool) -> &'static str {
+    if secure { NAME_ON_HTTPS } else { NAME }
 }
 
 /// Whether a request with a session is protected against cross-site forgery: one that changes something must carry the
@@ -41,9 +49,14 @@ pub(crate) fn clear(secure: bool) -> HeaderValue {
 }
 
 fn write(value: &str, max_age_secs: i64, secure: bool) -> HeaderValue {
+    assemble(name(secure), value, max_age_secs, secure)
+}
+
+/// A `Set-Cookie` value for the whole site that scripts cannot read. The value consists of letters and digits.
+pub(crate) fn assemble(name: &str, value: &str, max_age_secs: i64, secure: bool) -> HeaderValue {
     let secure = if secure { "; Secure" } else { "" };
-    let text = format!("{NAME}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={max_age_secs}{secure}");
-    HeaderValue::from_str(&text).expect("tokens consist of letters and digits")
+    let text = format!("{name}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={max_age_secs}{secure}");
+    HeaderValue::from_str(&text).expect("letters and digits need no escapes")
 }
 
 #[cfg(test)]
@@ -55,7 +68,7 @@ mod tests {
         for line in lines {
             headers.append(COOKIE, HeaderValue::from_str(line).unwrap());
         }
-        read(&headers).map(|token| token.reveal().to_owned())
+        read(&headers, false).map(|token| token.reveal().to_owned())
     }
 
     #[test]
@@ -80,8 +93,12 @@ mod tests {
     fn a_cookie_is_hidden_from_scripts_and_from_plain_http_if_https_is_used() {
         let token = SessionToken::parse(&"a".repeat(43)).unwrap();
         let cookie = set(&token, 60, true);
-        let rest = cookie.to_str().unwrap().split_once("; ").unwrap().1;
+        let (pair, rest) = cookie.to_str().unwrap().split_once("; ").unwrap();
         assert_eq!(rest, "Path=/; HttpOnly; SameSite=Lax; Max-Age=60; Secure");
+        let headers = HeaderMap::from_iter([(COOKIE, HeaderValue::from_str(pair).unwrap())]);
+        assert!(read(&headers, true).is_some());
+        let planted = HeaderValue::from_str(pair.trim_start_matches("__Host-")).unwrap();
+        assert!(read(&HeaderMap::from_iter([(COOKIE, planted)]), true).is_none(), "another host may have planted it");
         assert_eq!(clear(false).to_str().unwrap(), "forebay_session=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0");
     }
 }

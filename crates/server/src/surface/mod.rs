@@ -36,6 +36,9 @@ const MAX_HEADER_BYTES: usize = 32 << 10;
 /// The most bytes of a body, except of inference calls.
 const MAX_BODY_BYTES: u64 = 256 << 10;
 
+/// Browsers use only https for a year.
+const STRICT_TRANSPORT: &str = "max-age=31536000";
+
 /// The public surfaces as one core serves them.
 pub(crate) struct Surface {
     pub dataplane: Dataplane,
@@ -53,6 +56,8 @@ pub(crate) struct Surface {
     pub endpoints: EndpointsSurface,
     /// The body of `/openapi.json`.
     pub description: Bytes,
+    /// Whether browsers should use https only.
+    pub strict_transport: bool,
     /// Proxies whose headers name the client's address.
     pub trusted_proxies: Vec<Network>,
 }
@@ -63,6 +68,8 @@ impl Service for Surface {
         let now = clock::now();
         let id = self.ids.next(now);
         let origin = self.cors.allowed(&head.headers);
+        // Programs that call models do not heed it.
+        let strict_transport = self.strict_transport && !openai::is_route(head.uri.path());
         let mut response = if Cors::is_preflight(&head) {
             Cors::preflight(&head.headers).into()
         } else {
@@ -86,6 +93,10 @@ impl Service for Surface {
                 _ => self.infer(&mut head, &mut body, peer, id.clone(), now).await,
             }
         };
+        if strict_transport {
+            let headers = response.response.headers_mut();
+            headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static(STRICT_TRANSPORT));
+        }
         if let Some(origin) = origin {
             Cors::add(response.response.headers_mut(), origin);
         }

@@ -146,7 +146,10 @@ fn add_security_schemes(whole: &mut OpenApi) {
     let components = whole.components.get_or_insert_default();
     let key = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("sk-<segment>-<secret>").build();
     components.add_security_scheme("apiKey", SecurityScheme::Http(key));
-    let cookie = ApiKeyValue::with_description("forebay_session", "set by `POST /api/session`");
+    let cookie = ApiKeyValue::with_description(
+        "forebay_session",
+        "set by `POST /api/session`; `__Host-forebay_session` if `server.public_url` is https",
+    );
     components.add_security_scheme("session", SecurityScheme::ApiKey(ApiKey::Cookie(cookie)));
     let csrf =
         ApiKeyValue::with_description("X-CSRF-Token", "`csrfToken` of `GET /api/session`; together with a session");

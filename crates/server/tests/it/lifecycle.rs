@@ -296,6 +296,8 @@ async fn tls_serves_http_1_and_http_2() {
         assert!(missing.contains("route_not_found") && missing.ends_with(&format!("\n{version} 404")), "{missing}");
         let streamed = curl(&[flag, &chats, "--json", &body]);
         assert!(streamed.ends_with(&format!("data: [DONE]\n\n\n{version} 200")), "{streamed}");
+        let session = curl(&[flag, "--include", &format!("https://{}/api/session", app.forebay.public)]);
+        assert!(session.to_lowercase().contains("strict-transport-security: max-age=31536000"), "{session}");
     }
     app.engine().push(Script { stall_after: Some(1), ..Script::default() });
     let mut leaving = Command::new("curl");

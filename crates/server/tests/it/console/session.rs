@@ -219,7 +219,13 @@ async fn cookies_are_secure_if_the_public_url_is_https() {
     let app = TestApp::setup().server("public_url = \"https://ai.example.com\"").start().await;
     let credentials = json!({"email": "admin@localhost", "password": app.forebay.bootstrap()["password"]});
     let response = browser(&app).post_json("/api/session", credentials).await;
-    assert!(response.header("set-cookie").unwrap().ends_with("; Secure"));
+    let cookie = response.header("set-cookie").unwrap();
+    assert!(cookie.starts_with("__Host-forebay_session=") && cookie.ends_with("; Secure"), "{cookie}");
+    let person = Person::of(&app, &response);
+    assert_eq!(person.read("/api/session").await["user"]["email"], "admin@localhost");
+    let planted = browser(&app).header("cookie", person.cookie.trim_start_matches("__Host-"));
+    assert_eq!(planted.get("/api/session").await.json(), json!({"user": null}));
+    assert!(response.header("strict-transport-security").is_none(), "TLS ends at a proxy");
 }
 
 #[tokio::test]

@@ -61,7 +61,8 @@ impl FromRequestParts<Console> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, ConsoleError> {
         let request = RequestContext::from_request_parts(parts, console).await?;
-        let token = session_cookie::read(&parts.headers).ok_or(ConsoleError::NotSignedIn)?;
+        let token =
+            session_cookie::read(&parts.headers, console.context.is_https()).ok_or(ConsoleError::NotSignedIn)?;
         let signed =
             console.context.identify(token, request.client, request.now).await?.ok_or(ConsoleError::NotSignedIn)?;
         if !session_cookie::is_csrf_safe(&parts.method, &parts.headers, &signed.token) {
@@ -82,7 +83,7 @@ impl FromRequestParts<Console> for Visitor {
 
     async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, ConsoleError> {
         let request = RequestContext::from_request_parts(parts, console).await?;
-        let signed = match session_cookie::read(&parts.headers) {
+        let signed = match session_cookie::read(&parts.headers, console.context.is_https()) {
             Some(token) => console.context.identify(token, request.client, request.now).await?,
             None => None,
         };

@@ -16,7 +16,9 @@ use utoipa::{IntoParams, ToSchema};
 
 /// Binds a sign-in to the browser that began it.
 const STATE_COOKIE: &str = "forebay_oidc";
-const STATE_MAX_AGE_SECS: u32 = 600;
+/// Only this very host can set a cookie with this prefix.
+const STATE_COOKIE_ON_HTTPS: &str = "__Host-forebay_oidc";
+const STATE_MAX_AGE_SECS: i64 = 600;
 
 /// The ways to sign in.
 #[derive(Serialize, ToSchema)]
@@ -86,7 +88,7 @@ pub(crate) async fn callback(
         return Ok(failed(&console, anyhow::anyhow!("the provider sent no code but `{error:.100}`").into()));
     };
     // A code that another browser requested would sign this one in as another user.
-    if state_of(&headers).as_deref() != Some(state.as_str()) {
+    if session_cookie::value(&headers, state_cookie_name(&console)) != Some(state.as_str()) {
         return Ok(failed(&console, anyhow::anyhow!("the state belongs to another browser").into()));
     }
     let Some(pending) = single_sign_on::resume(&context.store, &state, visitor.request.now).await? else {
@@ -146,15 +148,10 @@ fn redirect(url: &str, cookies: Vec<HeaderValue>) -> Response {
     response
 }
 
-fn state_cookie(console: &Console, state: &str, max_age_secs: u32) -> HeaderValue {
-    let secure = if console.context.is_https() { "; Secure" } else { "" };
-    let path = "/api/session/oidc";
-    let text = format!("{STATE_COOKIE}={state}; Path={path}; HttpOnly; SameSite=Lax; Max-Age={max_age_secs}{secure}");
-    HeaderValue::from_str(&text).expect("states consist of letters and digits")
+fn state_cookie(console: &Console, state: &str, max_age_secs: i64) -> HeaderValue {
+    session_cookie::assemble(state_cookie_name(console), state, max_age_secs, console.context.is_https())
 }
 
-fn state_of(headers: &HeaderMap) -> Option<String> {
-    let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
-    let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(name, _)| *name == STATE_COOKIE).map(|(_, value)| value.to_owned())
+fn state_cookie_name(console: &Console) -> &'static str {
+    if console.context.is_https() { STATE_COOKIE_ON_HTTPS } else { STATE_COOKIE }
 }

@@ -21,7 +21,9 @@ mod row;
 pub mod usage;
 mod values;
 
-pub use accounts::{attempts, audit, invitations, organizations, sessions, single_sign_on, users, workspaces};
+pub use accounts::{
+    attempts, audit, invitations, known_origins, organizations, sessions, single_sign_on, users, workspaces,
+};
 pub use change::Change;
 pub use cluster::changes::ChangeFeed;
 pub use cluster::leader::Fenced;

@@ -1,11 +1,10 @@
 //! Random ids, keys, passwords and tokens.
 
 use domain::key::NewKey;
-use domain::session::SessionToken;
+use domain::session::{BrowserToken, SessionToken, TOKEN_LEN};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const PASSWORD_LEN: usize = 24;
-const TOKEN_LEN: usize = 43;
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// The random part of an id.
@@ -29,7 +28,11 @@ pub(crate) fn password() -> String {
 }
 
 pub(crate) fn session_token() -> SessionToken {
-    SessionToken::parse(&base62::<{ SessionToken::LEN }>()).expect("letters and digits of the required length")
+    SessionToken::parse(&base62::<TOKEN_LEN>()).expect("letters and digits of the required length")
+}
+
+pub(crate) fn browser_token() -> BrowserToken {
+    BrowserToken::parse(&base62::<TOKEN_LEN>()).expect("letters and digits of the required length")
 }
 
 /// A token for links: shown once, stored as a hash.

@@ -7,6 +7,7 @@ pub mod bootstrap;
 pub(crate) mod entropy;
 pub mod invitations;
 pub mod keys;
+pub mod known_origins;
 pub mod members;
 pub mod organizations;
 pub mod passwords;

@@ -3,7 +3,7 @@
 use crate::author::{AuditedChange, Author};
 use crate::command_error::CommandError;
 use crate::{access, entropy, passwords, sign_in, snapshot};
-use domain::session::{Lifetimes, SessionToken};
+use domain::session::{BrowserToken, Lifetimes, SessionToken};
 use domain::{OrganizationId, Session, SessionId, Timestamp, User, WorkspaceId};
 use serde_json::Value;
 use store::{Page, Store, StoreError, Tx, organizations, sessions, users};
@@ -17,13 +17,15 @@ const MAX_USER_AGENT: usize = 200;
 pub struct Origin {
     pub address: String,
     pub user_agent: String,
+    /// The browser, if a sign-in gave it a token.
+    pub browser: Option<BrowserToken>,
 }
 
 impl Origin {
     /// Removes control characters from the user agent and truncates it.
-    pub fn new(address: String, user_agent: &str) -> Self {
+    pub fn new(address: String, user_agent: &str, browser: Option<BrowserToken>) -> Self {
         let readable = user_agent.chars().filter(|letter| !letter.is_control());
-        Self { address, user_agent: readable.take(MAX_USER_AGENT).collect() }
+        Self { address, user_agent: readable.take(MAX_USER_AGENT).collect(), browser }
     }
 }
 

@@ -1,11 +1,12 @@
 //! Sign-in with e-mail address and password.
 //!
-//! An attempt is counted against its account and its IP address before the password is checked, so that concurrent
-//! attempts cannot exceed the limit. An unknown account is counted and takes as long as a known one.
+//! An attempt is counted before the password is checked, so that concurrent attempts cannot exceed the limit: by account
+//! and origin, so that guesses do not lock out a user who is elsewhere, by address, and by account unless the user has
+//! signed in from there before. An unknown account is counted and takes as long as a known one.
 
 use crate::command_error::CommandError;
-use crate::passwords;
 use crate::sessions::{self, ActiveSession, Origin};
+use crate::{known_origins, passwords};
 use domain::session::Lifetimes;
 use domain::user::Email;
 use domain::{Timestamp, attempts};
@@ -46,25 +47,31 @@ pub(crate) async fn check(
     origin: &Origin,
     now: Timestamp,
 ) -> Result<Credentials, CommandError> {
-    let (account, address) = (format!("account {email}"), format!("address {}", origin.address));
+    let credentials = users::credentials(store, email).await?;
+    let user = credentials.as_ref().map(|found| &found.user);
+    let counters = known_origins::counters(store, email, user, origin, now).await?;
     let too_many = |error| match error {
         StoreError::TooManyAttempts { wait } => CommandError::TooManyAttempts { wait, now },
         other => CommandError::from(other),
     };
     let mut tx = store.begin().await?;
-    store::attempts::take(&mut tx, &account, &attempts::PER_ACCOUNT, now).await.map_err(too_many)?;
-    store::attempts::take(&mut tx, &address, &attempts::PER_ADDRESS, now).await.map_err(too_many)?;
+    let policy = &attempts::PER_ACCOUNT_AND_ORIGIN;
+    store::attempts::take(&mut tx, &counters.own, policy, now).await.map_err(too_many)?;
+    for (subject, policy) in &counters.shared {
+        store::attempts::take(&mut tx, subject, policy, now).await.map_err(too_many)?;
+    }
     tx.commit().await?;
 
-    let credentials = users::credentials(store, email).await?;
     let hash = credentials.as_ref().and_then(|found| found.password_hash.as_deref());
     let good = passwords::verify(password, hash).await?;
     let Some(credentials) = credentials.filter(|_| good) else {
         return Err(CommandError::BadCredentials);
     };
     let mut tx = store.begin().await?;
-    store::attempts::forget(&mut tx, &account).await?;
-    store::attempts::give_back(&mut tx, &address).await?;
+    store::attempts::forget(&mut tx, &counters.own).await?;
+    for (subject, _) in &counters.shared {
+        store::attempts::give_back(&mut tx, subject).await?;
+    }
     tx.commit().await?;
     Ok(credentials)
 }

@@ -6,7 +6,7 @@ use crate::{entropy, passwords, snapshot};
 use domain::user::{Email, Membership, Role};
 use domain::{OrganizationId, Timestamp, User, UserId};
 use serde_json::{Value, json};
-use store::{Page, Store, sessions, users};
+use store::{Page, Store, known_origins, sessions, users};
 
 /// The settings of a new user.
 #[derive(Debug, Clone, Copy)]
@@ -149,6 +149,7 @@ pub async fn reset_password(
     users::set_password(&mut tx, id, &password_hash, now).await?;
     users::set_email_proven(&mut tx, id, true, now).await?;
     sessions::end_all_of(&mut tx, id, None).await?;
+    known_origins::forget_all_of(&mut tx, id).await?;
     author.record(&mut tx, AuditedChange::new("user.reset-password", None, id.as_str()), now).await?;
     tx.commit().await?;
     Ok(generated)

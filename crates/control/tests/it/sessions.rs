@@ -2,9 +2,9 @@ use crate::databases::on_both;
 use crate::{DEFAULTS, NOW};
 use control::bootstrap::{self, FirstStart};
 use control::sessions::{self, ActiveSession, Origin};
-use control::{CommandError, CommandErrorKind, access, sign_in, users};
+use control::{CommandError, CommandErrorKind, access, known_origins, sign_in, users};
 use domain::session::{Lifetimes, SessionToken};
-use domain::{OrganizationId, Timestamp};
+use domain::{OrganizationId, Timestamp, attempts};
 use store::Store;
 use store::audit::{self, Filter};
 use tokio::task::JoinSet;
@@ -12,7 +12,11 @@ use tokio::task::JoinSet;
 const LIFETIMES: Lifetimes = Lifetimes { idle_millis: 10_000, absolute_millis: 25_000 };
 
 fn origin() -> Origin {
-    Origin::new("192.0.2.7".into(), "a browser\r\nwith: a header")
+    from("192.0.2.7")
+}
+
+fn from(address: &str) -> Origin {
+    Origin::new(address.into(), "a browser\r\nwith: a header", None)
 }
 
 fn later(millis: i64) -> Timestamp {
@@ -84,6 +88,32 @@ async fn concurrent_password_guesses_are_limited_and_the_reported_wait_is_exact(
             enter(&store, "admin@localhost", "wrong", wait.until).await.unwrap_err();
         }
         enter(&store, "admin@localhost", &first.password, wait.until).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn guesses_from_many_addresses_are_limited_but_not_at_addresses_that_signed_in_before() {
+    on_both(async |_, store| {
+        let first = first(&store).await;
+        let enter = async |address: &str, password: &str| {
+            sign_in::sign_in(&store, "admin@localhost", password, &from(address), &LIFETIMES, NOW).await
+        };
+        let home = enter("192.0.2.7", &first.password).await.unwrap();
+        known_origins::remember(&store, &home.user.id, &from("192.0.2.7"), NOW).await.unwrap();
+        // A hundred wrong passwords were counted for the account.
+        let mut tx = store.begin().await.unwrap();
+        for _ in 0..attempts::PER_ACCOUNT.max {
+            store::attempts::take(&mut tx, "account admin@localhost", &attempts::PER_ACCOUNT, NOW).await.unwrap();
+        }
+        tx.commit().await.unwrap();
+        assert_eq!(enter("198.51.100.1", &first.password).await.unwrap_err().code(), "too_many_attempts");
+        enter("192.0.2.7", &first.password).await.unwrap();
+
+        // A new password of the operator's makes all of them unknown: another user may have signed in.
+        let password = users::reset_password(&store, &control::Author::CommandLine, &first.user.id, None, NOW).await;
+        let password = password.unwrap().unwrap();
+        assert_eq!(enter("192.0.2.7", &password).await.unwrap_err().code(), "too_many_attempts");
     })
     .await;
 }

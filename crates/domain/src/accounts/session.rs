@@ -41,17 +41,42 @@ impl Session {
     }
 }
 
+/// 43 characters of base 62 are 256 bits.
+pub const TOKEN_LEN: usize = 43;
+
+fn is_token(text: &str) -> bool {
+    text.len() == TOKEN_LEN && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+/// Identifies a browser in which a user has signed in before. It gives no access: it only separates wrong passwords of
+/// that browser from those of others. `Debug` does not print it.
+#[derive(Clone)]
+pub struct BrowserToken(String);
+
+impl BrowserToken {
+    pub fn parse(text: &str) -> Option<Self> {
+        is_token(text).then(|| Self(text.to_owned()))
+    }
+
+    /// The token itself, for the cookie.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for BrowserToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BrowserToken(…)")
+    }
+}
+
 /// The token in the session cookie. `Debug` does not print it.
 #[derive(Clone)]
 pub struct SessionToken(String);
 
 impl SessionToken {
-    /// 43 characters of base 62 are 256 bits.
-    pub const LEN: usize = 43;
-
     pub fn parse(text: &str) -> Option<Self> {
-        let good = text.len() == Self::LEN && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        good.then(|| Self(text.to_owned()))
+        is_token(text).then(|| Self(text.to_owned()))
     }
 
     pub fn hash(&self) -> SecretHash {

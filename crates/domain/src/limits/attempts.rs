@@ -13,8 +13,11 @@ pub struct Policy {
 }
 
 const SPAN_MILLIS: i64 = 15 * 60 * 1_000;
-/// Wrong passwords for one account, from anywhere.
-pub const PER_ACCOUNT: Policy = Policy { max: 10, span_millis: SPAN_MILLIS };
+/// Wrong passwords for one account from one address or browser. A user who is elsewhere is not locked out.
+pub const PER_ACCOUNT_AND_ORIGIN: Policy = Policy { max: 10, span_millis: SPAN_MILLIS };
+/// Wrong passwords for one account from all addresses and browsers that have never signed in to it. Bounds guesses from
+/// many addresses; those that have signed in before are not affected.
+pub const PER_ACCOUNT: Policy = Policy { max: 100, span_millis: SPAN_MILLIS };
 /// Wrong passwords from one address, for any account.
 pub const PER_ADDRESS: Policy = Policy { max: 100, span_millis: SPAN_MILLIS };
 

@@ -3,6 +3,7 @@
 pub mod attempts;
 pub mod audit;
 pub mod invitations;
+pub mod known_origins;
 pub mod organizations;
 pub mod sessions;
 pub mod single_sign_on;

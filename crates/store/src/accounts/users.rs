@@ -4,7 +4,7 @@ use crate::change::Change;
 use crate::db::{Store, Tx};
 use crate::error::{Conflict, StoreError};
 use crate::page::Page;
-use crate::{organizations, row, sessions};
+use crate::{known_origins, organizations, row, sessions};
 use domain::user::{Email, Membership, Role};
 use domain::{OrganizationId, Timestamp, User, UserId, Workspace, WorkspaceId};
 use sqlx::any::AnyRow;
@@ -200,6 +200,7 @@ pub async fn take_over(tx: &mut Tx, id: &UserId, now: Timestamp) -> Result<bool,
         return Ok(false);
     }
     sessions::end_all_of(tx, id, None).await?;
+    known_origins::forget_all_of(tx, id).await?;
     tx.announce(Change::User(id.clone()), now);
     Ok(true)
 }

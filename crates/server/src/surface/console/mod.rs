@@ -31,6 +31,7 @@ use error::{ConsoleError, ErrorCode};
 use export::Export;
 use extract::RequestContext;
 use http::{Method, Request, Response, header};
+use sessions::browser_cookie;
 use std::net::IpAddr;
 use std::sync::Arc;
 use tower::ServiceExt;
@@ -160,7 +161,9 @@ impl ConsoleSurface {
         };
         let mut head = head.into_parts();
         let user_agent = head.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or("");
-        head.extensions.insert(RequestContext { client, origin: Origin::new(client.to_string(), user_agent), now });
+        let browser = browser_cookie::read(&head.headers, self.context.is_https());
+        let origin = Origin::new(client.to_string(), user_agent, browser);
+        head.extensions.insert(RequestContext { client, origin, now });
         head.uri = bridge::without_trailing_slash(head.uri);
         let request = Request::from_parts(head, axum::body::Body::from(bytes));
         let response = self.context.background.spawn(self.router.clone().oneshot(request));

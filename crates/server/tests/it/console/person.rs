@@ -20,11 +20,22 @@ pub(crate) fn browser(app: &TestApp) -> Client {
     Client::new(app.forebay.public)
 }
 
-/// The value of the one cookie that a response sets.
+/// The session cookie that a response sets.
 pub(crate) fn cookie_of(response: &Response) -> String {
-    let all: Vec<_> = response.headers.get_all("set-cookie").iter().collect();
-    assert_eq!(all.len(), 1, "{all:?}");
-    all[0].to_str().unwrap().split(';').next().unwrap().to_owned()
+    only_cookie(response, "forebay_session")
+}
+
+/// The cookie of a known browser that a response sets.
+pub(crate) fn browser_cookie_of(response: &Response) -> String {
+    only_cookie(response, "forebay_browser")
+}
+
+fn only_cookie(response: &Response, name: &str) -> String {
+    let all = response.headers.get_all("set-cookie").iter().map(|line| line.to_str().unwrap());
+    let named: Vec<_> =
+        all.filter(|line| line.split('=').next().unwrap().trim_start_matches("__Host-") == name).collect();
+    assert_eq!(named.len(), 1, "{named:?}");
+    named[0].split(';').next().unwrap().to_owned()
 }
 
 /// `status code field` of an error. Checks the envelope, too.

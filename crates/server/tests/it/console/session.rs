@@ -4,7 +4,7 @@ use std::time::Duration;
 use http::Method;
 use serde_json::json;
 
-use super::person::{Person, browser, cookie_of, error_of};
+use super::person::{Person, browser, browser_cookie_of, cookie_of, error_of};
 use crate::app::{TIMEOUT, TestApp, text, wait_until};
 
 #[tokio::test]
@@ -92,6 +92,33 @@ async fn guessing_is_blocked_with_retry_after_even_after_a_restart() {
     }
     let another = browser(&app).post_json("/api/session", json!({"email": "a@b", "password": "wrong"})).await;
     assert_eq!(error_of(&another), "401 bad_credentials", "other accounts are not blocked");
+}
+
+#[tokio::test]
+async fn guessing_locks_out_neither_other_addresses_nor_known_browsers() {
+    let app = TestApp::setup().server("trusted_proxies = [\"127.0.0.0/8\"]").start().await;
+    let credentials = json!({"email": "admin@localhost", "password": app.forebay.bootstrap()["password"]});
+    let from = |address: &str| browser(&app).header("x-forwarded-for", address);
+    let (home, office) = ("198.51.100.1", "203.0.113.9");
+    let signed_in = from(home).post_json("/api/session", credentials.clone()).await;
+    let known = browser_cookie_of(&signed_in);
+    let attributes = "; Path=/; HttpOnly; SameSite=Lax; Max-Age=15552000";
+    assert!(
+        signed_in.headers.get_all("set-cookie").iter().any(|line| *line == format!("{known}{attributes}").as_str())
+    );
+    for _ in 0..10 {
+        let wrong = json!({"email": "admin@localhost", "password": "wrong"});
+        assert_eq!(error_of(&from(office).post_json("/api/session", wrong).await), "401 bad_credentials");
+    }
+    let locked_out = from(office).post_json("/api/session", credentials.clone()).await;
+    assert_eq!(error_of(&locked_out), "429 too_many_attempts");
+    let known_there = from(office).header("cookie", &known).post_json("/api/session", credentials.clone()).await;
+    assert_eq!(known_there.status, 200, "the browser has signed in before: {}", known_there.text());
+    assert_eq!(browser_cookie_of(&known_there), known);
+    let unknown = format!("forebay_browser={}", "x".repeat(43));
+    let made_up = from(office).header("cookie", &unknown).post_json("/api/session", credentials.clone()).await;
+    assert_eq!(error_of(&made_up), "429 too_many_attempts");
+    assert_eq!(from(home).post_json("/api/session", credentials).await.status, 200, "another address");
 }
 
 #[tokio::test]

@@ -3,12 +3,13 @@
 use crate::edge::session_cookie;
 use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
-use crate::surface::console::extract::{Caller, Payload, Visitor};
+use crate::surface::console::extract::{Caller, Payload, RequestContext, Visitor};
+use crate::surface::console::sessions::browser_cookie;
 use crate::surface_context::SurfaceContext;
 use crate::view::RoleView;
 use axum::Json;
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
+use axum::response::{AppendHeaders, IntoResponse, Response};
 use control::sessions::{self, ActiveSession};
 use control::{access, sign_in};
 use domain::{OrganizationId, WorkspaceId};
@@ -111,7 +112,7 @@ pub(crate) async fn sign_in(
     start_session(context, visitor, signed).await
 }
 
-/// Sets the cookie of a new session and ends the session it replaces.
+/// Sets the cookies of a new session and ends the session it replaces.
 pub(crate) async fn start_session(
     context: &SurfaceContext,
     visitor: Visitor,
@@ -121,10 +122,14 @@ pub(crate) async fn start_session(
         // It may have ended meanwhile.
         let _ = sessions::sign_out(&context.store, &before, &visitor.request.origin, visitor.request.now).await;
     }
+    let RequestContext { origin, now, .. } = &visitor.request;
+    let browser = browser_cookie::remember(context, &signed, origin, *now).await;
     let body = Json(SessionBody::SignedIn(describe(context, &signed).await?));
     context.throttles.learn_session(signed.token.hash());
     let cookie = session_cookie::set(&signed.token, context.lifetimes.absolute_millis / 1_000, context.is_https());
-    Ok(([(header::SET_COOKIE, cookie)], body).into_response())
+    let cookies =
+        AppendHeaders([Some(cookie), browser].into_iter().flatten().map(|cookie| (header::SET_COOKIE, cookie)));
+    Ok((cookies, body).into_response())
 }
 
 /// The signed-in user, if any.

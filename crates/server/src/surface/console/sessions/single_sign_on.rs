@@ -5,6 +5,7 @@ use crate::oidc::{PendingSignIn, Provider, SignInError};
 use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::{Params, RequestContext, Visitor};
+use crate::surface::console::sessions::browser_cookie;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -119,8 +120,10 @@ async fn finish(console: &Console, visitor: Visitor, signed: &ActiveSession) -> 
     }
     let max_age_secs = context.lifetimes.absolute_millis / 1_000;
     context.throttles.learn_session(signed.token.hash());
-    let cookie = session_cookie::set(&signed.token, max_age_secs, context.is_https());
-    redirect(&format!("{}/", context.console_url), vec![cookie, state_cookie(console, "", 0)])
+    let mut cookies = vec![session_cookie::set(&signed.token, max_age_secs, context.is_https())];
+    cookies.push(state_cookie(console, "", 0));
+    cookies.extend(browser_cookie::remember(context, signed, &visitor.request.origin, visitor.request.now).await);
+    redirect(&format!("{}/", context.console_url), cookies)
 }
 
 fn failed(console: &Console, error: SignInError) -> Response {

@@ -5,8 +5,11 @@ use crate::command_error::CommandError;
 use crate::{entropy, snapshot};
 use domain::key::NewKey;
 use domain::workspace::{Limits, check_name};
-use domain::{ApiKey, KeyId, Timestamp, Workspace, WorkspaceId};
-use store::{Page, Store, Tx, api_keys, workspaces};
+use domain::{ApiKey, KeyId, OrganizationId, Timestamp, Workspace, WorkspaceId};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use store::api_keys::{self, CreatedBy, ListedKey};
+use store::{Page, Store, Tx, workspaces};
 
 const MAX_OVERLAP_SECS: u64 = 7 * 24 * 60 * 60;
 
@@ -60,6 +63,16 @@ pub async fn list(store: &Store, workspace: &WorkspaceId, page: Page<'_>) -> Res
     Ok(api_keys::list(store, workspace, page).await?)
 }
 
+/// The keys of all workspaces of an organization, in any state.
+pub async fn list_of_organization(
+    store: &Store,
+    organization: &OrganizationId,
+    created_by: CreatedBy<'_>,
+    page: Page<'_>,
+) -> Result<Vec<ListedKey>, CommandError> {
+    Ok(api_keys::list_of_organization(store, organization, created_by, page).await?)
+}
+
 /// A key by its id.
 pub async fn show(store: &Store, id: &KeyId) -> Result<ApiKey, CommandError> {
     api_keys::by_id(store, id).await?.ok_or_else(|| CommandError::missing("key", id.as_str()))
@@ -83,6 +96,39 @@ pub async fn change(
         KeyChange::Expire => ("key.expire", api_keys::expire(&mut tx, workspace, id, now).await?),
     };
     finish(tx, author, action, &before, after, now).await
+}
+
+/// Revokes keys of an organization together, disabled ones too. All are revoked or none. Idempotent.
+pub async fn revoke_many(
+    store: &Store,
+    author: &Author,
+    organization: &OrganizationId,
+    ids: BTreeSet<KeyId>,
+    now: Timestamp,
+) -> Result<Vec<ApiKey>, CommandError> {
+    let mut tx = store.begin().await?;
+    let revoked = revoke_in(&mut tx, author, organization, ids, now).await?;
+    tx.commit().await?;
+    Ok(revoked)
+}
+
+/// [`revoke_many`] within a transaction. Keys are locked in one order, so that two calls cannot deadlock.
+pub(crate) async fn revoke_in(
+    tx: &mut Tx,
+    author: &Author,
+    organization: &OrganizationId,
+    ids: BTreeSet<KeyId>,
+    now: Timestamp,
+) -> Result<Vec<ApiKey>, CommandError> {
+    let mut revoked = Vec::new();
+    for id in ids {
+        let before = api_keys::lock_in_organization(tx, organization, &id).await?;
+        let was = snapshot::key(&before);
+        let after = api_keys::revoke_locked(tx, before, now).await?;
+        record(tx, author, "key.revoke", was, &after, now).await?;
+        revoked.push(after);
+    }
+    Ok(revoked)
 }
 
 /// Replaces segment and secret of a key; id, name and limits stay. The old secret ends at once or after the overlap.
@@ -165,11 +211,23 @@ async fn finish(
     after: ApiKey,
     now: Timestamp,
 ) -> Result<ApiKey, CommandError> {
-    let (was, became) = (snapshot::key(before), snapshot::key(&after));
-    if was != became {
-        let change = AuditedChange::new(action, Some(&after.organization), after.id.as_str()).before(was).after(became);
-        author.record(&mut tx, change, now).await?;
-    }
+    record(&mut tx, author, action, snapshot::key(before), &after, now).await?;
     tx.commit().await?;
     Ok(after)
+}
+
+async fn record(
+    tx: &mut Tx,
+    author: &Author,
+    action: &'static str,
+    was: Value,
+    after: &ApiKey,
+    now: Timestamp,
+) -> Result<(), CommandError> {
+    let became = snapshot::key(after);
+    if was != became {
+        let change = AuditedChange::new(action, Some(&after.organization), after.id.as_str()).before(was).after(became);
+        author.record(tx, change, now).await?;
+    }
+    Ok(())
 }

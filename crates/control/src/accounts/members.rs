@@ -2,11 +2,11 @@
 
 use crate::author::{AuditedChange, Author};
 use crate::command_error::CommandError;
-use crate::snapshot;
+use crate::{keys, snapshot};
 use domain::user::{Membership, Role};
 use domain::{OrganizationId, Timestamp, UserId, Workspace};
 use store::users::{self, Member};
-use store::{Page, Store};
+use store::{Page, Store, api_keys};
 
 /// The members of an organization.
 pub async fn list(store: &Store, organization: &OrganizationId, page: Page<'_>) -> Result<Vec<Member>, CommandError> {
@@ -45,12 +45,20 @@ pub async fn set_role(
     Ok(tx.commit().await?)
 }
 
+/// Whether the keys that a removed member created keep working.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeysOfMember {
+    Keep,
+    Revoke,
+}
+
 /// Removes a member from the organization and its workspaces. The last administrator cannot be removed.
 pub async fn remove(
     store: &Store,
     author: &Author,
     organization: &OrganizationId,
     id: &UserId,
+    keys_of_member: KeysOfMember,
     now: Timestamp,
 ) -> Result<(), CommandError> {
     let mut tx = store.begin().await?;
@@ -59,6 +67,10 @@ pub async fn remove(
         users::check_other_admin(&mut tx, id, organization).await?;
     }
     users::leave(&mut tx, id, organization, now).await?;
+    if keys_of_member == KeysOfMember::Revoke {
+        let ids = api_keys::unrevoked_of(&mut tx, organization, id).await?;
+        keys::revoke_in(&mut tx, author, organization, ids.into_iter().collect(), now).await?;
+    }
     let change = AuditedChange::new("member.remove", Some(organization), id.as_str()).before(snapshot::role(current));
     author.record(&mut tx, change, now).await?;
     Ok(tx.commit().await?)

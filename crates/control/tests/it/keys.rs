@@ -1,11 +1,17 @@
 use crate::databases::on_both;
 use crate::{DEFAULTS, NOW};
 use control::keys::{self, KeyChange, KeyRequest};
+use control::members::{self, KeysOfMember};
 use control::workspaces::Authority;
-use control::{Author, CommandErrorKind, bootstrap, workspaces};
+use control::{Author, CommandErrorKind, bootstrap, organizations, users, workspaces};
+use domain::user::Role;
+use domain::workspace::OwnLimits;
 use domain::workspace_edit::{LimitChange, LimitChanges};
-use store::Page;
+use domain::{KeyId, KeyState, OrganizationId};
+use std::collections::BTreeSet;
+use store::api_keys::CreatedBy;
 use store::audit::{self, Filter};
+use store::{Page, Store};
 
 const REQUEST: KeyRequest<'_> =
     KeyRequest { name: "ci", expires_at: None, requests_per_minute: None, tokens_per_minute: None };
@@ -72,6 +78,62 @@ async fn an_invalid_key_request_is_rejected() {
                 keys::create(&store, &author, &first.workspace.id, request, &DEFAULTS, NOW).await.unwrap_err();
             assert_eq!((rejected.code(), rejected.field()), ("invalid_value", Some(field)));
         }
+    })
+    .await;
+}
+
+/// The ids of the selected keys that work.
+async fn active(store: &Store, organization: &OrganizationId, created_by: CreatedBy<'_>) -> BTreeSet<KeyId> {
+    let found = keys::list_of_organization(store, organization, created_by, Page::default()).await.unwrap();
+    found.into_iter().filter(|one| one.key.state(NOW) == KeyState::Active).map(|one| one.key.id).collect()
+}
+
+#[tokio::test]
+async fn keys_of_removed_members_are_listed_and_revoked_together() {
+    on_both(async |_, store| {
+        let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
+        let (command_line, home) = (Author::CommandLine, &first.organization.id);
+        let other = organizations::create(&store, &command_line, "Other", NOW).await.unwrap().id;
+        let lab = workspaces::create(&store, &command_line, home, "Lab", OwnLimits::default(), NOW).await.unwrap().id;
+        let add = async |email: &str| {
+            let (password, role) = (Some("a password"), Role::Member);
+            let new = users::NewUser { email, password, organization: home, role, operator: false };
+            users::create(&store, &command_line, new, NOW).await.unwrap().user.id
+        };
+        let (ann, ben) = (add("ann@example.com").await, add("ben@example.com").await);
+        let create = async |user, workspace| {
+            let author = Author::User { id: domain::UserId::clone(user), address: String::new() };
+            keys::create(&store, &author, workspace, REQUEST, &DEFAULTS, NOW).await.unwrap().key.id
+        };
+        let of_ann = BTreeSet::from([create(&ann, &first.workspace.id).await, create(&ann, &lab).await]);
+        let of_ben = create(&ben, &lab).await;
+        assert_eq!(active(&store, home, CreatedBy::User(&ann)).await, of_ann, "in all workspaces");
+        assert_eq!(active(&store, home, CreatedBy::RemovedMembers).await, BTreeSet::new());
+        assert_eq!(active(&store, home, CreatedBy::Anyone).await.len(), 4);
+        assert_eq!(active(&store, &other, CreatedBy::Anyone).await, BTreeSet::new());
+
+        members::remove(&store, &command_line, home, &ann, KeysOfMember::Keep, NOW).await.unwrap();
+        assert_eq!(active(&store, home, CreatedBy::RemovedMembers).await, of_ann);
+        let listed = keys::list_of_organization(&store, home, CreatedBy::User(&ann), Page::first(1)).await.unwrap();
+        let creator = listed[0].creator.as_ref().unwrap();
+        assert_eq!((creator.email.as_ref().unwrap().as_str(), creator.has_access), ("ann@example.com", false));
+        users::delete(&store, &command_line, &ann, NOW).await.unwrap();
+        assert_eq!(active(&store, home, CreatedBy::RemovedMembers).await, of_ann, "the account is deleted, too");
+
+        let foreign = keys::revoke_many(&store, &command_line, &other, of_ann.clone(), NOW).await.unwrap_err();
+        assert_eq!(foreign.code(), "not_found", "keys of another organization do not exist");
+        let one = of_ann.first().unwrap();
+        let workspace = keys::show(&store, one).await.unwrap().workspace;
+        keys::change(&store, &command_line, &workspace, one, KeyChange::Disable, NOW).await.unwrap();
+        for _ in 0..2 {
+            let revoked = keys::revoke_many(&store, &command_line, home, of_ann.clone(), NOW).await.unwrap();
+            assert!(revoked.iter().all(|key| key.state(NOW) == KeyState::Revoked), "disabled keys, too");
+        }
+        let filter = Filter { action: Some("key.revoke".to_owned()), ..Filter::default() };
+        assert_eq!(audit::list(&store, &filter, 20).await.unwrap().len(), 2, "each key once");
+
+        members::remove(&store, &command_line, home, &ben, KeysOfMember::Revoke, NOW).await.unwrap();
+        assert_eq!(keys::show(&store, &of_ben).await.unwrap().state(NOW), KeyState::Revoked);
     })
     .await;
 }

@@ -1,5 +1,6 @@
 use crate::databases::on_both;
 use crate::{DEFAULTS, NOW};
+use control::members::KeysOfMember;
 use control::{Author, bootstrap, members, users};
 use domain::user::Role;
 use store::Page;
@@ -19,7 +20,7 @@ async fn the_last_administrator_cannot_be_removed() {
         let bob = users::create(&store, &author, new, NOW).await.unwrap().user.id;
         let demoted = members::set_role(&store, &author, &organization, &admin, Role::Member, NOW).await;
         assert_eq!(demoted.unwrap_err().code(), "last_admin");
-        let removed = members::remove(&store, &author, &organization, &admin, NOW).await;
+        let removed = members::remove(&store, &author, &organization, &admin, KeysOfMember::Keep, NOW).await;
         assert_eq!(removed.unwrap_err().code(), "last_admin");
 
         members::set_role(&store, &author, &organization, &bob, Role::Admin, NOW).await.unwrap();
@@ -29,8 +30,8 @@ async fn the_last_administrator_cannot_be_removed() {
         assert!(roles.contains(&(true, Role::Admin)) && roles.contains(&(false, Role::Member)), "{roles:?}");
         let joined = list.iter().find(|member| member.user == admin).unwrap();
         assert_eq!(joined.workspaces, std::slice::from_ref(&first.workspace.id));
-        members::remove(&store, &author, &organization, &admin, NOW).await.unwrap();
-        let again = members::remove(&store, &author, &organization, &admin, NOW).await;
+        members::remove(&store, &author, &organization, &admin, KeysOfMember::Keep, NOW).await.unwrap();
+        let again = members::remove(&store, &author, &organization, &admin, KeysOfMember::Keep, NOW).await;
         assert_eq!(again.unwrap_err().code(), "not_found");
     })
     .await;

@@ -1,6 +1,7 @@
 use crate::databases::on_both;
 use crate::{DEFAULTS, NOW};
 use control::bootstrap::{self, FirstStart};
+use control::members::KeysOfMember;
 use control::sessions::{self, ActiveSession, Origin};
 use control::{CommandError, CommandErrorKind, access, known_origins, sign_in, users};
 use domain::session::{Lifetimes, SessionToken};
@@ -182,7 +183,7 @@ async fn a_session_switches_only_to_workspaces_of_its_user() {
         let operator = enter(&store, "admin@localhost", &first.password, NOW).await.unwrap();
         sessions::set_context(&store, operator, Some(other.id), None, &origin(), NOW).await.unwrap();
         go(Some(home), Some(workspace)).await.unwrap();
-        control::members::remove(&store, &author, home, &bob.user.id, NOW).await.unwrap();
+        control::members::remove(&store, &author, home, &bob.user.id, KeysOfMember::Keep, NOW).await.unwrap();
         let stale = identify(&store, &bob.token, NOW).await.unwrap();
         assert_eq!(access::organization(&stale).unwrap_err().code(), "no_organization_context");
     })

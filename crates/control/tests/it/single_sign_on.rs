@@ -1,6 +1,7 @@
 use crate::databases::on_both;
 use crate::{DEFAULTS, NOW};
 use control::invitations::{self, InvitationRequest};
+use control::members::KeysOfMember;
 use control::sessions::{self, ActiveSession, Origin};
 use control::single_sign_on::{self, Identity, Mapping};
 use control::{Author, CommandError, bootstrap, members, organizations, sign_in, users};
@@ -165,7 +166,7 @@ async fn leaving_all_groups_at_the_provider_ends_the_membership() {
 
         // Otherwise the organization would have no administrator.
         let ada = enter(&store, "ada@example.com", &["platform"], &mapping).await.unwrap().user.id;
-        members::remove(&store, &Author::CommandLine, home, &first.user.id, NOW).await.unwrap();
+        members::remove(&store, &Author::CommandLine, home, &first.user.id, KeysOfMember::Keep, NOW).await.unwrap();
         let last = enter(&store, "ada@example.com", &[], &mapping).await.unwrap();
         assert_eq!((assert_eq!((last.user.id, last.user.role_in(home)), (ada, Some(Role::Admin)));last.user.id, last.user.role_in(home)), (assert_eq!((last.user.id, last.user.role_in(home)), (ada, Some(Role::Admin)));ada, Some(Role::Admin)));
         assert!(actions(&store, home).await.contains(&"member.keep-last-admin".to_owned()));

@@ -2,28 +2,70 @@
 
 use super::context::{AdminContext, whole_list};
 use super::output::Shown;
-use crate::view::KeyView;
+use crate::view::{KeyView, OrganizationKeyView};
 use anyhow::bail;
 use control::keys::{self, KeyChange, KeyRequest};
-use domain::{ApiKey, KeyId, Timestamp, WorkspaceId};
+use domain::{ApiKey, KeyId, OrganizationId, Timestamp, UserId, WorkspaceId};
+use store::api_keys::{CreatedBy, ListedKey};
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum KeyCommand {
     /// Create a key. Its text is printed once.
     Create(NewKeyArgs),
-    /// List the keys of a workspace.
-    List {
-        #[arg(long, value_name = "ID", value_parser = WorkspaceId::parse)]
-        workspace: WorkspaceId,
-    },
+    /// List the keys of a workspace or an organization.
+    List(ListArgs),
     /// Revoke a key permanently.
     Revoke(KeySelector),
+    /// Revoke all keys that a user, or users who were removed, created in an organization. Prints the revoked keys.
+    RevokeAll(RevokeAllArgs),
     /// Disable a key until it is enabled again.
     Disable(KeySelector),
     /// Enable a disabled key.
     Enable(KeySelector),
     /// Set the expiry of a key to now.
     Expire(KeySelector),
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ListArgs {
+    #[arg(long, value_name = "ID", value_parser = WorkspaceId::parse, required_unless_present = "organization",
+        conflicts_with_all = ["organization", "created_by", "removed_members"])]
+    workspace: Option<WorkspaceId>,
+    /// Organization whose keys are listed, of all workspaces.
+    #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
+    organization: Option<OrganizationId>,
+    #[command(flatten)]
+    creator: CreatorArgs,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("creator").args(["created_by", "removed_members"]).required(true))]
+pub(super) struct RevokeAllArgs {
+    #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
+    organization: OrganizationId,
+    #[command(flatten)]
+    creator: CreatorArgs,
+}
+
+/// Selects keys by their creator.
+#[derive(Debug, clap::Args)]
+pub(super) struct CreatorArgs {
+    /// Only keys that this user created.
+    #[arg(long, value_name = "ID", value_parser = UserId::parse, conflicts_with = "removed_members")]
+    created_by: Option<UserId>,
+    /// Only keys of users who have no access to the organization any more.
+    #[arg(long)]
+    removed_members: bool,
+}
+
+impl CreatorArgs {
+    fn selected(&self) -> CreatedBy<'_> {
+        match &self.created_by {
+            Some(user) => CreatedBy::User(user),
+            None if self.removed_members => CreatedBy::RemovedMembers,
+            None => CreatedBy::Anyone,
+        }
+    }
 }
 
 #[derive(Debug, clap::Args)]
@@ -95,6 +137,37 @@ async fn list(context: &AdminContext<'_>, workspace: &WorkspaceId) -> anyhow::Re
     Ok(whole_list(read, |key| key.id.as_str()).await?)
 }
 
+async fn list_of_organization(
+    context: &AdminContext<'_>,
+    organization: &OrganizationId,
+    created_by: CreatedBy<'_>,
+) -> anyhow::Result<Vec<ListedKey>> {
+    control::organizations::show(context.store, organization).await?;
+    let read =
+        async |page: store::Page<'_>| keys::list_of_organization(context.store, organization, created_by, page).await;
+    Ok(whole_list(read, |one| one.key.id.as_str()).await?)
+}
+
+async fn show_list(context: &AdminContext<'_>, args: ListArgs) -> anyhow::Result<String> {
+    let now = context.now;
+    if let Some(organization) = &args.organization {
+        let found = list_of_organization(context, organization, args.creator.selected()).await?;
+        return context.show_list(&found.into_iter().map(|one| OrganizationKeyView::new(one, now)).collect::<Vec<_>>());
+    }
+    let Some(workspace) = &args.workspace else { bail!("name a workspace or an organization") };
+    control::workspaces::show(context.store, workspace).await?;
+    let found = list(context, workspace).await?;
+    context.show_list(&found.into_iter().map(|key| KeyView::new(key, now)).collect::<Vec<_>>())
+}
+
+async fn revoke_all(context: &AdminContext<'_>, args: RevokeAllArgs) -> anyhow::Result<String> {
+    let AdminContext { store, author, now, .. } = context;
+    let found = list_of_organization(context, &args.organization, args.creator.selected()).await?;
+    let unrevoked = found.into_iter().filter(|one| one.key.revoked_at.is_none()).map(|one| one.key.id).collect();
+    let revoked = keys::revoke_many(store, author, &args.organization, unrevoked, *now).await?;
+    context.show_list(&revoked.into_iter().map(|key| KeyView::new(key, *now)).collect::<Vec<_>>())
+}
+
 impl Shown for KeyView {
     const COLUMNS: &'static [&'static str] = &[
         "id",
@@ -110,15 +183,17 @@ impl Shown for KeyView {
     ];
 }
 
+impl Shown for OrganizationKeyView {
+    const COLUMNS: &'static [&'static str] =
+        &["id", "name", "prefix", "state", "workspaceId", "createdAt", "creator", "expiresAt", "lastUsedAt"];
+}
+
 pub(super) async fn run(context: &AdminContext<'_>, command: KeyCommand) -> anyhow::Result<String> {
     let AdminContext { store, author, now, .. } = context;
     let (selector, change) = match command {
         KeyCommand::Create(flags) => return create(context, &flags).await,
-        KeyCommand::List { workspace } => {
-            control::workspaces::show(store, &workspace).await?;
-            let found = list(context, &workspace).await?;
-            return context.show_list(&found.into_iter().map(|key| KeyView::new(key, *now)).collect::<Vec<_>>());
-        }
+        KeyCommand::List(args) => return show_list(context, args).await,
+        KeyCommand::RevokeAll(args) => return revoke_all(context, args).await,
         KeyCommand::Revoke(selector) => (selector, KeyChange::Revoke),
         KeyCommand::Disable(selector) => (selector, KeyChange::Disable),
         KeyCommand::Enable(selector) => (selector, KeyChange::Enable),

@@ -2,6 +2,9 @@
 
 use super::*;
 use clap::Parser;
+use control::Author;
+use control::keys::KeyRequest;
+use domain::{Timestamp, UserId, WorkspaceId};
 use serde_json::Value;
 
 #[derive(Debug, Parser)]
@@ -109,6 +112,38 @@ async fn keys_are_found_only_in_their_workspace() {
     assert_eq!(error, format!("2 keys of `{here}` are named `a`; use the id"));
     let error = shell.error(&format!("keys revoke --workspace {here} --name b")).await;
     assert_eq!(error, format!("there is no key named `b` in `{here}`"));
+}
+
+#[tokio::test]
+async fn the_keys_of_removed_members_are_listed_and_revoked_together() {
+    let shell = Shell::open().await;
+    let workspace = shell.workspace().await;
+    let organization = shell.json(&format!("workspaces show {workspace}")).await;
+    let organization = organization["organizationId"].as_str().unwrap().to_owned();
+    let create = format!("users create --email ann@example.com --organization {organization}");
+    let user = shell.json(&create).await["id"].as_str().unwrap().to_owned();
+    shell.run(&format!("keys create --workspace {workspace} --name ours")).await;
+    let (id, now) = (WorkspaceId::parse(&workspace).unwrap(), Timestamp::from_millis(1_800_000_000_000));
+    let author = Author::User { id: UserId::parse(&user).unwrap(), address: String::new() };
+    let request = KeyRequest { name: "hers", expires_at: None, requests_per_minute: None, tokens_per_minute: None };
+    let limits = &shell.config.workspace_defaults;
+    let hers = control::keys::create(&shell.store, &author, &id, request, limits, now).await.unwrap().key.id;
+    let selected = async |flags: &str| {
+        let listed = shell.json(&format!("keys list --organization {organization} {flags}")).await;
+        listed["data"].as_array().unwrap().len()
+    };
+    assert_eq!((selected("").await, selected(&format!("--created-by {user}")).await), (2, 1));
+    assert_eq!(selected("--removed-members").await, 0);
+    shell.run(&format!("users set {user} --leave-organization {organization}")).await;
+    assert_eq!(selected("--removed-members").await, 1);
+    let revoked = shell.json(&format!("keys revoke-all --organization {organization} --removed-members")).await;
+    assert_eq!(
+        (&revoked["data"][0]["id"], &revoked["data"][0]["state"]),
+        (&hers.as_str().into(), &"revoked".into()),
+        "{revoked}"
+    );
+    let again = shell.json(&format!("keys revoke-all --organization {organization} --created-by {user}")).await;
+    assert_eq!(again["data"], serde_json::json!([]));
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 use control::keys::CreatedKey;
 use domain::{ApiKey, KeyState, Timestamp};
 use serde::Serialize;
+use store::api_keys::{KeyCreator, ListedKey};
 use utoipa::ToSchema;
 
 /// An API key. Its text is included only when it is new.
@@ -30,6 +31,46 @@ pub(crate) struct KeyView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     key: Option<String>,
+}
+
+/// An API key of any workspace of an organization, with its creator.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = OrganizationKey)]
+pub(crate) struct OrganizationKeyView {
+    #[serde(flatten)]
+    key: KeyView,
+    workspace_id: String,
+    /// Null for keys that no user created.
+    creator: Option<KeyCreatorView>,
+}
+
+impl OrganizationKeyView {
+    pub(crate) fn new(listed: ListedKey, now: Timestamp) -> Self {
+        Self {
+            workspace_id: listed.key.workspace.to_string(),
+            key: KeyView::new(listed.key, now),
+            creator: listed.creator.map(KeyCreatorView::from),
+        }
+    }
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = KeyCreator)]
+struct KeyCreatorView {
+    id: String,
+    /// Null if the user was deleted.
+    email: Option<String>,
+    /// False if the user was removed from the organization.
+    has_access: bool,
+}
+
+impl From<KeyCreator> for KeyCreatorView {
+    fn from(creator: KeyCreator) -> Self {
+        let KeyCreator { id, email, has_access } = creator;
+        Self { id: id.to_string(), email: email.map(|email| email.to_string()), has_access }
+    }
 }
 
 #[derive(Serialize, ToSchema)]

@@ -19,7 +19,7 @@ pub(crate) use bill_check::BillCheckView;
 pub(crate) use costs::CostsView;
 pub(crate) use gpu_costs::GpuCostsView;
 pub(crate) use invoices::InvoiceView;
-pub(crate) use keys::KeyView;
+pub(crate) use keys::{KeyView, OrganizationKeyView};
 pub(crate) use nodes::NodeView;
 pub(crate) use people::{InvitationView, MemberView, OrganizationView, RoleView, SessionView, UserView};
 pub(crate) use requests::RequestView;

@@ -9,6 +9,7 @@ use crate::error::{Conflict, StoreError};
 use crate::page::Page;
 use crate::values::{chunks, values_text};
 use crate::{row, workspaces};
+use domain::user::Email;
 use domain::{ApiKey, KeyId, KeyState, OrganizationId, SecretHash, Segment, Timestamp, UserId, WorkspaceId};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
@@ -69,12 +70,79 @@ pub async fn credentials_of(store: &Store, segments: &[Segment]) -> Result<Vec<(
     Ok(all)
 }
 
+/// A key with its creator.
+#[derive(Debug, Clone)]
+pub struct ListedKey {
+    pub key: ApiKey,
+    /// `None` for a key that no user created.
+    pub creator: Option<KeyCreator>,
+}
+
+/// The user who created a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyCreator {
+    pub id: UserId,
+    /// `None` if the user was deleted.
+    pub email: Option<Email>,
+    /// Whether the user still has access to the key's organization, as a member or as an operator.
+    pub has_access: bool,
+}
+
+/// Selects keys by their creator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CreatedBy<'a> {
+    Anyone,
+    User(&'a UserId),
+    /// Users who have no access to the organization any more.
+    RemovedMembers,
+}
+
 /// The keys of a workspace in any state, oldest first, each with its current secret.
 pub async fn list(store: &Store, workspace: &WorkspaceId, page: Page<'_>) -> Result<Vec<ApiKey>, StoreError> {
     let query =
         sqlx::query(select!("WHERE k.workspace_id = $1 AND k.id > $2 AND s.dies_at IS NULL ORDER BY k.id LIMIT $3"));
     let found = store.rows(query.bind(workspace.as_str()).bind(page.cursor()).bind(page.limit())).await?;
     found.iter().map(api_key).collect()
+}
+
+/// The keys of all workspaces of an organization, like [`list`], with their creators.
+pub async fn list_of_organization(
+    store: &Store,
+    organization: &OrganizationId,
+    created_by: CreatedBy<'_>,
+    page: Page<'_>,
+) -> Result<Vec<ListedKey>, StoreError> {
+    let (user, only_removed) = match created_by {
+        CreatedBy::Anyone => (None, 0_i64),
+        CreatedBy::User(user) => (Some(user.as_str()), 0),
+        CreatedBy::RemovedMembers => (None, 1),
+    };
+    // The cast gives NULL a type, so that both databases can compare with it.
+    let query = sqlx::query(
+        "SELECT k.id, k.workspace_id, w.organization_id, k.name, s.segment, s.hash, s.dies_at, k.created_at, k.created_by, \
+         k.expires_at, k.last_used_at, k.revoked_at, k.disabled_at, k.requests_per_minute, k.tokens_per_minute, \
+         u.email AS creator_email, \
+         CAST(CASE WHEN u.operator = 1 OR m.user_id IS NOT NULL THEN 1 ELSE 0 END AS BIGINT) AS has_access \
+         FROM api_key_secrets s JOIN api_keys k ON k.id = s.key_id JOIN workspaces w ON w.id = k.workspace_id \
+         LEFT JOIN users u ON u.id = k.created_by \
+         LEFT JOIN organization_members m ON m.user_id = k.created_by AND m.organization_id = w.organization_id \
+         WHERE w.organization_id = $1 AND k.id > $2 AND s.dies_at IS NULL \
+         AND (CAST($3 AS TEXT) IS NULL OR k.created_by = $3) \
+         AND ($4 = 0 OR (k.created_by IS NOT NULL AND m.user_id IS NULL AND COALESCE(u.operator, 0) = 0)) \
+         ORDER BY k.id LIMIT $5",
+    );
+    let query = query.bind(organization.as_str()).bind(page.cursor()).bind(user).bind(only_removed);
+    store.rows(query.bind(page.limit())).await?.iter().map(listed_key).collect()
+}
+
+/// The keys that a user created in an organization and that are not revoked.
+pub async fn unrevoked_of(tx: &mut Tx, organization: &OrganizationId, user: &UserId) -> Result<Vec<KeyId>, StoreError> {
+    let query = sqlx::query(
+        "SELECT k.id FROM api_keys k JOIN workspaces w ON w.id = k.workspace_id \
+         WHERE w.organization_id = $1 AND k.created_by = $2 AND k.revoked_at IS NULL ORDER BY k.id",
+    );
+    let found = tx.rows(query.bind(organization.as_str()).bind(user.as_str())).await?;
+    found.iter().map(|row| row::parsed(row, "id", |text| KeyId::parse(text).ok())).collect()
 }
 
 /// Writes a new key unless the workspace has `limit` active or disabled keys at the moment of its creation.
@@ -159,6 +227,16 @@ pub async fn revoke(tx: &mut Tx, workspace: &WorkspaceId, id: &KeyId, now: Times
     }
 }
 
+/// Revokes a locked key in any state. Idempotent.
+pub async fn revoke_locked(tx: &mut Tx, key: ApiKey, now: Timestamp) -> Result<ApiKey, StoreError> {
+    match key.state(now) {
+        KeyState::Revoked => Ok(key),
+        KeyState::Disabled | KeyState::Active | KeyState::Expired => {
+            write(tx, ApiKey { revoked_at: Some(now), ..key }, now).await
+        }
+    }
+}
+
 /// Disables an active key until it is enabled again. Idempotent.
 pub async fn disable(tx: &mut Tx, workspace: &WorkspaceId, id: &KeyId, now: Timestamp) -> Result<ApiKey, StoreError> {
     let key = lock(tx, workspace, id).await?;
@@ -227,6 +305,22 @@ pub async fn lock(tx: &mut Tx, workspace: &WorkspaceId, id: &KeyId) -> Result<Ap
     api_key(&tx.row(query).await?.ok_or_else(missing)?)
 }
 
+/// Like [`lock`], for a key of any workspace of the organization.
+pub async fn lock_in_organization(
+    tx: &mut Tx,
+    organization: &OrganizationId,
+    id: &KeyId,
+) -> Result<ApiKey, StoreError> {
+    let query = sqlx::query(
+        "SELECT k.workspace_id FROM api_keys k JOIN workspaces w ON w.id = k.workspace_id \
+         WHERE k.id = $1 AND w.organization_id = $2",
+    );
+    let found = tx.row(query.bind(id.as_str()).bind(organization.as_str())).await?;
+    let found = found.ok_or_else(|| StoreError::missing("key", id.as_str()))?;
+    let workspace = row::parsed(&found, "workspace_id", |text| WorkspaceId::parse(text).ok())?;
+    lock(tx, &workspace, id).await
+}
+
 /// Writes the state of a locked key and announces all its segments.
 async fn write(tx: &mut Tx, key: ApiKey, now: Timestamp) -> Result<ApiKey, StoreError> {
     let update = sqlx::query("UPDATE api_keys SET expires_at = $2, revoked_at = $3, disabled_at = $4 WHERE id = $1")
@@ -249,6 +343,19 @@ async fn announce_all(tx: &mut Tx, key: &ApiKey, now: Timestamp) -> Result<(), S
 
 fn credential(found: &AnyRow) -> Result<(Segment, SecretHash), StoreError> {
     Ok((row::parsed(found, "segment", Segment::parse)?, row::parsed(found, "hash", SecretHash::from_hex)?))
+}
+
+fn listed_key(found: &AnyRow) -> Result<ListedKey, StoreError> {
+    let key = api_key(found)?;
+    let creator = match &key.created_by {
+        Some(id) => Some(KeyCreator {
+            id: id.clone(),
+            email: row::optional_parsed(found, "creator_email", |text| Email::parse(text).ok())?,
+            has_access: row::flag(found, "has_access")?,
+        }),
+        None => None,
+    };
+    Ok(ListedKey { key, creator })
 }
 
 fn api_key(found: &AnyRow) -> Result<ApiKey, StoreError> {

@@ -1,15 +1,22 @@
-//! `/api/workspaces/{id}/keys`.
+//! `/api/workspaces/{id}/keys` and `/api/organizations/{id}/keys`.
 
 use crate::surface::console::error::{self, ConsoleError};
-use crate::surface::console::extract::{Id, List, PageRequest, Payload, WorkspaceAdmin, WorkspaceCaller, bounds};
-use crate::view::KeyView;
+use crate::surface::console::extract::query::{flag, non_empty};
+use crate::surface::console::extract::{
+    Admin, Id, List, PageRequest, Params, Payload, WorkspaceAdmin, WorkspaceCaller, bounds,
+};
+use crate::view::{KeyView, OrganizationKeyView};
 use axum::Json;
 use control::CommandError;
 use control::keys::{self, KeyChange, KeyRequest};
-use domain::{KeyId, Timestamp};
+use domain::{KeyId, Timestamp, UserId};
 use http::StatusCode;
 use serde::Deserialize;
-use utoipa::ToSchema;
+use store::api_keys::CreatedBy;
+use utoipa::{IntoParams, ToSchema};
+
+/// The most keys that one request revokes: they are changed in one transaction.
+const MAX_REVOKED: usize = 500;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -32,6 +39,64 @@ pub(super) struct Rotation {
     #[serde(default)]
     #[schema(maximum = 604_800)]
     overlap_seconds: u64,
+}
+
+/// Selects keys by their creator.
+#[derive(Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub(super) struct CreatorQuery {
+    /// Only keys that this user created.
+    #[param(required = false, nullable = false)]
+    created_by: Option<String>,
+    /// Only keys of users who have no access to the organization any more.
+    #[param(required = false, nullable = false, value_type = Option<bool>)]
+    removed_members: Option<String>,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Revocation {
+    #[schema(min_items = 1, max_items = 500)]
+    key_ids: Vec<String>,
+}
+
+/// The keys of all workspaces of an organization, oldest first.
+#[utoipa::path(get, path = "/api/organizations/{organizationId}/keys", tag = "keys",
+    params(PageRequest, CreatorQuery), responses((status = 200, body = List<OrganizationKeyView>)))]
+pub(super) async fn list_of_organization(
+    Admin(member): Admin,
+    page: PageRequest,
+    Params(query): Params<CreatorQuery>,
+) -> Result<Json<List<OrganizationKeyView>>, ConsoleError> {
+    let only_removed = flag("removedMembers", &query.removed_members)?;
+    let user = non_empty(&query.created_by).map(UserId::parse).transpose();
+    let user = user.map_err(|_| ConsoleError::invalid("createdBy", "not the id of a user"))?;
+    let created_by = match &user {
+        Some(_) if only_removed => {
+            return Err(ConsoleError::invalid("removedMembers", "cannot be combined with `createdBy`"));
+        }
+        Some(user) => CreatedBy::User(user),
+        None if only_removed => CreatedBy::RemovedMembers,
+        None => CreatedBy::Anyone,
+    };
+    let found = keys::list_of_organization(member.store(), &member.organization, created_by, page.to_page()).await?;
+    Ok(Json(List::new(found, &page, |one| one.key.id.to_string(), |one| OrganizationKeyView::new(one, member.now()))))
+}
+
+/// Revoke many keys of the organization together, disabled ones too: all or none. Idempotent.
+#[utoipa::path(post, path = "/api/organizations/{organizationId}/keys/revoke", tag = "keys",
+    request_body = Revocation, responses((status = 204)))]
+pub(super) async fn revoke_many(
+    Admin(member): Admin,
+    Payload(body): Payload<Revocation>,
+) -> Result<StatusCode, ConsoleError> {
+    if !(1..=MAX_REVOKED).contains(&body.key_ids.len()) {
+        return Err(ConsoleError::invalid("keyIds", "1 to 500 keys can be revoked together"));
+    }
+    let ids = body.key_ids.iter().map(|id| KeyId::parse(id)).collect::<Result<_, _>>()?;
+    keys::revoke_many(member.store(), &member.author(), &member.organization, ids, member.now()).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// The keys of a workspace in any state, oldest first.

@@ -90,6 +90,8 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(requests::list))
         .routes(routes!(costs::show))
         .routes(routes!(costs::invoice))
+        .routes(routes!(keys::list_of_organization))
+        .routes(routes!(keys::revoke_many))
         .routes(routes!(keys::list, keys::create))
         .routes(routes!(keys::revoke))
         .routes(routes!(keys::rotate))

@@ -198,3 +198,52 @@ async fn a_long_list_is_read_page_by_page() {
         assert_eq!(error_of(&person.get(&format!("{}?{query}", keys(&app))).await), expected, "{query}");
     }
 }
+
+#[tokio::test]
+async fn an_administrator_revokes_the_keys_of_removed_members_together() {
+    let app = TestApp::start().await;
+    let (admin, ann, ben) = (
+        Person::new(&app, "ada", "admin").await,
+        Person::new(&app, "ann", "member").await,
+        Person::new(&app, "ben", "member").await,
+    );
+    let organization = format!("/api/organizations/{}", text(&app.forebay.bootstrap()["organizationId"]));
+    let (of_ann, of_ben) =
+        (ann.make(&keys(&app), json!({"name": "a"})).await, ben.make(&keys(&app), json!({"name": "b"})).await);
+    let all = format!("{organization}/keys");
+    assert_eq!(error_of(&ann.get(&all).await), "403 admin_only");
+    assert_eq!(admin.read(&all).await["data"].as_array().unwrap().len(), 3);
+    let found = admin.read(&format!("{all}?createdBy={}", ann.id().await)).await;
+    let ids = |list: &Value| list["data"].as_array().unwrap().iter().map(|one| one["id"].clone()).collect::<Vec<_>>();
+    assert_eq!(ids(&found), [of_ann["id"].clone()]);
+    assert_eq!(found["data"][0]["workspaceId"], app.workspace().as_str());
+    let creator = json!({"id": ann.id().await, "email": "ann@example.com", "hasAccess": true});
+    assert_eq!(found["data"][0]["creator"], creator);
+    assert_eq!(found["data"][0]["prefix"], of_ann["prefix"]);
+    for (query, field) in [("createdBy=x", "createdBy"), ("removedMembers=1", "removedMembers")] {
+        let refused = admin.get(&format!("{all}?{query}")).await;
+        assert_eq!(error_of(&refused), format!("422 invalid_value {field}"));
+    }
+
+    // Without an option the keys keep working; with it they end together with the membership.
+    assert_eq!(admin.delete(&format!("{organization}/members/{}", ann.id().await)).await.status, 204);
+    let removal = format!("{organization}/members/{}?revokeKeys=true", ben.id().await);
+    assert_eq!(admin.delete(&removal).await.status, 204);
+    assert!(works(&app, text(&of_ann["key"])).await && !works(&app, text(&of_ben["key"])).await);
+    let removed = admin.read(&format!("{all}?removedMembers=true")).await;
+    assert_eq!(ids(&removed), [of_ann["id"].clone(), of_ben["id"].clone()]);
+
+    let revoke = format!("{all}/revoke");
+    for (body, expected) in [
+        (json!({"keyIds": []}), "422 invalid_value keyIds"),
+        (json!({"keyIds": [of_ann["id"], "key_00000000000000000000000000"]}), "404 not_found"),
+        (json!({}), "400 invalid_payload keyIds"),
+    ] {
+        assert_eq!(error_of(&admin.post(&revoke, body).await), expected);
+    }
+    assert!(works(&app, text(&of_ann["key"])).await, "all or none");
+    for _ in 0..2 {
+        assert_eq!(admin.post(&revoke, json!({"keyIds": ids(&removed)})).await.status, 204);
+    }
+    assert!(!works(&app, text(&of_ann["key"])).await);
+}

@@ -1,17 +1,19 @@
 //! `/api/organizations/{id}/members` and `/api/workspaces/{id}/members`: users and their roles.
 
 use crate::surface::console::error::{self, ConsoleError};
+use crate::surface::console::extract::query::flag;
 use crate::surface::console::extract::{
-    Admin, Id, List, Member, PageRequest, Payload, WorkspaceAdmin, WorkspaceCaller,
+    Admin, Id, List, Member, PageRequest, Params, Payload, WorkspaceAdmin, WorkspaceCaller,
 };
 use crate::view::{MemberView, RoleView};
 use axum::Json;
+use control::members::KeysOfMember;
 use control::{CommandError, members, users, workspaces};
 use domain::UserId;
 use domain::user::Role;
 use http::StatusCode;
 use serde::Deserialize;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -42,12 +44,27 @@ pub(crate) async fn set_role(
     Ok(StatusCode::NO_CONTENT)
 }
 
+#[derive(Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Removal {
+    /// Whether the keys that the member created in the organization are revoked, too; by default they keep working.
+    #[param(required = false, nullable = false, value_type = Option<bool>)]
+    revoke_keys: Option<String>,
+}
+
 /// End a membership in the organization and in its workspaces.
-#[utoipa::path(delete, path = "/api/organizations/{organizationId}/members/{userId}", tag = "people",
+#[utoipa::path(delete, path = "/api/organizations/{organizationId}/members/{userId}", tag = "people", params(Removal),
     responses((status = 204), (status = 409, description = "`last_admin`", body = error::ErrorBody)))]
-pub(crate) async fn remove(Admin(member): Admin, Id(id): Id<UserId>) -> Result<StatusCode, ConsoleError> {
+pub(crate) async fn remove(
+    Admin(member): Admin,
+    Id(id): Id<UserId>,
+    Params(removal): Params<Removal>,
+) -> Result<StatusCode, ConsoleError> {
+    let revoke_keys = flag("revokeKeys", &removal.revoke_keys)?;
+    let keys = if revoke_keys { KeysOfMember::Revoke } else { KeysOfMember::Keep };
     let (store, author, now) = (member.store(), member.author(), member.now());
-    members::remove(store, &author, &member.organization, &id, now).await?;
+    members::remove(store, &author, &member.organization, &id, keys, now).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -11,6 +11,15 @@ pub(crate) fn non_empty(text: &Option<String>) -> Option<&str> {
     text.as_deref().filter(|text| !text.is_empty())
 }
 
+/// `true` or `false`, which is the default.
+pub(crate) fn flag(field: &str, text: &Option<String>) -> Result<bool, ConsoleError> {
+    match non_empty(text) {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(_) => Err(ConsoleError::invalid(field, "neither true nor false")),
+    }
+}
+
 /// A text to filter rows by. PostgreSQL rejects zero bytes in texts.
 pub(crate) fn filter_text(field: &str, text: &Option<String>) -> Result<Option<String>, ConsoleError> {
     match non_empty(text) {

@@ -11,7 +11,7 @@ use domain::{
     Invitation, InvitationId, Organization, OrganizationId, SecretHash, Timestamp, User, UserId, WorkspaceId,
 };
 use store::users::Credentials;
-use store::{Page, Store, Tx, invitations, organizations, users, workspaces};
+use store::{Conflict, Page, Store, Tx, invitations, organizations, users, workspaces};
 
 /// The most workspaces in one invitation.
 const MAX_WORKSPACES: usize = 100;
@@ -35,6 +35,17 @@ pub struct Preview {
     pub organization: Organization,
     /// Whether the address already has an account, whose password is then required.
     pub account_exists: bool,
+    /// Whether that account is proven to belong to the owner of the address. If not, a new one can be created beside it.
+    pub account_proven: bool,
+}
+
+/// Who accepts an invitation.
+#[derive(Clone, Copy)]
+pub enum AcceptedBy<'a> {
+    /// The account with the address, if there is one; otherwise a new one.
+    Account { password: Option<&'a str>, signed_in: Option<&'a ActiveSession> },
+    /// A new account, although others have the address: it is not proven that they belong to its owner.
+    NewAccount { password: Option<&'a str> },
 }
 
 /// Creates an invitation.
@@ -107,8 +118,9 @@ pub async fn delete(
 pub async fn preview(store: &Store, token: &str, now: Timestamp) -> Result<Preview, CommandError> {
     let invitation = open(store, token, now).await?;
     let organization = organizations::by_id(store, &invitation.organization).await?.ok_or_else(gone)?;
-    let account_exists = users::by_email(store, &invitation.email).await?.is_some();
-    Ok(Preview { invitation, organization, account_exists })
+    let accounts = users::by_email(store, &invitation.email).await?;
+    let (account_exists, account_proven) = (!accounts.is_empty(), accounts.iter().any(|one| one.email_proven));
+    Ok(Preview { invitation, organization, account_exists, account_proven })
 }
 
 /// Accepts an invitation and signs the user in. An existing account joins the organization; its password is required
@@ -116,26 +128,13 @@ pub async fn preview(store: &Store, token: &str, now: Timestamp) -> Result<Previ
 pub async fn accept(
     store: &Store,
     token: &str,
-    password: Option<&str>,
-    signed_in: Option<&ActiveSession>,
+    by: AcceptedBy<'_>,
     origin: &Origin,
     lifetimes: &Lifetimes,
     now: Timestamp,
 ) -> Result<ActiveSession, CommandError> {
     let invitation = open(store, token, now).await?;
-    let needed = || CommandError::BadValue { field: "password", why: "a password is required" };
-    let entrant = match users::credentials(store, &invitation.email).await? {
-        Some(found) => {
-            let is_signed_in = signed_in.is_some_and(|signed| signed.user.id == found.user);
-            let credentials = match password {
-                _ if is_signed_in => found,
-                Some(password) => sign_in::check(store, &invitation.email, password, origin, now).await?,
-                None => return Err(needed()),
-            };
-            Entrant::Known(users::by_id(store, &credentials.user).await?.ok_or_else(gone)?, credentials)
-        }
-        None => Entrant::New(passwords::hash(passwords::check(password.ok_or_else(needed)?)?).await?),
-    };
+    let entrant = identify(store, &invitation.email, by, origin, now).await?;
     let mut tx = store.begin().await?;
     invitations::accept(&mut tx, &invitation.id, now).await?;
     let user = let_in(&mut tx, &invitation, entrant, now).await?;
@@ -155,6 +154,35 @@ enum Entrant {
     Known(User, Credentials),
     /// With the hash of the chosen password.
     New(String),
+    /// Beside accounts with the same address that are not proven.
+    Beside(String),
+}
+
+/// Finds out who accepts an invitation for this address.
+async fn identify(
+    store: &Store,
+    email: &Email,
+    by: AcceptedBy<'_>,
+    origin: &Origin,
+    now: Timestamp,
+) -> Result<Entrant, CommandError> {
+    let accounts = users::credentials(store, email).await?;
+    let (AcceptedBy::Account { password, .. } | AcceptedBy::NewAccount { password }) = by;
+    let chosen = || password.ok_or(CommandError::BadValue { field: "password", why: "a password is required" });
+    let credentials = match by {
+        AcceptedBy::Account { signed_in, .. } if !accounts.is_empty() => {
+            let is_signed_in = |one: &Credentials| signed_in.is_some_and(|signed| signed.user.id == one.user);
+            match accounts.into_iter().find(is_signed_in) {
+                Some(signed_in) => signed_in,
+                None => sign_in::check(store, email, chosen()?, origin, now).await?,
+            }
+        }
+        AcceptedBy::Account { .. } => return Ok(Entrant::New(passwords::hash(passwords::check(chosen()?)?).await?)),
+        AcceptedBy::NewAccount { .. } => {
+            return Ok(Entrant::Beside(passwords::hash(passwords::check(chosen()?)?).await?));
+        }
+    };
+    Ok(Entrant::Known(users::by_id(store, &credentials.user).await?.ok_or_else(gone)?, credentials))
 }
 
 /// Adds the memberships. An invitation never lowers an existing role. Locks are taken in the global order: workspaces,
@@ -168,15 +196,17 @@ async fn let_in(tx: &mut Tx, invitation: &Invitation, entrant: Entrant, now: Tim
     let joined = |proven| Membership { organization_id: organization.clone(), role: invitation.role, proven };
     let user = match entrant {
         Entrant::New(hash) => {
-            let user = User {
-                id: UserId::new(now, entropy::for_id()),
-                email: invitation.email.clone(),
-                email_proven: false,
-                operator: false,
-                created_at: now,
-                memberships: vec![joined(false)],
-            };
+            let user = new_user(invitation, joined(false), now);
             users::insert(tx, &user, Some(&hash)).await?;
+            user
+        }
+        Entrant::Beside(hash) => {
+            // Otherwise one organization could use up the number of accounts that an address can have.
+            if users::has_member_with(tx, organization, &invitation.email).await? {
+                return Err(Conflict::EmailTaken.into());
+            }
+            let user = new_user(invitation, joined(false), now);
+            users::insert_beside(tx, &user, &hash).await?;
             user
         }
         Entrant::Known(mut user, credentials) => {
@@ -194,6 +224,17 @@ async fn let_in(tx: &mut Tx, invitation: &Invitation, entrant: Entrant, now: Tim
         workspaces::add_member(tx, workspace, &user.id, now).await?;
     }
     Ok(user)
+}
+
+fn new_user(invitation: &Invitation, membership: Membership, now: Timestamp) -> User {
+    User {
+        id: UserId::new(now, entropy::for_id()),
+        email: invitation.email.clone(),
+        email_proven: false,
+        operator: false,
+        created_at: now,
+        memberships: vec![membership],
+    }
 }
 
 /// A used, revoked or expired link is treated as missing.

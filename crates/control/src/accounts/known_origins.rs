@@ -8,6 +8,7 @@ use domain::session::BrowserToken;
 use domain::user::Email;
 use domain::{Timestamp, UserId};
 use std::net::{IpAddr, Ipv6Addr};
+use store::users::Credentials;
 use store::{Store, known_origins};
 
 /// How long a browser keeps its token.
@@ -29,19 +30,21 @@ pub(crate) struct Counters {
     pub(crate) shared: Vec<(String, Policy)>,
 }
 
-/// The counters for an attempt at an account, which may not exist.
+/// The counters for an attempt at the accounts with an address; there may be none.
 pub(crate) async fn counters(
     store: &Store,
     email: &Email,
-    user: Option<&UserId>,
+    accounts: &[Credentials],
     origin: &Origin,
     now: Timestamp,
 ) -> Result<Counters, CommandError> {
-    let familiarity = match user {
-        Some(user) => familiarity(store, user, origin, now).await?,
-        None => Familiarity::Unknown,
-    };
-    Ok(decide(email, origin, &familiarity))
+    for account in accounts {
+        match familiarity(store, &account.user, origin, now).await? {
+            Familiarity::Unknown => {}
+            known => return Ok(decide(email, origin, &known)),
+        }
+    }
+    Ok(decide(email, origin, &Familiarity::Unknown))
 }
 
 async fn familiarity(

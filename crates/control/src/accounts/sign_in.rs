@@ -33,6 +33,19 @@ pub async fn sign_in(
     Ok(signed)
 }
 
+/// The account that has this password, of those that share an address. Without an account it takes as long as with one.
+async fn find_matching(accounts: Vec<Credentials>, password: &str) -> Result<Option<Credentials>, CommandError> {
+    if accounts.is_empty() {
+        passwords::verify(password, None).await?;
+    }
+    for account in accounts {
+        if passwords::verify(password, account.password_hash.as_deref()).await? {
+            return Ok(Some(account));
+        }
+    }
+    Ok(None)
+}
+
 /// Locks the account that a password was checked against. Fails if the password has changed since: a session that starts
 /// now would survive the change, which ends all others.
 pub(crate) async fn lock_unchanged(tx: &mut Tx, checked: &Credentials) -> Result<(), CommandError> {
@@ -47,9 +60,8 @@ pub(crate) async fn check(
     origin: &Origin,
     now: Timestamp,
 ) -> Result<Credentials, CommandError> {
-    let credentials = users::credentials(store, email).await?;
-    let user = credentials.as_ref().map(|found| &found.user);
-    let counters = known_origins::counters(store, email, user, origin, now).await?;
+    let accounts = users::credentials(store, email).await?;
+    let counters = known_origins::counters(store, email, &accounts, origin, now).await?;
     let too_many = |error| match error {
         StoreError::TooManyAttempts { wait } => CommandError::TooManyAttempts { wait, now },
         other => CommandError::from(other),
@@ -62,9 +74,7 @@ pub(crate) async fn check(
     }
     tx.commit().await?;
 
-    let hash = credentials.as_ref().and_then(|found| found.password_hash.as_deref());
-    let good = passwords::verify(password, hash).await?;
-    let Some(credentials) = credentials.filter(|_| good) else {
+    let Some(credentials) = find_matching(accounts, password).await? else {
         return Err(CommandError::BadCredentials);
     };
     let mut tx = store.begin().await?;

@@ -80,7 +80,7 @@ pub async fn enter(
     let email = Email::parse(&identity.email)?;
     let known = match single_sign_on::linked(store, &identity.issuer, &identity.subject).await? {
         Some(id) => users::by_id(store, &id).await?,
-        None => users::by_email(store, &email).await?,
+        None => users::by_email(store, &email).await?.into_iter().next(),
     };
     let role = mapping.role(&identity.groups);
     let mut tx = store.begin().await?;

@@ -77,7 +77,12 @@ pub async fn show(store: &Store, id: &UserId) -> Result<User, CommandError> {
 /// A user by e-mail address.
 pub async fn show_by_email(store: &Store, email: &str) -> Result<User, CommandError> {
     let email = Email::parse(email)?;
-    users::by_email(store, &email).await?.ok_or_else(|| CommandError::missing("user", email.as_str()))
+    let mut found = users::by_email(store, &email).await?;
+    if found.len() > 1 && !found[0].email_proven {
+        return Err(CommandError::BadValue { field: "email", why: "several accounts have this address; use the id" });
+    }
+    found.truncate(1);
+    found.pop().ok_or_else(|| CommandError::missing("user", email.as_str()))
 }
 
 /// Changes roles of a user.

@@ -21,7 +21,7 @@ async fn of_five_nodes_that_start_concurrently_one_initializes_the_store() {
         assert!(first.password.len() >= 20);
         let user = users::show_by_email(&store, "admin@localhost").await.unwrap();
         assert!(user.operator);
-        let stored = store::users::credentials(&store, &user.email).await.unwrap().unwrap().password_hash;
+        let stored = store::users::credentials(&store, &user.email).await.unwrap().pop().unwrap().password_hash;
         assert!(passwords::verify(&first.password, stored.as_deref()).await.unwrap());
 
         let text = KeyText::parse(first.key_text.reveal()).unwrap();

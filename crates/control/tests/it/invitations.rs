@@ -1,8 +1,8 @@
 use crate::databases::on_both;
 use crate::{DEFAULTS, NOW};
-use control::invitations::{self, InvitationRequest};
+use control::invitations::{self, AcceptedBy, InvitationRequest};
 use control::sessions::{ActiveSession, Origin};
-use control::{Author, CommandError, bootstrap, organizations, users};
+use control::{Author, CommandError, bootstrap, organizations, sign_in, users};
 use domain::invitation::LIFETIME_MILLIS;
 use domain::session::Lifetimes;
 use domain::user::Role;
@@ -28,7 +28,8 @@ async fn accept(
     now: Timestamp,
 ) -> Result<ActiveSession, CommandError> {
     let origin = Origin::default();
-    invitations::accept(store, token, password, None, &origin, &LIFETIMES, now).await
+    let by = AcceptedBy::Account { password, signed_in: None };
+    invitations::accept(store, token, by, &origin, &LIFETIMES, now).await
 }
 
 #[tokio::test]
@@ -81,6 +82,77 @@ async fn an_existing_user_joins_with_their_password_and_keeps_a_higher_role() {
         accept(&store, &again, Some(&first.password), NOW).await.unwrap();
         let user = users::show(&store, &first.user.id).await.unwrap();
         assert_eq!(user.role_in(&first.organization.id), Some(Role::Admin));
+    })
+    .await;
+}
+
+/// An administrator of any organization can accept an invitation for any address. The owner of the address, who cannot
+/// know that password, still joins another organization, and neither account can use the other.
+#[tokio::test]
+async fn an_account_that_another_user_prepared_does_not_keep_the_owner_out() {
+    on_both(async |_, store| {
+        let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
+        let attackers = organizations::create(&store, &Author::CommandLine, "Attackers", NOW).await.unwrap().id;
+        let squat = invite(&store, &attackers, "eve@example.com", vec![]).await.unwrap();
+        let squatter = accept(&store, &squat, Some("attacker's password"), NOW).await.unwrap().user;
+
+        let link = invite(&store, &first.organization.id, "eve@example.com", vec![]).await.unwrap();
+        let preview = invitations::preview(&store, &link, NOW).await.unwrap();
+        assert_eq!((preview.account_exists, preview.account_proven), (true, false));
+        assert_eq!(accept(&store, &link, Some("eve's password"), NOW).await.unwrap_err().code(), "bad_credentials");
+        let beside = async |link: &str, password| {
+            let by = AcceptedBy::NewAccount { password: Some(password) };
+            invitations::accept(&store, link, by, &Origin::default(), &LIFETIMES, NOW).await
+        };
+        let eve = beside(&link, "eve's password").await.unwrap().user;
+        assert_ne!(eve.id, squatter.id);
+        let enter = async |password| {
+            let signed =
+                sign_in::sign_in(&store, "eve@example.com", password, &Origin::default(), &LIFETIMES, NOW).await;
+            signed.map(|signed| signed.user)
+        };
+        let (one, other) = (enter("eve's password").await.unwrap(), enter("attacker's password").await.unwrap());
+        assert_eq!((&one.id, one.email.as_str(), one.memberships.len()), (&eve.id, "eve@example.com", 1));
+        assert_eq!((&other.id, other.email.as_str(), other.memberships.len()), (&squatter.id, "eve@example.com", 1));
+        assert_eq!(users::show_by_email(&store, "eve@example.com").await.unwrap_err().field(), Some("email"));
+
+        // One organization cannot use up the accounts of an address.
+        let again = invite(&store, &attackers, "eve@example.com", vec![]).await.unwrap();
+        assert_eq!(beside(&again, "another password").await.unwrap_err().code(), "email_taken");
+
+        // The operator vouches for one of them, which then has the address for itself; a proven account is never doubled.
+        let edit = users::Edit { email_proven: Some(true), ..users::Edit::default() };
+        users::set(&store, &Author::CommandLine, &eve.id, edit, NOW).await.unwrap();
+        assert_eq!(users::show_by_email(&store, "eve@example.com").await.unwrap().id, eve.id);
+        let refused = users::set(&store, &Author::CommandLine, &squatter.id, edit, NOW).await.unwrap_err();
+        assert_eq!(refused.code(), "email_taken");
+        assert_eq!(enter("attacker's password").await.unwrap().id, squatter.id);
+        let third = organizations::create(&store, &Author::CommandLine, "Third", NOW).await.unwrap().id;
+        let link = invite(&store, &third, "eve@example.com", vec![]).await.unwrap();
+        assert!(invitations::preview(&store, &link, NOW).await.unwrap().account_proven);
+        assert_eq!(beside(&link, "a third password").await.unwrap_err().code(), "email_taken");
+        assert_eq!(accept(&store, &link, Some("eve's password"), NOW).await.unwrap().user.id, eve.id);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_operator_creates_an_account_for_an_address_that_another_user_took() {
+    on_both(async |_, store| {
+        let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
+        let link = invite(&store, &first.organization.id, "eve@example.com", vec![]).await.unwrap();
+        let squatter = accept(&store, &link, Some("attacker's password"), NOW).await.unwrap().user;
+        let new = users::NewUser {
+            email: "eve@example.com",
+            password: Some("eve's password"),
+            organization: &first.organization.id,
+            role: Role::Member,
+            operator: false,
+        };
+        let eve = users::create(&store, &Author::CommandLine, new, NOW).await.unwrap().user;
+        assert_eq!(users::show_by_email(&store, "eve@example.com").await.unwrap().id, eve.id);
+        assert_eq!(users::show(&store, &squatter.id).await.unwrap().email.as_str(), "eve@example.com");
+        assert_eq!(users::create(&store, &Author::CommandLine, new, NOW).await.unwrap_err().code(), "email_taken");
     })
     .await;
 }

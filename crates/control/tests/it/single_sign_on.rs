@@ -1,6 +1,6 @@
 use crate::databases::on_both;
 use crate::{DEFAULTS, NOW};
-use control::invitations::{self, InvitationRequest};
+use control::invitations::{self, AcceptedBy, InvitationRequest};
 use control::members::KeysOfMember;
 use control::sessions::{self, ActiveSession, Origin};
 use control::single_sign_on::{self, Identity, Mapping};
@@ -40,8 +40,8 @@ async fn with_password(store: &Store, email: &str, password: &str) -> Result<Act
 async fn squat(store: &Store, organization: &OrganizationId, email: &str, role: Role) -> ActiveSession {
     let request = InvitationRequest { email, role, workspaces: vec![] };
     let created = invitations::create(store, &Author::CommandLine, organization, request, NOW).await.unwrap();
-    let (token, origin) = (created.token, Origin::default());
-    invitations::accept(store, &token, Some("attacker's password"), None, &origin, &LIFETIMES, NOW).await.unwrap()
+    let by = AcceptedBy::Account { password: Some("attacker's password"), signed_in: None };
+    invitations::accept(store, &created.token, by, &Origin::default(), &LIFETIMES, NOW).await.unwrap()
 }
 
 async fn add_user(store: &Store, organization: &OrganizationId, email: &str, role: Role) -> UserId {
@@ -83,8 +83,8 @@ async fn the_owner_of_an_address_takes_over_an_account_that_an_invitation_create
         let invited = invitations::create(&store, &Author::CommandLine, &theirs, request, NOW).await.unwrap();
         let (origin, again) = (Origin::default(), enter(&store, "ceo@example.com", &["platform"], &mapping).await);
         let signed_in = again.unwrap();
-        let joined =
-            invitations::accept(&store, &invited.token, None, Some(&signed_in), &origin, &LIFETIMES, NOW).await;
+        let by = AcceptedBy::Account { password: None, signed_in: Some(&signed_in) };
+        let joined = invitations::accept(&store, &invited.token, by, &origin, &LIFETIMES, NOW).await;
         let joined = joined.unwrap();
         enter(&store, "ceo@example.com", &["platform"], &mapping).await.unwrap();
         assert!(sessions::identify(&store, joined.token, &LIFETIMES, NOW).await.unwrap().is_some());
@@ -168,7 +168,7 @@ async fn leaving_all_groups_at_the_provider_ends_the_membership() {
         let ada = enter(&store, "ada@example.com", &["platform"], &mapping).await.unwrap().user.id;
         members::remove(&store, &Author::CommandLine, home, &first.user.id, KeysOfMember::Keep, NOW).await.unwrap();
         let last = enter(&store, "ada@example.com", &[], &mapping).await.unwrap();
-        assert_eq!((assert_eq!((last.user.id, last.user.role_in(home)), (ada, Some(Role::Admin)));last.user.id, last.user.role_in(home)), (assert_eq!((last.user.id, last.user.role_in(home)), (ada, Some(Role::Admin)));ada, Some(Role::Admin)));
+        assert_eq!((&last.user.id, last.user.role_in(home)), (&ada, Some(Role::Admin)));
         assert!(actions(&store, home).await.contains(&"member.keep-last-admin".to_owned()));
     })
     .await;

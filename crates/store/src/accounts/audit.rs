@@ -74,7 +74,7 @@ pub async fn list(store: &Store, filter: &Filter, limit: u32) -> Result<Vec<Reco
     // The cast gives NULL a type, so that both databases can compare with it.
     let query = sqlx::query(
         "SELECT a.id, a.at, a.organization_id, a.actor, a.action, a.subject, a.detail, a.address, a.was, a.became, \
-         u.email AS actor_email, k.name AS actor_key_name \
+         COALESCE(u.shared_email, u.email) AS actor_email, k.name AS actor_key_name \
          FROM audit a LEFT JOIN users u ON u.id = a.actor LEFT JOIN api_keys k ON k.id = a.actor \
          WHERE (CAST($1 AS TEXT) IS NULL OR a.organization_id = $1) \
          AND (CAST($2 AS TEXT) IS NULL OR a.actor = $2) AND (CAST($3 AS TEXT) IS NULL OR a.action = $3) \

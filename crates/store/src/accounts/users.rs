@@ -9,9 +9,16 @@ use domain::user::{Email, Membership, Role};
 use domain::{OrganizationId, Timestamp, User, UserId, Workspace, WorkspaceId};
 use sqlx::any::AnyRow;
 
+/// The most accounts that share an address and can be used: a sign-in checks the password of each. There is at most one
+/// per organization.
+const MAX_OF_ONE_ADDRESS: i64 = 8;
+
 macro_rules! select {
     ($rest:literal) => {
-        concat!("SELECT id, email, email_proven, operator, created_at FROM users ", $rest)
+        concat!(
+            "SELECT id, COALESCE(shared_email, email) AS email, email_proven, operator, created_at FROM users ",
+            $rest
+        )
     };
 }
 
@@ -33,20 +40,39 @@ pub async fn by_id(store: &Store, id: &UserId) -> Result<Option<User>, StoreErro
     Ok(users.pop())
 }
 
-pub async fn by_email(store: &Store, email: &Email) -> Result<Option<User>, StoreError> {
-    match credentials(store, email).await? {
-        Some(found) => by_id(store, &found.user).await,
-        None => Ok(None),
+/// The accounts with this address: the proven one first, then those that have memberships.
+pub async fn by_email(store: &Store, email: &Email) -> Result<Vec<User>, StoreError> {
+    let mut users = Vec::new();
+    for found in credentials(store, email).await? {
+        users.extend(by_id(store, &found.user).await?);
     }
+    Ok(users)
 }
 
-pub async fn credentials(store: &Store, email: &Email) -> Result<Option<Credentials>, StoreError> {
-    let query = sqlx::query("SELECT id, password_hash FROM users WHERE email = $1").bind(email.as_str());
-    let Some(found) = store.row(query).await? else { return Ok(None) };
-    Ok(Some(Credentials {
-        user: row::parsed(&found, "id", |text| UserId::parse(text).ok())?,
-        password_hash: row::optional_text(&found, "password_hash")?,
-    }))
+/// The credentials of the accounts with this address, in the order of [`by_email`].
+pub async fn credentials(store: &Store, email: &Email) -> Result<Vec<Credentials>, StoreError> {
+    let query = sqlx::query(
+        "SELECT id, password_hash FROM users WHERE email = $1 OR shared_email = $1 ORDER BY email_proven DESC, \
+         CASE WHEN EXISTS (SELECT 1 FROM organization_members m WHERE m.user_id = users.id) THEN 0 ELSE 1 END, id \
+         LIMIT $2",
+    );
+    let found = store.rows(query.bind(email.as_str()).bind(MAX_OF_ONE_ADDRESS)).await?;
+    let credentials = found.iter().map(|found| {
+        Ok(Credentials {
+            user: row::parsed(found, "id", |text| UserId::parse(text).ok())?,
+            password_hash: row::optional_text(found, "password_hash")?,
+        })
+    });
+    credentials.collect()
+}
+
+/// Whether an account with this address is a member of the organization, which must be locked.
+pub async fn has_member_with(tx: &mut Tx, organization: &OrganizationId, email: &Email) -> Result<bool, StoreError> {
+    let query = sqlx::query(
+        "SELECT m.user_id FROM organization_members m JOIN users u ON u.id = m.user_id \
+         WHERE m.organization_id = $1 AND (u.email = $2 OR u.shared_email = $2) LIMIT 1",
+    );
+    Ok(tx.row(query.bind(organization.as_str()).bind(email.as_str())).await?.is_some())
 }
 
 pub async fn list(store: &Store, page: Page<'_>) -> Result<Vec<User>, StoreError> {
@@ -79,7 +105,7 @@ pub async fn list_members(
     page: Page<'_>,
 ) -> Result<Vec<Member>, StoreError> {
     let query = sqlx::query(
-        "SELECT u.id, u.email, m.role FROM organization_members m JOIN users u ON u.id = m.user_id \
+        "SELECT u.id, COALESCE(u.shared_email, u.email) AS email, m.role FROM organization_members m JOIN users u ON u.id = m.user_id \
          WHERE m.organization_id = $1 AND u.id > $2 ORDER BY u.id LIMIT $3",
     );
     let found = store.rows(query.bind(organization.as_str()).bind(page.cursor()).bind(page.limit())).await?;
@@ -105,7 +131,7 @@ pub async fn list_of_workspace(
     page: Page<'_>,
 ) -> Result<Vec<Member>, StoreError> {
     let query = sqlx::query(
-        "SELECT u.id, u.email, o.role FROM workspace_members m JOIN users u ON u.id = m.user_id \
+        "SELECT u.id, COALESCE(u.shared_email, u.email) AS email, o.role FROM workspace_members m JOIN users u ON u.id = m.user_id \
          JOIN organization_members o ON o.user_id = u.id AND o.organization_id = $1 \
          WHERE m.workspace_id = $2 AND u.id > $3 ORDER BY u.id LIMIT $4",
     )
@@ -154,21 +180,82 @@ pub async fn password_hash(store: &Store, id: &UserId) -> Result<Option<String>,
     }
 }
 
-/// Writes a new user with its memberships.
+/// Writes a new user with its memberships. Fails if a proven account has the address, and for an account that is not
+/// proven also if any other has it.
 pub async fn insert(tx: &mut Tx, new: &User, password_hash: Option<&str>) -> Result<(), StoreError> {
+    if new.email_proven {
+        make_way(tx, &new.email).await?;
+    }
+    if !insert_as(tx, new, new.email.as_str(), None, password_hash).await? {
+        return Err(Conflict::EmailTaken.into());
+    }
+    join_all(tx, new).await
+}
+
+/// Like [`insert`], for an account that is not proven beside others that are not proven, either.
+pub async fn insert_beside(tx: &mut Tx, new: &User, password_hash: &str) -> Result<(), StoreError> {
+    let proven = sqlx::query("SELECT id FROM users WHERE email = $1 AND email_proven = 1").bind(new.email.as_str());
+    if tx.row(proven).await?.is_some() {
+        return Err(Conflict::EmailTaken.into());
+    }
+    if !insert_as(tx, new, new.email.as_str(), None, Some(password_hash)).await? {
+        insert_as(tx, new, &unique_name(&new.id), Some(&new.email), Some(password_hash)).await?;
+    }
+    join_all(tx, new).await
+}
+
+/// Writes the row; `false` if another account has `email`, which is unique.
+async fn insert_as(
+    tx: &mut Tx,
+    new: &User,
+    email: &str,
+    shared_email: Option<&Email>,
+    password_hash: Option<&str>,
+) -> Result<bool, StoreError> {
     let insert = sqlx::query(
-        "INSERT INTO users (id, email, password_hash, operator, created_at, email_proven) \
-         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (email) DO NOTHING",
+        "INSERT INTO users (id, email, password_hash, operator, created_at, email_proven, shared_email) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (email) DO NOTHING",
     )
     .bind(new.id.as_str())
-    .bind(new.email.as_str())
+    .bind(email)
     .bind(password_hash)
     .bind(i64::from(new.operator))
     .bind(new.created_at.millis())
-    .bind(i64::from(new.email_proven));
-    if tx.execute(insert).await? == 0 {
-        return Err(Conflict::EmailTaken.into());
+    .bind(i64::from(new.email_proven))
+    .bind(shared_email.map(Email::as_str));
+    Ok(tx.execute(insert).await? > 0)
+}
+
+/// Stands for the address of an account that shares it, in the column that must be unique.
+fn unique_name(id: &UserId) -> String {
+    format!("{id}@shared.invalid")
+}
+
+/// Frees the address for a proven account: an account that is not proven shares it from now on.
+async fn make_way(tx: &mut Tx, email: &Email) -> Result<(), StoreError> {
+    let update = sqlx::query(
+        "UPDATE users SET shared_email = email, email = id || '@shared.invalid' WHERE email = $1 AND email_proven = 0",
+    );
+    tx.execute(update.bind(email.as_str())).await.map(drop)
+}
+
+/// Gives an account that is about to be proven its address for itself. Fails if another proven account has it.
+async fn claim_address(tx: &mut Tx, id: &UserId) -> Result<(), StoreError> {
+    let query = sqlx::query("SELECT shared_email FROM users WHERE id = $1 AND shared_email IS NOT NULL");
+    let Some(found) = tx.row(query.bind(id.as_str())).await? else { return Ok(()) };
+    let email = row::parsed(&found, "shared_email", |text| Email::parse(text).ok())?;
+    make_way(tx, &email).await?;
+    let claim = sqlx::query(
+        "UPDATE users SET email = shared_email, shared_email = NULL WHERE id = $1 \
+         AND NOT EXISTS (SELECT 1 FROM users u WHERE u.email = $2)",
+    );
+    match tx.execute(claim.bind(id.as_str()).bind(email.as_str())).await? {
+        0 => Err(Conflict::EmailTaken.into()),
+        _ => Ok(()),
     }
+}
+
+async fn join_all(tx: &mut Tx, new: &User) -> Result<(), StoreError> {
     for membership in &new.memberships {
         join(tx, &new.id, membership, new.created_at).await?;
     }
@@ -194,6 +281,7 @@ pub async fn set_operator(tx: &mut Tx, id: &UserId, operator: bool, now: Timesta
 /// Gives an account to the proven owner of its address: removes the password, which another user may have chosen, and
 /// ends all sessions. Returns `false` if the address was already proven.
 pub async fn take_over(tx: &mut Tx, id: &UserId, now: Timestamp) -> Result<bool, StoreError> {
+    claim_address(tx, id).await?;
     let update =
         sqlx::query("UPDATE users SET email_proven = 1, password_hash = NULL WHERE id = $1 AND email_proven = 0");
     if tx.execute(update.bind(id.as_str())).await? == 0 {
@@ -213,8 +301,11 @@ pub async fn lock_unchanged(tx: &mut Tx, read: &Credentials) -> Result<bool, Sto
     Ok(tx.execute(touch).await? > 0)
 }
 
-/// Records whether the address is proven.
+/// Records whether the address is proven. Fails if another account with it is.
 pub async fn set_email_proven(tx: &mut Tx, id: &UserId, proven: bool, now: Timestamp) -> Result<(), StoreError> {
+    if proven {
+        claim_address(tx, id).await?;
+    }
     let update =
         sqlx::query("UPDATE users SET email_proven = $2 WHERE id = $1").bind(id.as_str()).bind(i64::from(proven));
     tx.execute_one(update, "user", id.as_str()).await?;

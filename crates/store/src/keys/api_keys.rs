@@ -121,7 +121,7 @@ pub async fn list_of_organization(
     let query = sqlx::query(
         "SELECT k.id, k.workspace_id, w.organization_id, k.name, s.segment, s.hash, s.dies_at, k.created_at, k.created_by, \
          k.expires_at, k.last_used_at, k.revoked_at, k.disabled_at, k.requests_per_minute, k.tokens_per_minute, \
-         u.email AS creator_email, \
+         COALESCE(u.shared_email, u.email) AS creator_email, \
          CAST(CASE WHEN u.operator = 1 OR m.user_id IS NOT NULL THEN 1 ELSE 0 END AS BIGINT) AS has_access \
          FROM api_key_secrets s JOIN api_keys k ON k.id = s.key_id JOIN workspaces w ON w.id = k.workspace_id \
          LEFT JOIN users u ON u.id = k.created_by \

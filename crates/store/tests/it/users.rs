@@ -31,11 +31,11 @@ async fn a_user_is_changed_found_and_removed() {
         tx.commit().await.unwrap();
 
         let email = Email::parse("ada@example.com").unwrap();
-        let found = users::by_email(&store, &email).await.unwrap().unwrap();
+        let found = users::by_email(&store, &email).await.unwrap().pop().unwrap();
         assert!(found.operator);
         assert_eq!(found.memberships.len(), 2);
         assert!(found.memberships.iter().any(|one| one.organization_id == organization.id && one.role == Role::Admin));
-        let credentials = users::credentials(&store, &email).await.unwrap().unwrap();
+        let credentials = users::credentials(&store, &email).await.unwrap().pop().unwrap();
         assert_eq!((credentials.user, credentials.password_hash.as_deref()), (ada.id.clone(), Some("new hash")));
 
         let mut expected = [found, bob.clone()];

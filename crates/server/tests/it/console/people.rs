@@ -47,6 +47,36 @@ async fn an_invitation_is_accepted_once() {
 }
 
 #[tokio::test]
+async fn an_invited_person_creates_an_account_beside_one_that_another_user_prepared() {
+    let app = TestApp::start().await;
+    let other = text(&app.admin("organizations create --name Other")["id"]).to_owned();
+    let (admin, mallory) = (
+        Person::new(&app, "ada", "admin").await,
+        Person::of_organization(&app, "mallory", &format!("{other} --role admin")).await,
+    );
+    let invite = async |person: &Person, organization: &str| {
+        let body = json!({"email": "eve@example.com", "role": "member"});
+        let made = person.make(&format!("/api/organizations/{organization}/invitations"), body).await;
+        text(&made["url"]).split_once('#').unwrap().1.to_owned()
+    };
+    let accept = async |body| browser(&app).post_json("/api/invitations/accept", body).await;
+    let prepared = invite(&mallory, &other).await;
+    assert_eq!(accept(json!({"token": prepared, "password": "mallory's password"})).await.status, 200);
+
+    let token = invite(&admin, text(&app.forebay.bootstrap()["organizationId"])).await;
+    let preview = browser(&app).post_json("/api/invitations/preview", json!({"token": token})).await.json();
+    assert_eq!((&preview["accountExists"], &preview["accountProven"]), (&json!(true), &json!(false)));
+    let wrong = accept(json!({"token": token, "password": "eve's password"})).await;
+    assert_eq!(error_of(&wrong), "401 bad_credentials");
+    let accepted = accept(json!({"token": token, "password": "eve's password", "newAccount": true})).await;
+    assert_eq!(accepted.status, 200, "{}", accepted.text());
+    let eve = Person::sign_in(&app, "eve@example.com", "eve's password").await;
+    assert_eq!(eve.read("/api/session").await["organizations"][0]["name"], "Default");
+    let mallory = Person::sign_in(&app, "eve@example.com", "mallory's password").await;
+    assert_eq!(mallory.read("/api/session").await["organizations"][0]["name"], "Other");
+}
+
+#[tokio::test]
 async fn administrators_change_roles() {
     let app = TestApp::start().await;
     let (operator, bob) = (Person::operator(&app).await, Person::new(&app, "bob", "member").await);

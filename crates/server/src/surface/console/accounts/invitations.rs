@@ -8,7 +8,7 @@ use crate::view::{InvitationView, RoleView};
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use control::invitations::{self, InvitationRequest};
+use control::invitations::{self, AcceptedBy, InvitationRequest};
 use domain::user::Role;
 use domain::{InvitationId, Timestamp, WorkspaceId};
 use http::StatusCode;
@@ -35,13 +35,17 @@ pub(crate) struct Link {
 }
 
 #[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Acceptance {
     /// The part of the link after `#`.
     token: String,
     /// The password of the new account, or of the account that the address has. Not needed if that account is signed in.
     #[schema(format = Password)]
     password: Option<String>,
+    /// Whether to create an account although the address has one that is not proven: it may be another person's.
+    #[serde(default)]
+    #[schema(required = false)]
+    new_account: bool,
 }
 
 /// The organization and role that a link grants.
@@ -55,6 +59,8 @@ pub(crate) struct InvitationPreview {
     expires_at: Timestamp,
     /// Whether the address has an account, whose password is then required.
     account_exists: bool,
+    /// Whether that account is proven to belong to the owner of the address. If not, `newAccount` creates another one.
+    account_proven: bool,
 }
 
 /// The open invitations.
@@ -106,6 +112,7 @@ pub(crate) async fn preview(
         organization_name: found.organization.name,
         expires_at: found.invitation.expires_at,
         account_exists: found.account_exists,
+        account_proven: found.account_proven,
     }))
 }
 
@@ -118,10 +125,14 @@ pub(crate) async fn accept(
     Payload(acceptance): Payload<Acceptance>,
 ) -> Result<Response, ConsoleError> {
     let context = &console.context;
-    let (token, password) = (&acceptance.token, acceptance.password.as_deref());
+    let password = acceptance.password.as_deref();
+    let accepted_by = if acceptance.new_account {
+        AcceptedBy::NewAccount { password }
+    } else {
+        AcceptedBy::Account { password, signed_in: visitor.signed.as_ref() }
+    };
     let (origin, now) = (&visitor.request.origin, visitor.request.now);
-    let accepted =
-        invitations::accept(&context.store, token, password, visitor.signed.as_ref(), origin, &context.lifetimes, now);
+    let accepted = invitations::accept(&context.store, &acceptance.token, accepted_by, origin, &context.lifetimes, now);
     let signed = accepted.await?;
     current::start_session(context, visitor, signed).await
 }

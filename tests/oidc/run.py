@@ -24,6 +24,7 @@ CONFIG = """
 listen = "127.0.0.1:{port}"
 ops_listen = "127.0.0.1:0"
 drain_timeout = "1s"
+trusted_proxies = ["127.0.0.1/32"]
 
 [oidc]
 issuer = "http://127.0.0.1:{provider}"
@@ -58,6 +59,21 @@ class Browser:
         location = response.headers.get("location")
         return response.status, location and urllib.parse.urljoin(url, location), response.read().decode()
 
+    def call(self, method, url, body=None, address=None):
+        """Status and JSON of an API call, with the CSRF token of the session, from this address."""
+        headers = {"content-type": "application/json"} | ({"x-forwarded-for": address} if address else {})
+        base = "/".join(url.split("/")[:3])
+        session = json.loads(self.open(f"{base}/api/session")[2])
+        headers |= {"x-csrf-token": session["csrfToken"]} if session["user"] else {}
+        data = json.dumps(body).encode() if body is not None else None
+        request = urllib.request.Request(url, data, headers, method=method)
+        try:
+            response = self.opener.open(request, timeout=20)
+        except urllib.error.HTTPError as error:
+            response = error
+        text = response.read().decode()
+        return response.status, json.loads(text) if text else None
+
     def follow(self, url, until, form=None):
         """Follows redirects to the first location that starts with `until`, or to the final page."""
         for _ in range(12):
@@ -80,10 +96,12 @@ class SignInTest(unittest.TestCase):
         cls.data = ["--data-dir", str(folder / "data")]
         cls.organization = cls.admin("organizations", "create", "--name", "Acme")["id"]
         cls.admin("users", "create", "--email", "bob@example.com", "--organization", cls.organization, "--role", "admin")
-        cls.admin("users", "create", "--email", "root@example.com", "--organization", cls.organization, "--role", "admin")
+        root = ["--email", "root@example.com", "--password", "root's password", "--operator"]
+        cls.admin("users", "create", *root, "--organization", cls.organization, "--role", "admin")
         config = folder / "forebay.toml"
         settings = CONFIG.format(port=cls.port, provider=cls.provider_port, organization=cls.organization)
         config.write_text(settings)
+        cls.groups = folder / "groups.json"
         cls.log = (folder / "forebay.log").open("w+")
         command = [ARGUMENTS.forebay, "serve", "--config", str(config), *cls.data]
         cls.forebay = subprocess.Popen(command, stdout=cls.log, stderr=cls.log, env={"OIDC_SECRET": "a secret"})
@@ -103,7 +121,7 @@ class SignInTest(unittest.TestCase):
 
     @classmethod
     def start_provider(cls):
-        command = ["node", "provider.mjs", str(cls.provider_port), f"{cls.base}/api/session/oidc/callback"]
+        command = ["node", "provider.mjs", str(cls.provider_port), f"{cls.base}/api/session/oidc/callback", str(cls.groups)]
         pipe = subprocess.PIPE
         cls.provider = subprocess.Popen(command, cwd=ARGUMENTS.node_folder, stdout=pipe, stderr=subprocess.DEVNULL, text=True)
         assert "listening" in cls.provider.stdout.readline()
@@ -136,6 +154,104 @@ class SignInTest(unittest.TestCase):
 
     def session(self, browser):
         return json.loads(browser.open(f"{self.base}/api/session")[2])
+
+    def with_password(self, email, password, address="192.0.2.1"):
+        """A browser, and the status of its sign-in."""
+        browser = Browser()
+        credentials = {"email": email, "password": password}
+        return browser, browser.call("POST", f"{self.base}/api/session", credentials, address)[0]
+
+    def set_groups(self, login, groups):
+        """Changes the groups of a user at the provider."""
+        self.groups.write_text(json.dumps({login: groups}))
+
+    def actions(self, organization):
+        """The actions in the audit log of an organization."""
+        root, status = self.with_password("root@example.com", "root's password", "192.0.2.200")
+        self.assertEqual(status, 200)
+        root.call("PUT", f"{self.base}/api/session/context", {"organizationId": organization})
+        _, log = root.call("GET", f"{self.base}/api/organizations/{organization}/audit?limit=500")
+        return [(entry["action"], entry["subject"]) for entry in log["data"]]
+
+    def works(self, key):
+        request = urllib.request.Request(f"{self.base}/v1/models", headers={"authorization": f"Bearer {key}"})
+        try:
+            return urllib.request.urlopen(request, timeout=20).status == 200
+        except urllib.error.HTTPError as error:
+            self.assertEqual(error.status, 401)
+            return False
+
+    def test_an_account_prepared_by_an_invitation_does_not_survive_the_owners_first_sign_in(self):
+        theirs = self.admin("organizations", "create", "--name", "Attackers")["id"]
+        self.admin("users", "create", "--email", "mallory@example.com", "--password", "mallory's password",
+                   "--organization", theirs, "--role", "admin")
+        mallory, status = self.with_password("mallory@example.com", "mallory's password")
+        self.assertEqual(status, 200)
+        invitation = {"email": "ceo@example.com", "role": "admin"}
+        status, invited = mallory.call("POST", f"{self.base}/api/organizations/{theirs}/invitations", invitation)
+        self.assertEqual(status, 201)
+        prepared = Browser()
+        acceptance = {"token": invited["url"].split("#")[1], "password": "mallory's second"}
+        self.assertEqual(prepared.call("POST", f"{self.base}/api/invitations/accept", acceptance)[0], 200)
+        account = self.session(prepared)["user"]["id"]
+        self.assertEqual(self.with_password("ceo@example.com", "mallory's second")[1], 200)
+
+        owner, _ = self.sign_in("ceo")
+        session = self.session(owner)
+        self.assertEqual(session["user"]["id"], account)
+        self.assertEqual([(one["id"], one["role"]) for one in session["organizations"]], [(self.organization, "admin")])
+        self.assertEqual(self.session(prepared), {"user": None})
+        self.assertEqual(self.with_password("ceo@example.com", "mallory's second")[1], 401)
+        self.assertIn(("user.take-over", account), self.actions(self.organization))
+        self.assertIn(("member.remove", account), self.actions(theirs))
+        self.assertTrue(self.admin("users", "show", "--email", "ceo@example.com")["emailProven"])
+        again, _ = self.sign_in("ceo")
+        self.assertEqual(self.session(owner)["user"]["id"], self.session(again)["user"]["id"], "nothing ends twice")
+
+    def test_leaving_all_groups_ends_the_membership(self):
+        before, _ = self.sign_in("carl")
+        self.assertEqual(self.session(before)["organizations"][0]["role"], "admin")
+        self.set_groups("carl", [])
+        after, location = self.sign_in("carl")
+        self.assertEqual(location, f"{self.base}/")
+        user = self.session(after)["user"]["id"]
+        for browser in [before, after]:
+            self.assertEqual(self.session(browser)["organizations"], [])
+            self.assertEqual(browser.call("GET", f"{self.base}/api/workspaces")[1]["code"], "no_organization_context")
+        self.assertIn(("member.remove", user), self.actions(self.organization))
+        self.set_groups("carl", ["staff"])
+        back, _ = self.sign_in("carl")
+        self.assertEqual(self.session(back)["organizations"][0]["role"], "member")
+
+    def test_the_keys_of_a_user_who_left_are_listed_and_revoked_together(self):
+        workspace = self.admin("workspaces", "create", "--organization", self.organization, "--name", "Lab")["id"]
+        dora, _ = self.sign_in("dora")
+        user = self.session(dora)["user"]["id"]
+        self.admin("users", "set", user, "--add-workspace", workspace)
+        _, made = dora.call("POST", f"{self.base}/api/workspaces/{workspace}/keys", {"name": "laptop"})
+        self.set_groups("dora", ["guests"])
+        self.sign_in("dora")
+        self.assertTrue(self.works(made["key"]), "programs depend on it")
+        selection = ["--organization", self.organization, "--removed-members"]
+        listed = self.admin("keys", "list", *selection)["data"]
+        self.assertEqual([(one["id"], one["creator"]["email"]) for one in listed], [(made["id"], "dora@example.com")])
+        revoked = self.admin("keys", "revoke-all", *selection)["data"]
+        self.assertEqual([(one["id"], one["state"]) for one in revoked], [(made["id"], "revoked")])
+        deadline = time.monotonic() + START_TIMEOUT_SECS
+        while self.works(made["key"]):
+            assert time.monotonic() < deadline, "the key still works"
+
+    def test_guessing_does_not_lock_out_a_user_who_is_elsewhere(self):
+        self.admin("users", "create", "--email", "fay@example.com", "--password", "fay's password",
+                   "--organization", self.organization)
+        attempts = [self.with_password("fay@example.com", "a guess", "198.51.100.9")[1] for _ in range(12)]
+        self.assertEqual(attempts, [401] * 10 + [429] * 2)
+        self.assertEqual(self.with_password("fay@example.com", "fay's password", "198.51.100.9")[1], 429)
+        fay, status = self.with_password("fay@example.com", "fay's password", "192.0.2.77")
+        self.assertEqual(status, 200)
+        # Her browser is known now, and may come from the attackers' address.
+        credentials = {"email": "fay@example.com", "password": "fay's password"}
+        self.assertEqual(fay.call("POST", f"{self.base}/api/session", credentials, "198.51.100.9")[0], 200)
 
     def test_a_new_user_gets_an_account_and_the_role_of_their_groups(self):
         browser, location = self.sign_in("ada")

@@ -73,6 +73,11 @@ impl AttemptError {
         }
     }
 
+    /// Whether the engine did its work and the request is to blame that the result cannot be used.
+    fn is_of_the_request(&self) -> bool {
+        matches!(self, Self::Final(CallError::Invalid { .. }))
+    }
+
     fn cause(&self) -> Option<String> {
         match self {
             Self::Unreachable(cause) | Self::Lost(cause) | Self::Bad(cause) | Self::Ours(cause) => Some(cause.clone()),
@@ -89,6 +94,8 @@ struct Attempt<'a> {
     call: &'a Call,
     /// Set if the call may not reuse what the replica has cached for others.
     cache_salt: Option<&'a str>,
+    /// The estimated tokens of the prompt.
+    prompt: u64,
 }
 
 /// The normalized response of a replica.
@@ -102,10 +109,11 @@ impl Dataplane {
         let mut tried = Vec::new();
         let mut retried = false;
         let mut may_resend = true;
+        let prompt = call.request.prompt_tokens(target.route().model.context_length);
         loop {
             let began = call.begin_attempt(slot.replica());
             let cache_salt = target.isolates_cache().then(|| call.caller.cache_salt(&self.salt_secret));
-            let attempt = Attempt { replica: slot.replica(), call: &*call, cache_salt };
+            let attempt = Attempt { replica: slot.replica(), call: &*call, cache_salt, prompt };
             let error = match self.attempt(attempt, began, &mut may_resend).await {
                 Ok(response) => return Ok(self.respond(response, slot, call)),
                 Err(error) if may_drop_limit(&error, call) && call.tap.drop_limit() => {
@@ -116,6 +124,9 @@ impl Dataplane {
             };
             record_failure(slot.replica(), &error);
             call.tap.attempt_failed(error.reason());
+            if !error.is_of_the_request() {
+                call.tap.forgive_prompt();
+            }
             tried.push(slot.replica().id);
             drop(slot);
             match Box::pin(self.pick_another(&target, call, &error, &tried, &mut retried)).await {
@@ -171,11 +182,10 @@ impl Dataplane {
 
     async fn exchange(&self, attempt: Attempt<'_>, may_resend: &mut bool) -> Result<UpstreamResponse, AttemptError> {
         let exchange = self.send(attempt, may_resend).await?;
-        let call = attempt.call;
-        match &call.request.operation {
-            Operation::Chat { streaming: Some(options) } => open_stream(exchange, options, call).await,
+        match &attempt.call.request.operation {
+            Operation::Chat { streaming: Some(options) } => open_stream(exchange, options, attempt).await,
             Operation::Chat { streaming: None } | Operation::Embeddings(_) => {
-                read_whole(exchange, call, self.timeouts.idle).await
+                read_whole(exchange, attempt, self.timeouts.idle).await
             }
         }
     }
@@ -183,13 +193,15 @@ impl Dataplane {
     /// Sends the request and checks the head of the response.
     async fn send(&self, attempt: Attempt<'_>, may_resend: &mut bool) -> Result<Exchange, AttemptError> {
         let request = self.upstream_request(attempt);
-        let Attempt { replica, call, .. } = attempt;
+        let Attempt { replica, call, prompt, .. } = attempt;
+        let on_written = || call.tap.prompt_was_sent(prompt);
         let mut connection = self.connections.get(replica).await.map_err(|error| connect_error(&error))?;
-        let mut sent = connection.send(&request).await;
+        let mut sent = connection.send(&request, on_written).await;
         if sent.is_err() && connection.was_used && std::mem::take(may_resend) {
             // Usually the replica closed an idle connection just as it was taken. That is not a failure.
+            call.tap.forgive_prompt();
             connection = Box::pin(self.connections.open(replica)).await.map_err(|error| connect_error(&error))?;
-            sent = connection.send(&request).await;
+            sent = connection.send(&request, on_written).await;
         }
         self.connections.pool.put_back_buffer(request.start);
         let head = sent.map_err(|error| AttemptError::Lost(format!("no response: {error}")))?;
@@ -205,7 +217,7 @@ impl Dataplane {
     }
 
     /// The request as it is sent: the head, and the client's body with our edits.
-    fn upstream_request(&self, Attempt { replica, call, cache_salt }: Attempt<'_>) -> Request {
+    fn upstream_request(&self, Attempt { replica, call, cache_salt, .. }: Attempt<'_>) -> Request {
         let Upstream { model, continuous_usage, engine, .. } = &replica.upstream;
         let mut edits: Edits<'_> = call.request.upstream_edits(model, *continuous_usage, call.tap.limit());
         if let (Some(engine), Some(salt)) = (engine, cache_salt) {
@@ -243,7 +255,11 @@ impl Dataplane {
     }
 }
 
-async fn read_whole(mut exchange: Exchange, call: &Call, idle: Duration) -> Result<UpstreamResponse, AttemptError> {
+async fn read_whole(
+    mut exchange: Exchange,
+    Attempt { call, prompt, .. }: Attempt<'_>,
+    idle: Duration,
+) -> Result<UpstreamResponse, AttemptError> {
     let whole = exchange.collect(MAX_RESPONSE_BYTES, idle).await.map_err(|error| match error {
         CollectError::Exchange(ExchangeError::Stalled(limit)) => {
             AttemptError::Final(CallError::UpstreamTimeout { limit })
@@ -251,7 +267,7 @@ async fn read_whole(mut exchange: Exchange, call: &Call, idle: Duration) -> Resu
         CollectError::Exchange(error) => connection_error(&error),
         other @ CollectError::TooLarge(_) => AttemptError::Bad(other.to_string()),
     })?;
-    let mut meter = TokenMeter::new(call.request.prompt_bytes());
+    let mut meter = TokenMeter::new(prompt);
     let model = &call.request.model;
     let normalized = match &call.request.operation {
         Operation::Chat { .. } => chat::normalize(&whole, model, &mut meter),
@@ -264,10 +280,10 @@ async fn read_whole(mut exchange: Exchange, call: &Call, idle: Duration) -> Resu
 async fn open_stream(
     mut exchange: Exchange,
     options: &StreamOptions,
-    call: &Call,
+    Attempt { call, prompt, .. }: Attempt<'_>,
 ) -> Result<UpstreamResponse, AttemptError> {
     let request = &call.request;
-    let mut stream = ChatStream::new(&request.model, options, request.choices(), request.prompt_bytes());
+    let mut stream = ChatStream::new(&request.model, options, request.choices(), prompt);
     loop {
         let written = match exchange.data().await {
             Some(Ok(data)) => stream.pass(data),

@@ -3,15 +3,17 @@
 //! A tap is opened when a request arrives and moves with it into the response body. It settles when the response is
 //! complete, or on drop, so no exit can forget it.
 
-use crate::admission::Permit;
+use crate::admission::{Permit, UsedTokens};
 use crate::record::{CallRecord, Outcome};
 use crate::response::TokenMeter;
 use crate::trace::Trace;
 use domain::limits::RateLimitStatus;
+use domain::usage::{Certainty, Tokens};
 use domain::{Caller, RequestId, Timestamp};
 use fleet::Backend;
 use http::HeaderValue;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// Receives the record of every call. Must not block.
@@ -38,6 +40,9 @@ pub struct UsageTap {
     /// The number of generated tokens at which a mark or a further charge is due.
     wake_at: u64,
     next_mark: u64,
+    /// The estimated tokens of a prompt that was written to a replica, which may be reading it; 0 before that. Atomic
+    /// because it is set while the call is borrowed; only one thread uses it.
+    prompt_sent: AtomicU64,
 }
 
 impl UsageTap {
@@ -51,6 +56,7 @@ impl UsageTap {
             held_since: None,
             wake_at: 0,
             next_mark: MARK_EVERY,
+            prompt_sent: AtomicU64::new(0),
         }
     }
 
@@ -62,6 +68,7 @@ impl UsageTap {
             permit: self.permit.take(),
             trace: self.trace.take(),
             held_since: self.held_since.take(),
+            prompt_sent: AtomicU64::new(*self.prompt_sent.get_mut()),
             ..*self
         }
     }
@@ -92,6 +99,17 @@ impl UsageTap {
             record.replica = Some(Arc::clone(replica));
         });
         now
+    }
+
+    /// Records that the whole request was written to a replica, with the estimated tokens of its prompt. A client that
+    /// leaves from now on pays for the prompt.
+    pub(crate) fn prompt_was_sent(&self, tokens: u64) {
+        self.prompt_sent.store(tokens, Ordering::Relaxed);
+    }
+
+    /// Records that the attempt failed for a reason that is not the client's, so that its prompt is free.
+    pub(crate) fn forgive_prompt(&self) {
+        self.prompt_sent.store(0, Ordering::Relaxed);
     }
 
     /// Records that the first byte of the response is about to be sent.
@@ -192,12 +210,21 @@ impl UsageTap {
         if let Some(mut record) = self.record.take() {
             let now = Instant::now();
             record.duration = now - self.started;
+            let prompt = *self.prompt_sent.get_mut();
+            if prompt > 0 && record.outcome == Outcome::ClientGone && record.certainty == Certainty::Void {
+                record.tokens = Tokens { prompt, completion: 0, cached: 0 };
+                record.certainty = Certainty::Estimated;
+            }
             self.sink.settle(&record);
             if let Some(trace) = self.trace.take() {
                 trace.settled(&record);
             }
             if let Some(permit) = self.permit.take() {
-                permit.settle(record.tokens, now);
+                // A rejection after the engine has read the prompt is not billed, but it used the engine.
+                let is_rejected = matches!(record.outcome, Outcome::Rejected { .. });
+                let billed = record.tokens.total();
+                let worked = if is_rejected { billed.max(prompt) } else { billed };
+                permit.settle(UsedTokens { billed, worked }, now);
             }
         }
     }

@@ -11,7 +11,7 @@ mod rate_limiter;
 mod redis;
 
 pub use self::redis::{PING_PERIOD, RedisLimits, RedisPing, redis_time};
-pub(crate) use permit::Permit;
+pub(crate) use permit::{Permit, UsedTokens};
 pub use quota::{Quota, RENEW_PERIOD};
 pub use rate_limiter::RateLimiter;
 

@@ -4,12 +4,20 @@ use super::charge::{Debit, Settlement};
 use super::quota::Reservation;
 use super::rate_limiter::RateLimiter;
 use domain::limits::RateLimitStatus;
-use domain::usage::Tokens;
 use fleet::endpoints::OpenCall;
 use std::time::Instant;
 
 /// Streams that exceed their expected length are charged in steps of this many tokens.
 const STEP: u64 = 256;
+
+/// The tokens that a call used.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct UsedTokens {
+    /// For the monthly quota.
+    pub(crate) billed: u64,
+    /// For the rate limits: also those that an engine worked through for nothing.
+    pub(crate) worked: u64,
+}
 
 /// Settles on [`Permit::settle`], or on drop as if the call had used nothing.
 pub(crate) struct Permit {
@@ -71,14 +79,14 @@ impl Permit {
         self.charged_completion.saturating_add(1)
     }
 
-    pub(crate) fn settle(mut self, tokens: Tokens, now: Instant) {
-        self.close(tokens.total(), now);
+    pub(crate) fn settle(mut self, used: UsedTokens, now: Instant) {
+        self.close(used, now);
     }
 
-    fn close(&mut self, used: u64, now: Instant) {
+    fn close(&mut self, used: UsedTokens, now: Instant) {
         if let Some(Metered { rate_limiter, debit, reservation }) = self.metered.take() {
-            rate_limiter.settle(debit, Settlement::Used(used), now);
-            reservation.settle(used, now);
+            rate_limiter.settle(debit, Settlement::Used(used.worked), now);
+            reservation.settle(used.billed, now);
         }
     }
 }
@@ -86,7 +94,7 @@ impl Permit {
 impl Drop for Permit {
     fn drop(&mut self) {
         if self.metered.is_some() {
-            self.close(0, Instant::now());
+            self.close(UsedTokens::default(), Instant::now());
         }
     }
 }

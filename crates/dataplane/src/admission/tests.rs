@@ -6,7 +6,7 @@ use crate::request::chat;
 use domain::limits::LimitStatus;
 use domain::model::{Modality, Model, RequestRules, Serving};
 use domain::quota::{Account, TokenBound};
-use domain::usage::{Actor, Tokens};
+use domain::usage::Actor;
 use domain::workspace::OwnLimits;
 use domain::{KeyId, ModelId, Month, Organization, OrganizationId, Price, RunId, Workspace, WorkspaceId};
 use std::sync::atomic::AtomicU32;
@@ -205,7 +205,7 @@ async fn any_number_of_generated_tokens_is_charged_at_once() {
         assert!(permit.progress(absurd) > absurd);
         assert_eq!(node.rate_limits().await.1.remaining, 0);
     }
-    permit.settle(Tokens { prompt: 10, completion: 101, cached: 0 }, Instant::now());
+    permit.settle(UsedTokens { billed: 111, worked: 111 }, Instant::now());
     let (_, settled) = node.rate_limits().await;
     assert!(settled.remaining >= 6_000 - 111, "{settled:?}");
 }

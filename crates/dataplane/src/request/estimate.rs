@@ -8,7 +8,8 @@ use std::ops::Range;
 
 /// The most tokens that a chat template adds to a message.
 const PER_MESSAGE: u64 = 64;
-const BYTES_PER_TOKEN: u64 = 4;
+/// A rough average for English text.
+pub(crate) const BYTES_PER_TOKEN: u64 = 4;
 /// Few texts have more tokens than a third of their bytes.
 const FEW_BYTES_PER_TOKEN: u64 = 3;
 /// The expected completion of a call without a token limit.

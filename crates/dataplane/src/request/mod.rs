@@ -17,7 +17,7 @@ mod tools;
 mod upstream;
 
 pub(crate) use embeddings::{EmbeddingOptions, Encoding};
-pub(crate) use estimate::TokenEstimate;
+pub(crate) use estimate::{BYTES_PER_TOKEN, TokenEstimate};
 pub(crate) use stream_options::StreamOptions;
 
 use crate::json::{JsonError, Reader, ValueKind};
@@ -97,8 +97,14 @@ impl Operation {
 }
 
 impl ParsedRequest {
-    pub(crate) fn prompt_bytes(&self) -> usize {
-        self.prompt.len()
+    /// The tokens of the prompt, estimated from its length. A chat cannot have more than the context; inputs of embeddings
+    /// are read one by one.
+    pub(crate) fn prompt_tokens(&self, context_length: u64) -> u64 {
+        let tokens = (self.prompt.len() as u64).div_ceil(BYTES_PER_TOKEN);
+        match self.operation {
+            Operation::Chat { .. } => tokens.min(context_length),
+            Operation::Embeddings(_) => tokens,
+        }
     }
 
     /// The number of choices that the client requested.

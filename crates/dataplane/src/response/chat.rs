@@ -171,7 +171,7 @@ mod tests {
     use domain::usage::Certainty;
 
     fn normalized(response: &str) -> (Result<serde_json::Value, BadUpstreamResponse>, (Tokens, Certainty)) {
-        let mut meter = TokenMeter::new(40);
+        let mut meter = TokenMeter::new(10);
         let result = normalize(&Bytes::copy_from_slice(response.as_bytes()), "acme/tiny", &mut meter);
         (result.map(|bytes| serde_json::from_slice(&bytes).unwrap()), meter.tokens())
     }

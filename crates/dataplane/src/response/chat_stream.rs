@@ -17,11 +17,11 @@ pub(crate) struct ChatStream {
 
 impl ChatStream {
     /// `choices` is the number of choices that the client requested.
-    pub(crate) fn new(model: &str, options: &StreamOptions, choices: u64, prompt_bytes: usize) -> Self {
+    pub(crate) fn new(model: &str, options: &StreamOptions, choices: u64, estimated_prompt: u64) -> Self {
         Self {
             splitter: Splitter::default(),
             chunks: ChunkNormalizer::new(model, choices, options.usage, options.running_usage),
-            meter: TokenMeter::new(prompt_bytes),
+            meter: TokenMeter::new(estimated_prompt),
             out: BytesMut::new(),
             done: false,
         }

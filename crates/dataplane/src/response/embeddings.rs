@@ -151,7 +151,7 @@ mod tests {
     ) -> Result<serde_json::Value, BadUpstreamResponse> {
         let response = Bytes::copy_from_slice(response.as_bytes());
         let options = EmbeddingOptions { encoding, dimensions, inputs: 1 };
-        let bytes = normalize(&response, "acme/embed", &options, &mut TokenMeter::new(4))?;
+        let bytes = normalize(&response, "acme/embed", &options, &mut TokenMeter::new(1))?;
         Ok(serde_json::from_slice(&bytes).unwrap())
     }
 

@@ -85,7 +85,7 @@ impl Client {
     fn of(case: &Case) -> Self {
         let mut options = StreamOptions::default();
         options.usage = true;
-        let stream = ChatStream::new("acme/tiny", &options, case.choices, 40);
+        let stream = ChatStream::new("acme/tiny", &options, case.choices, 10);
         Self { stream, pieces: 0, usage: Vec::new(), done: false }
     }
 
@@ -181,7 +181,7 @@ fn a_unary_response_is_billed_for_all_of_its_choices() {
             let mut case = case.clone();
             case.script.usage_fault = fault;
             let body = render_chat(&case.script, &case.request(false)).unwrap().remove(0);
-            let mut meter = TokenMeter::new(40);
+            let mut meter = TokenMeter::new(10);
             let response = normalize(&body, "acme/tiny", &mut meter).unwrap();
             let (tokens, certainty) = meter.tokens();
             let response: Value = serde_json::from_slice(&response).unwrap();
@@ -208,7 +208,7 @@ fn choices_that_end_at_the_limit_have_as_many_tokens_as_the_first() {
         ..Script::default()
     };
     let body = render_chat(&script, &json!({"n": 3})).unwrap().remove(0);
-    let mut meter = TokenMeter::new(40);
+    let mut meter = TokenMeter::new(10);
     normalize(&body, "acme/tiny", &mut meter).unwrap();
     assert_eq!((meter.tokens().0.completion, meter.tokens().1), (9, Certainty::Estimated));
 }

@@ -9,10 +9,8 @@
 //! pays at least for what it got.
 
 use super::usage::ReportedUsage;
+use crate::request::BYTES_PER_TOKEN;
 use domain::usage::{Certainty, Tokens};
-
-/// A rough average for English text.
-const BYTES_PER_TOKEN: u64 = 4;
 
 /// The tokens of one choice of a stream.
 #[derive(Debug, Clone, Copy, Default)]
@@ -53,7 +51,8 @@ pub(super) struct UnaryText {
 /// Counts the tokens of one response while it passes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TokenMeter {
-    prompt_bytes: u64,
+    /// The prompt, until the engine reports it.
+    estimated_prompt: u64,
     /// The largest report; 0 if there was none.
     prompt: u64,
     cached: u64,
@@ -79,8 +78,8 @@ pub(crate) struct TokenMeter {
 }
 
 impl TokenMeter {
-    pub(crate) fn new(prompt_bytes: usize) -> Self {
-        Self { prompt_bytes: prompt_bytes as u64, ..Self::default() }
+    pub(crate) fn new(estimated_prompt: u64) -> Self {
+        Self { estimated_prompt, ..Self::default() }
     }
 
     /// A piece of text of a streamed choice.
@@ -184,14 +183,9 @@ impl TokenMeter {
         if !self.has_response && !self.has_report {
             return (Tokens::default(), Certainty::Void);
         }
-        let prompt = if self.prompt > 0 { self.prompt } else { self.estimated_prompt() };
+        let prompt = if self.prompt > 0 { self.prompt } else { self.estimated_prompt };
         let tokens = Tokens { prompt, completion: self.completion(), cached: self.cached.min(prompt) };
         (tokens, if self.is_exact() { Certainty::Exact } else { Certainty::Estimated })
-    }
-
-    /// The tokens of the prompt, from its length.
-    pub(crate) fn estimated_prompt(&self) -> u64 {
-        self.prompt_bytes.div_ceil(BYTES_PER_TOKEN)
     }
 
     fn is_exact(&self) -> bool {

@@ -42,19 +42,22 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// Sends a request and waits for the head of the response, which may arrive before the request is written.
-    pub async fn send(&mut self, request: &Request) -> io::Result<ResponseHead> {
-        self.send_with(request, |_| {}).await
+    /// Sends a request and waits for the head of the response, which may arrive before the request is written. Calls
+    /// `on_written` once all of it was written, so that the caller knows even if it stops waiting for the response.
+    pub async fn send(&mut self, request: &Request, on_written: impl FnOnce()) -> io::Result<ResponseHead> {
+        self.send_with(request, on_written, |_| {}).await
     }
 
     /// Like [`Self::send`]; `each` sees every header of the response.
     pub(super) async fn send_with(
         &mut self,
         request: &Request,
+        on_written: impl FnOnce(),
         mut each: impl FnMut(&httparse::Header<'_>),
     ) -> io::Result<ResponseHead> {
         let mut unsent = Unsent::all(request);
         let mut write_error = None;
+        let mut on_written = Some(on_written);
         let head = poll_fn(|cx| {
             while write_error.is_none() && !unsent.is_empty() {
                 match self.poll_write(cx, &mut unsent) {
@@ -66,6 +69,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             }
             if unsent.is_empty() && write_error.is_none() {
                 ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
+                if let Some(on_written) = on_written.take() {
+                    on_written();
+                }
             }
             loop {
                 if let Some(head) = ResponseHead::take_with(&mut self.input, &mut each).map_err(io::Error::other)? {

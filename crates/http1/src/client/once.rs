@@ -33,12 +33,17 @@ where
     let mut connection = Connection::new(stream);
     let encoded = Request { start: encode(request), rest: Vec::new() };
     let head = connection
-        .send_with(&encoded, |header| {
-            let (name, value) = (HeaderName::from_bytes(header.name.as_bytes()), HeaderValue::from_bytes(header.value));
-            if let (Ok(name), Ok(value)) = (name, value) {
-                headers.append(name, value);
-            }
-        })
+        .send_with(
+            &encoded,
+            || {},
+            |header| {
+                let (name, value) =
+                    (HeaderName::from_bytes(header.name.as_bytes()), HeaderValue::from_bytes(header.value));
+                if let (Ok(name), Ok(value)) = (name, value) {
+                    headers.append(name, value);
+                }
+            },
+        )
         .await?;
     Ok(OnceResponse { status: head.status, headers, connection })
 }

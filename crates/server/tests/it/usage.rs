@@ -1,7 +1,9 @@
 //! The usage event that a call leaves in the store, however it ended.
 
 use crate::app::{CHAT, EMBEDDING, TIMEOUT, TestApp, chat, stream, wait_until};
+use bytes::Bytes;
 use domain::UsageEvent;
+use http::Method;
 use serde_json::{Value, json};
 use testkit::fake_engine::Script;
 
@@ -80,17 +82,63 @@ async fn a_client_that_disconnects_pays_for_what_was_generated_until_then() {
     assert_eq!(line(&event_of(&app).await), "499 client_gone exact 10+3(0) 22000");
 }
 
-#[tokio::test]
-async fn a_client_that_disconnects_before_the_first_byte_pays_nothing() {
-    let app = TestApp::start().await;
-    app.engine().script(Script { delay_ms: 60_000, ..Script::default() });
+/// Sends a call, and disconnects once the engine has it and has not responded.
+async fn leave_during_prefill(app: &TestApp, path: &str, body: &Value) {
+    app.engine().push(Script { delay_ms: 60_000, ..Script::default() });
     let client = app.client();
-    let body = bytes::Bytes::from(chat("hi").to_string());
     tokio::select! {
-        answer = client.try_send(http::Method::POST, "/chat/completions", body) => panic!("{answer:?}"),
+        response = client.try_send(Method::POST, path, Bytes::from(body.to_string())) => panic!("{response:?}"),
         arrived = app.engine().wait_for_calls(1, TIMEOUT) => assert!(arrived),
     }
-    assert_eq!(line(&event_of(&app).await), "499 client_gone void 0+0(0) 0");
+}
+
+#[tokio::test]
+async fn a_client_that_disconnects_before_the_first_byte_pays_for_the_prompt() {
+    for body in [chat("hi"), stream("hi")] {
+        let app = TestApp::start().await;
+        leave_during_prefill(&app, "/chat/completions", &body).await;
+        let prompt = body["messages"].to_string().len().div_ceil(4);
+        let expected = format!("499 client_gone estimated {prompt}+0(0) {}", prompt * 1_000);
+        assert_eq!(line(&event_of(&app).await), expected);
+    }
+    let app = TestApp::start().await;
+    leave_during_prefill(&app, "/embeddings", &json!({"model": EMBEDDING, "input": "eight by"})).await;
+    assert_eq!(line(&event_of(&app).await), "499 client_gone estimated 3+0(0) 60");
+}
+
+#[tokio::test]
+async fn a_client_that_disconnects_before_the_first_token_pays_for_the_prompt() {
+    let waiting = Script { stall_after: Some(0), ..Script::default() };
+    for (upstream, expected) in
+        [("continuous_usage = true", "exact 10+0"), ("continuous_usage = false", "estimated 8+0")]
+    {
+        let app = TestApp::setup().upstream(upstream).start().await;
+        app.engine().push(waiting.clone());
+        let mut opened = app.open_stream(stream("hi")).await;
+        opened.next_event().await.unwrap();
+        drop(opened);
+        let line = line(&event_of(&app).await);
+        assert!(line.starts_with(&format!("499 client_gone {expected}(0)")), "{upstream}: {line}");
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_that_an_engine_has_read_stays_in_the_minute_bucket() {
+    let long = "word ".repeat(3_200);
+    let mut unread = chat(&long);
+    unread["max_tokens"] = json!(1);
+    let ignored = json!({"model": EMBEDDING, "input": long, "dimensions": 4});
+
+    let app = TestApp::setup().workspace_limits(1_000, 6_000, 1_000_000).start().await;
+    leave_during_prefill(&app, "/chat/completions", &unread).await;
+    app.usage(1).await;
+    assert_eq!(app.ask(unread).await.status, 429);
+
+    let app = TestApp::setup().workspace_limits(1_000, 6_000, 1_000_000).start().await;
+    app.engine().push(Script { dimensions_ignored: true, ..Script::default() });
+    assert_eq!(app.embed(ignored.clone()).await.status, 422);
+    assert_eq!(line(&event_of(&app).await), "422 invalid_value void 0+0(0) 0");
+    assert_eq!(app.embed(ignored).await.status, 429);
 }
 
 #[tokio::test]

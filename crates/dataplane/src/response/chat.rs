@@ -35,10 +35,10 @@ pub(crate) fn normalize(response: &Bytes, model: &str, meter: &mut TokenMeter) -
                 reader.array(|reader, _| normalize_choice(reader, response, &mut text, &mut edits))?;
             }
             b"usage" => {
-                reader.kind()?;
+                let is_object = reader.kind()? == ValueKind::Object;
                 let start = reader.position();
                 let reported = ReportedUsage::read(reader)?;
-                usage = Some((start..reader.position(), reported));
+                usage = is_object.then(|| (start..reader.position(), reported));
             }
             b"timings" => of_one_choice = member_count(reader, b"predicted_n")?,
             b"error" if reader.kind()? != ValueKind::Null => {
@@ -59,7 +59,8 @@ pub(crate) fn normalize(response: &Bytes, model: &str, meter: &mut TokenMeter) -
     match usage {
         Some((_, Some(reported))) => reported.correct(tokens, &mut edits),
         Some((span, None)) => edits.replace(span, usage_object(tokens)),
-        None => edits.insert(open + 1, [b"\"usage\":", &usage_object(tokens)[..], b","].concat()),
+        // Usage that the engine does not report is not made up.
+        None => {}
     }
     if !has_model {
         edits.insert(open + 1, [b"\"model\":", &json::quote(model)[..], b","].concat());
@@ -67,7 +68,7 @@ pub(crate) fn normalize(response: &Bytes, model: &str, meter: &mut TokenMeter) -
     Ok(edits.apply(response))
 }
 
-/// Usage in place of one that the engine did not report.
+/// Usage in place of an object without a valid count.
 fn usage_object(tokens: Tokens) -> Vec<u8> {
     let Tokens { prompt, completion, .. } = tokens;
     let total = tokens.total();

@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run console models test test-kubernetes check docs docs-check docs-reference docs-reference-check screenshots bench \
+.PHONY: help run console models test test-kubernetes test-engines check docs docs-check docs-reference docs-reference-check screenshots bench \
 	bench-engine bench-dashboard fmt-check language-check lint unit-tests all-tests client-tests openapi-tests oidc-tests \
 	tracing-tests console-checks console-tests
 
@@ -57,6 +57,14 @@ test-kubernetes: ## Replicas as Pods and three nodes, with a real control plane 
 	@scripts/fetch-models
 	@echo "==> Tests, with their own control plane, PostgreSQL and Redis"
 	@ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; scripts/with-services scripts/with-kubernetes scripts/test-kubernetes
+
+test-engines: ## Metering with llama.cpp's real server (Debian sid's, unpacked once; needs root). Not a part of test
+	@scripts/system-packages test-engines
+	@scripts/fetch-models
+	@echo "==> Building the binaries used by the tests"
+	cargo build --workspace --bins
+	@echo "==> Tests, with llama.cpp's server"
+	@scripts/with-llama-server scripts/test-engines
 
 check: ## The quick part of test: format, language, lints, unit tests
 	@scripts/system-packages run

@@ -107,7 +107,8 @@ impl Setup {
         self.start_at(&urls, Vec::new()).await
     }
 
-    async fn start_at(self, engine_urls: &[String], engines: Vec<FakeEngine>) -> TestApp {
+    /// Starts a gateway in front of engines that the test may hold.
+    pub(crate) async fn start_at(self, engine_urls: &[String], engines: Vec<FakeEngine>) -> TestApp {
         let config = self.config(engine_urls);
         let mut launch = ForebayLaunch::default().binary(BINARY);
         for (name, value) in &self.environment {

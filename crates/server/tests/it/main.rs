@@ -16,6 +16,7 @@ mod kubernetes;
 mod lifecycle;
 mod limits;
 mod load;
+mod metering;
 mod metrics;
 mod nodes;
 mod openai;

@@ -2,7 +2,8 @@
 //!
 //! The two come from independent programs, so an error in either one shows up as a difference. An engine counts slightly
 //! more than is billed: the readiness probe of each start, failed responses that were retried elsewhere, tokens in
-//! flight to a client that disconnected. It never counts less.
+//! flight to a client that disconnected. It counts less only where an event is estimated, such as the prompt of a client that
+//! left before the engine had read it.
 
 /// Tokens of one replica in one hour, either as billed or as counted by its engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

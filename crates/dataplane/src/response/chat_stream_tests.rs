@@ -133,6 +133,11 @@ fn chunks_are_counted_without_usage() {
     let _ = pass(&mut relay, &[chunk.as_bytes(), chunk.as_bytes()]);
     assert_eq!(relay.meter.tokens(), (Tokens { prompt: 10, completion: 2, cached: 0 }, Certainty::Estimated));
     assert_eq!(stream(false).meter.tokens().1, Certainty::Void);
+
+    // Some engines send an empty list of tool calls in every chunk.
+    let empty = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\",\"tool_calls\":[]},\"finish_reason\":\"stop\"}]}\n\n";
+    let _ = pass(&mut relay, &[empty.as_bytes()]);
+    assert_eq!(relay.meter.tokens().0.completion, 2);
 }
 
 proptest! {

@@ -332,8 +332,10 @@ fn read_delta(reader: &mut Reader<'_>, edits: &mut Edits<'_>) -> Result<Delta, J
                 }
             }
             b"tool_calls" if reader.kind()? == ValueKind::Array => {
-                delta.has_text = true;
-                reader.array(|reader, position| add_tool_call_index(reader, position, edits))?;
+                reader.array(|reader, position| {
+                    delta.has_text = true;
+                    add_tool_call_index(reader, position, edits)
+                })?;
             }
             _ => reader.skip()?,
         }

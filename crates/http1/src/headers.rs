@@ -120,6 +120,12 @@ impl From<&HeaderMap> for Headers {
     }
 }
 
+/// The value of `Content-Length`: digits only, no sign and no list.
+pub(crate) fn content_length(value: &[u8]) -> Option<u64> {
+    let is_number = value.iter().all(u8::is_ascii_digit);
+    if is_number { std::str::from_utf8(value).ok()?.parse().ok() } else { None }
+}
+
 /// The same rule as [`HeaderValue::to_str`].
 fn visible(value: &[u8]) -> Option<&str> {
     let is_visible = value.iter().all(|byte| matches!(byte, b'\t' | 0x20..0x7f));

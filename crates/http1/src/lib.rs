@@ -12,4 +12,5 @@ pub mod server;
 pub mod timers;
 
 pub use headers::{Headers, RequestHead};
+pub use request_head::RequestHeadError;
 pub use response_head::{ResponseHead, ResponseHeadError};

@@ -3,7 +3,7 @@
 //! Ambiguous heads are rejected: a proxy in front might have read them differently (request smuggling).
 
 use crate::framing::Framing;
-use crate::headers::{HeaderLine, Headers, RequestHead};
+use crate::headers::{HeaderLine, Headers, RequestHead, content_length};
 use bytes::Bytes;
 use http::{Method, StatusCode, Uri};
 use httparse::Status;
@@ -11,7 +11,7 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// Longest head, in bytes.
-const MAX_REQUEST_HEAD: usize = 64 << 10;
+pub(crate) const MAX_REQUEST_HEAD: usize = 64 << 10;
 /// Most headers in a head.
 const MAX_REQUEST_HEADERS: usize = 100;
 
@@ -29,19 +29,29 @@ pub(crate) struct ReceivedRequest {
 }
 
 /// Why a head was rejected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RequestHeadError {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum RequestHeadError {
+    #[error("the head is malformed or ambiguous")]
     Malformed,
+    #[error("the head is too large")]
     TooLarge,
+    #[error("the HTTP version is not supported")]
     UnsupportedVersion,
+    #[error("the head did not arrive in time")]
+    TooSlow,
+    /// The budget for incomplete heads is used up.
+    #[error("too many incomplete heads")]
+    NoRoom,
 }
 
 impl RequestHeadError {
-    pub(crate) const fn status(self) -> StatusCode {
+    pub const fn status(self) -> StatusCode {
         match self {
             Self::Malformed => StatusCode::BAD_REQUEST,
             Self::TooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::UnsupportedVersion => StatusCode::HTTP_VERSION_NOT_SUPPORTED,
+            Self::TooSlow => StatusCode::REQUEST_TIMEOUT,
+            Self::NoRoom => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 }
@@ -54,6 +64,9 @@ impl ReceivedRequest {
 
     /// Parses a request and returns it with the number of bytes it takes; `None` until the whole head has arrived.
     pub(crate) fn parse(arrived: &[u8]) -> Result<Option<(Self, usize)>, RequestHeadError> {
+        if has_blank_start(arrived) {
+            return Err(RequestHeadError::Malformed);
+        }
         let mut slots = [const { MaybeUninit::uninit() }; MAX_REQUEST_HEADERS];
         let mut request = httparse::Request::new(&mut []);
         let parsed = request.parse_with_uninit_headers(arrived, &mut slots).map_err(|error| match error {
@@ -66,6 +79,9 @@ impl ReceivedRequest {
             Status::Partial if arrived.len() <= MAX_REQUEST_HEAD => return Ok(None),
             Status::Complete(_) | Status::Partial => return Err(RequestHeadError::TooLarge),
         };
+        if has_bare_line_feed(&arrived[..length]) {
+            return Err(RequestHeadError::Malformed);
+        }
         let connection = ConnectionHeaders::of(&request)?;
         let framing = connection.framing()?;
         let body = match framing {
@@ -89,6 +105,22 @@ impl ReceivedRequest {
         };
         Ok(Some((request, end)))
     }
+}
+
+/// Whether more than one empty line, or a bare line feed, precedes the request line (RFC 9112, section 2.2). The parser
+/// would skip any number of them.
+fn has_blank_start(arrived: &[u8]) -> bool {
+    match arrived.strip_prefix(b"\r\n") {
+        Some(rest) => matches!(rest.first(), Some(b'\r' | b'\n')),
+        None => arrived.first() == Some(&b'\n'),
+    }
+}
+
+/// Whether a line ends without a carriage return. The parser accepts that; a proxy in front may not, and would see other
+/// headers. Without a branch per byte, so that it compiles to vector instructions.
+fn has_bare_line_feed(head: &[u8]) -> bool {
+    let pairs = head.iter().zip(head.iter().skip(1));
+    pairs.fold(false, |found, (before, byte)| found | ((*byte == b'\n') & (*before != b'\r')))
 }
 
 /// Builds the head; `range_of` returns the position of a part of the request in `copy`.
@@ -147,7 +179,7 @@ impl ConnectionHeaders {
                 }
                 10 if is("connection") => found.read_connection(header.value),
                 14 if is("content-length") => {
-                    let length = length(header.value)?;
+                    let length = content_length(header.value).ok_or(RequestHeadError::Malformed)?;
                     if found.length.replace(length).is_some_and(|before| before != length) {
                         return Err(RequestHeadError::Malformed);
                     }
@@ -181,14 +213,6 @@ impl ConnectionHeaders {
             (true, _) => Err(RequestHeadError::Malformed),
         }
     }
-}
-
-/// Accepts digits only: no sign, no list.
-fn length(text: &[u8]) -> Result<u64, RequestHeadError> {
-    if !text.iter().all(u8::is_ascii_digit) {
-        return Err(RequestHeadError::Malformed);
-    }
-    std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).ok_or(RequestHeadError::Malformed)
 }
 
 #[cfg(test)]
@@ -272,6 +296,33 @@ mod tests {
             assert_eq!(parse(bad).err(), Some(RequestHeadError::Malformed), "{bad:?}");
         }
         assert_eq!(parse("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").err(), Some(RequestHeadError::UnsupportedVersion));
+    }
+
+    #[test]
+    fn a_line_ends_with_both_characters() {
+        for bad in [
+            "GET / HTTP/1.1\nHost: h\n\n",
+            "GET / HTTP/1.1\nHost: h\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: h\nx: 1\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: h\r\nx: 1 \n\r\n",
+            "GET / HTTP/1.1\r\nHost: h\r\n\n",
+            "\nGET / HTTP/1.1\r\nHost: h\r\n\r\n",
+        ] {
+            assert_eq!(parse(bad).err(), Some(RequestHeadError::Malformed), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn at_most_one_empty_line_precedes_a_request() {
+        let request = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
+        for cut in 0..request.len() {
+            assert!(parse(format!("\r\n{}", &request[..cut])).unwrap().is_none(), "{cut}");
+        }
+        assert!(parse(format!("\r\n{request}")).unwrap().is_some());
+        for bad in ["\r\n\r\n", "\r\n\n", "\n\r\n"] {
+            assert_eq!(parse(format!("{bad}{request}")).err(), Some(RequestHeadError::Malformed), "{bad:?}");
+        }
+        assert!(parse("\r").unwrap().is_none(), "its end may follow");
     }
 
     #[test]

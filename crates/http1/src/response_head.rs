@@ -1,6 +1,7 @@
 //! Parses the head of a response.
 
 use crate::framing::Framing;
+use crate::headers::content_length;
 use bytes::{Buf, BytesMut};
 use http::StatusCode;
 use httparse::Status;
@@ -87,28 +88,30 @@ impl ResponseHead {
             framing: Framing::UntilClose,
             keep_alive: response.version == Some(1),
         };
-        let mut content_length = None;
+        let mut body_length = None;
         let mut is_chunked = false;
         for header in response.headers.iter() {
-            head.read_header(header, &mut content_length, &mut is_chunked)?;
+            head.read_header(header, &mut body_length, &mut is_chunked)?;
             if !status.is_informational() {
                 each(header);
             }
         }
-        head.framing = match content_length {
+        head.framing = match body_length {
             _ if status == StatusCode::NO_CONTENT || status == StatusCode::NOT_MODIFIED => Framing::Length(0),
             _ if is_chunked => Framing::CHUNKED,
             Some(length) => Framing::Length(length),
             None => Framing::UntilClose,
         };
-        head.keep_alive &= head.framing != Framing::UntilClose;
+        // With both, another reader may see the body end elsewhere: what follows on this connection cannot be trusted.
+        let is_ambiguous = is_chunked && body_length.is_some();
+        head.keep_alive &= head.framing != Framing::UntilClose && !is_ambiguous;
         Ok(Some((head, length)))
     }
 
     fn read_header(
         &mut self,
         header: &httparse::Header<'_>,
-        content_length: &mut Option<u64>,
+        length: &mut Option<u64>,
         is_chunked: &mut bool,
     ) -> Result<(), ResponseHeadError> {
         let text = || std::str::from_utf8(header.value).unwrap_or("").trim();
@@ -133,14 +136,14 @@ impl ResponseHead {
                 };
             }
             14 if is("content-length") => {
-                let length = text().parse().map_err(|_| ResponseHeadError("invalid Content-Length"))?;
-                if content_length.replace(length).is_some_and(|before| before != length) {
+                let value = content_length(header.value).ok_or(ResponseHeadError("invalid Content-Length"))?;
+                if length.replace(value).is_some_and(|before| before != value) {
                     return Err(ResponseHeadError("conflicting Content-Length headers"));
                 }
             }
             16 if is("content-encoding") => self.is_encoded = !text().eq_ignore_ascii_case("identity"),
             17 if is("transfer-encoding") => {
-                if !text().eq_ignore_ascii_case("chunked") {
+                if *is_chunked || !text().eq_ignore_ascii_case("chunked") {
                     return Err(ResponseHeadError("unsupported Transfer-Encoding"));
                 }
                 *is_chunked = true;
@@ -183,9 +186,22 @@ mod tests {
     }
 
     #[test]
+    fn a_connection_is_not_reused_after_a_response_with_a_length_and_chunks() {
+        let (length, chunks) = ("content-length: 5\r\n", "transfer-encoding: chunked\r\n");
+        for headers in [[length, chunks], [chunks, length]] {
+            let text = format!("HTTP/1.1 200 OK\r\nconnection: keep-alive\r\n{}\r\n", headers.concat());
+            let head = read(&text).unwrap().unwrap();
+            assert_eq!((head.framing, head.keep_alive), (Framing::CHUNKED, false), "{text}");
+        }
+    }
+
+    #[test]
     fn malformed_responses_are_rejected() {
         for bad in [
             "hello\r\n\r\n",
+            "HTTP/1.1 200 OK\r\ncontent-length: +5\r\n\r\n",
+            "HTTP/1.1 200 OK\r\ncontent-length: \r\n\r\n",
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n",
             "HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n",
             "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n",
             "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n",

@@ -5,16 +5,19 @@
 //!
 //! One round of [`serve`]:
 //!
-//! 1. Read into the thread's shared buffer until the head is complete. Usually one read brings head and body.
+//! 1. Read into the thread's shared buffer until the head is complete. Usually one read brings head and body. An incomplete
+//!    head is kept, within [`Limits`] of time and of the memory for all of them.
 //! 2. Call the handler. If its body has not arrived completely, the handler gets a receiver, and the connection reads
 //!    whenever the handler asks for more. Between two polls of the handler it also checks whether the client has
 //!    disconnected; if so, the handler is dropped.
 //! 3. Write the head of the response, then its body as it is produced, again watching for a disconnect.
 //! 4. Keep the connection if both sides allow it and the body was read completely. Bytes that arrived behind the body
-//!    are the start of the next request.
+//!    are the start of the next request. If they are more than is kept, they are discarded, and the connection closes
+//!    after the response.
 
 mod body;
 mod buffer_pool;
+mod head_budget;
 #[cfg(test)]
 mod hostile_tests;
 mod output;
@@ -22,29 +25,52 @@ mod output;
 mod tests;
 
 pub use body::{BodyReceiver, ReceiveError, RequestBody};
+pub use head_budget::HeadBudget;
 
 use crate::headers::RequestHead;
-use crate::request_head::{ReceivedRequest, RequestHeadError};
+use crate::request_head::{MAX_REQUEST_HEAD, ReceivedRequest, RequestHeadError};
 use crate::timers::{IdleTimer, StopSignal};
 use body::BodySource;
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
+use head_budget::Reservation;
+use http::{HeaderValue, Method, Response, StatusCode, header};
 use http_body::Body;
 use output::{Ending, Output};
 use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::watch;
+use tokio::time::{Sleep, sleep};
 
 /// How long input is drained after the last response, if the client may still be sending. Closing at once would reset
 /// the connection, and the client might lose the response.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Default idle timeout: longer than clients usually keep an unused connection.
-pub const IDLE_TIMEOUT: Duration = Duration::from_secs(100);
+/// Limits of a server connection.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// How long a connection may wait for its next request; at most twice as long.
+    pub idle: Duration,
+    /// From the first byte of a head to its last.
+    pub head: Duration,
+    /// Memory for incomplete heads, shared with other connections.
+    pub heads: Arc<HeadBudget>,
+}
+
+impl Limits {
+    /// Longer than clients usually keep an unused connection.
+    pub const IDLE: Duration = Duration::from_secs(100);
+    pub const HEAD: Duration = Duration::from_secs(15);
+
+    /// The usual times.
+    pub fn new(heads: Arc<HeadBudget>) -> Self {
+        Self { idle: Self::IDLE, head: Self::HEAD, heads }
+    }
+}
 
 /// What a handler returns: a response, perhaps with header lines beside those in its map.
 ///
@@ -78,22 +104,28 @@ impl<B: Body<Data = Bytes, Error = io::Error> + Unpin> HandlerResponse for Respo
     fn write_lines(&self, _: &mut Vec<u8>) {}
 }
 
-/// Serves a connection until it ends, is idle for longer than `idle_timeout` (at most twice as long), or `stop` turns
-/// true and its last response is written.
-pub async fn serve<S, H, F>(stream: S, idle_timeout: Duration, stop: watch::Receiver<bool>, handler: H)
+/// Serves a connection until it ends, is idle for too long, or `stop` turns true and its last response is written.
+/// `reject` makes the response to a head that is rejected; the connection closes after it.
+pub async fn serve<S, H, F, R, J>(stream: S, limits: Limits, stop: watch::Receiver<bool>, handler: H, reject: J)
 where
     S: AsyncRead + AsyncWrite + Unpin,
     H: Fn(RequestHead, RequestBody) -> F,
-    F: Future<Output: HandlerResponse>,
+    F: Future<Output = R>,
+    R: HandlerResponse,
+    J: Fn(RequestHeadError) -> R,
 {
     let mut connection = Connection {
         stream,
         input: Vec::new(),
+        reservation: Reservation::new(limits.heads),
+        is_overrun: false,
         output: Output::default(),
-        idle: IdleTimer::new(idle_timeout, 1),
+        idle: IdleTimer::new(limits.idle, 1),
+        head_timeout: limits.head,
+        head_deadline: None,
         stop: StopSignal::new(stop),
     };
-    let ended = connection.run(handler).await;
+    let ended = connection.run(handler, reject).await;
     if matches!(ended, Ok(ConnectionEnd::InputPending)) {
         let _ = tokio::time::timeout(DRAIN_TIMEOUT, connection.drain_until_close()).await;
     } else if ended.is_ok() {
@@ -103,10 +135,17 @@ where
 
 struct Connection<S> {
     stream: S,
-    /// Received bytes that were not consumed yet.
+    /// Received bytes that were not consumed yet: an incomplete head, or the next request.
     input: Vec<u8>,
+    /// Memory that `input` takes from the budget.
+    reservation: Reservation,
+    /// More input has arrived than is kept. The rest is discarded, so the connection cannot serve another request.
+    is_overrun: bool,
     output: Output,
     idle: IdleTimer,
+    head_timeout: Duration,
+    /// Set while a head is incomplete.
+    head_deadline: Option<Pin<Box<Sleep>>>,
     stop: StopSignal,
 }
 
@@ -134,17 +173,20 @@ struct ConnectionPrefs {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
-    async fn run<H, F>(&mut self, handler: H) -> io::Result<ConnectionEnd>
+    async fn run<H, F, R, J>(&mut self, handler: H, reject: J) -> io::Result<ConnectionEnd>
     where
         H: Fn(RequestHead, RequestBody) -> F,
-        F: Future<Output: HandlerResponse>,
+        F: Future<Output = R>,
+        R: HandlerResponse,
+        J: Fn(RequestHeadError) -> R,
     {
         loop {
             let request = match self.next_request().await {
                 Ok(Some(request)) => request,
                 Ok(None) => return Ok(ConnectionEnd::Clean),
-                Err(error) => return self.reject(error).await,
+                Err(error) => return self.reject(reject(error)).await,
             };
+            self.head_deadline = None;
             self.idle.restart();
             let IncomingRequest { head, body, mut source, prefs } = request;
             let response = {
@@ -157,19 +199,27 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 Some(Some(mut rest)) => {
                     // More may have arrived while the handler was running.
                     rest.append(&mut self.input);
-                    self.input = rest;
+                    self.is_overrun |= !self.keep_input(rest);
                     true
                 }
             };
-            let keep_alive = prefs.keep_alive && all_read && !self.stop.is_set();
+            let keep_alive = prefs.keep_alive && all_read && !self.is_overrun && !self.stop.is_set();
             let (body, ending, keep_alive) = self.begin_response(response, &ConnectionPrefs { keep_alive, ..prefs });
             self.send(body, ending).await?;
-            match (keep_alive, all_read) {
-                (true, _) => {}
-                (false, true) => return Ok(ConnectionEnd::Clean),
-                (false, false) => return Ok(ConnectionEnd::InputPending),
+            if keep_alive && !self.is_overrun {
+                continue;
             }
+            let may_send_more = !all_read || self.is_overrun || self.has_more_input().await;
+            return Ok(if may_send_more { ConnectionEnd::InputPending } else { ConnectionEnd::Clean });
         }
+    }
+
+    /// Whether the client has sent something behind its last request.
+    async fn has_more_input(&mut self) -> bool {
+        if !self.input.is_empty() {
+            return true;
+        }
+        poll_fn(|cx| Poll::Ready(matches!(self.poll_read(cx, |_, _| ()), Poll::Ready(Some(()))))).await
     }
 
     /// Waits for the next request; `None` if the client has closed, the connection was idle for too long, or it is to
@@ -188,38 +238,48 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 match self.poll_read(cx, Self::begin_request) {
                     Poll::Ready(Some(Ok(None))) => {}
                     Poll::Ready(request) => return Poll::Ready(request.unwrap_or(Ok(None))),
-                    Poll::Pending => return self.poll_give_up(cx).map(|()| Ok(None)),
+                    Poll::Pending => return self.poll_give_up(cx).map_ok(|()| None),
                 }
             }
         })
         .await
     }
 
-    /// Ready when the connection should not wait any longer. A request that has begun may complete even if the server is
-    /// stopping.
-    fn poll_give_up(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.stop.poll_is_set(cx) && self.input.is_empty() {
-            return Poll::Ready(());
+    /// Ready when the connection should not wait any longer. A request that has begun may complete until its deadline,
+    /// even if the server is stopping.
+    fn poll_give_up(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), RequestHeadError>> {
+        if !self.input.is_empty() {
+            let deadline = self.head_deadline.get_or_insert_with(|| Box::pin(sleep(self.head_timeout)));
+            return deadline.as_mut().poll(cx).map(|()| Err(RequestHeadError::TooSlow));
         }
-        self.idle.poll(cx).map(|_| ())
+        if self.stop.poll_is_set(cx) {
+            return Poll::Ready(Ok(()));
+        }
+        self.idle.poll(cx).map(|_| Ok(()))
     }
 
     /// Returns a request if `arrived` completes its head. Usually all of it arrives at once, with nothing before it.
     fn begin_request(&mut self, arrived: &[u8]) -> Result<Option<IncomingRequest>, RequestHeadError> {
         if self.input.is_empty() {
             let request = self.take_request(arrived)?;
-            if request.is_none() {
-                self.input = arrived.to_vec();
-            }
-            return Ok(request);
+            return if request.is_none() { self.await_rest(arrived.to_vec()) } else { Ok(request) };
         }
         let mut all = std::mem::take(&mut self.input);
         all.extend_from_slice(arrived);
         let request = if ReceivedRequest::may_end(&all, arrived) { self.take_request(&all)? } else { None };
-        if request.is_none() {
-            self.input = all;
-        }
-        Ok(request)
+        if request.is_none() { self.await_rest(all) } else { Ok(request) }
+    }
+
+    /// Keeps an incomplete head until more of it arrives.
+    fn await_rest(&mut self, partial: Vec<u8>) -> Result<Option<IncomingRequest>, RequestHeadError> {
+        if self.keep_input(partial) { Ok(None) } else { Err(RequestHeadError::NoRoom) }
+    }
+
+    /// Keeps received bytes for later; `false` if there is no room for them, and they are dropped.
+    fn keep_input(&mut self, bytes: Vec<u8>) -> bool {
+        let has_room = self.reservation.resize(bytes.len());
+        self.input = if has_room { bytes } else { Vec::new() };
+        has_room
     }
 
     fn take_request(&mut self, arrived: &[u8]) -> Result<Option<IncomingRequest>, RequestHeadError> {
@@ -232,10 +292,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let rest = &arrived[used..];
         let (body, source) = match request.body {
             Some(body) => {
-                self.input = rest.to_vec();
+                self.is_overrun |= !self.keep_input(rest.to_vec());
                 (RequestBody::Whole(body), None)
             }
             None => {
+                self.keep_input(Vec::new());
                 let (source, receiver) = body::open(request.framing, rest, request.expects_continue);
                 (RequestBody::Partial(receiver), Some(source))
             }
@@ -277,15 +338,25 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// Fails when the client disconnects. A client that has already sent its next request is connected.
+    /// Fails when the client disconnects. Input is read all the time, because what a client sends behind its request must
+    /// not hide that it left.
     fn poll_disconnect(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if !self.input.is_empty() {
-            return Poll::Pending;
+        loop {
+            if ready!(self.poll_read(cx, Self::keep_pipelined)).is_none() {
+                return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
+            }
         }
-        match ready!(self.poll_read(cx, |connection, arrived| connection.input = arrived.to_vec())) {
-            Some(()) => Poll::Pending,
-            None => Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into())),
+    }
+
+    /// Keeps input that arrives before the response is complete. Clients that send more than a head's worth would have to
+    /// be trusted with the memory; they are to send it again on another connection (RFC 9112, section 9.3.2).
+    fn keep_pipelined(&mut self, arrived: &[u8]) {
+        let mut all = std::mem::take(&mut self.input);
+        let is_too_long = self.is_overrun || all.len() + arrived.len() > MAX_REQUEST_HEAD;
+        if !is_too_long {
+            all.extend_from_slice(arrived);
         }
+        self.is_overrun = !self.keep_input(if is_too_long { Vec::new() } else { all }) || is_too_long;
     }
 
     /// Adds the head of a response to the output; returns the body, where it ends, and whether the connection stays
@@ -359,11 +430,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// Answers a request that cannot be served. The connection must close, since the start of the next request is
-    /// unknown.
-    async fn reject(&mut self, error: RequestHeadError) -> io::Result<ConnectionEnd> {
-        self.output.add_head(error.status(), &HeaderMap::new(), |_| {}, Ending::Length(0), Some("close"));
-        poll_fn(|cx| self.output.poll_flush(cx, &mut self.stream)).await?;
+    /// Sends the last response of a connection whose next request cannot be found.
+    async fn reject<R: HandlerResponse>(&mut self, response: R) -> io::Result<ConnectionEnd> {
+        self.keep_input(Vec::new());
+        let prefs = ConnectionPrefs { is_head: false, is_http10: false, keep_alive: false };
+        let (body, ending, _) = self.begin_response(response, &prefs);
+        self.send(body, ending).await?;
         Ok(ConnectionEnd::InputPending)
     }
 

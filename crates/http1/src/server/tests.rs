@@ -54,10 +54,10 @@ impl Client {
         A: Fn(RequestHead, RequestBody) -> F + Send + Sync + 'static,
         F: Future<Output = Response<TestBody>> + Send + 'static,
     {
-        Self::open_for(IDLE_TIMEOUT, room, handler)
+        Self::open_for(limits(), room, handler)
     }
 
-    fn open_for<A, F>(idle: Duration, room: usize, handler: A) -> Self
+    fn open_for<A, F>(limits: Limits, room: usize, handler: A) -> Self
     where
         A: Fn(RequestHead, RequestBody) -> F + Send + Sync + 'static,
         F: Future<Output = Response<TestBody>> + Send + 'static,
@@ -65,7 +65,7 @@ impl Client {
         let (stream, theirs) = tokio::io::duplex(room);
         let (stop, stopping) = watch::channel(false);
         let mut server = JoinSet::new();
-        server.spawn(async move { serve(theirs, idle, stopping, handler).await });
+        server.spawn(async move { serve(theirs, limits, stopping, handler, rejection).await });
         Self { stream, server, stop }
     }
 
@@ -89,6 +89,21 @@ impl Client {
         self.server.join_next().await.unwrap().unwrap();
         without_dates(&String::from_utf8_lossy(&text))
     }
+}
+
+fn limits() -> Limits {
+    Limits::new(Arc::new(HeadBudget::new(1 << 20)))
+}
+
+fn rejection(error: RequestHeadError) -> Response<TestBody> {
+    let mut response = Response::new(TestBody::Whole(None));
+    *response.status_mut() = error.status();
+    response
+}
+
+/// The last response of a connection, without a body.
+fn closing(status: &str) -> String {
+    format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
 }
 
 fn without_dates(text: &str) -> String {
@@ -260,7 +275,12 @@ async fn a_large_response_waits_for_a_slow_client() {
 
 #[tokio::test]
 async fn a_handler_is_dropped_when_its_client_disconnects() {
-    for request in ["GET / HTTP/1.1\r\nhost: h\r\n\r\n", "POST / HTTP/1.1\r\nhost: h\r\ncontent-length: 5\r\n\r\nhe"] {
+    for request in [
+        "GET / HTTP/1.1\r\nhost: h\r\n\r\n",
+        "GET / HTTP/1.1\r\nhost: h\r\n\r\nx",
+        "POST / HTTP/1.1\r\nhost: h\r\ncontent-length: 5\r\n\r\nhe",
+        "POST / HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\nx",
+    ] {
         struct Dropped(Arc<AtomicBool>);
         impl Drop for Dropped {
             fn drop(&mut self) {
@@ -287,6 +307,37 @@ async fn a_handler_is_dropped_when_its_client_disconnects() {
 }
 
 #[tokio::test]
+async fn input_beyond_the_bound_ends_the_connection_after_the_response() {
+    let (release, released) = watch::channel(false);
+    let mut client = Client::open(1 << 16, move |_, _| {
+        let mut released = released.clone();
+        async move {
+            released.wait_for(|is_released| *is_released).await.unwrap();
+            Response::new(TestBody::from("done"))
+        }
+    });
+    client.send("GET / HTTP/1.1\r\nhost: h\r\n\r\n").await;
+    let next = "GET /next HTTP/1.1\r\nhost: h\r\n\r\n";
+    client.send(&next.repeat(1 + 4 * MAX_REQUEST_HEAD / next.len())).await;
+    release.send_replace(true);
+    let last = "HTTP/1.1 200 OK\r\ncontent-length: 4\r\nconnection: close\r\n\r\ndone";
+    assert_eq!(client.until("done").await, last);
+    client.send(next).await;
+    client.stream.shutdown().await.unwrap();
+    assert_eq!(client.all().await, "", "the rest is read and discarded");
+}
+
+#[tokio::test]
+async fn input_behind_the_last_request_is_read_before_the_connection_closes() {
+    let mut client = Client::open(1 << 16, echo);
+    client.send("GET / HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\nGET /more HTTP/1.1\r\n").await;
+    let last = "HTTP/1.1 200 OK\r\ncontent-length: 6\r\nconnection: close\r\n\r\nGET / ";
+    assert_eq!(client.until("GET / ").await, last);
+    assert_eq!(client.stream.read(&mut [0]).await.unwrap(), 0, "the response has ended");
+    client.send("a reset would have lost the response").await;
+}
+
+#[tokio::test]
 async fn a_malformed_request_is_rejected_and_nothing_behind_it_is_served() {
     for (bad, status) in [
         ("GARBAGE\r\n\r\n", "400 Bad Request"),
@@ -299,8 +350,7 @@ async fn a_malformed_request_is_rejected_and_nothing_behind_it_is_served() {
         let mut client = Client::open(1 << 16, echo);
         client.send(&format!("{bad}GET /hidden HTTP/1.1\r\nhost: h\r\n\r\n")).await;
         client.stream.shutdown().await.unwrap();
-        let expected = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
-        assert_eq!(client.all().await, expected, "{bad}");
+        assert_eq!(client.all().await, closing(status), "{bad}");
     }
     let mut client = Client::open(1 << 16, echo);
     client.send("POST / HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n5\nhello\r\nGET /hidden HTTP/1.1\r\nhost: h\r\n\r\n").await;
@@ -311,13 +361,52 @@ async fn a_malformed_request_is_rejected_and_nothing_behind_it_is_served() {
 
 #[tokio::test]
 async fn an_idle_connection_is_closed() {
-    let mut client = Client::open_for(Duration::from_millis(30), 1 << 16, echo);
+    let limits = Limits { idle: Duration::from_millis(30), ..limits() };
+    let mut client = Client::open_for(limits, 1 << 16, echo);
     client.send("GET / HTTP/1.1\r\nhost: h\r\n\r\n").await;
     assert_eq!(client.until("GET / ").await, response_with("GET / "));
     assert_eq!(client.all().await, "");
-    let mut client = Client::open_for(Duration::from_millis(30), 1 << 16, echo);
+}
+
+#[tokio::test]
+async fn a_head_has_a_deadline_however_it_trickles_in() {
+    let limits = Limits { head: Duration::from_millis(60), ..limits() };
+    let mut client = Client::open_for(limits, 1 << 16, echo);
     client.send("GET / HTTP/1.1\r\nhost: h\r\n").await;
-    assert_eq!(client.all().await, "", "an incomplete request");
+    let (mut reading, mut writing) = tokio::io::split(client.stream);
+    let trickle = async {
+        while writing.write_all(b"x: 1\r\n").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let mut sent = String::new();
+    tokio::select! {
+        read = reading.read_to_string(&mut sent) => assert!(read.is_ok()),
+        () = trickle => panic!("closed without reading"),
+    }
+    assert_eq!(without_dates(&sent), closing("408 Request Timeout"));
+}
+
+#[tokio::test]
+async fn incomplete_heads_share_a_budget() {
+    let limits = Limits::new(Arc::new(HeadBudget::new(1_000)));
+    let part = format!("GET / HTTP/1.1\r\nhost: h\r\nx: {}", "a".repeat(570));
+    let mut first = Client::open_for(limits.clone(), 1 << 16, echo);
+    first.send(&part).await;
+    tokio::task::yield_now().await;
+    let mut second = Client::open_for(limits.clone(), 1 << 16, echo);
+    second.send(&part).await;
+    assert_eq!(second.until("\r\n\r\n").await, closing("503 Service Unavailable"));
+    let mut whole = Client::open_for(limits.clone(), 1 << 16, echo);
+    whole.send(&format!("{part}\r\n\r\n")).await;
+    assert_eq!(whole.until("GET / ").await, response_with("GET / "), "a head in one piece needs no budget");
+    first.send("\r\n\r\n").await;
+    assert_eq!(first.until("GET / ").await, response_with("GET / "));
+    let mut third = Client::open_for(limits, 1 << 16, echo);
+    third.send(&part).await;
+    tokio::task::yield_now().await;
+    third.send("\r\n\r\n").await;
+    assert_eq!(third.until("GET / ").await, response_with("GET / "), "the budget was returned");
 }
 
 #[tokio::test]

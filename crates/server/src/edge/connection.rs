@@ -3,7 +3,7 @@
 use super::panic_guard::PanicGuard;
 use super::{EdgeResponse, Incoming, RequestHead, Service};
 use http::Request;
-use http1::server::IDLE_TIMEOUT;
+use http1::server::{HeadBudget, Limits};
 use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -28,6 +28,8 @@ const MAX_HTTP2_HEADERS: u32 = 64 << 10;
 pub(super) struct Peer<V> {
     pub(super) address: IpAddr,
     pub(super) service: Arc<V>,
+    /// Memory for the incomplete heads of this core.
+    pub(super) heads: Arc<HeadBudget>,
 }
 
 /// Serves a connection until it ends, or until `stop` turns true and its last response is written.
@@ -57,8 +59,10 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     V: Service,
 {
-    let handler = move |head, body| respond(&peer, head, Incoming::Http1(body));
-    http1::server::serve(stream, IDLE_TIMEOUT, stop, handler).await;
+    let limits = Limits::new(Arc::clone(&peer.heads));
+    let handler = |head, body| respond(&peer, head, Incoming::Http1(body));
+    let reject = |error| peer.service.reject_head(error, peer.address);
+    http1::server::serve(stream, limits, stop, handler, reject).await;
 }
 
 async fn serve_http2<S, V>(stream: S, peer: Peer<V>, mut stop: watch::Receiver<bool>)

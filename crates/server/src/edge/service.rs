@@ -1,6 +1,7 @@
 //! The interface between the edge and what it serves.
 
 use super::{EdgeResponse, Incoming, RequestHead};
+use http1::RequestHeadError;
 use std::future::Future;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -13,6 +14,9 @@ pub(crate) trait Service: Send + Sync + 'static {
         body: Incoming,
         peer: IpAddr,
     ) -> impl Future<Output = EdgeResponse> + Send;
+
+    /// The response to a request whose head was rejected.
+    fn reject_head(&self, error: RequestHeadError, peer: IpAddr) -> EdgeResponse;
 
     /// The response to a request whose handler panicked.
     fn panicked() -> EdgeResponse;

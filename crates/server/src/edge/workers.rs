@@ -3,6 +3,7 @@
 use super::connection::{self, Peer};
 use super::{Service, listener};
 use anyhow::Context;
+use http1::server::HeadBudget;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +13,8 @@ use tokio_rustls::TlsAcceptor;
 
 /// Connections that one core serves at a time; further ones wait in the kernel's queue.
 const MAX_CONNECTIONS: usize = 50_000;
+/// Bytes of incomplete heads that one core keeps. Nearly all heads arrive in one piece and need none of it.
+const HEAD_BYTES: usize = 8 << 20;
 const SWEEP_INTERVAL: Duration = Duration::from_secs(15);
 /// Grace period for sending the final error event after the drain timeout.
 const CUT_GRACE: Duration = Duration::from_secs(1);
@@ -76,6 +79,7 @@ async fn serve<V: Service>(
         Ok(listener) => listener,
         Err(error) => return tracing::error!(%error, "a listening socket cannot be used"),
     };
+    let heads = Arc::new(HeadBudget::new(HEAD_BYTES));
     let mut connections = JoinSet::new();
     let mut sweep = tokio::time::interval(SWEEP_INTERVAL);
     let stop = stopping.clone();
@@ -83,7 +87,8 @@ async fn serve<V: Service>(
         tokio::select! {
             accepted = listener.accept(), if connections.len() < MAX_CONNECTIONS => match accepted {
                 Ok((stream, address)) if listener::configure(&stream).is_ok() => {
-                    let peer = Peer { address: address.ip(), service: Arc::clone(&service) };
+                    let (service, heads) = (Arc::clone(&service), Arc::clone(&heads));
+                    let peer = Peer { address: address.ip(), service, heads };
                     connections.spawn(connection::serve(stream, tls.clone(), peer, stop.clone()));
                 }
                 Ok(_) => {}

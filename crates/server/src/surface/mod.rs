@@ -21,14 +21,18 @@ use bytes::Bytes;
 use console::ConsoleSurface;
 use dataplane::Dataplane;
 use dataplane::keys::KeyDirectory;
+use dataplane::record::Outcome;
 use dataplane::usage_tap::{Sink, UsageTap};
 use domain::{RequestId, Timestamp};
 use endpoints::EndpointsSurface;
 use http::{HeaderValue, Response, StatusCode, header};
+use http1::RequestHeadError;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// The route in logs and metrics of a request whose head was rejected.
+const UNREADABLE_ROUTE: &str = "unreadable";
 const X_CLIENT_REQUEST_ID: &str = "x-client-request-id";
 const MAX_CLIENT_ID: usize = 512;
 /// The most bytes of headers: names, values and separators.
@@ -103,6 +107,21 @@ impl Service for Surface {
         EdgeResponse { request_id: Some(id), ..response }
     }
 
+    /// An empty response, since input that is not HTTP has no surface. It has an id, and is logged and counted by reason.
+    fn reject_head(&self, error: RequestHeadError, peer: IpAddr) -> EdgeResponse {
+        let now = clock::now();
+        let id = self.ids.next(now);
+        let mut tap = UsageTap::open(Arc::clone(&self.sink), id.clone(), UNREADABLE_ROUTE, now);
+        tap.note(|record| record.cause = Some(format!("{error}; from {peer}")));
+        tap.settle(Outcome::Rejected { status: error.status().as_u16(), code: head_error_code(error) });
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = error.status();
+        if let Some(seconds) = error::retry_after_secs(error.status()) {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        }
+        EdgeResponse { request_id: Some(id), ..response.into() }
+    }
+
     fn panicked() -> EdgeResponse {
         openai::error::internal().into()
     }
@@ -135,6 +154,17 @@ impl Surface {
     /// The client's address.
     fn client(&self, peer: IpAddr, headers: &Headers) -> IpAddr {
         client_address::of(peer, headers, &self.trusted_proxies)
+    }
+}
+
+/// The code of a rejected head in logs and metrics.
+const fn head_error_code(error: RequestHeadError) -> &'static str {
+    match error {
+        RequestHeadError::Malformed => "malformed_head",
+        RequestHeadError::TooLarge => "headers_too_large",
+        RequestHeadError::UnsupportedVersion => "unsupported_version",
+        RequestHeadError::TooSlow => "head_timeout",
+        RequestHeadError::NoRoom => "server_busy",
     }
 }
 

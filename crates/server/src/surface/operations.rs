@@ -5,12 +5,14 @@ use crate::edge::{Body, RequestHead};
 use crate::health::{Health, PARTS};
 use crate::telemetry::metrics::{self, Metrics};
 use http::{HeaderValue, Response, StatusCode, header};
-use http1::server;
+use http1::RequestHeadError;
+use http1::server::{self, HeadBudget, Limits};
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
 const MAX_CONNECTIONS: usize = 256;
+const HEAD_BYTES: usize = 1 << 20;
 
 pub(crate) struct Operations {
     pub metrics: Metrics,
@@ -21,18 +23,25 @@ pub(crate) struct Operations {
 pub(crate) async fn serve(listener: TcpListener, operations: Arc<Operations>) {
     let (_never_sent, stop) = watch::channel(false);
     let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let limits = Limits::new(Arc::new(HeadBudget::new(HEAD_BYTES)));
     let mut connections = tokio::task::JoinSet::new();
     loop {
         let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
         while connections.try_join_next().is_some() {}
         let Ok((stream, _)) = listener.accept().await else { continue };
-        let (operations, stop) = (Arc::clone(&operations), stop.clone());
+        let (operations, limits, stop) = (Arc::clone(&operations), limits.clone(), stop.clone());
         connections.spawn(async move {
             let _slot = slot;
             let handler = |head, _| std::future::ready(respond(&operations, &head));
-            server::serve(stream, server::IDLE_TIMEOUT, stop, handler).await;
+            server::serve(stream, limits, stop, handler, reject).await;
         });
     }
+}
+
+fn reject(error: RequestHeadError) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = error.status();
+    response
 }
 
 fn respond(operations: &Operations, head: &RequestHead) -> Response<Body> {

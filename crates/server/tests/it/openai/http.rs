@@ -8,8 +8,9 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::Method;
 use testkit::fake_engine::Script;
+use testkit::http::Client;
 
-use crate::app::{TestApp, chat, content, error_line, headers_but_ids, stream};
+use crate::app::{TIMEOUT, TestApp, chat, content, error_line, headers_but_ids, stream, wait_until};
 use crate::wire::{Wire, get, post, post_head};
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -183,6 +184,32 @@ async fn contradictory_lengths_are_a_400() {
     wire.send_until_closed(b"INVALID\r\n\r\n").await;
     assert_eq!(wire.response().await.status, 400);
     assert!(app.engine().calls().is_empty());
+}
+
+#[tokio::test]
+async fn a_rejected_head_has_an_id_and_is_logged_and_counted_by_reason() {
+    let app = TestApp::start().await;
+    for (head, status, code) in [
+        ("GET / HTTP/1.1\nHost: h\n\n", 400, "malformed_head"),
+        ("GET / HTTP/1.1\r\n\r\n", 400, "malformed_head"),
+        ("GET / HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n", 400, "malformed_head"),
+        ("GET / HTTP/4.0\r\nhost: a\r\n\r\n", 505, "unsupported_version"),
+    ] {
+        let mut wire = Wire::open(app.forebay.public).await;
+        wire.send_until_closed(head.as_bytes()).await;
+        let response = wire.response().await;
+        assert_eq!((response.status, response.body.len()), (status, 0), "{head:?}");
+        let id = response.header("x-request-id").unwrap().to_owned();
+        wait_until("the log line", TIMEOUT, async || app.forebay.child.stdout().contains(&id)).await;
+        let log = app.forebay.child.stdout();
+        let line = log.lines().find(|line| line.contains(&id)).unwrap();
+        assert!(line.contains(&format!("\"code\":\"{code}\"")) && line.contains("from 127.0.0.1"), "{line}");
+    }
+    let page = Client::new(app.forebay.ops).get("/metrics").await.text();
+    for (status, code, count) in [(400, "malformed_head", 3), (505, "unsupported_version", 1)] {
+        let labels = format!("route=\"unreadable\",workspace=\"\",model=\"\",status=\"{status}\",code=\"{code}\"");
+        assert!(page.contains(&format!("forebay_requests_total{{{labels}}} {count}\n")), "{page}");
+    }
 }
 
 #[tokio::test]

@@ -13,6 +13,7 @@ mod doctor;
 mod edge;
 mod first_start;
 mod health;
+mod memory_limit;
 mod node;
 mod oidc;
 mod outbound;

@@ -16,9 +16,6 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// Bytes per read, if the handler asks for single pieces.
 const READ_BYTES: usize = 64 << 10;
-/// Most memory reserved for a body before the handler has asked for it.
-const MAX_RESERVED: usize = 512 << 10;
-
 /// The body of a request.
 pub enum RequestBody {
     /// All of it arrived with the head.
@@ -36,6 +33,14 @@ impl RequestBody {
     /// All that is left in one piece, if its length is known; else the next piece.
     pub async fn rest(&mut self) -> Result<Option<Bytes>, ReceiveError> {
         self.read(Demand::Whole).await
+    }
+
+    /// Reads and drops the next piece, without keeping memory for it; its length, or `None` at the end.
+    pub async fn skip(&mut self) -> Result<Option<usize>, ReceiveError> {
+        match self {
+            Self::Whole(bytes) => Ok(Some(std::mem::take(bytes).len()).filter(|length| *length > 0)),
+            Self::Partial(receiver) => poll_fn(|_| receiver.poll_skipped()).await,
+        }
     }
 
     async fn read(&mut self, demand: Demand) -> Result<Option<Bytes>, ReceiveError> {
@@ -82,6 +87,8 @@ pub struct BodyReceiver(Arc<Mutex<State>>);
 struct State {
     demand: Option<Demand>,
     piece: Option<Bytes>,
+    /// Bytes that were dropped on demand.
+    skipped: usize,
     /// Bytes of a body with a length that were not passed to the handler.
     left: u64,
     end: Option<BodyEnd>,
@@ -92,6 +99,7 @@ struct State {
 enum Demand {
     Piece,
     Whole,
+    Skip,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -109,10 +117,8 @@ pub struct ReceiveError;
 pub(super) fn open(framing: Framing, arrived: &[u8], awaits_continue: bool) -> (BodySource, BodyReceiver) {
     let left = if let Framing::Length(left) = framing { left } else { 0 };
     let state = Arc::new(Mutex::new(State { left, ..State::default() }));
-    // The handler may still reject this length, so memory for all of it is not reserved yet.
-    let expected = usize::try_from(left).map_or(READ_BYTES, |left| left.min(MAX_RESERVED));
-    let mut input = buffer_pool::take_body(expected.max(arrived.len()));
-    input.extend_from_slice(arrived);
+    // The handler may still reject this length, so memory for the rest is not reserved yet.
+    let input = BytesMut::from(arrived);
     let awaits_continue = awaits_continue && arrived.is_empty();
     let source = BodySource { state: Arc::clone(&state), framing, input, behind: Vec::new(), awaits_continue };
     (source, BodyReceiver(state))
@@ -127,6 +133,20 @@ impl BodyReceiver {
             (None, Some(BodyEnd::Broken)) => Poll::Ready(Err(ReceiveError)),
             (None, None) => {
                 state.demand = Some(demand);
+                Poll::Pending
+            }
+        }
+    }
+
+    fn poll_skipped(&mut self) -> Poll<Result<Option<usize>, ReceiveError>> {
+        let mut state = self.0.lock();
+        let skipped = std::mem::take(&mut state.skipped) + state.piece.take().map_or(0, |piece| piece.len());
+        match (skipped, state.end) {
+            (1.., _) => Poll::Ready(Ok(Some(skipped))),
+            (0, Some(BodyEnd::Complete)) => Poll::Ready(Ok(None)),
+            (0, Some(BodyEnd::Broken)) => Poll::Ready(Err(ReceiveError)),
+            (0, None) => {
+                state.demand = Some(Demand::Skip);
                 Poll::Pending
             }
         }
@@ -156,8 +176,13 @@ impl BodySource {
     /// Reads what the handler has asked for and passes it on.
     pub(super) fn poll<S: AsyncRead + Unpin>(&mut self, cx: &mut Context<'_>, stream: &mut S) -> Poll<()> {
         let demand = self.state.lock().demand;
+        let mut skipped = 0;
         let read = match (demand, self.framing) {
             (Some(Demand::Whole), Framing::Length(left)) => ready!(self.poll_whole(cx, stream, left)),
+            (Some(Demand::Skip), _) => ready!(self.poll_skip(cx, stream)).map(|count| {
+                skipped = count;
+                None
+            }),
             _ => ready!(self.poll_piece(cx, stream)),
         };
         if self.framing.is_over() {
@@ -170,11 +195,49 @@ impl BodySource {
             Err(ReceiveError) => Some(BodyEnd::Broken),
             Ok(_) => self.framing.is_over().then_some(BodyEnd::Complete),
         };
+        state.skipped += skipped;
+        state.left = state.left.saturating_sub(skipped as u64);
         if let Ok(Some(piece)) = read {
             state.left = state.left.saturating_sub(piece.len() as u64);
             state.piece = Some(piece);
         }
         Poll::Ready(())
+    }
+
+    /// Drops what has arrived, at least one byte unless the body is over. Many connections may do this at once, so what
+    /// they read goes through the thread's buffer.
+    fn poll_skip<S: AsyncRead + Unpin>(
+        &mut self,
+        cx: &mut Context<'_>,
+        stream: &mut S,
+    ) -> Poll<Result<usize, ReceiveError>> {
+        let mut skipped = 0;
+        loop {
+            match self.framing.next(&mut self.input) {
+                Ok(Step::Data(piece)) => skipped += piece.len(),
+                Ok(Step::More) if skipped == 0 => ready!(self.poll_read_shared(cx, stream))?,
+                Ok(Step::More | Step::End) => break,
+                Err(_) => return Poll::Ready(Err(ReceiveError)),
+            }
+        }
+        if self.input.is_empty() {
+            self.input = BytesMut::new();
+        }
+        Poll::Ready(Ok(skipped))
+    }
+
+    fn poll_read_shared<S: AsyncRead + Unpin>(
+        &mut self,
+        cx: &mut Context<'_>,
+        stream: &mut S,
+    ) -> Poll<Result<(), ReceiveError>> {
+        buffer_pool::with_input(|buffer| match ready!(pin!(stream.read_buf(buffer)).poll(cx)) {
+            Ok(0) | Err(_) => Poll::Ready(Err(ReceiveError)),
+            Ok(_) => {
+                self.input.extend_from_slice(buffer);
+                Poll::Ready(Ok(()))
+            }
+        })
     }
 
     fn poll_piece<S: AsyncRead + Unpin>(
@@ -202,7 +265,11 @@ impl BodySource {
         length: u64,
     ) -> Poll<Result<Option<Bytes>, ReceiveError>> {
         let length = usize::try_from(length).map_err(|_| ReceiveError)?;
-        self.input.reserve(length.saturating_sub(self.input.len()));
+        if self.input.capacity() < length {
+            let mut whole = buffer_pool::take_body(length);
+            whole.extend_from_slice(&self.input);
+            self.input = whole;
+        }
         while self.input.len() < length {
             let missing = length - self.input.len();
             ready!(poll_read(cx, stream, &mut self.input, missing))?;

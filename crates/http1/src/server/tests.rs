@@ -216,6 +216,33 @@ async fn a_handler_may_switch_from_the_whole_body_to_pieces() {
 }
 
 #[tokio::test]
+async fn a_body_may_be_skipped() {
+    let skip = async |head: RequestHead, mut body: RequestBody| {
+        let mut skipped = 0;
+        if head.uri.path() == "/some" {
+            skipped += body.next().await.unwrap().unwrap().len();
+        }
+        while let Some(count) = body.skip().await.unwrap() {
+            skipped += count;
+        }
+        assert!(body.is_over());
+        Response::new(TestBody::from(skipped.to_string()))
+    };
+    let requests = "POST /all HTTP/1.1\r\nhost: h\r\ncontent-length: 5\r\n\r\nhello\
+        POST /some HTTP/1.1\r\nhost: h\r\ncontent-length: 7\r\n\r\n, world\
+        POST /all HTTP/1.1\r\nhost: h\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n";
+    let last = "HTTP/1.1 200 OK\r\ncontent-length: 1\r\nconnection: close\r\n\r\n5";
+    let expected = response_with("5") + &response_with("7") + last;
+    for cut in 1..requests.len() {
+        let mut client = Client::open(1 << 16, skip);
+        client.send(&requests[..cut]).await;
+        tokio::task::yield_now().await;
+        client.send(&requests[cut..]).await;
+        assert_eq!(client.all().await, expected, "split at {cut}");
+    }
+}
+
+#[tokio::test]
 async fn continue_is_sent_once_the_handler_reads_the_body() {
     let head = "POST / HTTP/1.1\r\nhost: h\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n";
     let mut client = Client::open(1 << 16, echo);

@@ -145,6 +145,7 @@ fn report(parts: &Parts, loops: &Tasks, tracer: Option<Arc<Tracer>>, listener: T
         bill: Arc::clone(&parts.bill),
         rows,
         quarantined: Arc::clone(&parts.quarantined),
+        memory: Arc::clone(&parts.memory),
         tracer,
         max_label_sets,
     };

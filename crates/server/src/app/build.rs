@@ -4,12 +4,15 @@ use crate::clock;
 use crate::config::Config;
 use crate::control_plane::ControlPlane;
 use crate::edge::cors::Cors;
+use crate::edge::gunzip::Gunzip;
 use crate::edge::listener;
+use crate::edge::memory_budget::MemoryBudget;
 use crate::edge::request_body::BodyBounds;
 use crate::edge::request_id::RequestIds;
 use crate::edge::workers::Workers;
 use crate::first_start;
 use crate::health::Health;
+use crate::memory_limit;
 use crate::node::NodeState;
 use crate::oidc::Provider;
 use crate::price_keeper::{self, Served};
@@ -67,6 +70,8 @@ pub(super) struct Parts {
     pub calls: Arc<Calls>,
     pub quarantined: Arc<QuarantinedEvents>,
     pub bill: Arc<Monitor>,
+    /// The memory of request bodies.
+    pub memory: Arc<MemoryBudget>,
 }
 
 /// Opens the store, migrates it and records the prices of the catalogue.
@@ -132,6 +137,7 @@ impl Parts {
             calls: Arc::new(Calls::new(cores, config.telemetry.max_label_sets)),
             quarantined: Arc::default(),
             bill: Arc::default(),
+            memory: Arc::new(MemoryBudget::new(memory_budget(&config))),
             config,
             store,
         };
@@ -150,16 +156,21 @@ pub(super) fn start_workers(
     let ids = Arc::new(RequestIds::new()?);
     let in_memory = RateLimiter::in_memory();
     let rate_limiter = || parts.redis.as_ref().map_or_else(|| in_memory.clone(), RateLimiter::on_redis);
-    let body_bounds = BodyBounds { limit: config.edge.body_limit, read_timeout: config.edge.body_read_timeout };
+    let body_bounds = BodyBounds {
+        limit: config.edge.body_limit,
+        read_timeout: config.edge.body_read_timeout,
+        memory: Arc::clone(&parts.memory),
+        gunzip: Gunzip::new(parts.cores.div_ceil(2)),
+    };
     let context = &parts.context;
     let provider = config.oidc.clone().map(|oidc| Provider::new(oidc, parts.connector.clone(), &context.console_url));
-    let console = ConsoleSurface::new(Arc::clone(context), rate_limiter(), provider.map(Arc::new), body_bounds);
+    let console = ConsoleSurface::new(Arc::clone(context), rate_limiter(), provider.map(Arc::new), body_bounds.clone());
     let endpoints_surface = EndpointsSurface::new(
         Arc::clone(context),
         Arc::clone(&parts.keys),
         parts.served.subscribe(),
         parts.control_plane.follower(),
-        body_bounds,
+        body_bounds.clone(),
     );
     let description = openapi::document();
     let timeouts = CallTimeouts { first_byte: config.edge.first_byte_timeout, idle: config.edge.idle_timeout };
@@ -181,7 +192,7 @@ pub(super) fn start_workers(
         ids: Arc::clone(&ids),
         cors: Cors::new(config.server.cors_origins.clone()),
         hold_timeout: config.edge.hold_timeout,
-        body_bounds,
+        body_bounds: body_bounds.clone(),
         context: Arc::clone(context),
         console: console.clone(),
         endpoints: endpoints_surface.clone(),
@@ -199,6 +210,13 @@ async fn salt_secret(store: &Store) -> anyhow::Result<SaltSecret> {
     let fresh: String = fresh.iter().map(|byte| format!("{byte:02x}")).collect();
     let shared = secrets::share(store, "cache_salt", &fresh).await.context("cannot read the secret of cache salts")?;
     Ok(SaltSecret::new(&shared))
+}
+
+/// A quarter of the process's memory, unless configured; at least one body. An unknown limit counts as 2 GiB.
+fn memory_budget(config: &Config) -> u64 {
+    const UNKNOWN_LIMIT: u64 = 2 << 30;
+    let default = || memory_limit::detect().unwrap_or(UNKNOWN_LIMIT) / 4;
+    config.edge.memory_budget.unwrap_or_else(|| default().max(config.edge.body_limit))
 }
 
 /// Launches engines from the binary beside this one, or from the one that `FOREBAY_ENGINE` names.

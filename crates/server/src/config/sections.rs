@@ -25,6 +25,7 @@ const BODY_READ_TIMEOUT_RANGE: RangeInclusive<Duration> = MILLISECOND..=HOUR;
 const UPSTREAM_TIMEOUT_RANGE: RangeInclusive<Duration> = MILLISECOND..=DAY;
 const LIMITS_TIMEOUT_RANGE: RangeInclusive<Duration> = MILLISECOND..=Duration::from_secs(10);
 const BODY_LIMIT_RANGE: RangeInclusive<u64> = 1..=(1 << 30);
+const MEMORY_BUDGET_RANGE: RangeInclusive<u64> = (1 << 10)..=(1 << 50);
 const JOURNAL_RANGE: RangeInclusive<u64> = (1 << 10)..=(1 << 40);
 const COUNT_RANGE: RangeInclusive<u64> = 0..=1_000_000_000_000_000;
 const PER_MINUTE_RANGE: RangeInclusive<u64> = 1..=1_000_000_000;
@@ -268,6 +269,8 @@ pub struct EdgeConfig {
     pub body_read_timeout: Duration,
     pub first_byte_timeout: Duration,
     pub idle_timeout: Duration,
+    /// Memory for request bodies; `None` for a quarter of the process's memory limit.
+    pub memory_budget: Option<u64>,
 }
 
 impl EdgeConfig {
@@ -275,9 +278,16 @@ impl EdgeConfig {
         let duration = |key: &str, range: RangeInclusive<Duration>, default_secs: u64| {
             section.duration(key, range).unwrap_or(Duration::from_secs(default_secs))
         };
+        let hold_timeout = duration("hold_timeout", HOLD_TIMEOUT_RANGE, 300);
+        let body_limit = section.size("body_limit", BODY_LIMIT_RANGE).unwrap_or(16 << 20);
+        let memory_budget = section.size("memory_budget", MEMORY_BUDGET_RANGE);
+        if memory_budget.is_some_and(|budget| budget < body_limit) {
+            section.report(section.line("memory_budget"), "memory_budget", "is less than body_limit");
+        }
         Self {
-            hold_timeout: duration("hold_timeout", HOLD_TIMEOUT_RANGE, 300),
-            body_limit: section.size("body_limit", BODY_LIMIT_RANGE).unwrap_or(16 << 20),
+            hold_timeout,
+            body_limit,
+            memory_budget,
             body_read_timeout: duration("body_read_timeout", BODY_READ_TIMEOUT_RANGE, 30),
             first_byte_timeout: duration("first_byte_timeout", UPSTREAM_TIMEOUT_RANGE, 600),
             idle_timeout: duration("idle_timeout", UPSTREAM_TIMEOUT_RANGE, 120),

@@ -42,6 +42,14 @@ impl Incoming {
         }
     }
 
+    /// Reads and drops the next piece; its length, or `None` at the end.
+    pub(crate) async fn skip(&mut self) -> Result<Option<usize>, ReceiveError> {
+        match self {
+            Self::Http1(body) => body.skip().await,
+            Self::Http2(_) => Ok(self.next().await?.map(|piece| piece.len())),
+        }
+    }
+
     /// Whether all of the body has been read.
     pub(crate) fn is_over(&self) -> bool {
         match self {

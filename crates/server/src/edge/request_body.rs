@@ -1,18 +1,28 @@
 //! Reads the body of a request, within limits of size and time.
 
+use super::gunzip::Gunzip;
+use super::memory_budget::{Holder, MemoryBudget, MemoryGrant, NoMemoryError};
 use super::{Headers, Incoming};
 use bytes::{Bytes, BytesMut};
-use flate2::bufread::MultiGzDecoder;
 use http::header;
 use http1::server::{ReceiveError, RequestBody};
-use std::io::Read;
-use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct BodyBounds {
     pub limit: u64,
     pub read_timeout: Duration,
+    /// The memory of all bodies.
+    pub memory: Arc<MemoryBudget>,
+    pub gunzip: Gunzip,
+}
+
+/// A whole body, decompressed, with the memory it takes from the budget. Keep the grant for as long as the bytes.
+#[derive(Debug)]
+pub(crate) struct WholeBody {
+    pub bytes: Bytes,
+    pub memory: MemoryGrant,
 }
 
 /// Why a body could not be read.
@@ -29,6 +39,16 @@ pub(crate) enum BodyError {
     UnsupportedEncoding(String),
     #[error("the body is not valid gzip")]
     BadEncoding,
+    #[error("the decompressed body has more than {ratio} times the size of the compressed one")]
+    RatioTooHigh { ratio: u64 },
+    #[error("the gzip body has more than {limit} members")]
+    TooManyMembers { limit: u32 },
+    /// The process has no memory left for bodies.
+    #[error("the server is busy; retry")]
+    ServerBusy,
+    /// The workspace has its share of the memory.
+    #[error("the running calls of this workspace use up its share of memory; retry when some have ended")]
+    WorkspaceBusy,
     /// The client stopped sending.
     #[error("the body ended early")]
     Incomplete,
@@ -41,47 +61,66 @@ const DISCARD_TIMEOUT: Duration = Duration::from_secs(2);
 const DISCARD_PAUSE: Duration = Duration::from_millis(100);
 
 impl BodyBounds {
-    /// Reads the whole body, decompressed.
-    pub(crate) async fn read(&self, headers: &Headers, body: &mut Incoming) -> Result<Bytes, BodyError> {
+    /// Reads the whole body, decompressed. Its memory is taken before it is read.
+    pub(crate) async fn read(
+        &self,
+        headers: &Headers,
+        body: &mut Incoming,
+        holder: Holder,
+    ) -> Result<WholeBody, BodyError> {
         check_type(headers)?;
         let is_gzip = is_gzip(headers)?;
-        if body.announced() > self.limit {
+        let announced = body.announced();
+        if announced > self.limit {
             return Err(BodyError::TooLarge { limit: self.limit });
         }
+        let mut memory = self.memory.grant(holder);
+        memory.grow_to(announced)?;
         let bytes = match body {
             Incoming::Http1(RequestBody::Whole(bytes)) => std::mem::take(bytes),
             Incoming::Http1(RequestBody::Partial(_)) | Incoming::Http2(_) => {
-                let read = tokio::time::timeout(self.read_timeout, pin!(self.collect(body))).await;
-                read.map_err(|_| BodyError::TooSlow { limit: self.read_timeout })??
+                self.in_time(self.collect(body, &mut memory)).await?
             }
         };
-        if is_gzip { self.decompress(&bytes) } else { Ok(bytes) }
+        if !is_gzip {
+            return Ok(WholeBody { bytes, memory });
+        }
+        let (bytes, memory) = Box::pin(self.in_time(self.gunzip.run(bytes, self.limit, memory))).await?;
+        Ok(WholeBody { bytes, memory })
     }
 
-    async fn collect(&self, body: &mut Incoming) -> Result<Bytes, BodyError> {
+    async fn in_time<T>(&self, work: impl Future<Output = Result<T, BodyError>>) -> Result<T, BodyError> {
+        let done = tokio::time::timeout(self.read_timeout, work).await;
+        done.unwrap_or(Err(BodyError::TooSlow { limit: self.read_timeout }))
+    }
+
+    async fn collect(&self, body: &mut Incoming, memory: &mut MemoryGrant) -> Result<Bytes, BodyError> {
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         let first = body.rest().await?.unwrap_or_default();
+        memory.grow_for(first.len())?;
         if body.is_over() && first.len() <= limit {
             return Ok(first);
         }
         let mut whole = BytesMut::from(first);
         while whole.len() <= limit {
             match body.next().await? {
-                Some(more) => whole.extend_from_slice(&more),
+                Some(more) => {
+                    memory.grow_for(whole.len() + more.len())?;
+                    whole.extend_from_slice(&more);
+                }
                 None => return Ok(whole.freeze()),
             }
         }
         Err(BodyError::TooLarge { limit: self.limit })
     }
+}
 
-    fn decompress(&self, compressed: &[u8]) -> Result<Bytes, BodyError> {
-        let mut whole = Vec::new();
-        let mut decoder = MultiGzDecoder::new(compressed).take(self.limit + 1);
-        decoder.read_to_end(&mut whole).map_err(|_| BodyError::BadEncoding)?;
-        if whole.len() as u64 > self.limit {
-            return Err(BodyError::TooLarge { limit: self.limit });
+impl From<NoMemoryError> for BodyError {
+    fn from(error: NoMemoryError) -> Self {
+        match error {
+            NoMemoryError::Process => Self::ServerBusy,
+            NoMemoryError::Workspace => Self::WorkspaceBusy,
         }
-        Ok(whole.into())
     }
 }
 
@@ -126,8 +165,8 @@ pub(crate) async fn discard(headers: &Headers, body: &mut Incoming) {
     }
     let read = async {
         let mut left = DISCARD_BYTES;
-        while let Ok(Ok(Some(piece))) = tokio::time::timeout(DISCARD_PAUSE, body.next()).await {
-            left = left.saturating_sub(piece.len());
+        while let Ok(Ok(Some(skipped))) = tokio::time::timeout(DISCARD_PAUSE, body.skip()).await {
+            left = left.saturating_sub(skipped);
             if left == 0 {
                 break;
             }

@@ -50,10 +50,14 @@ impl SurfaceError {
             Self::RouteNotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed { .. } => StatusCode::METHOD_NOT_ALLOWED,
             Self::Body(error) => match error {
-                BodyError::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+                BodyError::TooLarge { .. } | BodyError::RatioTooHigh { .. } => StatusCode::PAYLOAD_TOO_LARGE,
                 BodyError::TooSlow { .. } => StatusCode::REQUEST_TIMEOUT,
                 BodyError::UnsupportedType(_) | BodyError::UnsupportedEncoding(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                BodyError::BadEncoding | BodyError::Incomplete => StatusCode::BAD_REQUEST,
+                BodyError::BadEncoding | BodyError::TooManyMembers { .. } | BodyError::Incomplete => {
+                    StatusCode::BAD_REQUEST
+                }
+                BodyError::ServerBusy => StatusCode::SERVICE_UNAVAILABLE,
+                BodyError::WorkspaceBusy => StatusCode::TOO_MANY_REQUESTS,
             },
             Self::Throttled(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
@@ -79,10 +83,12 @@ impl SurfaceError {
             Self::RouteNotFound => "route_not_found",
             Self::MethodNotAllowed { .. } => "method_not_allowed",
             Self::Body(error) => match error {
-                BodyError::TooLarge { .. } => "payload_too_large",
+                BodyError::TooLarge { .. } | BodyError::RatioTooHigh { .. } => "payload_too_large",
                 BodyError::TooSlow { .. } => "request_timeout",
                 BodyError::UnsupportedType(_) | BodyError::UnsupportedEncoding(_) => "unsupported_media_type",
-                BodyError::BadEncoding | BodyError::Incomplete => "invalid_payload",
+                BodyError::BadEncoding | BodyError::TooManyMembers { .. } | BodyError::Incomplete => "invalid_payload",
+                BodyError::ServerBusy => "server_busy",
+                BodyError::WorkspaceBusy => "concurrency_limit_exceeded",
             },
             Self::Throttled(_) => "rate_limit_exceeded",
             Self::Internal => "internal_error",
@@ -92,7 +98,10 @@ impl SurfaceError {
     /// Whether the client caused the error. A call that was throttled is not counted again, so that a client that waits
     /// for `Retry-After` gets through.
     pub(crate) fn is_failed_attempt(&self) -> bool {
-        let is_throttled = matches!(self, Self::Credential(CredentialError::Throttled(_)) | Self::Throttled(_));
+        let is_throttled = matches!(
+            self,
+            Self::Credential(CredentialError::Throttled(_)) | Self::Throttled(_) | Self::Body(BodyError::WorkspaceBusy)
+        );
         self.status().is_client_error() && !is_throttled
     }
 
@@ -101,6 +110,7 @@ impl SurfaceError {
             Self::Credential(CredentialError::Throttled(throttled)) | Self::Throttled(throttled) => {
                 Some(throttled.retry_after_secs())
             }
+            Self::Body(BodyError::ServerBusy | BodyError::WorkspaceBusy) => Some(RETRY_SOON_SECS),
             _ => retry_after_secs(self.status()),
         }
     }

@@ -15,13 +15,13 @@ mod usage;
 
 use super::error::SurfaceError;
 use super::{MAX_BODY_BYTES, MAX_HEADER_BYTES, bridge};
-use crate::edge::request_body::{self, BodyBounds};
+use crate::edge::memory_budget::Holder;
+use crate::edge::request_body::{self, BodyBounds, WholeBody};
 use crate::edge::{Body, Incoming, RequestHead};
 use crate::oidc::Provider;
 use crate::surface_context::SurfaceContext;
 use axum::Router;
 use axum::response::IntoResponse;
-use bytes::Bytes;
 use control::sessions::Origin;
 use dataplane::admission::RateLimiter;
 use dataplane::record::Outcome;
@@ -154,8 +154,8 @@ impl ConsoleSurface {
     }
 
     async fn route(&self, head: RequestHead, mut body: Incoming, client: IpAddr, now: Timestamp) -> Response<Body> {
-        let bytes = match self.read(&head, &mut body, client).await {
-            Ok(bytes) => bytes,
+        let WholeBody { bytes, memory: _memory } = match self.read(&head, &mut body, client).await {
+            Ok(whole) => whole,
             Err(error) => {
                 request_body::discard(&head.headers, &mut body).await;
                 return convert(ConsoleError::from(error).into_response()).await;
@@ -176,14 +176,14 @@ impl ConsoleSurface {
     }
 
     /// Reads the body, unless the address signs in too often: that costs a hash of a password and writes to the store.
-    async fn read(&self, head: &RequestHead, body: &mut Incoming, client: IpAddr) -> Result<Bytes, SurfaceError> {
+    async fn read(&self, head: &RequestHead, body: &mut Incoming, client: IpAddr) -> Result<WholeBody, SurfaceError> {
         if head.headers.bytes() > MAX_HEADER_BYTES {
             return Err(SurfaceError::HeadersTooLarge { limit: MAX_HEADER_BYTES });
         }
         if is_sign_in(&head.method, head.uri.path()) {
             self.context.throttles.count_sign_in(client)?;
         }
-        Ok(self.bounds.read(&head.headers, body).await?)
+        Ok(self.bounds.read(&head.headers, body, Holder::Unknown).await?)
     }
 }
 

@@ -88,10 +88,11 @@ impl From<CredentialError> for ProblemError {
 
 impl From<BodyError> for ProblemError {
     fn from(error: BodyError) -> Self {
-        let body_fault = |why| Self::Request(FieldError::new("body", FieldErrorCode::MalformedJson, why));
+        let body_fault = |why: String| Self::Request(FieldError::new("body", FieldErrorCode::MalformedJson, why));
         match error {
-            BodyError::BadEncoding => body_fault("is not valid gzip"),
-            BodyError::Incomplete => body_fault("ended early"),
+            BodyError::BadEncoding => body_fault("is not valid gzip".into()),
+            BodyError::TooManyMembers { limit } => body_fault(format!("has more than {limit} gzip members")),
+            BodyError::Incomplete => body_fault("ended early".into()),
             other => Self::Surface(other.into()),
         }
     }

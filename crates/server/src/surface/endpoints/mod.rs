@@ -23,7 +23,8 @@ pub(crate) use description::description;
 use super::error::SurfaceError;
 use super::{MAX_BODY_BYTES, MAX_HEADER_BYTES, bridge};
 use crate::credential::{self, CredentialError};
-use crate::edge::request_body::{self, BodyBounds};
+use crate::edge::memory_budget::Holder;
+use crate::edge::request_body::{self, BodyBounds, WholeBody};
 use crate::edge::{Body, Incoming, RequestHead};
 use crate::price_keeper::Declared;
 use crate::surface_context::SurfaceContext;
@@ -137,7 +138,13 @@ impl EndpointsSurface {
             }
         };
         let is_read = is_read(&head.method);
-        let body = if is_read { Ok(Bytes::new()) } else { self.read(&head, &mut body).await };
+        let whole = if is_read { None } else { Some(self.read(&head, &mut body, &caller).await) };
+        // The memory is returned when the request is finished.
+        let (body, _memory) = match whole {
+            Some(Ok(WholeBody { bytes, memory })) => (Ok(bytes), Some(memory)),
+            Some(Err(error)) => (Err(error), None),
+            None => (Ok(Bytes::new()), None),
+        };
         let author = author_of(&caller, client);
         let mut head = head.into_parts();
         if is_read {
@@ -186,8 +193,13 @@ impl EndpointsSurface {
         Ok(caller)
     }
 
-    async fn read(&self, head: &RequestHead, body: &mut Incoming) -> Result<Bytes, request_body::BodyError> {
-        let read = self.bounds.read(&head.headers, body).await;
+    async fn read(
+        &self,
+        head: &RequestHead,
+        body: &mut Incoming,
+        caller: &Caller,
+    ) -> Result<WholeBody, request_body::BodyError> {
+        let read = self.bounds.read(&head.headers, body, Holder::Workspace(caller.workspace.clone())).await;
         if read.is_err() {
             request_body::discard(&head.headers, body).await;
         }

@@ -55,6 +55,12 @@ pub(super) const ALL: &[Problem] = &[
         "Too many requests of this kind arrived within a minute; the detail names the limit. Wait as long as Retry-After says.",
     ),
     problem("HEADERS_TOO_LARGE", "Headers too large", "The request has more than 32 KiB of headers."),
+    problem(
+        "CONCURRENCY_LIMIT_EXCEEDED",
+        "Too many running calls",
+        "The running calls of the workspace use up its share of the server's memory. Retry when some have ended.",
+    ),
+    problem("SERVER_BUSY", "Server busy", "The server has no memory left for request bodies. Retry."),
     problem("ENDPOINT_NOT_FOUND", "No such endpoint", "No endpoint has this name or id. It may have been deleted."),
     problem("MODEL_NOT_FOUND", "No such model", "The catalogue has no such model; GET /v1/models lists it."),
     problem(

@@ -3,6 +3,8 @@
 use super::error::{self, InferenceError};
 use super::reject;
 use crate::credential::CredentialError;
+use crate::edge::memory_budget::Holder;
+use crate::edge::request_body::WholeBody;
 use crate::edge::{Body, EdgeResponse, Headers, Incoming, request_body};
 use crate::surface::Surface;
 use crate::surface::error::SurfaceError;
@@ -67,8 +69,10 @@ async fn infer(
     if let Some(trace) = trace.clone() {
         tap.trace_to(trace as Arc<dyn Trace>);
     }
-    let bytes = match surface.body_bounds.read(headers, body).await {
-        Ok(bytes) => bytes,
+    let holder = Holder::Workspace(caller.workspace.clone());
+    // The memory is returned at the end of this function, when the call and its body are dropped.
+    let WholeBody { bytes, memory: _memory } = match surface.body_bounds.read(headers, body, holder).await {
+        Ok(whole) => whole,
         Err(error) => {
             request_body::discard(headers, body).await;
             return reject(surface, &SurfaceError::from(error).into(), tap);

@@ -106,6 +106,10 @@ families! {
         "1 while new calls are rejected because the journal is full or cannot be written";
     USAGE_SET_ASIDE: Counter "forebay_usage_events_set_aside_total" []
         "Usage events that the store rejected permanently";
+    BODY_MEMORY: Gauge "forebay_body_memory_bytes" []
+        "Memory that the bodies of running requests take from the budget";
+    BODY_MEMORY_MAX: Gauge "forebay_body_memory_max_bytes" []
+        "The budget for request bodies; calls are rejected when it is used up";
     STORE_UP: Gauge "forebay_store_up" []
         "1 while the store accepts the heartbeat of this node";
     CLOCK_SKEW: Gauge "forebay_clock_skew_seconds" []

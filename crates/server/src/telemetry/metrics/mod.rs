@@ -18,6 +18,7 @@ pub(crate) use rows::{REFRESH_PERIOD, Rows};
 
 use super::access_log::AccessLog;
 use super::traces::{SpanFigures, Tracer};
+use crate::edge::memory_budget::MemoryBudget;
 use crate::health::Health;
 use crate::throttle::Throttles;
 use control::bill_check::Monitor;
@@ -45,6 +46,7 @@ pub(crate) struct Metrics {
     pub bill: Arc<Monitor>,
     pub rows: Arc<Rows>,
     pub quarantined: Arc<QuarantinedEvents>,
+    pub memory: Arc<MemoryBudget>,
     pub tracer: Option<Arc<Tracer>>,
     /// Most label sets per family.
     pub max_label_sets: usize,
@@ -130,6 +132,8 @@ impl Metrics {
         page.whole(&families::JOURNAL_MAX, seen.journal.max);
         page.flag(&families::JOURNAL_FULL, !seen.journal.has_room);
         page.whole(&families::USAGE_SET_ASIDE, self.quarantined.count());
+        page.whole(&families::BODY_MEMORY, self.memory.used());
+        page.whole(&families::BODY_MEMORY_MAX, self.memory.limit());
         page.flag(&families::STORE_UP, seen.store_away_for.is_none());
         let mut samples = page.family(&families::CLOCK_SKEW);
         seen.clock_skew_millis.into_iter().for_each(|skew| samples.real(&[], skew as f64 / 1_000.0));

@@ -6,6 +6,7 @@ mod credentials;
 mod embeddings;
 mod errors;
 mod http;
+mod memory;
 mod models;
 mod pools;
 pub(crate) mod prefix_cache;

@@ -1,0 +1,222 @@
+//! A budget for the memory of request bodies, shared by all cores.
+//!
+//! A body takes its bytes before it is read and returns them when it is dropped, so that calls which wait for a replica or
+//! for their first byte count, too. A holder may have at most as much as is free: alone it gets half of the budget, two
+//! get a third each, and so on. However many holders take all they can, some room is left for the next one.
+
+use domain::WorkspaceId;
+use foldhash::HashMap;
+use foldhash::fast::FixedState;
+use parking_lot::Mutex;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Locks among which holders are distributed.
+const SHARDS: usize = 32;
+/// Requests without a known caller get this part of what a workspace gets.
+const UNKNOWN_DIVISOR: u64 = 4;
+
+#[derive(Debug)]
+pub(crate) struct MemoryBudget {
+    limit: u64,
+    used: AtomicU64,
+    /// Bytes by holder; only those that have some.
+    shards: [Mutex<HashMap<Holder, u64>>; SHARDS],
+}
+
+/// Who a body belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Holder {
+    Workspace(WorkspaceId),
+    /// All requests whose body is read before their caller is known.
+    Unknown,
+}
+
+impl Holder {
+    /// Requests without a known caller share their part with strangers, so it is not theirs that is used up.
+    const fn share_is_used_up(&self) -> NoMemoryError {
+        match self {
+            Self::Workspace(_) => NoMemoryError::Workspace,
+            Self::Unknown => NoMemoryError::Process,
+        }
+    }
+}
+
+/// There is no memory for a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoMemoryError {
+    /// The budget of the process is used up.
+    Process,
+    /// The workspace has its share.
+    Workspace,
+}
+
+/// Memory of one body, returned when dropped.
+#[derive(Debug)]
+pub(crate) struct MemoryGrant {
+    budget: Arc<MemoryBudget>,
+    holder: Holder,
+    bytes: u64,
+}
+
+impl MemoryBudget {
+    pub(crate) fn new(limit: u64) -> Self {
+        Self { limit, used: AtomicU64::new(0), shards: Default::default() }
+    }
+
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    pub(crate) fn used(&self) -> u64 {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// A grant without memory, to be grown.
+    pub(crate) fn grant(self: &Arc<Self>, holder: Holder) -> MemoryGrant {
+        MemoryGrant { budget: Arc::clone(self), holder, bytes: 0 }
+    }
+
+    fn take(&self, holder: &Holder, bytes: u64) -> Result<(), NoMemoryError> {
+        let used = self.used.fetch_add(bytes, Ordering::Relaxed);
+        let free = self.limit.saturating_sub(used);
+        let taken = if bytes > free { Err(NoMemoryError::Process) } else { self.take_share(holder, bytes, free) };
+        if taken.is_err() {
+            self.used.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        taken
+    }
+
+    fn take_share(&self, holder: &Holder, bytes: u64, free: u64) -> Result<(), NoMemoryError> {
+        let share = match holder {
+            Holder::Workspace(_) => free,
+            Holder::Unknown => free / UNKNOWN_DIVISOR,
+        };
+        let mut shard = self.shard(holder).lock();
+        match shard.get_mut(holder) {
+            Some(held) if *held + bytes <= share => *held += bytes,
+            None if bytes <= share => {
+                shard.insert(holder.clone(), bytes);
+            }
+            Some(_) | None => return Err(holder.share_is_used_up()),
+        }
+        Ok(())
+    }
+
+    fn give_back(&self, holder: &Holder, bytes: u64) {
+        let mut shard = self.shard(holder).lock();
+        if let Some(held) = shard.get_mut(holder) {
+            *held -= bytes;
+            if *held == 0 {
+                shard.remove(holder);
+            }
+        }
+        drop(shard);
+        self.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    fn shard(&self, holder: &Holder) -> &Mutex<HashMap<Holder, u64>> {
+        let hash = FixedState::default().hash_one(holder);
+        &self.shards[hash as usize % SHARDS]
+    }
+}
+
+impl MemoryGrant {
+    /// Makes sure that the grant has at least `bytes`.
+    pub(crate) fn grow_to(&mut self, bytes: u64) -> Result<(), NoMemoryError> {
+        let missing = bytes.saturating_sub(self.bytes);
+        if missing > 0 {
+            self.budget.take(&self.holder, missing)?;
+            self.bytes = bytes;
+        }
+        Ok(())
+    }
+
+    /// Makes sure that there is room for a buffer of `length` bytes that grows by doubling.
+    pub(crate) fn grow_for(&mut self, length: usize) -> Result<(), NoMemoryError> {
+        let length = length as u64;
+        if length <= self.bytes { Ok(()) } else { self.grow_to(length.max(2 * self.bytes)) }
+    }
+}
+
+impl Drop for MemoryGrant {
+    fn drop(&mut self) {
+        if self.bytes > 0 {
+            self.budget.give_back(&self.holder, self.bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::Timestamp;
+    use proptest::prelude::*;
+
+    fn workspace(number: u128) -> Holder {
+        Holder::Workspace(WorkspaceId::new(Timestamp::from_millis(1), number))
+    }
+
+    fn granted(budget: &Arc<MemoryBudget>, holder: Holder, bytes: u64) -> Result<MemoryGrant, NoMemoryError> {
+        let mut grant = budget.grant(holder);
+        grant.grow_to(bytes).map(|()| grant)
+    }
+
+    #[test]
+    fn a_workspace_gets_at_most_what_is_free() {
+        let budget = Arc::new(MemoryBudget::new(1_000));
+        let half = granted(&budget, workspace(1), 500).unwrap();
+        assert_eq!(granted(&budget, workspace(1), 1).unwrap_err(), NoMemoryError::Workspace);
+        let other = granted(&budget, workspace(2), 250).unwrap();
+        assert_eq!(granted(&budget, workspace(2), 1).unwrap_err(), NoMemoryError::Workspace);
+        let rest = granted(&budget, workspace(3), 250).unwrap();
+        assert_eq!(granted(&budget, workspace(4), 1).unwrap_err(), NoMemoryError::Process);
+        drop((half, other));
+        assert_eq!(budget.used(), 250);
+        assert!(granted(&budget, workspace(1), 500).is_ok());
+        drop(rest);
+        assert_eq!(budget.used(), 0);
+    }
+
+    #[test]
+    fn requests_without_a_caller_leave_most_of_it_to_the_others() {
+        let budget = Arc::new(MemoryBudget::new(1_000));
+        let _all = granted(&budget, Holder::Unknown, 200).unwrap();
+        assert_eq!(granted(&budget, Holder::Unknown, 1).unwrap_err(), NoMemoryError::Process);
+        assert!(granted(&budget, workspace(1), 800).is_ok());
+    }
+
+    #[test]
+    fn a_buffer_that_grows_is_granted_by_doubling() {
+        let budget = Arc::new(MemoryBudget::new(1_000));
+        let mut grant = budget.grant(workspace(1));
+        for (length, used) in [(10, 10), (11, 20), (20, 20), (21, 40), (300, 300)] {
+            grant.grow_for(length).unwrap();
+            assert_eq!(budget.used(), used);
+        }
+        assert_eq!(grant.grow_for(301), Err(NoMemoryError::Workspace));
+        assert_eq!(budget.used(), 300, "a rejected growth takes nothing");
+    }
+
+    proptest! {
+        #[test]
+        fn the_budget_is_never_exceeded_and_all_of_it_returns(steps in prop::collection::vec((0..4_u128, 1..600_u64, any::<bool>()), 1..60)) {
+            let budget = Arc::new(MemoryBudget::new(1_000));
+            let mut held = Vec::new();
+            for (holder, bytes, gives_back) in steps {
+                if gives_back {
+                    held.pop();
+                } else {
+                    held.extend(granted(&budget, workspace(holder), bytes).ok());
+                }
+                let sum: u64 = held.iter().map(|grant: &MemoryGrant| grant.bytes).sum();
+                prop_assert_eq!(budget.used(), sum);
+                prop_assert!(sum <= 1_000);
+            }
+            drop(held);
+            prop_assert_eq!(budget.used(), 0);
+            prop_assert!(budget.shards.iter().all(|shard| shard.lock().is_empty()));
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The memory budget of request bodies.
+
+use std::io::Write as _;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use testkit::http::Client;
+
+use crate::app::{TIMEOUT, TestApp, chat, error_line, text, wait_until};
+use crate::wire::{Wire, post_head};
+
+const KIB: u64 = 1 << 10;
+
+/// The bytes that bodies take from the budget.
+async fn used(app: &TestApp) -> u64 {
+    let page = Client::new(app.forebay.ops).get("/metrics").await.text();
+    let line = page.lines().find_map(|line| line.strip_prefix("forebay_body_memory_bytes ")).unwrap().to_owned();
+    line.parse().unwrap()
+}
+
+async fn wait_for_use(app: &TestApp, bytes: u64) {
+    wait_until(&format!("{bytes} bytes are in use"), TIMEOUT, async || used(app).await == bytes).await;
+}
+
+/// A head that announces a body, with another key if there is one.
+fn head(app: &TestApp, key: &str, length: u64) -> String {
+    post_head(app, &format!("content-length: {length}\r\n")).replace(&app.key, key)
+}
+
+/// Announces a body and never sends it.
+async fn unfinished(app: &TestApp, key: &str, length: u64) -> Wire {
+    let before = used(app).await;
+    let mut wire = Wire::open(app.forebay.public).await;
+    wire.send(head(app, key, length)).await;
+    wait_for_use(app, before + length).await;
+    wire
+}
+
+/// The key of a workspace of its own.
+fn other_key(app: &TestApp, name: &str) -> String {
+    let organization = app.forebay.bootstrap()["organizationId"].as_str().unwrap().to_owned();
+    let workspace = app.admin(&format!("workspaces create --organization {organization} --name {name}"));
+    let key = app.admin(&format!("keys create --workspace {} --name {name}", text(&workspace["id"])));
+    text(&key["key"]).to_owned()
+}
+
+#[tokio::test]
+async fn a_workspace_with_unfinished_bodies_leaves_room_for_the_others() {
+    let app = TestApp::setup().edge("body_limit = \"1MiB\"\nmemory_budget = \"1MiB\"").start().await;
+    let key = app.key.clone();
+    let other = other_key(&app, "other");
+    let unfinished_bodies = [unfinished(&app, &key, 300 * KIB).await, unfinished(&app, &key, 200 * KIB).await];
+
+    let mut third = Wire::open(app.forebay.public).await;
+    third.send(head(&app, &key, 300 * KIB)).await;
+    let response = third.response().await;
+    assert_eq!(response.error_line(), "429 concurrency_limit_exceeded");
+    assert_eq!(response.header("retry-after"), Some("1"));
+    assert_eq!(app.client_with(&other).post_json("/chat/completions", chat("hi")).await.status_line(), "200 OK");
+
+    let _others = unfinished(&app, &other, 500 * KIB).await;
+    let mut last = Wire::open(app.forebay.public).await;
+    last.send(head(&app, &other_key(&app, "third"), 100 * KIB)).await;
+    let response = last.response().await;
+    assert_eq!(response.error_line(), "503 server_busy");
+    assert_eq!(response.header("retry-after"), Some("1"));
+
+    drop(unfinished_bodies);
+    wait_for_use(&app, 500 * KIB).await;
+    assert_eq!(app.chat("hi").await.status_line(), "200 OK");
+    wait_for_use(&app, 500 * KIB).await;
+}
+
+#[tokio::test]
+async fn a_chunked_body_takes_memory_as_it_grows() {
+    let app = TestApp::setup().edge("body_limit = \"1MiB\"\nmemory_budget = \"1MiB\"").start().await;
+    let mut wire = Wire::open(app.forebay.public).await;
+    wire.send(post_head(&app, "transfer-encoding: chunked\r\n")).await;
+    let chunk = format!("{:x}\r\n{}\r\n", 64 * KIB, " ".repeat(64 << 10));
+    wire.send(&chunk).await;
+    wait_until("the first chunk counts", TIMEOUT, async || used(&app).await >= 64 * KIB).await;
+    wire.send(chunk.repeat(12)).await;
+    assert_eq!(wire.response().await.error_line(), "429 concurrency_limit_exceeded");
+    wait_for_use(&app, 0).await;
+}
+
+#[tokio::test]
+async fn nothing_is_taken_for_a_body_without_a_valid_credential() {
+    let app = TestApp::setup().edge("body_limit = \"1MiB\"\nmemory_budget = \"1MiB\"").start().await;
+    let key = app.key.clone();
+    let _most = unfinished(&app, &key, 500 * KIB).await;
+    let mut stranger = Wire::open(app.forebay.public).await;
+    stranger.send(head(&app, "sk-unknown", 1_024 * KIB)).await;
+    assert_eq!(stranger.response().await.error_line(), "401 invalid_api_key");
+    assert_eq!(used(&app).await, 500 * KIB);
+}
+
+#[tokio::test]
+async fn a_gzip_body_is_bounded_by_its_ratio_and_large_ones_are_served() {
+    let app = TestApp::start().await;
+    let gzip = |text: &str| {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(text.as_bytes()).unwrap();
+        encoder.finish().unwrap()
+    };
+    let client = app.client().header("content-encoding", "gzip");
+    let bomb = gzip(&chat(&"a".repeat(8 << 20)).to_string());
+    assert_eq!(error_line(&client.post_bytes("/chat/completions", bomb).await), "413 payload_too_large");
+    let members = [gzip(""), gzip(&chat("hi").to_string())].concat();
+    assert_eq!(client.post_bytes("/chat/completions", members).await.status_line(), "200 OK");
+    let members = gzip("").repeat(100);
+    assert_eq!(error_line(&client.post_bytes("/chat/completions", members).await), "400 invalid_payload");
+    let lines: String = (0..60_000).map(|line| format!("{line}: the model has served {} calls\n", line * 7)).collect();
+    let honest = gzip(&chat(&lines).to_string());
+    assert_eq!(client.post_bytes("/chat/completions", honest).await.status_line(), "200 OK");
+    wait_for_use(&app, 0).await;
+}

@@ -1,4 +1,4 @@
-//! Idle timers and stop signals that cost next to nothing while they do not fire.
+//! Timers and stop signals that cost next to nothing while they do not fire.
 //!
 //! Polling a timer or a channel with every request or event would read the clock or take a lock each time. Instead the
 //! future is polled once, which registers the task's waker, and afterwards only when a plain load shows that it may be
@@ -71,6 +71,57 @@ impl IdleTimer {
     }
 }
 
+/// Detects a peer that takes data too slowly, without reading the clock while it keeps up.
+///
+/// While data waits for the peer, it has to take [`StallTimer::MIN_BYTES_PER_SEC`] on average in each window. A window
+/// begins when data starts to wait, and again at the end of the last one. Example: with a window of 30 s, a peer that stops
+/// reading is detected after 30 to 60 s, and so is one that takes a byte per second.
+pub struct StallTimer {
+    window: Duration,
+    /// Bytes that the peer took in the current window.
+    taken: usize,
+    is_blocked: bool,
+    /// `None` until data first has to wait.
+    sleep: Option<Pin<Box<Sleep>>>,
+}
+
+impl StallTimer {
+    /// Far below what a person reads, or any network delivers.
+    pub const MIN_BYTES_PER_SEC: u32 = 512;
+
+    pub fn new(window: Duration) -> Self {
+        Self { window, taken: 0, is_blocked: false, sleep: None }
+    }
+
+    /// The peer took some data.
+    pub fn took(&mut self, bytes: usize) {
+        self.taken += bytes;
+    }
+
+    /// The peer took everything that there was for it.
+    pub fn caught_up(&mut self) {
+        self.is_blocked = false;
+    }
+
+    /// Data waits for the peer: ready once it took too little in a window.
+    pub fn poll_blocked(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let window = self.window;
+        let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep(window)));
+        if !std::mem::replace(&mut self.is_blocked, true) {
+            self.taken = 0;
+            sleep.as_mut().reset(Instant::now() + window);
+        }
+        let least = (window.as_secs_f64() * f64::from(Self::MIN_BYTES_PER_SEC)) as usize;
+        loop {
+            ready!(sleep.as_mut().poll(cx));
+            if std::mem::take(&mut self.taken) < least.max(1) {
+                return Poll::Ready(());
+            }
+            sleep.as_mut().reset(Instant::now() + window);
+        }
+    }
+}
+
 /// Reports that a `watch` channel has turned to `true`.
 pub struct StopSignal {
     state: watch::Receiver<bool>,
@@ -116,6 +167,23 @@ mod tests {
         timer.restart();
         assert_eq!(poll_fn(|cx| timer.poll(cx)).await, limit);
         assert!(started.elapsed() >= Duration::from_millis(70) + limit, "{:?}", started.elapsed());
+    }
+
+    #[tokio::test]
+    async fn a_peer_must_take_a_little_in_each_window_unless_it_has_caught_up() {
+        let window = Duration::from_millis(400);
+        let is_stalled =
+            |timer: &mut StallTimer| timer.poll_blocked(&mut Context::from_waker(std::task::Waker::noop())).is_ready();
+        let mut timer = StallTimer::new(window);
+        assert!(!is_stalled(&mut timer));
+        timer.took(1_000);
+        tokio::time::sleep(window).await;
+        assert!(!is_stalled(&mut timer), "it took enough, and a new window begins");
+        timer.caught_up();
+        tokio::time::sleep(window).await;
+        assert!(!is_stalled(&mut timer), "nothing was waiting for it");
+        timer.took(1);
+        poll_fn(|cx| timer.poll_blocked(cx)).await;
     }
 
     #[tokio::test]

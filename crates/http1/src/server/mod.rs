@@ -29,7 +29,7 @@ pub use head_budget::HeadBudget;
 
 use crate::headers::RequestHead;
 use crate::request_head::{MAX_REQUEST_HEAD, ReceivedRequest, RequestHeadError};
-use crate::timers::{IdleTimer, StopSignal};
+use crate::timers::{IdleTimer, StallTimer, StopSignal};
 use body::BodySource;
 use bytes::Bytes;
 use head_budget::Reservation;
@@ -59,16 +59,34 @@ pub struct Limits {
     pub head: Duration,
     /// Memory for incomplete heads, shared with other connections.
     pub heads: Arc<HeadBudget>,
+    /// The window in which a client has to take some of a response that waits for it, see [`StallTimer`].
+    pub stall: Duration,
+    /// From the head of a request to the end of its response; at most an eighth longer.
+    pub call: Duration,
 }
+
+/// Why the server ended a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cutoff {
+    /// The client took too little of the response.
+    Stalled,
+    /// The call took too long.
+    TimedOut,
+}
+
+/// Precision of the limit on calls: an eighth.
+pub const CALL_TICKS: u32 = 8;
 
 impl Limits {
     /// Longer than clients usually keep an unused connection.
     pub const IDLE: Duration = Duration::from_secs(100);
     pub const HEAD: Duration = Duration::from_secs(15);
+    pub const STALL: Duration = Duration::from_secs(30);
+    pub const CALL: Duration = Duration::from_secs(3_600);
 
     /// The usual times.
     pub fn new(heads: Arc<HeadBudget>) -> Self {
-        Self { idle: Self::IDLE, head: Self::HEAD, heads }
+        Self { idle: Self::IDLE, head: Self::HEAD, heads, stall: Self::STALL, call: Self::CALL }
     }
 }
 
@@ -105,8 +123,15 @@ impl<B: Body<Data = Bytes, Error = io::Error> + Unpin> HandlerResponse for Respo
 }
 
 /// Serves a connection until it ends, is idle for too long, or `stop` turns true and its last response is written.
-/// `reject` makes the response to a head that is rejected; the connection closes after it.
-pub async fn serve<S, H, F, R, J>(stream: S, limits: Limits, stop: watch::Receiver<bool>, handler: H, reject: J)
+/// `reject` makes the response to a head that is rejected; the connection closes after it. Returns why the last call was
+/// cut off, if it was; its handler or response body was dropped, as if the client had disconnected.
+pub async fn serve<S, H, F, R, J>(
+    stream: S,
+    limits: Limits,
+    stop: watch::Receiver<bool>,
+    handler: H,
+    reject: J,
+) -> Option<Cutoff>
 where
     S: AsyncRead + AsyncWrite + Unpin,
     H: Fn(RequestHead, RequestBody) -> F,
@@ -123,6 +148,9 @@ where
         idle: IdleTimer::new(limits.idle, 1),
         head_timeout: limits.head,
         head_deadline: None,
+        stall: StallTimer::new(limits.stall),
+        call: IdleTimer::new(limits.call, CALL_TICKS),
+        cutoff: None,
         stop: StopSignal::new(stop),
     };
     let ended = connection.run(handler, reject).await;
@@ -131,6 +159,7 @@ where
     } else if ended.is_ok() {
         let _ = connection.stream.shutdown().await;
     }
+    connection.cutoff
 }
 
 struct Connection<S> {
@@ -146,6 +175,10 @@ struct Connection<S> {
     head_timeout: Duration,
     /// Set while a head is incomplete.
     head_deadline: Option<Pin<Box<Sleep>>>,
+    stall: StallTimer,
+    /// Limits the current call.
+    call: IdleTimer,
+    cutoff: Option<Cutoff>,
     stop: StopSignal,
 }
 
@@ -188,10 +221,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             };
             self.head_deadline = None;
             self.idle.restart();
+            self.call.restart();
             let IncomingRequest { head, body, mut source, prefs } = request;
             let response = {
                 let mut handling = pin!(handler(head, body));
-                poll_fn(|cx| self.poll_handler(cx, handling.as_mut(), source.as_mut())).await?
+                poll_fn(|cx| match self.poll_handler(cx, handling.as_mut(), source.as_mut()) {
+                    Poll::Pending => self.poll_timeout(cx),
+                    response @ Poll::Ready(_) => response,
+                })
+                .await?
             };
             let all_read = match source.map(BodySource::into_rest) {
                 None => true,
@@ -396,7 +434,30 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     where
         B: Body<Data = Bytes, Error = io::Error> + Unpin,
     {
-        poll_fn(|cx| self.poll_send(cx, &mut body, &mut ending)).await
+        poll_fn(|cx| match self.poll_send(cx, &mut body, &mut ending) {
+            Poll::Pending => self.poll_timeout(cx),
+            sent @ Poll::Ready(_) => sent,
+        })
+        .await
+    }
+
+    /// Fails once the call has taken too long.
+    fn poll_timeout<T>(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
+        self.call.poll(cx).map(|_| Err(self.cut_off(Cutoff::TimedOut)))
+    }
+
+    fn cut_off(&mut self, cutoff: Cutoff) -> io::Error {
+        self.cutoff = Some(cutoff);
+        io::ErrorKind::TimedOut.into()
+    }
+
+    /// Writes the output; fails if the client takes it too slowly.
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if let flushed @ Poll::Ready(_) = self.output.poll_flush(cx, &mut self.stream) {
+            return flushed;
+        }
+        self.stall.took(self.output.take_count());
+        self.stall.poll_blocked(cx).map(|()| Err(self.cut_off(Cutoff::Stalled)))
     }
 
     /// Writes what the body produces, and fails if the client disconnects while there is nothing to write.
@@ -420,11 +481,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     Poll::Pending => is_waiting = true,
                 }
             }
-            ready!(self.output.poll_flush(cx, &mut self.stream))?;
+            ready!(self.poll_flush(cx))?;
             if ending.is_over() {
+                self.stall.caught_up();
                 return Poll::Ready(Ok(()));
             }
             if is_waiting {
+                self.stall.caught_up();
                 return self.poll_disconnect(cx);
             }
         }
@@ -433,6 +496,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// Sends the last response of a connection whose next request cannot be found.
     async fn reject<R: HandlerResponse>(&mut self, response: R) -> io::Result<ConnectionEnd> {
         self.keep_input(Vec::new());
+        self.call.restart();
         let prefs = ConnectionPrefs { is_head: false, is_http10: false, keep_alive: false };
         let (body, ending, _) = self.begin_response(response, &prefs);
         self.send(body, ending).await?;

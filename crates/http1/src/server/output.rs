@@ -42,12 +42,19 @@ pub(super) struct Output {
     written: usize,
     /// Written after `flat`, without copying.
     large: Option<Bytes>,
+    /// Bytes written since they were last asked for.
+    taken: usize,
 }
 
 impl Output {
     /// Whether more can be added before the next write.
     pub(super) fn has_room(&self) -> bool {
         self.large.is_none() && self.flat.len() < WRITE_BYTES
+    }
+
+    /// How many bytes the client took since the last call.
+    pub(super) fn take_count(&mut self) -> usize {
+        std::mem::take(&mut self.taken)
     }
 
     pub(super) fn add(&mut self, bytes: &[u8]) {
@@ -138,7 +145,9 @@ impl Output {
         stream: &mut S,
     ) -> Poll<io::Result<()>> {
         while self.written < self.flat.len() {
-            self.written += ready!(poll_write(cx, stream, &self.flat[self.written..]))?;
+            let written = ready!(poll_write(cx, stream, &self.flat[self.written..]))?;
+            self.written += written;
+            self.taken += written;
         }
         if !self.flat.is_empty() {
             buffer_pool::keep_output(std::mem::take(&mut self.flat));
@@ -147,6 +156,7 @@ impl Output {
         while let Some(large) = &mut self.large {
             let written = ready!(poll_write(cx, stream, large))?;
             let _ = large.split_to(written);
+            self.taken += written;
             self.large.take_if(|large| large.is_empty());
         }
         Pin::new(stream).poll_flush(cx)

@@ -9,9 +9,10 @@ use tokio::io::DuplexStream;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-/// A response body of known length, or in pieces.
+/// A response body of known length, in pieces, or without an end.
 pub(super) enum TestBody {
     Whole(Option<Bytes>),
+    Endless,
     Pieces(mpsc::Receiver<io::Result<Bytes>>),
 }
 
@@ -28,6 +29,7 @@ impl Body for TestBody {
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         match self.get_mut() {
             Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Self::Endless => Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(&[b'x'; 4_096]))))),
             Self::Pieces(pieces) => pieces.poll_recv(cx).map(|piece| piece.map(|bytes| bytes.map(Frame::data))),
         }
     }
@@ -35,7 +37,7 @@ impl Body for TestBody {
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
-            Self::Pieces(_) => SizeHint::default(),
+            Self::Endless | Self::Pieces(_) => SizeHint::default(),
         }
     }
 }
@@ -43,7 +45,7 @@ impl Body for TestBody {
 /// The client's end of a connection, and the task that serves the other end.
 pub(super) struct Client {
     pub(super) stream: DuplexStream,
-    server: JoinSet<()>,
+    server: JoinSet<Option<Cutoff>>,
     stop: watch::Sender<bool>,
 }
 
@@ -80,6 +82,11 @@ impl Client {
             text.push(char::from(self.stream.read_u8().await.unwrap_or_else(|_| panic!("no {end:?} in {text:?}"))));
         }
         without_dates(&text)
+    }
+
+    /// Waits for the server to end the connection.
+    async fn cutoff(&mut self) -> Option<Cutoff> {
+        self.server.join_next().await.unwrap().unwrap()
     }
 
     /// Reads until the connection is closed.
@@ -434,6 +441,64 @@ async fn incomplete_heads_share_a_budget() {
     tokio::task::yield_now().await;
     third.send("\r\n\r\n").await;
     assert_eq!(third.until("GET / ").await, response_with("GET / "), "the budget was returned");
+}
+
+#[tokio::test]
+async fn a_client_that_stops_reading_or_reads_a_trickle_is_cut_off() {
+    let limits = Limits { stall: Duration::from_millis(100), ..limits() };
+    let endless = async |_, _| Response::new(TestBody::Endless);
+    let mut silent = Client::open_for(limits.clone(), 1 << 12, endless);
+    silent.send("GET / HTTP/1.1\r\nhost: h\r\n\r\n").await;
+    assert_eq!(silent.cutoff().await, Some(Cutoff::Stalled));
+
+    let mut slow = Client::open_for(limits, 1 << 12, endless);
+    slow.send("GET / HTTP/1.1\r\nhost: h\r\n\r\n").await;
+    // What the stream holds can still be read after the end, so reading ends late.
+    let trickle = async {
+        while slow.stream.read_u8().await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::select! {
+        cutoff = slow.server.join_next() => assert_eq!(cutoff.unwrap().unwrap(), Some(Cutoff::Stalled)),
+        () = trickle => panic!("read to the end"),
+    }
+}
+
+#[tokio::test]
+async fn a_call_has_a_deadline_before_and_during_its_response() {
+    let limits = Limits { call: Duration::from_millis(50), ..limits() };
+    let mut waiting = Client::open_for(limits.clone(), 1 << 12, async |_, _| std::future::pending().await);
+    waiting.send("GET / HTTP/1.1\r\nhost: h\r\n\r\n").await;
+    assert_eq!(waiting.cutoff().await, Some(Cutoff::TimedOut));
+
+    let (sender, receiver) = mpsc::channel(1);
+    let once = Mutex::new(Some(receiver));
+    let mut begun = Client::open_for(limits, 1 << 12, move |_, _| {
+        let receiver = once.lock().take().unwrap();
+        std::future::ready(Response::new(TestBody::Pieces(receiver)))
+    });
+    begun.send("GET / HTTP/1.1\r\nhost: h\r\n\r\n").await;
+    sender.send(Ok(Bytes::from("one"))).await.unwrap();
+    assert_eq!(begun.cutoff().await, Some(Cutoff::TimedOut));
+}
+
+#[tokio::test]
+async fn pauses_of_a_handler_are_not_stalls_of_its_client() {
+    let limits = Limits { stall: Duration::from_millis(20), ..limits() };
+    let (sender, receiver) = mpsc::channel(1);
+    let once = Mutex::new(Some(receiver));
+    let mut client = Client::open_for(limits, 1 << 12, move |_, _| {
+        let receiver = once.lock().take().unwrap();
+        std::future::ready(Response::new(TestBody::Pieces(receiver)))
+    });
+    client.send("GET / HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n").await;
+    for _ in 0..4 {
+        sender.send(Ok(Bytes::from("piece"))).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    drop(sender);
+    assert_eq!(client.all().await.matches("piece").count(), 4);
 }
 
 #[tokio::test]

@@ -146,6 +146,8 @@ fn report(parts: &Parts, loops: &Tasks, tracer: Option<Arc<Tracer>>, listener: T
         rows,
         quarantined: Arc::clone(&parts.quarantined),
         memory: Arc::clone(&parts.memory),
+        peers: Arc::clone(&parts.peers),
+        connections: Arc::clone(&parts.connection_figures),
         tracer,
         max_label_sets,
     };

@@ -5,8 +5,10 @@ use crate::config::Config;
 use crate::control_plane::ControlPlane;
 use crate::edge::cors::Cors;
 use crate::edge::gunzip::Gunzip;
+use crate::edge::limits::{ConnectionFigures, ConnectionLimits};
 use crate::edge::listener;
 use crate::edge::memory_budget::MemoryBudget;
+use crate::edge::peers::PeerTable;
 use crate::edge::request_body::BodyBounds;
 use crate::edge::request_id::RequestIds;
 use crate::edge::workers::Workers;
@@ -72,6 +74,9 @@ pub(super) struct Parts {
     pub bill: Arc<Monitor>,
     /// The memory of request bodies.
     pub memory: Arc<MemoryBudget>,
+    /// Connections by client address.
+    pub peers: Arc<PeerTable>,
+    pub connection_figures: Arc<ConnectionFigures>,
 }
 
 /// Opens the store, migrates it and records the prices of the catalogue.
@@ -138,6 +143,11 @@ impl Parts {
             quarantined: Arc::default(),
             bill: Arc::default(),
             memory: Arc::new(MemoryBudget::new(memory_budget(&config))),
+            peers: Arc::new(PeerTable::new(
+                config.server.max_connections_per_address,
+                config.server.trusted_proxies.clone(),
+            )),
+            connection_figures: Arc::default(),
             config,
             store,
         };
@@ -184,7 +194,13 @@ pub(super) fn start_workers(
         let (log, rejections) = (Arc::clone(&parts.log), Arc::clone(&parts.rejections));
         Arc::new(Recorder { log, calls: parts.calls.on_core(core), journal: parts.journal.clone(), rejections })
     };
-    Workers::start(listeners, tls, config.server.drain_timeout, |core| Surface {
+    let limits = ConnectionLimits {
+        stall_timeout: config.edge.client_stall_timeout,
+        call_timeout: config.edge.call_timeout,
+        peers: Arc::clone(&parts.peers),
+        figures: Arc::clone(&parts.connection_figures),
+    };
+    Workers::start(listeners, tls, config.server.drain_timeout, &limits, |core| Surface {
         dataplane: dataplane(),
         keys: Arc::clone(&parts.keys),
         sink: sink(core),

@@ -35,6 +35,7 @@ const KEPT_RANGE: RangeInclusive<Duration> = HOUR..=Duration::from_secs(3_650 * 
 /// A node that was down must still find its own events to recognize duplicates.
 const REQUESTS_KEPT_RANGE: RangeInclusive<Duration> =
     Duration::from_secs(7 * 86_400)..=Duration::from_secs(3_650 * 86_400);
+const CONNECTIONS_RANGE: RangeInclusive<u64> = 0..=10_000_000;
 const GPU_COUNT_RANGE: RangeInclusive<u64> = 0..=1_000_000;
 
 const STORE_URL_VARIABLE: &str = "FOREBAY_STORE_URL";
@@ -55,6 +56,8 @@ pub struct ServerConfig {
     pub tls: Option<TlsFiles>,
     /// Proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<Network>,
+    /// Connections of a client address that is not a trusted proxy; `None` for any number.
+    pub max_connections_per_address: Option<u32>,
 }
 
 impl ServerConfig {
@@ -81,6 +84,7 @@ impl ServerConfig {
             cors_origins: read_origins(section),
             tls: read_tls(section),
             trusted_proxies: read_proxies(section),
+            max_connections_per_address: read_connection_limit(section),
         }
     }
 }
@@ -108,6 +112,12 @@ fn read_proxies(section: &Section<'_>) -> Vec<Network> {
         }
     }
     networks
+}
+
+/// 0 for any number.
+fn read_connection_limit(section: &Section<'_>) -> Option<u32> {
+    let count = section.integer("max_connections_per_address", CONNECTIONS_RANGE).unwrap_or(1_024);
+    u32::try_from(count).ok().filter(|count| *count > 0)
 }
 
 fn read_tls(section: &Section<'_>) -> Option<TlsFiles> {
@@ -269,6 +279,8 @@ pub struct EdgeConfig {
     pub body_read_timeout: Duration,
     pub first_byte_timeout: Duration,
     pub idle_timeout: Duration,
+    pub client_stall_timeout: Duration,
+    pub call_timeout: Duration,
     /// Memory for request bodies; `None` for a quarter of the process's memory limit.
     pub memory_budget: Option<u64>,
 }
@@ -291,6 +303,8 @@ impl EdgeConfig {
             body_read_timeout: duration("body_read_timeout", BODY_READ_TIMEOUT_RANGE, 30),
             first_byte_timeout: duration("first_byte_timeout", UPSTREAM_TIMEOUT_RANGE, 600),
             idle_timeout: duration("idle_timeout", UPSTREAM_TIMEOUT_RANGE, 120),
+            client_stall_timeout: duration("client_stall_timeout", UPSTREAM_TIMEOUT_RANGE, 30),
+            call_timeout: duration("call_timeout", UPSTREAM_TIMEOUT_RANGE, 3_600),
         }
     }
 }

@@ -26,7 +26,7 @@ impl Network {
         (bits <= width).then(|| Self { first: masked(value, bits, width), bits, is_v4: width == V4_WIDTH })
     }
 
-    fn contains(&self, address: IpAddr) -> bool {
+    pub(super) fn contains(&self, address: IpAddr) -> bool {
         let (value, width) = value_and_width(address);
         self.is_v4 == (width == V4_WIDTH) && masked(value, self.bits, width) == self.first
     }

@@ -1,12 +1,15 @@
 //! One connection, over HTTP/1.1 or HTTP/2.
 
+use super::http2_stream::{StreamBody, StreamExecutor};
+use super::limits::ConnectionLimits;
 use super::panic_guard::PanicGuard;
+use super::peers::CountedConnection;
 use super::{EdgeResponse, Incoming, RequestHead, Service};
 use http::Request;
 use http1::server::{HeadBudget, Limits};
 use hyper::server::conn::http2;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::future::Future;
 use std::net::IpAddr;
@@ -21,8 +24,14 @@ use tokio_rustls::TlsAcceptor;
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long an HTTP/2 client may be silent before it is pinged.
 const PING_INTERVAL: Duration = Duration::from_secs(100);
-const MAX_STREAMS: u32 = 1024;
+/// Streams of one HTTP/2 connection.
+const MAX_STREAMS: u32 = 256;
 const MAX_HTTP2_HEADERS: u32 = 64 << 10;
+/// Bytes of request bodies that a client may send before they are read: of one stream, and of all.
+const STREAM_WINDOW: u32 = 256 << 10;
+const CONNECTION_WINDOW: u32 = 512 << 10;
+/// Bytes of a response that wait in the connection.
+const STREAM_SEND_BUFFER: usize = 64 << 10;
 
 /// A connected client, and the service for its requests.
 pub(super) struct Peer<V> {
@@ -30,6 +39,8 @@ pub(super) struct Peer<V> {
     pub(super) service: Arc<V>,
     /// Memory for the incomplete heads of this core.
     pub(super) heads: Arc<HeadBudget>,
+    pub(super) limits: ConnectionLimits,
+    pub(super) _counted: CountedConnection,
 }
 
 /// Serves a connection until it ends, or until `stop` turns true and its last response is written.
@@ -59,10 +70,13 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     V: Service,
 {
-    let limits = Limits::new(Arc::clone(&peer.heads));
+    let ConnectionLimits { stall_timeout: stall, call_timeout: call, figures, .. } = &peer.limits;
+    let limits = Limits { stall: *stall, call: *call, ..Limits::new(Arc::clone(&peer.heads)) };
     let handler = |head, body| respond(&peer, head, Incoming::Http1(body));
     let reject = |error| peer.service.reject_head(error, peer.address);
-    http1::server::serve(stream, limits, stop, handler, reject).await;
+    if let Some(cutoff) = http1::server::serve(stream, limits, stop, handler, reject).await {
+        figures.count(cutoff);
+    }
 }
 
 async fn serve_http2<S, V>(stream: S, peer: Peer<V>, mut stop: watch::Receiver<bool>)
@@ -70,15 +84,19 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     V: Service,
 {
+    let executor = StreamExecutor { limits: peer.limits.clone() };
     let service = service_fn(move |request: Request<hyper::body::Incoming>| {
         let (parts, body) = request.into_parts();
         let response = respond(&peer, parts.into(), Incoming::Http2(body));
-        async { Ok::<_, Infallible>(response.await.into_response()) }
+        async { Ok::<_, Infallible>(response.await.into_response().map(StreamBody::new)) }
     });
     let mut connection = pin!(
-        http2::Builder::new(TokioExecutor::new())
+        http2::Builder::new(executor)
             .timer(TokioTimer::new())
             .max_concurrent_streams(MAX_STREAMS)
+            .initial_stream_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
+            .max_send_buf_size(STREAM_SEND_BUFFER)
             .max_header_list_size(MAX_HTTP2_HEADERS)
             .keep_alive_interval(PING_INTERVAL)
             .serve_connection(TokioIo::new(stream), service)
@@ -101,4 +119,85 @@ fn respond<V: Service>(
         V::panicked()
     };
     PanicGuard { handler: service.respond(head, body, peer.address), on_panic }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::body::Body;
+    use super::super::peers::PeerTable;
+    use super::*;
+    use bytes::Bytes;
+    use http::Response;
+    use http1::RequestHeadError;
+    use hyper_util::rt::TokioExecutor;
+    use std::future::poll_fn;
+    use std::io;
+    use std::net::Ipv4Addr;
+    use tokio::sync::mpsc;
+    use tokio::task::JoinSet;
+
+    type Pieces = mpsc::Sender<io::Result<Bytes>>;
+
+    /// Responds with whatever the test sends.
+    struct TestService {
+        responses: mpsc::Sender<Pieces>,
+    }
+
+    impl Service for TestService {
+        async fn respond(self: Arc<Self>, _: RequestHead, _: Incoming, _: IpAddr) -> EdgeResponse {
+            let (sender, receiver) = mpsc::channel(1);
+            self.responses.send(sender).await.unwrap();
+            Response::new(Body::Pieces(receiver)).into()
+        }
+
+        fn reject_head(&self, _: RequestHeadError, _: IpAddr) -> EdgeResponse {
+            Self::panicked()
+        }
+
+        fn panicked() -> EdgeResponse {
+            Response::new(Body::empty()).into()
+        }
+
+        fn sweep(&self) {}
+
+        fn cut_streams(&self) {}
+    }
+
+    #[tokio::test]
+    async fn an_http2_client_that_does_not_read_a_stream_loses_that_stream_only() {
+        let (responses, mut opened) = mpsc::channel(1);
+        let limits = ConnectionLimits {
+            stall_timeout: Duration::from_millis(100),
+            call_timeout: Duration::from_secs(3_600),
+            peers: Arc::new(PeerTable::new(None, Vec::new())),
+            figures: Arc::default(),
+        };
+        let figures = Arc::clone(&limits.figures);
+        let (address, heads) = (IpAddr::from(Ipv4Addr::LOCALHOST), Arc::new(HeadBudget::new(0)));
+        let _counted = limits.peers.admit(address).unwrap();
+        let peer = Peer { address, service: Arc::new(TestService { responses }), heads, limits, _counted };
+        let (ours, theirs) = tokio::io::duplex(1 << 16);
+        let (_stop, stopping) = watch::channel(false);
+        let mut tasks = JoinSet::new();
+        tasks.spawn(serve_http2(theirs, peer, stopping));
+        let mut client = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
+        let client = client.initial_stream_window_size(1_u32 << 14).handshake::<_, Body>(TokioIo::new(ours));
+        let (mut client, connection) = client.await.unwrap();
+        tasks.spawn(async move {
+            let _ = connection.await;
+        });
+        let request = || Request::get("http://test/").body(Body::empty()).unwrap();
+
+        let _unread = client.send_request(request()).await.unwrap();
+        let stalled = opened.recv().await.unwrap();
+        while stalled.send(Ok(Bytes::from_static(&[b'x'; 4_096]))).await.is_ok() {}
+        assert_eq!(figures.cut_off(), [("stalled", 1), ("timed_out", 0)]);
+
+        let mut response = client.send_request(request()).await.unwrap().into_body();
+        let served = opened.recv().await.unwrap();
+        served.send(Ok(Bytes::from_static(b"still served"))).await.unwrap();
+        drop(served);
+        let frame = poll_fn(|cx| hyper::body::Body::poll_frame(std::pin::Pin::new(&mut response), cx)).await;
+        assert_eq!(frame.unwrap().unwrap().into_data().unwrap(), "still served");
+    }
 }

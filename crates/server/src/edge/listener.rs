@@ -10,6 +10,9 @@ const BACKLOG: i32 = 4096;
 /// A client that acknowledges nothing for this long is gone: a network that disappears sends no reset.
 const USER_TIMEOUT: Duration = Duration::from_secs(120);
 
+/// Bytes that the kernel keeps for a client beyond those it can send: what a client does not read takes memory.
+const MAX_UNSENT: u32 = 128 << 10;
+
 /// Binds `count` sockets to one address. Port 0 selects any free port, the same for all.
 pub(crate) fn bind(address: SocketAddr, count: usize) -> anyhow::Result<Vec<TcpListener>> {
     let first = bind_one(address).with_context(|| format!("cannot listen on {address}"))?;
@@ -34,7 +37,9 @@ fn bind_one(address: SocketAddr) -> std::io::Result<TcpListener> {
 /// Configures an accepted connection: events are sent without delay, and a vanished client is detected.
 pub(super) fn configure(stream: &TcpStream) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
-    SockRef::from(stream).set_tcp_user_timeout(Some(USER_TIMEOUT))
+    let socket = SockRef::from(stream);
+    socket.set_tcp_user_timeout(Some(USER_TIMEOUT))?;
+    socket.set_tcp_notsent_lowat(MAX_UNSENT)
 }
 
 /// Whether another process listens on the address. Since ports are shared, a second server would silently take half of

@@ -1,6 +1,7 @@
 //! The threads that serve connections, one per core.
 
 use super::connection::{self, Peer};
+use super::limits::ConnectionLimits;
 use super::{Service, listener};
 use anyhow::Context;
 use http1::server::HeadBudget;
@@ -33,6 +34,7 @@ impl Workers {
         listeners: Vec<TcpListener>,
         tls: Option<&TlsAcceptor>,
         drain_timeout: Duration,
+        limits: &ConnectionLimits,
         service: impl Fn(usize) -> V,
     ) -> anyhow::Result<Self> {
         let (stop, stopping) = watch::channel(false);
@@ -45,9 +47,10 @@ impl Workers {
                     .build()
                     .context("cannot start a runtime")?;
                 let (service, tls, stopping) = (Arc::new(service(index)), tls.cloned(), stopping.clone());
+                let limits = limits.clone();
                 std::thread::Builder::new()
                     .name(format!("edge-{index}"))
-                    .spawn(move || runtime.block_on(serve(listener, tls, service, stopping, drain_timeout)))
+                    .spawn(move || runtime.block_on(serve(listener, tls, service, limits, stopping, drain_timeout)))
                     .context("cannot start a thread")
             })
             .collect::<anyhow::Result<Vec<_>>>()?;
@@ -72,6 +75,7 @@ async fn serve<V: Service>(
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
     service: Arc<V>,
+    limits: ConnectionLimits,
     mut stopping: watch::Receiver<bool>,
     drain_timeout: Duration,
 ) {
@@ -87,8 +91,10 @@ async fn serve<V: Service>(
         tokio::select! {
             accepted = listener.accept(), if connections.len() < MAX_CONNECTIONS => match accepted {
                 Ok((stream, address)) if listener::configure(&stream).is_ok() => {
-                    let (service, heads) = (Arc::clone(&service), Arc::clone(&heads));
-                    let peer = Peer { address: address.ip(), service, heads };
+                    // A connection beyond the bound is closed at once.
+                    let Some(counted) = limits.peers.admit(address.ip()) else { continue };
+                    let (service, heads, limits) = (Arc::clone(&service), Arc::clone(&heads), limits.clone());
+                    let peer = Peer { address: address.ip(), service, heads, limits, _counted: counted };
                     connections.spawn(connection::serve(stream, tls.clone(), peer, stop.clone()));
                 }
                 Ok(_) => {}

@@ -18,7 +18,9 @@ pub(crate) use rows::{REFRESH_PERIOD, Rows};
 
 use super::access_log::AccessLog;
 use super::traces::{SpanFigures, Tracer};
+use crate::edge::limits::ConnectionFigures;
 use crate::edge::memory_budget::MemoryBudget;
+use crate::edge::peers::PeerTable;
 use crate::health::Health;
 use crate::throttle::Throttles;
 use control::bill_check::Monitor;
@@ -47,6 +49,8 @@ pub(crate) struct Metrics {
     pub rows: Arc<Rows>,
     pub quarantined: Arc<QuarantinedEvents>,
     pub memory: Arc<MemoryBudget>,
+    pub peers: Arc<PeerTable>,
+    pub connections: Arc<ConnectionFigures>,
     pub tracer: Option<Arc<Tracer>>,
     /// Most label sets per family.
     pub max_label_sets: usize,
@@ -134,6 +138,9 @@ impl Metrics {
         page.whole(&families::USAGE_SET_ASIDE, self.quarantined.count());
         page.whole(&families::BODY_MEMORY, self.memory.used());
         page.whole(&families::BODY_MEMORY_MAX, self.memory.limit());
+        let mut samples = page.family(&families::CALLS_CUT_OFF);
+        self.connections.cut_off().iter().for_each(|(reason, count)| samples.whole(&[reason], *count));
+        page.whole(&families::CONNECTIONS_REJECTED, self.peers.rejected());
         page.flag(&families::STORE_UP, seen.store_away_for.is_none());
         let mut samples = page.family(&families::CLOCK_SKEW);
         seen.clock_skew_millis.into_iter().for_each(|skew| samples.real(&[], skew as f64 / 1_000.0));

@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-use super::plant::{Plant, TIMEOUT, chat};
+use super::plant::{Blueprint, Plant, TIMEOUT, chat};
 use crate::app::wait_until;
 
 const CALLS: u64 = 5_000;
@@ -20,7 +20,7 @@ const LONG: Duration = Duration::from_secs(90);
 async fn five_thousand_held_calls_cost_less_than_a_hundred_mebibytes() {
     let limit = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }).unwrap();
-    let plant = Plant::start(1, "").await;
+    let plant = Blueprint::new(1).setup(|setup| setup.server("max_connections_per_address = 0")).start().await;
     plant.create("chat", json!({"replicas": 1})).await;
     plant.wait_for("chat", "serving", 1).await;
     assert_eq!(plant.chat("chat").await.status, 200);

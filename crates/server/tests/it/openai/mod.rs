@@ -11,5 +11,6 @@ mod models;
 mod pools;
 pub(crate) mod prefix_cache;
 mod shared_models;
+mod slow_clients;
 mod stream;
 mod validation;

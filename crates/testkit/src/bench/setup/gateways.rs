@@ -174,8 +174,9 @@ fn default_engine_binary() -> anyhow::Result<PathBuf> {
 fn configuration(engine: SocketAddr, variant: &Variant<'_>, extra: &str) -> String {
     let Variant { limits, models, upstreams, redis_url } = variant;
     let redis = redis_url.map_or_else(String::new, |url| format!("[limits]\nurl = \"{url}\"\n"));
-    let mut config =
-        format!("[server]\nlisten = \"127.0.0.1:0\"\nops_listen = \"127.0.0.1:0\"\n\n{limits}\n{redis}\n{extra}\n");
+    let mut config = format!(
+        "[server]\nlisten = \"127.0.0.1:0\"\nops_listen = \"127.0.0.1:0\"\nmax_connections_per_address = 0\n\n{limits}\n{redis}\n{extra}\n"
+    );
     // The fake engine serves any model name; different names make different upstreams.
     let upstream = |number| format!("{{ url = \"http://{engine}/v1\", model = \"fake-model-{number}\" }}");
     let upstreams = (1..=*upstreams).map(upstream).collect::<Vec<_>>().join(", ");

@@ -1,0 +1,185 @@
+//! Watches over the streams of an HTTP/2 connection.
+//!
+//! hyper runs each stream as a task and asks its body for data only while the client's window has room. So a body cannot
+//! notice that its client has stopped reading: it is not polled. Here the task is wrapped instead. The body reports to it
+//! what it handed out, and when data waits for the client for too long, the task ends, which resets the stream and drops
+//! the body.
+
+use super::body::Body;
+use super::limits::ConnectionLimits;
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+use http1::server::{CALL_TICKS, Cutoff};
+use http1::timers::{IdleTimer, StallTimer};
+use hyper::rt::Executor;
+use hyper_util::rt::TokioExecutor;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+
+/// Bytes that a body hands out at a time. What it has handed out is beyond its control.
+const PIECE_BYTES: usize = 16 << 10;
+
+tokio::task_local! {
+    /// The progress of the stream whose task is running.
+    static PROGRESS: Arc<Progress>;
+}
+
+/// What a body has handed out.
+#[derive(Debug, Default)]
+struct Progress {
+    bytes: AtomicUsize,
+    /// It was not asked for more since: the last piece waits for the client.
+    is_blocked: AtomicBool,
+}
+
+/// Runs the tasks of streams.
+#[derive(Clone)]
+pub(super) struct StreamExecutor {
+    pub(super) limits: ConnectionLimits,
+}
+
+impl<F> Executor<F> for StreamExecutor
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    fn execute(&self, stream: F) {
+        TokioExecutor::new().execute(watch(stream, self.limits.clone()));
+    }
+}
+
+async fn watch<F: Future>(stream: F, limits: ConnectionLimits) {
+    let progress = Arc::<Progress>::default();
+    let mut stall = StallTimer::new(limits.stall_timeout);
+    let mut call = IdleTimer::new(limits.call_timeout, CALL_TICKS);
+    let mut stream = pin!(PROGRESS.scope(Arc::clone(&progress), stream));
+    let cutoff = poll_fn(|cx| {
+        if stream.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(None);
+        }
+        if progress.is_blocked.load(Ordering::Relaxed) {
+            stall.took(progress.bytes.swap(0, Ordering::Relaxed));
+            if stall.poll_blocked(cx).is_ready() {
+                return Poll::Ready(Some(Cutoff::Stalled));
+            }
+        } else {
+            stall.caught_up();
+        }
+        call.poll(cx).map(|_| Some(Cutoff::TimedOut))
+    });
+    if let Some(cutoff) = cutoff.await {
+        limits.figures.count(cutoff);
+    }
+}
+
+/// A response body that reports its progress to the task of its stream.
+pub(super) struct StreamBody {
+    body: Body,
+    /// The part of the last piece that was not handed out.
+    rest: Bytes,
+    has_begun: bool,
+    progress: Arc<Progress>,
+}
+
+impl StreamBody {
+    /// Must be called in the task of the stream.
+    pub(super) fn new(body: Body) -> Self {
+        let progress = PROGRESS.try_with(Arc::clone).unwrap_or_default();
+        Self { body, rest: Bytes::new(), has_begun: false, progress }
+    }
+}
+
+impl http_body::Body for StreamBody {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let this = self.get_mut();
+        this.has_begun = true;
+        this.progress.is_blocked.store(false, Ordering::Relaxed);
+        if this.rest.is_empty() {
+            match Pin::new(&mut this.body).poll_frame(cx) {
+                Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
+                    Ok(data) => this.rest = data,
+                    Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
+                },
+                other => return other,
+            }
+        }
+        let piece = this.rest.split_to(this.rest.len().min(PIECE_BYTES));
+        this.progress.bytes.fetch_add(piece.len(), Ordering::Relaxed);
+        this.progress.is_blocked.store(true, Ordering::Relaxed);
+        Poll::Ready(Some(Ok(Frame::data(piece))))
+    }
+
+    /// Only an empty body ends before it is polled. Otherwise the end is separate from the last piece, so that the task
+    /// watches until that piece has room in the client's window.
+    fn is_end_stream(&self) -> bool {
+        !self.has_begun && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::peers::PeerTable;
+    use super::*;
+    use std::time::Duration;
+
+    fn limits() -> ConnectionLimits {
+        ConnectionLimits {
+            stall_timeout: Duration::from_millis(50),
+            call_timeout: Duration::from_secs(3_600),
+            peers: Arc::new(PeerTable::new(None, Vec::new())),
+            figures: Arc::default(),
+        }
+    }
+
+    async fn next(body: &mut StreamBody) -> Option<Bytes> {
+        let frame = poll_fn(|cx| http_body::Body::poll_frame(Pin::new(body), cx)).await;
+        frame.map(|frame| frame.unwrap().into_data().unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_stream_whose_client_takes_nothing_is_ended() {
+        let limits = limits();
+        let stalled = async {
+            let mut body = StreamBody::new(Body::from("data"));
+            next(&mut body).await;
+            std::future::pending::<()>().await;
+        };
+        watch(stalled, limits.clone()).await;
+        assert_eq!(limits.figures.cut_off(), [("stalled", 1), ("timed_out", 0)]);
+    }
+
+    #[tokio::test]
+    async fn a_stream_that_waits_for_its_model_is_not_stalled_but_has_a_deadline() {
+        let limits = ConnectionLimits { call_timeout: Duration::from_millis(200), ..limits() };
+        let (sender, receiver) = tokio::sync::mpsc::channel(1);
+        sender.send(Ok(Bytes::from_static(b"data"))).await.unwrap();
+        let waiting = async {
+            let mut body = StreamBody::new(Body::Pieces(receiver));
+            while next(&mut body).await.is_some() {}
+        };
+        watch(waiting, limits.clone()).await;
+        assert_eq!(limits.figures.cut_off(), [("stalled", 0), ("timed_out", 1)]);
+    }
+
+    #[tokio::test]
+    async fn large_pieces_are_split_and_the_end_is_separate() {
+        let mut body = StreamBody::new(Body::from(vec![b'x'; PIECE_BYTES + 1]));
+        assert_eq!(http_body::Body::size_hint(&body).exact(), Some(PIECE_BYTES as u64 + 1));
+        for length in [PIECE_BYTES, 1] {
+            assert_eq!(next(&mut body).await.unwrap().len(), length);
+            assert!(!http_body::Body::is_end_stream(&body));
+        }
+        assert_eq!(next(&mut body).await, None);
+        assert!(http_body::Body::is_end_stream(&StreamBody::new(Body::empty())));
+    }
+}

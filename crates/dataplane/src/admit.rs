@@ -1,6 +1,6 @@
 //! Admits a call, or returns the limit that it would exceed.
 
-use crate::admission::Permit;
+use crate::admission::{Permit, TooManyCallsError};
 use crate::error::CallError;
 use crate::resolve::Target;
 use crate::{Call, Dataplane};
@@ -8,6 +8,8 @@ use crate::{Call, Dataplane};
 impl Dataplane {
     /// The permit stays with the tap of the call, which settles it.
     pub(crate) async fn admit(&self, call: &mut Call, target: &Target) -> Result<(), CallError> {
+        let running = self.admission.running.enter(&call.caller.workspace);
+        let running = running.map_err(|TooManyCallsError { max }| CallError::TooManyCalls { max })?;
         let permit = match target {
             Target::Dedicated(endpoint) => Permit::unmetered(endpoint.open_call()),
             Target::Serverless(route) => {
@@ -15,7 +17,7 @@ impl Dataplane {
                 self.admission.admit(&call.caller, &route.model, estimate, request, call.tap.started_at()).await?
             }
         };
-        call.tap.keep(permit);
+        call.tap.keep(permit.counting(running));
         Ok(())
     }
 }

@@ -35,6 +35,8 @@ pub enum CallError {
     EndpointFailed { reason: String },
     #[error("every replica of the endpoint is busy")]
     Overloaded,
+    #[error("the workspace has {max} running calls, the most that it may have; retry when one has ended")]
+    TooManyCalls { max: u32 },
     #[error("too many calls are waiting for this endpoint")]
     HoldQueueFull,
     /// No replica became ready before the hold timeout.
@@ -112,6 +114,7 @@ impl CallError {
             Self::UnknownModel { .. } => "model_not_found",
             Self::NotServing { .. } | Self::EndpointFailed { .. } => "model_not_serving",
             Self::Overloaded => "endpoint_overloaded",
+            Self::TooManyCalls { .. } => "concurrency_limit_exceeded",
             Self::HoldQueueFull => "hold_queue_full",
             Self::HoldTimeout => EDGE_TIMEOUT,
             Self::WrongWorkspace => "wrong_workspace",
@@ -137,6 +140,7 @@ impl CallError {
             | Self::UnknownModel { .. }
             | Self::WrongWorkspace
             | Self::RateLimited { .. }
+            | Self::TooManyCalls { .. }
             | Self::QuotaExceeded { .. } => true,
             Self::NotServing { .. }
             | Self::EndpointFailed { .. }
@@ -164,6 +168,7 @@ impl CallError {
             | Self::NotServing { .. }
             | Self::EndpointFailed { .. }
             | Self::Overloaded
+            | Self::TooManyCalls { .. }
             | Self::HoldQueueFull
             | Self::HoldTimeout
             | Self::WrongWorkspace

@@ -24,6 +24,8 @@ pub(crate) struct SurfaceContext {
     pub defaults: Limits,
     /// Caps of organizations without caps of their own.
     pub allotment_defaults: Defaults,
+    /// Most dedicated endpoints of a workspace.
+    pub max_endpoints: u64,
     pub lifetimes: Lifetimes,
     /// How far back series and the request log go.
     pub retention: Retention,
@@ -49,6 +51,7 @@ impl SurfaceContext {
             background,
             defaults: config.workspace_defaults,
             allotment_defaults: config.allotment_defaults.clone(),
+            max_endpoints: config.server.max_endpoints_per_workspace,
             lifetimes,
             retention: config.retention,
             console_url,

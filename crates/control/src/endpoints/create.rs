@@ -53,6 +53,11 @@ async fn once(
     }
     let endpoint = planned(model, call, new)?;
     Commitment::of_new(&endpoint).check(&mut attempt.tx, context, "Creating").await?;
+    // A suspended endpoint commits no GPUs, so the allotment does not bound the number of endpoints. Counted behind the
+    // ledger's lock, so that two commands at once cannot both take the last place.
+    if endpoints::count_of(&mut attempt.tx, call.scope.workspace).await? >= context.max_endpoints {
+        return Err(EndpointError::LimitReached { limit: context.max_endpoints });
+    }
     endpoints::insert(&mut attempt.tx, &endpoint, state::SCALE_DOWN_DRAIN_SECS).await.map_err(|error| match error {
         StoreError::EndpointNameTaken => name_in_use(),
         other => other.into(),

@@ -16,6 +16,8 @@ pub enum EndpointError {
     ModelNotFound { model: ModelId },
     #[error("Another endpoint of the organization is called {name}.")]
     NameInUse { name: EndpointName },
+    #[error("The workspace has {limit} endpoints, the most that it may have; delete one first.")]
+    LimitReached { limit: u64 },
     #[error("The endpoint was changed since it was read; it is at generation {current} now.", current = .current.0)]
     Modified { current: Generation },
     #[error("The endpoint is being deleted.")]
@@ -85,6 +87,7 @@ impl EndpointError {
             Self::EndpointNotFound { .. } | Self::ModelNotFound { .. } => EndpointErrorKind::Missing,
             Self::OtherWorkspace { .. } => EndpointErrorKind::OtherWorkspace,
             Self::NameInUse { .. }
+            | Self::LimitReached { .. }
             | Self::Modified { .. }
             | Self::Deleting
             | Self::IdempotencyInProgress
@@ -104,6 +107,7 @@ impl EndpointError {
             Self::OtherWorkspace { .. } => "WRONG_WORKSPACE",
             Self::ModelNotFound { .. } => "MODEL_NOT_FOUND",
             Self::NameInUse { .. } => "ENDPOINT_NAME_IN_USE",
+            Self::LimitReached { .. } => "ENDPOINT_LIMIT_REACHED",
             Self::Modified { .. } => "ENDPOINT_MODIFIED",
             Self::Deleting => "ENDPOINT_DELETING",
             Self::IdempotencyInProgress => "IDEMPOTENCY_IN_PROGRESS",

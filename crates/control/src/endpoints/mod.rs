@@ -42,6 +42,8 @@ pub struct CommandContext<'a> {
     pub catalogue: &'a Catalogue,
     /// Caps of organizations without caps of their own.
     pub defaults: &'a Defaults,
+    /// Most endpoints of a workspace.
+    pub max_endpoints: u64,
 }
 
 /// One call of a command: its author, workspace, idempotency key and time.

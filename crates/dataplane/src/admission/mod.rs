@@ -9,11 +9,14 @@ mod permit;
 mod quota;
 mod rate_limiter;
 mod redis;
+mod running;
 
 pub use self::redis::{PING_PERIOD, RedisLimits, RedisPing, redis_time};
 pub(crate) use permit::{Permit, UsedTokens};
 pub use quota::{Quota, RENEW_PERIOD};
 pub use rate_limiter::RateLimiter;
+pub use running::RunningCalls;
+pub(crate) use running::TooManyCallsError;
 
 use crate::error::CallError;
 use crate::request::TokenEstimate;
@@ -34,6 +37,7 @@ pub struct Admission {
     pub quota: Quota,
     pub journal: Journal,
     pub defaults: Limits,
+    pub running: RunningCalls,
 }
 
 impl Admission {

@@ -3,6 +3,7 @@
 use super::charge::{Debit, Settlement};
 use super::quota::Reservation;
 use super::rate_limiter::RateLimiter;
+use super::running::RunningCall;
 use domain::limits::RateLimitStatus;
 use fleet::endpoints::OpenCall;
 use std::time::Instant;
@@ -28,6 +29,8 @@ pub(crate) struct Permit {
     metered: Option<Metered>,
     /// Counts the call at its dedicated endpoint until the permit is dropped.
     _visit: Option<OpenCall>,
+    /// Counts the call for its workspace until the permit is dropped.
+    _running: Option<RunningCall>,
 }
 
 pub(super) struct Metered {
@@ -43,12 +46,25 @@ impl Permit {
         limit: Option<u64>,
         charged_completion: u64,
     ) -> Self {
-        Self { rate_limits: Some(rate_limits), limit, charged_completion, metered: Some(metered), _visit: None }
+        Self {
+            rate_limits: Some(rate_limits),
+            limit,
+            charged_completion,
+            metered: Some(metered),
+            _visit: None,
+            _running: None,
+        }
     }
 
     /// For calls to dedicated endpoints, which have neither limits nor quota.
     pub(crate) fn unmetered(visit: OpenCall) -> Self {
-        Self { rate_limits: None, limit: None, charged_completion: u64::MAX - 1, metered: None, _visit: Some(visit) }
+        let charged_completion = u64::MAX - 1;
+        Self { rate_limits: None, limit: None, charged_completion, metered: None, _visit: Some(visit), _running: None }
+    }
+
+    pub(crate) fn counting(mut self, running: Option<RunningCall>) -> Self {
+        self._running = running;
+        self
     }
 
     /// The rate limits after this call was admitted.

@@ -32,7 +32,7 @@ use anyhow::Context;
 use control::bill_check::Monitor;
 use control::usage::QuarantinedEvents;
 use dataplane::Dataplane;
-use dataplane::admission::{Admission, Quota, RateLimiter, RedisLimits};
+use dataplane::admission::{Admission, Quota, RateLimiter, RedisLimits, RunningCalls};
 use dataplane::keys::KeyDirectory;
 use dataplane::usage_tap::Sink;
 use domain::model::CallTimeouts;
@@ -184,9 +184,11 @@ pub(super) fn start_workers(
     );
     let description = openapi::document();
     let timeouts = CallTimeouts { first_byte: config.edge.first_byte_timeout, idle: config.edge.idle_timeout };
+    let running = RunningCalls::new(config.edge.max_calls_per_workspace);
     let dataplane = || {
         let (quota, journal) = (parts.quota.clone(), parts.journal.clone());
-        let admission = Admission { rate_limiter: rate_limiter(), quota, journal, defaults: config.workspace_defaults };
+        let (defaults, running) = (config.workspace_defaults, running.clone());
+        let admission = Admission { rate_limiter: rate_limiter(), quota, journal, defaults, running };
         let (routes, endpoints) = (parts.routes.clone(), parts.endpoints.clone());
         Dataplane::new(routes, endpoints, parts.connector.clone(), timeouts, admission, parts.salt_secret.clone())
     };

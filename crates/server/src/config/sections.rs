@@ -35,7 +35,8 @@ const KEPT_RANGE: RangeInclusive<Duration> = HOUR..=Duration::from_secs(3_650 * 
 /// A node that was down must still find its own events to recognize duplicates.
 const REQUESTS_KEPT_RANGE: RangeInclusive<Duration> =
     Duration::from_secs(7 * 86_400)..=Duration::from_secs(3_650 * 86_400);
-const CONNECTIONS_RANGE: RangeInclusive<u64> = 0..=10_000_000;
+const ENDPOINTS_RANGE: RangeInclusive<u64> = 0..=1_000_000;
+const BOUND_RANGE: RangeInclusive<u64> = 0..=10_000_000;
 const GPU_COUNT_RANGE: RangeInclusive<u64> = 0..=1_000_000;
 
 const STORE_URL_VARIABLE: &str = "FOREBAY_STORE_URL";
@@ -56,6 +57,8 @@ pub struct ServerConfig {
     pub tls: Option<TlsFiles>,
     /// Proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<Network>,
+    /// Most dedicated endpoints of a workspace, suspended ones included.
+    pub max_endpoints_per_workspace: u64,
     /// Connections of a client address that is not a trusted proxy; `None` for any number.
     pub max_connections_per_address: Option<u32>,
 }
@@ -84,7 +87,8 @@ impl ServerConfig {
             cors_origins: read_origins(section),
             tls: read_tls(section),
             trusted_proxies: read_proxies(section),
-            max_connections_per_address: read_connection_limit(section),
+            max_connections_per_address: none_if_zero(section, "max_connections_per_address", 1_024),
+            max_endpoints_per_workspace: section.integer("max_endpoints_per_workspace", ENDPOINTS_RANGE).unwrap_or(100),
         }
     }
 }
@@ -114,9 +118,9 @@ fn read_proxies(section: &Section<'_>) -> Vec<Network> {
     networks
 }
 
-/// 0 for any number.
-fn read_connection_limit(section: &Section<'_>) -> Option<u32> {
-    let count = section.integer("max_connections_per_address", CONNECTIONS_RANGE).unwrap_or(1_024);
+/// A bound; 0 for none.
+fn none_if_zero(section: &Section<'_>, key: &str, default: u64) -> Option<u32> {
+    let count = section.integer(key, BOUND_RANGE).unwrap_or(default);
     u32::try_from(count).ok().filter(|count| *count > 0)
 }
 
@@ -281,6 +285,8 @@ pub struct EdgeConfig {
     pub idle_timeout: Duration,
     pub client_stall_timeout: Duration,
     pub call_timeout: Duration,
+    /// Most running calls of a workspace; `None` for any number.
+    pub max_calls_per_workspace: Option<u32>,
     /// Memory for request bodies; `None` for a quarter of the process's memory limit.
     pub memory_budget: Option<u64>,
 }
@@ -300,6 +306,7 @@ impl EdgeConfig {
             hold_timeout,
             body_limit,
             memory_budget,
+            max_calls_per_workspace: none_if_zero(section, "max_calls_per_workspace", 0),
             body_read_timeout: duration("body_read_timeout", BODY_READ_TIMEOUT_RANGE, 30),
             first_byte_timeout: duration("first_byte_timeout", UPSTREAM_TIMEOUT_RANGE, 600),
             idle_timeout: duration("idle_timeout", UPSTREAM_TIMEOUT_RANGE, 120),

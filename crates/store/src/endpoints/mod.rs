@@ -207,7 +207,7 @@ async fn write_labels(tx: &mut Tx, endpoint: &Endpoint) -> Result<(), StoreError
 }
 
 /// The number of endpoints of a workspace.
-pub(crate) async fn count_of(tx: &mut Tx, workspace: &WorkspaceId) -> Result<u64, StoreError> {
+pub async fn count_of(tx: &mut Tx, workspace: &WorkspaceId) -> Result<u64, StoreError> {
     let query = sqlx::query("SELECT COUNT(*) AS count FROM endpoints WHERE workspace_id = $1 AND deleted_at IS NULL");
     tx.count(query.bind(workspace.as_str()), "count").await
 }

@@ -2,7 +2,7 @@
 
 use super::platform::{Platform, endpoint_ref, new};
 use crate::databases::on_both;
-use control::endpoints::{self, EndpointErrorKind, EndpointRef, Outcome, RunMode, Scope};
+use control::endpoints::{self, CommandContext, EndpointErrorKind, EndpointRef, Outcome, RunMode, Scope};
 use control::workspaces;
 use domain::endpoint::{Generation, State};
 use serde_json::json;
@@ -35,6 +35,27 @@ async fn a_create_is_checked_in_order_and_a_name_clash_beats_the_allotment() {
             (&entry.actor, &*entry.detail),
             (&platform.author.to_string(), "chat, provisioning, 2 GPUs committed")
         );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_workspace_has_a_bounded_number_of_endpoints() {
+    on_both(async |_, store| {
+        let platform = Platform::new(store, 1).await;
+        let context = CommandContext { max_endpoints: 2, ..platform.context() };
+        let create = async |name: &'static str, call: &str| {
+            let call = platform.keyed(call, call);
+            endpoints::create(context, call, &new(name, "1x", json!({"replicas": 1})), RunMode::Real).await
+        };
+        for (name, call) in [("one", "1"), ("two", "2")] {
+            create(name, call).await.unwrap();
+            // A suspended endpoint commits nothing, so the allotment has room for the next one.
+            endpoints::suspend(context, platform.keyed(name, name), &endpoint_ref(name)).await.unwrap();
+        }
+        let error = create("three", "3").await.unwrap_err();
+        assert_eq!((error.kind(), error.code()), (EndpointErrorKind::Conflict, "ENDPOINT_LIMIT_REACHED"));
+        assert!(error.to_string().contains("has 2 endpoints"), "{error}");
     })
     .await;
 }

@@ -88,7 +88,7 @@ impl Platform {
     }
 
     pub(crate) fn context(&self) -> CommandContext<'_> {
-        CommandContext { store: &self.store, catalogue: &self.catalogue, defaults: &self.defaults }
+        CommandContext { store: &self.store, catalogue: &self.catalogue, defaults: &self.defaults, max_endpoints: 100 }
     }
 
     pub(crate) fn scope(&self) -> Scope<'_> {

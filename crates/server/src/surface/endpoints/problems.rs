@@ -69,6 +69,11 @@ pub(super) const ALL: &[Problem] = &[
         "Names are unique in an organization. A deleted endpoint releases its name when its last replica has ended.",
     ),
     problem(
+        "ENDPOINT_LIMIT_REACHED",
+        "Too many endpoints",
+        "The workspace has as many endpoints as it may have, suspended ones included. Delete one that is not needed.",
+    ),
+    problem(
         "ENDPOINT_MODIFIED",
         "Endpoint modified",
         "The endpoint was changed since it was read. Read it again and send its ETag in If-Match.",

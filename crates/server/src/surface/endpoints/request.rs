@@ -49,7 +49,8 @@ impl RequestContext {
 
     fn commands(&self) -> CommandContext<'_> {
         let Self { surface, catalogue, .. } = self;
-        CommandContext { store: &surface.store, catalogue, defaults: &surface.allotment_defaults }
+        let (defaults, max_endpoints) = (&surface.allotment_defaults, surface.max_endpoints);
+        CommandContext { store: &surface.store, catalogue, defaults, max_endpoints }
     }
 }
 

@@ -61,9 +61,10 @@ impl InferenceError {
                 | CallError::Unsupported { .. } => StatusCode::BAD_REQUEST,
                 CallError::Invalid { .. } => StatusCode::UNPROCESSABLE_ENTITY,
                 CallError::UnknownModel { .. } => StatusCode::NOT_FOUND,
-                CallError::RateLimited { .. } | CallError::QuotaExceeded { .. } | CallError::Overloaded => {
-                    StatusCode::TOO_MANY_REQUESTS
-                }
+                CallError::RateLimited { .. }
+                | CallError::QuotaExceeded { .. }
+                | CallError::Overloaded
+                | CallError::TooManyCalls { .. } => StatusCode::TOO_MANY_REQUESTS,
                 CallError::NotServing { .. }
                 | CallError::EndpointFailed { .. }
                 | CallError::HoldQueueFull
@@ -115,7 +116,7 @@ impl InferenceError {
                 | CallError::RateLimited { retry_after_secs: seconds, .. }
                 | CallError::QuotaExceeded { retry_after_secs: seconds, .. },
             ) => Some((*seconds).max(1)),
-            Self::Call(CallError::Overloaded) => Some(RETRY_SOON_SECS),
+            Self::Call(CallError::Overloaded | CallError::TooManyCalls { .. }) => Some(RETRY_SOON_SECS),
             Self::Surface(error) => error.retry_after_secs(),
             Self::Call(_) => retry_after_secs(self.status()),
         }

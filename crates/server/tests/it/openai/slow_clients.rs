@@ -3,7 +3,7 @@
 use testkit::fake_engine::Script;
 use testkit::http::Client;
 
-use crate::app::{CHAT, TIMEOUT, TestApp, chat, stream, wait_until};
+use crate::app::{CHAT, TIMEOUT, TestApp, chat, error_line, stream, wait_until};
 use crate::wire::{Wire, get, post};
 
 async fn metrics(app: &TestApp) -> String {
@@ -27,7 +27,7 @@ async fn assert_cut_off(app: &TestApp, reason: &str) {
 #[tokio::test]
 async fn a_client_that_does_not_read_frees_its_replica() {
     let app = TestApp::setup().edge("client_stall_timeout = \"300ms\"").start().await;
-    app.engine().push(Script { chunks: 1_000_000, text: "x".repeat(4_000), ..Script::default() });
+    app.engine().push(Script { chunks: 100_000, text: "x".repeat(4_000), ..Script::default() });
     let mut wire = Wire::open(app.forebay.public).await;
     wire.send(post(&app, "", stream("hi").to_string())).await;
     wire.wait_for("data: ").await;
@@ -38,10 +38,22 @@ async fn a_client_that_does_not_read_frees_its_replica() {
 #[tokio::test]
 async fn a_call_that_takes_too_long_is_cut_off() {
     let app = TestApp::setup().edge("call_timeout = \"500ms\"").start().await;
-    app.engine().push(Script { chunks: 1_000_000, chunk_delay_ms: 10, ..Script::default() });
+    app.engine().push(Script { chunks: 100_000, chunk_delay_ms: 10, ..Script::default() });
     let (events, clean) = app.open_stream(stream("hi")).await.rest().await;
     assert!(!events.is_empty() && !clean, "the client notices");
     assert_cut_off(&app, "timed_out").await;
+}
+
+#[tokio::test]
+async fn the_running_calls_of_a_workspace_can_be_bounded() {
+    let app = TestApp::setup().edge("max_calls_per_workspace = 1").start().await;
+    app.engine().push(Script { chunks: 100_000, chunk_delay_ms: 10, ..Script::default() });
+    let running = app.open_stream(stream("hi")).await;
+    let rejected = app.chat("second").await;
+    assert_eq!(error_line(&rejected), "429 concurrency_limit_exceeded");
+    assert_eq!(rejected.header("retry-after"), Some("1"));
+    drop(running);
+    wait_until("there is room again", TIMEOUT, async || app.chat("third").await.status == 200).await;
 }
 
 #[tokio::test]

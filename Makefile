@@ -2,9 +2,9 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run console models test test-kubernetes test-engines check docs docs-check docs-reference docs-reference-check screenshots bench \
-	bench-engine bench-dashboard fmt-check language-check lint unit-tests all-tests client-tests openapi-tests oidc-tests \
-	tracing-tests console-checks console-tests
+.PHONY: help run console models test test-kubernetes test-engines check docs docs-check docs-reference docs-reference-check \
+	screenshots bench bench-engine bench-dashboard fmt-check language-check lint unit-tests test-build all-tests client-tests \
+	openapi-tests oidc-tests tracing-tests console-checks console-tests
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 # The console's packages and its build, each updated if its sources are newer.
@@ -45,8 +45,10 @@ models: ## Fetch the two starter models into data/models, once, checked by SHA-2
 
 test: ## Everything that CI runs: format, language, lints, all tests with PostgreSQL, Redis and promtool, clients, OpenAPI, single sign-on, traces, the console
 	@scripts/system-packages test
-	+@MAKE="$(MAKE)" scripts/test-steps fmt-check language-check lint docs-check console-checks all-tests docs-reference-check \
-		client-tests openapi-tests oidc-tests tracing-tests console-tests
+# Everything is built first: in parallel, cargo would wait for its lock, and tests read the console's files. The Rust tests
+# leave time for the others; the browser needs both cores.
+	+@MAKE="$(MAKE)" scripts/test-steps fmt-check language-check lint docs-check console test-build \
+		all-tests+console-checks,docs-reference-check,client-tests,openapi-tests,oidc-tests,tracing-tests console-tests
 	@echo "==> All good"
 
 test-kubernetes: ## Replicas as Pods and three nodes, with a real control plane that is built once (CI runs it after test)
@@ -123,9 +125,12 @@ unit-tests:
 	@echo "==> Unit tests"
 	cargo test --workspace --lib --bins --test architecture --quiet
 
-all-tests:
-	@echo "==> Building the binaries used by the tests"
+test-build:
+	@echo "==> Building the tests and the binaries that they use"
 	cargo build --workspace --bins
+	scripts/cargo-test --no-run
+
+all-tests: test-build
 	@echo "==> Starter models, for the tests with real weights"
 	@scripts/fetch-models
 	@echo "==> Tests, with their own PostgreSQL and Redis"

@@ -11,23 +11,6 @@ pub(super) struct StringEnd {
     pub is_ascii: bool,
 }
 
-/// Finds the closing quote of the string whose content begins at `start`.
-pub(super) fn end(bytes: &[u8], start: usize) -> Result<StringEnd, JsonError> {
-    #[cfg(target_arch = "x86_64")]
-    #[expect(unsafe_code, reason = "the features of the processor are only known at run time")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the feature was just detected.
-        return unsafe { scan_avx2(bytes, start) };
-    }
-    scan(bytes, start, Masks::of)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn scan_avx2(bytes: &[u8], start: usize) -> Result<StringEnd, JsonError> {
-    scan(bytes, start, |block| Masks::of_avx2(block))
-}
-
 /// Scans block by block. All escapes of a block are found at once, so text with many escapes costs hardly more.
 ///
 /// For each block of 64 bytes there is one bit mask per kind of byte. Example (lowest bit left):
@@ -42,18 +25,42 @@ fn scan_avx2(bytes: &[u8], start: usize) -> Result<StringEnd, JsonError> {
 ///
 /// The lowest bit of `stops` is the end of the string. Bits below it belong to the string; the escaped bytes among them
 /// other than quotes and backslashes are checked one by one.
-#[inline(always)]
-fn scan(bytes: &[u8], start: usize, masks: impl Fn(&[u8; BLOCK]) -> Masks) -> Result<StringEnd, JsonError> {
-    let (blocks, rest) = bytes[start..].as_chunks();
-    let mut scan = Scan { bytes, at: start, non_ascii: 0, escapes: Escapes::default() };
-    for block in blocks {
-        if let Some(end) = scan.block(masks(block))? {
-            return Ok(end);
+///
+/// A macro, because a function that takes `Masks::of_avx2` as an argument would not inline it: see there.
+macro_rules! scan {
+    ($bytes:ident, $start:ident, $masks:path) => {{
+        let (blocks, rest) = $bytes[$start..].as_chunks();
+        let mut scan = Scan { bytes: $bytes, at: $start, non_ascii: 0, escapes: Escapes::default() };
+        for block in blocks {
+            if let Some(end) = scan.block($masks(block))? {
+                return Ok(end);
+            }
         }
+        // The padding consists of control characters, at which every string stops.
+        let end = scan.block($masks(&padded(rest)))?;
+        end.ok_or(JsonError { why: "the text ends inside a string", at: $bytes.len() })
+    }};
+}
+
+/// Finds the closing quote of the string whose content begins at `start`.
+pub(super) fn end(bytes: &[u8], start: usize) -> Result<StringEnd, JsonError> {
+    #[cfg(target_arch = "x86_64")]
+    #[expect(unsafe_code, reason = "the features of the processor are only known at run time")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the feature was just detected.
+        return unsafe { scan_avx2(bytes, start) };
     }
-    // The padding consists of control characters, at which every string stops.
-    let end = scan.block(masks(&padded(rest)))?;
-    end.ok_or(JsonError { why: "the text ends inside a string", at: bytes.len() })
+    scan_portable(bytes, start)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn scan_avx2(bytes: &[u8], start: usize) -> Result<StringEnd, JsonError> {
+    scan!(bytes, start, Masks::of_avx2)
+}
+
+fn scan_portable(bytes: &[u8], start: usize) -> Result<StringEnd, JsonError> {
+    scan!(bytes, start, Masks::of)
 }
 
 struct Scan<'a> {
@@ -193,7 +200,7 @@ mod tests {
                 0..40),
         ) {
             let text = pieces.concat();
-            prop_assert_eq!(end(text.as_bytes(), 0), scan(text.as_bytes(), 0, Masks::of));
+            prop_assert_eq!(end(text.as_bytes(), 0), scan_portable(text.as_bytes(), 0));
         }
 
         #[test]

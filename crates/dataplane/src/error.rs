@@ -31,6 +31,9 @@ pub enum CallError {
     UnknownModel { model: String },
     #[error("the model is not serving right now")]
     NotServing { retry_after_secs: Option<u64> },
+    /// The request has ended engines.
+    #[error("model servers broke the connection on this request; it is not sent again for {retry_after_secs} s")]
+    Quarantined { retry_after_secs: u64 },
     #[error("the endpoint has failed: {reason}")]
     EndpointFailed { reason: String },
     #[error("every replica of the endpoint is busy")]
@@ -113,6 +116,7 @@ impl CallError {
             Self::Unsupported { .. } => "unsupported_parameter",
             Self::UnknownModel { .. } => "model_not_found",
             Self::NotServing { .. } | Self::EndpointFailed { .. } => "model_not_serving",
+            Self::Quarantined { .. } => "request_quarantined",
             Self::Overloaded => "endpoint_overloaded",
             Self::TooManyCalls { .. } => "concurrency_limit_exceeded",
             Self::HoldQueueFull => "hold_queue_full",
@@ -139,6 +143,7 @@ impl CallError {
             | Self::Unsupported { .. }
             | Self::UnknownModel { .. }
             | Self::WrongWorkspace
+            | Self::Quarantined { .. }
             | Self::RateLimited { .. }
             | Self::TooManyCalls { .. }
             | Self::QuotaExceeded { .. } => true,
@@ -166,6 +171,7 @@ impl CallError {
             Self::UnknownModel { .. } => "model",
             Self::Unreadable(_)
             | Self::NotServing { .. }
+            | Self::Quarantined { .. }
             | Self::EndpointFailed { .. }
             | Self::Overloaded
             | Self::TooManyCalls { .. }

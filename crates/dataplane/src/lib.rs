@@ -11,6 +11,7 @@ mod error;
 mod hold;
 mod json;
 pub mod keys;
+pub mod quarantine;
 pub mod record;
 mod relay;
 pub mod request;
@@ -29,6 +30,8 @@ use domain::SaltSecret;
 use domain::limits::RateLimitStatus;
 use domain::model::CallTimeouts;
 use fleet::{Connector, Endpoints, Routes};
+use quarantine::Quarantine;
+use std::time::Instant;
 use tokio::sync::watch;
 use upstream::Connections;
 
@@ -41,6 +44,7 @@ pub struct Dataplane {
     connections: Connections,
     timeouts: CallTimeouts,
     salt_secret: SaltSecret,
+    quarantine: Quarantine,
     /// Turns true when streams must end.
     cut: watch::Sender<bool>,
 }
@@ -67,6 +71,7 @@ impl Dataplane {
         timeouts: CallTimeouts,
         admission: Admission,
         salt_secret: SaltSecret,
+        quarantine: Quarantine,
     ) -> Self {
         Self {
             routes,
@@ -75,6 +80,7 @@ impl Dataplane {
             connections: Connections::new(connector),
             timeouts,
             salt_secret,
+            quarantine,
             cut: watch::Sender::new(false),
         }
     }
@@ -83,9 +89,11 @@ impl Dataplane {
         &self.routes
     }
 
-    /// Closes connections to replicas that were idle for about a minute. To be called every 15 seconds.
+    /// Closes connections to replicas that were idle for about a minute, and forgets lost requests after a minute. To be
+    /// called every 15 seconds.
     pub fn sweep(&self) {
         self.connections.pool.sweep();
+        self.quarantine.sweep(Instant::now());
     }
 
     /// Ends every stream with an error event, because the process is about to exit.
@@ -96,6 +104,7 @@ impl Dataplane {
     /// Serves a call. The response takes the tap of the call with it; after an error the surface settles the tap.
     pub async fn infer(&self, call: &mut Call) -> Result<Response, CallError> {
         let target = self.resolve(call)?;
+        self.check_quarantine(call, &target)?;
         self.admit(call, &target).await?;
         let slot = self.hold(call, &target).await?;
         self.relay(call, target, slot).await

@@ -1,10 +1,12 @@
 //! Sends a call to a replica and returns its response.
 //!
-//! Until the first byte has gone to the client, a replica that fails is replaced by another one, once.
+//! Until the first byte has gone to the client, a replica that fails is replaced by another one, once. A request that was
+//! written and lost may have ended the engine, so it is written at most twice in all, see [`crate::quarantine`].
 
 use crate::body::{ResponseBody, StreamBody, StreamContext};
 use crate::error::{CallError, UpstreamRejection};
 use crate::json::edits::Edits;
+use crate::quarantine::MAX_LOSSES;
 use crate::request::{Operation, StreamOptions};
 use crate::resolve::Target;
 use crate::response::chat_stream::ChatStream;
@@ -18,7 +20,7 @@ use fleet::connect::is_local_failure;
 use fleet::{Backend, Slot};
 use http::StatusCode;
 use http1::ResponseHead;
-use http1::client::{CollectError, ExchangeError, Request};
+use http1::client::{CollectError, ExchangeError, Request, SendError};
 use std::io;
 use std::pin::pin;
 use std::time::{Duration, Instant};
@@ -39,8 +41,11 @@ const HEAD_CAPACITY: usize = 512;
 enum AttemptError {
     /// The replica does not accept connections.
     Unreachable(String),
-    /// The connection broke before the response was complete.
+    /// The connection broke before the request was written, or inside of the response.
     Lost(String),
+    /// The connection broke after the request was written and before the response began: the request may have ended the
+    /// engine, or the replica closed a connection from the pool just as it was taken.
+    Crashed { cause: String, on_reused: bool },
     /// The replica returned a server error or an invalid response.
     Bad(String),
     /// No connection could be opened for a reason on our side.
@@ -56,7 +61,7 @@ impl AttemptError {
         match self {
             Self::Busy { .. } if matches!(target, Target::Dedicated(_)) => CallError::Overloaded,
             Self::Unreachable(_) | Self::Ours(_) => CallError::NotServing { retry_after_secs: None },
-            Self::Lost(cause) | Self::Bad(cause) => CallError::BadGateway { cause },
+            Self::Lost(cause) | Self::Crashed { cause, .. } | Self::Bad(cause) => CallError::BadGateway { cause },
             Self::Busy { retry_after_secs } => CallError::NotServing { retry_after_secs },
             Self::Final(error) => error,
         }
@@ -66,7 +71,7 @@ impl AttemptError {
     fn reason(&self) -> &'static str {
         match self {
             Self::Unreachable(_) => "unreachable",
-            Self::Lost(_) | Self::Bad(_) => "bad_gateway",
+            Self::Lost(_) | Self::Crashed { .. } | Self::Bad(_) => "bad_gateway",
             Self::Ours(_) => "no_connection",
             Self::Busy { .. } => "busy",
             Self::Final(error) => error.code(),
@@ -80,11 +85,26 @@ impl AttemptError {
 
     fn cause(&self) -> Option<String> {
         match self {
-            Self::Unreachable(cause) | Self::Lost(cause) | Self::Bad(cause) | Self::Ours(cause) => Some(cause.clone()),
+            Self::Unreachable(cause)
+            | Self::Lost(cause)
+            | Self::Crashed { cause, .. }
+            | Self::Bad(cause)
+            | Self::Ours(cause) => Some(cause.clone()),
             Self::Busy { .. } => Some("the replica is at its capacity".into()),
             Self::Final(_) => None,
         }
     }
+}
+
+/// The retries of a call.
+#[derive(Default)]
+struct Retries {
+    /// The call was moved to another replica.
+    moved: bool,
+    /// The request was sent again to the same replica, on a fresh connection.
+    resent: bool,
+    /// How often the request was written and lost before its response began.
+    losses: u8,
 }
 
 /// One attempt at a replica.
@@ -96,6 +116,7 @@ struct Attempt<'a> {
     cache_salt: Option<&'a str>,
     /// The estimated tokens of the prompt.
     prompt: u64,
+    needs_fresh_connection: bool,
 }
 
 /// The normalized response of a replica.
@@ -107,14 +128,14 @@ enum UpstreamResponse {
 impl Dataplane {
     pub(crate) async fn relay(&self, call: &mut Call, target: Target, mut slot: Slot) -> Result<Response, CallError> {
         let mut tried = Vec::new();
-        let mut retried = false;
-        let mut may_resend = true;
+        let mut retries = Retries::default();
         let prompt = call.request.prompt_tokens(target.route().model.context_length);
         loop {
             let began = call.begin_attempt(slot.replica());
             let cache_salt = target.isolates_cache().then(|| call.caller.cache_salt(&self.salt_secret));
-            let attempt = Attempt { replica: slot.replica(), call: &*call, cache_salt, prompt };
-            let error = match self.attempt(attempt, began, &mut may_resend).await {
+            let needs_fresh_connection = retries.resent;
+            let attempt = Attempt { replica: slot.replica(), call: &*call, cache_salt, prompt, needs_fresh_connection };
+            let error = match self.attempt(attempt, began).await {
                 Ok(response) => return Ok(self.respond(response, slot, call)),
                 Err(error) if may_drop_limit(&error, call) && call.tap.drop_limit() => {
                     call.tap.attempt_failed(error.reason());
@@ -122,6 +143,7 @@ impl Dataplane {
                 }
                 Err(error) => error,
             };
+            retries.losses += u8::from(matches!(error, AttemptError::Crashed { .. }));
             record_failure(slot.replica(), &error);
             call.tap.attempt_failed(error.reason());
             if !error.is_of_the_request() {
@@ -129,10 +151,14 @@ impl Dataplane {
             }
             tried.push(slot.replica().id);
             drop(slot);
-            match Box::pin(self.pick_another(&target, call, &error, &tried, &mut retried)).await {
+            match Box::pin(self.pick_another(&target, call, &error, &tried, &mut retries)).await {
                 Some(Ok(next)) => slot = next,
-                Some(Err(error)) => return Err(error),
+                Some(Err(error)) => {
+                    self.note_losses(call, &target, retries.losses);
+                    return Err(error);
+                }
                 None => {
+                    self.note_losses(call, &target, retries.losses);
                     let cause = error.cause();
                     call.tap.note(|record| record.cause = cause);
                     return Err(error.into_call_error(&target));
@@ -141,47 +167,57 @@ impl Dataplane {
         }
     }
 
-    /// A slot at another replica after a failed attempt, or `None` if the call is not retried. Calls are retried once,
-    /// except that a call to an endpoint tries all of its replicas if they are busy.
+    /// A slot for the next attempt after a failed one, or `None` if the call is not retried. Calls are moved once, except
+    /// that a call to an endpoint tries all of its replicas if they are busy. Without another replica, a call that was lost
+    /// on a reused connection is sent again to the same one.
     async fn pick_another(
         &self,
         target: &Target,
         call: &Call,
         error: &AttemptError,
         tried: &[BackendId],
-        retried: &mut bool,
+        retries: &mut Retries,
     ) -> Option<Result<Slot, CallError>> {
-        let tries_all = matches!((error, target), (AttemptError::Busy { .. }, Target::Dedicated(_)));
-        if matches!(error, AttemptError::Final(_)) || (*retried && !tries_all) {
+        if matches!(error, AttemptError::Final(_)) || retries.losses >= MAX_LOSSES {
             return None;
         }
-        *retried |= !tries_all;
+        let tries_all = matches!((error, target), (AttemptError::Busy { .. }, Target::Dedicated(_)));
+        let may_move = tries_all || !retries.moved;
         let search = call.slot_search(target.tenant(&call.caller), tried);
-        if let Ok(slot) = target.route().pool.pick(search.affinity, tried, Instant::now()) {
+        let (route, now) = (target.route(), Instant::now());
+        if may_move && let Ok(slot) = route.pool.pick(search.affinity, tried, now) {
+            retries.moved |= !tries_all;
             return Some(Ok(slot));
         }
-        match (error, target, tried.last()) {
-            (AttemptError::Unreachable(_) | AttemptError::Lost(_), Target::Dedicated(endpoint), Some(lost)) => {
+        let (lost, tried_before) = tried.split_last()?;
+        if matches!(error, AttemptError::Crashed { on_reused: true, .. })
+            && !retries.resent
+            && let Ok(slot) = route.pool.pick(search.affinity, tried_before, now)
+        {
+            retries.resent = true;
+            return Some(Ok(slot));
+        }
+        match (error, target) {
+            (
+                AttemptError::Unreachable(_) | AttemptError::Lost(_) | AttemptError::Crashed { .. },
+                Target::Dedicated(endpoint),
+            ) if may_move => {
+                retries.moved = true;
                 hold::replace(endpoint, *lost, search).await
             }
             _ => None,
         }
     }
 
-    async fn attempt(
-        &self,
-        attempt: Attempt<'_>,
-        began: Instant,
-        may_resend: &mut bool,
-    ) -> Result<UpstreamResponse, AttemptError> {
+    async fn attempt(&self, attempt: Attempt<'_>, began: Instant) -> Result<UpstreamResponse, AttemptError> {
         let limit = self.timeouts.first_byte;
-        tokio::time::timeout_at((began + limit).into(), pin!(self.exchange(attempt, may_resend)))
+        tokio::time::timeout_at((began + limit).into(), pin!(self.exchange(attempt)))
             .await
             .unwrap_or(Err(AttemptError::Final(CallError::UpstreamTimeout { limit })))
     }
 
-    async fn exchange(&self, attempt: Attempt<'_>, may_resend: &mut bool) -> Result<UpstreamResponse, AttemptError> {
-        let exchange = self.send(attempt, may_resend).await?;
+    async fn exchange(&self, attempt: Attempt<'_>) -> Result<UpstreamResponse, AttemptError> {
+        let exchange = self.send(attempt).await?;
         match &attempt.call.request.operation {
             Operation::Chat { streaming: Some(options) } => open_stream(exchange, options, attempt).await,
             Operation::Chat { streaming: None } | Operation::Embeddings(_) => {
@@ -191,20 +227,26 @@ impl Dataplane {
     }
 
     /// Sends the request and checks the head of the response.
-    async fn send(&self, attempt: Attempt<'_>, may_resend: &mut bool) -> Result<Exchange, AttemptError> {
+    async fn send(&self, attempt: Attempt<'_>) -> Result<Exchange, AttemptError> {
         let request = self.upstream_request(attempt);
         let Attempt { replica, call, prompt, .. } = attempt;
         let on_written = || call.tap.prompt_was_sent(prompt);
-        let mut connection = self.connections.get(replica).await.map_err(|error| connect_error(&error))?;
+        let connection = match attempt.needs_fresh_connection {
+            true => Box::pin(self.connections.open(replica)).await,
+            false => self.connections.get(replica).await,
+        };
+        let mut connection = connection.map_err(|error| connect_error(&error))?;
         let mut sent = connection.send(&request, on_written).await;
-        if sent.is_err() && connection.was_used && std::mem::take(may_resend) {
-            // Usually the replica closed an idle connection just as it was taken. That is not a failure.
-            call.tap.forgive_prompt();
+        if let Err(error) = &sent
+            && connection.was_used
+            && !error.is_written
+        {
+            // The replica closed an idle connection just as it was taken, and cannot have acted on the request.
             connection = Box::pin(self.connections.open(replica)).await.map_err(|error| connect_error(&error))?;
             sent = connection.send(&request, on_written).await;
         }
         self.connections.pool.put_back_buffer(request.start);
-        let head = sent.map_err(|error| AttemptError::Lost(format!("no response: {error}")))?;
+        let head = sent.map_err(|error| send_error(&error, connection.was_used))?;
         let mut exchange = self.connections.exchange(connection, replica);
         if head.status != StatusCode::OK {
             let body = exchange.collect(MAX_ERROR_BYTES, self.timeouts.idle).await.unwrap_or_default();
@@ -287,6 +329,10 @@ async fn open_stream(
     loop {
         let written = match exchange.data().await {
             Some(Ok(data)) => stream.pass(data),
+            // Engines send the head of a stream at once, so this is still prefill.
+            Some(Err(ExchangeError::Connection(error))) => {
+                return Err(AttemptError::Crashed { cause: error.to_string(), on_reused: false });
+            }
             Some(Err(error)) => return Err(connection_error(&error)),
             None => stream.end(),
         };
@@ -320,17 +366,26 @@ fn record_failure(replica: &Backend, error: &AttemptError) {
                 tracing::warn!(replica.name = %replica.name, cause, "replica {} is unreachable", replica.name);
             }
         }
-        AttemptError::Lost(_) | AttemptError::Bad(_) | AttemptError::Final(CallError::UpstreamTimeout { .. }) => {
-            replica.failed(Instant::now());
-        }
+        AttemptError::Lost(_)
+        | AttemptError::Crashed { on_reused: false, .. }
+        | AttemptError::Bad(_)
+        | AttemptError::Final(CallError::UpstreamTimeout { .. }) => replica.failed(Instant::now()),
         AttemptError::Ours(cause) => tracing::error!(cause, "could not open a connection"),
-        AttemptError::Busy { .. } | AttemptError::Final(_) => {}
+        AttemptError::Crashed { on_reused: true, .. } | AttemptError::Busy { .. } | AttemptError::Final(_) => {}
     }
 }
 
 fn connect_error(error: &io::Error) -> AttemptError {
     let cause = format!("cannot connect: {error}");
     if is_local_failure(error) { AttemptError::Ours(cause) } else { AttemptError::Unreachable(cause) }
+}
+
+fn send_error(error: &SendError, on_reused: bool) -> AttemptError {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    let cause = format!("no response: {error}");
+    // Not an invalid response.
+    let is_end = matches!(error.cause.kind(), UnexpectedEof | ConnectionReset | ConnectionAborted | BrokenPipe);
+    if error.is_written && is_end { AttemptError::Crashed { cause, on_reused } } else { AttemptError::Lost(cause) }
 }
 
 fn connection_error(error: &ExchangeError) -> AttemptError {

@@ -10313,7 +10313,7 @@ export interface operations {
                     "application/json": components["schemas"]["InferenceError"];
                 };
             };
-            /** @description `model_not_serving`, `store_unavailable` */
+            /** @description `model_not_serving`, `request_quarantined`, `store_unavailable` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10466,7 +10466,7 @@ export interface operations {
                     "application/json": components["schemas"]["InferenceError"];
                 };
             };
-            /** @description `model_not_serving`, `store_unavailable` */
+            /** @description `model_not_serving`, `request_quarantined`, `store_unavailable` */
             503: {
                 headers: {
                     [name: string]: unknown;

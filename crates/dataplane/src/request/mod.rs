@@ -112,10 +112,15 @@ impl ParsedRequest {
         self.estimate.choices
     }
 
+    /// `messages` or `input` as the client wrote them.
+    pub(crate) fn prompt(&self) -> &[u8] {
+        &self.body[self.prompt.clone()]
+    }
+
     /// The start of the prompt, for prefix affinity.
     pub(crate) fn prefix(&self) -> &[u8] {
         const PREFIX: usize = 1024;
-        let prompt = &self.body[self.prompt.clone()];
+        let prompt = self.prompt();
         &prompt[..prompt.len().min(PREFIX)]
     }
 

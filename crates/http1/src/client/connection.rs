@@ -14,6 +14,22 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 const SMALL_READ: usize = 4 << 10;
 const LARGE_READ: usize = 64 << 10;
 
+/// A request without a response.
+#[derive(Debug, thiserror::Error)]
+#[error("{cause}")]
+pub struct SendError {
+    #[source]
+    pub cause: io::Error,
+    /// The whole request was written, so the server may have acted on it.
+    pub is_written: bool,
+}
+
+impl From<SendError> for io::Error {
+    fn from(error: SendError) -> Self {
+        error.cause
+    }
+}
+
 /// A connection over a stream. Requests are sent one after another.
 pub struct Connection<S> {
     stream: S,
@@ -44,7 +60,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// Sends a request and waits for the head of the response, which may arrive before the request is written. Calls
     /// `on_written` once all of it was written, so that the caller knows even if it stops waiting for the response.
-    pub async fn send(&mut self, request: &Request, on_written: impl FnOnce()) -> io::Result<ResponseHead> {
+    pub async fn send(&mut self, request: &Request, on_written: impl FnOnce()) -> Result<ResponseHead, SendError> {
         self.send_with(request, on_written, |_| {}).await
     }
 
@@ -54,11 +70,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         request: &Request,
         on_written: impl FnOnce(),
         mut each: impl FnMut(&httparse::Header<'_>),
-    ) -> io::Result<ResponseHead> {
+    ) -> Result<ResponseHead, SendError> {
         let mut unsent = Unsent::all(request);
         let mut write_error = None;
         let mut on_written = Some(on_written);
-        let head = poll_fn(|cx| {
+        let received = poll_fn(|cx| {
             while write_error.is_none() && !unsent.is_empty() {
                 match self.poll_write(cx, &mut unsent) {
                     Poll::Ready(Ok(())) => {}
@@ -83,7 +99,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 }
             }
         })
-        .await?;
+        .await;
+        let head = received.map_err(|cause| SendError { cause, is_written: unsent.is_empty() })?;
         self.framing = head.framing;
         self.keep_alive = head.keep_alive && unsent.is_empty();
         Ok(head)

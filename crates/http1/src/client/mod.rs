@@ -10,7 +10,7 @@ mod once;
 mod pool;
 mod request;
 
-pub use connection::Connection;
+pub use connection::{Connection, SendError};
 pub use exchange::{CollectError, Exchange, ExchangeError};
 pub use once::{OnceError, OnceResponse, send_once};
 pub use pool::Pool;

@@ -34,6 +34,7 @@ use control::usage::QuarantinedEvents;
 use dataplane::Dataplane;
 use dataplane::admission::{Admission, Quota, RateLimiter, RedisLimits, RunningCalls};
 use dataplane::keys::KeyDirectory;
+use dataplane::quarantine::Quarantine;
 use dataplane::usage_tap::Sink;
 use domain::model::CallTimeouts;
 use domain::{RunId, SaltSecret};
@@ -185,12 +186,14 @@ pub(super) fn start_workers(
     let description = openapi::document();
     let timeouts = CallTimeouts { first_byte: config.edge.first_byte_timeout, idle: config.edge.idle_timeout };
     let running = RunningCalls::new(config.edge.max_calls_per_workspace);
+    let quarantine = Quarantine::default();
     let dataplane = || {
         let (quota, journal) = (parts.quota.clone(), parts.journal.clone());
         let (defaults, running) = (config.workspace_defaults, running.clone());
         let admission = Admission { rate_limiter: rate_limiter(), quota, journal, defaults, running };
         let (routes, endpoints) = (parts.routes.clone(), parts.endpoints.clone());
-        Dataplane::new(routes, endpoints, parts.connector.clone(), timeouts, admission, parts.salt_secret.clone())
+        let (salt_secret, quarantine) = (parts.salt_secret.clone(), quarantine.clone());
+        Dataplane::new(routes, endpoints, parts.connector.clone(), timeouts, admission, salt_secret, quarantine)
     };
     let sink = |core| -> Arc<dyn Sink> {
         let (log, rejections) = (Arc::clone(&parts.log), Arc::clone(&parts.rejections));

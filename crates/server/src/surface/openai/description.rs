@@ -48,7 +48,7 @@ const CALL: [ErrorDescription; 13] = [
     ("431", "`headers_too_large`", &["InferenceError"]),
     ("500", "`internal_error`", &["InferenceError"]),
     ("502", "`bad_gateway`", &["InferenceError"]),
-    ("503", "`model_not_serving`, `store_unavailable`", &["InferenceError"]),
+    ("503", "`model_not_serving`, `request_quarantined`, `store_unavailable`", &["InferenceError"]),
 ];
 
 pub(crate) fn description() -> OpenApi {

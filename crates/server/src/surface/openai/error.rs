@@ -66,6 +66,7 @@ impl InferenceError {
                 | CallError::Overloaded
                 | CallError::TooManyCalls { .. } => StatusCode::TOO_MANY_REQUESTS,
                 CallError::NotServing { .. }
+                | CallError::Quarantined { .. }
                 | CallError::EndpointFailed { .. }
                 | CallError::HoldQueueFull
                 | CallError::QuotaUnavailable { .. }
@@ -113,6 +114,7 @@ impl InferenceError {
         match self {
             Self::Call(
                 CallError::NotServing { retry_after_secs: Some(seconds) }
+                | CallError::Quarantined { retry_after_secs: seconds }
                 | CallError::RateLimited { retry_after_secs: seconds, .. }
                 | CallError::QuotaExceeded { retry_after_secs: seconds, .. },
             ) => Some((*seconds).max(1)),
@@ -146,7 +148,7 @@ impl InferenceError {
         }
         match self {
             Self::Surface(error) => error.add_headers(headers),
-            Self::Call(CallError::QuotaExceeded { .. }) => {
+            Self::Call(CallError::QuotaExceeded { .. } | CallError::Quarantined { .. }) => {
                 headers.insert(X_SHOULD_RETRY, HeaderValue::from_static("false"));
             }
             Self::Call(_) => {}

@@ -73,6 +73,50 @@ async fn a_call_is_retried_only_once() {
     }
 }
 
+fn breaks_the_connection() -> [Script; 2] {
+    let in_stream = Script { cut_after: Some(0), no_role: true, ..Script::default() };
+    [Script { hang_up: true, ..Script::default() }, in_stream]
+}
+
+#[tokio::test]
+async fn a_request_that_ends_engines_reaches_two_of_them_and_is_then_rejected() {
+    for script in breaks_the_connection() {
+        let app = TestApp::setup().engines(3).start().await;
+        // Connections that were used before are replaced by fresh ones, which must not add to the tries.
+        assert_eq!(chats_served(&app, 20).await, 20);
+        app.engines.iter().for_each(|engine| engine.forget_calls());
+        app.engines.iter().for_each(|engine| engine.script(script.clone()));
+        let response = app.client().post_json("/chat/completions", stream("poison")).await;
+        assert_eq!(error_line(&response), "502 bad_gateway");
+        assert_eq!(call_counts(&app).iter().sum::<usize>(), 2, "{script:?}");
+
+        let mut again = stream("poison");
+        again["temperature"] = 1.into();
+        let response = app.client().post_json("/chat/completions", again).await;
+        assert_eq!(error_line(&response), "503 request_quarantined");
+        assert_eq!(response.header("x-should-retry"), Some("false"));
+        let seconds: u64 = response.header("retry-after").unwrap().parse().unwrap();
+        assert!((1..=60).contains(&seconds), "{seconds}");
+        assert_eq!(call_counts(&app).iter().sum::<usize>(), 2, "{script:?}");
+
+        app.engines.iter().for_each(|engine| engine.script(Script::default()));
+        assert_eq!(app.chat("harmless").await.status, 200);
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_ends_the_only_engine_twice_is_rejected() {
+    for script in breaks_the_connection() {
+        let app = TestApp::start().await;
+        app.engine().script(script);
+        for expected in ["502 bad_gateway", "502 bad_gateway", "503 request_quarantined"] {
+            let response = app.client().post_json("/chat/completions", stream("poison")).await;
+            assert_eq!(error_line(&response), expected);
+        }
+        assert_eq!(app.engine().calls().len(), 2);
+    }
+}
+
 #[tokio::test]
 async fn a_rejected_request_is_not_retried() {
     let app = TestApp::setup().engines(2).start().await;

@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run console models test test-kubernetes test-engines check docs docs-check docs-reference docs-reference-check \
+.PHONY: help run console models test test-kubernetes test-engines test-memory check docs docs-check docs-reference docs-reference-check \
 	screenshots bench bench-engine bench-dashboard fmt-check language-check lint unit-tests test-build all-tests client-tests \
 	openapi-tests oidc-tests tracing-tests console-checks console-tests
 
@@ -94,6 +94,14 @@ bench: ## Compare Forebay with nginx as a plain proxy on this machine and print 
 	@echo "==> Measuring (some minutes; the machine should be idle)"
 	@ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; exec $(TARGET_DIR)/release/forebay-bench \
 		--forebay $(TARGET_DIR)/release/forebay --fake-engine $(TARGET_DIR)/release/fake-engine $(BENCH_ARGS)
+
+test-memory: ## Attack Forebay under a memory limit of 512 MiB; needs root (MEMORY_ARGS="--seconds 20" for a short run)
+	@scripts/system-packages test
+	@echo "==> Building the release binaries"
+	cargo build --release --package server --package testkit --bins
+	@echo "==> Attacking (two minutes each)"
+	@ulimit -n 131072 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; exec $(TARGET_DIR)/release/forebay-memory-test \
+		--forebay $(TARGET_DIR)/release/forebay $(MEMORY_ARGS)
 
 bench-engine: models ## Measure forebay-engine: tokens per second for 1, 4 and 8 streams
 	@scripts/system-packages engine

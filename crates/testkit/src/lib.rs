@@ -7,4 +7,5 @@ pub mod bench;
 pub mod fake_engine;
 pub mod http;
 pub mod kubelet;
+pub mod memory_test;
 pub mod process;

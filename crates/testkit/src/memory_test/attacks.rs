@@ -1,0 +1,216 @@
+//! The attacks. Each attacker repeats its attack whenever the gateway ends it.
+
+use std::io::Write as _;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http::Request;
+use http_body_util::{BodyExt, Full};
+use hyper::client::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::pki_types::ServerName;
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::task::JoinSet;
+
+use super::Attack;
+use super::gateway::{ENDPOINT, MODEL, Target};
+
+const BODIES: usize = 2_000;
+const HEADS: usize = 50_000;
+const BOMBS: usize = 500;
+const HELD: usize = 5_000;
+const SLOW: usize = 2_000;
+const BODY_BYTES: usize = 16 << 20;
+const HELD_BYTES: usize = 1 << 20;
+/// Of a head that never ends.
+const HEAD_BYTES: usize = 16 << 10;
+/// Below the bound of connections per address.
+const CONNECTIONS_PER_ADDRESS: usize = 1_000;
+const STREAMS_PER_CONNECTION: usize = 100;
+/// Before a rejected attacker tries again.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
+/// How long an HTTP/2 client holds streams that it does not read.
+const UNREAD_FOR: Duration = Duration::from_secs(60);
+/// New connections are opened in steps, so that the listening queue does not overflow.
+const STEP: usize = 100;
+const STEP_PAUSE: Duration = Duration::from_millis(20);
+
+/// A part of a body.
+static PIECE: [u8; 16 << 10] = [b' '; 16 << 10];
+
+/// Starts the attackers.
+pub(super) async fn start(attack: Attack, target: &Target, attackers: &mut JoinSet<()>) -> anyhow::Result<()> {
+    let bombs = Arc::new(if attack == Attack::Gzip { bombs()? } else { Vec::new() });
+    let count = match attack {
+        Attack::Bodies => BODIES,
+        Attack::Heads => HEADS,
+        Attack::Gzip => BOMBS,
+        Attack::Held => HELD,
+        Attack::SlowHttp1 => SLOW,
+        Attack::SlowHttp2 => SLOW / STREAMS_PER_CONNECTION,
+    };
+    for number in 0..count {
+        let (target, bombs) = (target.clone(), Arc::clone(&bombs));
+        attackers.spawn(async move {
+            loop {
+                // A rejection or a reset is what the attacker expects.
+                let _ = match attack {
+                    Attack::Bodies => unfinished_body(&target, number).await,
+                    Attack::Heads => unfinished_head(&target, number).await,
+                    Attack::Gzip => bomb(&target, number, &bombs[number % bombs.len()]).await,
+                    Attack::Held => held_call(&target, number).await,
+                    Attack::SlowHttp1 => slow_reader(&target, number).await,
+                    Attack::SlowHttp2 => slow_http2(&target).await,
+                };
+                tokio::time::sleep(RETRY_PAUSE).await;
+            }
+        });
+        if number % STEP == STEP - 1 {
+            tokio::time::sleep(STEP_PAUSE).await;
+        }
+    }
+    Ok(())
+}
+
+/// Connects from one of several loopback addresses.
+async fn connect(target: &Target, number: usize) -> anyhow::Result<TcpStream> {
+    let address = u8::try_from(number / CONNECTIONS_PER_ADDRESS).context("too many attackers")?;
+    let socket = TcpSocket::new_v4()?;
+    socket.bind(SocketAddr::from((Ipv4Addr::new(127, 0, 1, 1 + address), 0)))?;
+    Ok(socket.connect(target.address).await?)
+}
+
+fn head(key: &str, headers: &str) -> String {
+    format!("POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {key}\r\n{headers}\r\n")
+}
+
+fn chat(model: &str, text: &str, is_stream: bool) -> String {
+    json!({"model": model, "stream": is_stream, "messages": [{"role": "user", "content": text}]}).to_string()
+}
+
+/// Waits until the gateway responds or closes.
+async fn wait_for_response(stream: &mut TcpStream) -> anyhow::Result<()> {
+    Ok(stream.read_u8().await.map(|_| ())?)
+}
+
+async fn unfinished_body(target: &Target, number: usize) -> anyhow::Result<()> {
+    let mut stream = connect(target, number).await?;
+    stream.write_all(head(&target.attacker, &format!("content-length: {BODY_BYTES}\r\n")).as_bytes()).await?;
+    let (mut reading, mut writing) = stream.split();
+    let send = async {
+        let mut left = BODY_BYTES - 1;
+        while left > 0 {
+            left -= writing.write(&PIECE[..left.min(PIECE.len())]).await?;
+        }
+        std::future::pending::<anyhow::Result<()>>().await
+    };
+    tokio::select! {
+        sent = send => sent,
+        read = reading.read_u8() => Ok(read.map(|_| ())?),
+    }
+}
+
+async fn unfinished_head(target: &Target, number: usize) -> anyhow::Result<()> {
+    let mut stream = connect(target, number).await?;
+    stream.write_all(format!("GET / HTTP/1.1\r\nhost: x\r\nx-long: {}", "a".repeat(HEAD_BYTES)).as_bytes()).await?;
+    wait_for_response(&mut stream).await
+}
+
+/// One that expands as far as deflate can, and one that stays just below the bound on the ratio.
+fn bombs() -> anyhow::Result<Vec<Vec<u8>>> {
+    let gzip = |text: String| -> anyhow::Result<Vec<u8>> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(text.as_bytes())?;
+        Ok(encoder.finish()?)
+    };
+    let lines: String = (0..BODY_BYTES / 400).map(|line| format!("{line:x}{}", "a".repeat(390))).collect();
+    Ok(vec![gzip(chat(MODEL, &"a".repeat(BODY_BYTES - 1_000), false))?, gzip(chat(MODEL, &lines, false))?])
+}
+
+async fn bomb(target: &Target, number: usize, bomb: &[u8]) -> anyhow::Result<()> {
+    let mut stream = connect(target, number).await?;
+    let headers = format!("content-encoding: gzip\r\ncontent-length: {}\r\n", bomb.len());
+    stream.write_all(head(&target.attacker, &headers).as_bytes()).await?;
+    stream.write_all(bomb).await?;
+    wait_for_response(&mut stream).await
+}
+
+async fn held_call(target: &Target, number: usize) -> anyhow::Result<()> {
+    let mut stream = connect(target, number).await?;
+    let body = chat(ENDPOINT, &"a".repeat(HELD_BYTES), false);
+    stream.write_all(head(&target.attacker, &format!("content-length: {}\r\n", body.len())).as_bytes()).await?;
+    stream.write_all(body.as_bytes()).await?;
+    wait_for_response(&mut stream).await
+}
+
+/// Never reads, until the gateway has closed the connection: then writing fails.
+async fn slow_reader(target: &Target, number: usize) -> anyhow::Result<()> {
+    let mut stream = connect(target, number).await?;
+    let body = chat(MODEL, "hi", true);
+    let request = head(&target.attacker, &format!("content-length: {}\r\n", body.len())) + &body;
+    stream.write_all(request.as_bytes()).await?;
+    loop {
+        tokio::time::sleep(RETRY_PAUSE).await;
+        stream.write_all(b"x").await?;
+    }
+}
+
+async fn slow_http2(target: &Target) -> anyhow::Result<()> {
+    let mut connection = Http2::connect(target, Some(1 << 10)).await?;
+    let body = Bytes::from(chat(MODEL, "hi", true));
+    let mut unread = Vec::new();
+    for _ in 0..STREAMS_PER_CONNECTION {
+        unread.push(connection.send(&target.attacker, body.clone()).await?);
+    }
+    // By then the gateway has ended all of them.
+    tokio::time::sleep(UNREAD_FOR).await;
+    Ok(())
+}
+
+/// An HTTP/2 connection.
+pub(super) struct Http2 {
+    sender: http2::SendRequest<Full<Bytes>>,
+    _driver: JoinSet<()>,
+}
+
+impl Http2 {
+    /// With a stream window of this many bytes, if it is to be small.
+    pub(super) async fn connect(target: &Target, window: Option<u32>) -> anyhow::Result<Self> {
+        let config = target.tls.clone().context("the gateway serves no TLS")?;
+        let stream = TcpStream::connect(target.address).await?;
+        let name = ServerName::try_from("localhost")?;
+        let stream = tokio_rustls::TlsConnector::from(config).connect(name, stream).await?;
+        let mut builder = http2::Builder::new(TokioExecutor::new());
+        builder.initial_stream_window_size(window);
+        let (sender, connection) = builder.handshake(TokioIo::new(stream)).await?;
+        let mut driver = JoinSet::new();
+        driver.spawn(async move {
+            let _ = connection.await;
+        });
+        Ok(Self { sender, _driver: driver })
+    }
+
+    /// Sends a call; its response is not read.
+    async fn send(&mut self, key: &str, body: Bytes) -> anyhow::Result<hyper::Response<hyper::body::Incoming>> {
+        let request = Request::post("https://localhost/v1/chat/completions")
+            .header("authorization", format!("Bearer {key}"))
+            .header("content-type", "application/json")
+            .body(Full::new(body))?;
+        Ok(self.sender.send_request(request).await?)
+    }
+
+    /// Sends a call and reads its response.
+    pub(super) async fn call(&mut self, key: &str, body: Bytes) -> anyhow::Result<u16> {
+        let response = self.send(key, body).await?;
+        let status = response.status().as_u16();
+        response.into_body().collect().await?;
+        Ok(status)
+    }
+}

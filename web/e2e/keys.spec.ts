@@ -1,4 +1,5 @@
 import type { Page } from '@playwright/test'
+import { mutate } from './api'
 import { expect, expectAccessible, loaded, test } from './fixtures'
 
 const CHAT = 'forebay/smollm2-135m-instruct'
@@ -82,4 +83,41 @@ test('a key is created, used, rotated, disabled, enabled and revoked', async ({ 
   await page.getByText(/^All \d+$/).click()
   await expect(page).toHaveURL(/\?show=all$/)
   await expect(row(page, name)).toContainText('Revoked')
+})
+
+test('the keys of a removed member are found and revoked together', async ({ page, signedOut }) => {
+  test.slow() // two browsers
+  const email = `ben-${Date.now()}@example.com`
+  const { currentOrganizationId, currentWorkspaceId } = await (await page.request.get('/api/session')).json()
+  const organization = `/api/organizations/${currentOrganizationId}`
+  const workspaceIds = [currentWorkspaceId]
+  const body = { email, role: 'member', workspaceIds }
+  const { url } = await mutate(page.request, 'POST', `${organization}/invitations`, body)
+  const accepted = await signedOut.request.post('/api/invitations/accept', {
+    data: { token: url.split('#')[1], password: 'a long enough password' },
+  })
+  const { user } = await accepted.json()
+  for (const name of [`${email} one`, `${email} two`])
+    await mutate(signedOut.request, 'POST', `/api/workspaces/${currentWorkspaceId}/keys`, { name })
+
+  await page.goto('/keys')
+  await loaded(page)
+  await expect(row(page, `${email} one`)).toContainText(email)
+  await mutate(page.request, 'DELETE', `${organization}/members/${user.id}`)
+  await page.goto('/keys')
+  await loaded(page)
+  await page.getByRole('combobox', { name: 'Creator' }).click()
+  await page.getByRole('option', { name: 'Removed members' }).click()
+  await expect(page).toHaveURL(/\?creator=removed$/)
+  await expect(row(page, `${email} two`)).toContainText('Removed member')
+  await expectAccessible(page)
+  await page.getByRole('button', { name: /^Revoke \d+ keys$/ }).click()
+  const confirm = page.getByRole('dialog', { name: 'Revoke keys' })
+  await expect(confirm.getByText(`${email} one`)).toBeVisible()
+  const typed = (await confirm.locator('code').textContent()) ?? ''
+  await expectAccessible(page)
+  await confirm.getByRole('textbox').fill(typed)
+  await confirm.getByRole('button', { name: /^Revoke \d+ keys$/ }).click()
+  await expect(confirm).toHaveCount(0)
+  await expect(page.getByText('No matching keys')).toBeVisible()
 })

@@ -1,3 +1,4 @@
+import { mutate } from './api'
 import { expect, expectAccessible, loaded, test } from './fixtures'
 
 test('a user is invited, accepts, gets a workspace and a role, and is removed', async ({ page, signedOut }) => {
@@ -36,6 +37,11 @@ test('a user is invited, accepts, gets a workspace and a role, and is removed', 
   await loaded(signedOut)
   await expect(signedOut.getByRole('button', { name: 'Invite' })).toHaveCount(0)
 
+  const { currentWorkspaceId } = await (await signedOut.request.get('/api/session')).json()
+  const { key } = await mutate(signedOut.request, 'POST', `/api/workspaces/${currentWorkspaceId}/keys`, {
+    name: 'their-laptop',
+  })
+
   await page.goto('/members')
   await loaded(page)
   const row = page.getByRole('row').filter({ hasText: email })
@@ -50,9 +56,15 @@ test('a user is invited, accepts, gets a workspace and a role, and is removed', 
 
   await page.getByRole('button', { name: `Actions for ${email}` }).click()
   await page.getByRole('menuitem', { name: 'Remove from the organization' }).click()
-  await page.getByRole('dialog').getByRole('textbox').fill(email)
-  await page.getByRole('button', { name: 'Remove member' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Remove member' })
+  await expect(dialog.getByText('their-laptop')).toBeVisible()
+  await dialog.getByRole('checkbox', { name: 'Revoke their keys' }).check()
+  await expectAccessible(page)
+  await dialog.getByRole('textbox').fill(email)
+  await dialog.getByRole('button', { name: 'Remove member' }).click()
   await expect(row).toHaveCount(0)
+  const models = await page.request.get('/v1/models', { headers: { authorization: `Bearer ${key}` } })
+  expect(models.status()).toBe(401)
 })
 
 test('the link of a withdrawn invitation shows an error', async ({ page, signedOut, expectProblem }) => {

@@ -1,4 +1,4 @@
-/** API keys of a workspace. */
+/** API keys of a workspace or an organization. */
 
 import { queryOptions } from '@tanstack/react-query'
 import { client, type Schemas, unwrap } from './client'
@@ -7,6 +7,7 @@ import { polled } from './polling'
 
 export type Key = Schemas['Key']
 export type NewKey = Schemas['NewKey']
+export type OrganizationKey = Schemas['OrganizationKey']
 
 const POLL_MS = 10_000
 
@@ -21,6 +22,30 @@ export const keysQuery = (workspaceId: string) =>
       ),
     ...polled(POLL_MS),
   })
+
+/** The keys that a user created in any workspace of the organization; for administrators. */
+export const keysOfUserQuery = (organizationId: string, userId: string) =>
+  queryOptions({
+    queryKey: ['keys', organizationId, 'created by', userId],
+    queryFn: ({ signal }) =>
+      everyPage((page) =>
+        unwrap(
+          client.GET('/api/organizations/{organizationId}/keys', {
+            params: { path: { organizationId }, query: { ...page, createdBy: userId } },
+            signal,
+          }),
+        ),
+      ),
+  })
+
+/** Revokes keys of the organization together: all or none. */
+export const revokeKeys = (organizationId: string, keyIds: string[]) =>
+  unwrap(
+    client.POST('/api/organizations/{organizationId}/keys/revoke', {
+      params: { path: { organizationId } },
+      body: { keyIds },
+    }),
+  )
 
 export const createKey = (workspaceId: string, body: NewKey) =>
   unwrap(client.POST('/api/workspaces/{workspaceId}/keys', { params: { path: { workspaceId } }, body }))

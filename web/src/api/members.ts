@@ -34,8 +34,13 @@ export const setRole = (organizationId: string, userId: string, role: Role) =>
     }),
   )
 
-export const removeMember = (organizationId: string, userId: string) =>
-  unwrap(client.DELETE('/api/organizations/{organizationId}/members/{userId}', ofUser(organizationId, userId)))
+/** Removes a member; with `revokeKeys`, the keys they created in the organization end, too. */
+export const removeMember = (organizationId: string, userId: string, revokeKeys: boolean) =>
+  unwrap(
+    client.DELETE('/api/organizations/{organizationId}/members/{userId}', {
+      params: { path: { organizationId, userId }, query: { revokeKeys } },
+    }),
+  )
 
 export const addToWorkspace = (workspaceId: string, userId: string) =>
   unwrap(client.PUT('/api/workspaces/{workspaceId}/members/{userId}', inWorkspace(workspaceId, userId)))

@@ -226,6 +226,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/organizations/{organizationId}/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The keys of all workspaces of an organization, oldest first. */
+        get: operations["getOrganizationsKeys"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/organizations/{organizationId}/keys/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Revoke many keys of the organization together, disabled ones too: all or none. Idempotent. */
+        post: operations["postOrganizationsKeysRevoke"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/organizations/{organizationId}/members": {
         parameters: {
             query?: never;
@@ -1044,6 +1078,8 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         Acceptance: {
+            /** @description Whether to create an account although the address has one that is not proven: it may be another person's. */
+            newAccount?: boolean;
             /**
              * Format: password
              * @description The password of the new account, or of the account that the address has. Not needed if that account is signed in.
@@ -1516,6 +1552,8 @@ export interface components {
         InvitationPreview: {
             /** @description Whether the address has an account, whose password is then required. */
             accountExists: boolean;
+            /** @description Whether that account is proven to belong to the owner of the address. If not, `newAccount` creates another one. */
+            accountProven: boolean;
             email: string;
             /** Format: date-time */
             expiresAt: string;
@@ -1582,6 +1620,13 @@ export interface components {
             state: components["schemas"]["KeyState"];
             /** Format: int64 */
             tokensPerMinute?: number | null;
+        };
+        KeyCreator: {
+            /** @description Null if the user was deleted. */
+            email?: string | null;
+            /** @description False if the user was removed from the organization. */
+            hasAccess: boolean;
+            id: string;
         };
         /** @enum {string} */
         KeyState: "active" | "revoked" | "disabled" | "expired";
@@ -1726,6 +1771,14 @@ export interface components {
             nextCursor?: string | null;
         };
         /** @description A page of a list, and the cursor of the next one; null at the end. */
+        List_OrganizationKey: {
+            data: (components["schemas"]["Key"] & {
+                creator?: null | components["schemas"]["KeyCreator"];
+                workspaceId: string;
+            })[];
+            nextCursor?: string | null;
+        };
+        /** @description A page of a list, and the cursor of the next one; null at the end. */
         List_OwnSession: {
             data: {
                 /** @description The address at sign-in. */
@@ -1811,6 +1864,8 @@ export interface components {
                 /** Format: date-time */
                 createdAt: string;
                 email: string;
+                /** @description Whether the identity provider or the operator vouches that the address belongs to the user. */
+                emailProven: boolean;
                 /** @example usr_01k0000000000000000000000 */
                 id: string;
                 memberships: components["schemas"]["Membership"][];
@@ -1986,6 +2041,11 @@ export interface components {
             id: string;
             name: string;
         };
+        /** @description An API key of any workspace of an organization, with its creator. */
+        OrganizationKey: components["schemas"]["Key"] & {
+            creator?: null | components["schemas"]["KeyCreator"];
+            workspaceId: string;
+        };
         /** @description A signed-in browser. */
         OwnSession: {
             /** @description The address at sign-in. */
@@ -2144,6 +2204,9 @@ export interface components {
             streamed: boolean;
             /** @description The user who called in the Playground. */
             user?: string | null;
+        };
+        Revocation: {
+            keyIds: string[];
         };
         /** @enum {string} */
         Role: "admin" | "member";
@@ -2325,6 +2388,8 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             email: string;
+            /** @description Whether the identity provider or the operator vouches that the address belongs to the user. */
+            emailProven: boolean;
             /** @example usr_01k0000000000000000000000 */
             id: string;
             memberships: components["schemas"]["Membership"][];
@@ -4644,6 +4709,275 @@ export interface operations {
             };
         };
     };
+    getOrganizationsKeys: {
+        parameters: {
+            query?: {
+                /** @description Only keys that this user created. */
+                createdBy?: string;
+                /** @description `nextCursor` of the page before. */
+                cursor?: string;
+                /** @description The size of the page. */
+                limit?: number;
+                /** @description Only keys of users who have no access to the organization any more. */
+                removedMembers?: boolean;
+            };
+            header?: never;
+            path: {
+                organizationId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List_OrganizationKey"];
+                };
+            };
+            /** @description `invalid_payload` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_signed_in`, `bad_credentials` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `csrf_failed`, `no_organization_context`, `not_a_member`, `admin_only`, `operator_only` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `invalid_value`, with `field` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `headers_too_large` */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `store_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postOrganizationsKeysRevoke: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                organizationId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Revocation"];
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_payload` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_signed_in`, `bad_credentials` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `csrf_failed`, `no_organization_context`, `not_a_member`, `admin_only`, `operator_only` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `invalid_value`, with `field` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `headers_too_large` */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `store_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     getOrganizationsMembers: {
         parameters: {
             query?: {
@@ -4780,7 +5114,10 @@ export interface operations {
     };
     deleteOrganizationsMembersById: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Whether the keys that the member created in the organization are revoked, too; by default they keep working. */
+                revokeKeys?: boolean;
+            };
             header?: never;
             path: {
                 organizationId: string;

@@ -1,7 +1,7 @@
-import { Button, Stack, TextInput } from '@mantine/core'
+import { Button, Checkbox, Stack, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
-import type { FormEvent } from 'react'
+import { type FormEvent, useState } from 'react'
 import type { Schemas } from '../../api/client'
 import { acceptInvitation } from '../../api/members'
 import { useReplaceSession } from '../../api/session'
@@ -21,11 +21,13 @@ export function AcceptForm({ token, invitation, signedInAs }: Props) {
       router.history.replace(paths.home())
     },
   })
+  const [isNew, setNew] = useState(!invitation.accountExists)
   const isSignedInAsInvited = signedInAs?.toLowerCase() === invitation.email.toLowerCase()
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
-    const password = new FormData(event.currentTarget).get('password')
-    accept.mutate({ token, password: isSignedInAsInvited ? undefined : String(password ?? '') })
+    const password = String(new FormData(event.currentTarget).get('password') ?? '')
+    if (isSignedInAsInvited) accept.mutate({ token })
+    else accept.mutate({ token, password, newAccount: isNew && invitation.accountExists })
   }
   return (
     <form onSubmit={submit}>
@@ -36,13 +38,21 @@ export function AcceptForm({ token, invitation, signedInAs }: Props) {
           <TextInput
             name="password"
             type="password"
-            label={invitation.accountExists ? 'Your account password' : 'Choose a password'}
-            autoComplete={invitation.accountExists ? 'current-password' : 'new-password'}
+            label={isNew ? 'Choose a password' : 'Your account password'}
+            autoComplete={isNew ? 'new-password' : 'current-password'}
             required
             withAsterisk={false}
             autoFocus
           />
         )}
+        {invitation.accountExists && !invitation.accountProven && !isSignedInAsInvited ? (
+          <Checkbox
+            label="I have no account here yet"
+            description="An earlier invitation to this address was accepted. If it was not you, create an account of your own."
+            checked={isNew}
+            onChange={(event) => setNew(event.currentTarget.checked)}
+          />
+        ) : null}
         {accept.error ? <ErrorPanel title="Could not accept the invitation" error={accept.error} /> : null}
         <Button type="submit" loading={accept.isPending}>
           Accept invitation

@@ -1,33 +1,44 @@
-import { Button, SegmentedControl, Tooltip } from '@mantine/core'
-import { IconFilterOff, IconKey, IconPlus } from '@tabler/icons-react'
+import { Button, Group, SegmentedControl, Tooltip } from '@mantine/core'
+import { IconFilterOff, IconKey, IconPlus, IconTrash } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Key, keysQuery } from '../../api/keys'
-import { useWorkspace } from '../../api/session'
+import { membersQuery } from '../../api/members'
+import { useOrganization, useSessionContext, useWorkspace } from '../../api/session'
 import { workspaceQuery } from '../../api/workspaces'
 import { EmptyState } from '../../ui/EmptyState'
-import { oneOf } from '../../ui/filters'
+import { FilterSelect } from '../../ui/FilterSelect'
+import { oneOf, text } from '../../ui/filters'
 import { formatCount } from '../../ui/format'
 import { Loaded } from '../../ui/Loaded'
 import { PageHeader } from '../../ui/PageHeader'
 import { TableSkeleton } from '../../ui/Skeletons'
 import { useFilters } from '../../ui/useFilters'
 import { CreateKey } from './CreateKey'
+import { byCreator, creatorOptions } from './creators'
 import { KeyLimit } from './KeyLimit'
 import { KeysTable } from './KeysTable'
-import { countedKeys } from './key-can'
+import { countedKeys, countOf } from './key-can'
 import { RevokeKey } from './RevokeKey'
+import { RevokeMany } from './RevokeMany'
 import { RotateKey } from './RotateKey'
 
-const FILTERS = { show: oneOf(['usable', 'all']) }
+const FILTERS = { show: oneOf(['usable', 'all']), creator: text() }
 
-export type OpenDialog = { kind: 'create' } | { kind: 'rotate' | 'revoke'; key: Key } | undefined
+export type OpenDialog =
+  | { kind: 'create' }
+  | { kind: 'revoke-many'; keys: Key[] }
+  | { kind: 'rotate' | 'revoke'; key: Key }
+  | undefined
 
 export function KeysPage() {
   const workspace = useWorkspace()
+  const organization = useOrganization()
+  const { isAdmin } = useSessionContext()
   const keys = useQuery(keysQuery(workspace.id))
+  const members = useQuery(membersQuery(organization.id))
   const limits = useQuery(workspaceQuery(workspace.id))
-  const [{ show }, change] = useFilters(FILTERS)
+  const [{ show, creator }, change] = useFilters(FILTERS)
   const [dialog, openDialog] = useState<OpenDialog>()
   const close = () => openDialog(undefined)
 
@@ -58,24 +69,45 @@ export function KeysPage() {
       <Loaded query={keys} skeleton={<TableSkeleton />} errorTitle="The keys could not be loaded">
         {(all) => {
           if (all.length === 0) return <NoKeys create={create} />
-          const shown = show === 'all' ? all : all.filter(({ state }) => state === 'active' || state === 'disabled')
+          const inState = show === 'all' ? all : all.filter(({ state }) => state === 'active' || state === 'disabled')
+          const shown = members.data ? byCreator(inState, creator, members.data) : inState
+          const unrevoked = shown.filter(({ state }) => state !== 'revoked')
           return (
             <>
               <KeyLimit counted={counted} limit={limit}>
-                <SegmentedControl
-                  aria-label="Keys shown"
-                  data={[
-                    { value: 'usable', label: 'In use' },
-                    { value: 'all', label: `All ${formatCount(all.length)}` },
-                  ]}
-                  value={show}
-                  onChange={(value) => change({ show: value === 'all' ? 'all' : 'usable' })}
-                />
+                <Group gap="sm">
+                  <SegmentedControl
+                    aria-label="Keys shown"
+                    data={[
+                      { value: 'usable', label: 'In use' },
+                      { value: 'all', label: `All ${formatCount(all.length)}` },
+                    ]}
+                    value={show}
+                    onChange={(value) => change({ show: value === 'all' ? 'all' : 'usable' })}
+                  />
+                  <FilterSelect
+                    label="Creator"
+                    placeholder="Any creator"
+                    data={creatorOptions(all, members.data ?? [])}
+                    value={creator}
+                    onChange={(value) => change({ creator: value })}
+                    searchable
+                  />
+                  {isAdmin && creator && unrevoked.length > 0 ? (
+                    <Button
+                      variant="default"
+                      leftSection={<IconTrash size={16} />}
+                      onClick={() => openDialog({ kind: 'revoke-many', keys: unrevoked })}
+                    >
+                      Revoke {countOf(unrevoked.length)}
+                    </Button>
+                  ) : null}
+                </Group>
               </KeyLimit>
               {shown.length === 0 ? (
-                <NoneInUse onAll={() => change({ show: 'all' })} />
+                <NoneShown isFiltered={!!creator} onAll={() => change({ show: 'all', creator: '' })} />
               ) : (
-                <KeysTable keys={shown} workspaceId={workspace.id} onOpenDialog={openDialog} />
+                <KeysTable keys={shown} members={members.data} workspaceId={workspace.id} onOpenDialog={openDialog} />
               )}
             </>
           )
@@ -84,6 +116,12 @@ export function KeysPage() {
       <CreateKey opened={dialog?.kind === 'create'} workspaceId={workspace.id} onClose={close} />
       <RotateKey
         apiKey={dialog?.kind === 'rotate' ? dialog.key : undefined}
+        workspaceId={workspace.id}
+        onClose={close}
+      />
+      <RevokeMany
+        opened={dialog?.kind === 'revoke-many'}
+        keys={dialog?.kind === 'revoke-many' ? dialog.keys : []}
         workspaceId={workspace.id}
         onClose={close}
       />
@@ -104,15 +142,21 @@ function NoKeys({ create }: { create: React.ReactNode }) {
   )
 }
 
-function NoneInUse({ onAll }: { onAll: () => void }) {
+function NoneShown({ isFiltered, onAll }: { isFiltered: boolean; onAll: () => void }) {
   const actions = (
     <Button variant="default" onClick={onAll}>
       Show all keys
     </Button>
   )
   return (
-    <EmptyState title="No keys in use" icon={<IconFilterOff size={32} />} actions={actions}>
-      All keys have been revoked or have expired. Create a new one, or show all keys.
+    <EmptyState
+      title={isFiltered ? 'No matching keys' : 'No keys in use'}
+      icon={<IconFilterOff size={32} />}
+      actions={actions}
+    >
+      {isFiltered
+        ? 'This creator has no keys in use. Show all keys to see the others.'
+        : 'All keys have been revoked or have expired. Create a new one, or show all keys.'}
     </EmptyState>
   )
 }

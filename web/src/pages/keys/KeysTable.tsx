@@ -4,17 +4,25 @@ import { IconDots, IconPlayerPause, IconPlayerPlay, IconRefresh, IconTrash } fro
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { toApiError } from '../../api/errors'
 import { disableKey, enableKey, type Key, keysQuery } from '../../api/keys'
+import type { Member } from '../../api/members'
 import { useSessionContext } from '../../api/session'
 import { type Column, DataTable } from '../../ui/DataTable'
 import { StatusBadge } from '../../ui/StatusBadge'
 import { Time } from '../../ui/Time'
+import { creatorOf } from './creators'
 import type { OpenDialog } from './KeysPage'
 import { type KeyAction, keyActionBlocked, STATES } from './key-can'
 import { limitsOf } from './limits'
 
-type Props = { keys: Key[]; workspaceId: string; onOpenDialog: (dialog: OpenDialog) => void }
+type Props = {
+  keys: Key[]
+  /** Undefined until they are loaded. */
+  members: Member[] | undefined
+  workspaceId: string
+  onOpenDialog: (dialog: OpenDialog) => void
+}
 
-export function KeysTable({ keys, workspaceId, onOpenDialog }: Props) {
+export function KeysTable({ keys, members, workspaceId, onOpenDialog }: Props) {
   const columns: Column<Key>[] = [
     { id: 'name', header: 'Name', cell: (key) => key.name },
     { id: 'prefix', header: 'Key', cell: (key) => <Code>{key.prefix}</Code> },
@@ -23,6 +31,7 @@ export function KeysTable({ keys, workspaceId, onOpenDialog }: Props) {
       header: 'State',
       cell: (key) => <StatusBadge tone={STATES[key.state].tone}>{STATES[key.state].label}</StatusBadge>,
     },
+    { id: 'creator', header: 'Created by', cell: (key) => members && <CreatedBy apiKey={key} members={members} /> },
     { id: 'used', header: 'Last used', cell: (key) => <Time value={key.lastUsedAt} /> },
     { id: 'limits', header: 'Limits', cell: (key) => <Limits apiKey={key} /> },
     { id: 'expires', header: 'Expires', cell: (key) => <Time value={key.expiresAt} /> },
@@ -34,7 +43,24 @@ export function KeysTable({ keys, workspaceId, onOpenDialog }: Props) {
       cell: (key) => <Actions apiKey={key} workspaceId={workspaceId} onOpenDialog={onOpenDialog} />,
     },
   ]
-  return <DataTable caption="API keys" columns={columns} rows={keys} rowKey={(key) => key.id} minWidth={860} />
+  return <DataTable caption="API keys" columns={columns} rows={keys} rowKey={(key) => key.id} minWidth={980} />
+}
+
+function CreatedBy({ apiKey, members }: { apiKey: Key; members: Member[] }) {
+  const creator = creatorOf(apiKey, members)
+  if (creator.kind === 'member') return creator.email
+  if (creator.kind === 'removed') {
+    return (
+      <StatusBadge tone="warn" title={creator.id}>
+        Removed member
+      </StatusBadge>
+    )
+  }
+  return (
+    <Text span size="sm" c="dimmed">
+      Command line
+    </Text>
+  )
 }
 
 function Limits({ apiKey }: { apiKey: Key }) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { countedKeys, type KeyAction, keyActionBlocked } from './key-can'
+import { countedKeys, countOf, type KeyAction, keyActionBlocked } from './key-can'
 
 const admin = { userId: 'usr_a', isAdmin: true }
 const member = { userId: 'usr_m', isAdmin: false }
@@ -20,6 +20,10 @@ describe('actions on a key', () => {
     expect(allowed(key('active'), member)).toEqual(['rotate', 'revoke'])
     expect(allowed(key('active', 'usr_other'), member)).toEqual([])
     expect(keyActionBlocked('revoke', key('active', 'usr_other'), member)).toMatch(/only keys they created/)
+  })
+
+  it('are counted in words', () => {
+    expect([countOf(1), countOf(3)]).toEqual(['1 key', '3 keys'])
   })
 
   it('leave active and disabled keys counted towards the limit', () => {

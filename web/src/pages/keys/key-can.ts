@@ -35,6 +35,9 @@ export function keyActionBlocked(
   return undefined
 }
 
+/** `1 key`, `3 keys`. */
+export const countOf = (count: number) => `${count} ${count === 1 ? 'key' : 'keys'}`
+
 /** Number of keys that count towards the limit: active and disabled ones. */
 export const countedKeys = (keys: readonly Pick<Key, 'state'>[]) =>
   keys.filter(({ state }) => state === 'active' || state === 'disabled').length

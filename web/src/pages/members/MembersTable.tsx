@@ -5,12 +5,12 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { SESSION_KEY } from '../../api/client'
 import { toApiError } from '../../api/errors'
-import { type Member, membersQuery, type Role, removeMember, setRole } from '../../api/members'
+import { type Member, membersQuery, type Role, setRole } from '../../api/members'
 import { useOrganization, useSessionContext } from '../../api/session'
-import { ConfirmByTyping } from '../../ui/ConfirmByTyping'
 import { type Column, DataTable } from '../../ui/DataTable'
 import { StatusBadge } from '../../ui/StatusBadge'
 import { MemberWorkspaces } from './MemberWorkspaces'
+import { RemoveMember } from './RemoveMember'
 import { ROLES, roleName, whyLastAdmin, workspaceNames } from './roles'
 
 type OpenDialog = { kind: 'remove' | 'workspaces'; member: Member } | undefined
@@ -50,7 +50,7 @@ export function MembersTable({ members }: { members: Member[] }) {
   return (
     <>
       <DataTable caption="Members" columns={columns} rows={members} rowKey={(member) => member.userId} minWidth={600} />
-      <Remove member={dialog?.kind === 'remove' ? dialog.member : undefined} onClose={close} />
+      <RemoveMember member={dialog?.kind === 'remove' ? dialog.member : undefined} onClose={close} />
       <MemberWorkspaces
         member={dialog?.kind === 'workspaces' ? dialog.member : undefined}
         workspaces={workspaces}
@@ -128,32 +128,5 @@ function Reason({ children }: { children: string }) {
     <Text size="xs" c="dimmed">
       {children}
     </Text>
-  )
-}
-
-function Remove({ member, onClose }: { member: Member | undefined; onClose: () => void }) {
-  const organization = useOrganization()
-  const queries = useQueryClient()
-  const remove = useMutation({
-    mutationFn: (one: Member) => removeMember(organization.id, one.userId),
-    onSuccess: onClose,
-    onSettled: () => queries.invalidateQueries(membersQuery(organization.id)),
-  })
-  return (
-    <ConfirmByTyping
-      opened={!!member}
-      onClose={() => {
-        remove.reset()
-        onClose()
-      }}
-      title="Remove member"
-      expected={member?.email ?? ''}
-      action="Remove member"
-      onConfirm={() => member && remove.mutate(member)}
-      isPending={remove.isPending}
-      error={remove.error}
-    >
-      They immediately lose access to {organization.name} and all its workspaces. Keys they created keep working.
-    </ConfirmByTyping>
   )
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Member, Role } from '../../api/members'
-import { membershipChanges, whyLastAdmin, workspaceNames } from './roles'
+import { membershipChanges, usableKeys, whyLastAdmin, workspaceNames } from './roles'
 
 const one = (userId: string, role: Role, workspaceIds: string[] = []): Member => ({
   userId,
@@ -23,6 +23,11 @@ describe('members', () => {
     expect(workspaceNames(one('m', 'member', ['w1', 'w2']), workspaces)).toBe('Search, 1 other')
     expect(workspaceNames(one('m', 'member', ['w2', 'w3']), workspaces)).toBe('2 others')
     expect(workspaceNames(one('m', 'member'), workspaces)).toBe('None yet')
+  })
+
+  it('have keys that work or could be enabled again', () => {
+    const keys = (['active', 'revoked', 'disabled', 'expired'] as const).map((state) => ({ state }))
+    expect(usableKeys(keys).map(({ state }) => state)).toEqual(['active', 'disabled'])
   })
 
   it('are added to and removed from changed workspaces only', () => {

@@ -1,5 +1,6 @@
 /** Roles and workspaces of members. */
 
+import type { OrganizationKey } from '../../api/keys'
 import type { Member, Role } from '../../api/members'
 
 export const ROLES: { value: Role; label: string; meaning: string }[] = [
@@ -14,6 +15,10 @@ export function whyLastAdmin(member: Member, members: readonly Member[]): string
   const isLast = member.role === 'admin' && members.filter((one) => one.role === 'admin').length === 1
   return isLast ? 'An organization needs at least one administrator' : undefined
 }
+
+/** Keys that work or could be enabled again. */
+export const usableKeys = <K extends Pick<OrganizationKey, 'state'>>(keys: readonly K[]): K[] =>
+  keys.filter(({ state }) => state === 'active' || state === 'disabled')
 
 type Named = { id: string; name: string }
 

@@ -20,6 +20,12 @@ listen = "127.0.0.1:0"
 ops_listen = "127.0.0.1:0"
 drain_timeout = "1s"
 
+# A scan is faster than clients are allowed to be; what is behind the limits is to be tested.
+[limits]
+failed_credentials_per_minute = 1_000_000
+sign_ins_per_minute = 1_000_000
+management_requests_per_minute = 1_000_000
+
 [workspace_defaults]
 requests_per_minute = 1_000_000
 tokens_per_minute = 1_000_000_000

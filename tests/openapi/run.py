@@ -131,6 +131,8 @@ def scan(arguments, folder, base, bootstrap, signed_in):
     ]
     if signed_in:
         session, csrf = sign_in(base, bootstrap)
+        # Otherwise the scan finds the id of its own account, deletes it, and is signed out for the rest.
+        settings += [f'"path.userId" = "{create_user(base, bootstrap, session, csrf)}"']
         settings += ["[auth.openapi.session]", f'api_key = "{session}"', "[auth.openapi.csrf]", f'api_key = "{csrf}"']
         settings += ["[auth.openapi.apiKey]", f'bearer = "{bootstrap["apiKey"]}"']
     (folder / "schemathesis.toml").write_text("\n".join(settings))
@@ -143,11 +145,23 @@ def scan(arguments, folder, base, bootstrap, signed_in):
 
 
 def sign_in(base, bootstrap):
-    body = json.dumps({"email": bootstrap["email"], "password": bootstrap["password"]}).encode()
-    request = urllib.request.Request(f"{base}/api/session", body, {"content-type": "application/json"})
-    with urllib.request.urlopen(request, timeout=10) as response:
+    credentials = {"email": bootstrap["email"], "password": bootstrap["password"]}
+    with post(f"{base}/api/session", credentials) as response:
         cookie = response.headers["set-cookie"].split(";")[0]
         return cookie.removeprefix("forebay_session="), json.load(response)["csrfToken"]
+
+
+def create_user(base, bootstrap, session, csrf):
+    account = {"email": "scanned@example.com", "password": "a password of some length", "role": "member"}
+    account["organizationId"] = bootstrap["organizationId"]
+    headers = {"cookie": f"forebay_session={session}", "x-csrf-token": csrf}
+    with post(f"{base}/api/users", account, headers) as response:
+        return json.load(response)["id"]
+
+
+def post(url, body, headers=None):
+    headers = {"content-type": "application/json"} | (headers or {})
+    return urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers), timeout=10)
 
 
 def read_json(path):

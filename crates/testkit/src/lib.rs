@@ -8,4 +8,5 @@ pub mod fake_engine;
 pub mod http;
 pub mod kubelet;
 pub mod memory_test;
+pub mod pod_security;
 pub mod process;

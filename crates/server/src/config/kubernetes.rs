@@ -6,7 +6,7 @@ use super::sections::is_plain_name;
 use domain::GpuType;
 use domain::model::{DriverKind, EngineKind, Flavor, Launch};
 use fleet::drivers::kubernetes::settings::{
-    Access, Callers, Fetch, GpuNodes, Images, Quantity, Settings, Toleration, Volume, Weights,
+    Access, Callers, Egress, Fetch, GpuNodes, Images, Quantity, Settings, Toleration, Volume, Weights,
 };
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -19,6 +19,9 @@ const PRE_STOP_RANGE: RangeInclusive<Duration> = Duration::from_secs(1)..=Durati
 const TOLERANCE_RANGE: RangeInclusive<Duration> = Duration::from_secs(1)..=HOUR;
 const PORT_RANGE: RangeInclusive<u64> = 1..=65_535;
 const DEFAULT_PORT: u16 = 8000;
+/// The largest that Kubernetes takes.
+const USER_RANGE: RangeInclusive<u64> = 0..=2_147_483_647;
+const DEFAULT_USER: u32 = 10_001;
 const DEFAULT_MOUNT: &str = "/models";
 const NAME: &str = "a name of lower-case letters, digits, - and .";
 
@@ -44,6 +47,12 @@ pub(super) fn read(drivers: &Section<'_>) -> Option<Settings> {
         image_pull_secrets: read_names(&section, "image_pull_secrets"),
         service_account: name("service_account"),
         callers: read_callers(&section),
+        egress: read_egress(&section.section("egress")),
+        run_as_user: section
+            .integer("run_as_user", USER_RANGE)
+            .and_then(|user| user.try_into().ok())
+            .unwrap_or(DEFAULT_USER),
+        read_only_root: section.boolean("read_only_root").unwrap_or(true),
     })
 }
 
@@ -143,18 +152,33 @@ fn read_weights(section: &Section<'_>) -> Weights {
 fn read_callers(section: &Section<'_>) -> Option<Callers> {
     section.entry("callers")?;
     let callers = section.section("callers");
-    let networks = callers.texts("networks").unwrap_or_default();
-    for network in networks.iter().filter(|network| !is_network(network)) {
-        let what = format_args!("\"{network}\" is not a network such as \"10.20.0.0/16\" or \"fd00::/8\"");
-        callers.report(callers.line("networks"), "networks", what);
-    }
-    let networks: Vec<String> = networks.into_iter().map(ToOwned::to_owned).collect();
+    let networks = read_networks(&callers);
     let pods = read_labels(&callers, "pods");
     if pods.is_empty() && networks.is_empty() {
         let what = "name pods, networks or both: a policy without them allows all callers";
         section.report(section.line("callers"), "callers", what);
     }
     Some(Callers { pods, namespace: callers.parsed("namespace", NAME, object_name), networks })
+}
+
+/// `None` if everything may be reached.
+fn read_egress(section: &Section<'_>) -> Option<Egress> {
+    let any = section.boolean("any").unwrap_or(false);
+    let public_https = section.boolean("public_https");
+    let networks = read_networks(section);
+    if any && (public_https.is_some() || !networks.is_empty()) {
+        section.report(section.line("any"), "any", "is set beside public_https or networks, which it includes");
+    }
+    (!any).then(|| Egress { public_https: public_https.unwrap_or(true), networks })
+}
+
+fn read_networks(section: &Section<'_>) -> Vec<String> {
+    let networks = section.texts("networks").unwrap_or_default();
+    for network in networks.iter().filter(|network| !is_network(network)) {
+        let what = format_args!("\"{network}\" is not a network such as \"10.20.0.0/16\" or \"fd00::/8\"");
+        section.report(section.line("networks"), "networks", what);
+    }
+    networks.into_iter().map(ToOwned::to_owned).collect()
 }
 
 /// CIDR notation: an address and the length of its prefix.

@@ -428,6 +428,31 @@ fn a_policy_never_allows_all_callers_by_mistake() {
 }
 
 #[test]
+fn replicas_reach_only_dns_and_the_hub_unless_the_file_says_more() {
+    let egress = |text: &str| {
+        let text = format!("[drivers.kubernetes]\n[drivers.kubernetes.egress]\n{text}");
+        parse(&text).unwrap_or_else(|problems| panic!("{problems}")).drivers.kubernetes.unwrap().egress
+    };
+    let default = egress("").unwrap();
+    assert!(default.public_https && default.networks.is_empty());
+    assert_eq!(parse("[drivers.kubernetes]").unwrap().drivers.kubernetes.unwrap().egress, Some(default));
+    assert_eq!(egress("any = true"), None);
+    let named = egress("public_https = false\nnetworks = [\"10.9.0.1/32\"]").unwrap();
+    assert_eq!((named.public_https, named.networks), (false, vec!["10.9.0.1/32".to_owned()]));
+    let both = "[drivers.kubernetes.egress]\nany = true\nnetworks = [\"10.0.0.0/8\"]\n";
+    assert!(problems(both).contains("any: is set beside"), "{}", problems(both));
+}
+
+#[test]
+fn replicas_are_not_root_unless_the_file_says_so() {
+    let settings = |text: &str| parse(&format!("[drivers.kubernetes]\n{text}")).unwrap().drivers.kubernetes.unwrap();
+    assert_eq!((settings("").run_as_user, settings("").read_only_root), (10_001, true));
+    let root = settings("run_as_user = 0\nread_only_root = false");
+    assert_eq!((root.run_as_user, root.read_only_root), (0, false));
+    assert!(problems("[drivers.kubernetes]\nrun_as_user = -1").contains("run_as_user"));
+}
+
+#[test]
 fn llama_server_gets_weights_of_the_hub_only_with_a_fetch_command() {
     let model = "[[models]]\nid = \"acme/a\"\ndriver = \"kubernetes\"\n[[models.flavors]]\nname = \"a\"\n\
         gpu_type = \"nvidia/h100-sxm-80gb\"\nengine = \"llama-server\"\nweights = \"hf://acme/tiny\"\n";

@@ -15,6 +15,9 @@ const SIGNAL_BASE: i32 = 128;
 /// Exit code that kubelets report if a program cannot be started.
 pub(super) const CANNOT_RUN: i32 = 128;
 
+/// Mounts that processes share with this machine.
+const SHARED_WITH_HOST: [&str; 2] = ["/dev/shm", "/tmp"];
+
 /// Replacements in commands and environment variables: addresses and volume paths.
 pub(super) struct Translation {
     /// Longest first, so that nested folders match.
@@ -30,7 +33,11 @@ impl Translation {
                 (volume.name.as_str(), on_host.unwrap_or_else(|| folder.join(&volume.name)))
             })
             .collect();
-        let mounts = container.volume_mounts.iter().flatten().filter(|mount| mount.mount_path != "/dev/shm");
+        let mounts = container
+            .volume_mounts
+            .iter()
+            .flatten()
+            .filter(|mount| !SHARED_WITH_HOST.contains(&mount.mount_path.as_str()));
         let mut pairs: Vec<(String, String)> = mounts
             .filter_map(|mount| {
                 let source = sources.get(mount.name.as_str())?;

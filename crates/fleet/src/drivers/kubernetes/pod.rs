@@ -32,7 +32,10 @@ const STARTUP_PERIOD_SECONDS: u64 = 2;
 const STARTUP_SECONDS: u64 = 1_800;
 /// Puts the end of a failed container's log into its status, where it is available even if the log is not.
 const TERMINATION_MESSAGE_POLICY: &str = "FallbackToLogsOnError";
+/// An empty volume for caches, and the home folder of the engine.
 const CACHE_DIR: &str = "/var/cache/forebay";
+/// A name for the user, who is not in the image's list: Python looks it up for folder names.
+const USER_NAME: &str = "forebay";
 /// The default, preceded by the folder of llama-server in llama.cpp's image.
 const LLAMA_SERVER_PATH: &str = "/app:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const HUB_REFERENCE: &str = "hf://";
@@ -70,6 +73,7 @@ pub(super) fn manifest(spec: &ReplicaSpec, restart: RestartPolicy, settings: &Se
     let path = location.as_ref().map(|location| location.path.as_str());
     let argv = spec.invocation(path, ("0.0.0.0", settings.port), settings.drain).argv(&built_in)?;
     let fetched = location.and_then(|location| Some((location.path, location.source?)));
+    let engine_downloads = settings.weights.fetch.is_none() && fetched.is_some();
     let fetch = settings.weights.fetch.as_ref().zip(fetched);
     let family = Family::of(&spec.launch);
     let mut container = json!({
@@ -78,7 +82,7 @@ pub(super) fn manifest(spec: &ReplicaSpec, restart: RestartPolicy, settings: &Se
         "command": argv,
         "terminationMessagePolicy": TERMINATION_MESSAGE_POLICY,
         "ports": [{"name": "http", "containerPort": settings.port}],
-        "env": environment(family, &settings.weights),
+        "env": environment(family, &settings.weights, engine_downloads),
         "resources": resources(nodes, spec.gpu_count),
         "startupProbe": {
             "periodSeconds": STARTUP_PERIOD_SECONDS, "failureThreshold": STARTUP_SECONDS / STARTUP_PERIOD_SECONDS,
@@ -87,8 +91,8 @@ pub(super) fn manifest(spec: &ReplicaSpec, restart: RestartPolicy, settings: &Se
         "readinessProbe": { "periodSeconds": 5, "failureThreshold": 2, "timeoutSeconds": probe_timeout_seconds(family) },
         "livenessProbe": { "periodSeconds": 20, "failureThreshold": 6, "timeoutSeconds": 25 },
         "lifecycle": { "preStop": { "exec": { "command": ["sleep", settings.pre_stop.as_secs().to_string()] } } },
-        "securityContext": { "allowPrivilegeEscalation": false, "capabilities": { "drop": ["ALL"] } },
-        "volumeMounts": mounts(&settings.weights, fetch.is_none()),
+        "securityContext": container_security(settings),
+        "volumeMounts": mounts(&settings.weights, if engine_downloads { WeightsUse::Download } else { WeightsUse::Read }),
     });
     for probe in ["startupProbe", "readinessProbe", "livenessProbe"] {
         let (kind, check) = probe_check(family, settings.port);
@@ -102,7 +106,7 @@ pub(super) fn manifest(spec: &ReplicaSpec, restart: RestartPolicy, settings: &Se
         "automountServiceAccountToken": false,
         "enableServiceLinks": false,
         "terminationGracePeriodSeconds": full_grace_seconds(settings),
-        "securityContext": { "seccompProfile": { "type": "RuntimeDefault" } },
+        "securityContext": pod_security(settings),
         "nodeSelector": nodes.node_selector,
         "tolerations": nodes.tolerations.iter().map(toleration).collect::<Vec<_>>(),
         "imagePullSecrets": settings.image_pull_secrets.iter().map(|name| json!({"name": name})).collect::<Vec<_>>(),
@@ -186,10 +190,40 @@ fn toleration(toleration: &Toleration) -> Value {
     manifest
 }
 
-fn environment(family: Family, weights: &Weights) -> Value {
-    let mut variables = Vec::new();
+/// The user of all containers. With a claim, its group may write to the volume.
+fn pod_security(settings: &Settings) -> Value {
+    let user = settings.run_as_user;
+    let mut security = json!({
+        "runAsNonRoot": user != 0,
+        "runAsUser": user,
+        "runAsGroup": user,
+        "seccompProfile": { "type": "RuntimeDefault" },
+    });
+    if matches!(settings.weights.volume, Some(Volume::Claim(_))) && user != 0 {
+        security["fsGroup"] = json!(user);
+        security["fsGroupChangePolicy"] = json!("OnRootMismatch");
+    }
+    security
+}
+
+fn container_security(settings: &Settings) -> Value {
+    json!({
+        "allowPrivilegeEscalation": false,
+        "readOnlyRootFilesystem": settings.read_only_root,
+        "capabilities": { "drop": ["ALL"] },
+    })
+}
+
+/// Engines and their libraries write caches to the home folder, which is on a volume.
+fn home() -> Vec<Value> {
+    let variables = [("HOME", CACHE_DIR), ("USER", USER_NAME), ("LOGNAME", USER_NAME)];
+    variables.iter().map(|(name, value)| json!({"name": name, "value": value})).collect()
+}
+
+fn environment(family: Family, weights: &Weights, engine_downloads: bool) -> Value {
+    let mut variables = home();
     // Weights that engines download themselves stay in the node's folder for the next replica.
-    if let Some(Volume::NodeFolder(_)) = weights.volume {
+    if engine_downloads && matches!(weights.volume, Some(Volume::NodeFolder(_))) {
         variables.push(json!({"name": "HF_HOME", "value": format!("{}/.hub", weights.mount)}));
     }
     // The container runtime looks for the program along this path.
@@ -236,8 +270,9 @@ fn init_container(fetch: &Fetch, path: &str, source: &str, settings: &Settings) 
         "image": fetch.image,
         "command": fetch.argv.iter().map(filled).collect::<Vec<_>>(),
         "terminationMessagePolicy": TERMINATION_MESSAGE_POLICY,
-        "securityContext": { "allowPrivilegeEscalation": false, "capabilities": { "drop": ["ALL"] } },
-        "volumeMounts": mounts(&settings.weights, false),
+        "env": home(),
+        "securityContext": container_security(settings),
+        "volumeMounts": mounts(&settings.weights, WeightsUse::Fetch),
     });
     if let Some(secret) = &settings.environment_secret {
         container["envFrom"] = json!([{"secretRef": {"name": secret}}]);
@@ -245,11 +280,12 @@ fn init_container(fetch: &Fetch, path: &str, source: &str, settings: &Settings) 
     container
 }
 
-/// Volumes of a Pod: shared memory for engines with several GPUs, a cache, and the weights.
+/// Volumes of a Pod: shared memory for engines with several GPUs, a cache, temporary files, and the weights.
 fn volumes(weights: &Weights) -> Value {
     let mut volumes = vec![
         json!({"name": "shared-memory", "emptyDir": {"medium": "Memory"}}),
         json!({"name": "cache", "emptyDir": {}}),
+        json!({"name": "scratch", "emptyDir": {}}),
     ];
     match &weights.volume {
         Some(Volume::Claim(claim)) => {
@@ -264,14 +300,30 @@ fn volumes(weights: &Weights) -> Value {
     Value::Array(volumes)
 }
 
-/// A claim is mounted read-only unless the Pod downloads weights to it.
-fn mounts(weights: &Weights, only_reads: bool) -> Value {
+/// How a container uses the volume of the weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WeightsUse {
+    Read,
+    /// The init container downloads them.
+    Fetch,
+    /// The engine downloads them by itself.
+    Download,
+}
+
+/// The weights are read-only, so that no engine can change those of others, except for the container that downloads them.
+/// An engine that downloads by itself does so to a node's folder, but not to a claim.
+fn mounts(weights: &Weights, weights_use: WeightsUse) -> Value {
     let mut mounts = vec![
         json!({"name": "shared-memory", "mountPath": "/dev/shm"}),
         json!({"name": "cache", "mountPath": CACHE_DIR}),
+        json!({"name": "scratch", "mountPath": "/tmp"}),
     ];
     if let Some(volume) = &weights.volume {
-        let read_only = only_reads && matches!(volume, Volume::Claim(_));
+        let read_only = match weights_use {
+            WeightsUse::Read => true,
+            WeightsUse::Fetch => false,
+            WeightsUse::Download => matches!(volume, Volume::Claim(_)),
+        };
         mounts.push(json!({"name": "weights", "mountPath": weights.mount, "readOnly": read_only}));
     }
     Value::Array(mounts)
@@ -287,6 +339,9 @@ pub(super) fn full_grace_seconds(settings: &Settings) -> u64 {
     settings.drain.as_secs() + stop_grace_seconds(settings)
 }
 
+#[cfg(test)]
+#[path = "pod_security_tests.rs"]
+mod security_tests;
 #[cfg(test)]
 #[path = "pod_tests.rs"]
 mod tests;

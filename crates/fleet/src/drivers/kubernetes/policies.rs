@@ -1,4 +1,4 @@
-//! Network policy and disruption budgets: who may call replicas, and how fast nodes may be drained.
+//! Network policies and disruption budgets: who may call replicas, what they may reach, and how fast nodes may be drained.
 //!
 //! The leader keeps them. It reads the existing ones every few minutes and when this process becomes leader again, since
 //! others may have changed them, and an endpoint may have been deleted during an outage.
@@ -6,7 +6,7 @@
 use super::ReplicaTargets;
 use super::api::requests::{RequestError, Requests};
 use super::pod::{ENDPOINT_LABEL, INSTANCE_LABEL, MANAGER};
-use super::settings::{Callers, Settings};
+use super::settings::{Callers, Egress, Settings};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -33,6 +33,7 @@ pub(super) struct Policies {
     instance: String,
     port: u16,
     callers: Option<Callers>,
+    egress: Option<Egress>,
     /// Whether the server supports this version of budgets; read once.
     has_budgets: OnceCell<bool>,
     state: Mutex<KnownPolicies>,
@@ -68,6 +69,7 @@ impl Policies {
             instance: settings.instance.clone(),
             port: settings.port,
             callers: settings.callers.clone(),
+            egress: settings.egress.clone(),
             has_budgets: OnceCell::new(),
             state: Mutex::default(),
         }
@@ -82,7 +84,7 @@ impl Policies {
         }
         known.forget_outdated(now);
         if let Err(why) = self.write(&mut known, targets, now).await {
-            tracing::warn!(%why, "cannot write the network policy or the disruption budgets: {why}");
+            tracing::warn!(%why, "cannot write the network policies or the disruption budgets: {why}");
             known.not_before = Some(now + RETRY_PAUSE);
         }
     }
@@ -94,7 +96,7 @@ impl Policies {
         now: Instant,
     ) -> Result<(), RequestError> {
         if known.network.is_none() {
-            self.write_network_policy().await?;
+            self.write_network_policies().await?;
             known.network = Some(now);
         }
         if !self.supports_budgets().await? {
@@ -119,12 +121,32 @@ impl Policies {
         Ok(())
     }
 
-    async fn write_network_policy(&self) -> Result<(), RequestError> {
-        let Some(callers) = &self.callers else { return Ok(()) };
-        let name = format!("{}-replicas", self.instance);
-        let policy = network_policy(&name, &self.instance, self.port, callers);
+    async fn write_network_policies(&self) -> Result<(), RequestError> {
+        if let Some(callers) = &self.callers {
+            let name = format!("{}-replicas", self.instance);
+            self.write_network_policy(&name, &ingress_policy(&name, &self.instance, self.port, callers)).await?;
+        }
+        let name = format!("{}-replicas-egress", self.instance);
+        match &self.egress {
+            Some(egress) => self.write_network_policy(&name, &egress_policy(&name, &self.instance, egress)).await,
+            None => self.remove_network_policy(&name).await,
+        }
+    }
+
+    async fn write_network_policy(&self, name: &str, policy: &Value) -> Result<(), RequestError> {
         let params = PatchParams::apply(MANAGER).force();
-        self.requests.send(self.networks.patch(&name, &params, &Patch::Apply(&policy))).await.map(drop)
+        self.requests.send(self.networks.patch(name, &params, &Patch::Apply(policy))).await.map(drop)
+    }
+
+    /// Policies add up, so an empty one instead would undo those of the operator.
+    async fn remove_network_policy(&self, name: &str) -> Result<(), RequestError> {
+        if self.requests.send(self.networks.get_opt(name)).await?.is_none() {
+            return Ok(());
+        }
+        match self.requests.send(self.networks.delete(name, &DeleteParams::default())).await {
+            Err(error) if !error.is_not_found() => Err(error),
+            Ok(_) | Err(_) => Ok(()),
+        }
     }
 
     /// The minimum of each budget of this installation; 0 for one that was changed to something else.
@@ -208,7 +230,12 @@ fn budget(name: &str, instance: &str, endpoint: &str, minimum: u32) -> Value {
     })
 }
 
-fn network_policy(name: &str, instance: &str, port: u16, callers: &Callers) -> Value {
+/// Networks that are not public: those of clusters and machines, and link-local ones with the metadata of clouds.
+const PRIVATE_V4: [&str; 7] =
+    ["0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"];
+const PRIVATE_V6: [&str; 3] = ["::1/128", "fc00::/7", "fe80::/10"];
+
+fn ingress_policy(name: &str, instance: &str, port: u16, callers: &Callers) -> Value {
     let mut from: Vec<Value> = callers.networks.iter().map(|cidr| json!({"ipBlock": {"cidr": cidr}})).collect();
     if !callers.pods.is_empty() {
         let mut pods = json!({ "podSelector": { "matchLabels": callers.pods } });
@@ -225,6 +252,34 @@ fn network_policy(name: &str, instance: &str, port: u16, callers: &Callers) -> V
             "podSelector": { "matchLabels": labels(instance) },
             "policyTypes": ["Ingress"],
             "ingress": [{ "from": from, "ports": [{ "port": port, "protocol": "TCP" }] }],
+        },
+    })
+}
+
+/// DNS, the hub, and what the operator names. Without it, an engine that fetches what a tenant names, or that was taken
+/// over, reaches services of the cluster and the metadata of the cloud.
+fn egress_policy(name: &str, instance: &str, egress: &Egress) -> Value {
+    let dns = json!({ "ports": [{ "port": 53, "protocol": "UDP" }, { "port": 53, "protocol": "TCP" }] });
+    let mut rules = vec![dns];
+    if egress.public_https {
+        let public = json!([
+            { "ipBlock": { "cidr": "0.0.0.0/0", "except": PRIVATE_V4 } },
+            { "ipBlock": { "cidr": "::/0", "except": PRIVATE_V6 } },
+        ]);
+        rules.push(json!({ "to": public, "ports": [{ "port": 443, "protocol": "TCP" }] }));
+    }
+    if !egress.networks.is_empty() {
+        let networks: Vec<Value> = egress.networks.iter().map(|cidr| json!({"ipBlock": {"cidr": cidr}})).collect();
+        rules.push(json!({ "to": networks }));
+    }
+    json!({
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": { "name": name, "labels": labels(instance) },
+        "spec": {
+            "podSelector": { "matchLabels": labels(instance) },
+            "policyTypes": ["Egress"],
+            "egress": rules,
         },
     })
 }

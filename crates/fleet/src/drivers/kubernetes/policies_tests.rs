@@ -54,10 +54,27 @@ fn only_configured_callers_are_allowed() {
         namespace: Some("front".into()),
         networks: vec!["10.1.0.0/16".into()],
     };
-    let policy = network_policy("n", "forebay", 8000, &callers);
+    let policy = ingress_policy("n", "forebay", 8000, &callers);
     let rule = &policy["spec"]["ingress"][0];
     assert_eq!(rule["from"][0]["ipBlock"]["cidr"], "10.1.0.0/16");
     assert_eq!(rule["from"][1]["podSelector"]["matchLabels"]["app"], "gateway");
     assert_eq!(rule["from"][1]["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"], "front");
     assert_eq!(rule["ports"][0]["port"], 8000);
+}
+
+#[test]
+fn replicas_reach_dns_the_hub_and_named_networks_only() {
+    let policy = egress_policy("n", "forebay", &Egress { public_https: true, networks: vec!["10.9.0.1/32".into()] });
+    assert_eq!(policy["spec"]["policyTypes"], json!(["Egress"]));
+    let [dns, hub, named] = &policy["spec"]["egress"].as_array().unwrap()[..] else { panic!("{policy}") };
+    assert_eq!((&dns["ports"][0]["port"], &dns["to"]), (&json!(53), &Value::Null));
+    assert_eq!(hub["ports"], json!([{"port": 443, "protocol": "TCP"}]));
+    let except = hub["to"][0]["ipBlock"]["except"].as_array().unwrap();
+    for private in ["10.0.0.0/8", "169.254.0.0/16", "192.168.0.0/16"] {
+        assert!(except.contains(&json!(private)), "{private}");
+    }
+    assert_eq!(named["to"], json!([{"ipBlock": {"cidr": "10.9.0.1/32"}}]));
+    let closed = egress_policy("n", "forebay", &Egress { public_https: false, networks: Vec::new() });
+    assert_eq!(closed["spec"]["egress"].as_array().unwrap().len(), 1, "only DNS");
+    serde_json::from_value::<NetworkPolicy>(policy).unwrap();
 }

@@ -33,6 +33,12 @@ pub struct Settings {
     pub service_account: Option<String>,
     /// Who may call replicas; `None` for no network policy.
     pub callers: Option<Callers>,
+    /// What replicas may reach; `None` for everything.
+    pub egress: Option<Egress>,
+    /// User and group of replicas; 0 is root.
+    pub run_as_user: u32,
+    /// Whether replicas cannot write to the file system of their image.
+    pub read_only_root: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -162,6 +168,15 @@ pub struct Callers {
     pub pods: BTreeMap<String, String>,
     /// Namespace of those Pods; `None` for that of the replicas.
     pub namespace: Option<String>,
+    pub networks: Vec<String>,
+}
+
+/// Destinations of replicas, besides DNS.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Egress {
+    /// Port 443 of public addresses, where the hub is.
+    pub public_https: bool,
+    /// Further networks, on all ports.
     pub networks: Vec<String>,
 }
 

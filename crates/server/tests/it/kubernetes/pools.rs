@@ -40,7 +40,7 @@ async fn a_pool_of_pods_serves_all_workspaces_and_follows_the_configuration() {
     assert!(response.header("x-ratelimit-limit-requests").is_some(), "rate limits apply to shared models");
 
     let policies: Api<NetworkPolicy> = Api::namespaced(cluster.client(), &cluster.namespace);
-    assert_eq!(policies.list(&ListParams::default()).await.unwrap().items.len(), 1, "pools have a network policy too");
+    assert_eq!(policies.list(&ListParams::default()).await.unwrap().items.len(), 2, "pools have network policies too");
 
     let urls: Vec<String> = app.engines.iter().map(testkit::fake_engine::FakeEngine::url).collect();
     let change = |setup: crate::app::Setup| {

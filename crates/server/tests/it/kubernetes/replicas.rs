@@ -34,7 +34,11 @@ async fn an_endpoint_is_scheduled_serves_and_leaves_nothing_behind() {
     assert_eq!(pod.metadata.finalizers, Some(vec!["forebay.dev/hold".to_owned()]));
     assert_eq!(pod.metadata.labels.as_ref().unwrap()["forebay.dev/endpoint-id"], replica.endpoint.to_string());
     let policies: Api<NetworkPolicy> = Api::namespaced(cluster.client(), &cluster.namespace);
-    assert_eq!(policies.list(&ListParams::default()).await.unwrap().items.len(), 1, "only gateways may call replicas");
+    assert_eq!(
+        policies.list(&ListParams::default()).await.unwrap().items.len(),
+        2,
+        "who may call replicas, and what they may reach"
+    );
 
     // Not a blocking call, since this thread also runs the proxy to the API server.
     let mut doctor = tokio::process::Command::new(BINARY);

@@ -194,7 +194,8 @@ impl JournalReader {
             })?;
         }
         batch.bytes = self.position - before;
-        if self.position == length && !is_newest {
+        // After a failed sync the file may be shorter than what memory had of it.
+        if self.position >= length && fresh_from.is_none() && !is_newest {
             self.leave_file();
             self.number += 1;
             batch.done.push(path);

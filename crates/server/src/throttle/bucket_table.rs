@@ -157,7 +157,7 @@ mod tests {
         for _ in 0..20 {
             table.debit(&0_u32, 10);
         }
-        for key in 1..200_000 {
+        for key in 1..100_000 {
             table.debit(&key, 10);
         }
         let len: usize = table.shards.iter().map(|shard| shard.lock().len()).sum();

@@ -320,7 +320,8 @@ mod tests {
             throttles.count_attempt(&failing);
         }
         let throttled = throttles.check_attempts(&failing).unwrap_err();
-        assert_eq!((throttled.limit, throttled.retry_after_secs()), (20, 3));
+        assert_eq!(throttled.limit, 20);
+        assert!((1..=3).contains(&throttled.retry_after_secs()), "{throttled}");
         throttles.check_attempts(&other).unwrap();
         assert_eq!(throttles.rejected()[1], (ThrottleReason::Attempts, 1));
     }
@@ -332,7 +333,7 @@ mod tests {
         assert!(throttles.count_credential(address("2001:db8::1")).is_ok());
         assert!(throttles.count_credential(address("2001:db8::2:1")).is_ok());
         let throttled = throttles.count_credential(address("2001:db8::3")).unwrap_err();
-        assert!((29..=30).contains(&throttled.retry_after_secs()), "{throttled}");
+        assert!((1..=30).contains(&throttled.retry_after_secs()), "{throttled}");
         for other in ["2001:db8:0:1::1", "192.0.2.1", "192.0.2.2"] {
             assert!(throttles.count_credential(address(other)).is_ok(), "{other}");
         }

@@ -289,6 +289,17 @@ mod tests {
     }
 
     #[test]
+    fn an_estimated_prompt_fits_its_reservation() {
+        let long = "x".repeat(10_000);
+        let chat =
+            chat::parse(format!(r#"{{"model":"a/b","messages":[{{"role":"user","content":"{long}"}}]}}"#).into());
+        let one = embeddings::parse(format!(r#"{{"model":"a/b","input":"{long}"}}"#).into());
+        let two = embeddings::parse(format!(r#"{{"model":"a/b","input":["{long}","hi"]}}"#).into());
+        let estimated = [chat, one, two].map(|request| request.unwrap().prompt_tokens(256));
+        assert_eq!(estimated, [256, 256, 512], "each input has at most the context");
+    }
+
+    #[test]
     fn expected_tokens_follow_the_limit_or_a_default() {
         let bytes = r#"[{"role":"user","content":"hi"}]"#.len() as u64;
         assert_eq!(parse(r#","max_tokens":100,"n":2"#).estimate.expected(CONTEXT, 60_000), (bytes / 4 + 200, 200));

@@ -97,14 +97,10 @@ impl Operation {
 }
 
 impl ParsedRequest {
-    /// The tokens of the prompt, estimated from its length. A chat cannot have more than the context; inputs of embeddings
-    /// are read one by one.
+    /// The tokens of the prompt, estimated from its length. They are never more than the call has reserved.
     pub(crate) fn prompt_tokens(&self, context_length: u64) -> u64 {
         let tokens = (self.prompt.len() as u64).div_ceil(BYTES_PER_TOKEN);
-        match self.operation {
-            Operation::Chat { .. } => tokens.min(context_length),
-            Operation::Embeddings(_) => tokens,
-        }
+        tokens.min(self.estimate.bound(context_length).prompt)
     }
 
     /// The number of choices that the client requested.

@@ -6,7 +6,7 @@ use crate::edge::request_body::BodyError;
 use crate::throttle::Throttled;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
-const RETRY_SOON_SECS: u64 = 1;
+pub(super) const RETRY_SOON_SECS: u64 = 1;
 const RETRY_LATER_SECS: u64 = 5;
 
 #[derive(Debug, thiserror::Error)]

@@ -116,7 +116,7 @@ impl Service for Surface {
         tap.settle(Outcome::Rejected { status: error.status().as_u16(), code: head_error_code(error) });
         let mut response = Response::new(Body::empty());
         *response.status_mut() = error.status();
-        if let Some(seconds) = error::retry_after_secs(error.status()) {
+        if let Some(seconds) = head_retry_after_secs(error) {
             response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
         }
         EdgeResponse { request_id: Some(id), ..response.into() }
@@ -168,6 +168,14 @@ const fn head_error_code(error: RequestHeadError) -> &'static str {
     }
 }
 
+/// Room for a head is free again within moments.
+fn head_retry_after_secs(error: RequestHeadError) -> Option<u64> {
+    match error {
+        RequestHeadError::NoRoom => Some(error::RETRY_SOON_SECS),
+        other => error::retry_after_secs(other.status()),
+    }
+}
+
 fn is_below(path: &str, root: &str) -> bool {
     path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
@@ -190,4 +198,16 @@ fn json(status: StatusCode, body: impl Into<Body>) -> Response<Body> {
     responses((status = 200, body = Object)))]
 pub(crate) fn health() -> Response<Body> {
     json(StatusCode::OK, "{\"status\":\"ok\"}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_without_room_may_be_sent_again_at_once() {
+        let seconds = [RequestHeadError::NoRoom, RequestHeadError::TooSlow, RequestHeadError::Malformed]
+            .map(|error| (error.status().as_u16(), head_retry_after_secs(error)));
+        assert_eq!(seconds, [(503, Some(1)), (408, Some(1)), (400, None)]);
+    }
 }

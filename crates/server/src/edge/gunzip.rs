@@ -135,6 +135,7 @@ mod tests {
     use flate2::Compression;
     use flate2::write::GzEncoder;
     use std::io::Write as _;
+    use std::net::IpAddr;
 
     const LIMIT: u64 = 16 << 20;
 
@@ -148,8 +149,12 @@ mod tests {
         Arc::new(MemoryBudget::new(1 << 30))
     }
 
+    fn holder() -> Holder {
+        Holder::client(IpAddr::from([192, 0, 2, 1]))
+    }
+
     async fn run(compressed: Vec<u8>, limit: u64) -> Result<Bytes, BodyError> {
-        let memory = budget().grant(Holder::Unknown);
+        let memory = budget().grant(holder());
         Gunzip::new(1).run(compressed.into(), limit, memory).await.map(|(bytes, _)| bytes)
     }
 
@@ -190,7 +195,7 @@ mod tests {
         let budget = budget();
         let body = gzip(&noise(3 << 20));
         let compressed = body.len() as u64;
-        let mut memory = budget.grant(Holder::Unknown);
+        let mut memory = budget.grant(holder());
         memory.grow_to(compressed).unwrap();
         let (bytes, memory) = Gunzip::new(1).run(body.into(), LIMIT, memory).await.unwrap();
         assert!(budget.used() >= compressed + bytes.len() as u64, "{}", budget.used());
@@ -198,7 +203,7 @@ mod tests {
         assert_eq!(budget.used(), 0);
 
         let small = Arc::new(MemoryBudget::new(4 << 20));
-        let memory = small.grant(Holder::Unknown);
+        let memory = small.grant(holder());
         let rejected = Gunzip::new(1).run(gzip(&noise(3 << 20)).into(), LIMIT, memory).await;
         assert_eq!(rejected.unwrap_err(), BodyError::ServerBusy);
         assert_eq!(small.used(), 0);

@@ -2,25 +2,31 @@
 //!
 //! A body takes its bytes before it is read and returns them when it is dropped, so that calls which wait for a replica or
 //! for their first byte count, too. A holder may have at most as much as is free: alone it gets half of the budget, two
-//! get a third each, and so on. However many holders take all they can, some room is left for the next one.
+//! get a third each, and so on. However many holders take all they can, some room is left for the next one. Clients whose
+//! caller is not known yet share a small part in the same way, by address, so that strangers do not keep people from
+//! signing in.
 
+use super::peers;
 use domain::WorkspaceId;
 use foldhash::HashMap;
 use foldhash::fast::FixedState;
 use parking_lot::Mutex;
 use std::hash::BuildHasher;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Locks among which holders are distributed.
 const SHARDS: usize = 32;
-/// Requests without a known caller get this part of what a workspace gets.
-const UNKNOWN_DIVISOR: u64 = 4;
+/// All clients without a known caller get this part of what a workspace gets.
+const CLIENTS_DIVISOR: u64 = 4;
 
 #[derive(Debug)]
 pub(crate) struct MemoryBudget {
     limit: u64,
     used: AtomicU64,
+    /// The part of `used` that clients without a known caller have.
+    used_by_clients: AtomicU64,
     /// Bytes by holder; only those that have some.
     shards: [Mutex<HashMap<Holder, u64>>; SHARDS],
 }
@@ -29,16 +35,20 @@ pub(crate) struct MemoryBudget {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Holder {
     Workspace(WorkspaceId),
-    /// All requests whose body is read before their caller is known.
-    Unknown,
+    /// The addresses of one client, whose body is read before its caller is known.
+    Client(IpAddr),
 }
 
 impl Holder {
-    /// Requests without a known caller share their part with strangers, so it is not theirs that is used up.
+    pub(crate) fn client(address: IpAddr) -> Self {
+        Self::Client(peers::client_of(address.to_canonical()))
+    }
+
+    /// Clients without a known caller share their part with strangers, so it is not theirs that is used up.
     const fn share_is_used_up(&self) -> NoMemoryError {
         match self {
             Self::Workspace(_) => NoMemoryError::Workspace,
-            Self::Unknown => NoMemoryError::Process,
+            Self::Client(_) => NoMemoryError::Process,
         }
     }
 }
@@ -62,7 +72,7 @@ pub(crate) struct MemoryGrant {
 
 impl MemoryBudget {
     pub(crate) fn new(limit: u64) -> Self {
-        Self { limit, used: AtomicU64::new(0), shards: Default::default() }
+        Self { limit, used: AtomicU64::new(0), used_by_clients: AtomicU64::new(0), shards: Default::default() }
     }
 
     pub(crate) fn limit(&self) -> u64 {
@@ -91,7 +101,7 @@ impl MemoryBudget {
     fn take_share(&self, holder: &Holder, bytes: u64, free: u64) -> Result<(), NoMemoryError> {
         let share = match holder {
             Holder::Workspace(_) => free,
-            Holder::Unknown => free / UNKNOWN_DIVISOR,
+            Holder::Client(_) => (free / CLIENTS_DIVISOR).saturating_sub(self.used_by_clients.load(Ordering::Relaxed)),
         };
         let mut shard = self.shard(holder).lock();
         match shard.get_mut(holder) {
@@ -100,6 +110,9 @@ impl MemoryBudget {
                 shard.insert(holder.clone(), bytes);
             }
             Some(_) | None => return Err(holder.share_is_used_up()),
+        }
+        if let Holder::Client(_) = holder {
+            self.used_by_clients.fetch_add(bytes, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -113,6 +126,9 @@ impl MemoryBudget {
             }
         }
         drop(shard);
+        if let Holder::Client(_) = holder {
+            self.used_by_clients.fetch_sub(bytes, Ordering::Relaxed);
+        }
         self.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 
@@ -180,11 +196,24 @@ mod tests {
     }
 
     #[test]
-    fn requests_without_a_caller_leave_most_of_it_to_the_others() {
+    fn clients_without_a_caller_leave_most_of_it_to_the_others() {
         let budget = Arc::new(MemoryBudget::new(1_000));
-        let _all = granted(&budget, Holder::Unknown, 200).unwrap();
-        assert_eq!(granted(&budget, Holder::Unknown, 1).unwrap_err(), NoMemoryError::Process);
-        assert!(granted(&budget, workspace(1), 800).is_ok());
+        let client = |last: u8| Holder::client(IpAddr::from([192, 0, 2, last]));
+        let _most = [granted(&budget, client(1), 100).unwrap(), granted(&budget, client(1), 20).unwrap()];
+        assert_eq!(granted(&budget, client(1), 10).unwrap_err(), NoMemoryError::Process);
+        let other = granted(&budget, client(2), 90).unwrap();
+        assert_eq!(granted(&budget, client(3), 10).unwrap_err(), NoMemoryError::Process, "strangers have their part");
+        assert!(granted(&budget, workspace(1), 700).is_ok());
+        drop(other);
+        assert!(granted(&budget, client(3), 90).is_ok());
+    }
+
+    #[test]
+    fn a_client_has_one_share_in_all_spellings_of_its_addresses() {
+        let client = |text: &str| Holder::client(text.parse().unwrap());
+        assert_eq!(client("::ffff:192.0.2.1"), client("192.0.2.1"));
+        assert_eq!(client("2001:db8::1"), client("2001:db8::2:1"));
+        assert_ne!(client("2001:db8::1"), client("2001:db8:0:1::1"));
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl Drop for CountedConnection {
 }
 
 /// Addresses of one client: an IPv4 address, or an IPv6 network.
-fn client_of(peer: IpAddr) -> IpAddr {
+pub(super) fn client_of(peer: IpAddr) -> IpAddr {
     match peer {
         IpAddr::V4(_) => peer,
         IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() >> V6_PREFIX_BITS << V6_PREFIX_BITS).into(),

@@ -183,7 +183,7 @@ impl ConsoleSurface {
         if is_sign_in(&head.method, head.uri.path()) {
             self.context.throttles.count_sign_in(client)?;
         }
-        Ok(self.bounds.read(&head.headers, body, Holder::Unknown).await?)
+        Ok(self.bounds.read(&head.headers, body, Holder::client(client)).await?)
     }
 }
 

@@ -83,3 +83,36 @@ test('the link of a withdrawn invitation shows an error', async ({ page, signedO
   await signedOut.goto(link.pathname + link.hash)
   await expect(signedOut.getByRole('alert')).toContainText('This invitation cannot be used')
 })
+
+test('an account that another user prepared keeps no invited person out', async ({
+  playwright,
+  signedOut,
+  forebay,
+}) => {
+  test.slow() // several sessions
+  const email = `eve-${Date.now()}@example.com`
+  const open = () => playwright.request.newContext({ baseURL: forebay.url })
+  const [operator, stranger] = [await open(), await open()]
+  const { password, organizationId, workspaceId } = forebay
+  await mutate(operator, 'POST', '/api/session', { email: forebay.email, password })
+  /** Acts in an organization, and returns the path of an invitation to it. */
+  const invite = async (context: { organizationId: string; workspaceId?: string }) => {
+    await mutate(operator, 'PUT', '/api/session/context', context)
+    const path = `/api/organizations/${context.organizationId}/invitations`
+    const workspaceIds = context.workspaceId ? [context.workspaceId] : []
+    const { url } = await mutate(operator, 'POST', path, { email, role: 'member', workspaceIds })
+    return new URL(url)
+  }
+  const other = await mutate(operator, 'POST', '/api/organizations', { name: 'Another organization' })
+  const token = (await invite({ organizationId: other.id })).hash.slice(1)
+  await mutate(stranger, 'POST', '/api/invitations/accept', { token, password: 'of the other user' })
+
+  const link = await invite({ organizationId, workspaceId })
+  await signedOut.goto(link.pathname + link.hash)
+  await expect(signedOut.getByLabel('Your account password')).toBeVisible()
+  await signedOut.getByRole('checkbox', { name: 'I have no account here yet' }).check()
+  await expectAccessible(signedOut)
+  await signedOut.getByLabel('Choose a password').fill('a long enough password')
+  await signedOut.getByRole('button', { name: 'Accept invitation' }).click()
+  await expect(signedOut.getByRole('heading', { level: 1, name: 'Model Library' })).toBeVisible()
+})

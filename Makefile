@@ -12,6 +12,11 @@ CONSOLE_PACKAGES := web/node_modules/.package-lock.json
 CONSOLE := web/dist/index.html
 CONSOLE_SOURCES := $(shell find web/src web/public web/scripts -type f) web/index.html web/vite.config.ts web/tsconfig.json
 CONFIG ?= config/quickstart.toml
+# `make fuzz`: seconds per target, and a part of the names of targets. The flags add LLVM's coverage counters.
+FUZZ_SECONDS ?= 60
+FUZZ_TARGET ?=
+FUZZ_FLAGS := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=3 \
+	-Cllvm-args=-sanitizer-coverage-inline-8bit-counters
 DATA_DIR ?= data
 
 $(CONSOLE_PACKAGES): web/package.json web/package-lock.json
@@ -116,6 +121,14 @@ bench-dashboard: ## Fill a store with a million requests and time dashboards, on
 	cargo bench --package server --bench dashboard -- $(BENCH_ARGS)
 	@echo "==> PostgreSQL"
 	@scripts/with-services sh -c 'cargo bench --package server --bench dashboard -- --store "$$FOREBAY_TEST_POSTGRES" $(BENCH_ARGS)'
+
+.PHONY: fuzz
+fuzz: ## Fuzz the parsers, guided by coverage (FUZZ_SECONDS=60 for each target, FUZZ_TARGET=request_heads for one)
+	@echo "==> Building the targets with coverage counters, then $(FUZZ_SECONDS) s each"
+# With a --target, the flags do not apply to build scripts and procedural macros.
+	FUZZ_SECONDS=$(FUZZ_SECONDS) CARGO_PROFILE_DEV_OPT_LEVEL=2 RUSTFLAGS="$(FUZZ_FLAGS)" cargo test --quiet \
+		--target "$$(rustc -vV | sed -n 's/^host: //p')" --target-dir "$(TARGET_DIR)/fuzz/build" --lib \
+		--package http1 -- --nocapture --test-threads 1 "fuzz_tests::$(FUZZ_TARGET)"
 
 fmt-check:
 	@echo "==> Format"

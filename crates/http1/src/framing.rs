@@ -144,11 +144,13 @@ fn size(line: &[u8]) -> Result<u64, ChunkError> {
     u64::from_str_radix(text, 16).map_err(|_| ChunkError)
 }
 
-/// Trailers are discarded, but they must have the form of a header.
+/// Trailers are discarded, but they must have the form of a header: a name, a colon, and a value without control characters.
 fn is_header(line: &[u8]) -> bool {
-    let name = line.split(|byte| *byte == b':').next().unwrap_or_default();
+    let Some(colon) = memchr::memchr(b':', line) else { return false };
+    let (name, value) = (&line[..colon], &line[colon + 1..]);
     let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
-    name.len() < line.len() && !name.is_empty() && name.iter().all(is_token)
+    let is_text = |byte: &u8| matches!(byte, b'\t' | b' '..=0x7e | 0x80..);
+    !name.is_empty() && name.iter().all(is_token) && value.iter().all(is_text)
 }
 
 #[cfg(test)]
@@ -190,6 +192,8 @@ mod tests {
             b"\r\n",
             b"10000000000000000\r\n",
             b"1\na\r\n0\r\n\r\n",
+            b"0\r\nx: \x0b1\r\n\r\n",
+            b"0\r\nx y: 1\r\n\r\n",
         ] {
             assert_eq!(decode(Framing::CHUNKED, bad, 64), Err(ChunkError), "{bad:?}");
         }

@@ -5,6 +5,8 @@
 
 pub mod client;
 pub mod framing;
+#[cfg(test)]
+mod fuzz_tests;
 mod headers;
 mod request_head;
 mod response_head;

@@ -100,7 +100,7 @@ impl ReceivedRequest {
             is_http10: connection.is_http10,
             framing,
             body: body.map(|_| copy.slice(length..)),
-            keep_alive: connection.keep_alive && !connection.closes,
+            keep_alive: connection.keep_alive && !connection.closes && request.method != Some("CONNECT"),
             expects_continue: connection.expects_continue,
         };
         Ok(Some((request, end)))

@@ -11,9 +11,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Our crates, and which of our crates each may use.
-const CRATES: [(&str, &[&str]); 11] = [
+const CRATES: [(&str, &[&str]); 12] = [
     ("background", &[]),
     ("domain", &[]),
+    ("fuzz", &[]),
     ("http1", &[]),
     ("json_line", &[]),
     ("engine", &["background", "http1"]),

@@ -17,6 +17,10 @@
 
 mod body;
 mod buffer_pool;
+#[cfg(test)]
+mod differential_tests;
+#[cfg(test)]
+mod fuzz_tests;
 mod head_budget;
 #[cfg(test)]
 mod hostile_tests;

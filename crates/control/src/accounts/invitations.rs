@@ -8,7 +8,7 @@ use domain::invitation::LIFETIME_MILLIS;
 use domain::session::Lifetimes;
 use domain::user::{Email, Membership, Role};
 use domain::{
-    Invitation, InvitationId, Organization, OrganizationId, SecretHash, Timestamp, User, UserId, WorkspaceId,
+    Invitation, InvitationId, Organization, OrganizationId, SecretHash, SessionId, Timestamp, User, UserId, WorkspaceId,
 };
 use store::users::Credentials;
 use store::{Conflict, Page, Store, Tx, invitations, organizations, users, workspaces};
@@ -150,12 +150,17 @@ pub async fn accept(
 }
 
 enum Entrant {
-    /// With the credentials as they were read.
-    Known(User, Credentials),
+    /// With what identified the user, which must still be valid when the invitation is accepted.
+    Known(User, Identified),
     /// With the hash of the chosen password.
     New(String),
     /// Beside accounts with the same address that are not proven.
     Beside(String),
+}
+
+enum Identified {
+    ByPassword(Credentials),
+    BySession(SessionId),
 }
 
 /// Finds out who accepts an invitation for this address.
@@ -169,12 +174,14 @@ async fn identify(
     let accounts = users::credentials(store, email).await?;
     let (AcceptedBy::Account { password, .. } | AcceptedBy::NewAccount { password }) = by;
     let chosen = || password.ok_or(CommandError::BadValue { field: "password", why: "a password is required" });
-    let credentials = match by {
+    let (id, identified) = match by {
         AcceptedBy::Account { signed_in, .. } if !accounts.is_empty() => {
-            let is_signed_in = |one: &Credentials| signed_in.is_some_and(|signed| signed.user.id == one.user);
-            match accounts.into_iter().find(is_signed_in) {
-                Some(signed_in) => signed_in,
-                None => sign_in::check(store, email, chosen()?, origin, now).await?,
+            match signed_in.filter(|signed| accounts.iter().any(|one| one.user == signed.user.id)) {
+                Some(signed) => (signed.user.id.clone(), Identified::BySession(signed.session.id.clone())),
+                None => {
+                    let checked = sign_in::check(store, email, chosen()?, origin, now).await?;
+                    (checked.user.clone(), Identified::ByPassword(checked))
+                }
             }
         }
         AcceptedBy::Account { .. } => return Ok(Entrant::New(passwords::hash(passwords::check(chosen()?)?).await?)),
@@ -182,7 +189,7 @@ async fn identify(
             return Ok(Entrant::Beside(passwords::hash(passwords::check(chosen()?)?).await?));
         }
     };
-    Ok(Entrant::Known(users::by_id(store, &credentials.user).await?.ok_or_else(gone)?, credentials))
+    Ok(Entrant::Known(users::by_id(store, &id).await?.ok_or_else(gone)?, identified))
 }
 
 /// Adds the memberships. An invitation never lowers an existing role. Locks are taken in the global order: workspaces,
@@ -209,8 +216,15 @@ async fn let_in(tx: &mut Tx, invitation: &Invitation, entrant: Entrant, now: Tim
             users::insert_beside(tx, &user, &hash).await?;
             user
         }
-        Entrant::Known(mut user, credentials) => {
-            sign_in::lock_unchanged(tx, &credentials).await?;
+        Entrant::Known(mut user, identified) => {
+            let is_valid = match &identified {
+                Identified::ByPassword(checked) => users::lock_unchanged(tx, checked).await?,
+                Identified::BySession(session) => store::sessions::lock(tx, session).await?,
+            };
+            // The owner of the address may have taken over the account meanwhile.
+            if !is_valid {
+                return Err(CommandError::BadCredentials);
+            }
             if user.role_in(organization) != Some(Role::Admin) {
                 let joined = joined(user.email_proven);
                 users::join(tx, &user.id, &joined, now).await?;

@@ -48,7 +48,7 @@ async fn find_matching(accounts: Vec<Credentials>, password: &str) -> Result<Opt
 
 /// Locks the account that a password was checked against. Fails if the password has changed since: a session that starts
 /// now would survive the change, which ends all others.
-pub(crate) async fn lock_unchanged(tx: &mut Tx, checked: &Credentials) -> Result<(), CommandError> {
+async fn lock_unchanged(tx: &mut Tx, checked: &Credentials) -> Result<(), CommandError> {
     if users::lock_unchanged(tx, checked).await? { Ok(()) } else { Err(CommandError::BadCredentials) }
 }
 

@@ -1,7 +1,7 @@
 use crate::databases::on_both;
 use crate::{DEFAULTS, NOW};
 use control::invitations::{self, AcceptedBy, InvitationRequest};
-use control::sessions::{ActiveSession, Origin};
+use control::sessions::{self, ActiveSession, Origin};
 use control::{Author, CommandError, bootstrap, organizations, sign_in, users};
 use domain::invitation::LIFETIME_MILLIS;
 use domain::session::Lifetimes;
@@ -153,6 +153,28 @@ async fn the_operator_creates_an_account_for_an_address_that_another_user_took()
         assert_eq!(users::show_by_email(&store, "eve@example.com").await.unwrap().id, eve.id);
         assert_eq!(users::show(&store, &squatter.id).await.unwrap().email.as_str(), "eve@example.com");
         assert_eq!(users::create(&store, &Author::CommandLine, new, NOW).await.unwrap_err().code(), "email_taken");
+    })
+    .await;
+}
+
+/// A session that ended while its request was on the way, for example because the owner of the address took over the
+/// account, accepts nothing.
+#[tokio::test]
+async fn a_session_that_has_ended_accepts_no_invitation() {
+    on_both(async |_, store| {
+        let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
+        let other = organizations::create(&store, &Author::CommandLine, "Other", NOW).await.unwrap().id;
+        let origin = Origin::default();
+        let signed = sign_in::sign_in(&store, "admin@localhost", &first.password, &origin, &LIFETIMES, NOW).await;
+        let signed = signed.unwrap();
+        let token = invite(&store, &other, "admin@localhost", vec![]).await.unwrap();
+        let accept = async || {
+            let by = AcceptedBy::Account { password: None, signed_in: Some(&signed) };
+            invitations::accept(&store, &token, by, &origin, &LIFETIMES, NOW).await
+        };
+        sessions::sign_out(&store, &signed, &origin, NOW).await.unwrap();
+        assert_eq!(accept().await.unwrap_err().code(), "bad_credentials");
+        assert_eq!(users::show(&store, &first.user.id).await.unwrap().role_in(&other), None);
     })
     .await;
 }

@@ -65,6 +65,12 @@ pub async fn touch(tx: &mut Tx, id: &SessionId, now: Timestamp) -> Result<(), St
     tx.execute(touch.bind(id.as_str()).bind(now.millis())).await.map(drop)
 }
 
+/// Locks a session until the end of the transaction; `false` if it has ended.
+pub async fn lock(tx: &mut Tx, id: &SessionId) -> Result<bool, StoreError> {
+    let touch = sqlx::query("UPDATE sessions SET seen_at = seen_at WHERE id = $1").bind(id.as_str());
+    Ok(tx.execute(touch).await? > 0)
+}
+
 pub async fn set_context(
     tx: &mut Tx,
     id: &SessionId,

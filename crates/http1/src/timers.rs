@@ -74,8 +74,11 @@ impl IdleTimer {
 /// Detects a peer that takes data too slowly, without reading the clock while it keeps up.
 ///
 /// While data waits for the peer, it has to take [`StallTimer::MIN_BYTES_PER_SEC`] on average in each window. A window
-/// begins when data starts to wait, and again at the end of the last one. Example: with a window of 30 s, a peer that stops
-/// reading is detected after 30 to 60 s, and so is one that takes a byte per second.
+/// begins when data starts to wait, and again at the end of the last one. Example: with a window of 120 s, a peer that stops
+/// reading is detected after 120 to 240 s, and so is one that takes a byte per second.
+///
+/// A socket accepts more data only when much of what it has was read: on Linux in steps of about 128 KiB. A peer that reads
+/// 1 KiB per second thus seems to take nothing for 112 s, so a shorter window detects peers that are only slow.
 pub struct StallTimer {
     window: Duration,
     /// Bytes that the peer took in the current window.

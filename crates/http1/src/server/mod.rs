@@ -85,7 +85,8 @@ impl Limits {
     /// Longer than clients usually keep an unused connection.
     pub const IDLE: Duration = Duration::from_secs(100);
     pub const HEAD: Duration = Duration::from_secs(15);
-    pub const STALL: Duration = Duration::from_secs(30);
+    /// Long enough for the steps in which sockets report progress, see [`StallTimer`].
+    pub const STALL: Duration = Duration::from_secs(120);
     pub const CALL: Duration = Duration::from_secs(3_600);
 
     /// The usual times.

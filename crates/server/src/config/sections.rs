@@ -310,7 +310,7 @@ impl EdgeConfig {
             body_read_timeout: duration("body_read_timeout", BODY_READ_TIMEOUT_RANGE, 30),
             first_byte_timeout: duration("first_byte_timeout", UPSTREAM_TIMEOUT_RANGE, 600),
             idle_timeout: duration("idle_timeout", UPSTREAM_TIMEOUT_RANGE, 120),
-            client_stall_timeout: duration("client_stall_timeout", UPSTREAM_TIMEOUT_RANGE, 30),
+            client_stall_timeout: duration("client_stall_timeout", UPSTREAM_TIMEOUT_RANGE, 120),
             call_timeout: duration("call_timeout", UPSTREAM_TIMEOUT_RANGE, 3_600),
         }
     }

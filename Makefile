@@ -33,14 +33,14 @@ $(CONSOLE): $(CONSOLE_PACKAGES) $(CONSOLE_SOURCES)
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## Build the console and the release binaries, download the starter models, serve (CONFIG=config/quickstart.toml DATA_DIR=data)
+run: ## Build the console and the programs, download the starter models, serve (CONFIG=config/quickstart.toml DATA_DIR=data)
 	@scripts/system-packages run
 	@$(MAKE) --no-print-directory console
 	@scripts/fetch-models
 	@echo "==> Building forebay and its engine (the first build takes some minutes)"
-	cargo build --release --package server --bin forebay --package engine --bin forebay-engine
+	cargo build --profile start --package server --bin forebay --package engine --bin forebay-engine
 	@echo "==> Serving $(CONFIG), data in $(DATA_DIR)"
-	@exec $(TARGET_DIR)/release/forebay serve --config "$(CONFIG)" --data-dir "$(DATA_DIR)"
+	@exec $(TARGET_DIR)/start/forebay serve --config "$(CONFIG)" --data-dir "$(DATA_DIR)"
 
 console: $(CONSOLE) ## Build the web application in web/ alone; cargo embeds it when it builds
 

@@ -1,4 +1,5 @@
-//! llama.cpp's runtime libraries: one per CPU generation, of which the best for this machine is loaded.
+//! llama.cpp's runtime libraries: for the CPU of the build machine, or one per CPU generation, of which the best for this
+//! machine is loaded.
 
 use anyhow::Context;
 use llama_cpp_2::llama_backend::{LlamaBackend, load_backends_from_path};
@@ -18,7 +19,7 @@ pub(crate) fn start() -> anyhow::Result<LlamaBackend> {
     let backend = LlamaBackend::init().context("cannot initialize llama.cpp")?;
     if list_llama_ggml_backend_devices().is_empty() {
         anyhow::bail!(
-            "llama.cpp found no library for this CPU: libggml-cpu-*.so must be in the folder `backends` next to this program"
+            "llama.cpp found no library for this CPU: libggml-cpu*.so must be in the folder `backends` next to this program"
         );
     }
     Ok(backend)

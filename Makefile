@@ -128,7 +128,7 @@ fuzz: ## Fuzz the parsers, guided by coverage (FUZZ_SECONDS=60 for each target, 
 # With a --target, the flags do not apply to build scripts and procedural macros.
 	FUZZ_SECONDS=$(FUZZ_SECONDS) CARGO_PROFILE_DEV_OPT_LEVEL=2 RUSTFLAGS="$(FUZZ_FLAGS)" cargo test --quiet \
 		--target "$$(rustc -vV | sed -n 's/^host: //p')" --target-dir "$(TARGET_DIR)/fuzz/build" --lib \
-		--package http1 -- --nocapture --test-threads 1 "fuzz_tests::$(FUZZ_TARGET)"
+		--package http1 --package dataplane --package store -- --nocapture --test-threads 1 "fuzz_tests::$(FUZZ_TARGET)"
 
 fmt-check:
 	@echo "==> Format"

@@ -8,6 +8,8 @@ mod admit;
 mod body;
 mod call;
 mod error;
+#[cfg(test)]
+mod fuzz_tests;
 mod hold;
 mod json;
 pub mod keys;

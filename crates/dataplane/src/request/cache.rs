@@ -81,7 +81,7 @@ impl ParsedRequest {
 
 #[cfg(test)]
 mod tests {
-    use crate::request::chat;
+    use crate::request::{chat, embeddings};
     use domain::model::EngineKind;
 
     fn isolated(engine: EngineKind, members: &str) -> String {
@@ -109,6 +109,14 @@ mod tests {
     fn llama_server_reuses_nothing() {
         assert_eq!(isolated(EngineKind::LlamaServer, ""), "null false");
         assert_eq!(isolated(EngineKind::LlamaServer, r#","cache_prompt": true"#), "null false");
+    }
+
+    #[test]
+    fn the_input_of_an_embedding_is_kept_apart_alike() {
+        let request = embeddings::parse(r#"{"model":"a/b","input":"x","cache_prompt":true}"#.into()).unwrap();
+        let mut edits = request.upstream_edits("b", false, None);
+        request.isolate_cache(EngineKind::LlamaServer, "5a17", &mut edits);
+        assert_eq!(edits.apply(&request.body), r#"{"model":"b","input":"x","cache_prompt":false}"#);
     }
 
     #[test]

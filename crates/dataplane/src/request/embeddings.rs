@@ -29,7 +29,8 @@ pub(crate) struct EmbeddingOptions {
 const MAX_INPUTS: usize = 2048;
 
 /// The members that are read here.
-const MEMBERS: [&str; 7] = ["model", "input", "encoding_format", "dimensions", "user", "cache_salt", "messages"];
+const MEMBERS: [&str; 8] =
+    ["model", "input", "encoding_format", "dimensions", "user", "cache_salt", "cache_prompt", "messages"];
 
 /// Parses the body of `POST /v1/embeddings`.
 pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
@@ -59,6 +60,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
                 checks.text(reader, &"user")?;
             }
             b"cache_salt" => cache.read_salt(reader, checks)?,
+            b"cache_prompt" => cache.read_prompt(reader)?,
             // vLLM also takes a chat as the input of an embedding.
             b"messages" => {
                 let start = reader.position();

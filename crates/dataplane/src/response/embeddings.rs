@@ -42,10 +42,8 @@ pub(crate) fn normalize(
                 normalize_entry(reader, options, &mut edits)
             })?,
             b"usage" => {
-                usage = ReportedUsage::read(reader)?;
-                if usage.is_none() {
-                    edits.replace(removal(response, name_at..reader.position()), Vec::new());
-                }
+                let reported = ReportedUsage::read(reader)?;
+                usage = Some((name_at..reader.position(), reported));
             }
             b"error" if reader.kind()? != ValueKind::Null => {
                 let span = reader.span()?;
@@ -59,9 +57,16 @@ pub(crate) fn normalize(
     if vectors != options.inputs {
         return Err(BadUpstreamResponse::Unexpected("the response does not have one vector per input"));
     }
-    meter.report_unary(usage.as_ref(), None, &UnaryText::default());
+    // Once for the last one: the removals of two neighbours would overlap.
+    let reported = usage.and_then(|(member, reported)| {
+        if reported.is_none() {
+            edits.replace(removal(response, member), Vec::new());
+        }
+        reported
+    });
+    meter.report_unary(reported.as_ref(), None, &UnaryText::default());
     let (tokens, _) = meter.tokens();
-    match usage {
+    match reported {
         Some(reported) => reported.correct(tokens, &mut edits),
         None => {
             let usage = format!("\"usage\":{{\"prompt_tokens\":{0},\"total_tokens\":{0}}},", tokens.prompt);
@@ -178,6 +183,8 @@ mod tests {
     fn missing_usage_is_estimated() {
         let bare = r#"{"data":[{"embedding":[1.0]}],"usage":null}"#;
         assert_eq!(normalized(bare, Encoding::Float, None).unwrap()["usage"]["total_tokens"], 1);
+        let twice = r#"{"data":[{"embedding":[1.0]}],"usage":null,"usage":null}"#;
+        assert!(normalized(twice, Encoding::Float, None).is_ok());
     }
 
     #[test]

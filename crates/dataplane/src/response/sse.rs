@@ -96,8 +96,9 @@ pub(super) fn read_event(event: &[u8]) -> Event<'_> {
     let mut comment = false;
     let mut rest = event;
     while !rest.is_empty() {
-        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-        let line = rest[..end].strip_suffix(b"\r").unwrap_or(&rest[..end]);
+        // A lone carriage return ends a line, too. Passed on within one, it would break the line at the client.
+        let end = memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
+        let line = &rest[..end];
         rest = &rest[rest.len().min(end + 1)..];
         if let Some(value) = line.strip_prefix(b"data:") {
             let value = value.strip_prefix(b" ").unwrap_or(value);
@@ -151,6 +152,8 @@ mod tests {
         assert_eq!(read_event(b"data: {}\n\n"), data("{}"));
         assert_eq!(read_event(b"data:{}\r\n\r\n"), data("{}"));
         assert_eq!(read_event(b"id: 7\nevent: x\ndata: {\ndata: }\n\n"), data("{ }"));
+        assert_eq!(read_event(b"data: {\rdata: }\n\n"), data("{ }"));
+        assert_eq!(read_event(b"data: {\r}\n\n"), data("{"), "the second line has no name");
         assert_eq!(read_event(b": ping\n\n"), Event::Comment);
         assert_eq!(read_event(b"event: ping\n\n"), Event::Empty);
         assert_eq!(read_event(b"retry: 3000\n\n"), Event::Empty);

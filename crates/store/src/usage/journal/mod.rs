@@ -8,6 +8,8 @@
 //! Long calls write marks of their usage so far. If a run dies, a call with a mark but no end is charged at its last mark.
 
 mod fresh;
+#[cfg(test)]
+mod fuzz_tests;
 mod inspect;
 mod line;
 mod reader;

@@ -1,7 +1,7 @@
 //! Random ids, keys, passwords and tokens.
 
 use domain::key::NewKey;
-use domain::session::{BrowserToken, SessionToken, TOKEN_LEN};
+use domain::session::{SessionToken, TOKEN_LEN};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const PASSWORD_LEN: usize = 24;
@@ -29,10 +29,6 @@ pub(crate) fn password() -> String {
 
 pub(crate) fn session_token() -> SessionToken {
     SessionToken::parse(&base62::<TOKEN_LEN>()).expect("letters and digits of the required length")
-}
-
-pub(crate) fn browser_token() -> BrowserToken {
-    BrowserToken::parse(&base62::<TOKEN_LEN>()).expect("letters and digits of the required length")
 }
 
 /// A token for links: shown once, stored as a hash.

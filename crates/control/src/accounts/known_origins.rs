@@ -1,8 +1,7 @@
 //! Addresses and browsers from which a user has signed in before. Wrong passwords from elsewhere do not lock them out.
 
 use crate::command_error::CommandError;
-use crate::entropy;
-use crate::sessions::Origin;
+use crate::sessions::{ActiveSession, Origin};
 use domain::attempts::{self, Policy};
 use domain::session::BrowserToken;
 use domain::user::Email;
@@ -77,19 +76,19 @@ fn decide(email: &Email, origin: &Origin, familiarity: &Familiarity) -> Counters
     Counters { own, shared }
 }
 
-/// Records a sign-in, and returns the token that the browser keeps.
+/// Records a sign-in. A browser without a token is known by that of its session from now on.
 pub async fn remember(
     store: &Store,
-    user: &UserId,
+    signed: &ActiveSession,
     origin: &Origin,
     now: Timestamp,
-) -> Result<BrowserToken, CommandError> {
-    let browser = origin.browser.clone().unwrap_or_else(entropy::browser_token);
+) -> Result<(), CommandError> {
+    let user = &signed.user.id;
+    let browser = origin.browser.clone().unwrap_or_else(|| signed.token.browser());
     let mut tx = store.begin().await?;
     known_origins::remember(&mut tx, user, &address_text(origin), now).await?;
     known_origins::remember(&mut tx, user, &browser_text(&browser), now).await?;
-    tx.commit().await?;
-    Ok(browser)
+    Ok(tx.commit().await?)
 }
 
 fn browser_text(browser: &BrowserToken) -> String {

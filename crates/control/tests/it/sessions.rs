@@ -101,7 +101,7 @@ async fn guesses_from_many_addresses_are_limited_but_not_at_addresses_that_signe
             sign_in::sign_in(&store, "admin@localhost", password, &from(address), &LIFETIMES, NOW).await
         };
         let home = enter("192.0.2.7", &first.password).await.unwrap();
-        known_origins::remember(&store, &home.user.id, &from("192.0.2.7"), NOW).await.unwrap();
+        known_origins::remember(&store, &home, &from("192.0.2.7"), NOW).await.unwrap();
         // A hundred wrong passwords were counted for the account.
         let mut tx = store.begin().await.unwrap();
         for _ in 0..attempts::PER_ACCOUNT.max {

@@ -97,6 +97,11 @@ impl SessionToken {
         SecretHash::of(&format!("csrf:{}", self.0))
     }
 
+    /// Identifies the browser of the session after it has ended. Derived from this token, so it can be sent at any time.
+    pub fn browser(&self) -> BrowserToken {
+        BrowserToken(SecretHash::of(&format!("browser:{}", self.0)).to_hex()[..TOKEN_LEN].to_owned())
+    }
+
     /// The token itself, for the cookie.
     pub fn reveal(&self) -> &str {
         &self.0
@@ -112,6 +117,13 @@ impl fmt::Debug for SessionToken {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_token_of_a_browser_is_valid_and_differs_by_session() {
+        let [one, other] = ["a", "b"].map(|letter| SessionToken::parse(&letter.repeat(TOKEN_LEN)).unwrap().browser());
+        assert!(BrowserToken::parse(one.reveal()).is_some());
+        assert_ne!(one.reveal(), other.reveal());
+    }
 
     #[test]
     fn a_session_ends_when_idle_and_at_its_absolute_lifetime() {

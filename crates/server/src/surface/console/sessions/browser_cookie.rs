@@ -1,5 +1,8 @@
 //! The cookie of a browser in which a user has signed in before. It stays when the session ends and gives no access:
 //! wrong passwords from elsewhere do not lock out such a browser.
+//!
+//! A sign-in sets the session's cookie only, because some clients expect one. This one comes with the next request for
+//! the session.
 
 use crate::edge::session_cookie;
 use crate::surface_context::SurfaceContext;
@@ -17,23 +20,18 @@ pub(crate) fn read(headers: &HeaderMap, secure: bool) -> Option<BrowserToken> {
     session_cookie::value(headers, name(secure)).and_then(BrowserToken::parse)
 }
 
-/// Records a sign-in. Returns the `Set-Cookie` value; `None` if it could not be recorded, which ends no sign-in.
-pub(crate) async fn remember(
-    context: &SurfaceContext,
-    signed: &ActiveSession,
-    origin: &Origin,
-    now: Timestamp,
-) -> Option<HeaderValue> {
-    match known_origins::remember(&context.store, &signed.user.id, origin, now).await {
-        Ok(token) => {
-            let (secure, max_age_secs) = (context.is_https(), known_origins::BROWSER_MAX_AGE_SECS);
-            Some(session_cookie::assemble(name(secure), token.reveal(), max_age_secs, secure))
-        }
-        Err(error) => {
-            tracing::warn!(%error, "cannot record from where a user has signed in");
-            None
-        }
+/// Records a sign-in. A failure does not end it.
+pub(crate) async fn remember(context: &SurfaceContext, signed: &ActiveSession, origin: &Origin, now: Timestamp) {
+    if let Err(error) = known_origins::remember(&context.store, signed, origin, now).await {
+        tracing::warn!(%error, "cannot record from where a user has signed in");
     }
+}
+
+/// The `Set-Cookie` value for the browser of a session; `None` if it has a token.
+pub(crate) fn set(signed: &ActiveSession, origin: &Origin, secure: bool) -> Option<HeaderValue> {
+    let max_age_secs = known_origins::BROWSER_MAX_AGE_SECS;
+    let is_known = origin.browser.is_some();
+    (!is_known).then(|| session_cookie::assemble(name(secure), signed.token.browser().reveal(), max_age_secs, secure))
 }
 
 const fn name(secure: bool) -> &'static str {

@@ -112,7 +112,7 @@ pub(crate) async fn sign_in(
     start_session(context, visitor, signed).await
 }
 
-/// Sets the cookies of a new session and ends the session it replaces.
+/// Sets the cookie of a new session and ends the session it replaces.
 pub(crate) async fn start_session(
     context: &SurfaceContext,
     visitor: Visitor,
@@ -123,23 +123,24 @@ pub(crate) async fn start_session(
         let _ = sessions::sign_out(&context.store, &before, &visitor.request.origin, visitor.request.now).await;
     }
     let RequestContext { origin, now, .. } = &visitor.request;
-    let browser = browser_cookie::remember(context, &signed, origin, *now).await;
+    browser_cookie::remember(context, &signed, origin, *now).await;
     let body = Json(SessionBody::SignedIn(describe(context, &signed).await?));
     context.throttles.learn_session(signed.token.hash());
     let cookie = session_cookie::set(&signed.token, context.lifetimes.absolute_millis / 1_000, context.is_https());
-    let cookies =
-        AppendHeaders([Some(cookie), browser].into_iter().flatten().map(|cookie| (header::SET_COOKIE, cookie)));
-    Ok((cookies, body).into_response())
+    Ok(([(header::SET_COOKIE, cookie)], body).into_response())
 }
 
 /// The signed-in user, if any.
 #[utoipa::path(get, path = "/api/session", tag = "session", security((), ("session" = [])),
     responses((status = 200, body = SessionBody)))]
-pub(crate) async fn show(State(console): State<Console>, visitor: Visitor) -> Result<Json<SessionBody>, ConsoleError> {
-    Ok(Json(match &visitor.signed {
-        Some(signed) => SessionBody::SignedIn(describe(&console.context, signed).await?),
-        None => SessionBody::SignedOut(SignedOut { user: () }),
-    }))
+pub(crate) async fn show(State(console): State<Console>, visitor: Visitor) -> Result<Response, ConsoleError> {
+    let context = &console.context;
+    let Some(signed) = &visitor.signed else {
+        return Ok(Json(SessionBody::SignedOut(SignedOut { user: () })).into_response());
+    };
+    let cookie = browser_cookie::set(signed, &visitor.request.origin, context.is_https());
+    let cookie = AppendHeaders(cookie.map(|cookie| (header::SET_COOKIE, cookie)));
+    Ok((cookie, Json(SessionBody::SignedIn(describe(context, signed).await?))).into_response())
 }
 
 /// Sign out.

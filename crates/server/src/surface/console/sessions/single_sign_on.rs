@@ -120,10 +120,9 @@ async fn finish(console: &Console, visitor: Visitor, signed: &ActiveSession) -> 
     }
     let max_age_secs = context.lifetimes.absolute_millis / 1_000;
     context.throttles.learn_session(signed.token.hash());
-    let mut cookies = vec![session_cookie::set(&signed.token, max_age_secs, context.is_https())];
-    cookies.push(state_cookie(console, "", 0));
-    cookies.extend(browser_cookie::remember(context, signed, &visitor.request.origin, visitor.request.now).await);
-    redirect(&format!("{}/", context.console_url), cookies)
+    browser_cookie::remember(context, signed, &visitor.request.origin, visitor.request.now).await;
+    let cookie = session_cookie::set(&signed.token, max_age_secs, context.is_https());
+    redirect(&format!("{}/", context.console_url), vec![cookie, state_cookie(console, "", 0)])
 }
 
 fn failed(console: &Console, error: SignInError) -> Response {

@@ -10,6 +10,7 @@ mod memory;
 mod models;
 mod pools;
 pub(crate) mod prefix_cache;
+mod proxies;
 mod shared_models;
 mod slow_clients;
 mod stream;

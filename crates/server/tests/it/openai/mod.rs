@@ -6,6 +6,7 @@ mod credentials;
 mod embeddings;
 mod errors;
 mod http;
+mod http2_abuse;
 mod memory;
 mod models;
 mod pools;

@@ -8,6 +8,7 @@ mod bystander;
 mod cgroup;
 mod gateway;
 
+use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -35,6 +36,9 @@ pub struct Options {
     /// The memory limit of the gateway, in MiB.
     #[arg(long, default_value_t = 512)]
     pub limit_mib: u64,
+    /// Attackers in percent of the full number, for machines with few file descriptors.
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub percent: u32,
     /// Run only these attacks.
     #[arg(long, value_delimiter = ',')]
     pub only: Vec<Attack>,
@@ -76,14 +80,33 @@ pub async fn run(options: Options) -> anyhow::Result<()> {
 }
 
 async fn attack_all(options: &Options) -> anyhow::Result<()> {
+    let attacks = Attack::ALL.into_iter().filter(|attack| options.only.is_empty() || options.only.contains(attack));
+    let attacks: Vec<Attack> = attacks.collect();
+    check_descriptors(&attacks, options.percent)?;
     println!("| attack | calls of others | failed | p50 | p99 | peak memory | limit |");
     println!("|---|---|---|---|---|---|---|");
     let mut failures = Vec::new();
-    for attack in Attack::ALL.into_iter().filter(|attack| options.only.is_empty() || options.only.contains(attack)) {
+    for attack in attacks {
         failures.extend(run_attack(options, attack).await.with_context(|| format!("{attack:?}"))?);
     }
     if !failures.is_empty() {
         bail!("{}", failures.join("; "));
+    }
+    Ok(())
+}
+
+/// Without enough descriptors the attack would be weaker than its name says.
+fn check_descriptors(attacks: &[Attack], percent: u32) -> anyhow::Result<()> {
+    /// For everything but the attackers' connections, most of all connections to the engine.
+    const OTHERS: usize = 5_000;
+    let text = fs::read_to_string("/proc/self/limits").context("cannot read /proc/self/limits")?;
+    let line = text.lines().find_map(|line| line.strip_prefix("Max open files"));
+    let limit: usize = line
+        .and_then(|line| line.split_whitespace().next()?.parse().ok())
+        .context("/proc/self/limits has no number of open files")?;
+    let needed = attacks.iter().map(|attack| attacks::connections(*attack, percent)).max().unwrap_or(0) + OTHERS;
+    if needed > limit {
+        bail!("the attacks need {needed} open files, and {limit} are allowed: raise `ulimit -n`, or set --percent");
     }
     Ok(())
 }
@@ -94,11 +117,14 @@ async fn run_attack(options: &Options, attack: Attack) -> anyhow::Result<Vec<Str
     let mut gateway = Gateway::start(&options.forebay, &group, attack.needs_tls()).await?;
     let idle = group.anonymous_bytes()?;
     let mut attackers = JoinSet::new();
-    attacks::start(attack, &gateway.target, &mut attackers).await?;
-    let seen = bystander::call(&gateway.target, Duration::from_secs(options.seconds), SAMPLE_PERIOD, || {
-        group.anonymous_bytes()
-    })
-    .await?;
+    attacks::start(attack, options.percent, &gateway.target, &mut attackers).await?;
+    let bystander = bystander::start(gateway.target.clone(), Duration::from_secs(options.seconds))?;
+    let mut peak = 0;
+    while !bystander.is_finished() {
+        peak = peak.max(group.anonymous_bytes()?);
+        tokio::time::sleep(SAMPLE_PERIOD).await;
+    }
+    let seen = bystander.join().map_err(|_| anyhow::anyhow!("the thread of the others panicked"))??;
     attackers.shutdown().await;
     let mib = |bytes: u64| bytes >> 20;
     println!(
@@ -107,7 +133,7 @@ async fn run_attack(options: &Options, attack: Attack) -> anyhow::Result<Vec<Str
         seen.failed,
         seen.percentile(0.50),
         seen.percentile(0.99),
-        mib(seen.peak),
+        mib(peak),
         options.limit_mib
     );
     let mut wrong = Vec::new();

@@ -46,17 +46,14 @@ const STEP_PAUSE: Duration = Duration::from_millis(20);
 static PIECE: [u8; 16 << 10] = [b' '; 16 << 10];
 
 /// Starts the attackers.
-pub(super) async fn start(attack: Attack, target: &Target, attackers: &mut JoinSet<()>) -> anyhow::Result<()> {
+pub(super) async fn start(
+    attack: Attack,
+    percent: u32,
+    target: &Target,
+    attackers: &mut JoinSet<()>,
+) -> anyhow::Result<()> {
     let bombs = Arc::new(if attack == Attack::Gzip { bombs()? } else { Vec::new() });
-    let count = match attack {
-        Attack::Bodies => BODIES,
-        Attack::Heads => HEADS,
-        Attack::Gzip => BOMBS,
-        Attack::Held => HELD,
-        Attack::SlowHttp1 => SLOW,
-        Attack::SlowHttp2 => SLOW / STREAMS_PER_CONNECTION,
-    };
-    for number in 0..count {
+    for number in 0..connections(attack, percent) {
         let (target, bombs) = (target.clone(), Arc::clone(&bombs));
         attackers.spawn(async move {
             loop {
@@ -77,6 +74,19 @@ pub(super) async fn start(attack: Attack, target: &Target, attackers: &mut JoinS
         }
     }
     Ok(())
+}
+
+/// The connections of an attack.
+pub(super) fn connections(attack: Attack, percent: u32) -> usize {
+    let all = match attack {
+        Attack::Bodies => BODIES,
+        Attack::Heads => HEADS,
+        Attack::Gzip => BOMBS,
+        Attack::Held => HELD,
+        Attack::SlowHttp1 => SLOW,
+        Attack::SlowHttp2 => SLOW / STREAMS_PER_CONNECTION,
+    };
+    (all * percent as usize).div_ceil(100)
 }
 
 /// Connects from one of several loopback addresses.

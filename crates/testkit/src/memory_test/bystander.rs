@@ -1,5 +1,6 @@
 //! The calls of another tenant, at a steady rate.
 
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -23,8 +24,6 @@ pub(super) struct Seen {
     pub(super) failed: usize,
     /// The first failure.
     pub(super) example: String,
-    /// The most memory of the gateway.
-    pub(super) peak: u64,
 }
 
 impl Seen {
@@ -52,13 +51,14 @@ impl Seen {
     }
 }
 
-/// Calls for a while, and samples the gateway's memory.
-pub(super) async fn call(
-    target: &Target,
-    span: Duration,
-    sample_period: Duration,
-    memory: impl Fn() -> anyhow::Result<u64>,
-) -> anyhow::Result<Seen> {
+/// Calls for a while, on a thread of its own: the attackers keep theirs busy.
+pub(super) fn start(target: Target, span: Duration) -> anyhow::Result<JoinHandle<anyhow::Result<Seen>>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let calls = move || runtime.block_on(call(&target, span));
+    Ok(std::thread::Builder::new().name("others".into()).spawn(calls)?)
+}
+
+async fn call(target: &Target, span: Duration) -> anyhow::Result<Seen> {
     let body = Bytes::from(
         json!({"model": MODEL, "max_tokens": 2, "messages": [{"role": "user", "content": "hi"}]}).to_string(),
     );
@@ -68,7 +68,6 @@ pub(super) async fn call(
         None => None,
     };
     let (deadline, mut seen) = (Instant::now() + span, Seen::default());
-    let mut next_sample = Instant::now();
     while Instant::now() < deadline {
         let begun = Instant::now();
         let outcome = match &mut http2 {
@@ -82,10 +81,6 @@ pub(super) async fn call(
             }
         };
         seen.add(outcome.unwrap_or_else(|_| Err(anyhow::anyhow!("no response within {TIMEOUT:?}"))), begun.elapsed());
-        if Instant::now() >= next_sample {
-            seen.peak = seen.peak.max(memory()?);
-            next_sample = Instant::now() + sample_period;
-        }
         tokio::time::sleep(PERIOD.saturating_sub(begun.elapsed())).await;
     }
     Ok(seen)

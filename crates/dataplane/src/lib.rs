@@ -106,7 +106,7 @@ impl Dataplane {
     /// Serves a call. The response takes the tap of the call with it; after an error the surface settles the tap.
     pub async fn infer(&self, call: &mut Call) -> Result<Response, CallError> {
         let target = self.resolve(call)?;
-        self.check_quarantine(call, &target)?;
+        self.check_quarantine(call)?;
         self.admit(call, &target).await?;
         let slot = self.hold(call, &target).await?;
         self.relay(call, target, slot).await

@@ -1,11 +1,12 @@
 //! Requests that end engines.
 //!
 //! A prompt that crashes an engine in prefill would be retried elsewhere by the gateway and again by the client, and end
-//! one replica after another. Losses are counted by model and prompt; at [`MAX_LOSSES`] the prompt is rejected for
-//! [`PERIOD`]. One loss rejects nothing, because every call that an engine was serving is lost with it.
+//! one replica after another. Losses are counted by workspace, model and prompt; at [`MAX_LOSSES`] the prompt is rejected
+//! for [`PERIOD`]. One loss rejects nothing, because every call that an engine was serving is lost with it: calls that
+//! were running together count as one. A workspace that crashes engines on purpose, with a prompt that others use, too,
+//! gets its own calls rejected only.
 
 use crate::error::CallError;
-use crate::resolve::Target;
 use crate::{Call, Dataplane};
 use foldhash::quality::RandomState;
 use parking_lot::Mutex;
@@ -49,8 +50,8 @@ impl Suspect {
 }
 
 impl Quarantine {
-    fn fingerprint(&self, owner: &str, model: &str, prompt: &[u8]) -> u64 {
-        self.shared.hasher.hash_one((owner, model, prompt))
+    fn fingerprint(&self, workspace: &str, model: &str, prompt: &[u8]) -> u64 {
+        self.shared.hasher.hash_one((workspace, model, prompt))
     }
 
     /// How long the request is still rejected.
@@ -64,8 +65,8 @@ impl Quarantine {
         suspect.is_remembered(now).then(|| PERIOD - now.saturating_duration_since(suspect.last))
     }
 
-    /// Counts losses and returns whether the request is rejected from now on.
-    fn add(&self, fingerprint: u64, losses: u8, now: Instant) -> bool {
+    /// Counts the losses of a call that started at `began`, and returns whether the request is rejected from now on.
+    fn add(&self, fingerprint: u64, losses: u8, began: Instant, now: Instant) -> bool {
         let mut suspects = self.shared.suspects.lock();
         suspects.retain(|_, suspect| suspect.is_remembered(now));
         if suspects.len() >= MAX_SUSPECTS
@@ -75,7 +76,9 @@ impl Quarantine {
             suspects.remove(&least);
         }
         let suspect = suspects.entry(fingerprint).or_insert(Suspect { losses: 0, last: now });
-        suspect.losses = suspect.losses.saturating_add(losses);
+        // It was already running at the last loss, so the same engine may have ended both.
+        let ran_together = began < suspect.last;
+        suspect.losses = if ran_together { suspect.losses.max(losses) } else { suspect.losses.saturating_add(losses) };
         suspect.last = now;
         let is_rejected = suspect.losses >= MAX_LOSSES;
         self.shared.count.store(suspects.len(), Ordering::Relaxed);
@@ -94,16 +97,16 @@ impl Quarantine {
 
 impl Dataplane {
     /// Rejects a request that has ended engines within the last minute.
-    pub(crate) fn check_quarantine(&self, call: &Call, target: &Target) -> Result<(), CallError> {
-        match self.quarantine.remaining(|| self.fingerprint(call, target), call.tap.started()) {
+    pub(crate) fn check_quarantine(&self, call: &Call) -> Result<(), CallError> {
+        match self.quarantine.remaining(|| self.fingerprint(call), call.tap.started()) {
             Some(left) => Err(CallError::Quarantined { retry_after_secs: left.as_secs() + 1 }),
             None => Ok(()),
         }
     }
 
     /// Records that the call was lost `losses` times.
-    pub(crate) fn note_losses(&self, call: &Call, target: &Target, losses: u8) {
-        if losses > 0 && self.quarantine.add(self.fingerprint(call, target), losses, Instant::now()) {
+    pub(crate) fn note_losses(&self, call: &Call, losses: u8) {
+        if losses > 0 && self.quarantine.add(self.fingerprint(call), losses, call.tap.started(), Instant::now()) {
             let (model, request) = (&call.request.model, call.tap.request_id());
             tracing::warn!(
                 model, request.id = %request, workspace = %call.caller.workspace,
@@ -112,13 +115,8 @@ impl Dataplane {
         }
     }
 
-    /// Names of endpoints are unique within an organization only, so the workspace belongs to them.
-    fn fingerprint(&self, call: &Call, target: &Target) -> u64 {
-        let owner = match target {
-            Target::Serverless(_) => "",
-            Target::Dedicated(_) => call.caller.workspace.as_str(),
-        };
-        self.quarantine.fingerprint(owner, &call.request.model, call.request.prompt())
+    fn fingerprint(&self, call: &Call) -> u64 {
+        self.quarantine.fingerprint(call.caller.workspace.as_str(), &call.request.model, call.request.prompt())
     }
 }
 
@@ -129,24 +127,38 @@ mod tests {
     #[test]
     fn a_prompt_is_rejected_for_a_minute_after_two_losses() {
         let (quarantine, now) = (Quarantine::default(), Instant::now());
-        let fingerprint = quarantine.fingerprint("", "a/b", b"bad");
+        let fingerprint = quarantine.fingerprint("ws_1", "a/b", b"bad");
         let remaining = |after| quarantine.remaining(|| fingerprint, now + Duration::from_secs(after));
-        assert!(!quarantine.add(fingerprint, 1, now));
+        assert!(!quarantine.add(fingerprint, 1, now, now));
         assert_eq!(remaining(0), None, "one loss may be the fault of another call");
-        assert!(quarantine.add(fingerprint, 1, now));
+        assert!(quarantine.add(fingerprint, 1, now, now));
         assert_eq!((remaining(0), remaining(59)), (Some(PERIOD), Some(Duration::from_secs(1))));
         assert_eq!(remaining(60), None);
-        for (owner, model, prompt) in [("", "a/c", &b"bad"[..]), ("", "a/b", b"good"), ("ws_1", "a/b", b"bad")] {
-            let other = || quarantine.fingerprint(owner, model, prompt);
-            assert_eq!(quarantine.remaining(other, now), None, "{owner} {model}");
+        for (workspace, model, prompt) in
+            [("ws_1", "a/c", &b"bad"[..]), ("ws_1", "a/b", b"good"), ("ws_2", "a/b", b"bad")]
+        {
+            let other = || quarantine.fingerprint(workspace, model, prompt);
+            assert_eq!(quarantine.remaining(other, now), None, "{workspace} {model}");
         }
+    }
+
+    #[test]
+    fn calls_that_an_engine_lost_together_count_as_one() {
+        let (quarantine, now) = (Quarantine::default(), Instant::now());
+        let after = |millis| now + Duration::from_millis(millis);
+        for lost_at in 10..20 {
+            assert!(!quarantine.add(1, 1, now, after(lost_at)));
+        }
+        assert!(quarantine.add(1, 1, after(20), after(30)), "one that started later");
+        assert!(!quarantine.add(2, 1, now, after(10)));
+        assert!(quarantine.add(2, 2, now, after(11)), "one that ended two engines");
     }
 
     #[test]
     fn losses_more_than_a_minute_apart_do_not_add_up() {
         let (quarantine, now) = (Quarantine::default(), Instant::now());
-        assert!(!quarantine.add(1, 1, now));
-        assert!(!quarantine.add(1, 1, now + PERIOD));
+        assert!(!quarantine.add(1, 1, now, now));
+        assert!(!quarantine.add(1, 1, now + PERIOD, now + PERIOD));
         quarantine.sweep(now + 2 * PERIOD);
         assert_eq!(quarantine.remaining(|| unreachable!("nothing is remembered"), now + 2 * PERIOD), None);
     }
@@ -154,9 +166,9 @@ mod tests {
     #[test]
     fn memory_is_bounded_and_the_worst_are_kept() {
         let (quarantine, now) = (Quarantine::default(), Instant::now());
-        quarantine.add(u64::MAX, 2, now);
+        quarantine.add(u64::MAX, 2, now, now);
         for fingerprint in 0..2 * MAX_SUSPECTS as u64 {
-            quarantine.add(fingerprint, 1, now + Duration::from_secs(1));
+            quarantine.add(fingerprint, 1, now, now + Duration::from_secs(1));
         }
         assert_eq!(quarantine.shared.suspects.lock().len(), MAX_SUSPECTS);
         assert!(quarantine.remaining(|| u64::MAX, now).is_some());

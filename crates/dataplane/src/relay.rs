@@ -154,11 +154,11 @@ impl Dataplane {
             match Box::pin(self.pick_another(&target, call, &error, &tried, &mut retries)).await {
                 Some(Ok(next)) => slot = next,
                 Some(Err(error)) => {
-                    self.note_losses(call, &target, retries.losses);
+                    self.note_losses(call, retries.losses);
                     return Err(error);
                 }
                 None => {
-                    self.note_losses(call, &target, retries.losses);
+                    self.note_losses(call, retries.losses);
                     let cause = error.cause();
                     call.tap.note(|record| record.cause = cause);
                     return Err(error.into_call_error(&target));

@@ -48,11 +48,11 @@ models: ## Fetch the two starter models into data/models, once, checked by SHA-2
 	@scripts/system-packages models
 	@scripts/fetch-models
 
-test: ## Everything that CI runs: format, language, lints, all tests with PostgreSQL, Redis and promtool, clients, OpenAPI, single sign-on, traces, the console
+test: ## Everything that CI runs: format, language, dependencies, lints, all tests with PostgreSQL, Redis and promtool, clients, OpenAPI, single sign-on, traces, the console
 	@scripts/system-packages test
 # Everything is built first: in parallel, cargo would wait for its lock, and tests read the console's files. The Rust tests
 # leave time for the others; the browser needs both cores.
-	+@MAKE="$(MAKE)" scripts/test-steps fmt-check language-check lint docs-check console test-build \
+	+@MAKE="$(MAKE)" scripts/test-steps fmt-check language-check supply-chain-check lint docs-check console test-build \
 		all-tests+console-checks,docs-reference-check,client-tests,openapi-tests,oidc-tests,tracing-tests console-tests
 	@echo "==> All good"
 
@@ -137,6 +137,11 @@ fmt-check:
 language-check:
 	@echo "==> Language"
 	@scripts/check-language
+
+.PHONY: supply-chain-check
+supply-chain-check:
+	@echo "==> Dependencies: licences, sources, bans, advisories"
+	@scripts/check-supply-chain
 
 lint:
 	@echo "==> Lints"

@@ -20,7 +20,7 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 
 use super::Attack;
-use super::gateway::{ENDPOINT, MODEL, Target};
+use super::gateway::{ATTACKED_MODEL, ENDPOINT, Target};
 
 const BODIES: usize = 2_000;
 const HEADS: usize = 50_000;
@@ -141,7 +141,10 @@ fn bombs() -> anyhow::Result<Vec<Vec<u8>>> {
         Ok(encoder.finish()?)
     };
     let lines: String = (0..BODY_BYTES / 400).map(|line| format!("{line:x}{}", "a".repeat(390))).collect();
-    Ok(vec![gzip(chat(MODEL, &"a".repeat(BODY_BYTES - 1_000), false))?, gzip(chat(MODEL, &lines, false))?])
+    Ok(vec![
+        gzip(chat(ATTACKED_MODEL, &"a".repeat(BODY_BYTES - 1_000), false))?,
+        gzip(chat(ATTACKED_MODEL, &lines, false))?,
+    ])
 }
 
 async fn bomb(target: &Target, number: usize, bomb: &[u8]) -> anyhow::Result<()> {
@@ -163,7 +166,7 @@ async fn held_call(target: &Target, number: usize) -> anyhow::Result<()> {
 /// Never reads, until the gateway has closed the connection: then writing fails.
 async fn slow_reader(target: &Target, number: usize) -> anyhow::Result<()> {
     let mut stream = connect(target, number).await?;
-    let body = chat(MODEL, "hi", true);
+    let body = chat(ATTACKED_MODEL, "hi", true);
     let request = head(&target.attacker, &format!("content-length: {}\r\n", body.len())) + &body;
     stream.write_all(request.as_bytes()).await?;
     loop {
@@ -174,7 +177,7 @@ async fn slow_reader(target: &Target, number: usize) -> anyhow::Result<()> {
 
 async fn slow_http2(target: &Target) -> anyhow::Result<()> {
     let mut connection = Http2::connect(target, Some(1 << 10)).await?;
-    let body = Bytes::from(chat(MODEL, "hi", true));
+    let body = Bytes::from(chat(ATTACKED_MODEL, "hi", true));
     let mut unread = Vec::new();
     for _ in 0..STREAMS_PER_CONNECTION {
         unread.push(connection.send(&target.attacker, body.clone()).await?);

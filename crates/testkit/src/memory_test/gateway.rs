@@ -19,7 +19,9 @@ use crate::fake_engine::{FakeEngine, Script};
 use crate::http::Client;
 use crate::process::{Forebay, ForebayLaunch};
 
+/// The model of the others, and that of the attackers, which has an engine of its own.
 pub(super) const MODEL: &str = "test/chat";
+pub(super) const ATTACKED_MODEL: &str = "test/attacked";
 /// Its replicas never start, so calls to it are held.
 pub(super) const ENDPOINT: &str = "dedicated/held";
 
@@ -37,19 +39,20 @@ pub(super) struct Gateway {
     pub(super) target: Target,
     // Before the group's folder is removed, the process must end.
     forebay: Forebay,
-    _engine: FakeEngine,
+    _engines: [FakeEngine; 2],
     _scratch: TempDir,
 }
 
 impl Gateway {
     pub(super) async fn start(binary: &Path, group: &Cgroup, has_tls: bool) -> anyhow::Result<Self> {
         let scratch = tempfile::tempdir()?;
-        let engine = FakeEngine::start().await;
-        // Streams of the attackers are long; the others ask for few tokens.
-        engine.script(Script { chunks: 20_000, text: "x".repeat(2_000), ..Script::default() });
+        let engines = [FakeEngine::start().await, FakeEngine::start().await];
+        // Paced, so that what the test measures is not the speed of the engine: 80 KB per second and stream.
+        let long = Script { chunks: 20_000, chunk_delay_ms: 100, text: "x".repeat(8_000), ..Script::default() };
+        engines[1].script(long);
         let tls = if has_tls { Some(certificate(scratch.path())?) } else { None };
         let launcher = launcher(scratch.path(), binary, group)?;
-        let config = config(&engine.url(), has_tls.then(|| scratch.path()));
+        let config = config(&engines.each_ref().map(FakeEngine::url), has_tls.then(|| scratch.path()));
         let forebay = ForebayLaunch::default().binary(launcher).start(&config).await?;
         let admin = |line: &str| admin(binary, &forebay, line);
         let organization = text(&forebay.bootstrap()["organizationId"]);
@@ -59,7 +62,7 @@ impl Gateway {
         if target.tls.is_none() {
             create_endpoint(&target).await?;
         }
-        Ok(Self { target, forebay, _engine: engine, _scratch: scratch })
+        Ok(Self { target, forebay, _engines: engines, _scratch: scratch })
     }
 
     pub(super) fn has_ended(&mut self) -> bool {
@@ -69,7 +72,7 @@ impl Gateway {
     /// Waits until no request body takes memory and no call runs; false on timeout.
     pub(super) async fn wait_until_idle(&self, timeout: Duration) -> anyhow::Result<bool> {
         let deadline = Instant::now() + timeout;
-        let free = ["forebay_body_memory_bytes 0\n".to_owned(), format!("replica=\"{MODEL}#1\"}} 0\n")];
+        let free = ["forebay_body_memory_bytes 0\n".to_owned(), format!("replica=\"{ATTACKED_MODEL}#1\"}} 0\n")];
         while Instant::now() < deadline {
             let page = Client::new(self.forebay.ops).get("/metrics").await.text();
             if free.iter().all(|line| page.contains(line)) {
@@ -96,7 +99,7 @@ fn launcher(scratch: &Path, binary: &Path, group: &Cgroup) -> anyhow::Result<Pat
     Ok(path)
 }
 
-fn config(engine: &str, certificates: Option<&Path>) -> String {
+fn config([engine, attacked]: &[String; 2], certificates: Option<&Path>) -> String {
     let tls = certificates.map_or_else(String::new, |folder| {
         format!("tls_cert = \"{0}/cert.pem\"\ntls_key = \"{0}/key.pem\"\n", folder.display())
     });
@@ -122,6 +125,13 @@ context_length = 1_000_000
 input_per_1m = "1.00"
 output_per_1m = "1.00"
 upstreams = [ {{ url = "{engine}", model = "fake" }} ]
+
+[[models]]
+id = "{ATTACKED_MODEL}"
+context_length = 1_000_000
+input_per_1m = "1.00"
+output_per_1m = "1.00"
+upstreams = [ {{ url = "{attacked}", model = "fake" }} ]
 
 [[models]]
 id = "test/held"
@@ -161,6 +171,7 @@ fn certificate(folder: &Path) -> anyhow::Result<Arc<rustls::ClientConfig>> {
         .current_dir(folder)
         .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"])
         .args(["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"])
+        .args(["-addext", "basicConstraints=critical,CA:FALSE"])
         .args(["-keyout", "key.pem", "-out", "cert.pem"])
         .output()
         .context("openssl is needed for the test over HTTP/2")?;

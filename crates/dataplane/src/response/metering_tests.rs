@@ -263,3 +263,23 @@ fn only_the_first_choice_finds_the_prompt_in_the_cache() {
     assert_eq!(client.tokens().0, Tokens { prompt: 30, completion: 3, cached: 4 });
     assert_eq!(client.usage[0]["prompt_tokens_details"]["cached_tokens"], 4);
 }
+
+#[test]
+fn the_final_count_of_a_single_choice_is_exact_though_there_were_more_pieces() {
+    let case = Case { script: Script::default(), choices: 1, running_usage: false };
+    let counted_for = |final_count: u64| {
+        let mut client = Client::of(&case);
+        let content = r#"{"choices":[{"index":0,"delta":{"content":"x"}}]}"#;
+        let finish = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
+        let usage = format!(
+            r#"{{"choices":[],"usage":{{"prompt_tokens":5,"completion_tokens":{final_count},"total_tokens":9}}}}"#
+        );
+        for event in [content, content, content, content, finish, &usage, "[DONE]"] {
+            client.pass(&Bytes::from(format!("data: {event}\n\n")));
+        }
+        let (tokens, certainty) = client.tokens();
+        (tokens.completion, certainty)
+    };
+    assert_eq!(counted_for(3), (3, Certainty::Exact));
+    assert_eq!(counted_for(1), (4, Certainty::Estimated), "not believed");
+}

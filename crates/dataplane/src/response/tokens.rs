@@ -5,8 +5,8 @@
 //! such a chunk after each choice, with that choice alone. Example with two choices: `0:a`, `1:b`, `0:c`, each with its
 //! running usage 1, 1, 2, make 3 tokens; without running usage, the three pieces of text make 3 tokens, too.
 //!
-//! A piece of text counts as one token until a report says more, and no report lowers a count: a client that leaves
-//! pays at least for what it got.
+//! A piece of text counts as one token until a report says more, and no report lowers the count of an earlier one: a
+//! client that leaves pays at least for what it got.
 
 use super::usage::ReportedUsage;
 use crate::request::BYTES_PER_TOKEN;
@@ -124,6 +124,9 @@ impl TokenMeter {
         if self.others.is_empty() {
             self.note_prompt(usage, true);
             if let Some(tokens) = tokens {
+                if ended.all {
+                    self.forget_surplus_pieces(tokens);
+                }
                 self.raise(0, tokens);
             }
             return true;
@@ -201,6 +204,16 @@ impl TokenMeter {
                         && (self.is_per_choice || self.counted == self.highest)
                 }
             }
+    }
+
+    /// The final count of a single choice corrects the estimate: engines may send two pieces for one token, for instance
+    /// the name and the arguments of a tool call. A count below half of the pieces is not believed.
+    fn forget_surplus_pieces(&mut self, tokens: u64) {
+        if tokens > 0 && tokens >= self.pieces / 2 {
+            self.pieces = self.pieces.min(tokens);
+            self.first.pieces = self.pieces;
+            self.counted = self.first.counted();
+        }
     }
 
     fn raise(&mut self, index: u32, tokens: u64) {

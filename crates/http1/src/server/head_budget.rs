@@ -1,29 +1,32 @@
 //! Memory for heads that have not arrived completely.
 //!
 //! A head in one piece needs none of it. The budget bounds what clients can occupy that send heads slowly or never end
-//! them, however many connections they open. A connection may have at most a part of what is free, so that a few large
-//! heads leave room for many small ones: of 8 MiB, 1,000 connections that take all they can leave 8 KiB for the next.
+//! them, however many connections they open. Half of it is for small heads, so that a few large ones do not use it up: of
+//! 8 MiB, a client with 1,024 connections leaves room for the small heads of others.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A connection may have at most this part of the bytes that are free.
-const PART: usize = 8;
+/// Nearly all heads are smaller.
+const SMALL_HEAD: usize = 4 << 10;
 
 /// Bytes for incomplete heads, shared by the connections of a core.
 #[derive(Debug)]
 pub struct HeadBudget {
     left: AtomicUsize,
+    /// The part of them that only small heads get.
+    for_small: usize,
 }
 
 impl HeadBudget {
     pub const fn new(bytes: usize) -> Self {
-        Self { left: AtomicUsize::new(bytes) }
+        Self { left: AtomicUsize::new(bytes), for_small: bytes / 2 }
     }
 
     /// Takes the difference for a connection that has `held` bytes and needs `wanted`.
     fn take(&self, held: usize, wanted: usize) -> bool {
-        let rest = |left: usize| left.checked_sub(wanted - held).filter(|rest| wanted <= rest / PART);
+        let least = if wanted <= SMALL_HEAD { 0 } else { self.for_small };
+        let rest = |left: usize| left.checked_sub(wanted - held).filter(|rest| *rest >= least);
         self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, rest).is_ok()
     }
 }
@@ -61,31 +64,32 @@ impl Drop for Reservation {
 mod tests {
     use super::*;
 
+    const KIB: usize = 1 << 10;
+
     #[test]
     fn reservations_share_the_budget_and_return_it() {
-        let budget = Arc::new(HeadBudget::new(1_000));
+        let budget = Arc::new(HeadBudget::new(40 * KIB));
         let [mut one, mut other] = [Reservation::new(Arc::clone(&budget)), Reservation::new(Arc::clone(&budget))];
-        assert!(one.resize(60) && one.resize(105));
-        assert!(!other.resize(100), "an eighth of the rest is 99");
-        assert!(other.resize(90), "a smaller head has room");
-        assert!(!one.resize(106), "it has nothing left after that");
-        assert!(other.resize(100), "so the other one can grow");
-        assert!(other.resize(10));
+        assert!(one.resize(5 * KIB) && one.resize(16 * KIB));
+        assert!(!other.resize(5 * KIB), "half is for small heads");
+        assert!(other.resize(4 * KIB), "such as this one");
+        assert!(!one.resize(17 * KIB), "it has nothing left after that");
+        assert!(other.resize(8 * KIB), "so the other one can grow");
+        assert!(other.resize(KIB));
         drop((one, other));
-        assert_eq!(budget.left.load(Ordering::Relaxed), 1_000);
+        assert_eq!(budget.left.load(Ordering::Relaxed), 40 * KIB);
     }
 
     #[test]
-    fn however_many_take_all_they_can_some_room_is_left() {
+    fn many_connections_that_take_all_they_can_leave_room_for_small_heads() {
         let budget = Arc::new(HeadBudget::new(8 << 20));
-        let greedy: Vec<_> = (0..1_000)
+        let greedy: Vec<_> = (0..1_024)
             .map(|_| {
                 let mut reservation = Reservation::new(Arc::clone(&budget));
-                let most = (1..=64).rev().map(|kib| kib << 10).find(|bytes| reservation.resize(*bytes));
-                assert!(most.is_some_and(|bytes| bytes >= 4 << 10));
+                assert!([64, 32, 16, 8, 4].iter().any(|kib| reservation.resize(kib * KIB)));
                 reservation
             })
             .collect();
-        assert!(Reservation::new(Arc::clone(&budget)).resize(4 << 10), "after {} others", greedy.len());
+        assert!(Reservation::new(Arc::clone(&budget)).resize(4 * KIB), "after {} others", greedy.len());
     }
 }

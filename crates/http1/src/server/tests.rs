@@ -423,7 +423,7 @@ async fn a_head_has_a_deadline_however_it_trickles_in() {
 
 #[tokio::test]
 async fn incomplete_heads_share_a_budget() {
-    let limits = Limits::new(Arc::new(HeadBudget::new(5_500)));
+    let limits = Limits::new(Arc::new(HeadBudget::new(1_000)));
     let part = format!("GET / HTTP/1.1\r\nhost: h\r\nx: {}", "a".repeat(570));
     let mut first = Client::open_for(limits.clone(), 1 << 16, echo);
     first.send(&part).await;

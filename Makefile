@@ -130,6 +130,14 @@ fuzz: ## Fuzz the parsers, guided by coverage (FUZZ_SECONDS=60 for each target, 
 		--target "$$(rustc -vV | sed -n 's/^host: //p')" --target-dir "$(TARGET_DIR)/fuzz/build" --lib \
 		--package http1 --package dataplane --package store -- --nocapture --test-threads 1 "fuzz_tests::$(FUZZ_TARGET)"
 
+.PHONY: test-valgrind
+test-valgrind: ## Tests of the parsers in Valgrind, which sees reads beyond the end of a buffer. Not a part of test
+	@scripts/system-packages test-valgrind
+	@echo "==> JSON reader, heads and framing in Valgrind"
+	PROPTEST_CASES=32 cargo test --lib --package dataplane --package http1 \
+		--config 'target."cfg(all())".runner = ["valgrind", "-q", "--error-exitcode=9"]' -- --test-threads 1 json:: _tests::json \
+		fuzz_tests::request_heads fuzz_tests::response_heads fuzz_tests::framing
+
 fmt-check:
 	@echo "==> Format"
 	cargo fmt --all --check

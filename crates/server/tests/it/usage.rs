@@ -127,7 +127,8 @@ async fn a_prompt_that_an_engine_has_read_stays_in_the_minute_bucket() {
     let long = "word ".repeat(3_200);
     let mut unread = chat(&long);
     unread["max_tokens"] = json!(1);
-    let ignored = json!({"model": EMBEDDING, "input": long, "dimensions": 4});
+    let inputs = vec!["word ".repeat(200); 16];
+    let ignored = json!({"model": EMBEDDING, "input": inputs, "dimensions": 4});
 
     let app = TestApp::setup().workspace_limits(1_000, 6_000, 1_000_000).start().await;
     leave_during_prefill(&app, "/chat/completions", &unread).await;

@@ -173,9 +173,10 @@ fn default_engine_binary() -> anyhow::Result<PathBuf> {
 
 fn configuration(engine: SocketAddr, variant: &Variant<'_>, extra: &str) -> String {
     let Variant { limits, models, upstreams, redis_url } = variant;
-    let redis = redis_url.map_or_else(String::new, |url| format!("[limits]\nurl = \"{url}\"\n"));
+    let redis = redis_url.map_or_else(String::new, |url| format!("url = \"{url}\"\n"));
     let mut config = format!(
-        "[server]\nlisten = \"127.0.0.1:0\"\nops_listen = \"127.0.0.1:0\"\nmax_connections_per_address = 0\n\n{limits}\n{redis}\n{extra}\n"
+        "[server]\nlisten = \"127.0.0.1:0\"\nops_listen = \"127.0.0.1:0\"\nmax_connections_per_address = 0\n\n{limits}\n\
+         [limits]\nfailed_credentials_per_minute = 1_000_000_000\n{redis}\n{extra}\n"
     );
     // The fake engine serves any model name; different names make different upstreams.
     let upstream = |number| format!("{{ url = \"http://{engine}/v1\", model = \"fake-model-{number}\" }}");

@@ -91,7 +91,9 @@ test('an account that another user prepared keeps no invited person out', async 
 }) => {
   test.slow() // several sessions
   const email = `eve-${Date.now()}@example.com`
-  const open = () => playwright.request.newContext({ baseURL: forebay.url })
+  // Without the session that other tests of this worker share: signing in or accepting would end it.
+  const signedOutState = { cookies: [], origins: [] }
+  const open = () => playwright.request.newContext({ baseURL: forebay.url, storageState: signedOutState })
   const [operator, stranger] = [await open(), await open()]
   const { password, organizationId, workspaceId } = forebay
   await mutate(operator, 'POST', '/api/session', { email: forebay.email, password })

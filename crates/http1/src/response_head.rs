@@ -102,8 +102,9 @@ impl ResponseHead {
             Some(length) => Framing::Length(length),
             None => Framing::UntilClose,
         };
-        // With both, another reader may see the body end elsewhere: what follows on this connection cannot be trusted.
-        let is_ambiguous = is_chunked && body_length.is_some();
+        // With both, or with chunks in HTTP/1.0, another reader may see the body end elsewhere: what follows on this
+        // connection cannot be trusted (RFC 9112, section 6.1).
+        let is_ambiguous = is_chunked && (body_length.is_some() || response.version == Some(0));
         head.keep_alive &= head.framing != Framing::UntilClose && !is_ambiguous;
         Ok(Some((head, length)))
     }
@@ -193,6 +194,8 @@ mod tests {
             let head = read(&text).unwrap().unwrap();
             assert_eq!((head.framing, head.keep_alive), (Framing::CHUNKED, false), "{text}");
         }
+        let old = read(&format!("HTTP/1.0 200 OK\r\nconnection: keep-alive\r\n{chunks}\r\n")).unwrap().unwrap();
+        assert_eq!((old.framing, old.keep_alive), (Framing::CHUNKED, false), "HTTP/1.0 has no chunks");
     }
 
     #[test]

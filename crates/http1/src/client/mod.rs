@@ -6,6 +6,8 @@
 
 mod connection;
 mod exchange;
+#[cfg(test)]
+mod fuzz_tests;
 mod once;
 mod pool;
 mod request;

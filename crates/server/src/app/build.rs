@@ -146,7 +146,7 @@ impl Parts {
             memory: Arc::new(MemoryBudget::new(memory_budget(&config))),
             peers: Arc::new(PeerTable::new(
                 config.server.max_connections_per_address,
-                config.server.trusted_proxies.clone(),
+                [&config.server.trusted_proxies[..], &config.server.unbounded_addresses].concat(),
             )),
             connection_figures: Arc::default(),
             config,

@@ -28,6 +28,8 @@ const BODY_LIMIT_RANGE: RangeInclusive<u64> = 1..=(1 << 30);
 const MEMORY_BUDGET_RANGE: RangeInclusive<u64> = (1 << 10)..=(1 << 50);
 const JOURNAL_RANGE: RangeInclusive<u64> = (1 << 10)..=(1 << 40);
 const COUNT_RANGE: RangeInclusive<u64> = 0..=1_000_000_000_000_000;
+/// A proxy or a load test on the same machine.
+const LOOPBACK: [&str; 2] = ["127.0.0.0/8", "::1"];
 const PER_MINUTE_RANGE: RangeInclusive<u64> = 1..=1_000_000_000;
 const ATTEMPTS_FACTOR_RANGE: RangeInclusive<u64> = 1..=1_000_000;
 const CONNECTIONS_RANGE: RangeInclusive<u64> = 2..=1_000;
@@ -61,6 +63,8 @@ pub struct ServerConfig {
     pub max_endpoints_per_workspace: u64,
     /// Connections of a client address that is not a trusted proxy; `None` for any number.
     pub max_connections_per_address: Option<u32>,
+    /// Peers to which that does not apply, besides trusted proxies.
+    pub unbounded_addresses: Vec<Network>,
 }
 
 impl ServerConfig {
@@ -86,8 +90,9 @@ impl ServerConfig {
             drain_timeout: section.duration("drain_timeout", DRAIN_TIMEOUT_RANGE).unwrap_or(Duration::from_secs(300)),
             cors_origins: read_origins(section),
             tls: read_tls(section),
-            trusted_proxies: read_proxies(section),
+            trusted_proxies: read_networks(section, "trusted_proxies", &[]),
             max_connections_per_address: none_if_zero(section, "max_connections_per_address", 1_024),
+            unbounded_addresses: read_networks(section, "unbounded_addresses", &LOOPBACK),
             max_endpoints_per_workspace: section.integer("max_endpoints_per_workspace", ENDPOINTS_RANGE).unwrap_or(100),
         }
     }
@@ -104,14 +109,14 @@ fn read_origins(section: &Section<'_>) -> Vec<String> {
     origins.into_iter().map(str::to_owned).collect()
 }
 
-fn read_proxies(section: &Section<'_>) -> Vec<Network> {
+fn read_networks(section: &Section<'_>, key: &str, default: &[&'static str]) -> Vec<Network> {
     let mut networks = Vec::new();
-    for text in section.texts("trusted_proxies").unwrap_or_default() {
+    for text in section.texts(key).unwrap_or_else(|| default.to_vec()) {
         match Network::parse(text) {
             Some(network) => networks.push(network),
             None => {
                 let what = format_args!("\"{text}\" is not an address or a range such as \"10.0.0.0/8\"");
-                section.report(section.line("trusted_proxies"), "trusted_proxies", what);
+                section.report(section.line(key), key, what);
             }
         }
     }

@@ -20,7 +20,7 @@ const LONG: Duration = Duration::from_secs(90);
 async fn five_thousand_held_calls_cost_less_than_a_hundred_mebibytes() {
     let limit = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }).unwrap();
-    let plant = Blueprint::new(1).setup(|setup| setup.server("max_connections_per_address = 0")).start().await;
+    let plant = Blueprint::new(1).start().await;
     plant.create("chat", json!({"replicas": 1})).await;
     plant.wait_for("chat", "serving", 1).await;
     assert_eq!(plant.chat("chat").await.status, 200);

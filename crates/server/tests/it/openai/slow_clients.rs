@@ -58,7 +58,7 @@ async fn the_running_calls_of_a_workspace_can_be_bounded() {
 
 #[tokio::test]
 async fn the_connections_of_an_address_are_bounded() {
-    let app = TestApp::setup().server("max_connections_per_address = 3").start().await;
+    let app = TestApp::setup().server("max_connections_per_address = 3\nunbounded_addresses = []").start().await;
     let mut open = Vec::new();
     for _ in 0..3 {
         let mut wire = Wire::open(app.forebay.public).await;
@@ -79,7 +79,7 @@ async fn the_connections_of_an_address_are_bounded() {
     })
     .await;
 
-    let proxied = "max_connections_per_address = 1\ntrusted_proxies = [\"127.0.0.1\"]";
+    let proxied = "max_connections_per_address = 1\nunbounded_addresses = []\ntrusted_proxies = [\"127.0.0.1\"]";
     let app = TestApp::setup().server(proxied).start().await;
     for _ in 0..3 {
         let mut wire = Wire::open(app.forebay.public).await;

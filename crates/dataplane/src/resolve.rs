@@ -76,11 +76,15 @@ impl Dataplane {
         Ok(self.find(caller, model)?.map(|target| target.route()))
     }
 
+    /// A model id comes before an alias, which may be spelled like no id.
     fn find(&self, caller: &Caller, model: &str) -> Result<Option<Target>, CallError> {
         match ModelRef::parse(model) {
-            Ok(ModelRef::Catalogue(id)) => Ok(self.routes.table().get(id.as_str()).cloned().map(Target::Serverless)),
             Ok(ModelRef::Dedicated(name)) => Ok(self.endpoint(caller, &name)?.map(Target::Dedicated)),
-            Err(_) => Ok(None),
+            Ok(ModelRef::Catalogue(_)) | Err(_) => {
+                let table = self.routes.table();
+                let route = table.get(model).or_else(|| table.get_alias(model));
+                Ok(route.cloned().map(Target::Serverless))
+            }
         }
     }
 

@@ -27,7 +27,7 @@ pub mod tokens;
 pub mod usage;
 
 pub use accounts::{cache_salt, caller, invitation, key, organization, session, user, workspace, workspace_edit};
-pub use catalogue::{gpu_type, model};
+pub use catalogue::{alias, gpu_type, model};
 pub use costs::{forecast, gpu_costs, grouping};
 pub use limits::{attempts, quota};
 

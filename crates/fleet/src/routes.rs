@@ -6,6 +6,7 @@
 use crate::backend::{AddressError, Backend, BackendId};
 use crate::pool::Pool;
 use arc_swap::ArcSwap;
+use domain::alias::{Alias, AliasName, AliasTable};
 use domain::model::{Model, Serving, Upstream};
 use domain::{Catalogue, ModelId};
 use parking_lot::Mutex;
@@ -23,12 +24,23 @@ pub struct Route {
 pub struct Table {
     routes: Vec<Arc<Route>>,
     by_id: foldhash::HashMap<Box<str>, Arc<Route>>,
+    aliases: AliasTable<Arc<Route>>,
     pub catalogue_hash: Box<str>,
 }
 
 impl Table {
     pub fn get(&self, model: &str) -> Option<&Arc<Route>> {
         self.by_id.get(model)
+    }
+
+    /// The model that an alias of the catalogue stands for.
+    pub fn get_alias(&self, name: &str) -> Option<&Arc<Route>> {
+        self.aliases.get(name)
+    }
+
+    /// Aliases in the order of the catalogue.
+    pub fn aliases(&self) -> impl Iterator<Item = (&AliasName, &Arc<Route>)> {
+        self.aliases.iter()
     }
 
     /// Routes in the order of the catalogue.
@@ -112,8 +124,11 @@ impl Routes {
                 Ok(Arc::new(Route { model: Arc::clone(model), pool }))
             })
             .collect::<Result<_, AddressError>>()?;
-        let by_id = routes.iter().map(|route| (route.model.id.as_str().into(), Arc::clone(route))).collect();
-        Ok(Table { routes, by_id, catalogue_hash: sources.catalogue.hash.clone() })
+        let by_id: foldhash::HashMap<Box<str>, Arc<Route>> =
+            routes.iter().map(|route| (route.model.id.as_str().into(), Arc::clone(route))).collect();
+        let target = |alias: &Alias| Some((alias.name.clone(), Arc::clone(by_id.get(alias.model.as_str())?)));
+        let aliases = sources.catalogue.aliases().iter().filter_map(target).collect();
+        Ok(Table { routes, by_id, aliases, catalogue_hash: sources.catalogue.hash.clone() })
     }
 }
 

@@ -9,12 +9,24 @@ export type Flavor = Schemas['FlavorLine']
 
 const STATUS_POLL_MS = 10_000
 
-export const modelsQuery = (workspaceId: string) =>
+/** Models and aliases, in one list. */
+const recordsQuery = (workspaceId: string) =>
   queryOptions({
     queryKey: ['models', workspaceId],
     queryFn: async ({ signal }) => (await unwrap(client.GET('/v1/models', { signal }))).data,
     ...polled(STATUS_POLL_MS),
   })
+
+export const withoutAliases = (records: Model[]) => records.filter((record) => !record.alias_of)
+
+export const aliasesOf = (records: Model[], id: string) =>
+  records.filter((record) => record.alias_of === id).map((record) => record.id)
+
+export const modelsQuery = (workspaceId: string) => queryOptions({ ...recordsQuery(workspaceId), select: withoutAliases })
+
+/** The exact aliases of one model. */
+export const aliasesQuery = (workspaceId: string, id: string) =>
+  queryOptions({ ...recordsQuery(workspaceId), select: (records: Model[]) => aliasesOf(records, id) })
 
 export const modelQuery = (workspaceId: string, id: string) =>
   queryOptions({

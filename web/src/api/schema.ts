@@ -1916,6 +1916,8 @@ export interface components {
             tokens: components["schemas"]["Left"];
         };
         Model: {
+            /** @description The model that an alias stands for. */
+            alias_of?: string | null;
             /** Format: int64 */
             context_length: number;
             /** Format: int64 */

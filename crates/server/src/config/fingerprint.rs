@@ -1,19 +1,23 @@
 //! A short digest of the catalogue, to detect nodes that serve different ones.
 //!
-//! It covers models, prices and flavors, and no secret. Paths count as written in the file, so that nodes with the same
+//! It covers models, aliases, prices and flavors, and no secret. Paths count as written in the file, so that nodes with the same
 //! file in different folders agree.
 
 use domain::SecretHash;
+use domain::alias::Alias;
 use domain::model::{Flavor, Model, Serving};
 use std::fmt::Write;
 use std::path::Path;
 
 const SHOWN_LEN: usize = 16;
 
-pub(super) fn of(models: &[Model], folder: &Path) -> String {
+pub(super) fn of(models: &[Model], aliases: &[Alias], folder: &Path) -> String {
     let mut canonical = String::new();
     for model in models {
         describe_model(&mut canonical, model, folder);
+    }
+    for Alias { name, model } in aliases {
+        line(&mut canonical, format_args!("alias {name} {model}"));
     }
     let mut digest = SecretHash::of(&canonical).to_hex();
     digest.truncate(SHOWN_LEN);

@@ -1,4 +1,4 @@
-//! The catalogue in the configuration: `[[models]]`, their upstreams or engine, and their flavors.
+//! The catalogue in the configuration: `[[models]]`, their upstreams or engine, and their flavors; `[[aliases]]`.
 //!
 //! Only `id` and one way to serve the model (`upstreams`, `engine` or `flavors`) are required. Defaults: `name` is the
 //! id, `modality` is chat, prices are zero, a cached input costs what an input costs.
@@ -6,6 +6,7 @@
 use super::fingerprint;
 use super::reader::Section;
 use super::sections::{http_url, is_plain_name};
+use domain::alias::{Alias, AliasName};
 use domain::model::{
     DriverKind, EngineKind, EnginePool, Flavor, Launch, Modality, Model, RequestRules, Serving, Upstream,
 };
@@ -41,8 +42,45 @@ pub(super) fn read(root: &Section<'_>, operator_prefix: &str) -> Catalogue {
         }
         models.extend(read_model(&section, id, operator_prefix));
     }
-    let hash = fingerprint::of(&models, root.reader.folder);
-    Catalogue::new(models, &hash)
+    let aliases = read_aliases(root, &seen);
+    let hash = fingerprint::of(&models, &aliases, root.reader.folder);
+    Catalogue::new(models, &hash).with_aliases(aliases)
+}
+
+fn read_aliases(root: &Section<'_>, models: &HashSet<ModelId>) -> Vec<Alias> {
+    let sections = root.sections("aliases");
+    let names: HashSet<&str> = sections.iter().filter_map(|section| section.entry("name")?.item.as_str()).collect();
+    let is_model = |name: &str| ModelId::parse(name).is_ok_and(|id| models.contains(&id));
+    let mut seen = HashSet::new();
+    let mut aliases = Vec::new();
+    for mut section in sections {
+        section.require("name", "\"claude-sonnet-4-5\"");
+        section.require("model", "\"acme/tiny-chat\"");
+        let name = section.text("name");
+        let problem = name.and_then(|name| match AliasName::parse(name) {
+            Err(error) => Some(error.to_string()),
+            Ok(_) if is_model(name) => Some("is the id of a model".into()),
+            Ok(_) if !seen.insert(name) => Some("duplicates the name of an alias above".into()),
+            Ok(_) => None,
+        });
+        if let Some(problem) = problem {
+            section.report(section.line("name"), "name", problem);
+        }
+        section.label(name.unwrap_or_default());
+        let model = section.text("model");
+        match model {
+            Some(model) if is_model(model) => {}
+            Some(model) if names.contains(model) => {
+                section.report(section.line("model"), "model", "is an alias; name the model that it stands for");
+            }
+            Some(_) => section.report(section.line("model"), "model", "is not the id of a model of this file"),
+            None => {}
+        }
+        let name = name.and_then(|name| AliasName::parse(name).ok());
+        let model = model.and_then(|model| ModelId::parse(model).ok());
+        aliases.extend(name.zip(model).map(|(name, model)| Alias { name, model }));
+    }
+    aliases
 }
 
 fn read_id(section: &Section<'_>) -> Option<ModelId> {

@@ -197,7 +197,7 @@ price_per_gpu_hour = "free"
         line 14: [workspace_defaults] max_api_keys: -1 is not a whole number from 0 to 1000000000000000
         line 17: [drivers.process.slots] cpu: is not a GPU type of the form <vendor>/<gpu-type>
         line 20: [store] url: does not start with sqlite:, postgres://, postgresql://
-        line 22: surprise: unknown key; known here: server, models, store, limits, journal, edge, sessions, oidc, workspace_defaults, allotment_defaults, drivers, retention, telemetry
+        line 22: surprise: unknown key; known here: server, models, aliases, store, limits, journal, edge, sessions, oidc, workspace_defaults, allotment_defaults, drivers, retention, telemetry
         line 26: [[models]] id: is under dedicated/, which is reserved for dedicated endpoints
         line 27: [[models]] input_per_1m: 0.1 is a number; amounts are text: write "0.1"
         line 28: [[models]] modality: "image" is not "chat" or "embedding"
@@ -277,6 +277,53 @@ fn the_hash_of_the_catalogue_depends_on_models_and_prices_and_not_on_secrets() {
     assert_eq!(hash("0.1", "one", "/a").len(), 16);
     assert_eq!(hash("0.1", "one", "/a"), hash("0.10", "two", "/b"));
     assert_ne!(hash("0.1", "one", "/a"), hash("0.2", "one", "/a"));
+}
+
+const ALIASED: &str = "[[models]]\nid = 'acme/x'\nupstreams = [{ url = 'http://127.0.0.1:1' }]\n";
+
+#[test]
+fn aliases_name_models_of_the_file() {
+    let aliases = "[[aliases]]\nname = 'claude-*'\nmodel = 'acme/x'\n[[aliases]]\nname = 'gpt'\nmodel = 'acme/x'\n";
+    let aliased = parse(&format!("{aliases}{ALIASED}")).unwrap_or_else(|problems| panic!("{problems}")).catalogue;
+    let shown = |alias: &domain::alias::Alias| format!("{} {}", alias.name, alias.model);
+    assert_eq!(aliased.aliases().iter().map(shown).collect::<Vec<_>>(), ["claude-* acme/x", "gpt acme/x"]);
+    assert_ne!(aliased.hash, parse(ALIASED).unwrap_or_else(|problems| panic!("{problems}")).catalogue.hash);
+}
+
+#[test]
+fn bad_aliases_are_reported() {
+    let aliases = r#"
+[[aliases]]
+name = "acme/x"
+model = "acme/y"
+
+[[aliases]]
+name = "dedicated/x"
+model = "gpt"
+
+[[aliases]]
+name = "gpt"
+model = "acme/x"
+
+[[aliases]]
+name = "gpt"
+modle = "acme/x"
+
+[[aliases]]
+name = "a*b"
+model = "dedicated/x"
+"#;
+    expect![[r#"
+        line 6: [[aliases]] name: is the id of a model
+        line 7: [[aliases]] acme/x model: is not the id of a model of this file
+        line 10: [[aliases]] name: is under dedicated/, which is reserved for dedicated endpoints
+        line 11: [[aliases]] dedicated/x model: is an alias; name the model that it stands for
+        line 17: [[aliases]] model: is missing, for instance "acme/tiny-chat"
+        line 18: [[aliases]] name: duplicates the name of an alias above
+        line 19: [[aliases]] gpt modle: unknown key; known here: name, model
+        line 22: [[aliases]] name: must have 1 to 128 letters, digits and ._:/-, with at most one * at the end
+        line 23: [[aliases]] a*b model: is not the id of a model of this file"#]]
+    .assert_eq(&problems(&format!("{ALIASED}{aliases}")));
 }
 
 #[test]

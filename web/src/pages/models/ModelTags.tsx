@@ -1,7 +1,11 @@
 import { Badge, Group } from '@mantine/core'
-import type { Model } from '../../api/models'
+import { useQuery } from '@tanstack/react-query'
+import { aliasesQuery, type Model } from '../../api/models'
+import { useWorkspace } from '../../api/session'
 
 export function ModelTags({ model }: { model: Model }) {
+  const workspace = useWorkspace()
+  const aliases = useQuery(aliasesQuery(workspace.id, model.id))
   return (
     <Group gap={6}>
       <Badge variant="default" tt="none" fw={500}>
@@ -12,6 +16,11 @@ export function ModelTags({ model }: { model: Model }) {
           Optimized
         </Badge>
       ) : null}
+      {(aliases.data ?? []).map((alias) => (
+        <Badge key={alias} variant="default" tt="none" fw={500} title="An alias: another name of this model">
+          {alias}
+        </Badge>
+      ))}
     </Group>
   )
 }

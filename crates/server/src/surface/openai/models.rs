@@ -37,6 +37,9 @@ struct ModelView<'a> {
     context_length: u64,
     optimized: bool,
     pricing: Pricing,
+    /// The model that an alias stands for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    alias_of: Option<&'a str>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -73,11 +76,21 @@ impl<'a> From<&'a Route> for ModelView<'a> {
                 cached_input_per_1m: model.price.cached_input_per_1m.to_string(),
                 output_per_1m: model.price.output_per_1m.to_string(),
             },
+            alias_of: None,
         }
     }
 }
 
-/// The catalogue.
+impl<'a> ModelView<'a> {
+    /// The record of the model under the name that the client knows, which may be an alias.
+    fn named(name: &'a str, route: &'a Route) -> Self {
+        let view = Self::from(route);
+        let alias_of = (view.id != name).then_some(view.id);
+        Self { id: name, alias_of, ..view }
+    }
+}
+
+/// The catalogue: models, then exact aliases.
 #[utoipa::path(get, path = "/v1/models", operation_id = "listModels", tag = "inference",
     params(("provider" = Option<String>, Query), ("modality" = Option<String>, Query), ("status" = Option<String>, Query)),
     responses((status = 200, body = ModelList<'static>)))]
@@ -92,7 +105,10 @@ pub(super) fn list(routes: &Routes, query: Option<&str>) -> Response<Body> {
             _ => true,
         })
     };
-    let data = table.iter().map(|route| ModelView::from(&**route)).filter(matches).collect();
+    let models = table.iter().map(|route| ModelView::from(&**route));
+    let exact = table.aliases().filter(|(name, _)| name.prefix().is_none());
+    let aliases = exact.map(|(name, route)| ModelView::named(name.as_str(), route));
+    let data = models.chain(aliases).filter(matches).collect();
     encoded(&ModelList { object: "list", data })
 }
 
@@ -103,7 +119,7 @@ pub(super) fn show(dataplane: &Dataplane, caller: &Caller, path: &str) -> Result
     let id = percent_decode_str(path).decode_utf8_lossy();
     let route = dataplane.route(caller, &id).map_err(|_| wrong_workspace(&caller.actor))?;
     match route {
-        Some(route) => Ok(encoded(&ModelView::from(&*route))),
+        Some(route) => Ok(encoded(&ModelView::named(&id, &route))),
         None => Err(InferenceError::Call(CallError::UnknownModel { model: id.chars().take(200).collect() })),
     }
 }

@@ -95,3 +95,43 @@ async fn other_methods_are_rejected_with_the_allowed_ones() {
         assert_eq!(response.header("allow"), Some(allow), "{method} {path}");
     }
 }
+
+const ALIASES: &str = "[[aliases]]\nname = \"claude-sonnet-4-5\"\nmodel = \"acme/tiny\"\n\
+    [[aliases]]\nname = \"claude-*\"\nmodel = \"acme/tiny\"\n\
+    [[aliases]]\nname = \"embed\"\nmodel = \"acme/embed\"";
+
+#[tokio::test]
+async fn exact_aliases_follow_the_models_as_records_of_their_targets() {
+    let app = TestApp::setup().table(ALIASES).start().await;
+    let list = app.client().get("/models").await.json();
+    assert_eq!(ids(&list), [CHAT, EMBEDDING, "claude-sonnet-4-5", "embed"]);
+    let (model, alias) = (&list["data"][0], &list["data"][2]);
+    assert_eq!((&model["alias_of"], &alias["alias_of"]), (&Value::Null, &CHAT.into()));
+    let mut expected = model.clone();
+    expected["id"] = "claude-sonnet-4-5".into();
+    expected["alias_of"] = CHAT.into();
+    assert_eq!(alias, &expected);
+    assert_eq!(ids(&app.client().get("/models?modality=embedding").await.json()), [EMBEDDING, "embed"]);
+    let one = app.client().get("/models/claude-opus").await.json();
+    assert_eq!((&one["id"], &one["alias_of"]), (&"claude-opus".into(), &CHAT.into()));
+    assert_eq!(error_line(&app.client().get("/models/claude").await), "404 model_not_found model");
+}
+
+#[tokio::test]
+async fn a_call_by_an_alias_is_billed_as_one_of_its_model_and_echoes_the_alias() {
+    let app = TestApp::setup().table(ALIASES).start().await;
+    for (name, is_streamed) in [("claude-sonnet-4-5", false), ("claude-opus-4", true)] {
+        let mut body = crate::app::chat("hi");
+        body["model"] = name.into();
+        body["stream"] = is_streamed.into();
+        let response = app.ask(body).await;
+        assert_eq!(response.status_line(), "200 OK");
+        assert!(response.text().contains(&format!("\"model\":\"{name}\"")), "{}", response.text());
+    }
+    assert_eq!(app.engine().calls()[0].json()["model"], crate::app::UPSTREAM_NAME);
+    let events = app.usage(2).await;
+    assert!(events.iter().all(|event| event.model.as_str() == CHAT), "{events:?}");
+    let mut body = crate::app::chat("hi");
+    body["model"] = "embed".into();
+    assert_eq!(error_line(&app.ask(body).await), "422 invalid_value model");
+}

@@ -4,7 +4,6 @@ pub mod admin;
 mod app;
 pub mod cli;
 mod clock;
-mod clock_skew;
 pub mod config;
 mod control_plane;
 mod credential;

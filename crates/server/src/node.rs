@@ -1,7 +1,6 @@
 //! This node among others: its heartbeat, the catalogue it serves, and who leads.
 
 use crate::clock;
-use crate::clock_skew;
 use domain::Timestamp;
 use domain::leadership::{Action, Term, Watch};
 use fleet::Routes;
@@ -113,6 +112,7 @@ impl NodeState {
     }
 
     async fn exchange(&self, store: &Store, before: &ClusterView) -> Result<ClusterView, StoreError> {
+        let clock_skew_millis = Some(clock::follow(store).await?);
         let now = clock::now();
         let hash = self.routes.table().catalogue_hash.to_string();
         let node =
@@ -127,7 +127,7 @@ impl NodeState {
         Ok(ClusterView {
             store_away_since: None,
             differing: differing.into_iter().map(|node| node.id).collect(),
-            clock_skew_millis: Some(clock_skew::measure(store).await?),
+            clock_skew_millis,
             leader: self.find_leader(&leader::read(store).await?, before.leader, now),
         })
     }

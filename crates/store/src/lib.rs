@@ -9,6 +9,7 @@
 
 mod accounts;
 mod change;
+mod clock;
 mod cluster;
 mod costs;
 mod db;
@@ -25,6 +26,7 @@ pub use accounts::{
     attempts, audit, invitations, known_origins, organizations, sessions, single_sign_on, users, workspaces,
 };
 pub use change::Change;
+pub use clock::StoreClock;
 pub use cluster::changes::ChangeFeed;
 pub use cluster::leader::Fenced;
 pub use cluster::{changes, leader, nodes};

@@ -1,10 +1,10 @@
 //! Context of every admin command: the store, the defaults, the time, and the output format.
 
 use super::output::{self, Shown};
+use crate::clock;
 use control::{Author, CommandError};
 use domain::Timestamp;
 use domain::workspace::Limits;
-use std::time::{SystemTime, UNIX_EPOCH};
 use store::{Page, Store};
 
 pub(super) struct AdminContext<'a> {
@@ -16,10 +16,9 @@ pub(super) struct AdminContext<'a> {
 }
 
 impl<'a> AdminContext<'a> {
-    pub(super) fn new(store: &'a Store, defaults: &'a Limits, json: bool) -> anyhow::Result<Self> {
-        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH)?;
-        let now = Timestamp::from_millis(i64::try_from(since_1970.as_millis())?);
-        Ok(Self { store, defaults, author: Author::CommandLine, now, json })
+    pub(super) async fn new(store: &'a Store, defaults: &'a Limits, json: bool) -> anyhow::Result<Self> {
+        clock::follow(store).await?;
+        Ok(Self { store, defaults, author: Author::CommandLine, now: clock::now(), json })
     }
 
     pub(super) fn show<T: Shown>(&self, record: &T) -> anyhow::Result<String> {

@@ -93,7 +93,7 @@ pub async fn run(args: AdminArgs, config: &Config, store: &Store) -> anyhow::Res
 }
 
 async fn execute(args: AdminArgs, config: &Config, store: &Store) -> anyhow::Result<String> {
-    let context = AdminContext::new(store, &config.workspace_defaults, args.json)?;
+    let context = AdminContext::new(store, &config.workspace_defaults, args.json).await?;
     match args.command {
         AdminCommand::Organizations(command) => organizations::run(&context, command).await,
         AdminCommand::Workspaces(command) => workspaces::run(&context, command).await,

@@ -85,6 +85,7 @@ pub(super) async fn open_store(config: &Config, data_dir: &Path) -> anyhow::Resu
     let store =
         Store::open_sized(&config.store.url, data_dir, config.store.pools).await.context("cannot open the store")?;
     store.migrate().await.context("cannot migrate the store")?;
+    clock::follow(&store).await.context("cannot read the store's clock")?;
     let declared = price_keeper::declare(&store, &config.catalogue, clock::now()).await;
     declared.context("cannot record the prices of the catalogue")?;
     Ok(store)

@@ -1,8 +1,9 @@
-//! Compares this machine's clock with those of the store and of Redis: limits, quotas and leadership depend on it.
+//! Compares this machine's clock with those of the store and of Redis. Nodes live by the store's clock, but log lines and
+//! the times at which engine processes ended are those of the machine.
 
 use super::finding::Finding;
 use super::limits::RedisClock;
-use crate::clock_skew;
+use crate::clock;
 use store::Store;
 
 const CHECK: &str = "clock";
@@ -12,7 +13,7 @@ const MOST_MILLIS: u64 = 5_000;
 pub(super) async fn check(store: Option<&Store>, redis: Option<RedisClock>) -> Finding {
     let mut skews = Vec::new();
     if let Some(store) = store
-        && let Ok(ahead) = clock_skew::measure(store).await
+        && let Ok(ahead) = clock::follow(store).await
     {
         skews.push(("the store's", ahead));
     }
@@ -29,7 +30,7 @@ fn judge(skews: &[(&str, i64)]) -> Finding {
     let direction = if *worst < 0 { "behind" } else { "ahead of" };
     let seconds = worst.unsigned_abs() as f64 / 1_000.0;
     let what = format!("{seconds} s {direction} {whose}");
-    let remedy = "run a time service (chrony, systemd-timesyncd) on both machines: otherwise limits, quotas and leadership terms end at the wrong time";
+    let remedy = "run a time service (chrony, systemd-timesyncd) on both machines: otherwise log lines and the times of engine processes are wrong";
     match worst.unsigned_abs() {
         millis if millis > MOST_MILLIS => Finding::problem(CHECK, what, remedy),
         millis if millis > GOOD_MILLIS => Finding::warning(CHECK, what, remedy),

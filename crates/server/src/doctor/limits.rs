@@ -2,11 +2,10 @@
 
 use super::finding::Finding;
 use crate::clock;
-use crate::clock_skew;
 use crate::config::Config;
 use crate::node::ALIVE_MILLIS;
 use dataplane::admission::redis_time;
-use store::{Store, nodes};
+use store::{Store, StoreError, nodes};
 
 const CHECK: &str = "limits";
 
@@ -18,15 +17,15 @@ pub(super) struct RedisClock {
 pub(super) async fn check(config: &Config, store: Option<&Store>) -> (Option<RedisClock>, Finding) {
     if config.limits.url == "memory:" {
         let alive = match store {
-            Some(store) => nodes::count_alive(store, clock::now().plus_millis(-ALIVE_MILLIS)).await.unwrap_or(0),
+            Some(store) => count_alive(store).await.unwrap_or(0),
             None => 0,
         };
         return (None, judge_memory(alive));
     }
-    let asked = clock::now();
+    let asked = clock::machine_time();
     match redis_time(&config.limits.url).await {
         Ok(there) => {
-            let ahead_millis = clock_skew::ahead_of(there, asked, clock::now());
+            let ahead_millis = clock::ahead_of(there, asked, clock::machine_time());
             (Some(RedisClock { ahead_millis }), Finding::ok(CHECK, "Redis responds"))
         }
         // The URL may contain a password, and an error may quote it.
@@ -37,6 +36,11 @@ pub(super) async fn check(config: &Config, store: Option<&Store>) -> (Option<Red
             (None, Finding::problem(CHECK, what, remedy))
         }
     }
+}
+
+async fn count_alive(store: &Store) -> Result<u64, StoreError> {
+    clock::follow(store).await?;
+    nodes::count_alive(store, clock::now().plus_millis(-ALIVE_MILLIS)).await
 }
 
 fn judge_memory(alive_nodes: u64) -> Finding {

@@ -28,5 +28,6 @@ mod redis;
 mod replica_shim;
 mod several_nodes;
 mod site;
+mod store_time;
 mod usage;
 mod wire;

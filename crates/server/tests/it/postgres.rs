@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use domain::Timestamp;
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -23,6 +24,30 @@ impl Database {
         connection.execute(AssertSqlSafe(format!("CREATE DATABASE {name}"))).await.unwrap();
         let (place, _) = server.rsplit_once('/').expect("the URL ends with a database");
         Self { url: format!("{place}/{name}"), server, name }
+    }
+
+    /// Makes the clock of the database adjustable by [`Self::set_clock`], for all connections from now on.
+    pub(crate) async fn with_own_clock(self) -> Self {
+        let name = &self.name;
+        self.execute(&format!(
+            "CREATE SCHEMA own_clock; CREATE TABLE own_clock.ahead (millis BIGINT NOT NULL); \
+             INSERT INTO own_clock.ahead VALUES (0); \
+             CREATE FUNCTION own_clock.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS \
+             'SELECT pg_catalog.clock_timestamp() + millis * interval ''1 millisecond'' FROM own_clock.ahead'; \
+             ALTER DATABASE {name} SET search_path = own_clock, pg_catalog"
+        ))
+        .await;
+        self
+    }
+
+    pub(crate) async fn set_clock(&self, time: Timestamp) {
+        let real = "CAST(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * 1000 AS BIGINT)";
+        self.execute(&format!("UPDATE own_clock.ahead SET millis = {} - {real}", time.millis())).await;
+    }
+
+    async fn execute(&self, statements: &str) {
+        let mut connection = PgConnection::connect(&self.url).await.unwrap();
+        connection.execute(AssertSqlSafe(statements.to_owned())).await.unwrap();
     }
 
     /// Not called if a test failed, so that its database can be inspected.

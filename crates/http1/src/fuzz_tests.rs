@@ -50,6 +50,14 @@ pub(crate) const WORDS: &[&str] = &[
     "trailer: 1\r\n",
 ];
 
+/// Without the spaces and tabs at both ends. `trim_ascii` would remove control characters, which no value may have.
+fn trim_blanks(mut value: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = value {
+        value = rest;
+    }
+    value
+}
+
 /// The header lines of a head that ends with an empty line, as RFC 9112 section 5 defines them; `None` if there are others.
 fn header_lines(head: &[u8]) -> Option<Vec<(String, Vec<u8>)>> {
     let mut lines = head.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
@@ -58,7 +66,7 @@ fn header_lines(head: &[u8]) -> Option<Vec<(String, Vec<u8>)>> {
     for line in lines.take_while(|line| !line.is_empty()) {
         let colon = line.iter().position(|byte| *byte == b':')?;
         let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
-        let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
+        let (name, value) = (&line[..colon], trim_blanks(&line[colon + 1..]));
         let is_text = |byte: &u8| matches!(byte, b'\t' | b' '..=0x7e | 0x80..);
         if name.is_empty() || !name.iter().all(is_token) || !value.iter().all(is_text) {
             return None;
@@ -175,11 +183,16 @@ fn decode_simply(bytes: &[u8]) -> Decoded {
             None => return Ok((body, None)),
         }
     }
+    let mut trailers = 0;
     loop {
         match take_line(&mut rest, 16 << 10)? {
             None => return Ok((body, None)),
             Some([]) => return Ok((body, Some(rest.len()))),
             Some(line) => {
+                trailers += line.len();
+                if trailers > 16 << 10 {
+                    return Err(ChunkError);
+                }
                 let head = [b"start line\r\n", line, b"\r\n\r\n"].concat();
                 header_lines(&head).ok_or(ChunkError)?;
             }

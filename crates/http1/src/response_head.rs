@@ -10,7 +10,7 @@ use std::mem::MaybeUninit;
 
 /// Longest head in bytes, and most headers in it.
 const MAX_HEAD: usize = 64 << 10;
-const MAX_HEADERS: usize = 128;
+pub(crate) const MAX_HEADERS: usize = 128;
 
 /// The parts of a response head that a client acts on.
 #[derive(Debug, Clone, PartialEq, Eq)]

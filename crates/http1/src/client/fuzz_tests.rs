@@ -2,6 +2,7 @@
 
 use super::send_once;
 use crate::fuzz_tests::WORDS;
+use crate::response_head::MAX_HEADERS;
 use bytes::Bytes;
 use fuzz::Fuzz;
 use http::Request;
@@ -48,7 +49,9 @@ async fn with_ours(pieces: &[&[u8]]) -> Complete {
 
 async fn with_hyper(bytes: &[u8]) -> Complete {
     let (stream, mut tasks) = start_server(&[bytes]);
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.ok()?;
+    // As many headers as here; hyper's default is fewer.
+    let mut client = hyper::client::conn::http1::Builder::new();
+    let (mut sender, connection) = client.max_headers(MAX_HEADERS).handshake(TokioIo::new(stream)).await.ok()?;
     tasks.spawn(async move {
         let _ = connection.await;
     });

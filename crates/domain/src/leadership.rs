@@ -1,16 +1,16 @@
 //! Leader election: one node at a time leads the control plane, for as long as it renews its term.
 //!
-//! Clocks of different nodes are never compared. A node takes over when the term has not changed for [`TERM_MILLIS`] by its
-//! own clock. Every takeover opens a new epoch, and the store rejects writes of older epochs.
+//! Clocks of different nodes are never compared, and no clock that can be set is used. A node takes over when the term has
+//! not changed for [`TERM`] by its own monotonic clock. Every takeover opens a new epoch, and the store rejects writes of older epochs.
 
-use crate::time::Timestamp;
+use std::time::{Duration, Instant};
 
 /// A term that was not renewed for this long is free.
-pub const TERM_MILLIS: u64 = 10_000;
+pub const TERM: Duration = Duration::from_secs(10);
 /// A leader that could not renew for this long stops acting.
-pub const RENEW_WITHIN_MILLIS: u64 = 7_000;
+pub const RENEW_WITHIN: Duration = Duration::from_secs(7);
 /// How often the term is read.
-pub const LOOK_EVERY_MILLIS: u64 = 2_000;
+pub const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// The term as stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,8 +25,8 @@ pub struct Term {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Watch {
     seen: Term,
-    /// When the term last changed, by this node's clock.
-    since: Timestamp,
+    /// When the term was last seen to change.
+    since: Instant,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,35 +39,31 @@ pub enum Action {
 }
 
 impl Watch {
-    pub fn new(seen: Term, now: Timestamp) -> Self {
+    pub fn new(seen: Term, now: Instant) -> Self {
         Self { seen, since: now }
     }
 
     /// Records the current term and decides what the node `me` does.
-    pub fn observe(&mut self, term: &Term, me: &str, now: Timestamp) -> Action {
+    pub fn observe(&mut self, term: &Term, me: &str, now: Instant) -> Action {
         if self.seen != *term {
             *self = Self::new(term.clone(), now);
         }
         if term.holder == me {
             return Action::Renew;
         }
-        let expired = now.millis_since(self.since) >= TERM_MILLIS;
+        let expired = now.saturating_duration_since(self.since) >= TERM;
         if term.holder.is_empty() || expired { Action::TakeOver } else { Action::Wait }
     }
 }
 
 /// Whether a leader that last renewed at `renewed_at` may still act.
-pub fn may_act(renewed_at: Timestamp, now: Timestamp) -> bool {
-    now.millis_since(renewed_at) < RENEW_WITHIN_MILLIS
+pub fn may_act(renewed_at: Instant, now: Instant) -> bool {
+    now.saturating_duration_since(renewed_at) < RENEW_WITHIN
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn at(seconds: i64) -> Timestamp {
-        Timestamp::from_millis(seconds * 1_000)
-    }
 
     fn term(holder: &str, renewals: u64) -> Term {
         Term { epoch: 3, holder: holder.into(), renewals }
@@ -75,6 +71,8 @@ mod tests {
 
     #[test]
     fn a_term_that_is_not_renewed_is_free_after_ten_seconds() {
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
         let mut watch = Watch::new(term("a", 1), at(0));
         assert_eq!(watch.observe(&term("a", 1), "b", at(9)), Action::Wait);
         assert_eq!(watch.observe(&term("a", 2), "b", at(11)), Action::Wait, "it was renewed in between");
@@ -86,7 +84,9 @@ mod tests {
 
     #[test]
     fn a_leader_stops_before_another_can_start() {
-        const { assert!(RENEW_WITHIN_MILLIS < TERM_MILLIS) };
+        const { assert!(RENEW_WITHIN.as_millis() < TERM.as_millis()) };
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
         assert!(may_act(at(0), at(6)) && !may_act(at(0), at(7)));
     }
 }

@@ -6,7 +6,7 @@
 use crate::node::{Leader, NodeState};
 use dataplane::admission::RedisLimits;
 use domain::ModelId;
-use domain::leadership::TERM_MILLIS;
+use domain::leadership::TERM;
 use domain::model::Serving;
 use fleet::{Availability, Routes};
 use serde::Serialize;
@@ -16,7 +16,7 @@ use store::Journal;
 
 /// Without the store, a node serves the keys it knows for this long.
 const KEYS_ARE_TRUSTED: Duration = dataplane::keys::STALE_KEY_TTL;
-const NO_LEADER_GRACE: Duration = Duration::from_millis(TERM_MILLIS);
+const NO_LEADER_GRACE: Duration = TERM;
 
 /// The parts in the order in which they are reported.
 pub(crate) const PARTS: [&str; 6] = ["store", "limits", "journal", "catalogue", "engines", "leader"];

@@ -128,18 +128,18 @@ impl NodeState {
             store_away_since: None,
             differing: differing.into_iter().map(|node| node.id).collect(),
             clock_skew_millis,
-            leader: self.find_leader(&leader::read(store).await?, before.leader, now),
+            leader: self.find_leader(&leader::read(store).await?, before.leader, Instant::now()),
         })
     }
 
-    fn find_leader(&self, term: &Term, before: Leader, now: Timestamp) -> Leader {
+    fn find_leader(&self, term: &Term, before: Leader, now: Instant) -> Leader {
         let mut watch = self.watch.lock();
         let watch = watch.get_or_insert_with(|| Watch::new(term.clone(), now));
         match (watch.observe(term, &self.id, now), before) {
             (Action::Renew, _) => Leader::This,
             (Action::Wait, _) => Leader::Other,
             (Action::TakeOver, Leader::Vacant { since }) => Leader::Vacant { since },
-            (Action::TakeOver, Leader::This | Leader::Other) => Leader::Vacant { since: Instant::now() },
+            (Action::TakeOver, Leader::This | Leader::Other) => Leader::Vacant { since: now },
         }
     }
 }

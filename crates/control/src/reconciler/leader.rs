@@ -1,25 +1,28 @@
 //! Leader election: takes, renews and gives back the term.
+//!
+//! Time is tokio's monotonic clock, which no one can set and which tests can pause.
 
 use super::Parts;
 use domain::Timestamp;
 use domain::leadership::{Action, Watch, may_act};
 use parking_lot::Mutex;
 use std::sync::Arc;
+use std::time::Instant;
 use store::{Store, StoreError, leader};
 use tokio::sync::Notify;
 
 /// This node's epoch and when it was last renewed; `None` if it does not lead. Clones share the state.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Leadership(Arc<Mutex<Option<(u64, Timestamp)>>>);
+pub(super) struct Leadership(Arc<Mutex<Option<(u64, Instant)>>>);
 
 impl Leadership {
     /// The epoch in which this node may act now.
-    pub(super) fn epoch(&self, now: Timestamp) -> Option<u64> {
+    pub(super) fn epoch(&self) -> Option<u64> {
         let held = *self.0.lock();
-        held.filter(|(_, renewed_at)| may_act(*renewed_at, now)).map(|(epoch, _)| epoch)
+        held.filter(|(_, renewed_at)| may_act(*renewed_at, monotonic_now())).map(|(epoch, _)| epoch)
     }
 
-    fn set(&self, held: Option<(u64, Timestamp)>) {
+    fn set(&self, held: Option<(u64, Instant)>) {
         *self.0.lock() = held;
     }
 }
@@ -42,16 +45,16 @@ impl Elector {
 
     pub(super) async fn tick(&mut self) -> Result<(), StoreError> {
         // Read before the store is called: a slow response must not prolong the term.
-        let now = (self.now)();
+        let now = monotonic_now();
         let term = leader::read(&self.store).await?;
         let watch = self.watch.get_or_insert_with(|| Watch::new(term.clone(), now));
         match watch.observe(&term, &self.node, now) {
             Action::Renew => {
-                let renewed = leader::renew(&self.store, term.epoch, &self.node, now).await?;
+                let renewed = leader::renew(&self.store, term.epoch, &self.node, (self.now)()).await?;
                 self.leadership.set(renewed.then_some((term.epoch, now)));
             }
             Action::TakeOver => {
-                if let Some(taken) = leader::take_over(&self.store, &term, &self.node, now).await? {
+                if let Some(taken) = leader::take_over(&self.store, &term, &self.node, (self.now)()).await? {
                     tracing::info!(epoch = taken.epoch, "this node leads the control plane");
                     self.leadership.set(Some((taken.epoch, now)));
                     self.nudge.notify_one();
@@ -61,6 +64,10 @@ impl Elector {
         }
         Ok(())
     }
+}
+
+fn monotonic_now() -> Instant {
+    tokio::time::Instant::now().into_std()
 }
 
 /// Gives back this node's term, so that another node can lead at once.

@@ -23,7 +23,7 @@ use autoscale::Autoscaler;
 use background::{Loop, Tasks};
 use domain::Timestamp;
 use domain::endpoint::replica::TransitionError;
-use domain::leadership::LOOK_EVERY_MILLIS;
+use domain::leadership::LOOK_EVERY;
 use fleet::drivers::Driver;
 use fleet::{Endpoints, Routes};
 use leader::{Elector, Leadership};
@@ -84,14 +84,14 @@ impl<D: Driver + Clone> Reconciler<D> {
     pub fn start(mut self, tasks: &Tasks) {
         let leadership = Leadership::default();
         let mut elector = Elector::new(&self.parts, leadership.clone());
-        let election = tasks.every("leader election", Duration::from_millis(LOOK_EVERY_MILLIS));
+        let election = tasks.every("leader election", LOOK_EVERY);
         tasks.spawn(election.run(async move || elector.tick().await));
         let rounds = tasks.register(Loop::every("reconciler", ROUND).nudged_by(Arc::clone(&self.parts.nudge)));
         tasks.spawn(rounds.run(async move || self.round_if_leading(&leadership).await));
     }
 
     async fn round_if_leading(&mut self, leadership: &Leadership) -> Result<(), RoundError> {
-        let Some(epoch) = leadership.epoch((self.parts.now)()) else { return Ok(()) };
+        let Some(epoch) = leadership.epoch() else { return Ok(()) };
         let started = Instant::now();
         let done = self.round(epoch).await;
         self.parts.figures.count_round(done.is_ok(), started.elapsed());
@@ -110,7 +110,7 @@ impl<D: Driver + Clone> Reconciler<D> {
     pub async fn release_ended(&mut self) -> Result<(), RoundError> {
         let leadership = Leadership::default();
         Elector::new(&self.parts, leadership.clone()).tick().await?;
-        let Some(epoch) = leadership.epoch((self.parts.now)()) else { return Ok(()) };
+        let Some(epoch) = leadership.epoch() else { return Ok(()) };
         match Round::begin(&self.parts, &mut self.probes, epoch).await? {
             Some(mut round) => round.release_ended().await,
             None => Ok(()),

@@ -5,6 +5,7 @@
 mod admin;
 mod app;
 mod backup;
+mod clocks;
 mod console;
 mod dedicated;
 mod doctor;

@@ -1,9 +1,9 @@
 use crate::databases::on_both;
 use crate::fleets::{self, new_replica};
 use crate::people::NOW;
-use domain::Timestamp;
 use domain::autoscaler::Memory;
 use domain::leadership::{Action, Watch};
+use std::time::{Duration, Instant};
 use store::{Fenced, StoreError, autoscaler, endpoints, leader, replicas};
 use tokio::task::JoinSet;
 
@@ -28,7 +28,8 @@ async fn another_node_takes_over_when_the_leader_stops_renewing_and_the_old_one_
     on_both(async |_, store| {
         let endpoint = fleets::any_endpoint(&store).await;
         let old = fleets::lead(&store, "a").await;
-        let at = |seconds: i64| Timestamp::from_millis(seconds * 1_000);
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
         let mut watch = Watch::new(leader::read(&store).await.unwrap(), at(0));
         assert!(leader::renew(&store, old.epoch, "a", NOW).await.unwrap());
         let term = leader::read(&store).await.unwrap();

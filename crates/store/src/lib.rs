@@ -32,7 +32,10 @@ pub use cluster::leader::Fenced;
 pub use cluster::{changes, leader, nodes};
 pub use costs::{allotments, bill_check, gpu_busy, gpu_prices, gpu_usage, prices};
 pub use db::{Engine, PoolSizes, Store, Tx};
-pub use endpoints::{autoscaler, endpoint_events, endpoint_loads, gauges, holds, idempotency, replica_roots, replicas};
+pub use endpoints::leader_writes::LeaderWrite;
+pub use endpoints::{
+    autoscaler, endpoint_events, endpoint_loads, gauges, holds, idempotency, leader_writes, replica_roots, replicas,
+};
 pub use error::{Conflict, StoreError};
 pub use keys::{api_keys, secrets};
 pub use migrate::{Migrated, Schema};

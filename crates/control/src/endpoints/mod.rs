@@ -26,7 +26,7 @@ pub use rescale::rescale;
 pub use response::{CommandResponse, Outcome};
 pub use resume::resume;
 pub use suspend::suspend;
-pub use transition::{Note, Transition, transition};
+pub use transition::{Changed, Gone, Note, Transition, transition};
 pub use wake::wake;
 
 use crate::author::Author;

@@ -1,7 +1,8 @@
 //! Runs the autoscaler over all autoscaled endpoints, once per tick.
 
 use super::round::{Round, name_of};
-use crate::endpoints::{Note, new_event, transition};
+use super::rows::Rows;
+use crate::endpoints::{Note, Transition, new_event, transition};
 use domain::autoscaler::signal;
 use domain::autoscaler::{Decision, Memory, Notice, Observation, Signal, TICK_MILLIS, decide};
 use domain::endpoint::event::{Actor, Event, EventType};
@@ -12,7 +13,7 @@ use domain::{Endpoint, Timestamp};
 use fleet::drivers::Driver;
 use fleet::engine::EngineLoad;
 use serde_json::json;
-use store::{StoreError, autoscaler, endpoint_events};
+use store::{LeaderWrite, StoreError};
 use tokio::task::JoinSet;
 
 const PART: &str = "autoscaler";
@@ -23,7 +24,7 @@ pub(super) struct Autoscaler {
 }
 
 impl Autoscaler {
-    pub(super) async fn tick<D: Driver + Clone>(&mut self, round: &Round<'_, D>) -> Result<(), StoreError> {
+    pub(super) async fn tick<D: Driver + Clone, S: Rows>(&mut self, round: &Round<'_, D, S>) -> Result<(), StoreError> {
         let now = round.now;
         if self.ticked_at.is_some_and(|at| now >= at && now.millis_since(at) < TICK_MILLIS) {
             return Ok(());
@@ -42,24 +43,23 @@ impl Autoscaler {
     }
 }
 
-async fn scale<D: Driver + Clone>(round: &Round<'_, D>, endpoint: &Endpoint) -> Result<(), StoreError> {
+async fn scale<D: Driver + Clone, S: Rows>(round: &Round<'_, D, S>, endpoint: &Endpoint) -> Result<(), StoreError> {
     let (now, current) = (round.now, endpoint.status.desired);
-    let stored = autoscaler::recall(&round.parts.store, &endpoint.id).await?;
+    let stored = round.parts.store.scaling_memory(&endpoint.id).await?;
     let mut memory = stored.unwrap_or_else(|| Memory::seeded(current, now));
     let decision = decide(&mut memory, &observe(round, endpoint).await, now);
-    let mut tx = round.fenced().await?;
-    autoscaler::remember(&mut tx, &endpoint.id, &memory).await?;
-    if let Some(notice) = decision.notice {
-        endpoint_events::append(&mut tx, &notice_event(endpoint, notice, &decision, now)).await?;
-    }
-    if decision.changes() {
+    let notice = decision.notice.map(|notice| notice_event(endpoint, notice, &decision, now));
+    let changed = decision.changes().then(|| {
         let trigger = if decision.to == 0 { Trigger::Idle } else { Trigger::Autoscaled { desired: decision.to } };
         let note = Note { part: PART, message: decision.to_string(), data: json!(decision.inputs()) };
-        transition(&mut tx, endpoint, trigger, note, now).await?;
-        round.parts.nudge.notify_one();
-    }
-    tx.commit().await?;
+        transition(endpoint, trigger, note, now)
+    });
+    let mut writes = vec![LeaderWrite::ScalingMemory { endpoint: &endpoint.id, memory: &memory }];
+    writes.extend(notice.as_ref().map(LeaderWrite::Event));
+    writes.extend(changed.iter().flat_map(Transition::writes));
+    round.commit(&writes).await?;
     if decision.changes() {
+        round.parts.nudge.notify_one();
         round.parts.figures.count_scaling(current, decision.to);
     }
     Ok(())
@@ -76,7 +76,7 @@ fn notice_event(endpoint: &Endpoint, notice: Notice, decision: &Decision, now: T
     Event { message: message.to_owned(), data: json!(decision.inputs()).to_string(), ..event }
 }
 
-async fn observe<D: Driver + Clone>(round: &Round<'_, D>, endpoint: &Endpoint) -> Observation {
+async fn observe<D: Driver + Clone, S: Rows>(round: &Round<'_, D, S>, endpoint: &Endpoint) -> Observation {
     let (now, snapshot) = (round.now, &round.snapshot);
     let loads = snapshot.loads_of(&endpoint.id);
     let concurrency = loads.concurrency(endpoint.scaling.windows.down_secs);
@@ -108,7 +108,7 @@ async fn observe<D: Driver + Clone>(round: &Round<'_, D>, endpoint: &Endpoint) -
 }
 
 /// Reads all replicas concurrently, so that one that hangs does not delay the others.
-async fn kv_cache<D: Driver + Clone>(round: &Round<'_, D>, endpoint: &Endpoint, ready: &[&Replica]) -> Signal {
+async fn kv_cache<D: Driver + Clone, S>(round: &Round<'_, D, S>, endpoint: &Endpoint, ready: &[&Replica]) -> Signal {
     let now = round.now;
     let mut reads = JoinSet::new();
     for replica in ready {

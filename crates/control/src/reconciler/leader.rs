@@ -3,6 +3,7 @@
 //! Time is tokio's monotonic clock, which no one can set and which tests can pause.
 
 use super::Parts;
+use super::rows::Rows;
 use domain::Timestamp;
 use domain::leadership::{Action, Watch, may_act};
 use parking_lot::Mutex;
@@ -28,8 +29,8 @@ impl Leadership {
 }
 
 /// Takes over a free term, and renews its own.
-pub(super) struct Elector {
-    store: Store,
+pub(super) struct Elector<S> {
+    store: S,
     node: String,
     now: fn() -> Timestamp,
     nudge: Arc<Notify>,
@@ -37,8 +38,8 @@ pub(super) struct Elector {
     leadership: Leadership,
 }
 
-impl Elector {
-    pub(super) fn new<D>(parts: &Parts<D>, leadership: Leadership) -> Self {
+impl<S: Rows> Elector<S> {
+    pub(super) fn new<D>(parts: &Parts<D, S>, leadership: Leadership) -> Self {
         let (store, node, nudge) = (parts.store.clone(), parts.node.clone(), Arc::clone(&parts.nudge));
         Self { store, node, now: parts.now, nudge, watch: None, leadership }
     }
@@ -46,15 +47,15 @@ impl Elector {
     pub(super) async fn tick(&mut self) -> Result<(), StoreError> {
         // Read before the store is called: a slow response must not prolong the term.
         let now = monotonic_now();
-        let term = leader::read(&self.store).await?;
+        let term = self.store.term().await?;
         let watch = self.watch.get_or_insert_with(|| Watch::new(term.clone(), now));
         match watch.observe(&term, &self.node, now) {
             Action::Renew => {
-                let renewed = leader::renew(&self.store, term.epoch, &self.node, (self.now)()).await?;
+                let renewed = self.store.renew(term.epoch, &self.node, (self.now)()).await?;
                 self.leadership.set(renewed.then_some((term.epoch, now)));
             }
             Action::TakeOver => {
-                if let Some(taken) = leader::take_over(&self.store, &term, &self.node, (self.now)()).await? {
+                if let Some(taken) = self.store.take_over(&term, &self.node, (self.now)()).await? {
                     tracing::info!(epoch = taken.epoch, "this node leads the control plane");
                     self.leadership.set(Some((taken.epoch, now)));
                     self.nudge.notify_one();

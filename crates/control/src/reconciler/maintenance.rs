@@ -4,7 +4,7 @@ use super::round::Round;
 use crate::endpoints::find_differences;
 use domain::{Grain, Timestamp};
 use fleet::drivers::Driver;
-use store::{StoreError, endpoint_events, endpoint_loads, gpu_usage, idempotency, replicas};
+use store::{Fenced, StoreError, endpoint_events, endpoint_loads, gpu_usage, idempotency, replicas};
 
 const ROLL_UP_EVERY_MILLIS: u64 = 60_000;
 /// Bound of the hours that one round catches up after a long downtime.
@@ -70,7 +70,7 @@ async fn check_and_prune<D: Driver + Clone>(round: &Round<'_, D>) -> Result<(), 
     endpoint_events::prune(store, now).await?;
     idempotency::prune(store, now).await?;
     let store_now = store.clock().await?;
-    let mut tx = round.fenced().await?;
+    let mut tx = Fenced::begin(store, round.epoch).await?;
     replicas::prune(&mut tx, now.plus_millis(-KEEP_REPLICAS_MILLIS)).await?;
     endpoint_loads::prune(&mut tx, store_now.plus_millis(-KEEP_LOADS_MILLIS)).await?;
     tx.commit().await

@@ -12,6 +12,7 @@ mod maintenance;
 mod plan;
 mod reach;
 mod round;
+mod rows;
 mod snapshot;
 
 pub use figures::Figures;
@@ -48,8 +49,8 @@ pub enum RoundError {
 
 /// The dependencies of the control plane's loops.
 #[derive(Clone)]
-pub struct Parts<D> {
-    pub store: Store,
+pub struct Parts<D, S = Store> {
+    pub store: S,
     pub driver: D,
     pub routes: Routes,
     pub endpoints: Endpoints,

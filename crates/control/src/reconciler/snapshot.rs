@@ -1,12 +1,13 @@
 //! The rows and processes at the beginning of a round.
 
+use super::rows::Rows;
 use super::{Parts, Reach};
 use domain::endpoint::replica::Replica;
 use domain::endpoint_load::{LoadReport, Loads};
 use domain::model::DriverKind;
 use domain::{Endpoint, EndpointId, Timestamp};
 use fleet::drivers::{DeviceId, Driver, Observation, ObservedReplica, TakenResources};
-use store::{StoreError, endpoint_loads, endpoints, replicas};
+use store::StoreError;
 
 pub(super) struct Snapshot {
     pub(super) endpoints: Vec<Endpoint>,
@@ -22,8 +23,8 @@ pub(super) struct Snapshot {
 
 impl Snapshot {
     /// `None` if the driver cannot list its replicas.
-    pub(super) async fn take<D: Driver>(parts: &Parts<D>) -> Result<Option<Self>, StoreError> {
-        let endpoints = endpoints::list_all(&parts.store).await?;
+    pub(super) async fn take<D: Driver, S: Rows>(parts: &Parts<D, S>) -> Result<Option<Self>, StoreError> {
+        let endpoints = parts.store.endpoints().await?;
         // Processes before rows: the row of a replica is written before its process starts.
         let observed = match parts.driver.list().await {
             Ok(observed) => observed,
@@ -32,8 +33,8 @@ impl Snapshot {
                 return Ok(None);
             }
         };
-        let live = replicas::list_live(&parts.store).await?;
-        let loads = endpoint_loads::list(&parts.store).await?;
+        let live = parts.store.live_replicas().await?;
+        let loads = parts.store.load_reports().await?;
         let store_now = parts.store.clock().await?;
         Ok(Some(Self { endpoints, live, observed, loads, store_now }))
     }

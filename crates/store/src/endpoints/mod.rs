@@ -9,6 +9,7 @@ pub mod endpoint_loads;
 pub mod gauges;
 pub mod holds;
 pub mod idempotency;
+pub mod leader_writes;
 mod list;
 mod read;
 pub mod replica_roots;

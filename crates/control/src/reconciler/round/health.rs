@@ -4,6 +4,7 @@ use super::Round;
 use super::replica::{event, name_of};
 use crate::fault;
 use crate::reconciler::RoundError;
+use crate::reconciler::rows::Rows;
 use domain::endpoint::event::EventType;
 use domain::endpoint::replica::{Replica, ReplicaState};
 use domain::{Endpoint, ReplicaId, Timestamp};
@@ -11,7 +12,7 @@ use fleet::drivers::Driver;
 use fleet::engine::{PROBE_PERIOD, ProbeResult, ProbeStreak, Readiness};
 use std::collections::HashMap;
 use std::time::Duration;
-use store::{endpoint_events, holds, replicas};
+use store::LeaderWrite;
 use tokio::task::JoinSet;
 
 /// Probe period of a replica that starts.
@@ -83,7 +84,7 @@ impl Probes {
     }
 }
 
-impl<D: Driver + Clone> Round<'_, D> {
+impl<D: Driver + Clone, S: Rows> Round<'_, D, S> {
     /// Uses the latest probe result of a running replica, and starts the next probe when it is due.
     pub(super) async fn probe(&mut self, endpoint: &Endpoint, replica: &mut Replica) -> Result<(), RoundError> {
         self.probes.collect();
@@ -126,13 +127,13 @@ impl<D: Driver + Clone> Round<'_, D> {
     /// Stores that the replica was seen, and the tail of its log if that has changed.
     async fn report(&self, replica: &mut Replica) -> Result<(), RoundError> {
         let log_tail = self.parts.driver.log_tail(&name_of(replica)).await;
-        let mut tx = self.fenced().await?;
-        holds::seen(&mut tx, &replica.id, self.now).await?;
-        if replica.log_tail != log_tail && !log_tail.is_empty() {
+        let has_new_log = replica.log_tail != log_tail && !log_tail.is_empty();
+        if has_new_log {
             replica.log_tail = log_tail;
-            replicas::update(&mut tx, replica).await?;
         }
-        Ok(tx.commit().await?)
+        let mut writes = vec![LeaderWrite::Seen { replica: &replica.id, at: self.now }];
+        writes.extend(has_new_log.then_some(LeaderWrite::Replica(replica)));
+        Ok(self.commit(&writes).await?)
     }
 
     async fn ready(&self, endpoint: &Endpoint, replica: &mut Replica) -> Result<(), RoundError> {
@@ -141,11 +142,9 @@ impl<D: Driver + Clone> Round<'_, D> {
         if let Some(address) = self.parts.driver.address(&name_of(replica)) {
             replica.address = Some(address.to_string());
         }
-        let mut tx = self.fenced().await?;
-        replicas::update(&mut tx, replica).await?;
-        endpoint_events::append(&mut tx, &event(endpoint, replica, EventType::ReplicaReady, "", self.now)).await?;
+        let event = event(endpoint, replica, EventType::ReplicaReady, "", self.now);
         fault::point("ready-before-commit");
-        tx.commit().await?;
+        self.commit(&[LeaderWrite::Replica(replica), LeaderWrite::Event(&event)]).await?;
         fault::point("ready-after-commit");
         Ok(())
     }

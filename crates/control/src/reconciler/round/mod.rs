@@ -9,6 +9,7 @@ pub(super) use health::Probes;
 pub(super) use replica::name_of;
 
 use super::plan::{self, EndpointAction};
+use super::rows::Rows;
 use super::snapshot::{Snapshot, port_of};
 use super::{Parts, RoundError};
 use crate::endpoints::{Note, Transition, transition};
@@ -21,15 +22,15 @@ use domain::{Endpoint, ReplicaId, Timestamp};
 use fleet::drivers::kubernetes::ReplicaTargets;
 use fleet::drivers::{Driver, Observation, TakenResources};
 use serde_json::json;
-use store::{Fenced, StoreError, endpoints, holds, replicas};
+use store::{LeaderWrite, Store, StoreError};
 
 /// Bound of the ended replicas that influence the next start.
 const HISTORY: u32 = 20;
 /// Ports used by other programs are avoided for this long.
 const AVOID_PORTS_MILLIS: u64 = 10 * 60_000;
 
-pub(super) struct Round<'a, D> {
-    pub(super) parts: &'a Parts<D>,
+pub(super) struct Round<'a, D, S = Store> {
+    pub(super) parts: &'a Parts<D, S>,
     pub(super) epoch: u64,
     pub(super) now: Timestamp,
     pub(super) snapshot: Snapshot,
@@ -47,10 +48,10 @@ struct History {
     foreign_ports: Vec<u16>,
 }
 
-impl<'a, D: Driver + Clone> Round<'a, D> {
+impl<'a, D: Driver + Clone, S: Rows> Round<'a, D, S> {
     /// Takes a snapshot; `None` if the driver cannot list its replicas.
     pub(super) async fn begin(
-        parts: &'a Parts<D>,
+        parts: &'a Parts<D, S>,
         probes: &'a mut Probes,
         epoch: u64,
     ) -> Result<Option<Self>, StoreError> {
@@ -155,7 +156,7 @@ impl<'a, D: Driver + Clone> Round<'a, D> {
     }
 
     async fn history(&self, endpoint: &Endpoint) -> Result<History, RoundError> {
-        let newest = replicas::newest_of(&self.parts.store, &endpoint.id, HISTORY).await?;
+        let newest = self.parts.store.newest_replicas(&endpoint.id, HISTORY).await?;
         let is_recent = |ended_at: Timestamp| self.now.millis_since(ended_at) < AVOID_PORTS_MILLIS;
         let met_program = |replica: &&Replica| {
             replica.failure == Some(FailureClass::PortTaken) && replica.ended_at.is_some_and(is_recent)
@@ -173,19 +174,17 @@ impl<'a, D: Driver + Clone> Round<'a, D> {
         replicas: &mut [Replica],
         drained: &[ReplicaId],
     ) -> Result<(), RoundError> {
-        let drain_secs = endpoints::drain_secs(&self.parts.store, &endpoint.id).await?.unwrap_or(0);
+        let drain_secs = self.parts.store.drain_secs(&endpoint.id).await?.unwrap_or(0);
         for replica in replicas.iter_mut().filter(|replica| drained.contains(&replica.id)) {
             replica.intent = Intent::Go;
             replica.drain_until = Some(self.now.plus_millis(i64::from(drain_secs) * 1_000));
             if replica.state() == ReplicaState::Ready {
                 replica.transition(ReplicaState::Draining)?;
             }
-            let mut tx = self.fenced().await?;
-            replicas::update(&mut tx, replica).await?;
-            if endpoint.state == State::Failed && replica.ready_at.is_none() {
-                holds::not_billed(&mut tx, &replica.id).await?;
-            }
-            tx.commit().await?;
+            let failed_start = endpoint.state == State::Failed && replica.ready_at.is_none();
+            let mut writes = vec![LeaderWrite::Replica(replica)];
+            writes.extend(failed_start.then_some(LeaderWrite::NotBilled(&replica.id)));
+            self.commit(&writes).await?;
             fault::point("drain-begun");
         }
         Ok(())
@@ -196,9 +195,7 @@ impl<'a, D: Driver + Clone> Round<'a, D> {
         let id = ReplicaId::new(self.now, entropy::for_id());
         let mut added = Replica::new(id, endpoint.id.clone(), self.now);
         added.driver = endpoint.shape.in_force(&endpoint.model, &catalogue).flavor.driver;
-        let mut tx = self.fenced().await?;
-        replicas::insert(&mut tx, &added).await?;
-        tx.commit().await?;
+        self.commit(&[LeaderWrite::AddReplica(&added)]).await?;
         fault::point("replica-added");
         Ok(added)
     }
@@ -221,31 +218,27 @@ impl<'a, D: Driver + Clone> Round<'a, D> {
         trigger: Trigger,
         message: String,
     ) -> Result<Option<Endpoint>, RoundError> {
-        let mut tx = self.fenced().await?;
         let note = Note { part: "reconciler", message, data: json!({}) };
-        match transition(&mut tx, &endpoint, trigger, note, self.now).await? {
-            Transition::Unchanged | Transition::NotApplicable(_) => Ok(Some(endpoint)),
-            Transition::Changed(changed) => {
-                tx.commit().await?;
-                Ok(Some(*changed))
-            }
-            Transition::Gone => {
-                store::autoscaler::forget(&mut tx, &endpoint.id).await?;
-                store::endpoint_loads::forget(&mut tx, &endpoint.id).await?;
-                tx.commit().await?;
-                Ok(None)
+        let outcome = transition(&endpoint, trigger, note, self.now);
+        {
+            let writes = outcome.writes();
+            if !writes.is_empty() {
+                self.commit(&writes).await?;
             }
         }
+        Ok(match outcome {
+            Transition::Unchanged | Transition::NotApplicable(_) => Some(endpoint),
+            Transition::Changed(changed) => Some(changed.endpoint),
+            Transition::Gone(_) => None,
+        })
     }
 
-    /// A transaction that fails if this node no longer leads.
-    pub(super) async fn fenced(&self) -> Result<Fenced, StoreError> {
-        Fenced::begin(&self.parts.store, self.epoch).await
+    /// Stores all writes or none. Fails if this node no longer leads.
+    pub(super) async fn commit(&self, writes: &[LeaderWrite<'_>]) -> Result<(), StoreError> {
+        self.parts.store.commit(self.epoch, writes).await
     }
 
     async fn write(&self, replica: &Replica) -> Result<(), RoundError> {
-        let mut tx = self.fenced().await?;
-        replicas::update(&mut tx, replica).await?;
-        Ok(tx.commit().await?)
+        Ok(self.commit(&[LeaderWrite::Replica(replica)]).await?)
     }
 }

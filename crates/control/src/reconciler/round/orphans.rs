@@ -2,16 +2,16 @@
 
 use super::Round;
 use crate::reconciler::RoundError;
+use crate::reconciler::rows::Rows;
 use domain::endpoint::failure::FailureClass;
 use domain::endpoint::replica::Replica;
 use domain::model::DriverKind;
 use fleet::drivers::Driver;
-use store::{Page, holds, nodes};
 
 /// A node without a heartbeat for this long is lost.
 const NODE_LOST_MILLIS: u64 = 60_000;
 
-impl<D: Driver + Clone> Round<'_, D> {
+impl<D: Driver + Clone, S: Rows> Round<'_, D, S> {
     /// Ends the replicas of lost nodes; their holds end when they were last seen. If such a node comes back, its replicas
     /// have no live row any more, and it stops them.
     pub(super) async fn give_up_lost_nodes(&mut self) -> Result<(), RoundError> {
@@ -23,14 +23,14 @@ impl<D: Driver + Clone> Round<'_, D> {
         if elsewhere.is_empty() {
             return Ok(());
         }
-        let (now, known) = (self.now, nodes::list(&self.parts.store, Page::default()).await?);
+        let (now, known) = (self.now, self.parts.store.nodes().await?);
         let is_alive =
             |id: &str| known.iter().any(|node| node.id == id && now.millis_since(node.seen_at) < NODE_LOST_MILLIS);
         for mut replica in elsewhere {
             let endpoint = self.snapshot.endpoint(&replica.endpoint).cloned();
             let (Some(node), Some(endpoint)) = (replica.node.clone(), endpoint) else { continue };
             if !is_alive(&node) {
-                let at = holds::last_seen(&self.parts.store, &replica.id).await?.unwrap_or(now);
+                let at = self.parts.store.last_seen(&replica.id).await?.unwrap_or(now);
                 let failure = (FailureClass::NodeLost, format!("the node {node} has not been seen for a minute"));
                 self.end(&endpoint, &mut replica, at, Some(failure)).await?;
                 self.snapshot.live.retain(|live| live.id != replica.id);

@@ -5,6 +5,7 @@ use crate::endpoints::new_event;
 use crate::fault;
 use crate::reconciler::RoundError;
 use crate::reconciler::plan::{ReplicaAction, next_action};
+use crate::reconciler::rows::Rows;
 use domain::endpoint::event::{Actor, Event, EventType};
 use domain::endpoint::failure::FailureClass;
 use domain::endpoint::replica::{Intent, Replica, ReplicaState};
@@ -12,14 +13,14 @@ use domain::model::DriverKind;
 use domain::{Endpoint, Timestamp};
 use fleet::drivers::kubernetes::KubernetesDriver;
 use fleet::drivers::{DeviceId, Driver, ReplicaName};
-use store::{endpoint_events, holds, replicas};
+use store::LeaderWrite;
 
 /// Minimum drain: nodes need a moment to stop routing to a replica.
 const MIN_DRAIN_MILLIS: u64 = 2_000;
 /// Timeout for GPUs that are still in use after the replica's process has ended.
 const GPU_RELEASE_MILLIS: u64 = 30_000;
 
-impl<D: Driver + Clone> Round<'_, D> {
+impl<D: Driver + Clone, S: Rows> Round<'_, D, S> {
     pub(super) async fn advance(&mut self, endpoint: &Endpoint, replica: &mut Replica) -> Result<(), RoundError> {
         if !self.is_observable(replica) {
             return Ok(());
@@ -46,7 +47,7 @@ impl<D: Driver + Clone> Round<'_, D> {
             ReplicaAction::End { at: Some(at), .. } if self.holds_gpus(replica, at).await => Ok(()),
             ReplicaAction::End { at: Some(at), failure } => self.end(endpoint, replica, at, failure).await,
             ReplicaAction::End { at: None, failure } => {
-                let at = holds::last_seen(&self.parts.store, &replica.id).await?.unwrap_or(self.now);
+                let at = self.parts.store.last_seen(&replica.id).await?.unwrap_or(self.now);
                 self.end(endpoint, replica, at, failure).await
             }
         }
@@ -106,10 +107,8 @@ impl<D: Driver + Clone> Round<'_, D> {
         }
         // Stored before the stop: from now on the replica cannot be kept any more.
         replica.drain_until = Some(self.now);
-        let mut tx = self.fenced().await?;
-        replicas::update(&mut tx, replica).await?;
-        endpoint_events::append(&mut tx, &event(endpoint, replica, EventType::ReplicaDrained, "", self.now)).await?;
-        tx.commit().await?;
+        let drained = event(endpoint, replica, EventType::ReplicaDrained, "", self.now);
+        self.commit(&[LeaderWrite::Replica(replica), LeaderWrite::Event(&drained)]).await?;
         fault::point("drained-before-stop");
         self.stop(&name).await;
         fault::point("stopped");
@@ -163,15 +162,12 @@ impl<D: Driver + Clone> Round<'_, D> {
             ended.reason = "gpu-not-released".to_owned();
             tracing::warn!(replica.id = %replica.id, cards = ?not_released, "a process still computes on freed GPUs");
         }
-        let mut tx = self.fenced().await?;
-        holds::close(&mut tx, &replica.id, at, reason).await?;
-        if replica.failure.is_some() && never_ready {
-            holds::not_billed(&mut tx, &replica.id).await?;
-        }
-        replicas::update(&mut tx, replica).await?;
-        endpoint_events::append(&mut tx, &ended).await?;
+        let failed_start = replica.failure.is_some() && never_ready;
+        let mut writes = vec![LeaderWrite::CloseHold { replica: &replica.id, at, reason }];
+        writes.extend(failed_start.then_some(LeaderWrite::NotBilled(&replica.id)));
+        writes.extend([LeaderWrite::Replica(replica), LeaderWrite::Event(&ended)]);
         fault::point("ended-before-commit");
-        tx.commit().await?;
+        self.commit(&writes).await?;
         fault::point("ended-after-commit");
         self.parts.nudge.notify_one();
         Ok(())

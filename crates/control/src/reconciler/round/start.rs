@@ -4,6 +4,7 @@ use super::Round;
 use super::replica::{event, name_of};
 use crate::fault;
 use crate::reconciler::RoundError;
+use crate::reconciler::rows::Rows;
 use crate::reconciler::snapshot::port_of;
 use domain::Endpoint;
 use domain::endpoint::event::EventType;
@@ -12,10 +13,10 @@ use domain::endpoint::replica::{Replica, ReplicaState};
 use domain::endpoint::state::Trigger;
 use domain::model::{Launch, Serving};
 use fleet::drivers::{Binding, DeviceId, Driver, PlacementError, ReplicaOwner, ReplicaSpec, StartError};
-use store::holds::{self, NewHold};
-use store::{StoreError, endpoint_events, replicas};
+use store::holds::NewHold;
+use store::{LeaderWrite, StoreError};
 
-impl<D: Driver + Clone> Round<'_, D> {
+impl<D: Driver + Clone, S: Rows> Round<'_, D, S> {
     /// Binds a pending replica to GPUs and starts it. Without weights or free GPUs the endpoint waits for them.
     pub(super) async fn place(
         &mut self,
@@ -76,13 +77,10 @@ impl<D: Driver + Clone> Round<'_, D> {
             price_per_gpu_hour: endpoint.shape.flavor.price_per_gpu_hour,
             started_at,
         };
-        let mut tx = self.fenced().await?;
-        holds::open(&mut tx, hold).await?;
-        replicas::update(&mut tx, &bound).await?;
         let message = format!("{} on {node}", bound.gpu_ids.join(", "));
-        endpoint_events::append(&mut tx, &event(endpoint, &bound, EventType::ReplicaBound, &message, self.now)).await?;
+        let event = event(endpoint, &bound, EventType::ReplicaBound, &message, self.now);
         fault::point("bound-before-commit");
-        tx.commit().await?;
+        self.commit(&[LeaderWrite::OpenHold(hold), LeaderWrite::Replica(&bound), LeaderWrite::Event(&event)]).await?;
         fault::point("bound-after-commit");
         *replica = bound;
         Ok(())

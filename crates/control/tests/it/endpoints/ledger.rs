@@ -23,9 +23,8 @@ async fn cap(platform: &Platform, gpus: u64) -> allotments::AllotmentLine {
 async fn apply(platform: &Platform, name: &str, trigger: Trigger) {
     let endpoint = platform.show(name).await;
     let note = endpoints::Note { part: "reconciler", message: String::new(), data: json!({}) };
-    let mut tx = platform.fenced().await;
-    endpoints::transition(&mut tx, &endpoint, trigger, note, NOW).await.unwrap();
-    tx.commit().await.unwrap();
+    let outcome = endpoints::transition(&endpoint, trigger, note, NOW);
+    store::leader_writes::commit(&platform.store, platform.lead().await, &outcome.writes()).await.unwrap();
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use domain::endpoint::failure::FailureReason;
 use domain::endpoint::state::{StateReason, Trigger};
 use serde_json::json;
 use std::sync::Arc;
-use store::{Fenced, StoreError};
+use store::{StoreError, leader_writes};
 use tokio::task::JoinSet;
 
 fn note(message: &str) -> Note {
@@ -17,9 +17,8 @@ fn note(message: &str) -> Note {
 }
 
 async fn apply(platform: &Platform, endpoint: &Endpoint, trigger: Trigger, message: &str) -> Transition {
-    let mut tx = platform.fenced().await;
-    let outcome = endpoints::transition(&mut tx, endpoint, trigger, note(message), platform.now).await.unwrap();
-    tx.commit().await.unwrap();
+    let outcome = endpoints::transition(endpoint, trigger, note(message), platform.now);
+    leader_writes::commit(&platform.store, platform.lead().await, &outcome.writes()).await.unwrap();
     outcome
 }
 
@@ -36,11 +35,13 @@ async fn a_transition_by_the_service_is_recorded_as_an_event() {
         let platform = Platform::new(store, 8).await;
         platform.create("chat", "1x", json!({"minReplicas": 0, "maxReplicas": 4})).await.unwrap();
         let created = platform.show("chat").await;
-        let Transition::Changed(serving) = apply(&platform, &created, Trigger::Ready, "").await else { panic!() };
+        let Transition::Changed(changed) = apply(&platform, &created, Trigger::Ready, "").await else { panic!() };
+        let serving = changed.endpoint;
         assert_eq!((serving.state, serving.reason), (State::Serving, StateReason::Plain));
         assert_eq!(apply(&platform, &serving, Trigger::Ready, "").await, Transition::Unchanged);
         let scaled = apply(&platform, &serving, Trigger::Autoscaled { desired: 3 }, "1 → 3: because").await;
-        let Transition::Changed(scaled) = scaled else { panic!() };
+        let Transition::Changed(changed) = scaled else { panic!() };
+        let scaled = changed.endpoint;
         assert_eq!((scaled.status.desired, scaled.message.as_str()), (3, ""));
         assert!(matches!(apply(&platform, &scaled, Trigger::Idle, "").await, Transition::NotApplicable(_)));
         assert_eq!(platform.events("chat").await, ["created", "state-changed", "scaled"]);
@@ -58,10 +59,9 @@ async fn a_transition_of_a_stale_record_is_rejected() {
         platform.create("chat", "1x", json!({})).await.unwrap();
         let old = platform.show("chat").await;
         platform.suspend("chat").await.unwrap();
-        let mut tx: Fenced = platform.fenced().await;
-        let stale = endpoints::transition(&mut tx, &old, Trigger::Ready, note(""), platform.now).await;
+        let outcome = endpoints::transition(&old, Trigger::Ready, note(""), platform.now);
+        let stale = leader_writes::commit(&platform.store, platform.lead().await, &outcome.writes()).await;
         assert!(matches!(stale, Err(StoreError::EndpointStale)), "{stale:?}");
-        drop(tx);
         assert_eq!(platform.show("chat").await.state, State::Suspended);
     })
     .await;
@@ -117,7 +117,8 @@ async fn a_deleted_endpoint_is_gone_once_its_last_hold_is_released_and_its_name_
         let taken = platform.create("chat", "1x", json!({})).await.unwrap_err();
         assert_eq!(taken.code(), "ENDPOINT_NAME_IN_USE");
         let deleting = platform.show("chat").await;
-        assert_eq!(apply(&platform, &deleting, Trigger::LastHoldReleased, "").await, Transition::Gone);
+        let outcome = apply(&platform, &deleting, Trigger::LastHoldReleased, "").await;
+        assert!(matches!(outcome, Transition::Gone(_)), "{outcome:?}");
         let gone = platform.delete("chat").await.unwrap_err();
         assert_eq!(gone.code(), "ENDPOINT_NOT_FOUND");
         platform.create("chat", "1x", json!({})).await.unwrap();

@@ -157,9 +157,14 @@ impl Platform {
     }
 
     pub(crate) async fn fenced(&self) -> Fenced {
+        Fenced::begin(&self.store, self.lead().await).await.unwrap()
+    }
+
+    /// Takes over the control plane, and returns the new epoch.
+    pub(crate) async fn lead(&self) -> u64 {
         let seen = leader::read(&self.store).await.unwrap();
         let Term { epoch, .. } = leader::take_over(&self.store, &seen, "me", NOW).await.unwrap().unwrap();
-        Fenced::begin(&self.store, epoch).await.unwrap()
+        epoch
     }
 }
 

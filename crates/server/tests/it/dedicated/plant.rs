@@ -12,7 +12,7 @@ use domain::endpoint::state::Trigger;
 use domain::{Endpoint, EndpointId, Span, Timestamp};
 use serde_json::{Value, json};
 use store::holds::Held;
-use store::{Fenced, Store};
+use store::{Store, leader_writes};
 use testkit::http::{Client, Response};
 
 use crate::app::{BINARY, Setup, TestApp, wait_until};
@@ -213,9 +213,9 @@ impl Plant {
         wait_until("asleep", TIMEOUT, async || {
             let endpoint = self.endpoint(name).await.unwrap();
             let epoch = store::leader::read(&self.store).await.unwrap().epoch;
-            let mut tx = Fenced::begin(&self.store, epoch).await.unwrap();
-            let slept = transition(&mut tx, &endpoint, Trigger::Idle, note(), endpoint.updated_at).await;
-            matches!(slept, Ok(Transition::Changed(_))) && tx.commit().await.is_ok()
+            let slept = transition(&endpoint, Trigger::Idle, note(), endpoint.updated_at);
+            matches!(slept, Transition::Changed(_))
+                && leader_writes::commit(&self.store, epoch, &slept.writes()).await.is_ok()
         })
         .await;
     }

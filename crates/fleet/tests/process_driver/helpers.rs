@@ -82,6 +82,9 @@ impl Machine {
     pub(crate) async fn ready(&self, name: &str) {
         let replica = named(name);
         wait_for("a ready engine", async || {
+            if let Some(Observation::Exited(exit)) = self.find(name).await {
+                panic!("{name} ended before it was ready: {exit:?}");
+            }
             (self.driver.probe_start(&replica).await == ProbeResult::Healthy).then_some(())
         })
         .await;

@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run console models test test-kubernetes test-engines test-memory check docs docs-check docs-reference docs-reference-check \
+.PHONY: help run console models test test-kubernetes test-engines test-memory test-isolation check docs docs-check docs-reference docs-reference-check \
 	screenshots bench bench-engine bench-dashboard fmt-check language-check lint unit-tests test-build all-tests client-tests \
 	openapi-tests oidc-tests tracing-tests console-checks console-tests
 
@@ -105,8 +105,14 @@ test-memory: ## Attack Forebay under a memory limit of 512 MiB; needs root (MEMO
 	@echo "==> Building the release binaries"
 	cargo build --release --package server --package testkit --bins
 	@echo "==> Attacking (two minutes each)"
-	@ulimit -n 131072 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; exec $(TARGET_DIR)/release/forebay-memory-test \
-		--forebay $(TARGET_DIR)/release/forebay $(MEMORY_ARGS)
+	@exec $(TARGET_DIR)/release/forebay-memory-test --forebay $(TARGET_DIR)/release/forebay $(MEMORY_ARGS)
+
+test-isolation: ## Measure how far one tenant's attacks slow another's calls on one core (ISOLATION_ARGS="--only bombs")
+	@scripts/system-packages test
+	@echo "==> Building the release binaries"
+	cargo build --release --package server --package testkit --bins
+	@echo "==> Attacking (about a minute each; the machine should be idle)"
+	@exec $(TARGET_DIR)/release/forebay-isolation-test --forebay $(TARGET_DIR)/release/forebay $(ISOLATION_ARGS)
 
 bench-engine: models ## Measure forebay-engine: tokens per second for 1, 4 and 8 streams
 	@scripts/system-packages engine

@@ -3,11 +3,11 @@
 //! The ratio within a round counts, since absolute numbers drift with the machine. The gateway under test runs alone on
 //! core 0; the engine and this load generator share core 1. Load goes to 127.0.0.1 only, and every loop is bounded.
 
-mod load;
+pub(crate) mod load;
 mod options;
 mod phases;
 mod report;
-mod setup;
+pub(crate) mod setup;
 
 use anyhow::bail;
 use tokio::signal::unix::{SignalKind, signal};

@@ -5,7 +5,9 @@
 pub mod balancer;
 pub mod bench;
 pub mod fake_engine;
+mod hostile;
 pub mod http;
+pub mod isolation_test;
 pub mod kubelet;
 pub mod memory_test;
 pub mod pod_security;

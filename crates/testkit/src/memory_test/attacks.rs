@@ -1,33 +1,29 @@
 //! The attacks. Each attacker repeats its attack whenever the gateway ends it.
 
-use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
 use bytes::Bytes;
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use http::Request;
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::pki_types::ServerName;
-use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 
 use super::Attack;
-use super::gateway::{ATTACKED_MODEL, ENDPOINT, Target};
+use crate::hostile::gateway::{ATTACKED_MODEL, ENDPOINT, Target};
+use crate::hostile::requests::{MAX_BODY, bombs, chat_body, chat_call, chat_head, gzip_head};
 
 const BODIES: usize = 2_000;
 const HEADS: usize = 50_000;
 const BOMBS: usize = 500;
 const HELD: usize = 5_000;
 const SLOW: usize = 2_000;
-const BODY_BYTES: usize = 16 << 20;
 const HELD_BYTES: usize = 1 << 20;
 /// Of a head that never ends.
 const HEAD_BYTES: usize = 16 << 10;
@@ -52,7 +48,7 @@ pub(super) async fn start(
     target: &Target,
     attackers: &mut JoinSet<()>,
 ) -> anyhow::Result<()> {
-    let bombs = Arc::new(if attack == Attack::Gzip { bombs()? } else { Vec::new() });
+    let bombs = Arc::new(if attack == Attack::Gzip { bombs()? } else { Default::default() });
     for number in 0..connections(attack, percent) {
         let (target, bombs) = (target.clone(), Arc::clone(&bombs));
         attackers.spawn(async move {
@@ -97,14 +93,6 @@ async fn connect(target: &Target, number: usize) -> anyhow::Result<TcpStream> {
     Ok(socket.connect(target.address).await?)
 }
 
-fn head(key: &str, headers: &str) -> String {
-    format!("POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {key}\r\n{headers}\r\n")
-}
-
-fn chat(model: &str, text: &str, is_stream: bool) -> String {
-    json!({"model": model, "stream": is_stream, "messages": [{"role": "user", "content": text}]}).to_string()
-}
-
 /// Waits until the gateway responds or closes.
 async fn wait_for_response(stream: &mut TcpStream) -> anyhow::Result<()> {
     Ok(stream.read_u8().await.map(|_| ())?)
@@ -112,10 +100,10 @@ async fn wait_for_response(stream: &mut TcpStream) -> anyhow::Result<()> {
 
 async fn unfinished_body(target: &Target, number: usize) -> anyhow::Result<()> {
     let mut stream = connect(target, number).await?;
-    stream.write_all(head(&target.attacker, &format!("content-length: {BODY_BYTES}\r\n")).as_bytes()).await?;
+    stream.write_all(chat_head(&target.attacker, &format!("content-length: {MAX_BODY}\r\n")).as_bytes()).await?;
     let (mut reading, mut writing) = stream.split();
     let send = async {
-        let mut left = BODY_BYTES - 1;
+        let mut left = MAX_BODY - 1;
         while left > 0 {
             left -= writing.write(&PIECE[..left.min(PIECE.len())]).await?;
         }
@@ -133,42 +121,25 @@ async fn unfinished_head(target: &Target, number: usize) -> anyhow::Result<()> {
     wait_for_response(&mut stream).await
 }
 
-/// One that expands as far as deflate can, and one that stays just below the bound on the ratio.
-fn bombs() -> anyhow::Result<Vec<Vec<u8>>> {
-    let gzip = |text: String| -> anyhow::Result<Vec<u8>> {
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-        encoder.write_all(text.as_bytes())?;
-        Ok(encoder.finish()?)
-    };
-    let lines: String = (0..BODY_BYTES / 400).map(|line| format!("{line:x}{}", "a".repeat(390))).collect();
-    Ok(vec![
-        gzip(chat(ATTACKED_MODEL, &"a".repeat(BODY_BYTES - 1_000), false))?,
-        gzip(chat(ATTACKED_MODEL, &lines, false))?,
-    ])
-}
-
 async fn bomb(target: &Target, number: usize, bomb: &[u8]) -> anyhow::Result<()> {
     let mut stream = connect(target, number).await?;
-    let headers = format!("content-encoding: gzip\r\ncontent-length: {}\r\n", bomb.len());
-    stream.write_all(head(&target.attacker, &headers).as_bytes()).await?;
+    stream.write_all(gzip_head(&target.attacker, bomb.len()).as_bytes()).await?;
     stream.write_all(bomb).await?;
     wait_for_response(&mut stream).await
 }
 
 async fn held_call(target: &Target, number: usize) -> anyhow::Result<()> {
     let mut stream = connect(target, number).await?;
-    let body = chat(ENDPOINT, &"a".repeat(HELD_BYTES), false);
-    stream.write_all(head(&target.attacker, &format!("content-length: {}\r\n", body.len())).as_bytes()).await?;
-    stream.write_all(body.as_bytes()).await?;
+    let body = chat_body(ENDPOINT, &"a".repeat(HELD_BYTES), false);
+    stream.write_all(&chat_call(&target.attacker, &body)).await?;
     wait_for_response(&mut stream).await
 }
 
 /// Never reads, until the gateway has closed the connection: then writing fails.
 async fn slow_reader(target: &Target, number: usize) -> anyhow::Result<()> {
     let mut stream = connect(target, number).await?;
-    let body = chat(ATTACKED_MODEL, "hi", true);
-    let request = head(&target.attacker, &format!("content-length: {}\r\n", body.len())) + &body;
-    stream.write_all(request.as_bytes()).await?;
+    let body = chat_body(ATTACKED_MODEL, "hi", true);
+    stream.write_all(&chat_call(&target.attacker, &body)).await?;
     loop {
         tokio::time::sleep(RETRY_PAUSE).await;
         stream.write_all(b"x").await?;
@@ -177,7 +148,7 @@ async fn slow_reader(target: &Target, number: usize) -> anyhow::Result<()> {
 
 async fn slow_http2(target: &Target) -> anyhow::Result<()> {
     let mut connection = Http2::connect(target, Some(1 << 10)).await?;
-    let body = Bytes::from(chat(ATTACKED_MODEL, "hi", true));
+    let body = Bytes::from(chat_body(ATTACKED_MODEL, "hi", true));
     let mut unread = Vec::new();
     for _ in 0..STREAMS_PER_CONNECTION {
         unread.push(connection.send(&target.attacker, body.clone()).await?);

@@ -8,7 +8,7 @@ use http::Method;
 use serde_json::json;
 
 use super::attacks::Http2;
-use super::gateway::{MODEL, Target};
+use crate::hostile::gateway::{MODEL, Target};
 use crate::http::Client;
 
 /// Between two calls.

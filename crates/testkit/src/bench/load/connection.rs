@@ -1,12 +1,12 @@
 //! One client connection: writes a rendered request and reads its response without keeping it.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use memchr::memchr_iter;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
 use crate::http::response_reader::ResponseReader;
@@ -35,14 +35,30 @@ pub(crate) struct Exchange {
 impl Connection {
     pub(crate) async fn open(address: SocketAddr) -> anyhow::Result<Self> {
         let stream = TcpStream::connect(address).await.with_context(|| format!("connect to {address}"))?;
+        Self::over(stream)
+    }
+
+    /// Connects from a loopback address.
+    pub(crate) async fn open_from(own: Ipv4Addr, address: SocketAddr) -> anyhow::Result<Self> {
+        let socket = TcpSocket::new_v4()?;
+        socket.bind(SocketAddr::from((own, 0)))?;
+        Self::over(socket.connect(address).await.with_context(|| format!("connect to {address} from {own}"))?)
+    }
+
+    fn over(stream: TcpStream) -> anyhow::Result<Self> {
         stream.set_nodelay(true)?;
         Ok(Self { stream, reader: ResponseReader::default(), buffer: vec![0; 16 * 1024].into() })
     }
 
+    /// Sends a request and reads its complete response.
+    pub(crate) async fn call(&mut self, request: &[u8]) -> anyhow::Result<Exchange> {
+        let whole = self.write_and_read(request, |reader, _| reader.is_done());
+        timeout(TIMEOUT, whole).await.context("no response")?
+    }
+
     /// Sends a request and reads its complete response, which must have the status.
     pub(crate) async fn exchange(&mut self, request: &[u8], status: u16) -> anyhow::Result<Exchange> {
-        let whole = self.write_and_read(request, |reader, _| reader.is_done());
-        let exchange = timeout(TIMEOUT, whole).await.context("no response")??;
+        let exchange = self.call(request).await?;
         if exchange.status != status {
             bail!("expected status {status}:\n{}", self.shown());
         }

@@ -19,6 +19,15 @@ impl Latencies {
         Self(milliseconds)
     }
 
+    /// All of several measurements.
+    pub(crate) fn join(parts: Vec<Self>) -> Self {
+        Self::of(parts.into_iter().flat_map(|part| part.0).collect())
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.0.len()
+    }
+
     /// The latency that this share of the calls does not exceed.
     pub(crate) fn percentile(&self, share: f64) -> f64 {
         let last = self.0.len().saturating_sub(1);

@@ -1,4 +1,4 @@
-//! The gateway under attack: a model, an endpoint that never becomes ready, and two workspaces.
+//! The gateway under attack: two models, an endpoint that never becomes ready, and two organizations.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -14,49 +14,79 @@ use rustls::pki_types::pem::PemObject;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::cgroup::Cgroup;
+use super::host;
 use crate::fake_engine::{FakeEngine, Script};
 use crate::http::Client;
 use crate::process::{Forebay, ForebayLaunch};
 
 /// The model of the others, and that of the attackers, which has an engine of its own.
-pub(super) const MODEL: &str = "test/chat";
-pub(super) const ATTACKED_MODEL: &str = "test/attacked";
+pub(crate) const MODEL: &str = "test/chat";
+pub(crate) const ATTACKED_MODEL: &str = "test/attacked";
 /// Its replicas never start, so calls to it are held.
-pub(super) const ENDPOINT: &str = "dedicated/held";
+pub(crate) const ENDPOINT: &str = "dedicated/held";
 
 /// Where attackers and others send their calls.
 #[derive(Clone)]
-pub(super) struct Target {
-    pub(super) address: SocketAddr,
-    pub(super) attacker: String,
-    pub(super) other: String,
+pub(crate) struct Target {
+    pub(crate) address: SocketAddr,
+    /// The keys.
+    pub(crate) attacker: String,
+    pub(crate) other: String,
     /// Set if the gateway serves TLS.
-    pub(super) tls: Option<Arc<rustls::ClientConfig>>,
+    pub(crate) tls: Option<Arc<rustls::ClientConfig>>,
 }
 
-pub(super) struct Gateway {
-    pub(super) target: Target,
-    // Before the group's folder is removed, the process must end.
-    forebay: Forebay,
+/// How the gateway is started.
+pub(crate) struct Setup<'a> {
+    pub(crate) binary: &'a Path,
+    pub(crate) confinement: Confinement,
+    pub(crate) has_tls: bool,
+    /// Of a workspace per minute.
+    pub(crate) requests_per_minute: u64,
+    /// GPUs that an organization may commit; there are none on the machine.
+    pub(crate) allotment: u32,
+    /// If the gateway cannot derive it from the memory limit of its control group.
+    pub(crate) memory_budget: Option<u64>,
+    /// How the model of the attackers responds.
+    pub(crate) attacked: Script,
+}
+
+/// The resources that the gateway runs in.
+pub(crate) enum Confinement {
+    Anywhere,
+    /// A control group, by the file to which a process writes its id to join.
+    Group(PathBuf),
+    /// One core.
+    Core(usize),
+}
+
+pub(crate) struct Gateway {
+    pub(crate) target: Target,
+    // Before its control group is removed, the process must end.
+    pub(crate) forebay: Forebay,
     _engines: [FakeEngine; 2],
     _scratch: TempDir,
 }
 
 impl Gateway {
-    pub(super) async fn start(binary: &Path, group: &Cgroup, has_tls: bool) -> anyhow::Result<Self> {
+    pub(crate) async fn start(setup: &Setup<'_>) -> anyhow::Result<Self> {
         let scratch = tempfile::tempdir()?;
-        let engines = [FakeEngine::start().await, FakeEngine::start().await];
-        // Paced, so that what the test measures is not the speed of the engine: 80 KB per second and stream. The engine
-        // renders a stream ahead, so it is not longer than what no socket buffer holds: 1 MB.
-        let long = Script { chunks: 128, chunk_delay_ms: 100, text: "x".repeat(8_000), ..Script::default() };
-        engines[1].script(long);
-        let tls = if has_tls { Some(certificate(scratch.path())?) } else { None };
-        let launcher = launcher(scratch.path(), binary, group)?;
-        let config = config(&engines.each_ref().map(FakeEngine::url), has_tls.then(|| scratch.path()));
-        let forebay = ForebayLaunch::default().binary(launcher).start(&config).await?;
-        let admin = |line: &str| admin(binary, &forebay, line);
-        let organization = text(&forebay.bootstrap()["organizationId"]);
+        let engines = [start_engine()?, start_engine_of_attackers()?];
+        engines[1].script(setup.attacked.clone());
+        let tls = if setup.has_tls { Some(certificate(scratch.path())?) } else { None };
+        let config = config(&engines.each_ref().map(FakeEngine::url), setup, scratch.path());
+        let binary =
+            fs::canonicalize(setup.binary).with_context(|| format!("{} does not exist", setup.binary.display()))?;
+        let launch = ForebayLaunch::default();
+        let launch = match &setup.confinement {
+            Confinement::Anywhere => launch.binary(&binary),
+            Confinement::Group(members) => launch.binary(launcher(scratch.path(), &binary, members)?),
+            Confinement::Core(core) => launch.binary(&binary).core(Some(*core)),
+        };
+        let forebay = launch.start(&config).await?;
+        let admin = |line: &str| admin(&binary, &forebay, line);
+        let organization = admin("organizations create --name others")?;
+        let organization = text(&organization["id"]);
         let workspace = admin(&format!("workspaces create --organization {organization} --name others"))?;
         let other = admin(&format!("keys create --workspace {} --name others", text(&workspace["id"])))?;
         let target = Target { address: forebay.public, attacker: forebay.api_key()?, other: text(&other["key"]), tls };
@@ -66,12 +96,12 @@ impl Gateway {
         Ok(Self { target, forebay, _engines: engines, _scratch: scratch })
     }
 
-    pub(super) fn has_ended(&mut self) -> bool {
+    pub(crate) fn has_ended(&mut self) -> bool {
         self.forebay.child.ended().is_some()
     }
 
     /// Waits until no request body takes memory and no call runs; false on timeout.
-    pub(super) async fn wait_until_idle(&self, timeout: Duration) -> anyhow::Result<bool> {
+    pub(crate) async fn wait_until_idle(&self, timeout: Duration) -> anyhow::Result<bool> {
         let deadline = Instant::now() + timeout;
         let free = ["forebay_body_memory_bytes 0\n".to_owned(), format!("replica=\"{ATTACKED_MODEL}#1\"}} 0\n")];
         while Instant::now() < deadline {
@@ -85,25 +115,37 @@ impl Gateway {
     }
 }
 
+/// An engine that keeps no calls: an attack has too many, and too large ones.
+fn start_engine() -> anyhow::Result<FakeEngine> {
+    FakeEngine::for_load(SocketAddr::from(([127, 0, 0, 1], 0)), 1)
+}
+
+/// It works for the attackers, so it must not slow down the others: its threads inherit the low priority.
+fn start_engine_of_attackers() -> anyhow::Result<FakeEngine> {
+    let start = || host::yield_to_others().and_then(|()| start_engine());
+    std::thread::spawn(start).join().map_err(|_| anyhow::anyhow!("the engine of the attackers did not start"))?
+}
+
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
 /// A script that joins the group and becomes the gateway, so that the gateway sees the limit when it starts.
-fn launcher(scratch: &Path, binary: &Path, group: &Cgroup) -> anyhow::Result<PathBuf> {
+fn launcher(scratch: &Path, binary: &Path, members: &Path) -> anyhow::Result<PathBuf> {
     let path = scratch.join("forebay-in-cgroup");
-    let binary = fs::canonicalize(binary).with_context(|| format!("{} does not exist", binary.display()))?;
-    let script =
-        format!("#!/bin/sh\necho $$ > '{}' && exec '{}' \"$@\"\n", group.members().display(), binary.display());
+    let script = format!("#!/bin/sh\necho $$ > '{}' && exec '{}' \"$@\"\n", members.display(), binary.display());
     fs::write(&path, script)?;
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
     Ok(path)
 }
 
-fn config([engine, attacked]: &[String; 2], certificates: Option<&Path>) -> String {
-    let tls = certificates.map_or_else(String::new, |folder| {
-        format!("tls_cert = \"{0}/cert.pem\"\ntls_key = \"{0}/key.pem\"\n", folder.display())
-    });
+fn config([engine, attacked]: &[String; 2], setup: &Setup<'_>, scratch: &Path) -> String {
+    let Setup { requests_per_minute, allotment, .. } = setup;
+    let tls = match setup.has_tls {
+        true => format!("tls_cert = \"{0}/cert.pem\"\ntls_key = \"{0}/key.pem\"\n", scratch.display()),
+        false => String::new(),
+    };
+    let budget = setup.memory_budget.map_or_else(String::new, |bytes| format!("memory_budget = {bytes}\n"));
     format!(
         r#"[server]
 listen = "127.0.0.1:0"
@@ -111,14 +153,14 @@ ops_listen = "127.0.0.1:0"
 {tls}
 [edge]
 client_stall_timeout = "10s"
-
+{budget}
 [workspace_defaults]
-requests_per_minute = 100_000_000
+requests_per_minute = {requests_per_minute}
 tokens_per_minute = 1_000_000_000_000
 monthly_tokens = 1_000_000_000_000_000
 
 [allotment_defaults]
-"local/cpu" = 1
+"local/cpu" = {allotment}
 
 [[models]]
 id = "{MODEL}"

@@ -1,0 +1,6 @@
+//! Parts of the tests in which one tenant attacks the gateway while another one calls it: `memory_test` and
+//! `isolation_test`. All load goes to the loopback network.
+
+pub(crate) mod gateway;
+pub(crate) mod host;
+pub(crate) mod requests;

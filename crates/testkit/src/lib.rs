@@ -4,6 +4,7 @@
 
 pub mod balancer;
 pub mod bench;
+pub mod campaign;
 pub mod fake_engine;
 mod hostile;
 pub mod http;

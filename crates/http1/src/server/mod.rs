@@ -61,6 +61,9 @@ pub struct Limits {
     pub idle: Duration,
     /// From the first byte of a head to its last.
     pub head: Duration,
+    /// How long a connection without a request stays when the server stops: the client may just be sending one, most
+    /// likely on a new connection.
+    pub last_request: Duration,
     /// Memory for incomplete heads, shared with other connections.
     pub heads: Arc<HeadBudget>,
     /// The window in which a client has to take some of a response that waits for it, see [`StallTimer`].
@@ -85,13 +88,21 @@ impl Limits {
     /// Longer than clients usually keep an unused connection.
     pub const IDLE: Duration = Duration::from_secs(100);
     pub const HEAD: Duration = Duration::from_secs(15);
+    pub const LAST_REQUEST: Duration = Duration::from_secs(1);
     /// Long enough for the steps in which sockets report progress, see [`StallTimer`].
     pub const STALL: Duration = Duration::from_secs(120);
     pub const CALL: Duration = Duration::from_secs(3_600);
 
     /// The usual times.
     pub fn new(heads: Arc<HeadBudget>) -> Self {
-        Self { idle: Self::IDLE, head: Self::HEAD, heads, stall: Self::STALL, call: Self::CALL }
+        Self {
+            idle: Self::IDLE,
+            head: Self::HEAD,
+            last_request: Self::LAST_REQUEST,
+            heads,
+            stall: Self::STALL,
+            call: Self::CALL,
+        }
     }
 }
 
@@ -152,7 +163,8 @@ where
         output: Output::default(),
         idle: IdleTimer::new(limits.idle, 1),
         head_timeout: limits.head,
-        head_deadline: None,
+        last_request: limits.last_request,
+        deadline: None,
         stall: StallTimer::new(limits.stall),
         call: IdleTimer::new(limits.call, CALL_TICKS),
         cutoff: None,
@@ -178,13 +190,22 @@ struct Connection<S> {
     output: Output,
     idle: IdleTimer,
     head_timeout: Duration,
-    /// Set while a head is incomplete.
-    head_deadline: Option<Pin<Box<Sleep>>>,
+    last_request: Duration,
+    /// Of an incomplete head, or of the last request of a connection that is to stop.
+    deadline: Option<Deadline>,
     stall: StallTimer,
     /// Limits the current call.
     call: IdleTimer,
     cutoff: Option<Cutoff>,
     stop: StopSignal,
+}
+
+/// Until when a connection waits for input.
+enum Deadline {
+    /// For the rest of a head.
+    Head(Pin<Box<Sleep>>),
+    /// For a last request, while the server stops.
+    LastRequest(Pin<Box<Sleep>>),
 }
 
 /// How a connection ended without an I/O error.
@@ -221,10 +242,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         loop {
             let request = match self.next_request().await {
                 Ok(Some(request)) => request,
+                // The client may have sent a request meanwhile, which closing at once would answer with a reset.
+                Ok(None) if self.stop.is_set() => return Ok(ConnectionEnd::InputPending),
                 Ok(None) => return Ok(ConnectionEnd::Clean),
                 Err(error) => return self.reject(reject(error)).await,
             };
-            self.head_deadline = None;
+            self.deadline = None;
             self.idle.restart();
             self.call.restart();
             let IncomingRequest { head, body, mut source, prefs } = request;
@@ -292,13 +315,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// even if the server is stopping.
     fn poll_give_up(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), RequestHeadError>> {
         if !self.input.is_empty() {
-            let deadline = self.head_deadline.get_or_insert_with(|| Box::pin(sleep(self.head_timeout)));
-            return deadline.as_mut().poll(cx).map(|()| Err(RequestHeadError::TooSlow));
+            if !matches!(self.deadline, Some(Deadline::Head(_))) {
+                self.deadline = Some(Deadline::Head(Box::pin(sleep(self.head_timeout))));
+            }
+        } else if self.stop.poll_is_set(cx) {
+            self.deadline.get_or_insert_with(|| Deadline::LastRequest(Box::pin(sleep(self.last_request))));
         }
-        if self.stop.poll_is_set(cx) {
-            return Poll::Ready(Ok(()));
+        match &mut self.deadline {
+            Some(Deadline::Head(sleep)) => sleep.as_mut().poll(cx).map(|()| Err(RequestHeadError::TooSlow)),
+            Some(Deadline::LastRequest(sleep)) => sleep.as_mut().poll(cx).map(Ok),
+            None => self.idle.poll(cx).map(|_| Ok(())),
         }
-        self.idle.poll(cx).map(|_| Ok(()))
     }
 
     /// Returns a request if `arrived` completes its head. Usually all of it arrives at once, with nothing before it.

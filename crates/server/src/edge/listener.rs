@@ -1,7 +1,7 @@
 //! Listening sockets: one per core on the same port, among which the kernel distributes connections.
 
 use anyhow::Context;
-use socket2::{Domain, Protocol, SockRef, Socket, Type};
+use socket2::{Domain, Protocol, SockFilter, SockRef, Socket, Type};
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 use tokio::net::TcpStream;
@@ -42,6 +42,27 @@ pub(super) fn configure(stream: &TcpStream) -> std::io::Result<()> {
     socket.set_tcp_notsent_lowat(MAX_UNSENT)
 }
 
+/// Makes the kernel ignore new handshakes on a listening socket; those that have begun go on, and so do connections.
+///
+/// A client whose first packet is ignored sends it again after a second, and is refused if the socket is closed by then.
+/// The program reads the byte with TCP's flags and drops the packet if SYN is set without ACK.
+pub(super) fn stop_handshakes(listener: &tokio::net::TcpListener) -> std::io::Result<()> {
+    const LOAD_BYTE: u16 = 0x30;
+    const AND: u16 = 0x54;
+    const SKIP_UNLESS_EQUAL: u16 = 0x15;
+    const RETURN: u16 = 0x06;
+    const FLAGS_OFFSET: u32 = 13;
+    const SYN: u32 = 0x02;
+    const ACK: u32 = 0x10;
+    SockRef::from(listener).attach_filter(&[
+        SockFilter::new(LOAD_BYTE, 0, 0, FLAGS_OFFSET),
+        SockFilter::new(AND, 0, 0, SYN | ACK),
+        SockFilter::new(SKIP_UNLESS_EQUAL, 0, 1, SYN),
+        SockFilter::new(RETURN, 0, 0, 0),
+        SockFilter::new(RETURN, 0, 0, u32::MAX),
+    ])
+}
+
 /// Whether another process listens on the address. Since ports are shared, a second server would silently take half of
 /// the connections.
 pub(crate) fn is_taken(address: SocketAddr) -> bool {
@@ -53,4 +74,27 @@ pub(crate) fn check(address: SocketAddr) -> std::io::Result<()> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     socket.set_reuse_address(true)?;
     socket.bind(&address.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::time::timeout;
+
+    #[tokio::test]
+    async fn after_handshakes_were_stopped_established_connections_go_on() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let bound = listener.local_addr().unwrap();
+        let mut early = TcpStream::connect(bound).await.unwrap();
+        stop_handshakes(&listener).unwrap();
+        assert!(timeout(Duration::from_millis(200), TcpStream::connect(bound)).await.is_err());
+        let (mut accepted, _) = listener.accept().await.unwrap();
+        accepted.write_all(b"hi").await.unwrap();
+        early.write_all(b"ho").await.unwrap();
+        let mut received = [0; 4];
+        early.read_exact(&mut received[..2]).await.unwrap();
+        accepted.read_exact(&mut received[2..]).await.unwrap();
+        assert_eq!(&received, b"hiho");
+    }
 }

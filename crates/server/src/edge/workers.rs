@@ -1,15 +1,25 @@
 //! The threads that serve connections, one per core.
+//!
+//! They stop in two steps, so that no client sees a connection reset:
+//!
+//! 1. Connections end after their next response, but new ones are still accepted: load balancers need a moment to notice
+//!    that this node is not ready. This goes on until no new connection has come for [`QUIET`].
+//! 2. The listening sockets close. The kernel would reset connections that it has established and that were not accepted, so
+//!    it first begins no new handshakes, and the queue is emptied. A client that comes now is refused.
 
 use super::connection::{self, Peer};
 use super::limits::ConnectionLimits;
 use super::{Service, listener};
 use anyhow::Context;
 use http1::server::HeadBudget;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_rustls::TlsAcceptor;
 
 /// Connections that one core serves at a time; further ones wait in the kernel's queue.
@@ -21,11 +31,29 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(15);
 const CUT_GRACE: Duration = Duration::from_secs(1);
 /// Pause after a failed `accept`, usually because the process is out of file descriptors.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(50);
+/// A stopping node accepts connections until none has come for this long.
+const QUIET: Duration = Duration::from_millis(500);
+/// Bound of the time in which a stopping node accepts connections; half of the drain timeout, if that is less.
+const ACCEPT_GRACE: Duration = Duration::from_secs(5);
+/// A handshake that has begun is over after this long, unless the client is very far away.
+const HANDSHAKE_QUIET: Duration = Duration::from_millis(200);
+/// Bound of the time for handshakes that have begun.
+const HANDSHAKE_GRACE: Duration = Duration::from_secs(1);
 
 /// Threads that run until they are stopped and their connections have ended.
 pub(crate) struct Workers {
     threads: Vec<std::thread::JoinHandle<()>>,
+    drain_timeout: Duration,
+    signals: Signals,
+    accepted: Arc<AtomicU64>,
+}
+
+/// The steps of stopping, for all cores.
+struct Signals {
+    /// Connections end after their next response.
     stop: watch::Sender<bool>,
+    /// Listening sockets close, and connections are cut at this time.
+    close: watch::Sender<Option<Instant>>,
 }
 
 impl Workers {
@@ -37,7 +65,8 @@ impl Workers {
         limits: &ConnectionLimits,
         service: impl Fn(usize) -> V,
     ) -> anyhow::Result<Self> {
-        let (stop, stopping) = watch::channel(false);
+        let signals = Signals { stop: watch::Sender::new(false), close: watch::Sender::new(None) };
+        let accepted = Arc::new(AtomicU64::new(0));
         let threads = listeners
             .into_iter()
             .enumerate()
@@ -46,20 +75,32 @@ impl Workers {
                     .enable_all()
                     .build()
                     .context("cannot start a runtime")?;
-                let (service, tls, stopping) = (Arc::new(service(index)), tls.cloned(), stopping.clone());
-                let limits = limits.clone();
+                let core = Core {
+                    tls: tls.cloned(),
+                    service: Arc::new(service(index)),
+                    limits: limits.clone(),
+                    heads: Arc::new(HeadBudget::new(HEAD_BYTES)),
+                    stop: signals.stop.subscribe(),
+                    accepted: Arc::clone(&accepted),
+                    connections: JoinSet::new(),
+                };
+                let close = signals.close.subscribe();
                 std::thread::Builder::new()
                     .name(format!("edge-{index}"))
-                    .spawn(move || runtime.block_on(serve(listener, tls, service, limits, stopping, drain_timeout)))
+                    .spawn(move || runtime.block_on(core.serve(listener, close)))
                     .context("cannot start a thread")
             })
             .collect::<anyhow::Result<Vec<_>>>()?;
-        Ok(Self { threads, stop })
+        Ok(Self { threads, drain_timeout, signals, accepted })
     }
 
     /// Stops accepting connections; returns when the open ones have ended or the drain timeout has passed.
     pub(crate) async fn stop(self) {
-        self.stop.send_replace(true);
+        let deadline = Instant::now() + self.drain_timeout;
+        self.signals.stop.send_replace(true);
+        let _ = timeout(ACCEPT_GRACE.min(self.drain_timeout / 2), self.wait_until_quiet()).await;
+        tracing::info!("closing the listening sockets");
+        self.signals.close.send_replace(Some(deadline));
         let joined = tokio::task::spawn_blocking(move || {
             for thread in self.threads {
                 if thread.join().is_err() {
@@ -69,51 +110,190 @@ impl Workers {
         });
         let _ = joined.await;
     }
+
+    async fn wait_until_quiet(&self) {
+        loop {
+            let before = self.accepted.load(Ordering::Relaxed);
+            sleep(QUIET).await;
+            if self.accepted.load(Ordering::Relaxed) == before {
+                return;
+            }
+        }
+    }
 }
 
-async fn serve<V: Service>(
-    listener: TcpListener,
+/// One core with its connections.
+struct Core<V> {
     tls: Option<TlsAcceptor>,
     service: Arc<V>,
     limits: ConnectionLimits,
-    mut stopping: watch::Receiver<bool>,
-    drain_timeout: Duration,
-) {
-    let listener = match tokio::net::TcpListener::from_std(listener) {
-        Ok(listener) => listener,
-        Err(error) => return tracing::error!(%error, "a listening socket cannot be used"),
-    };
-    let heads = Arc::new(HeadBudget::new(HEAD_BYTES));
-    let mut connections = JoinSet::new();
-    let mut sweep = tokio::time::interval(SWEEP_INTERVAL);
-    let stop = stopping.clone();
-    loop {
-        tokio::select! {
-            accepted = listener.accept(), if connections.len() < MAX_CONNECTIONS => match accepted {
-                Ok((stream, address)) if listener::configure(&stream).is_ok() => {
-                    // A connection beyond the bound is closed at once.
-                    let Some(counted) = limits.peers.admit(address.ip()) else { continue };
-                    let (service, heads, limits) = (Arc::clone(&service), Arc::clone(&heads), limits.clone());
-                    let peer = Peer { address: address.ip(), service, heads, limits, _counted: counted };
-                    connections.spawn(connection::serve(stream, tls.clone(), peer, stop.clone()));
-                }
-                Ok(_) => {}
-                Err(error) => {
-                    tracing::warn!(%error, "a connection could not be accepted");
-                    tokio::time::sleep(ACCEPT_BACKOFF).await;
-                }
-            },
-            Some(_) = connections.join_next() => {}
-            _ = sweep.tick() => service.sweep(),
-            _ = stopping.wait_for(|stop| *stop) => break,
+    heads: Arc<HeadBudget>,
+    stop: watch::Receiver<bool>,
+    /// Connections that all cores have accepted.
+    accepted: Arc<AtomicU64>,
+    connections: JoinSet<()>,
+}
+
+impl<V: Service> Core<V> {
+    async fn serve(mut self, listener: TcpListener, mut close: watch::Receiver<Option<Instant>>) {
+        let listener = match tokio::net::TcpListener::from_std(listener) {
+            Ok(listener) => listener,
+            Err(error) => return tracing::error!(%error, "a listening socket cannot be used"),
+        };
+        let mut sweep = tokio::time::interval(SWEEP_INTERVAL);
+        loop {
+            tokio::select! {
+                accepted = listener.accept(), if self.connections.len() < MAX_CONNECTIONS => match accepted {
+                    Ok((stream, address)) => self.take(stream, address),
+                    Err(error) => {
+                        tracing::warn!(%error, "a connection could not be accepted");
+                        sleep(ACCEPT_BACKOFF).await;
+                    }
+                },
+                Some(_) = self.connections.join_next() => {}
+                _ = sweep.tick() => self.service.sweep(),
+                _ = close.wait_for(Option::is_some) => break,
+            }
+        }
+        let deadline = close.borrow().unwrap_or_else(Instant::now);
+        self.close(listener).await;
+        self.drain(deadline).await;
+    }
+
+    /// Serves an accepted connection. One beyond the bound of its address is closed at once.
+    fn take(&mut self, stream: TcpStream, address: SocketAddr) {
+        self.accepted.fetch_add(1, Ordering::Relaxed);
+        if listener::configure(&stream).is_err() {
+            return;
+        }
+        let Some(counted) = self.limits.peers.admit(address.ip()) else { return };
+        let (service, heads, limits) = (Arc::clone(&self.service), Arc::clone(&self.heads), self.limits.clone());
+        let peer = Peer { address: address.ip(), service, heads, limits, _counted: counted };
+        self.connections.spawn(connection::serve(stream, self.tls.clone(), peer, self.stop.clone()));
+    }
+
+    /// Closes the listening socket after all connections were accepted that the kernel has established.
+    async fn close(&mut self, listener: tokio::net::TcpListener) {
+        if let Err(error) = listener::stop_handshakes(&listener) {
+            tracing::warn!(%error, "connections that are being opened may be reset");
+        }
+        let handshakes = async {
+            while let Ok(Ok((stream, address))) = timeout(HANDSHAKE_QUIET, listener.accept()).await {
+                self.take(stream, address);
+            }
+        };
+        let _ = timeout(HANDSHAKE_GRACE, handshakes).await;
+        // From the kernel itself: the runtime may not have noticed the last ones.
+        let Ok(listener) = listener.into_std() else { return };
+        while let Ok((stream, address)) = listener.accept() {
+            if stream.set_nonblocking(true).is_ok()
+                && let Ok(stream) = TcpStream::from_std(stream)
+            {
+                self.take(stream, address);
+            }
         }
     }
-    drop(listener);
-    let drained = async { while connections.join_next().await.is_some() {} };
-    if tokio::time::timeout(drain_timeout, drained).await.is_err() {
-        tracing::warn!(connections = connections.len(), "connections cut at the end of the drain timeout");
-        service.cut_streams();
-        let cut = async { while connections.join_next().await.is_some() {} };
-        let _ = tokio::time::timeout(CUT_GRACE, cut).await;
+
+    /// Waits until the connections have ended, and cuts them at the deadline.
+    async fn drain(&mut self, deadline: Instant) {
+        let connections = &mut self.connections;
+        if timeout_at(deadline, async { while connections.join_next().await.is_some() {} }).await.is_err() {
+            tracing::warn!(connections = connections.len(), "connections cut at the end of the drain timeout");
+            self.service.cut_streams();
+            let _ = timeout(CUT_GRACE, async { while connections.join_next().await.is_some() {} }).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::peers::PeerTable;
+    use super::super::{Body, EdgeResponse, Incoming, RequestHead};
+    use super::*;
+    use http::Response;
+    use http1::RequestHeadError;
+    use std::net::{IpAddr, Ipv4Addr};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    struct Greeter;
+
+    impl Service for Greeter {
+        async fn respond(self: Arc<Self>, _: RequestHead, _: Incoming, _: IpAddr) -> EdgeResponse {
+            Response::new(Body::from("hi")).into()
+        }
+
+        fn reject_head(&self, _: RequestHeadError, _: IpAddr) -> EdgeResponse {
+            Self::panicked()
+        }
+
+        fn panicked() -> EdgeResponse {
+            Response::new(Body::empty()).into()
+        }
+
+        fn sweep(&self) {}
+
+        fn cut_streams(&self) {}
+    }
+
+    fn limits() -> ConnectionLimits {
+        ConnectionLimits {
+            stall_timeout: Duration::from_secs(60),
+            call_timeout: Duration::from_secs(60),
+            peers: Arc::new(PeerTable::new(None, Vec::new())),
+            figures: Arc::default(),
+        }
+    }
+
+    /// Opens connections that the kernel establishes and that are not accepted, with a request on each.
+    async fn open_connections(address: SocketAddr) -> Vec<TcpStream> {
+        let mut clients = Vec::new();
+        for _ in 0..50 {
+            let mut client = TcpStream::connect(address).await.unwrap();
+            client.write_all(b"GET / HTTP/1.1\r\nhost: h\r\n\r\n").await.unwrap();
+            clients.push(client);
+        }
+        clients
+    }
+
+    async fn assert_served(clients: Vec<TcpStream>) {
+        for mut client in clients {
+            let mut response = String::new();
+            client.read_to_string(&mut response).await.expect("no reset");
+            assert!(response.starts_with("HTTP/1.1 200 OK"), "{response}");
+        }
+    }
+
+    #[tokio::test]
+    async fn established_connections_are_served_before_the_socket_closes() {
+        let listener = listener::bind((Ipv4Addr::LOCALHOST, 0).into(), 1).unwrap().remove(0);
+        let clients = open_connections(listener.local_addr().unwrap()).await;
+        let mut core = Core {
+            tls: None,
+            service: Arc::new(Greeter),
+            limits: limits(),
+            heads: Arc::new(HeadBudget::new(HEAD_BYTES)),
+            stop: watch::Sender::new(true).subscribe(),
+            accepted: Arc::default(),
+            connections: JoinSet::new(),
+        };
+        core.close(tokio::net::TcpListener::from_std(listener).unwrap()).await;
+        assert_served(clients).await;
+        core.drain(Instant::now() + Duration::from_secs(60)).await;
+    }
+
+    #[tokio::test]
+    async fn connections_that_come_while_the_workers_stop_are_served() {
+        let listeners = listener::bind((Ipv4Addr::LOCALHOST, 0).into(), 2).unwrap();
+        let address = listeners[0].local_addr().unwrap();
+        let before = open_connections(address).await;
+        let workers = Workers::start(listeners, None, Duration::from_secs(60), &limits(), |_| Greeter).unwrap();
+        let mut stopped = workers.signals.stop.subscribe();
+        let mut stopping = JoinSet::new();
+        stopping.spawn(workers.stop());
+        stopped.wait_for(|stopped| *stopped).await.unwrap();
+        let after = open_connections(address).await;
+        assert_served(before).await;
+        assert_served(after).await;
+        stopping.join_all().await;
     }
 }

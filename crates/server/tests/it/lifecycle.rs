@@ -97,7 +97,7 @@ async fn the_bootstrap_file_uses_the_public_url() {
 async fn on_sigterm_open_responses_finish_and_new_connections_are_rejected() {
     for signal in ["TERM", "INT"] {
         let mut app = TestApp::start().await;
-        app.engine().push(Script { chunks: 30, chunk_delay_ms: 50, ..Script::default() });
+        app.engine().push(Script { chunks: 160, chunk_delay_ms: 50, ..Script::default() });
         let mut opened = app.open_stream(stream("hi")).await;
         opened.next_event().await.unwrap();
         app.engine().push(Script { delay_ms: 800, ..Script::default() });
@@ -115,6 +115,11 @@ async fn on_sigterm_open_responses_finish_and_new_connections_are_rejected() {
             let ops = Client::new(app.forebay.ops);
             wait_until("not ready", TIMEOUT, async || ops.get("/readyz").await.status == 503).await;
             assert_eq!(ops.get("/readyz").await.json()["status"], "draining");
+            // Until then, new connections are served.
+            wait_until("no new connections", TIMEOUT, async || {
+                app.forebay.child.stderr().contains("closing the listening sockets")
+            })
+            .await;
             wait_until("new connections are refused", TIMEOUT, async || {
                 TcpStream::connect(app.forebay.public).await.is_err()
             })
@@ -125,7 +130,7 @@ async fn on_sigterm_open_responses_finish_and_new_connections_are_rejected() {
         assert_eq!(app.engine().in_flight(), 1, "the stream is still running");
         let (events, clean) = opened.rest().await;
         assert!(clean && events.last().unwrap().is_done(), "{events:#?}");
-        assert_eq!(content(&events), "Hello ".repeat(30));
+        assert_eq!(content(&events), "Hello ".repeat(160));
         let ended = app.forebay.child.wait_for_end(TIMEOUT).await.expect("the process exits");
         assert_eq!(ended.code(), Some(0));
         assert_eq!(app.usage(2).await.len(), 2, "usage is stored");

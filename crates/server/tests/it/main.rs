@@ -27,6 +27,7 @@ mod quickstart;
 mod readiness;
 mod redis;
 mod replica_shim;
+mod restarts;
 mod several_nodes;
 mod site;
 mod store_time;

@@ -171,7 +171,10 @@ impl StreamBody {
     }
 
     fn settle(&mut self, outcome: Outcome) {
-        if let Some(context) = &mut self.context {
+        if let Some(context) = &mut self.context
+            && context.tap.is_open()
+        {
+            self.stream.meter.teach(&context.slot);
             context.tap.meter(&self.stream.meter);
             context.tap.settle(outcome);
         }

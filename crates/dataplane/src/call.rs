@@ -6,7 +6,7 @@ use crate::usage_tap::UsageTap;
 use bytes::Bytes;
 use domain::Caller;
 use fleet::backend::BackendId;
-use fleet::{Affinity, Backend};
+use fleet::{Backend, Fingerprint};
 use http::{HeaderMap, HeaderName};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,6 +20,8 @@ pub struct Call {
     pub request: ParsedRequest,
     /// The client's headers that are forwarded to model servers.
     pub headers: HeaderMap,
+    /// The client's name of the session that the call belongs to, from a header.
+    pub session: Option<Box<[u8]>>,
     pub tap: UsageTap,
     /// How long after its start the call may wait for a replica of a dedicated endpoint.
     pub hold_timeout: Duration,
@@ -30,20 +32,36 @@ pub struct Call {
 /// The search of one call for a slot.
 #[derive(Clone, Copy)]
 pub(crate) struct SlotSearch<'a> {
-    pub(crate) affinity: Affinity<'a>,
-    pub(crate) body_bytes: usize,
+    request: &'a ParsedRequest,
+    session: Option<&'a [u8]>,
+    /// The prompts of different tenants are never cached together.
+    tenant: &'a str,
     /// Replicas that failed to serve the call.
     pub(crate) tried: &'a [BackendId],
     /// The deadline for waiting.
     pub(crate) until: Instant,
 }
 
+impl<'a> SlotSearch<'a> {
+    pub(crate) fn new(request: &'a ParsedRequest, tried: &'a [BackendId], until: Instant) -> Self {
+        Self { request, session: None, tenant: "", tried, until }
+    }
+
+    /// Not to be called for a model with a single replica.
+    pub(crate) fn prompt(&self) -> &'a Fingerprint {
+        self.request.fingerprint(self.tenant, self.session)
+    }
+
+    pub(crate) fn body_bytes(&self) -> usize {
+        self.request.body.len()
+    }
+}
+
 impl Call {
-    /// The search for a slot at a replica that was not `tried` before; `tenant` as in [`Affinity`].
+    /// The search for a slot at a replica that was not `tried` before, among the prompts of `tenant`.
     pub(crate) fn slot_search<'a>(&'a self, tenant: &'a str, tried: &'a [BackendId]) -> SlotSearch<'a> {
         let until = self.tap.started() + self.hold_timeout;
-        let affinity = Affinity { tenant, prefix: self.request.prefix() };
-        SlotSearch { affinity, body_bytes: self.request.body.len(), tried, until }
+        SlotSearch { session: self.session.as_deref(), tenant, ..SlotSearch::new(&self.request, tried, until) }
     }
 
     /// Records an attempt at a replica and returns when it began.

@@ -16,11 +16,11 @@ use std::time::{Duration, Instant};
 
 impl Dataplane {
     pub(crate) async fn hold(&self, call: &mut Call, target: &Target) -> Result<Slot, CallError> {
-        let search = call.slot_search(target.tenant(&call.caller), &[]);
+        let search = call.slot_search(target.tenant(&call.caller, &self.salt_secret), &[]);
         match target {
             Target::Serverless(route) => route
                 .pool
-                .pick(search.affinity, search.tried, Instant::now())
+                .pick(|| search.prompt(), search.tried, Instant::now())
                 .map_err(|PickError| CallError::NotServing { retry_after_secs: None }),
             Target::Dedicated(endpoint) => {
                 // A new call queues behind those that already wait.
@@ -30,7 +30,8 @@ impl Dataplane {
                     None => {
                         call.request.detach_body();
                         call.tap.hold_begins();
-                        let result = Box::pin(wait(endpoint, call.slot_search(target.tenant(&call.caller), &[]))).await;
+                        let search = call.slot_search(target.tenant(&call.caller, &self.salt_secret), &[]);
+                        let result = Box::pin(wait(endpoint, search)).await;
                         call.tap.hold_ends();
                         result
                     }
@@ -74,7 +75,7 @@ fn try_pick(endpoint: &LiveEndpoint, search: SlotSearch<'_>) -> Result<Option<Sl
     if !is_routed(&view)? {
         return Ok(None);
     }
-    Ok(view.route.pool.pick(search.affinity, search.tried, Instant::now()).ok())
+    Ok(view.route.pool.pick(|| search.prompt(), search.tried, Instant::now()).ok())
 }
 
 /// Whether calls go to replicas now; an error if waiting is pointless.
@@ -91,7 +92,7 @@ async fn wait(endpoint: &Arc<LiveEndpoint>, search: SlotSearch<'_>) -> Result<Sl
     /// Unreachable replicas may recover without a change of the endpoint, so they are polled.
     const POLL_PERIOD: Duration = Duration::from_millis(500);
     is_routed(&endpoint.view())?;
-    let _held = endpoint.hold(search.body_bytes).map_err(|QueueFullError| CallError::HoldQueueFull)?;
+    let _held = endpoint.hold(search.body_bytes()).map_err(|QueueFullError| CallError::HoldQueueFull)?;
     let found = async {
         // Retried calls skip the queue, so that they do not block calls that can use other replicas.
         let _turn = if search.tried.is_empty() { Some(endpoint.turn().await) } else { None };
@@ -116,11 +117,13 @@ async fn wait(endpoint: &Arc<LiveEndpoint>, search: SlotSearch<'_>) -> Result<Sl
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::{ParsedRequest, chat};
     use domain::model::{Modality, Model, ModelId, RequestRules, Serving, Upstream};
     use domain::{OrganizationId, Price, Timestamp, WorkspaceId};
+    use fleet::Endpoints;
     use fleet::endpoints::EndpointUpdate;
-    use fleet::{Affinity, Endpoints};
     use parking_lot::Mutex;
+    use std::sync::LazyLock;
     use tokio::task::{JoinSet, yield_now};
 
     fn known(condition: Condition, replicas: &[&str]) -> EndpointUpdate {
@@ -158,12 +161,10 @@ mod tests {
     }
 
     fn search(tried: &[BackendId]) -> SlotSearch<'_> {
-        SlotSearch {
-            affinity: Affinity { tenant: "", prefix: b"hi" },
-            body_bytes: 1,
-            tried,
-            until: Instant::now() + Duration::from_secs(60),
-        }
+        static REQUEST: LazyLock<ParsedRequest> = LazyLock::new(|| {
+            chat::parse(r#"{"model":"dedicated/chat","messages":[{"role":"user","content":"hi"}]}"#.into()).unwrap()
+        });
+        SlotSearch::new(&REQUEST, tried, Instant::now() + Duration::from_secs(60))
     }
 
     #[tokio::test]

@@ -183,16 +183,16 @@ impl Dataplane {
         }
         let tries_all = matches!((error, target), (AttemptError::Busy { .. }, Target::Dedicated(_)));
         let may_move = tries_all || !retries.moved;
-        let search = call.slot_search(target.tenant(&call.caller), tried);
+        let search = call.slot_search(target.tenant(&call.caller, &self.salt_secret), tried);
         let (route, now) = (target.route(), Instant::now());
-        if may_move && let Ok(slot) = route.pool.pick(search.affinity, tried, now) {
+        if may_move && let Ok(slot) = route.pool.pick(|| search.prompt(), tried, now) {
             retries.moved |= !tries_all;
             return Some(Ok(slot));
         }
         let (lost, tried_before) = tried.split_last()?;
         if matches!(error, AttemptError::Crashed { on_reused: true, .. })
             && !retries.resent
-            && let Ok(slot) = route.pool.pick(search.affinity, tried_before, now)
+            && let Ok(slot) = route.pool.pick(|| search.prompt(), tried_before, now)
         {
             retries.resent = true;
             return Some(Ok(slot));
@@ -277,7 +277,7 @@ impl Dataplane {
         Request { start, rest: edits.pieces(body) }
     }
 
-    fn respond(&self, response: UpstreamResponse, slot: Slot, call: &mut Call) -> Response {
+    fn respond(&self, response: UpstreamResponse, mut slot: Slot, call: &mut Call) -> Response {
         let mut tap = call.tap.take();
         tap.first_byte();
         let rate_limits = tap.rate_limits();
@@ -285,10 +285,12 @@ impl Dataplane {
         match response {
             UpstreamResponse::Whole(bytes, meter) => {
                 tap.meter(&meter);
+                meter.teach(&slot);
                 Response { format: ResponseFormat::Json, rate_limits, body: ResponseBody::whole(bytes, tap) }
             }
             UpstreamResponse::Stream(mut stream) => {
                 tap.note(|record| record.streamed = true);
+                slot.first_event();
                 let cut = self.cut.subscribe();
                 stream.begin(StreamContext { slot, tap, error_event: call.error_event }, self.timeouts.idle, cut);
                 Response { format: ResponseFormat::EventStream, rate_limits, body: ResponseBody::Stream(stream) }

@@ -3,7 +3,7 @@
 use crate::error::CallError;
 use crate::request::Operation;
 use crate::{Call, Dataplane};
-use domain::{Caller, EndpointName, ModelRef};
+use domain::{Caller, EndpointName, ModelRef, SaltSecret};
 use fleet::endpoints::Condition;
 use fleet::{LiveEndpoint, Route};
 use std::sync::Arc;
@@ -26,9 +26,10 @@ impl Target {
         }
     }
 
-    /// The workspace that calls are kept together for, or an empty text if workspaces share the caches of replicas.
-    pub(crate) fn tenant<'a>(&self, caller: &'a Caller) -> &'a str {
-        if self.isolates_cache() { caller.workspace.as_str() } else { "" }
+    /// What separates the prompts of the caller from those of other workspaces in the caches of replicas: the salt that the
+    /// engine gets, or an empty text if workspaces share them.
+    pub(crate) fn tenant<'a>(&self, caller: &'a Caller, secret: &SaltSecret) -> &'a str {
+        if self.isolates_cache() { caller.cache_salt(secret) } else { "" }
     }
 
     /// Whether the call may not reuse prefixes that other workspaces left in the caches of engines. The replicas of an

@@ -80,6 +80,11 @@ impl UsageTap {
         }
     }
 
+    /// Whether the tap has not settled yet.
+    pub(crate) fn is_open(&self) -> bool {
+        self.record.is_some()
+    }
+
     /// The caller; `None` until it is known, and once the tap has settled.
     pub fn caller(&self) -> Option<&Arc<Caller>> {
         self.record.as_ref()?.caller.as_ref()

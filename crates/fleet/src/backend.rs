@@ -3,6 +3,7 @@
 //! It is an upstream of the catalogue, an engine of a pool, or a ready replica of an endpoint.
 
 use crate::breaker::Breaker;
+use crate::routing::{PrefixIndex, PromptLoad};
 use domain::model::Upstream;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::uri::{Authority, PathAndQuery, Scheme};
@@ -75,6 +76,8 @@ pub struct Backend {
     pub template: Template,
     health: AtomicU8,
     in_flight: AtomicU32,
+    prompt_load: PromptLoad,
+    prefixes: Mutex<PrefixIndex>,
     breaker: Mutex<Breaker>,
 }
 
@@ -133,6 +136,8 @@ impl Backend {
             upstream,
             health: AtomicU8::new(Health::Unknown as u8),
             in_flight: AtomicU32::new(0),
+            prompt_load: PromptLoad::default(),
+            prefixes: Mutex::default(),
             breaker: Mutex::default(),
         })
     }
@@ -145,13 +150,27 @@ impl Backend {
         }
     }
 
-    /// Returns whether the health changed.
+    /// Returns whether the health changed. A backend that was down has restarted, so its cache is empty.
     pub fn set_health(&self, health: Health) -> bool {
-        self.health.swap(health as u8, Ordering::Relaxed) != health as u8
+        let has_changed = self.health.swap(health as u8, Ordering::Relaxed) != health as u8;
+        if has_changed && health == Health::Down {
+            self.prefixes(PrefixIndex::clear);
+        }
+        has_changed
     }
 
     pub fn in_flight(&self) -> u32 {
         self.in_flight.load(Ordering::Relaxed)
+    }
+
+    /// The prompt work at this backend.
+    pub fn prompt_load(&self) -> &PromptLoad {
+        &self.prompt_load
+    }
+
+    /// Reads or changes the prefixes that it probably has in its cache.
+    pub fn prefixes<T>(&self, change: impl FnOnce(&mut PrefixIndex) -> T) -> T {
+        change(&mut self.prefixes.lock())
     }
 
     pub(crate) fn has_room(&self) -> bool {

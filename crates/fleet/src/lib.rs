@@ -14,10 +14,12 @@ pub mod engine_pools;
 pub mod health;
 pub mod pool;
 pub mod routes;
+pub mod routing;
 
 pub use backend::{Address, Backend};
 pub use connect::{Connector, Stream};
 pub use endpoints::{Endpoints, LiveEndpoint};
 pub use engine_pools::{Engines, Launcher};
-pub use pool::{Affinity, Availability, PickError, Pool, Slot};
+pub use pool::{Availability, PickError, Pool, Slot};
 pub use routes::{Route, Routes};
+pub use routing::{Fingerprint, FingerprintBuilder};

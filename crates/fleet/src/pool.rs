@@ -1,31 +1,20 @@
 //! The replicas of one model, and the choice of one for a call.
 //!
-//! Calls with the same prefix go to the same replica, whose prefix cache may still have it, unless that replica is
-//! busier than the average by more than a bound. Then the less busy of two random replicas is used.
+//! Every call goes to the replica with the least prompt work, see [`crate::routing`]. A pool of one replica skips all of it.
 
 use crate::backend::{Backend, BackendId, Health};
 use crate::breaker::Breaker;
+use crate::routing::fingerprint::covered_bytes;
+use crate::routing::policy::{Candidate, Cheapest};
+use crate::routing::{Fingerprint, Reason, TokenRatio};
 use domain::named_enum;
-use foldhash::quality::FixedState;
-use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// A replica keeps the calls of its prefixes while its load is at most this many quarters of the average, plus one.
-const AFFINITY_QUARTERS: u64 = 5;
-
-/// Calls with equal affinity go to the same replica if it is not too busy.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Affinity<'a> {
-    /// The workspace, if it shares no cached prefixes with others; else empty.
-    pub tenant: &'a str,
-    /// The start of the prompt.
-    pub prefix: &'a [u8],
-}
 
 #[derive(Debug, Default)]
 pub struct Pool {
     replicas: Vec<Arc<Backend>>,
+    ratio: Arc<TokenRatio>,
 }
 
 named_enum! {
@@ -48,16 +37,55 @@ pub struct Slot {
     replica: Arc<Backend>,
     /// The call tests whether a failing replica has recovered.
     is_trial: bool,
+    /// `None` if the replica was not chosen among several.
+    placement: Option<Placement>,
+}
+
+/// The prompt of a call at a replica.
+#[derive(Debug)]
+struct Placement {
+    bytes: u64,
+    /// Estimated tokens that the replica has in its cache, and has to compute.
+    cached: u64,
+    uncached: u64,
+    /// The prompt counts as in flight.
+    is_prefilling: bool,
+    ratio: Arc<TokenRatio>,
 }
 
 impl Slot {
     pub fn replica(&self) -> &Arc<Backend> {
         &self.replica
     }
+
+    /// Tokens of the prompt that the replica probably has in its cache; `None` if it was not chosen among several.
+    pub fn cached_estimate(&self) -> Option<u64> {
+        self.placement.as_ref().map(|placement| placement.cached)
+    }
+
+    /// The first event of the response has arrived, so the prompt was processed.
+    pub fn first_event(&mut self) {
+        if let Some(placement) = &mut self.placement
+            && std::mem::take(&mut placement.is_prefilling)
+        {
+            self.replica.prompt_load().end(placement.uncached);
+        }
+    }
+
+    /// Learns from the tokens that the engine counted in the prompt and, if it says so, found in its cache.
+    pub fn learn(&self, prompt: u64, cached: Option<u64>) {
+        let Some(placement) = &self.placement else { return };
+        placement.ratio.learn(placement.bytes, prompt);
+        if let Some(cached) = cached {
+            self.replica.prompt_load().count_cached(placement.cached, cached);
+            self.replica.prefixes(|prefixes| prefixes.learn(placement.cached, cached));
+        }
+    }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
+        self.first_event();
         if self.is_trial {
             self.replica.breaker(Breaker::undecided);
         }
@@ -67,7 +95,12 @@ impl Drop for Slot {
 
 impl Pool {
     pub fn new(replicas: Vec<Arc<Backend>>) -> Self {
-        Self { replicas }
+        Self { replicas, ratio: Arc::default() }
+    }
+
+    /// A pool that replaces another one of the same model and keeps what that has learned.
+    pub fn replacing(before: Option<&Self>, replicas: Vec<Arc<Backend>>) -> Self {
+        Self { replicas, ratio: before.map(|before| Arc::clone(&before.ratio)).unwrap_or_default() }
     }
 
     pub fn replicas(&self) -> &[Arc<Backend>] {
@@ -88,77 +121,97 @@ impl Pool {
         }
     }
 
-    /// A slot for a call with this affinity, at a replica that it has not `tried`.
-    pub fn pick(&self, affinity: Affinity<'_>, tried: &[BackendId], now: Instant) -> Result<Slot, PickError> {
+    /// A slot at a replica that the call has not `tried`. `prompt` is called only if there are several replicas.
+    pub fn pick<'a>(
+        &self,
+        prompt: impl FnOnce() -> &'a Fingerprint,
+        tried: &[BackendId],
+        now: Instant,
+    ) -> Result<Slot, PickError> {
         let is_usable = |replica: &Arc<Backend>| {
             replica.health() != Health::Down && replica.has_room() && !tried.contains(&replica.id)
         };
         if let [only] = &self.replicas[..] {
             // The breaker is ignored: without another replica, a bad response is better than none.
-            return if is_usable(only) { take(only, false) } else { Err(PickError) };
+            if !is_usable(only) {
+                return Err(PickError);
+            }
+            only.prompt_load().count(Reason::Only);
+            return take(only, false, None);
         }
-        let prefix_hash = FixedState::default().hash_one(affinity);
-        let (mut closed, mut open) = (Candidates::default(), Candidates::default());
+        let prompt = prompt();
+        let tokens = self.ratio.tokens(prompt.bytes());
+        let (mut closed, mut open) = (Cheapest::default(), Cheapest::default());
         for replica in self.replicas.iter().filter(|replica| is_usable(replica)) {
             let (is_closed, is_trial) = replica.breaker(|breaker| match breaker.is_closed() {
                 true => (true, false),
                 false => (false, breaker.admits(now)),
             });
+            let candidate = self.candidate(replica, prompt, tokens);
             if is_trial {
-                return take(replica, true);
+                return self.place(candidate, prompt, true);
             }
-            if is_closed { &mut closed } else { &mut open }.add(replica, prefix_hash);
+            if is_closed { &mut closed } else { &mut open }.offer(candidate, |below| fastrand::u32(..below));
         }
         // With every breaker open, a failing replica is better than none.
-        let (candidates, needs_closed) = if closed.count > 0 { (closed, true) } else { (open, false) };
-        let (_, home) = candidates.home.ok_or(PickError)?;
-        if candidates.count == 1 || candidates.is_within_bound(home) {
-            return take(home, false);
-        }
-        let is_candidate = |replica: &&Arc<Backend>| {
-            is_usable(replica) && replica.breaker(|breaker| breaker.is_closed()) == needs_closed
+        let cheapest = if closed.is_empty() { open } else { closed };
+        let (candidate, reason) = cheapest.take().ok_or(PickError)?;
+        candidate.replica.prompt_load().count(reason);
+        self.place(candidate, prompt, false)
+    }
+
+    fn candidate<'a>(
+        &self,
+        replica: &'a Arc<Backend>,
+        prompt: &Fingerprint,
+        tokens: u64,
+    ) -> Candidate<&'a Arc<Backend>> {
+        let (depth, has_session) = if prompt.hashes().is_empty() && prompt.session().is_none() {
+            (0, false)
+        } else {
+            replica.prefixes(|prefixes| {
+                let has_session = prompt.session().is_some_and(|session| prefixes.contains(session));
+                (prefixes.depth_of(prompt.hashes()), has_session)
+            })
         };
-        let nth = |index: usize| self.replicas.iter().filter(is_candidate).nth(index).unwrap_or(home);
-        let first = fastrand::usize(..candidates.count);
-        let second = (first + fastrand::usize(1..candidates.count)) % candidates.count;
-        let [first, second] = [nth(first), nth(second)];
-        take(if first.in_flight() <= second.in_flight() { first } else { second }, false)
+        let cached = self.ratio.tokens(covered_bytes(depth)).min(tokens);
+        let load = replica.prompt_load();
+        let (queued, running) = (load.queued_tokens(), load.running(replica.in_flight()));
+        Candidate { replica, queued, running, cached, uncached: tokens - cached, has_session }
     }
-}
 
-fn take(replica: &Arc<Backend>, is_trial: bool) -> Result<Slot, PickError> {
-    if replica.enter() { Ok(Slot { replica: Arc::clone(replica), is_trial }) } else { Err(PickError) }
-}
-
-/// The replicas that may serve a call, counted without collecting them.
-#[derive(Default)]
-struct Candidates<'a> {
-    count: usize,
-    in_flight: u64,
-    /// The replica with the largest weight for the prefix (rendezvous hashing): every node prefers the same one, and it
-    /// only changes for prefixes of replicas that come or go.
-    home: Option<(u64, &'a Arc<Backend>)>,
-}
-
-impl<'a> Candidates<'a> {
-    fn add(&mut self, replica: &'a Arc<Backend>, prefix_hash: u64) {
-        self.count += 1;
-        self.in_flight += u64::from(replica.in_flight());
-        let weight = FixedState::default().hash_one((prefix_hash, &replica.name));
-        if self.home.is_none_or(|(largest, _)| weight >= largest) {
-            self.home = Some((weight, replica));
+    /// Takes the slot and records where the prompt is.
+    fn place(
+        &self,
+        candidate: Candidate<&Arc<Backend>>,
+        prompt: &Fingerprint,
+        is_trial: bool,
+    ) -> Result<Slot, PickError> {
+        let Candidate { replica, cached, uncached, .. } = candidate;
+        let ratio = Arc::clone(&self.ratio);
+        let placement = Placement { bytes: prompt.bytes(), cached, uncached, is_prefilling: true, ratio };
+        let slot = take(replica, is_trial, Some(placement))?;
+        if !prompt.hashes().is_empty() || prompt.session().is_some() {
+            replica.prefixes(|prefixes| prefixes.place(prompt));
         }
+        Ok(slot)
     }
+}
 
-    fn is_within_bound(&self, home: &Backend) -> bool {
-        let average_quarters = self.in_flight * AFFINITY_QUARTERS / self.count as u64;
-        u64::from(home.in_flight()) * 4 <= average_quarters + 4
+fn take(replica: &Arc<Backend>, is_trial: bool, placement: Option<Placement>) -> Result<Slot, PickError> {
+    if !replica.enter() {
+        return Err(PickError);
     }
+    if let Some(placement) = &placement {
+        replica.prompt_load().begin(placement.uncached);
+    }
+    Ok(Slot { replica: Arc::clone(replica), is_trial, placement })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::routing::FingerprintBuilder;
     use domain::model::Upstream;
     use std::time::Duration;
 
@@ -171,48 +224,110 @@ mod tests {
         Pool::new((0..count).map(replica).collect())
     }
 
-    fn affinity(prefix: &str) -> Affinity<'_> {
-        Affinity { tenant: "", prefix: prefix.as_bytes() }
+    /// A prompt of this many KiB of one letter.
+    fn prompt(letter: u8, kibibytes: usize) -> Fingerprint {
+        let mut builder = FingerprintBuilder::new(1, 0);
+        builder.text(&vec![letter; kibibytes << 10]);
+        builder.finish(None)
     }
 
-    fn pick(pool: &Pool, prefix: &str) -> Option<Slot> {
-        pool.pick(affinity(prefix), &[], Instant::now()).ok()
+    fn pick(pool: &Pool, letter: u8) -> Option<Slot> {
+        pick_another(pool, letter, &[], Instant::now()).ok()
     }
 
-    #[test]
-    fn tenants_that_share_no_cache_are_spread_over_the_replicas() {
-        let pool = pool(4, None);
-        let tenants: Vec<String> = (0..64).map(|number| format!("ws_{number}")).collect();
-        let home = |tenant: &str| {
-            let affinity = Affinity { tenant, ..affinity("You are a helpful assistant") };
-            pool.pick(affinity, &[], Instant::now()).unwrap().replica().name.clone()
-        };
-        let homes: std::collections::HashSet<_> = tenants.iter().map(|tenant| home(tenant)).collect();
-        assert_eq!(homes.len(), 4);
-        assert_eq!(home("ws_1"), home("ws_1"));
+    fn pick_another(pool: &Pool, letter: u8, tried: &[BackendId], now: Instant) -> Result<Slot, PickError> {
+        let prompt = prompt(letter, 8);
+        pool.pick(|| &prompt, tried, now)
     }
 
     #[test]
-    fn calls_with_the_same_prefix_go_to_one_replica_until_it_is_too_busy() {
+    fn a_prompt_returns_to_its_replica_until_waiting_there_costs_more() {
         let pool = pool(4, None);
-        let home = pick(&pool, "hello").unwrap().replica().name.clone();
+        let home = pick(&pool, b'a').unwrap().replica().id;
+        let other = pick(&pool, b'b').unwrap();
         for _ in 0..20 {
-            assert_eq!(pick(&pool, "hello").unwrap().replica().name, home);
+            let slot = pick(&pool, b'a').unwrap();
+            assert_eq!((slot.replica().id, slot.cached_estimate()), (home, Some(2_048)));
         }
-        let held: Vec<Slot> = (0..400).map(|_| pick(&pool, "hello").unwrap()).collect();
-        let most = pool.replicas().iter().map(|replica| replica.in_flight()).max().unwrap();
-        assert!(most <= 130, "one replica holds {most} of {}", held.len());
+        drop(other);
+        let running = |_| {
+            let mut slot = pick(&pool, b'a').unwrap();
+            slot.first_event();
+            slot
+        };
+        let held: Vec<Slot> = (0..40).map(running).collect();
+        let elsewhere = held.iter().filter(|slot| slot.replica().id != home).count();
+        assert!((1..10).contains(&elsewhere), "every running call counts a little: {elsewhere}");
+        assert!(pool.replicas().iter().all(|replica| replica.prompt_load().queued_tokens() == 0));
         drop(held);
         assert!(pool.replicas().iter().all(|replica| replica.in_flight() == 0));
     }
 
     #[test]
+    fn a_long_prompt_weighs_more_than_many_short_ones() {
+        let pool = pool(2, None);
+        let long = prompt(b'x', 64);
+        let long = pool.pick(|| &long, &[], Instant::now()).unwrap();
+        let short: Vec<Slot> = (b'a'..b'f').map(|letter| pick(&pool, letter).unwrap()).collect();
+        assert!(short.iter().all(|slot| slot.replica().id != long.replica().id));
+    }
+
+    #[test]
+    fn a_prompt_counts_as_in_flight_until_its_first_event_or_its_end() {
+        let pool = pool(2, None);
+        let in_flight = || pool.replicas().iter().map(|replica| replica.prompt_load().queued_tokens()).sum::<u64>();
+        let mut slot = pick(&pool, b'a').unwrap();
+        assert_eq!(in_flight(), 2_048);
+        slot.first_event();
+        slot.first_event();
+        assert_eq!(in_flight(), 0);
+        drop(slot);
+        let dropped = pick(&pool, b'b').unwrap();
+        assert_eq!(in_flight(), 2_048);
+        drop(dropped);
+        assert_eq!(in_flight(), 0);
+    }
+
+    #[test]
+    fn a_single_replica_skips_the_rule() {
+        let pool = pool(1, None);
+        let slot = pool.pick(|| panic!("the prompt is not read"), &[], Instant::now()).unwrap();
+        slot.learn(1_000, Some(10));
+        let replica = slot.replica();
+        assert_eq!((slot.cached_estimate(), replica.prompt_load().queued_tokens()), (None, 0));
+        assert!(replica.prefixes(|prefixes| prefixes.is_empty()));
+    }
+
+    #[test]
+    fn a_replica_that_went_down_has_lost_its_cache() {
+        let pool = pool(2, None);
+        let home = Arc::clone(pick(&pool, b'a').unwrap().replica());
+        assert!(!home.prefixes(|prefixes| prefixes.is_empty()));
+        home.unreachable();
+        assert!(home.prefixes(|prefixes| prefixes.is_empty()));
+    }
+
+    #[test]
+    fn the_engines_counts_correct_the_estimates() {
+        let pool = pool(2, None);
+        for _ in 0..200 {
+            pick(&pool, b'a').unwrap().learn(4_096, Some(4_000));
+        }
+        let slot = pick(&pool, b'a').unwrap();
+        assert!(slot.cached_estimate().unwrap() > 3_900, "two bytes per token, not four");
+        let (predicted, real) = slot.replica().prompt_load().cached_tokens();
+        assert!(predicted > 0 && real == 200 * 4_000);
+        let after = Pool::replacing(Some(&pool), pool.replicas().to_vec());
+        assert!(pick(&after, b'a').unwrap().cached_estimate().unwrap() > 3_900, "a new pool keeps what was learned");
+    }
+
+    #[test]
     fn the_cap_is_enforced_and_a_full_pool_rejects_calls() {
         let pool = pool(2, Some(3));
-        let held: Vec<Slot> = (0..6).map(|_| pick(&pool, "x").unwrap()).collect();
-        assert!(pick(&pool, "x").is_none());
+        let held: Vec<Slot> = (0..6).map(|_| pick(&pool, b'x').unwrap()).collect();
+        assert!(pick(&pool, b'x').is_none());
         drop(held);
-        assert!(pick(&pool, "x").is_some());
+        assert!(pick(&pool, b'x').is_some());
     }
 
     #[test]
@@ -221,12 +336,12 @@ mod tests {
         assert_eq!(pool.availability(), Availability::Available);
         pool.replicas()[0].unreachable();
         assert_eq!(pool.availability(), Availability::Degraded);
-        for prefix in ["a", "b", "c", "d"] {
-            assert_eq!(&*pick(&pool, prefix).unwrap().replica().name, "r1");
+        for letter in *b"abcd" {
+            assert_eq!(&*pick(&pool, letter).unwrap().replica().name, "r1");
         }
         pool.replicas()[1].unreachable();
         assert_eq!(pool.availability(), Availability::Unavailable);
-        assert!(pick(&pool, "a").is_none());
+        assert!(pick(&pool, b'a').is_none());
     }
 
     #[test]
@@ -236,18 +351,18 @@ mod tests {
         for _ in 0..5 {
             pool.replicas()[0].failed(now);
         }
-        for prefix in ["a", "b", "c", "d"] {
-            assert_eq!(&*pool.pick(affinity(prefix), &[], now).unwrap().replica().name, "r1");
+        for letter in *b"abcd" {
+            assert_eq!(&*pick_another(&pool, letter, &[], now).unwrap().replica().name, "r1");
         }
         let later = now + Duration::from_secs(2);
-        let trial = pool.pick(affinity("a"), &[], later).unwrap();
+        let trial = pick_another(&pool, b'a', &[], later).unwrap();
         assert_eq!(&*trial.replica().name, "r0", "one call tests it");
-        assert_eq!(&*pool.pick(affinity("a"), &[], later).unwrap().replica().name, "r1");
+        assert_eq!(&*pick_another(&pool, b'a', &[], later).unwrap().replica().name, "r1");
         for _ in 0..5 {
             pool.replicas()[1].failed(later);
         }
         assert!(
-            pool.pick(affinity("a"), &[trial.replica().id], later).is_ok(),
+            pick_another(&pool, b'a', &[trial.replica().id], later).is_ok(),
             "without a better one, a failing replica is used"
         );
     }
@@ -255,11 +370,11 @@ mod tests {
     #[test]
     fn a_retry_uses_another_replica_or_fails() {
         let two = pool(2, None);
-        let first = pick(&two, "x").unwrap();
-        let second = two.pick(affinity("x"), &[first.replica().id], Instant::now()).unwrap();
+        let first = pick(&two, b'x').unwrap();
+        let second = pick_another(&two, b'x', &[first.replica().id], Instant::now()).unwrap();
         assert_ne!(first.replica().name, second.replica().name);
         let one = pool(1, None);
-        let only = pick(&one, "x").unwrap();
-        assert!(one.pick(affinity("x"), &[only.replica().id], Instant::now()).is_err());
+        let only = pick(&one, b'x').unwrap();
+        assert!(pick_another(&one, b'x', &[only.replica().id], Instant::now()).is_err());
     }
 }

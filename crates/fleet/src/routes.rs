@@ -111,16 +111,17 @@ impl Routes {
             .catalogue
             .iter()
             .map(|model| {
-                let pool = match &model.serving {
+                let before = before.get(model.id.as_str()).map(|route| &route.pool);
+                let replicas = match &model.serving {
                     Serving::Upstreams(upstreams) => {
-                        let known = before.get(model.id.as_str()).map_or(&[][..], |route| route.pool.replicas());
-                        upstream_pool(model, upstreams, known)?
+                        upstream_replicas(model, upstreams, before.map_or(&[][..], Pool::replicas))?
                     }
                     Serving::Engine(_) => {
                         let engines = sources.engines.iter().filter(|(id, _)| *id == model.id);
-                        Pool::new(engines.map(|(_, engine)| Arc::clone(engine)).collect())
+                        engines.map(|(_, engine)| Arc::clone(engine)).collect()
                     }
                 };
+                let pool = Pool::replacing(before, replicas);
                 Ok(Arc::new(Route { model: Arc::clone(model), pool }))
             })
             .collect::<Result<_, AddressError>>()?;
@@ -132,8 +133,12 @@ impl Routes {
     }
 }
 
-/// Builds a pool. Known backends are kept; new ones get the lowest free numbers as names.
-fn upstream_pool(model: &Model, upstreams: &[Upstream], known: &[Arc<Backend>]) -> Result<Pool, AddressError> {
+/// The replicas of a pool. Known backends are kept; new ones get the lowest free numbers as names.
+fn upstream_replicas(
+    model: &Model,
+    upstreams: &[Upstream],
+    known: &[Arc<Backend>],
+) -> Result<Vec<Arc<Backend>>, AddressError> {
     let mut known: Vec<&Arc<Backend>> = known.iter().collect();
     let mut kept: Vec<Option<Arc<Backend>>> = Vec::with_capacity(upstreams.len());
     for upstream in upstreams {
@@ -149,5 +154,5 @@ fn upstream_pool(model: &Model, upstreams: &[Upstream], known: &[Arc<Backend>]) 
             Backend::new(&name, upstream.clone()).map(Arc::new)
         }
     });
-    Ok(Pool::new(backends.collect::<Result<_, _>>()?))
+    backends.collect()
 }

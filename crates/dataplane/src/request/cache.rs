@@ -40,6 +40,11 @@ impl CacheMembers {
         Ok(())
     }
 
+    /// The range of the client's own salt.
+    pub(super) fn salt_text(&self) -> Option<Range<usize>> {
+        self.salt.as_ref().filter(|salt| salt.is_text).map(|salt| salt.span.clone())
+    }
+
     /// A client's own salt stays in force among the calls of its workspace.
     fn put_salt<'a>(&self, salt: &'a str, model_end: usize, edits: &mut Edits<'a>) {
         let at = match &self.salt {

@@ -3,11 +3,13 @@
 use super::checks::{Checks, Path, shorten};
 use super::stream_options::StreamOptions;
 use super::{
-    CacheMembers, ModelMember, Operation, OtherMembers, ParseError, ParsedRequest, TokenEstimate, messages,
-    read_members, tools, without_bom,
+    CacheMembers, FingerprintMembers, ModelMember, Operation, OtherMembers, ParseError, ParsedRequest, TokenEstimate,
+    messages, read_members, tools, without_bom,
 };
 use crate::json::{JsonError, Reader, ValueKind};
 use bytes::Bytes;
+use std::ops::Range;
+use std::sync::OnceLock;
 
 const MAX_STOPS: usize = 4;
 
@@ -53,6 +55,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     let mut estimate = TokenEstimate::chat();
     let mut cache = CacheMembers::default();
     let mut others = OtherMembers::default();
+    let mut fingerprint_members = FingerprintMembers::default();
 
     read_members(&body, &MEMBERS, |reader, name| {
         let checks = &mut checks;
@@ -75,7 +78,11 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
             b"top_logprobs" => has_top_logprobs = checks.integer(reader, &"top_logprobs", 0..=20)?.is_some(),
             b"logit_bias" => check_logit_bias(reader, checks)?,
             b"stop" => check_stop(reader, checks)?,
-            b"tools" => estimate.prompt_bytes += measured(reader, |reader| tools::check(reader, checks))?,
+            b"tools" => {
+                let bytes = measured(reader, |reader| tools::check(reader, checks))?;
+                estimate.prompt_bytes += bytes;
+                fingerprint_members.tools = span_before(reader, bytes);
+            }
             b"tool_choice" => estimate.prompt_bytes += measured(reader, |reader| tools::check_choice(reader, checks))?,
             b"parallel_tool_calls" => {
                 checks.boolean(reader, &"parallel_tool_calls")?;
@@ -94,7 +101,13 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
             }
             b"cache_salt" => cache.read_salt(reader, checks)?,
             b"cache_prompt" => cache.read_prompt(reader)?,
-            _ => estimate.prompt_bytes += others.read(reader, name)?,
+            _ => {
+                let bytes = others.read(reader, name)?;
+                estimate.prompt_bytes += bytes;
+                if name == b"prompt_cache_key" {
+                    fingerprint_members.session = span_before(reader, bytes);
+                }
+            }
         }
         Ok(())
     })?;
@@ -111,7 +124,20 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     let operation = Operation::Chat { streaming: stream.then_some(stream_options) };
     let prompt = prompt.unwrap_or(0..0);
     estimate.prompt_bytes += prompt.len() as u64;
-    Ok(ParsedRequest { body, model, model_span, prompt, operation, estimate, cache, others, remote_media, invalid })
+    Ok(ParsedRequest {
+        body,
+        model,
+        model_span,
+        prompt,
+        operation,
+        estimate,
+        cache,
+        others,
+        remote_media,
+        fingerprint_members,
+        fingerprint: OnceLock::new(),
+        invalid,
+    })
 }
 
 /// The size in bytes of a value that is checked.
@@ -123,6 +149,12 @@ fn measured(
     let start = reader.position();
     check(reader)?;
     Ok((reader.position() - start) as u64)
+}
+
+/// The range of the last `bytes` that were read.
+fn span_before(reader: &Reader<'_>, bytes: u64) -> Range<usize> {
+    let end = reader.position();
+    end - usize::try_from(bytes).unwrap_or(end)..end
 }
 
 fn check_logit_bias(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<(), JsonError> {

@@ -2,12 +2,13 @@
 
 use super::checks::{Checks, Path};
 use super::{
-    CacheMembers, ModelMember, Operation, OtherMembers, ParseError, ParsedRequest, TokenEstimate, media, read_members,
-    without_bom,
+    CacheMembers, FingerprintMembers, ModelMember, Operation, OtherMembers, ParseError, ParsedRequest, TokenEstimate,
+    media, read_members, without_bom,
 };
 use crate::json::{JsonError, Reader, ValueKind};
 use bytes::Bytes;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// The encoding of vectors that the client requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -82,7 +83,20 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     let (prompt, inputs) = input.unwrap_or((0..0, 0));
     let operation = Operation::Embeddings(EmbeddingOptions { encoding, dimensions, inputs });
     let estimate = TokenEstimate::embeddings(prompt.len() as u64 + other_bytes, inputs);
-    Ok(ParsedRequest { body, model, model_span, prompt, operation, estimate, cache, others, remote_media, invalid })
+    Ok(ParsedRequest {
+        body,
+        model,
+        model_span,
+        prompt,
+        operation,
+        estimate,
+        cache,
+        others,
+        remote_media,
+        fingerprint_members: FingerprintMembers::default(),
+        fingerprint: OnceLock::new(),
+        invalid,
+    })
 }
 
 /// A string, an array of strings, one array of token ids, or an array of such arrays.

@@ -8,6 +8,7 @@ pub mod chat;
 mod checks;
 pub mod embeddings;
 mod estimate;
+mod fingerprint;
 mod media;
 mod members;
 mod messages;
@@ -25,9 +26,12 @@ use bytes::Bytes;
 use cache::CacheMembers;
 use checks::Checks;
 use domain::model::{Modality, RequestRules};
+use fingerprint::FingerprintMembers;
+use fleet::Fingerprint;
 use members::read_members;
 use others::OtherMembers;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// A body that is rejected before its model is looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,6 +82,9 @@ pub struct ParsedRequest {
     others: OtherMembers,
     /// The path of an address from which an engine would fetch media.
     remote_media: Option<String>,
+    fingerprint_members: FingerprintMembers,
+    /// Set once it is needed.
+    fingerprint: OnceLock<Fingerprint>,
     pub(crate) invalid: Option<InvalidParam>,
 }
 
@@ -111,13 +118,6 @@ impl ParsedRequest {
     /// `messages` or `input` as the client wrote them.
     pub(crate) fn prompt(&self) -> &[u8] {
         &self.body[self.prompt.clone()]
-    }
-
-    /// The start of the prompt, for prefix affinity.
-    pub(crate) fn prefix(&self) -> &[u8] {
-        const PREFIX: usize = 1024;
-        let prompt = self.prompt();
-        &prompt[..prompt.len().min(PREFIX)]
     }
 
     /// The part of the request that a model with these rules does not support.

@@ -11,6 +11,7 @@
 use super::usage::ReportedUsage;
 use crate::request::BYTES_PER_TOKEN;
 use domain::usage::{Certainty, Tokens};
+use fleet::Slot;
 
 /// The tokens of one choice of a stream.
 #[derive(Debug, Clone, Copy, Default)]
@@ -55,7 +56,8 @@ pub(crate) struct TokenMeter {
     estimated_prompt: u64,
     /// The largest report; 0 if there was none.
     prompt: u64,
-    cached: u64,
+    /// `None` if the engine does not report it.
+    cached: Option<u64>,
     /// The first choice has no place in `others`, so that a stream with one choice allocates nothing.
     first: ChoiceTokens,
     others: Vec<ChoiceTokens>,
@@ -187,8 +189,15 @@ impl TokenMeter {
             return (Tokens::default(), Certainty::Void);
         }
         let prompt = if self.prompt > 0 { self.prompt } else { self.estimated_prompt };
-        let tokens = Tokens { prompt, completion: self.completion(), cached: self.cached.min(prompt) };
+        let tokens = Tokens { prompt, completion: self.completion(), cached: self.cached.unwrap_or(0).min(prompt) };
         (tokens, if self.is_exact() { Certainty::Exact } else { Certainty::Estimated })
+    }
+
+    /// Reports to the router what the engine counted in the prompt.
+    pub(crate) fn teach(&self, slot: &Slot) {
+        if self.prompt > 0 {
+            slot.learn(self.prompt, self.cached.map(|cached| cached.min(self.prompt)));
+        }
     }
 
     fn is_exact(&self) -> bool {
@@ -234,7 +243,7 @@ impl TokenMeter {
             self.prompt = self.prompt.max(prompt);
         }
         if let Some(cached) = usage.cached.filter(|_| of_first_choice) {
-            self.cached = cached;
+            self.cached = Some(cached);
         }
     }
 

@@ -265,7 +265,7 @@ impl Endpoints {
             organization: update.organization.clone(),
             workspace: update.workspace.clone(),
             name: update.name.clone(),
-            view: watch::Sender::new(Arc::new(view(update, &[]))),
+            view: watch::Sender::new(Arc::new(view(update, None, &[]))),
             turn: tokio::sync::Mutex::default(),
             held: AtomicU32::new(0),
             held_bytes: AtomicU64::new(0),
@@ -303,7 +303,7 @@ impl LiveEndpoint {
         }
         let mut leaving = self.leaving.lock();
         let present: Vec<Arc<Backend>> = before.route.pool.replicas().iter().chain(&*leaving).cloned().collect();
-        let after = view(update, &present);
+        let after = view(update, Some(&before.route.pool), &present);
         let stays =
             |replica: &Arc<Backend>| after.route.pool.replicas().iter().any(|other| Arc::ptr_eq(other, replica));
         *leaving = present.into_iter().filter(|replica| !stays(replica) && replica.in_flight() > 0).collect();
@@ -314,8 +314,8 @@ impl LiveEndpoint {
     }
 }
 
-/// Builds a view; replicas in `present` are reused.
-fn view(update: &EndpointUpdate, present: &[Arc<Backend>]) -> View {
+/// Builds a view that replaces the one with the pool `before`; replicas in `present` are reused.
+fn view(update: &EndpointUpdate, before: Option<&Pool>, present: &[Arc<Backend>]) -> View {
     let replicas = update.replicas.iter().filter_map(|(id, upstream)| {
         let existing = present.iter().find(|replica| *replica.name == **id && replica.upstream == *upstream);
         if let Some(replica) = existing {
@@ -329,14 +329,14 @@ fn view(update: &EndpointUpdate, present: &[Arc<Backend>]) -> View {
             }
         }
     });
-    let pool = Pool::new(replicas.collect());
+    let pool = Pool::replacing(before, replicas.collect());
     View { condition: update.condition.clone(), route: Arc::new(Route { model: Arc::clone(&update.model), pool }) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pool::Affinity;
+    use crate::routing::Fingerprint;
     use domain::model::{Modality, RequestRules, Serving};
     use domain::{ModelId, Price, Timestamp};
 
@@ -416,11 +416,9 @@ mod tests {
         };
         let open_call = endpoint.open_call();
         let view = endpoint.view();
-        let mut prefixes = (0..=u8::MAX).map(|prefix| {
-            let affinity = Affinity { tenant: "", prefix: &[prefix] };
-            view.route.pool.pick(affinity, &[], Instant::now()).unwrap()
-        });
-        let call = prefixes.find(|lease| &*lease.replica().name == "a").unwrap();
+        let prompt = Fingerprint::opaque(10);
+        let mut slots = (0..1_000).map(|_| view.route.pool.pick(|| &prompt, &[], Instant::now()).unwrap());
+        let call = slots.find(|slot| &*slot.replica().name == "a").unwrap();
         let activity = endpoint.activity();
         apply(&endpoints, Condition::Serving, &["b"]);
         assert_eq!(reported(&endpoint), "b+0 a-1");

@@ -21,6 +21,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const X_HOLD_TIMEOUT: &str = "x-hold-timeout";
+/// Headers with which clients name their session; the first one counts.
+const SESSION_HEADERS: [&str; 3] = ["x-session-id", "session-id", "x-claude-code-session-id"];
+/// A longer name of a session is ignored.
+const MAX_SESSION_BYTES: usize = 256;
 const JSON: &str = "content-type: application/json\r\n";
 /// Proxies must not buffer events.
 const EVENT_STREAM: &str =
@@ -89,6 +93,7 @@ async fn infer(
         caller,
         request,
         headers: forwarded_headers(headers, trace.as_deref()),
+        session: session(headers),
         tap,
         hold_timeout: hold_timeout(headers, surface.hold_timeout),
         error_event: error::event,
@@ -114,6 +119,11 @@ pub(super) fn wrong_workspace(actor: &Actor) -> InferenceError {
 fn hold_timeout(headers: &Headers, limit: Duration) -> Duration {
     let requested = headers.text(X_HOLD_TIMEOUT).and_then(|text| text.trim().parse().ok());
     requested.filter(|seconds| *seconds >= 1).map_or(limit, |seconds| Duration::from_secs(seconds).min(limit))
+}
+
+fn session(headers: &Headers) -> Option<Box<[u8]>> {
+    let named = SESSION_HEADERS.iter().find_map(|name| headers.get(name))?;
+    (1..=MAX_SESSION_BYTES).contains(&named.len()).then(|| named.into())
 }
 
 fn respond(response: dataplane::Response, trace: Option<Arc<CallTrace>>) -> EdgeResponse {

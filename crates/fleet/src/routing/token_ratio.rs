@@ -1,0 +1,63 @@
+//! How many bytes of a prompt make one token of a model, learned from the engine's own counts.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Fixed-point digits of the ratio.
+const UNIT: u64 = 256;
+/// Bytes per token before anything is known.
+const INITIAL: u32 = 4 * UNIT as u32;
+const RANGE: std::ops::RangeInclusive<u64> = UNIT..=16 * UNIT;
+/// Each observation moves the ratio by this part of the difference.
+const WEIGHT: i64 = 16;
+/// In a shorter prompt, the tokens that the chat template adds matter too much.
+const MIN_TOKENS: u64 = 64;
+
+/// Bytes per token. Updates may be lost between threads; further ones follow.
+#[derive(Debug)]
+pub struct TokenRatio(AtomicU32);
+
+impl Default for TokenRatio {
+    fn default() -> Self {
+        Self(AtomicU32::new(INITIAL))
+    }
+}
+
+impl TokenRatio {
+    /// The estimated tokens of a text.
+    pub fn tokens(&self, bytes: u64) -> u64 {
+        bytes.saturating_mul(UNIT) / u64::from(self.0.load(Ordering::Relaxed)).max(1)
+    }
+
+    /// The engine counted `tokens` for a prompt of `bytes`.
+    pub fn learn(&self, bytes: u64, tokens: u64) {
+        if tokens < MIN_TOKENS {
+            return;
+        }
+        let observed = (bytes.saturating_mul(UNIT) / tokens).clamp(*RANGE.start(), *RANGE.end());
+        let before = self.0.load(Ordering::Relaxed);
+        let change = (observed.cast_signed() - i64::from(before)) / WEIGHT;
+        let after = (i64::from(before) + change).unsigned_abs();
+        self.0.store(u32::try_from(after).unwrap_or(INITIAL), Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ratio_starts_at_four_and_follows_the_engine() {
+        let ratio = TokenRatio::default();
+        assert_eq!(ratio.tokens(4_000), 1_000);
+        for _ in 0..200 {
+            ratio.learn(6_000, 3_000);
+        }
+        assert!((1_900..=2_000).contains(&ratio.tokens(4_000)), "{}", ratio.tokens(4_000));
+        ratio.learn(1_000_000, 10);
+        assert!((1_900..=2_000).contains(&ratio.tokens(4_000)), "too short to tell");
+        for _ in 0..200 {
+            ratio.learn(u64::MAX, 100);
+        }
+        assert!(ratio.tokens(16_000) >= 1_000, "absurd counts are bounded");
+    }
+}

@@ -128,6 +128,17 @@ bench-dashboard: ## Fill a store with a million requests and time dashboards, on
 	@echo "==> PostgreSQL"
 	@scripts/with-services sh -c 'cargo bench --package server --bench dashboard -- --store "$$FOREBAY_TEST_POSTGRES" $(BENCH_ARGS)'
 
+.PHONY: dist
+dist: $(CONSOLE) ## Build the packages into dist/: tarball, Debian package, SBOMs, checksums (the first time takes half an hour)
+	@scripts/system-packages dist
+	@scripts/dist
+
+.PHONY: test-packages
+test-packages: ## Install the Debian package of dist/ in a clean Debian and chat with it; needs root. Not a part of test
+	@scripts/system-packages test-packages
+	@scripts/fetch-models
+	@scripts/test-packages
+
 .PHONY: fuzz
 fuzz: ## Fuzz the parsers, guided by coverage (FUZZ_SECONDS=60 for each target, FUZZ_TARGET=request_heads for one)
 	@echo "==> Building the targets with coverage counters, then $(FUZZ_SECONDS) s each"

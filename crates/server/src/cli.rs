@@ -1,8 +1,9 @@
-//! The command line: `serve`, `check-config`, `migrate`, `admin`.
+//! The command line: `serve`, `check-config`, `migrate`, `admin`, `completions`.
 
 use crate::config::{Config, load};
 use crate::{admin, app, data_dir, edge};
-use clap::Parser;
+use clap::{CommandFactory, Parser};
+use clap_complete::Shell;
 use fleet::drivers::process::shim;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -10,8 +11,11 @@ use std::process::ExitCode;
 use store::Store;
 use tracing_subscriber::EnvFilter;
 
+/// Version, commit and kind of this build.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("FOREBAY_BUILD"), ")");
+
 #[derive(Parser)]
-#[command(name = "forebay", version, about = "A self-hosted managed inference service", arg_required_else_help = true)]
+#[command(name = "forebay", version = VERSION, about = "A self-hosted managed inference service", arg_required_else_help = true)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -27,6 +31,11 @@ enum Command {
     Migrate(Location),
     /// Administer the store directly, also while a server is running.
     Admin(Box<admin::AdminArgs>),
+    /// Print the completions of these commands for a shell.
+    Completions { shell: Shell },
+    /// Write the manual pages into a folder.
+    #[command(hide = true)]
+    ManualPages { dir: PathBuf },
     /// Parent process of a replica's engine, started by the server.
     #[command(hide = true)]
     ReplicaShim(ReplicaShim),
@@ -92,6 +101,11 @@ fn run(command: Command) -> anyhow::Result<()> {
                 admin::run(*arguments, &config, &store).await
             })
         }
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Arguments::command(), "forebay", &mut std::io::stdout());
+            Ok(())
+        }
+        Command::ManualPages { dir } => Ok(clap_mangen::generate_to(Arguments::command(), dir)?),
         Command::ReplicaShim(shim) if shim.detached => Ok(shim::run(&shim.dir)?),
         Command::ReplicaShim(_) => Ok(shim::detach()?),
     }

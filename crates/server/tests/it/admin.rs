@@ -68,3 +68,26 @@ fn every_command_has_help() {
     let output = Command::new(BINARY).arg("no-such-command").output().unwrap();
     assert_eq!(output.status.code(), Some(2));
 }
+
+#[test]
+fn the_version_names_the_build() {
+    let output = Command::new(BINARY).arg("--version").output().unwrap();
+    let line = String::from_utf8(output.stdout).unwrap();
+    assert!(line.starts_with(concat!("forebay ", env!("CARGO_PKG_VERSION"), " (")), "{line}");
+    assert!(line.contains(" build for "), "{line}");
+}
+
+#[test]
+fn completions_and_manual_pages_are_written() {
+    for shell in ["bash", "zsh", "fish"] {
+        let output = Command::new(BINARY).args(["completions", shell]).output().unwrap();
+        assert!(output.status.success(), "{shell}");
+        assert!(String::from_utf8_lossy(&output.stdout).contains("check-config"), "{shell}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    assert!(Command::new(BINARY).arg("manual-pages").arg(folder.path()).status().unwrap().success());
+    for page in ["forebay.1", "forebay-serve.1", "forebay-admin-keys-create.1"] {
+        let text = std::fs::read_to_string(folder.path().join(page)).unwrap();
+        assert!(text.contains(".SH SYNOPSIS"), "{page}: {text}");
+    }
+}

@@ -3,6 +3,7 @@
 //! The crate knows nothing of the program around it. Sockets, TLS and routing belong to its users. The README lists
 //! which parts of RFC 9112 are implemented.
 
+mod bulk;
 pub mod client;
 pub mod framing;
 #[cfg(test)]

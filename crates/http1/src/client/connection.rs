@@ -1,6 +1,7 @@
 //! One connection to a server.
 
 use super::request::{MAX_SLICES, Request, Unsent};
+use crate::bulk::BulkTurns;
 use crate::framing::{Framing, Step};
 use crate::response_head::ResponseHead;
 use bytes::{Bytes, BytesMut};
@@ -74,10 +75,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let mut unsent = Unsent::all(request);
         let mut write_error = None;
         let mut on_written = Some(on_written);
+        let mut turns = BulkTurns::default();
         let received = poll_fn(|cx| {
             while write_error.is_none() && !unsent.is_empty() {
-                match self.poll_write(cx, &mut unsent) {
-                    Poll::Ready(Ok(())) => {}
+                match turns.poll(cx, |cx, room| self.poll_write(cx, &unsent, room)) {
+                    Poll::Ready(Ok(written)) => unsent.advance(written),
                     // The server may have sent a response that explains why it stopped reading.
                     Poll::Ready(Err(error)) => write_error = Some(error),
                     Poll::Pending => break,
@@ -132,20 +134,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.keep_alive && self.framing.is_over() && self.input.is_empty() && self.poll_read(cx).is_pending()
     }
 
-    fn poll_write(&mut self, cx: &mut Context<'_>, unsent: &mut Unsent<'_>) -> Poll<io::Result<()>> {
+    /// Writes at most `room` bytes.
+    fn poll_write(&mut self, cx: &mut Context<'_>, unsent: &Unsent<'_>, room: usize) -> Poll<io::Result<usize>> {
         let stream = Pin::new(&mut self.stream);
         let written = if unsent.is_one_piece() {
-            ready!(stream.poll_write(cx, unsent.first()))?
+            let piece = unsent.first();
+            ready!(stream.poll_write(cx, &piece[..piece.len().min(room)]))?
         } else {
             let mut slices = [IoSlice::new(&[]); MAX_SLICES];
-            let count = unsent.fill(&mut slices);
+            let count = unsent.fill(&mut slices, room);
             ready!(stream.poll_write_vectored(cx, &slices[..count]))?
         };
-        if written == 0 {
-            return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
-        }
-        unsent.advance(written);
-        Poll::Ready(Ok(()))
+        Poll::Ready(if written == 0 { Err(io::ErrorKind::WriteZero.into()) } else { Ok(written) })
     }
 
     /// Reads what has arrived; 0 at the end of the input.

@@ -2,12 +2,14 @@
 
 use super::connection::Connection;
 use super::pool::Pool;
+use crate::bulk::BulkTurns;
 use crate::timers::IdleTimer;
 use bytes::Bytes;
+use std::future::poll_fn;
 use std::hash::Hash;
 use std::io;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -81,7 +83,7 @@ where
     }
 
     pub async fn data(&mut self) -> Option<Result<Bytes, ExchangeError>> {
-        std::future::poll_fn(|cx| self.poll_data(cx)).await
+        poll_fn(|cx| self.poll_data(cx)).await
     }
 
     /// Reads the whole body, unless it has more than `limit` bytes or a pause longer than `max_pause`.
@@ -96,13 +98,29 @@ where
         let mut whole = Vec::with_capacity(2 * (first.len() + second.len()));
         whole.extend_from_slice(&first);
         whole.extend_from_slice(&second);
-        while let Some(more) = self.data().await.transpose()? {
+        let mut turns = BulkTurns::default();
+        turns.moved(whole.len());
+        while let Some(more) = poll_fn(|cx| self.poll_data_in_turn(cx, &mut turns)).await.transpose()? {
             if whole.len() + more.len() > limit {
                 return Err(CollectError::TooLarge(limit));
             }
             whole.extend_from_slice(&more);
         }
         Ok(whole.into())
+    }
+
+    fn poll_data_in_turn(
+        &mut self,
+        cx: &mut Context<'_>,
+        turns: &mut BulkTurns,
+    ) -> Poll<Option<Result<Bytes, ExchangeError>>> {
+        ready!(turns.poll_room(cx));
+        let data = self.poll_data(cx);
+        match &data {
+            Poll::Ready(Some(Ok(data))) => turns.moved(data.len()),
+            Poll::Ready(None | Some(Err(_))) | Poll::Pending => turns.pause(),
+        }
+        data
     }
 
     fn put_back(&mut self, cx: &mut Context<'_>) {

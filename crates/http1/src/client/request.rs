@@ -37,10 +37,21 @@ impl<'a> Unsent<'a> {
         &self.piece(self.piece)[self.offset..]
     }
 
-    pub(super) fn fill(&self, slices: &mut [IoSlice<'a>; MAX_SLICES]) -> usize {
+    /// Fills slices with at most `room` bytes; returns how many slices.
+    pub(super) fn fill(&self, slices: &mut [IoSlice<'a>; MAX_SLICES], mut room: usize) -> usize {
         let rest = self.request.rest[self.piece..].iter().map(|piece| &piece[..]);
         let unsent = std::iter::once(self.first()).chain(rest);
-        slices.iter_mut().zip(unsent).map(|(slice, piece)| *slice = IoSlice::new(piece)).count()
+        let mut count = 0;
+        for (slice, piece) in slices.iter_mut().zip(unsent) {
+            if room == 0 {
+                break;
+            }
+            let piece = &piece[..piece.len().min(room)];
+            *slice = IoSlice::new(piece);
+            room -= piece.len();
+            count += 1;
+        }
+        count
     }
 
     pub(super) fn advance(&mut self, mut written: usize) {
@@ -74,9 +85,9 @@ mod tests {
             let (mut unsent, mut written) = (Unsent::all(&request), Vec::new());
             while !unsent.is_empty() {
                 let mut slices = [IoSlice::new(&[]); MAX_SLICES];
-                let count = unsent.fill(&mut slices);
-                let all = slices[..count].iter().flat_map(|slice| slice.iter().copied());
-                let taken: Vec<u8> = all.take(step).collect();
+                let count = unsent.fill(&mut slices, step);
+                let taken: Vec<u8> = slices[..count].iter().flat_map(|slice| slice.iter().copied()).collect();
+                assert!(taken.len() <= step);
                 assert!(unsent.first().starts_with(&taken) || !unsent.is_one_piece());
                 unsent.advance(taken.len());
                 written.extend(taken);

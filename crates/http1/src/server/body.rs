@@ -5,6 +5,7 @@
 //! handler asks for it.
 
 use super::buffer_pool;
+use crate::bulk::BulkTurns;
 use crate::framing::{Framing, Step};
 use bytes::{BufMut, Bytes, BytesMut};
 use parking_lot::Mutex;
@@ -78,6 +79,7 @@ pub(super) struct BodySource {
     behind: Vec<u8>,
     /// The client waits for `100 Continue`.
     pub(super) awaits_continue: bool,
+    turns: BulkTurns,
 }
 
 /// The handler's end.
@@ -120,7 +122,8 @@ pub(super) fn open(framing: Framing, arrived: &[u8], awaits_continue: bool) -> (
     // The handler may still reject this length, so memory for the rest is not reserved yet.
     let input = BytesMut::from(arrived);
     let awaits_continue = awaits_continue && arrived.is_empty();
-    let source = BodySource { state: Arc::clone(&state), framing, input, behind: Vec::new(), awaits_continue };
+    let (behind, turns) = (Vec::new(), BulkTurns::default());
+    let source = BodySource { state: Arc::clone(&state), framing, input, behind, awaits_continue, turns };
     (source, BodyReceiver(state))
 }
 
@@ -231,13 +234,17 @@ impl BodySource {
         cx: &mut Context<'_>,
         stream: &mut S,
     ) -> Poll<Result<(), ReceiveError>> {
-        buffer_pool::with_input(|buffer| match ready!(pin!(stream.read_buf(buffer)).poll(cx)) {
-            Ok(0) | Err(_) => Poll::Ready(Err(ReceiveError)),
-            Ok(_) => {
-                self.input.extend_from_slice(buffer);
-                Poll::Ready(Ok(()))
-            }
-        })
+        let Self { input, turns, .. } = self;
+        let polled = turns.poll(cx, |cx, _| {
+            buffer_pool::with_input(|buffer| match ready!(pin!(stream.read_buf(buffer)).poll(cx)) {
+                Ok(0) | Err(_) => Poll::Ready(Err(ReceiveError)),
+                Ok(count) => {
+                    input.extend_from_slice(buffer);
+                    Poll::Ready(Ok(count))
+                }
+            })
+        });
+        polled.map_ok(|_| ())
     }
 
     fn poll_piece<S: AsyncRead + Unpin>(
@@ -253,7 +260,7 @@ impl BodySource {
                 Err(_) => return Poll::Ready(Err(ReceiveError)),
             }
             self.input.reserve(READ_BYTES);
-            ready!(poll_read(cx, stream, &mut self.input, READ_BYTES))?;
+            ready!(self.poll_read(cx, stream, READ_BYTES))?;
         }
     }
 
@@ -272,7 +279,7 @@ impl BodySource {
         }
         while self.input.len() < length {
             let missing = length - self.input.len();
-            ready!(poll_read(cx, stream, &mut self.input, missing))?;
+            ready!(self.poll_read(cx, stream, missing))?;
         }
         self.framing = Framing::Length(0);
         let piece = self.input.split_to(length).freeze();
@@ -281,17 +288,20 @@ impl BodySource {
         }
         Poll::Ready(Ok(Some(piece)))
     }
-}
 
-/// Reads at most `most` bytes.
-fn poll_read<S: AsyncRead + Unpin>(
-    cx: &mut Context<'_>,
-    stream: &mut S,
-    buffer: &mut BytesMut,
-    most: usize,
-) -> Poll<Result<(), ReceiveError>> {
-    match ready!(pin!(stream.read_buf(&mut buffer.limit(most))).poll(cx)) {
-        Ok(0) | Err(_) => Poll::Ready(Err(ReceiveError)),
-        Ok(_) => Poll::Ready(Ok(())),
+    /// Reads at most `most` bytes.
+    fn poll_read<S: AsyncRead + Unpin>(
+        &mut self,
+        cx: &mut Context<'_>,
+        stream: &mut S,
+        most: usize,
+    ) -> Poll<Result<(), ReceiveError>> {
+        let Self { input, turns, .. } = self;
+        let polled =
+            turns.poll(cx, |cx, room| match ready!(pin!(stream.read_buf(&mut input.limit(most.min(room)))).poll(cx)) {
+                Ok(0) | Err(_) => Poll::Ready(Err(ReceiveError)),
+                Ok(count) => Poll::Ready(Ok(count)),
+            });
+        polled.map_ok(|_| ())
     }
 }

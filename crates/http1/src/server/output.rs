@@ -1,6 +1,7 @@
 //! Encodes responses and writes them to the connection.
 
 use super::buffer_pool;
+use crate::bulk::BulkTurns;
 use bytes::Bytes;
 use http::header;
 use http::{HeaderMap, StatusCode};
@@ -42,6 +43,8 @@ pub(super) struct Output {
     written: usize,
     /// Written after `flat`, without copying.
     large: Option<Bytes>,
+    /// The turns of `large`.
+    turns: BulkTurns,
     /// Bytes written since they were last asked for.
     taken: usize,
 }
@@ -154,10 +157,14 @@ impl Output {
             self.written = 0;
         }
         while let Some(large) = &mut self.large {
-            let written = ready!(poll_write(cx, stream, large))?;
+            let write = |cx: &mut Context<'_>, room: usize| poll_write(cx, stream, &large[..large.len().min(room)]);
+            let written = ready!(self.turns.poll(cx, write))?;
             let _ = large.split_to(written);
             self.taken += written;
-            self.large.take_if(|large| large.is_empty());
+            if large.is_empty() {
+                self.large = None;
+                self.turns = BulkTurns::default();
+            }
         }
         Pin::new(stream).poll_flush(cx)
     }

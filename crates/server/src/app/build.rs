@@ -4,7 +4,7 @@ use crate::clock;
 use crate::config::Config;
 use crate::control_plane::ControlPlane;
 use crate::edge::cors::Cors;
-use crate::edge::gunzip::Gunzip;
+use crate::edge::heavy_work::HeavyWork;
 use crate::edge::limits::{ConnectionFigures, ConnectionLimits};
 use crate::edge::listener;
 use crate::edge::memory_budget::MemoryBudget;
@@ -172,7 +172,7 @@ pub(super) fn start_workers(
         limit: config.edge.body_limit,
         read_timeout: config.edge.body_read_timeout,
         memory: Arc::clone(&parts.memory),
-        gunzip: Gunzip::new(parts.cores.div_ceil(2)),
+        heavy: HeavyWork::new(parts.cores.div_ceil(2)),
     };
     let context = &parts.context;
     let provider = config.oidc.clone().map(|oidc| Provider::new(oidc, parts.connector.clone(), &context.console_url));

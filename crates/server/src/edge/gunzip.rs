@@ -1,19 +1,17 @@
-//! Decompresses gzip bodies, with bounds on their size, their ratio, and the threads that do it.
+//! Decompresses gzip bodies, with bounds on their size and their ratio.
 //!
-//! A small body is decompressed at once. The rest of a larger one is decompressed on another thread, a few bodies at a
-//! time, because nothing else on the core would be served meanwhile.
+//! The start of a body is decompressed at once, which is all of most bodies, and the rest as [`HeavyWork`].
 
+use super::heavy_work::HeavyWork;
 use super::memory_budget::MemoryGrant;
 use super::request_body::BodyError;
 use bytes::buf::Reader;
 use bytes::{Buf, Bytes};
 use flate2::bufread::GzDecoder;
 use std::io::Read;
-use std::sync::Arc;
-use tokio::sync::Semaphore;
 
 /// Decompressed bytes that the core itself produces.
-const INLINE_BYTES: usize = 1 << 20;
+const INLINE_BYTES: usize = 64 << 10;
 /// Bytes per step.
 const STEP_BYTES: usize = 64 << 10;
 /// The most that a body may grow, beyond `ANY_RATIO_BYTES`. JSON of lists of tools reached 56, of log lines 26, and of text
@@ -24,36 +22,20 @@ const ANY_RATIO_BYTES: u64 = 1 << 20;
 /// Clients send one member. Empty ones cost time without adding to the size.
 const MAX_MEMBERS: u32 = 16;
 
-/// The threads that decompress large bodies.
-#[derive(Debug, Clone)]
-pub(crate) struct Gunzip {
-    slots: Arc<Semaphore>,
-}
-
-impl Gunzip {
-    /// At most `threads` bodies at a time.
-    pub(crate) fn new(threads: usize) -> Self {
-        Self { slots: Arc::new(Semaphore::new(threads)) }
+/// Decompresses a body of at most `limit` bytes. `memory` is that of the compressed body, and grows with the result.
+pub(super) async fn gunzip(
+    compressed: Bytes,
+    limit: u64,
+    memory: MemoryGrant,
+    heavy: &HeavyWork,
+) -> Result<(Bytes, MemoryGrant), BodyError> {
+    let mut decompression = Decompression::new(compressed, limit, memory);
+    if !decompression.advance(INLINE_BYTES)? {
+        let holder = decompression.memory.holder().clone();
+        let rest = move || decompression.advance(usize::MAX).map(|_| decompression);
+        decompression = heavy.run(&holder, rest).await?;
     }
-
-    /// Decompresses a body of at most `limit` bytes. `memory` is that of the compressed body, and grows with the result.
-    pub(super) async fn run(
-        &self,
-        compressed: Bytes,
-        limit: u64,
-        memory: MemoryGrant,
-    ) -> Result<(Bytes, MemoryGrant), BodyError> {
-        let mut decompression = Decompression::new(compressed, limit, memory);
-        if !decompression.advance(INLINE_BYTES)? {
-            let slot = Arc::clone(&self.slots).acquire_owned().await.map_err(|_| BodyError::BadEncoding)?;
-            let rest = tokio::task::spawn_blocking(move || {
-                let _slot = slot;
-                decompression.advance(usize::MAX).map(|_| decompression)
-            });
-            decompression = rest.await.map_err(|_| BodyError::BadEncoding)??;
-        }
-        Ok((decompression.output.into(), decompression.memory))
-    }
+    Ok((decompression.output.into(), decompression.memory))
 }
 
 struct Decompression {
@@ -136,6 +118,7 @@ mod tests {
     use flate2::write::GzEncoder;
     use std::io::Write as _;
     use std::net::IpAddr;
+    use std::sync::Arc;
 
     const LIMIT: u64 = 16 << 20;
 
@@ -155,7 +138,7 @@ mod tests {
 
     async fn run(compressed: Vec<u8>, limit: u64) -> Result<Bytes, BodyError> {
         let memory = budget().grant(holder());
-        Gunzip::new(1).run(compressed.into(), limit, memory).await.map(|(bytes, _)| bytes)
+        gunzip(compressed.into(), limit, memory, &HeavyWork::new(1)).await.map(|(bytes, _)| bytes)
     }
 
     /// Text that compresses badly.
@@ -197,14 +180,14 @@ mod tests {
         let compressed = body.len() as u64;
         let mut memory = budget.grant(holder());
         memory.grow_to(compressed).unwrap();
-        let (bytes, memory) = Gunzip::new(1).run(body.into(), LIMIT, memory).await.unwrap();
+        let (bytes, memory) = gunzip(body.into(), LIMIT, memory, &HeavyWork::new(1)).await.unwrap();
         assert!(budget.used() >= compressed + bytes.len() as u64, "{}", budget.used());
         drop(memory);
         assert_eq!(budget.used(), 0);
 
         let small = Arc::new(MemoryBudget::new(4 << 20));
         let memory = small.grant(holder());
-        let rejected = Gunzip::new(1).run(gzip(&noise(3 << 20)).into(), LIMIT, memory).await;
+        let rejected = gunzip(gzip(&noise(3 << 20)).into(), LIMIT, memory, &HeavyWork::new(1)).await;
         assert_eq!(rejected.unwrap_err(), BodyError::ServerBusy);
         assert_eq!(small.used(), 0);
     }

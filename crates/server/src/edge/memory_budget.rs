@@ -139,6 +139,10 @@ impl MemoryBudget {
 }
 
 impl MemoryGrant {
+    pub(crate) fn holder(&self) -> &Holder {
+        &self.holder
+    }
+
     /// Makes sure that the grant has at least `bytes`.
     pub(crate) fn grow_to(&mut self, bytes: u64) -> Result<(), NoMemoryError> {
         let missing = bytes.saturating_sub(self.bytes);

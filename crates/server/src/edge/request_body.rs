@@ -1,6 +1,7 @@
 //! Reads the body of a request, within limits of size and time.
 
-use super::gunzip::Gunzip;
+use super::gunzip::gunzip;
+use super::heavy_work::{self, HeavyWork};
 use super::memory_budget::{Holder, MemoryBudget, MemoryGrant, NoMemoryError};
 use super::{Headers, Incoming};
 use bytes::{Bytes, BytesMut};
@@ -15,7 +16,7 @@ pub(crate) struct BodyBounds {
     pub read_timeout: Duration,
     /// The memory of all bodies.
     pub memory: Arc<MemoryBudget>,
-    pub gunzip: Gunzip,
+    pub heavy: HeavyWork,
 }
 
 /// A whole body, decompressed, with the memory it takes from the budget. Keep the grant for as long as the bytes.
@@ -85,8 +86,21 @@ impl BodyBounds {
         if !is_gzip {
             return Ok(WholeBody { bytes, memory });
         }
-        let (bytes, memory) = Box::pin(self.in_time(self.gunzip.run(bytes, self.limit, memory))).await?;
+        let (bytes, memory) = Box::pin(self.in_time(gunzip(bytes, self.limit, memory, &self.heavy))).await?;
         Ok(WholeBody { bytes, memory })
+    }
+
+    /// Parses a body; a large one as [`HeavyWork`].
+    pub(crate) async fn parse<T: Send + 'static>(
+        &self,
+        bytes: Bytes,
+        memory: &MemoryGrant,
+        parse: fn(Bytes) -> T,
+    ) -> T {
+        if bytes.len() <= heavy_work::INLINE_BYTES {
+            return parse(bytes);
+        }
+        Box::pin(self.heavy.run(memory.holder(), move || parse(bytes))).await
     }
 
     async fn in_time<T>(&self, work: impl Future<Output = Result<T, BodyError>>) -> Result<T, BodyError> {

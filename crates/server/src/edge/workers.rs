@@ -9,7 +9,7 @@
 
 use super::connection::{self, Peer};
 use super::limits::ConnectionLimits;
-use super::{Service, listener};
+use super::{Service, heavy_work, listener};
 use anyhow::Context;
 use http1::server::HeadBudget;
 use std::net::{SocketAddr, TcpListener};
@@ -71,8 +71,10 @@ impl Workers {
             .into_iter()
             .enumerate()
             .map(|(index, listener)| {
+                // Only threads for work that blocks are started by this runtime.
                 let runtime = tokio::runtime::Builder::new_current_thread()
                     .enable_all()
+                    .on_thread_start(heavy_work::lower_priority)
                     .build()
                     .context("cannot start a runtime")?;
                 let core = Core {

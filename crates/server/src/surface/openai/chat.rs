@@ -75,14 +75,14 @@ async fn infer(
     }
     let holder = Holder::Workspace(caller.workspace.clone());
     // The memory is returned at the end of this function, when the call and its body are dropped.
-    let WholeBody { bytes, memory: _memory } = match surface.body_bounds.read(headers, body, holder).await {
+    let WholeBody { bytes, memory } = match surface.body_bounds.read(headers, body, holder).await {
         Ok(whole) => whole,
         Err(error) => {
             request_body::discard(headers, body).await;
             return reject(surface, &SurfaceError::from(error).into(), tap);
         }
     };
-    let request = match parse(bytes) {
+    let request = match surface.body_bounds.parse(bytes, &memory, parse).await {
         Ok(request) => request,
         Err(error) => return reject(surface, &InferenceError::Call(CallError::from(error)), tap),
     };

@@ -115,3 +115,23 @@ async fn a_gzip_body_is_bounded_by_its_ratio_and_large_ones_are_served() {
     assert_eq!(client.post_bytes("/chat/completions", honest).await.status_line(), "200 OK");
     wait_for_use(&app, 0).await;
 }
+
+#[tokio::test]
+async fn large_bodies_side_by_side_arrive_whole_and_a_broken_one_is_rejected() {
+    let app = TestApp::start().await;
+    let mut calls = tokio::task::JoinSet::new();
+    for letter in ["a", "b", "c", "d"] {
+        let (client, body) = (app.client(), chat(&letter.repeat(2 << 20)).to_string());
+        calls.spawn(async move { client.post_bytes("/chat/completions", body).await.status_line() });
+        let (client, broken) = (app.client(), chat(&letter.repeat(1 << 20)).to_string().replace('}', "]"));
+        calls.spawn(async move { error_line(&client.post_bytes("/chat/completions", broken).await) });
+    }
+    let mut outcomes = calls.join_all().await;
+    outcomes.sort();
+    assert_eq!(outcomes[..4], ["200 OK"; 4]);
+    assert_eq!(outcomes[4..], ["400 invalid_payload"; 4]);
+    let mut received: Vec<usize> = app.engine().calls().iter().map(|call| call.body.len()).collect();
+    received.sort_unstable();
+    assert!(received.len() == 4 && received[0] > 2 << 20, "{received:?}");
+    wait_for_use(&app, 0).await;
+}

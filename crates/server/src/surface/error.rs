@@ -4,10 +4,15 @@
 use crate::credential::{CredentialError, Forbidden};
 use crate::edge::request_body::BodyError;
 use crate::throttle::Throttled;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 
 pub(super) const RETRY_SOON_SECS: u64 = 1;
 const RETRY_LATER_SECS: u64 = 5;
+
+/// Marks a response that is sent with a delay. A client that ignores `Retry-After` would otherwise send its next request
+/// at once, and rejecting it is work, too.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Delayed;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SurfaceError {
@@ -95,14 +100,23 @@ impl SurfaceError {
         }
     }
 
+    /// Whether the caller sends too many requests of a kind that protects the node.
+    fn is_throttled(&self) -> bool {
+        matches!(self, Self::Credential(CredentialError::Throttled(_)) | Self::Throttled(_))
+    }
+
+    /// Marks the response to a throttled request.
+    pub(super) fn mark<B>(&self, response: &mut Response<B>) {
+        if self.is_throttled() {
+            response.extensions_mut().insert(Delayed);
+        }
+    }
+
     /// Whether the client caused the error. A call that was throttled is not counted again, so that a client that waits
     /// for `Retry-After` gets through.
     pub(crate) fn is_failed_attempt(&self) -> bool {
-        let is_throttled = matches!(
-            self,
-            Self::Credential(CredentialError::Throttled(_)) | Self::Throttled(_) | Self::Body(BodyError::WorkspaceBusy)
-        );
-        self.status().is_client_error() && !is_throttled
+        let is_busy = matches!(self, Self::Body(BodyError::WorkspaceBusy));
+        self.status().is_client_error() && !self.is_throttled() && !is_busy
     }
 
     pub(crate) fn retry_after_secs(&self) -> Option<u64> {

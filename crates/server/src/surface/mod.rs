@@ -25,6 +25,7 @@ use dataplane::record::Outcome;
 use dataplane::usage_tap::{Sink, UsageTap};
 use domain::{RequestId, Timestamp};
 use endpoints::EndpointsSurface;
+use error::Delayed;
 use http::{HeaderValue, Response, StatusCode, header};
 use http1::RequestHeadError;
 use std::net::IpAddr;
@@ -39,6 +40,9 @@ const MAX_CLIENT_ID: usize = 512;
 const MAX_HEADER_BYTES: usize = 32 << 10;
 /// The most bytes of a body, except of inference calls.
 const MAX_BODY_BYTES: u64 = 256 << 10;
+
+/// Before a throttled request is answered. With its connections per address, it bounds how often a client is rejected.
+const DELAY: Duration = Duration::from_millis(250);
 
 /// Browsers use only https for a year.
 const STRICT_TRANSPORT: &str = "max-age=31536000";
@@ -103,6 +107,9 @@ impl Service for Surface {
         }
         if let Some(origin) = origin {
             Cors::add(response.response.headers_mut(), origin);
+        }
+        if response.response.extensions().get::<Delayed>().is_some() {
+            Box::pin(tokio::time::sleep(DELAY)).await;
         }
         EdgeResponse { request_id: Some(id), ..response }
     }

@@ -173,6 +173,9 @@ impl IntoResponse for ConsoleError {
         if let Some(seconds) = self.retry_after_secs() {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
+        if let Self::Surface(error) = &self {
+            error.mark(&mut response);
+        }
         response
     }
 }

@@ -212,6 +212,7 @@ impl ProblemError {
         }
         if let Self::Surface(error) = self {
             error.add_headers(headers);
+            error.mark(&mut response);
         }
         response
     }

@@ -147,7 +147,10 @@ impl InferenceError {
             headers.insert(header::RETRY_AFTER, seconds.into());
         }
         match self {
-            Self::Surface(error) => error.add_headers(headers),
+            Self::Surface(error) => {
+                error.add_headers(headers);
+                error.mark(&mut response);
+            }
             Self::Call(CallError::QuotaExceeded { .. } | CallError::Quarantined { .. }) => {
                 headers.insert(X_SHOULD_RETRY, HeaderValue::from_static("false"));
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use domain::Timestamp;
 use serde_json::json;
@@ -154,6 +154,21 @@ async fn an_address_with_too_many_bad_credentials_gets_429_for_all_but_known_key
     wait_until("a key that the node knows of", SEEN_WITHIN, async || status_with(&app, &fresh).await == 200).await;
     let metrics = Client::new(app.forebay.ops).get("/metrics").await.text();
     assert!(!metrics.contains("{reason=\"failed_credentials\"} 0"), "{metrics}");
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_wait_is_rejected_with_a_delay() {
+    const DELAY: Duration = Duration::from_millis(250);
+    let app = TestApp::setup().table("[limits]\nfailed_credentials_per_minute = 1").start().await;
+    let guess = || app.client_with(&format!("sk-abcdefghijkl-{}", "a".repeat(40)));
+    assert_eq!(guess().get("/models").await.status, 401);
+    let session = Client::new(app.forebay.public).header("cookie", &format!("forebay_session={}", "a".repeat(43)));
+    for (client, path) in [(guess(), "/models"), (guess(), "/endpoints"), (session, "/api/organizations")] {
+        let began = Instant::now();
+        let rejected = client.get(path).await;
+        assert_eq!(rejected.status, 429, "{path}: {}", rejected.text());
+        assert!(began.elapsed() >= DELAY, "{path}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

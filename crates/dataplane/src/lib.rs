@@ -13,6 +13,7 @@ mod fuzz_tests;
 mod hold;
 mod json;
 pub mod keys;
+pub mod load_exchange;
 pub mod quarantine;
 pub mod record;
 mod relay;

@@ -12,7 +12,9 @@ pub mod endpoints;
 pub mod engine;
 pub mod engine_pools;
 pub mod health;
+pub mod load_sharing;
 pub mod pool;
+pub mod pressure;
 pub mod routes;
 pub mod routing;
 
@@ -20,6 +22,7 @@ pub use backend::{Address, Backend};
 pub use connect::{Connector, Stream};
 pub use endpoints::{Endpoints, LiveEndpoint};
 pub use engine_pools::{Engines, Launcher};
+pub use load_sharing::LoadSharing;
 pub use pool::{Availability, PickError, Pool, Slot};
 pub use routes::{Route, Routes};
 pub use routing::{Fingerprint, FingerprintBuilder};

@@ -6,7 +6,7 @@ use crate::backend::{Backend, BackendId, Health};
 use crate::breaker::Breaker;
 use crate::routing::fingerprint::covered_bytes;
 use crate::routing::policy::{Candidate, Cheapest};
-use crate::routing::{Fingerprint, Reason, TokenRatio};
+use crate::routing::{Decisions, Fingerprint, Reason, TokenRatio};
 use domain::named_enum;
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,6 +15,7 @@ use std::time::Instant;
 pub struct Pool {
     replicas: Vec<Arc<Backend>>,
     ratio: Arc<TokenRatio>,
+    decisions: Arc<Decisions>,
 }
 
 named_enum! {
@@ -95,16 +96,22 @@ impl Drop for Slot {
 
 impl Pool {
     pub fn new(replicas: Vec<Arc<Backend>>) -> Self {
-        Self { replicas, ratio: Arc::default() }
+        Self { replicas, ..Self::default() }
     }
 
     /// A pool that replaces another one of the same model and keeps what that has learned.
     pub fn replacing(before: Option<&Self>, replicas: Vec<Arc<Backend>>) -> Self {
-        Self { replicas, ratio: before.map(|before| Arc::clone(&before.ratio)).unwrap_or_default() }
+        let Some(before) = before else { return Self::new(replicas) };
+        Self { replicas, ratio: Arc::clone(&before.ratio), decisions: Arc::clone(&before.decisions) }
     }
 
     pub fn replicas(&self) -> &[Arc<Backend>] {
         &self.replicas
+    }
+
+    /// Why replicas were chosen so far.
+    pub fn decisions(&self) -> &Decisions {
+        &self.decisions
     }
 
     pub fn availability(&self) -> Availability {
@@ -136,7 +143,7 @@ impl Pool {
             if !is_usable(only) {
                 return Err(PickError);
             }
-            only.prompt_load().count(Reason::Only);
+            self.decisions.count(Reason::Only);
             return take(only, false, None);
         }
         let prompt = prompt();
@@ -156,7 +163,7 @@ impl Pool {
         // With every breaker open, a failing replica is better than none.
         let cheapest = if closed.is_empty() { open } else { closed };
         let (candidate, reason) = cheapest.take().ok_or(PickError)?;
-        candidate.replica.prompt_load().count(reason);
+        self.decisions.count(reason);
         self.place(candidate, prompt, false)
     }
 

@@ -20,7 +20,8 @@ impl Engine {
     }
 }
 
-fn read(family: Family, text: &str) -> EngineLoad {
+/// The load in the text of a metrics response.
+pub(crate) fn read(family: Family, text: &str) -> EngineLoad {
     let loads = MetricNames::candidates(family).map(|names| read_as(names, text));
     loads.into_iter().find(|load| *load != EngineLoad::default()).unwrap_or_default()
 }

@@ -19,6 +19,7 @@ pub use failure::{Failure, FailureClass};
 pub use family::Family;
 pub use health::{PROBE_PERIOD, ProbeResult, ProbeStreak, Readiness};
 pub use load::{EngineLoad, EngineMetrics, LoadError};
+pub(crate) use metrics::read as read_load;
 pub use token_counters::TokenCounters;
 
 use domain::model::Modality;

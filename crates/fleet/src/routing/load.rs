@@ -1,6 +1,5 @@
 //! The prompt work of a replica: what this node has sent there, what other nodes report, and what the engine says.
 
-use super::policy::Reason;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// A waiting call that this node knows nothing of counts as this many tokens before any call was seen.
@@ -35,7 +34,6 @@ pub struct PromptLoad {
     mean_uncached: AtomicU64,
     predicted_cached: AtomicU64,
     real_cached: AtomicU64,
-    decisions: [AtomicU64; Reason::ALL.len()],
 }
 
 impl Default for PromptLoad {
@@ -49,7 +47,6 @@ impl Default for PromptLoad {
             mean_uncached: AtomicU64::new(INITIAL_MEAN),
             predicted_cached: AtomicU64::default(),
             real_cached: AtomicU64::default(),
-            decisions: Default::default(),
         }
     }
 }
@@ -108,14 +105,6 @@ impl PromptLoad {
         let excess = kv_cache_milli.min(1_000).saturating_sub(BUSY_CACHE_MILLI);
         let full = FULL_CACHE_TOKENS * excess / (1_000 - BUSY_CACHE_MILLI);
         self.correction.store(unknown.saturating_mul(mean).saturating_add(full), Ordering::Relaxed);
-    }
-
-    pub fn count(&self, reason: Reason) {
-        self.decisions[reason as usize].fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub fn decisions(&self) -> impl Iterator<Item = (Reason, u64)> {
-        Reason::ALL.into_iter().map(|reason| (reason, self.decisions[reason as usize].load(Ordering::Relaxed)))
     }
 
     /// Adds the predicted and the reported cached tokens of one prompt.

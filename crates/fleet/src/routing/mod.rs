@@ -20,5 +20,5 @@ pub mod token_ratio;
 pub use fingerprint::{Fingerprint, FingerprintBuilder, PrefixHash};
 pub use index::PrefixIndex;
 pub use load::{EnginePressure, PromptLoad};
-pub use policy::Reason;
+pub use policy::{Decisions, Reason};
 pub use token_ratio::TokenRatio;

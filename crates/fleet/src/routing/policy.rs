@@ -1,6 +1,7 @@
 //! Compares the costs of replicas.
 
 use domain::named_enum;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a running call adds to the cost of a replica, in prompt tokens.
 pub const RUNNING_TOKENS: u64 = 64;
@@ -12,6 +13,20 @@ named_enum! {
         Cached = "cached",
         LeastLoaded = "least_loaded",
         Session = "session",
+    }
+}
+
+/// How often replicas of a model were chosen, by reason.
+#[derive(Debug, Default)]
+pub struct Decisions([AtomicU64; Reason::ALL.len()]);
+
+impl Decisions {
+    pub fn count(&self, reason: Reason) {
+        self.0[reason as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn counts(&self) -> impl Iterator<Item = (Reason, u64)> {
+        Reason::ALL.into_iter().map(|reason| (reason, self.0[reason as usize].load(Ordering::Relaxed)))
     }
 }
 

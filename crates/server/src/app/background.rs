@@ -12,7 +12,9 @@ use control::retention;
 use control::usage::JournalDrain;
 use dataplane::admission::{PING_PERIOD, RENEW_PERIOD, RedisPing};
 use dataplane::keys;
-use fleet::{Engines, health};
+use dataplane::load_exchange::{self, LoadExchange};
+use fleet::pressure::{self, PressureMeter};
+use fleet::{Engines, LoadSharing, health};
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
@@ -61,6 +63,7 @@ impl Background {
         follow_changes(parts, &loops);
         parts.control_plane.start();
         watch_fleet(parts, &loops);
+        share_loads(parts, &loops)?;
         keep_state(parts, &loops);
 
         let (usage_writer, stopping) = Finishing::new();
@@ -99,6 +102,25 @@ fn watch_fleet(parts: &Parts, loops: &Tasks) {
         let mut ping = RedisPing::new(redis);
         loops.spawn(loops.every("Redis ping", PING_PERIOD).run(async move || ping.round().await));
     }
+}
+
+/// Keeps the loads of replicas up to date that calls are routed by: those of the engines, and of other nodes.
+fn share_loads(parts: &Parts, loops: &Tasks) -> anyhow::Result<()> {
+    let (routes, endpoints) = (parts.routes.clone(), parts.endpoints.clone());
+    let mut meter = PressureMeter::new(routes.clone(), endpoints.clone(), parts.connector.clone());
+    let pressure = loops.every("engine pressure", pressure::PERIOD);
+    loops.spawn(pressure.repeat(async move || meter.round().await));
+    let url = &parts.config.limits.url;
+    if url == "memory:" {
+        return Ok(());
+    }
+    // The URL may contain a password, so the error does not repeat it.
+    let exchange = LoadExchange::open(url, LoadSharing::new(routes, endpoints));
+    let mut exchange = exchange.map_err(|_| anyhow::anyhow!("[limits] url is not of the form redis://host:6379/0"))?;
+    let exchanging = Loop::every("load exchange", Duration::ZERO);
+    let exchanging = exchanging.backing_off(Backoff::constant(load_exchange::RETRY_DELAY));
+    loops.spawn(loops.register(exchanging).run(async move || exchange.round().await));
+    Ok(())
 }
 
 /// Keeps the store's rows of this node, its quota leases, prices and retention up to date.

@@ -56,6 +56,18 @@ families! {
         "1 while a replica of a model of the catalogue takes calls";
     REPLICA_IN_FLIGHT: Gauge "forebay_replica_in_flight" ["model", "replica"]
         "Running calls at a replica of a model of the catalogue";
+    ROUTING_DECISIONS: Counter "forebay_routing_decisions_total" ["workspace", "model", "reason"]
+        "Replicas chosen for calls: only, cached, least_loaded and session; workspace is empty for models of the catalogue";
+    PREFILL_TOKENS: Gauge "forebay_prefill_tokens_in_flight" ["workspace", "model", "replica"]
+        "Uncached prompt tokens of calls at a replica without an event so far, from all nodes, as routing estimates them";
+    CACHED_PREDICTED: Counter "forebay_cached_tokens_predicted_total" ["workspace", "model", "replica"]
+        "Prompt tokens that routing expected in the cache of a replica, of calls whose engine reported the real number";
+    CACHED_REPORTED: Counter "forebay_cached_tokens_reported_total" ["workspace", "model", "replica"]
+        "Prompt tokens that the engine found in its cache, of the same calls";
+    INDEX_ENTRIES: Gauge "forebay_prefix_index_entries" ["workspace", "model", "replica"]
+        "Prompt prefixes that routing expects in the cache of a replica";
+    INDEX_EVICTIONS: Counter "forebay_prefix_index_evictions_total" ["workspace", "model", "replica"]
+        "Prompt prefixes that made room for newer ones";
     ENDPOINT_IN_FLIGHT: Gauge "forebay_endpoint_in_flight" ["workspace", "model"]
         "Running calls of this node at a dedicated endpoint, including held ones";
     ENDPOINT_HELD: Gauge "forebay_endpoint_held" ["workspace", "model"]

@@ -9,6 +9,7 @@ mod histogram;
 mod page;
 mod pair;
 mod process;
+mod routing;
 mod rows;
 mod sharded;
 
@@ -63,6 +64,7 @@ impl Metrics {
         self.calls.write(&mut page);
         self.write_models(&mut page);
         self.write_endpoints(&mut page);
+        routing::write(&mut page, &self.routes, &self.endpoints, self.max_label_sets);
         self.rows.write(&mut page);
         self.write_control(&mut page);
         self.write_parts(&mut page);

@@ -17,6 +17,9 @@ FUZZ_SECONDS ?= 60
 FUZZ_TARGET ?=
 FUZZ_FLAGS := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=3 \
 	-Cllvm-args=-sanitizer-coverage-inline-8bit-counters
+# `make simulate`: the first seed, and how many follow.
+SIMULATION_SEEDS ?= 20000
+SIMULATION_FIRST_SEED ?= 0
 DATA_DIR ?= data
 
 $(CONSOLE_PACKAGES): web/package.json web/package-lock.json
@@ -127,6 +130,12 @@ bench-dashboard: ## Fill a store with a million requests and time dashboards, on
 	cargo bench --package server --bench dashboard -- $(BENCH_ARGS)
 	@echo "==> PostgreSQL"
 	@scripts/with-services sh -c 'cargo bench --package server --bench dashboard -- --store "$$FOREBAY_TEST_POSTGRES" $(BENCH_ARGS)'
+
+.PHONY: simulate
+simulate: ## Run many seeds of the control plane's simulation, on all cores (SIMULATION_SEEDS=20000 SIMULATION_FIRST_SEED=0)
+	@echo "==> Building the simulation, then $(SIMULATION_SEEDS) seeds from $(SIMULATION_FIRST_SEED) on"
+	SIMULATION_SEEDS=$(SIMULATION_SEEDS) SIMULATION_FIRST_SEED=$(SIMULATION_FIRST_SEED) CARGO_PROFILE_DEV_OPT_LEVEL=2 \
+		cargo test --quiet --package control --lib -- --nocapture the_control_plane_keeps_its_rules_whatever_fails
 
 .PHONY: dist
 dist: $(CONSOLE) ## Build the packages into dist/: tarball, Debian package, SBOMs, checksums (the first time takes half an hour)

@@ -7,8 +7,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const PASSWORD_LEN: usize = 24;
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
+#[cfg(test)]
+thread_local! {
+    /// The next number that ids of this thread get instead of random ones, so that a simulation repeats exactly.
+    pub(crate) static NUMBERED: std::cell::Cell<Option<u64>> = const { std::cell::Cell::new(None) };
+}
+
 /// The random part of an id.
 pub(crate) fn for_id() -> u128 {
+    #[cfg(test)]
+    if let Some(number) = NUMBERED.get() {
+        NUMBERED.set(Some(number + 1));
+        return number.into();
+    }
     u128::from_le_bytes(bytes())
 }
 

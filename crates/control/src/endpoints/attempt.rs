@@ -160,7 +160,7 @@ pub(super) fn step(endpoint: &Endpoint, trigger: Trigger) -> Result<Step, Endpoi
 }
 
 /// The record after a step that does not delete it.
-pub(super) fn stepped(before: &Endpoint, step: &Step, now: Timestamp) -> Endpoint {
+pub(crate) fn stepped(before: &Endpoint, step: &Step, now: Timestamp) -> Endpoint {
     let state = match step.to {
         Next::State(state) => state,
         Next::Gone => State::Deleting,

@@ -18,6 +18,8 @@ mod transition;
 mod wake;
 
 pub use attempt::new_event;
+#[cfg(test)]
+pub(crate) use attempt::stepped;
 pub use create::create;
 pub use delete::delete;
 pub use error::{AllotmentExceeded, EndpointError, EndpointErrorKind};

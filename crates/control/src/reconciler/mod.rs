@@ -13,6 +13,8 @@ mod plan;
 mod reach;
 mod round;
 mod rows;
+#[cfg(test)]
+mod simulation;
 mod snapshot;
 
 pub use figures::Figures;

@@ -8,8 +8,9 @@ use bytes::{Buf, Bytes, BytesMut};
 
 /// Longest line with the size of a chunk, including extensions.
 const MAX_SIZE_LINE: usize = 1024;
-/// Most bytes of trailers after the last chunk.
-const MAX_TRAILERS: usize = 16 << 10;
+/// Most trailers after the last chunk, and most bytes of them.
+const MAX_TRAILERS: u32 = 100;
+const MAX_TRAILER_BYTES: usize = 8 << 10;
 
 /// How a body is delimited, and how much of it is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +26,8 @@ pub enum Chunk {
     Size,
     Data(u64),
     DataEnd,
-    Trailers(usize),
+    /// Trailers so far, and their bytes.
+    Trailers(u32, u32),
     Over,
 }
 
@@ -70,7 +72,7 @@ impl Chunk {
                     None => return Ok(Step::More),
                     Some(line) => {
                         *self = match size(&line)? {
-                            0 => Self::Trailers(0),
+                            0 => Self::Trailers(0, 0),
                             size => Self::Data(size),
                         };
                     }
@@ -87,13 +89,14 @@ impl Chunk {
                     Some(line) if line.is_empty() => *self = Self::Size,
                     Some(_) => return Err(ChunkError),
                 },
-                Self::Trailers(seen) => match line(input, MAX_TRAILERS)? {
+                Self::Trailers(count, bytes) => match line(input, MAX_TRAILER_BYTES)? {
                     None => return Ok(Step::More),
                     Some(line) if line.is_empty() => *self = Self::Over,
                     Some(line) if !is_header(&line) => return Err(ChunkError),
                     Some(line) => {
-                        *seen += line.len();
-                        if *seen > MAX_TRAILERS {
+                        *count += 1;
+                        *bytes += line.len() as u32;
+                        if *count > MAX_TRAILERS || *bytes as usize > MAX_TRAILER_BYTES {
                             return Err(ChunkError);
                         }
                     }
@@ -209,6 +212,16 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn trailers_are_bounded_in_count_and_bytes() {
+        let with = |trailers: String| decode(Framing::CHUNKED, format!("0\r\n{trailers}\r\n").as_bytes(), 64);
+        assert_eq!(with("x: 1\r\n".repeat(100)), Ok((Vec::new(), true)));
+        assert_eq!(with("x: 1\r\n".repeat(101)), Err(ChunkError));
+        let long = format!("x: {}\r\n", "1".repeat(MAX_TRAILER_BYTES / 2));
+        assert_eq!(with(long.clone()), Ok((Vec::new(), true)));
+        assert_eq!(with(long.repeat(2)), Err(ChunkError));
     }
 
     #[test]

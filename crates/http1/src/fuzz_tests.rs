@@ -183,14 +183,14 @@ fn decode_simply(bytes: &[u8]) -> Decoded {
             None => return Ok((body, None)),
         }
     }
-    let mut trailers = 0;
+    let mut trailers = (0, 0);
     loop {
-        match take_line(&mut rest, 16 << 10)? {
+        match take_line(&mut rest, 8 << 10)? {
             None => return Ok((body, None)),
             Some([]) => return Ok((body, Some(rest.len()))),
             Some(line) => {
-                trailers += line.len();
-                if trailers > 16 << 10 {
+                trailers = (trailers.0 + 1, trailers.1 + line.len());
+                if trailers.0 > 100 || trailers.1 > 8 << 10 {
                     return Err(ChunkError);
                 }
                 let head = [b"start line\r\n", line, b"\r\n\r\n"].concat();

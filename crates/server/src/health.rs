@@ -108,6 +108,26 @@ pub(crate) struct Report {
 }
 
 impl Report {
+    /// Of a node that has not reached the store since its start.
+    pub(crate) fn waiting_for_store(node_id: &str, catalogue_hash: &str) -> Self {
+        let why = "the store has not responded since this node started: no key is known";
+        Self {
+            status: NOT_READY,
+            node_id: node_id.to_owned(),
+            store: "unavailable",
+            catalogue_hash: catalogue_hash.to_owned(),
+            differing_nodes: Vec::new(),
+            parts: Parts {
+                store: Part::unavailable(why),
+                limits: Part::OK,
+                journal: Part::OK,
+                catalogue: Part::OK,
+                engines: Part::degraded("engines start when the store responds"),
+                leader: Part::degraded(UNKNOWN_LEADER),
+            },
+        }
+    }
+
     /// Whether calls should be sent here.
     pub(crate) fn is_ready(&self) -> bool {
         matches!(self.status, READY | DEGRADED)
@@ -128,6 +148,7 @@ const READY: &str = "ready";
 const DEGRADED: &str = "degraded";
 const NOT_READY: &str = "not_ready";
 const DRAINING: &str = "draining";
+const UNKNOWN_LEADER: &str = "the leader is unknown while the store is unreachable";
 
 /// Observes the parts of this node.
 pub(crate) struct Health {
@@ -252,7 +273,7 @@ fn engines(ailing: &[(ModelId, Availability)]) -> Part {
 
 fn leader(seen: &Observation) -> Part {
     match seen.leader {
-        _ if seen.store_away_for.is_some() => Part::degraded("the leader is unknown while the store is unreachable"),
+        _ if seen.store_away_for.is_some() => Part::degraded(UNKNOWN_LEADER),
         Leader::Vacant { since } if since.elapsed() >= NO_LEADER_GRACE => {
             Part::degraded("no node leads the control plane: dedicated endpoints are not managed")
         }

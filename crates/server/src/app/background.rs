@@ -174,6 +174,7 @@ fn report(parts: &Parts, loops: &Tasks, tracer: Option<Arc<Tracer>>, listener: T
         max_label_sets,
     };
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    loops.spawn(operations::serve(listener, Arc::new(Operations { metrics, health })));
+    let operations = Operations { metrics, health };
+    loops.spawn(operations::serve(listener, move |head| operations.respond(head)));
     Ok(())
 }

@@ -145,10 +145,7 @@ impl Parts {
             quarantined: Arc::default(),
             bill: Arc::default(),
             memory: Arc::new(MemoryBudget::new(memory_budget(&config))),
-            peers: Arc::new(PeerTable::new(
-                config.server.max_connections_per_address,
-                [&config.server.trusted_proxies[..], &config.server.unbounded_addresses].concat(),
-            )),
+            peers: Arc::new(peer_table(&config)),
             connection_figures: Arc::default(),
             config,
             store,
@@ -219,10 +216,19 @@ pub(super) fn start_workers(
         console: console.clone(),
         endpoints: endpoints_surface.clone(),
         description: description.clone(),
-        // A proxy that ends TLS decides for itself; on localhost it would bind every other program there.
-        strict_transport: tls.is_some() && !context.console_url.starts_with("https://localhost"),
+        strict_transport: is_strict_transport(tls, &context.console_url),
         trusted_proxies: config.server.trusted_proxies.clone(),
     })
+}
+
+/// A proxy that ends TLS decides for itself; on localhost it would bind every other program there.
+pub(super) fn is_strict_transport(tls: Option<&TlsAcceptor>, console_url: &str) -> bool {
+    tls.is_some() && !console_url.starts_with("https://localhost")
+}
+
+pub(super) fn peer_table(config: &Config) -> PeerTable {
+    let unbounded = [&config.server.trusted_proxies[..], &config.server.unbounded_addresses].concat();
+    PeerTable::new(config.server.max_connections_per_address, unbounded)
 }
 
 /// The secret that the salts of prefix caches are derived from, created by the first node.

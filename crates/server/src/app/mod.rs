@@ -4,6 +4,7 @@ mod background;
 mod build;
 mod shutdown;
 mod signals;
+mod waiting;
 
 use crate::config::{Config, load};
 use crate::first_start::{self, Bootstrap};
@@ -16,6 +17,7 @@ use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpabl
 use shutdown::LAST_MOMENT;
 use signals::Signals;
 use std::path::Path;
+use waiting::Waiting;
 
 /// Threads for the store, the probes and the loops. Calls are served by threads of their own.
 const BACKGROUND_THREADS: usize = 2;
@@ -58,13 +60,35 @@ async fn run(config: Config, config_file: Option<&Path>, data_dir: &Path) -> any
     let mut signals = Signals::listen()?;
     let tls = config.server.tls.as_ref().map(edge::tls::acceptor).transpose()?;
     first_start::forget_listen(data_dir);
-    let store = build::open_store(&config, data_dir).await?;
-    let Sockets { public: listeners, ops: ops_listener } = Sockets::bind(&config)?;
+    let (sockets, store, waiting) = match build::open_store(&config, data_dir).await {
+        Ok(store) => (Sockets::bind(&config)?, store, None),
+        Err(error) if waiting::is_away(&error, &config) => {
+            let sockets = Sockets::bind(&config)?;
+            let waiting = Waiting::start(&config, data_dir, &sockets, tls.as_ref())?;
+            tracing::warn!("the store is unreachable, calls get 503 until it responds: {error:#}");
+            match waiting::open_store(&config, data_dir, &mut signals).await {
+                Ok(Some(store)) => (sockets, store, Some(waiting)),
+                ended => {
+                    waiting.stop(data_dir).await;
+                    return ended.map(drop);
+                }
+            }
+        }
+        Err(error) => return Err(error),
+    };
+    let Sockets { public: listeners, ops: ops_listener } = sockets;
     let (public, ops) = (listeners[0].local_addr()?, ops_listener.local_addr()?);
     let bootstrap = first_start::prepare(&store, &config, data_dir, public).await?;
     let (parts, reader) = Parts::build(config, data_dir, store, public).await?;
+    let waited = match waiting {
+        Some(waiting) => Some(waiting.leave_operations().await),
+        None => None,
+    };
     let background = Background::start(&parts, reader, ops_listener)?;
     let workers = build::start_workers(&parts, background.tracer.as_ref(), listeners, tls.as_ref())?;
+    if let Some(waited) = waited {
+        background.loops.spawn(waited.hand_over());
+    }
 
     first_start::write_listen(data_dir, public, ops)?;
     tracing::info!(%public, %ops, workers = parts.cores, "forebay is serving");

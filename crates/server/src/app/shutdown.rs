@@ -32,7 +32,7 @@ pub(super) async fn stop(
     parts.node.drain();
     tokio::select! {
         () = workers.stop() => {}
-        () = signals.wait_for_another() => tracing::warn!("second signal: open responses are cut"),
+        () = signals.wait_for_termination() => tracing::warn!("second signal: open responses are cut"),
     }
     parts.context.exports.abort().await;
     first_start::forget_listen(data_dir);

@@ -42,8 +42,8 @@ impl Signals {
         }
     }
 
-    /// Returns on a second SIGTERM or SIGINT, which cuts the drain short.
-    pub(super) async fn wait_for_another(&mut self) {
+    /// Returns on the next SIGTERM or SIGINT.
+    pub(super) async fn wait_for_termination(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}

@@ -52,8 +52,16 @@ pub(crate) struct Workers {
 struct Signals {
     /// Connections end after their next response.
     stop: watch::Sender<bool>,
-    /// Listening sockets close, and connections are cut at this time.
-    close: watch::Sender<Option<Instant>>,
+    end: watch::Sender<Option<Ending>>,
+}
+
+/// How the workers end. Connections that are still open at the deadline are cut.
+#[derive(Debug, Clone, Copy)]
+enum Ending {
+    /// The listening sockets close.
+    Stop { deadline: Instant },
+    /// Other workers accept from the same sockets.
+    HandOver { deadline: Instant },
 }
 
 impl Workers {
@@ -65,7 +73,7 @@ impl Workers {
         limits: &ConnectionLimits,
         service: impl Fn(usize) -> V,
     ) -> anyhow::Result<Self> {
-        let signals = Signals { stop: watch::Sender::new(false), close: watch::Sender::new(None) };
+        let signals = Signals { stop: watch::Sender::new(false), end: watch::Sender::new(None) };
         let accepted = Arc::new(AtomicU64::new(0));
         let threads = listeners
             .into_iter()
@@ -86,10 +94,10 @@ impl Workers {
                     accepted: Arc::clone(&accepted),
                     connections: JoinSet::new(),
                 };
-                let close = signals.close.subscribe();
+                let end = signals.end.subscribe();
                 std::thread::Builder::new()
                     .name(format!("edge-{index}"))
-                    .spawn(move || runtime.block_on(core.serve(listener, close)))
+                    .spawn(move || runtime.block_on(core.serve(listener, end)))
                     .context("cannot start a thread")
             })
             .collect::<anyhow::Result<Vec<_>>>()?;
@@ -102,7 +110,20 @@ impl Workers {
         self.signals.stop.send_replace(true);
         let _ = timeout(ACCEPT_GRACE.min(self.drain_timeout / 2), self.wait_until_quiet()).await;
         tracing::info!("closing the listening sockets");
-        self.signals.close.send_replace(Some(deadline));
+        self.signals.end.send_replace(Some(Ending::Stop { deadline }));
+        self.join().await;
+    }
+
+    /// Lets other workers accept from the same sockets. Returns when the connections have ended, or the drain timeout has
+    /// passed.
+    pub(crate) async fn hand_over(self) {
+        let deadline = Instant::now() + self.drain_timeout;
+        self.signals.stop.send_replace(true);
+        self.signals.end.send_replace(Some(Ending::HandOver { deadline }));
+        self.join().await;
+    }
+
+    async fn join(self) {
         let joined = tokio::task::spawn_blocking(move || {
             for thread in self.threads {
                 if thread.join().is_err() {
@@ -137,7 +158,7 @@ struct Core<V> {
 }
 
 impl<V: Service> Core<V> {
-    async fn serve(mut self, listener: TcpListener, mut close: watch::Receiver<Option<Instant>>) {
+    async fn serve(mut self, listener: TcpListener, mut end: watch::Receiver<Option<Ending>>) {
         let listener = match tokio::net::TcpListener::from_std(listener) {
             Ok(listener) => listener,
             Err(error) => return tracing::error!(%error, "a listening socket cannot be used"),
@@ -154,11 +175,22 @@ impl<V: Service> Core<V> {
                 },
                 Some(_) = self.connections.join_next() => {}
                 _ = sweep.tick() => self.service.sweep(),
-                _ = close.wait_for(Option::is_some) => break,
+                _ = end.wait_for(Option::is_some) => break,
             }
         }
-        let deadline = close.borrow().unwrap_or_else(Instant::now);
-        self.close(listener).await;
+        let ending = *end.borrow();
+        let deadline = match ending {
+            Some(Ending::Stop { deadline }) => {
+                self.close(listener).await;
+                deadline
+            }
+            Some(Ending::HandOver { deadline }) => {
+                drop(listener);
+                deadline
+            }
+            // The process ends without waiting for connections.
+            None => Instant::now(),
+        };
         self.drain(deadline).await;
     }
 

@@ -42,6 +42,11 @@ fn support(allow: Option<&str>) -> String {
 }
 
 impl SurfaceError {
+    /// The store has not responded since the start of this node.
+    pub(super) fn store_unavailable() -> Self {
+        CredentialError::StoreUnavailable { cause: "the node waits for the store".to_owned() }.into()
+    }
+
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::Credential(error) => match error {

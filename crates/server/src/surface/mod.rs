@@ -8,6 +8,7 @@ pub(crate) mod openai;
 pub(crate) mod openapi;
 pub(crate) mod operations;
 mod site;
+pub(crate) mod starting;
 
 use crate::clock;
 use crate::edge::client_address::{self, Network};
@@ -83,8 +84,6 @@ impl Service for Surface {
         } else {
             match head.uri.path() {
                 path if openai::is_route(path) => self.infer(&mut head, &mut body, peer, id.clone(), now).await,
-                "/healthz" => health().into(),
-                "/openapi.json" => json(StatusCode::OK, self.description.clone()).into(),
                 path if is_below(path, "/api") => {
                     let tap = UsageTap::open(Arc::clone(&self.sink), id.clone(), console::ROUTE, now);
                     let client = self.client(peer, &head.headers);
@@ -96,14 +95,12 @@ impl Service for Surface {
                     let client = self.client(peer, &head.headers);
                     Box::pin(self.endpoints.respond(head, body, client, id.as_str(), tap, now)).await.into()
                 }
-                path if let Some(page) = endpoints::pages::at(path) => page.into_response(&head.method).into(),
-                path if let Some(page) = site::respond(&head.method, path, &head.headers.to_map()) => page.into(),
+                _ if let Some(page) = page(&head, &self.description) => page.into(),
                 _ => self.infer(&mut head, &mut body, peer, id.clone(), now).await,
             }
         };
         if strict_transport {
-            let headers = response.response.headers_mut();
-            headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static(STRICT_TRANSPORT));
+            add_strict_transport(&mut response.response);
         }
         if let Some(origin) = origin {
             Cors::add(response.response.headers_mut(), origin);
@@ -114,19 +111,14 @@ impl Service for Surface {
         EdgeResponse { request_id: Some(id), ..response }
     }
 
-    /// An empty response, since input that is not HTTP has no surface. It has an id, and is logged and counted by reason.
+    /// It has an id, and is logged and counted by reason.
     fn reject_head(&self, error: RequestHeadError, peer: IpAddr) -> EdgeResponse {
         let now = clock::now();
         let id = self.ids.next(now);
         let mut tap = UsageTap::open(Arc::clone(&self.sink), id.clone(), UNREADABLE_ROUTE, now);
         tap.note(|record| record.cause = Some(format!("{error}; from {peer}")));
         tap.settle(Outcome::Rejected { status: error.status().as_u16(), code: head_error_code(error) });
-        let mut response = Response::new(Body::empty());
-        *response.status_mut() = error.status();
-        if let Some(seconds) = head_retry_after_secs(error) {
-            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
-        }
-        EdgeResponse { request_id: Some(id), ..response.into() }
+        EdgeResponse { request_id: Some(id), ..head_rejection(error).into() }
     }
 
     fn panicked() -> EdgeResponse {
@@ -162,6 +154,32 @@ impl Surface {
     fn client(&self, peer: IpAddr, headers: &Headers) -> IpAddr {
         client_address::of(peer, headers, &self.trusted_proxies)
     }
+}
+
+fn add_strict_transport(response: &mut Response<Body>) {
+    response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static(STRICT_TRANSPORT));
+}
+
+/// The response to a request that concerns no one's data: health, the description of the API, and pages.
+fn page(head: &RequestHead, description: &Bytes) -> Option<Response<Body>> {
+    match head.uri.path() {
+        "/healthz" => Some(health()),
+        "/openapi.json" => Some(json(StatusCode::OK, description.clone())),
+        path => match endpoints::pages::at(path) {
+            Some(page) => Some(page.into_response(&head.method)),
+            None => site::respond(&head.method, path, &head.headers.to_map()),
+        },
+    }
+}
+
+/// An empty response, since input that is not HTTP has no surface.
+fn head_rejection(error: RequestHeadError) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = error.status();
+    if let Some(seconds) = head_retry_after_secs(error) {
+        response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+    }
+    response
 }
 
 /// The code of a rejected head in logs and metrics.

@@ -2,7 +2,7 @@
 
 use super::{health, json};
 use crate::edge::{Body, RequestHead};
-use crate::health::{Health, PARTS};
+use crate::health::{Health, PARTS, Report};
 use crate::telemetry::metrics::{self, Metrics};
 use http::{HeaderValue, Response, StatusCode, header};
 use http1::RequestHeadError;
@@ -20,7 +20,11 @@ pub(crate) struct Operations {
 }
 
 /// Serves until the task is ended.
-pub(crate) async fn serve(listener: TcpListener, operations: Arc<Operations>) {
+pub(crate) async fn serve(
+    listener: TcpListener,
+    respond: impl Fn(&RequestHead) -> Response<Body> + Send + Sync + 'static,
+) {
+    let respond = Arc::new(respond);
     let (_never_sent, stop) = watch::channel(false);
     let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let limits = Limits::new(Arc::new(HeadBudget::new(HEAD_BYTES)));
@@ -29,10 +33,10 @@ pub(crate) async fn serve(listener: TcpListener, operations: Arc<Operations>) {
         let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
         while connections.try_join_next().is_some() {}
         let Ok((stream, _)) = listener.accept().await else { continue };
-        let (operations, limits, stop) = (Arc::clone(&operations), limits.clone(), stop.clone());
+        let (respond, limits, stop) = (Arc::clone(&respond), limits.clone(), stop.clone());
         connections.spawn(async move {
             let _slot = slot;
-            let handler = |head, _| std::future::ready(respond(&operations, &head));
+            let handler = |head, _| std::future::ready(respond(&head));
             server::serve(stream, limits, stop, handler, reject).await;
         });
     }
@@ -44,17 +48,34 @@ fn reject(error: RequestHeadError) -> Response<Body> {
     response
 }
 
-fn respond(operations: &Operations, head: &RequestHead) -> Response<Body> {
-    match head.uri.path() {
-        "/metrics" => metrics(operations),
-        "/healthz" => health(),
-        "/readyz" => ready(operations, head.uri.query().unwrap_or_default()),
-        _ => {
-            let mut response = Response::new(Body::from("not found\n"));
-            *response.status_mut() = StatusCode::NOT_FOUND;
-            response
+impl Operations {
+    pub(crate) fn respond(&self, head: &RequestHead) -> Response<Body> {
+        match head.uri.path() {
+            "/metrics" => metrics(self),
+            "/healthz" => health(),
+            "/readyz" => ready(self, head.uri.query().unwrap_or_default()),
+            _ => not_found(),
         }
     }
+}
+
+/// The response of a node that waits for the store: it is alive, but has nothing to measure yet.
+pub(crate) fn respond_while_starting(report: &Report, head: &RequestHead) -> Response<Body> {
+    match head.uri.path() {
+        "/healthz" => health(),
+        "/readyz" | "/metrics" => json(StatusCode::SERVICE_UNAVAILABLE, encode(report)),
+        _ => not_found(),
+    }
+}
+
+fn not_found() -> Response<Body> {
+    let mut response = Response::new(Body::from("not found\n"));
+    *response.status_mut() = StatusCode::NOT_FOUND;
+    response
+}
+
+fn encode(report: &Report) -> String {
+    serde_json::to_string(report).expect("a report has only text keys")
 }
 
 /// Metrics for Prometheus.
@@ -82,7 +103,7 @@ fn ready(operations: &Operations, query: &str) -> Response<Body> {
     let (_, report) = operations.health.check();
     let is_ready = report.is_ready() && required.iter().all(|part| report.is_part_ok(part));
     let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    json(status, serde_json::to_string(&report).expect("a report has only text keys"))
+    json(status, encode(&report))
 }
 
 /// The parts that the query names.

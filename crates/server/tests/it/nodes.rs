@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use sqlx::{Connection as _, Executor as _, PgConnection};
 use testkit::http::Client;
 use testkit::process::ForebayLaunch;
 use tokio::task::JoinSet;
@@ -192,11 +193,76 @@ async fn prices_that_changed_during_an_outage_are_recorded_afterwards() {
     database.remove().await;
 }
 
+const UNREACHABLE: &str = "the store is unreachable, calls get 503 until it responds";
+
 #[tokio::test]
-async fn a_start_without_the_store_fails_with_an_error() {
+async fn a_node_that_waits_for_the_store_ends_on_a_signal() {
     let config = "[store]\nurl = \"postgres://forebay:geheim@127.0.0.1:1/forebay\"\n\
         [server]\nlisten = \"127.0.0.1:0\"\nops_listen = \"127.0.0.1:0\"\n";
-    let error = ForebayLaunch::default().binary(BINARY).start(config).await.err().unwrap().to_string();
-    assert!(error.contains("exit status: 1") && error.contains("forebay: cannot open the store"), "{error}");
-    assert!(!error.contains("geheim"), "{error}");
+    let mut forebay = ForebayLaunch::default().binary(BINARY).start(config).await.unwrap();
+    assert_eq!(Client::new(forebay.public).get("/healthz").await.status_line(), "200 OK");
+    forebay.child.signal("TERM").unwrap();
+    let ended = forebay.child.wait_for_end(TIMEOUT).await.expect("the process exits");
+    let log = forebay.child.stderr();
+    assert_eq!(ended.code(), Some(0), "{log}");
+    assert!(log.contains(UNREACHABLE) && !log.contains("geheim"), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_starts_without_the_store_and_serves_as_soon_as_it_responds() {
+    let database = Database::create().await;
+    let cable = Cable::to(&database).await;
+    cable.cut();
+    let mut app = TestApp::setup().store(&cable.url).start().await;
+    let (ops, public) = (Client::new(app.forebay.ops), Client::new(app.forebay.public));
+    for client in [&ops, &public] {
+        assert_eq!(client.get("/healthz").await.status_line(), "200 OK");
+    }
+    let not_ready = ops.get("/readyz").await;
+    assert_eq!((not_ready.status.as_u16(), text(&not_ready.json()["status"])), (503, "not_ready"));
+    assert_eq!(not_ready.json()["parts"]["store"]["status"], "unavailable");
+    let call = app.client_with("sk-any").post_json("/chat/completions", chat("hi")).await;
+    assert_eq!((error_line(&call).as_str(), call.header("retry-after")), ("503 store_unavailable", Some("5")));
+    let endpoints = app.client_with("sk-any").get("/endpoints").await;
+    assert_eq!((endpoints.status.as_u16(), endpoints.header("retry-after")), (503, Some("5")));
+    assert_eq!(endpoints.json()["extensions"]["code"], "DATABASE_UNAVAILABLE");
+    let session = public.get("/api/session").await;
+    assert_eq!((session.status.as_u16(), text(&session.json()["code"])), (503, "store_unavailable"));
+    assert_eq!(error_line(&public.get("/v2/models").await), "404 route_not_found");
+    assert_eq!(public.get("/openapi.json").await.status, 200);
+
+    cable.restore();
+    // Every call gets a response, also while other workers take over.
+    wait_until("the key is checked", TIMEOUT, async || {
+        let response = app.client_with("sk-any").get("/models").await;
+        assert!([401, 503].contains(&response.status.as_u16()), "{}", response.status_line());
+        response.status == 401
+    })
+    .await;
+    wait_until("ready", TIMEOUT, async || ops.get("/readyz").await.status == 200).await;
+    app.key = app.forebay.api_key().unwrap();
+    assert_eq!(app.chat("hi").await.status_line(), "200 OK");
+    let log = app.forebay.child.stderr();
+    assert_eq!(log.matches(UNREACHABLE).count(), 1, "{log}");
+    drop(app);
+    database.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_waited_for_a_store_of_a_newer_version_ends_with_an_error() {
+    let database = Database::create().await;
+    let cable = Cable::to(&database).await;
+    drop(TestApp::setup().store(&cable.url).start().await);
+    let mut connection = PgConnection::connect(&database.url).await.unwrap();
+    let newer = "INSERT INTO schema_version (version, serves_since) VALUES (999999, 999999)";
+    connection.execute(newer).await.unwrap();
+    cable.cut();
+    let mut app = TestApp::setup().store(&cable.url).start().await;
+    cable.restore();
+    let ended = app.forebay.child.wait_for_end(TIMEOUT).await.expect("the process exits");
+    let log = app.forebay.child.stderr();
+    assert_eq!(ended.code(), Some(1), "{log}");
+    assert!(log.contains("the store has schema version 999999"), "{log}");
+    drop(app);
+    database.remove().await;
 }

@@ -187,6 +187,11 @@ impl ConsoleSurface {
     }
 }
 
+/// The response of a node that waits for the store.
+pub(super) async fn respond_without_store() -> Response<Body> {
+    convert(ConsoleError::from(SurfaceError::store_unavailable()).into_response()).await
+}
+
 /// Whether a request needs no session and makes the server write to the store or check a secret.
 fn is_sign_in(method: &Method, path: &str) -> bool {
     match path.strip_suffix('/').unwrap_or(path) {

@@ -207,6 +207,12 @@ impl EndpointsSurface {
     }
 }
 
+/// The response of a node that waits for the store.
+pub(super) fn respond_without_store(console_url: &str, request_id: &str) -> Response<Body> {
+    let error = ProblemError::from(SurfaceError::store_unavailable());
+    bridge::personal(error.to_response(console_url, request_id))
+}
+
 fn is_read(method: &Method) -> bool {
     method == Method::GET || method == Method::HEAD
 }

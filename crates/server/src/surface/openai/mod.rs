@@ -10,7 +10,7 @@ mod models;
 pub(crate) use description::description;
 
 use super::error::SurfaceError;
-use super::{MAX_HEADER_BYTES, Surface};
+use super::{MAX_HEADER_BYTES, Surface, is_below};
 use crate::credential;
 use crate::edge::{Body, EdgeResponse, Incoming, RequestHead, deadline, request_body};
 use dataplane::CallError;
@@ -100,6 +100,12 @@ pub(crate) async fn respond(
     }
 }
 
+/// The response of a node that waits for the store: to inference, and the 404 of every path that belongs to no surface.
+pub(super) fn respond_without_store(path: &str) -> Response<Body> {
+    let error = if is_below(path, "/v1") { SurfaceError::store_unavailable() } else { SurfaceError::RouteNotFound };
+    InferenceError::from(error).to_response()
+}
+
 async fn check(
     surface: &Surface,
     head: &RequestHead,
@@ -111,7 +117,7 @@ async fn check(
     if head.headers.bytes() > MAX_HEADER_BYTES {
         return Err(SurfaceError::HeadersTooLarge { limit: MAX_HEADER_BYTES }.into());
     }
-    if !head.uri.path().starts_with("/v1/") && head.uri.path() != "/v1" {
+    if !is_below(head.uri.path(), "/v1") {
         return Err(SurfaceError::RouteNotFound.into());
     }
     let client = || surface.client(peer, &head.headers);

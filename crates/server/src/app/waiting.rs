@@ -1,0 +1,141 @@
+//! Waits for a store that is unreachable at the start, and serves what needs no store meanwhile.
+//!
+//! A node that gave up would have to be started again by hand or by its supervisor, and a supervisor may give up, too.
+//! Nothing is kept from this time: when the store responds, the parts are built as usual, and other workers take over
+//! the listening sockets.
+
+use super::build::{self, Sockets};
+use super::signals::Signals;
+use crate::config::Config;
+use crate::edge::cors::Cors;
+use crate::edge::limits::ConnectionLimits;
+use crate::edge::request_id::RequestIds;
+use crate::edge::workers::Workers;
+use crate::first_start;
+use crate::health::Report;
+use crate::node::NodeState;
+use crate::surface::starting::StartingSurface;
+use crate::surface::{openapi, operations};
+use ::background::{Backoff, Tasks};
+use control::CommandError;
+use fleet::Routes;
+use std::net::TcpListener;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use store::{Store, StoreError};
+use tokio::runtime::Handle;
+use tokio_rustls::TlsAcceptor;
+
+/// The delay before the store is tried again. Short, because an attempt is cheap and calls are rejected meanwhile.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(250), Duration::from_secs(5));
+/// Responses are short, so the connections end soon.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The surfaces of a node without a store.
+pub(super) struct Waiting {
+    workers: Workers,
+    operations: Tasks,
+}
+
+impl Waiting {
+    pub(super) fn start(
+        config: &Config,
+        data_dir: &Path,
+        sockets: &Sockets,
+        tls: Option<&TlsAcceptor>,
+    ) -> anyhow::Result<Self> {
+        let (public, ops) = (sockets.public[0].local_addr()?, sockets.ops.local_addr()?);
+        let node = NodeState::open(data_dir, Routes::default())?;
+        let report = Report::waiting_for_store(node.id(), &config.catalogue.hash);
+        let listener = tokio::net::TcpListener::from_std(sockets.ops.try_clone()?)?;
+        let tasks = Tasks::new(Handle::current());
+        tasks.spawn(operations::serve(listener, move |head| operations::respond_while_starting(&report, head)));
+
+        let ids = Arc::new(RequestIds::new()?);
+        let (description, console_url) = (openapi::document(), first_start::console_url(config, public));
+        let limits = ConnectionLimits {
+            stall_timeout: config.edge.client_stall_timeout,
+            call_timeout: config.edge.call_timeout,
+            peers: Arc::new(build::peer_table(config)),
+            figures: Arc::default(),
+        };
+        let listeners = sockets.public.iter().map(TcpListener::try_clone).collect::<std::io::Result<Vec<_>>>()?;
+        let workers = Workers::start(listeners, tls, DRAIN_TIMEOUT, &limits, |_| StartingSurface {
+            ids: Arc::clone(&ids),
+            cors: Cors::new(config.server.cors_origins.clone()),
+            description: description.clone(),
+            console_url: console_url.clone(),
+            strict_transport: build::is_strict_transport(tls, &console_url),
+        })?;
+        first_start::write_listen(data_dir, public, ops)?;
+        Ok(Self { workers, operations: tasks })
+    }
+
+    /// Ends without a store.
+    pub(super) async fn stop(self, data_dir: &Path) {
+        self.workers.stop().await;
+        self.operations.abort().await;
+        first_start::forget_listen(data_dir);
+    }
+
+    /// Frees the operations port for the node's own. The workers go on until others serve.
+    pub(super) async fn leave_operations(self) -> Workers {
+        self.operations.abort().await;
+        self.workers
+    }
+}
+
+/// Returns the store when it responds; `None` if a signal ends the process before. Other errors than an unreachable
+/// store are final.
+pub(super) async fn open_store(
+    config: &Config,
+    data_dir: &Path,
+    signals: &mut Signals,
+) -> anyhow::Result<Option<Store>> {
+    let mut backoff = BACKOFF;
+    loop {
+        let delay = jittered(backoff.next_delay(), getrandom::u32().unwrap_or(u32::MAX));
+        let attempt = async {
+            tokio::time::sleep(delay).await;
+            build::open_store(config, data_dir).await
+        };
+        let opened = tokio::select! {
+            opened = attempt => opened,
+            () = signals.wait_for_termination() => return Ok(None),
+        };
+        match opened {
+            Ok(store) => return Ok(Some(store)),
+            Err(error) if is_away(&error, config) => tracing::debug!("the store is still unreachable: {error:#}"),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Whether the error means that PostgreSQL does not respond. A SQLite file that cannot be opened does not come back.
+pub(super) fn is_away(error: &anyhow::Error, config: &Config) -> bool {
+    let is_postgres = matches!(Store::file(&config.store.url, Path::new("")), Ok(None));
+    let is_unavailable = |cause: &(dyn std::error::Error + 'static)| {
+        let is_store = cause.downcast_ref::<StoreError>().is_some_and(StoreError::is_unavailable);
+        is_store || matches!(cause.downcast_ref::<CommandError>(), Some(CommandError::StoreUnavailable { .. }))
+    };
+    is_postgres && error.chain().any(is_unavailable)
+}
+
+/// Between half of the delay and all of it, so that nodes which were started together do not try together.
+fn jittered(delay: Duration, random: u32) -> Duration {
+    let half = delay / 2;
+    half + half.mul_f64(f64::from(random) / f64::from(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_delay_is_at_least_half_and_at_most_all_of_it() {
+        let delay = Duration::from_secs(4);
+        let delays = [0, u32::MAX / 2, u32::MAX].map(|random| jittered(delay, random).as_secs_f64().round() as u64);
+        assert_eq!(delays, [2, 3, 4]);
+    }
+}

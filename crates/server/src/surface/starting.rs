@@ -1,0 +1,70 @@
+//! The surfaces of a node that waits for the store at its start: pages, and 503 for all that needs the store.
+
+use super::{add_strict_transport, console, endpoints, head_rejection, is_below, openai, page};
+use crate::clock;
+use crate::edge::cors::Cors;
+use crate::edge::request_body;
+use crate::edge::request_id::RequestIds;
+use crate::edge::{Body, EdgeResponse, Incoming, RequestHead, Service};
+use bytes::Bytes;
+use http::Response;
+use http1::RequestHeadError;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+pub(crate) struct StartingSurface {
+    pub ids: Arc<RequestIds>,
+    pub cors: Cors,
+    /// The body of `/openapi.json`.
+    pub description: Bytes,
+    /// Problems link to pages there.
+    pub console_url: String,
+    pub strict_transport: bool,
+}
+
+impl Service for StartingSurface {
+    async fn respond(self: Arc<Self>, head: RequestHead, mut body: Incoming, _: IpAddr) -> EdgeResponse {
+        let id = self.ids.next(clock::now());
+        let origin = self.cors.allowed(&head.headers);
+        let mut response = if Cors::is_preflight(&head) {
+            Cors::preflight(&head.headers)
+        } else {
+            self.choose(&head, &mut body, id.as_str()).await
+        };
+        if self.strict_transport && !openai::is_route(head.uri.path()) {
+            add_strict_transport(&mut response);
+        }
+        if let Some(origin) = origin {
+            Cors::add(response.headers_mut(), origin);
+        }
+        EdgeResponse { request_id: Some(id), ..response.into() }
+    }
+
+    fn reject_head(&self, error: RequestHeadError, _: IpAddr) -> EdgeResponse {
+        EdgeResponse { request_id: Some(self.ids.next(clock::now())), ..head_rejection(error).into() }
+    }
+
+    fn panicked() -> EdgeResponse {
+        openai::error::internal().into()
+    }
+
+    fn sweep(&self) {}
+
+    fn cut_streams(&self) {}
+}
+
+impl StartingSurface {
+    async fn choose(&self, head: &RequestHead, body: &mut Incoming, request_id: &str) -> Response<Body> {
+        let path = head.uri.path();
+        let needs_store = is_below(path, "/api") || is_below(path, "/v1");
+        if !needs_store && let Some(page) = page(head, &self.description) {
+            return page;
+        }
+        request_body::discard(&head.headers, body).await;
+        match path {
+            _ if is_below(path, "/api") => console::respond_without_store().await,
+            _ if is_below(path, "/v1/endpoints") => endpoints::respond_without_store(&self.console_url, request_id),
+            _ => openai::respond_without_store(path),
+        }
+    }
+}

@@ -10,6 +10,8 @@ impl Dataplane {
     pub(crate) async fn admit(&self, call: &mut Call, target: &Target) -> Result<(), CallError> {
         let running = self.admission.running.enter(&call.caller.workspace);
         let running = running.map_err(|TooManyCallsError { max }| CallError::TooManyCalls { max })?;
+        // Every call leaves an event, also one that no limit applies to.
+        let room = self.admission.journal.reserve().ok_or(CallError::JournalFull)?;
         let permit = match target {
             Target::Dedicated(endpoint) => Permit::unmetered(endpoint.open_call()),
             Target::Serverless(route) => {
@@ -17,7 +19,7 @@ impl Dataplane {
                 self.admission.admit(&call.caller, &route.model, estimate, request, call.tap.started_at()).await?
             }
         };
-        call.tap.keep(permit.counting(running));
+        call.tap.keep(permit.counting(running, room));
         Ok(())
     }
 }

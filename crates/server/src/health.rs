@@ -13,6 +13,7 @@ use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
 use store::Journal;
+use store::journal::FillLevel;
 
 /// Without the store, a node serves the keys it knows for this long.
 const KEYS_ARE_TRUSTED: Duration = dataplane::keys::STALE_KEY_TTL;
@@ -40,7 +41,7 @@ pub(crate) struct Observation {
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct JournalObservation {
-    pub waiting: u64,
+    pub level: FillLevel,
     pub max: u64,
     pub has_room: bool,
 }
@@ -177,7 +178,7 @@ impl Health {
 
     fn observe(&self) -> Observation {
         let cluster = self.node.cluster();
-        let (waiting, has_room) = (self.journal.waiting_bytes(), self.journal.has_room());
+        let (level, has_room) = (self.journal.fill_level(), self.journal.has_room());
         let table = self.routes.table();
         let availabilities = table.iter().map(|route| (&route.model, route.pool.availability()));
         // A model with flavors only is not served as a serverless one.
@@ -188,7 +189,7 @@ impl Health {
             store_away_for: cluster.store_away_since.map(|since| since.elapsed()),
             clock_skew_millis: cluster.clock_skew_millis,
             limits_are_degraded: self.limits.as_ref().is_some_and(RedisLimits::is_degraded),
-            journal: JournalObservation { waiting, max: self.journal_max, has_room },
+            journal: JournalObservation { level, max: self.journal_max, has_room },
             differing_nodes: cluster.differing,
             alive_nodes: self.node.alive_count(),
             leader: cluster.leader,
@@ -242,7 +243,7 @@ fn store(seen: &Observation) -> Part {
 }
 
 fn journal(seen: &JournalObservation) -> Part {
-    let JournalObservation { waiting, max, has_room } = *seen;
+    let JournalObservation { level: FillLevel { waiting, .. }, max, has_room } = *seen;
     match has_room {
         false if waiting >= max => {
             Part::unavailable(format!("the journal is full: {waiting} of {max} bytes wait for the store"))

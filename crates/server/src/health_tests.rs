@@ -9,12 +9,17 @@ fn healthy() -> Observation {
         store_away_for: None,
         clock_skew_millis: Some(0),
         limits_are_degraded: false,
-        journal: JournalObservation { waiting: 0, max: 1_000, has_room: true },
+        journal: observed(0, true),
         differing_nodes: Vec::new(),
         alive_nodes: 1,
         leader: Leader::This,
         ailing: Vec::new(),
     }
+}
+
+fn observed(waiting: u64, has_room: bool) -> JournalObservation {
+    let level = FillLevel { waiting, room: 0, unsynced: 0, unwritten: 0 };
+    JournalObservation { level, max: 1_000, has_room }
 }
 
 /// The overall status, and the parts that are not ok.
@@ -58,10 +63,7 @@ fn problems_that_all_nodes_share_are_only_reported() {
             "engines: no replica accepts calls for acme/a; some replicas do not accept calls for acme/b",
         ),
         (Observation { leader: Leader::Vacant { since: long_ago }, ..healthy() }, "leader: no node leads"),
-        (
-            Observation { journal: JournalObservation { waiting: 501, max: 1_000, has_room: true }, ..healthy() },
-            "journal: 501 of 1000 bytes wait",
-        ),
+        (Observation { journal: observed(501, true), ..healthy() }, "journal: 501 of 1000 bytes wait"),
     ] {
         let (overall, ill) = checked(&seen);
         assert_eq!(overall, "degraded", "{why}");
@@ -85,8 +87,8 @@ fn a_node_without_the_store_is_not_ready_once_known_keys_have_expired() {
 
 #[test]
 fn a_node_whose_journal_has_no_room_is_not_ready() {
-    let full = JournalObservation { waiting: 1_000, max: 1_000, has_room: false };
-    let broken = JournalObservation { waiting: 10, max: 1_000, has_room: false };
+    let full = observed(1_000, false);
+    let broken = observed(10, false);
     for (journal, why) in [(full, "journal: the journal is full"), (broken, "journal: the journal cannot be written")] {
         let (overall, ill) = checked(&Observation { journal, ..healthy() });
         assert_eq!(overall, "not_ready");

@@ -1,6 +1,5 @@
-//! Decides whether a serverless call may start: journal space, per-minute limits, monthly quota.
-//!
-//! Calls to dedicated endpoints skip it.
+//! Decides whether a call may start: running calls and journal space for every call; per-minute limits and monthly quota
+//! for calls to serverless models, which calls to dedicated endpoints skip.
 
 mod charge;
 mod lease;
@@ -50,9 +49,6 @@ impl Admission {
         request: RequestId,
         now: Timestamp,
     ) -> Result<Permit, CallError> {
-        if !self.journal.has_room() {
-            return Err(CallError::JournalFull);
-        }
         let limits = caller.workspace_limits.over(&self.defaults);
         let per_minute = PerMinute { requests: limits.requests_per_minute, tokens: limits.tokens_per_minute };
         let (tokens, completion) = estimate.expected(model.context_length, per_minute.tokens);

@@ -7,6 +7,7 @@ use super::running::RunningCall;
 use domain::limits::RateLimitStatus;
 use fleet::endpoints::OpenCall;
 use std::time::Instant;
+use store::journal::JournalRoom;
 
 /// Streams that exceed their expected length are charged in steps of this many tokens.
 const STEP: u64 = 256;
@@ -31,6 +32,8 @@ pub(crate) struct Permit {
     _visit: Option<OpenCall>,
     /// Counts the call for its workspace until the permit is dropped.
     _running: Option<RunningCall>,
+    /// Space for the usage event of the call, which is appended before the permit is dropped.
+    _room: Option<JournalRoom>,
 }
 
 pub(super) struct Metered {
@@ -53,17 +56,27 @@ impl Permit {
             metered: Some(metered),
             _visit: None,
             _running: None,
+            _room: None,
         }
     }
 
     /// For calls to dedicated endpoints, which have neither limits nor quota.
     pub(crate) fn unmetered(visit: OpenCall) -> Self {
         let charged_completion = u64::MAX - 1;
-        Self { rate_limits: None, limit: None, charged_completion, metered: None, _visit: Some(visit), _running: None }
+        Self {
+            rate_limits: None,
+            limit: None,
+            charged_completion,
+            metered: None,
+            _visit: Some(visit),
+            _running: None,
+            _room: None,
+        }
     }
 
-    pub(crate) fn counting(mut self, running: Option<RunningCall>) -> Self {
+    pub(crate) fn counting(mut self, running: Option<RunningCall>, room: JournalRoom) -> Self {
         self._running = running;
+        self._room = Some(room);
         self
     }
 

@@ -97,8 +97,7 @@ async fn run(config: Config, config_file: Option<&Path>, data_dir: &Path) -> any
         bootstrap.print(first_chat.map(|model| model.id.as_str()));
     }
     let end = signals.wait_for_end(&parts.routes, &parts.served, config_file).await;
-    shutdown::stop(&parts, background, workers, end, &mut signals, data_dir).await;
-    Ok(())
+    shutdown::stop(&parts, background, workers, end, &mut signals, data_dir).await
 }
 
 #[cfg(test)]

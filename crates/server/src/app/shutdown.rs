@@ -5,14 +5,19 @@
 //! 2. Engines and the control plane: replicas of dedicated endpoints keep running unless the operator pressed Ctrl-C.
 //! 3. Quota leases are returned. A lease that changed after its run has ended would stay reserved.
 //! 4. Loops, then the usage events that are still in the journal, then traces and the last lines of the log.
+//!
+//! Events that stay in the journal are stored by the next start. Events that the journal could not write and that did not
+//! reach the store either are lost: they are logged, and the exit status is not 0.
 
 use super::background::Background;
 use super::build::Parts;
 use super::signals::{End, Signals};
 use crate::edge::workers::Workers;
 use crate::first_start;
+use domain::UsageEvent;
 use std::path::Path;
 use std::time::Duration;
+use store::Journal;
 use tokio::time::timeout;
 
 /// How long quota leases, and then usage events, may take to reach the store.
@@ -27,7 +32,7 @@ pub(super) async fn stop(
     end: End,
     signals: &mut Signals,
     data_dir: &Path,
-) {
+) -> anyhow::Result<()> {
     tracing::info!("stopping: open responses may finish");
     parts.node.drain();
     tokio::select! {
@@ -54,8 +59,25 @@ pub(super) async fn stop(
     if !leases_are_back || timeout(FLUSH_TIMEOUT, background.usage_writer.finish()).await.is_err() {
         tracing::warn!(bytes = parts.journal.waiting_bytes(), "usage events stay in the journal for the next start");
     }
+    let lost = report_lost(&parts.journal);
     let last_reports = async { tokio::join!(parts.log.flush(), background.trace_export.finish()) };
     let _ = timeout(LAST_MOMENT, last_reports).await;
     parts.store.close().await;
     tracing::info!("stopped");
+    anyhow::ensure!(
+        lost == 0,
+        "{lost} usage events are lost: the journal could not be written and the store not reached"
+    );
+    Ok(())
+}
+
+/// Logs the events that exist only in memory, so that they can be billed by hand. Returns their number.
+fn report_lost(journal: &Journal) -> usize {
+    let lost = journal.unwritten_events();
+    for event in &lost {
+        let UsageEvent { request, caller, model, tokens, cost, .. } = event;
+        let (workspace, nanos) = (&caller.workspace, cost.nanos());
+        tracing::error!(%request, %workspace, %model, ?tokens, cost_nano_usd = nanos, "a usage event is lost");
+    }
+    lost.len()
 }

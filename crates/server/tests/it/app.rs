@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
@@ -32,6 +33,7 @@ pub(crate) struct Setup {
     workspace: String,
     tables: String,
     environment: Vec<(String, String)>,
+    data_dir: Option<PathBuf>,
 }
 
 /// Limits that only tests about limits reach.
@@ -92,6 +94,12 @@ impl Setup {
         self
     }
 
+    /// A data folder that outlives the gateway; the default is a scratch folder.
+    pub(crate) fn data_dir(mut self, path: &Path) -> Self {
+        self.data_dir = Some(path.to_owned());
+        self
+    }
+
     pub(crate) async fn start(self) -> TestApp {
         let mut engines = Vec::new();
         for _ in 0..self.engine_count {
@@ -113,6 +121,9 @@ impl Setup {
         let mut launch = ForebayLaunch::default().binary(BINARY);
         for (name, value) in &self.environment {
             launch = launch.environment(name, value);
+        }
+        if let Some(path) = &self.data_dir {
+            launch = launch.data_dir(path);
         }
         let forebay = launch.start(&config).await.unwrap();
         let key = forebay.api_key().unwrap_or_default();
@@ -181,6 +192,7 @@ impl TestApp {
             workspace: HIGH_LIMITS.to_owned(),
             tables: String::new(),
             environment: Vec::new(),
+            data_dir: None,
         }
     }
 

@@ -206,7 +206,8 @@ async fn a_torn_damaged_or_full_journal_is_reported() {
     app.chat("hi").await;
     app.forebay.child.kill();
     let journal = app.forebay.data_dir.join("journal");
-    let file = fs::read_dir(&journal).unwrap().next().unwrap().unwrap().path();
+    let files = fs::read_dir(&journal).unwrap().map(|entry| entry.unwrap().path());
+    let file = files.min().unwrap();
     let line = fs::read(&file).unwrap();
     assert!(line.ends_with(b"}\n"), "a whole event");
     let report = |content: &[u8]| {

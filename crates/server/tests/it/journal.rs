@@ -1,7 +1,9 @@
 //! The way of usage events to the store: none lost, none duplicated.
 
 use crate::app::{TIMEOUT, TestApp, chat, content, error_line, stream, wait_until};
+use crate::small_disk::{SmallDisk, assert_stored, call_until_rejected};
 use domain::usage::Tokens;
+use std::time::Duration;
 use testkit::fake_engine::Script;
 use testkit::http::Client;
 
@@ -73,4 +75,84 @@ async fn a_killed_gateway_loses_no_event_and_duplicates_none() {
     assert_eq!(completion, 1_024, "charged at its last mark");
     assert_eq!(interrupted.certainty.as_str(), "estimated");
     assert_eq!(app.client().post_json("/chat/completions", chat("hi")).await.status_line(), "200 OK");
+}
+
+#[tokio::test]
+async fn a_gateway_that_is_stopped_on_a_full_disk_loses_no_usage() {
+    let disk = SmallDisk::mount();
+    let mut app = disk.place(TestApp::setup()).start().await;
+    let first = app.chat("first").await.header("x-request-id").unwrap().to_owned();
+    app.usage(1).await;
+    // While this lock is held, no event reaches the store, so no space becomes free.
+    let store = app.store().await;
+    let lock = store.begin().await.unwrap();
+    disk.fill();
+    let mut served = call_until_rejected(&app, &chat("hi")).await;
+    assert!(served.len() > 20, "the space that was set aside is used: {} calls", served.len());
+    served.push(first);
+    app.forebay.child.signal("TERM").unwrap();
+    drop(lock);
+    let status = app.forebay.child.wait_for_end(TIMEOUT).await.unwrap();
+    assert!(status.success(), "{status}: {}", app.forebay.child.stderr());
+    assert_stored(&app, &served).await;
+}
+
+#[tokio::test]
+async fn a_gateway_that_is_killed_on_a_full_disk_loses_no_usage_and_starts_again() {
+    let disk = SmallDisk::mount();
+    let mut app = disk.place(TestApp::setup()).start().await;
+    let first = app.chat("first").await.header("x-request-id").unwrap().to_owned();
+    app.usage(1).await;
+    let store = app.store().await;
+    let lock = store.begin().await.unwrap();
+    disk.fill();
+    let mut served = call_until_rejected(&app, &chat("hi")).await;
+    served.push(first);
+    app.forebay.child.kill();
+    drop(lock);
+    // The disk stays full until the events of the first run are stored.
+    app.forebay.restart().await.unwrap();
+    assert_stored(&app, &served).await;
+    disk.free();
+    wait_until("served again", TIMEOUT, async || app.chat("again").await.status == 200).await;
+}
+
+#[tokio::test]
+async fn events_that_cannot_be_written_reach_the_store_from_memory() {
+    let disk = SmallDisk::mount();
+    let mut app = disk.place(TestApp::setup()).start().await;
+    let first = app.chat("first").await.header("x-request-id").unwrap().to_owned();
+    app.usage(1).await;
+    let store = app.store().await;
+    let lock = store.begin().await.unwrap();
+    disk.take_space_of_journal();
+    let mut served = call_until_rejected(&app, &chat("hi")).await;
+    served.push(first);
+    let metrics = Client::new(app.forebay.ops).get("/metrics").await.text();
+    let unwritten = metrics.lines().find(|line| line.starts_with("forebay_journal_unwritten_bytes ")).unwrap();
+    assert_ne!(unwritten, "forebay_journal_unwritten_bytes 0");
+    app.forebay.child.signal("TERM").unwrap();
+    drop(lock);
+    let status = app.forebay.child.wait_for_end(TIMEOUT).await.unwrap();
+    assert!(status.success(), "{status}: {}", app.forebay.child.stderr());
+    assert_stored(&app, &served).await;
+}
+
+#[tokio::test]
+async fn a_gateway_that_loses_usage_says_which_and_fails() {
+    let disk = SmallDisk::mount();
+    let mut app = disk.place(TestApp::setup()).start().await;
+    app.chat("first").await;
+    app.usage(1).await;
+    let store = app.store().await;
+    let _lock = store.begin().await.unwrap();
+    disk.take_space_of_journal();
+    let served = call_until_rejected(&app, &chat("hi")).await;
+    app.forebay.child.signal("TERM").unwrap();
+    // It waits for the store as long as it may.
+    let status = app.forebay.child.wait_for_end(Duration::from_secs(60)).await.unwrap();
+    let said = [app.forebay.child.stderr(), app.forebay.child.stdout()].concat();
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(said.contains("usage events are lost"), "{said}");
+    assert!(served.iter().any(|id| said.contains(id.as_str())), "none of {served:?} in {said}");
 }

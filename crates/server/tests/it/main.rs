@@ -30,6 +30,7 @@ mod replica_shim;
 mod restarts;
 mod several_nodes;
 mod site;
+mod small_disk;
 mod store_time;
 mod usage;
 mod wire;

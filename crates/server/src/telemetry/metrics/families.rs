@@ -116,6 +116,12 @@ families! {
         "The bound of the journal; new calls are rejected when it is reached";
     JOURNAL_FULL: Gauge "forebay_journal_full" []
         "1 while new calls are rejected because the journal is full or cannot be written";
+    JOURNAL_ROOM: Gauge "forebay_journal_room_bytes" []
+        "Space on disk that is set aside for usage events and not reserved by a running call";
+    JOURNAL_UNSYNCED: Gauge "forebay_journal_unsynced_bytes" []
+        "Usage events kept in memory until they are synced to disk";
+    JOURNAL_UNWRITTEN: Gauge "forebay_journal_unwritten_bytes" []
+        "Usage events that are only in memory because the disk of the journal fails";
     USAGE_SET_ASIDE: Counter "forebay_usage_events_set_aside_total" []
         "Usage events that the store rejected permanently";
     BODY_MEMORY: Gauge "forebay_body_memory_bytes" []

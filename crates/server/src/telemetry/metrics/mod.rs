@@ -134,7 +134,10 @@ impl Metrics {
         self.keys.lookups().iter().for_each(|(gate, count)| samples.whole(&[gate], *count));
         let mut samples = page.family(&families::THROTTLED);
         self.throttles.rejected().iter().for_each(|(reason, count)| samples.whole(&[reason.as_str()], *count));
-        page.whole(&families::JOURNAL_WAITING, seen.journal.waiting);
+        page.whole(&families::JOURNAL_WAITING, seen.journal.level.waiting);
+        page.whole(&families::JOURNAL_ROOM, seen.journal.level.room);
+        page.whole(&families::JOURNAL_UNSYNCED, seen.journal.level.unsynced);
+        page.whole(&families::JOURNAL_UNWRITTEN, seen.journal.level.unwritten);
         page.whole(&families::JOURNAL_MAX, seen.journal.max);
         page.flag(&families::JOURNAL_FULL, !seen.journal.has_room);
         page.whole(&families::USAGE_SET_ASIDE, self.quarantined.count());

@@ -2,6 +2,7 @@
 
 mod crashes;
 mod faults;
+mod full_disk;
 mod holding;
 mod life;
 mod memory;

@@ -49,6 +49,10 @@ impl FreshLines {
         events
     }
 
+    pub(super) fn clear(&mut self) {
+        self.lines.clear();
+    }
+
     /// Where the lines of a file in memory begin; everything before is only in the file.
     pub(super) fn start_in(&self, file: u64) -> Option<u64> {
         self.lines.front().filter(|line| line.file == file).map(|line| line.start)

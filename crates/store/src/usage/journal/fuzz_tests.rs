@@ -1,8 +1,9 @@
 //! Fuzz targets for the journal, which is read after crashes, full disks and restores.
 
+use super::disk::Disk;
 use super::line::{self, Stage};
 use super::*;
-use domain::Timestamp;
+use domain::{RequestId, Timestamp};
 use fuzz::Fuzz;
 use std::collections::BTreeSet;
 
@@ -60,7 +61,8 @@ fn journal_files() {
     Fuzz::new("journal-file").words(WORDS).executions(300).run(|bytes| {
         let path = folder.path().join(file_name(&at(1), 1));
         std::fs::write(&path, bytes).unwrap();
-        let (_, mut reader) = Journal::open(folder.path(), at(2), 1 << 20).unwrap();
+        let disk = Disk::folder(folder.path()).unwrap();
+        let (_, mut reader) = Journal::open_on(disk, at(2), 1 << 20, MIN_FILE_BYTES).unwrap();
         let mut read = Vec::new();
         while let Some(batch) = reader.next(2).unwrap() {
             reader.stored(&batch);
@@ -69,7 +71,11 @@ fn journal_files() {
         reader.close();
         assert!(!path.exists(), "a file that is stored is removed");
         let complete = bytes.iter().rposition(|byte| *byte == b'\n').map_or(&b""[..], |end| &bytes[..end]);
-        let lines: Vec<_> = complete.split(|byte| *byte == b'\n').filter_map(line::read).collect();
+        let lines = complete.split(|byte| *byte == b'\n').map(|line| {
+            let zeros = line.iter().take_while(|byte| **byte == 0).count();
+            &line[zeros..]
+        });
+        let lines: Vec<_> = lines.filter_map(line::read).collect();
         let ended = lines.iter().filter(|(_, stage)| *stage == Stage::Ended).map(|(event, _)| &event.request);
         let mut expected: Vec<RequestId> = ended.cloned().collect();
         let running: BTreeSet<RequestId> = still_running(&lines);

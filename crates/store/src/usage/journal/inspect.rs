@@ -52,6 +52,11 @@ impl Inspection {
                 return Ok(());
             }
             self.bytes += bytes as u64;
+            // Space that is set aside, or a part that never reached the disk.
+            let text = &text[text.iter().take_while(|byte| **byte == 0).count()..];
+            if text.is_empty() {
+                continue;
+            }
             self.lines += 1;
             match text.strip_suffix(b"\n") {
                 None => self.torn.push(path.to_owned()),

@@ -22,6 +22,10 @@ named_enum! {
 }
 
 const CHECKSUM_LEN: usize = 8;
+/// No line is longer, with its line break: every number has its most digits, every id its longest form.
+pub(super) const MAX_LINE_BYTES: u64 = 1536;
+/// Longer names of replicas are cut. They consist of a model's id and a number, or are names of Pods, so none is.
+const MAX_REPLICA_BYTES: usize = 256;
 
 /// The line of an event, with its line break.
 pub(super) fn encode(event: &UsageEvent, stage: Stage) -> Vec<u8> {
@@ -63,7 +67,7 @@ pub(super) fn write(event: &UsageEvent, stage: Stage, text: &mut Vec<u8>) {
         Actor::User(user) => line.plain("user", user.as_bytes()),
     }
     line.text("model", model.as_str());
-    line.text("replica", replica);
+    line.text("replica", cut(replica));
     line.boolean("streamed", *streamed);
     line.number("status", *status);
     line.text("code", code);
@@ -80,6 +84,15 @@ pub(super) fn write(event: &UsageEvent, stage: Stage, text: &mut Vec<u8>) {
     line.end();
     let checksum = crc32fast::hash(&text[CHECKSUM_LEN + 1..text.len() - 1]);
     write!(&mut text[..CHECKSUM_LEN], "{checksum:08x}").expect("eight digits fit");
+}
+
+fn cut(replica: &str) -> &str {
+    &replica[..replica.floor_char_boundary(MAX_REPLICA_BYTES)]
+}
+
+/// Reads a line with its line break; `None` if it is damaged.
+pub(super) fn read_with_break(text: &[u8]) -> Option<(UsageEvent, Stage)> {
+    read(text.strip_suffix(b"\n")?)
 }
 
 /// Reads a line without its line break; `None` if it is damaged.
@@ -103,7 +116,7 @@ pub(super) fn read(text: &[u8]) -> Option<(UsageEvent, Stage)> {
         request: RequestId::parse(text("request")?).ok()?,
         caller: Arc::new(caller),
         model: ModelId::parse(text("model")?).ok()?,
-        replica: text("replica")?.into(),
+        replica: cut(text("replica")?).into(),
         streamed: line["streamed"].as_bool()?,
         status: line["status"].as_u64()?.try_into().ok()?,
         code: text("code")?.to_owned().into(),

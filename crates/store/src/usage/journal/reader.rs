@@ -5,14 +5,14 @@
 //! that have marks but no end become events with code `interrupted`, and the batch has `ends_run`, so the leases of that
 //! run can be released. Then it follows `run_b`, taking events from memory as long as it keeps up.
 
+use super::disk::{Disk, DiskFile};
 use super::line::{self, Stage};
+use super::state::State;
 use super::{Shared, file_name};
 use domain::usage::Certainty;
 use domain::{RequestId, RunId, UsageEvent};
 use std::collections::{HashMap, VecDeque};
-use std::fs::File;
-use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -28,7 +28,7 @@ pub(super) const QUARANTINE: &str = "refused.jsonl";
 /// A file of an earlier run.
 pub(super) struct EarlierFile {
     run: RunId,
-    path: PathBuf,
+    name: String,
     pub(super) bytes: u64,
 }
 
@@ -50,17 +50,24 @@ fn run_of(name: &str) -> Option<RunId> {
     RunId::parse(run).ok()
 }
 
-/// The files of all runs except this one, in the order of their creation.
-pub(super) fn find_earlier_files(folder: &Path, this: &RunId) -> io::Result<VecDeque<EarlierFile>> {
+/// The files of all runs except this one, in the order of their creation. Those that a run had only allocated are
+/// removed, because this run may need their space before the store takes anything.
+pub(super) fn find_earlier_files(disk: &Disk, this: &RunId) -> io::Result<VecDeque<EarlierFile>> {
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        let Some(run) = name.to_str().and_then(run_of).filter(|run| run != this) else { continue };
-        found.push(EarlierFile { run, path: entry.path(), bytes: entry.metadata()?.len() });
+    for (name, bytes) in disk.list()? {
+        let run = run_of(&name).filter(|run| run != this);
+        found.extend(run.map(|run| EarlierFile { run, name, bytes }));
     }
-    found.sort_by(|one, other| one.path.cmp(&other.path));
-    Ok(found.into())
+    found.sort_by(|one, other| one.name.cmp(&other.name));
+    let mut kept: VecDeque<EarlierFile> = VecDeque::new();
+    for file in found {
+        // The first one stays also if it is empty, so that the leases of its run are released.
+        let is_spare = file.bytes == 0 && kept.back().is_some_and(|last| last.run == file.run);
+        if !is_spare || disk.remove(&file.name).is_err() {
+            kept.push_back(file);
+        }
+    }
+    Ok(kept)
 }
 
 /// Events of one run that are stored together.
@@ -71,14 +78,27 @@ pub struct Batch {
     /// The run is over, and this is its last batch.
     pub ends_run: bool,
     bytes: u64,
-    /// Files that are fully read with this batch.
-    done: Vec<PathBuf>,
+    /// The file that is fully read with this batch.
+    done: Option<String>,
+    /// Set if the events are only in memory.
+    unwritten: Option<UnwrittenLines>,
+}
+
+/// Lines that could not be written, as they were when a batch was made of them.
+#[derive(Debug, Clone, Copy)]
+struct UnwrittenLines {
+    rewrites: u64,
+    bytes: usize,
 }
 
 impl Batch {
+    fn new(run: RunId) -> Self {
+        Self { run, events: Vec::new(), ends_run: false, bytes: 0, done: None, unwritten: None }
+    }
+
     /// The batch ends with its file, and another file follows.
     pub fn is_followed(&self) -> bool {
-        !self.done.is_empty()
+        self.done.is_some()
     }
 }
 
@@ -86,18 +106,18 @@ impl Batch {
 pub struct JournalReader {
     shared: Arc<Shared>,
     earlier: VecDeque<EarlierFile>,
-    /// The number of this run's file that is being read, after all earlier runs.
-    number: u64,
     /// Bytes of the current file that have been read.
     position: u64,
-    file: Option<File>,
+    file: Option<DiskFile>,
     /// The last mark of each call of the current earlier run that has not ended so far.
     running: HashMap<RequestId, UsageEvent>,
+    /// Files that are stored and still there.
+    removable: Vec<String>,
 }
 
 impl JournalReader {
     pub(super) fn new(shared: Arc<Shared>, earlier: VecDeque<EarlierFile>) -> Self {
-        Self { shared, earlier, number: 1, position: 0, file: None, running: HashMap::new() }
+        Self { shared, earlier, position: 0, file: None, running: HashMap::new(), removable: Vec::new() }
     }
 
     /// The next batch of about `max` events; `None` if there is nothing new.
@@ -108,52 +128,75 @@ impl JournalReader {
         }
     }
 
-    /// The batch is stored: frees its space and removes its files.
+    /// The batch is stored: frees its space and removes its file.
     pub fn stored(&mut self, batch: &Batch) {
         self.shared.moved.fetch_add(batch.bytes, Ordering::Relaxed);
-        for path in &batch.done {
-            if let Err(error) = std::fs::remove_file(path) {
-                tracing::warn!(%error, file = %path.display(), "cannot remove a stored file of the journal");
+        self.removable.extend(batch.done.clone());
+        let mut state = self.shared.state.lock();
+        // If some were written meanwhile, the reader will find them in their file, and the store knows them.
+        if let Some(lines) = batch.unwritten.filter(|lines| lines.rewrites == state.rewrites) {
+            state.drop_unwritten(lines.bytes);
+            self.shared.moved.fetch_add(lines.bytes as u64, Ordering::Relaxed);
+        }
+        // A mark may be in no other file, so its file stays until the call is stored.
+        let may_remove = self.running.is_empty() && state.may_remove_earlier();
+        drop(state);
+        if may_remove {
+            self.remove_files();
+        }
+    }
+
+    fn remove_files(&mut self) {
+        for name in self.removable.drain(..) {
+            if let Err(error) = self.shared.disk.remove(&name) {
+                tracing::warn!(%error, file = name, "cannot remove a stored file of the journal");
             }
         }
     }
 
     /// Writes an event that the store rejects to the quarantine file, for an operator to look at.
     pub fn quarantine(&self, event: &UsageEvent) {
-        let path = self.shared.folder.join(QUARANTINE);
-        let file = File::options().create(true).append(true).open(&path);
-        let written = file.and_then(|mut file| file.write_all(&line::encode(event, Stage::Ended)));
-        if let Err(error) = written {
-            tracing::error!(%error, file = %path.display(), "cannot write a quarantined usage event");
+        if let Err(error) = self.shared.disk.append(QUARANTINE, &line::encode(event, Stage::Ended)) {
+            tracing::error!(%error, file = QUARANTINE, "cannot write a quarantined usage event");
         }
     }
 
-    /// Removes the last file of this run if all of it is stored. Nothing may be appended afterwards.
-    pub fn close(self) {
-        if self.earlier.is_empty() && self.shared.waiting_bytes() == 0 {
-            let _ = std::fs::remove_file(self.shared.folder.join(file_name(&self.shared.run, self.number)));
+    /// Removes the files of this run if all of it is stored. Nothing may be appended afterwards.
+    pub fn close(mut self) {
+        if !self.earlier.is_empty() || self.shared.waiting_bytes() > 0 {
+            return;
         }
+        let mut state = self.shared.state.lock();
+        state.is_closed = true;
+        let segments = state.spares.drain(..).map(|segment| segment.number).collect::<Vec<_>>();
+        let current = state.current.take().map(|segment| segment.number);
+        drop(state);
+        let numbers = current.into_iter().chain(segments);
+        self.removable.extend(numbers.map(|number| file_name(&self.shared.run, number)));
+        self.remove_files();
     }
 
     fn next_of_earlier(&mut self, max: usize) -> io::Result<Batch> {
-        let earlier = self.earlier.front().expect("the caller checked it");
-        let (run, path, length) = (earlier.run.clone(), earlier.path.clone(), earlier.bytes);
-        let mut batch = Batch { run, events: Vec::new(), ends_run: false, bytes: 0, done: Vec::new() };
+        let EarlierFile { run, name, bytes } = self.earlier.front().expect("the caller checked it");
+        let (name, length) = (name.clone(), *bytes);
+        let mut batch = Batch::new(run.clone());
         let running = &mut self.running;
         let events = &mut batch.events;
         let before = self.position;
-        let ended = read_lines(&mut self.file, &path, &mut self.position, length, max, |event, stage| match stage {
-            Stage::Ended => {
-                running.remove(&event.request);
-                events.push(event);
-            }
-            Stage::Running => drop(running.insert(event.request.clone(), event)),
-        })?;
+        let disk = &self.shared.disk;
+        let ended =
+            read_lines(disk, &mut self.file, &name, &mut self.position, length, max, |event, stage| match stage {
+                Stage::Ended => {
+                    running.remove(&event.request);
+                    events.push(event);
+                }
+                Stage::Running => drop(running.insert(event.request.clone(), event)),
+            })?;
         batch.bytes = self.position - before;
         if ended {
             self.leave_file();
             self.earlier.pop_front();
-            batch.done.push(path);
+            batch.done = Some(name);
             if self.earlier.front().is_none_or(|next| next.run != batch.run) {
                 batch.ends_run = true;
                 batch.events.extend(self.running.drain().map(|(_, event)| interrupted(event)));
@@ -165,28 +208,24 @@ impl JournalReader {
     /// Follows the files of this run.
     ///
     /// Memory is tried first. If it has the line at our position, the batch comes from there without reading the disk.
-    /// Otherwise the reader is behind, or the disk was full and lines were written late: it reads the file up to the
+    /// Otherwise the reader is behind, or the disk failed and lines were written late: it reads the file up to the
     /// point where memory starts, and the next call continues from memory. Example: read up to byte 1,000, memory starts
     /// at byte 5,000: bytes 1,000 to 5,000 come from the file. A file that is not the newest one is complete, so at its
-    /// end the reader moves to the next.
+    /// end the reader moves to the next. After the last file come the lines that could not be written to any.
     fn next_of_this_run(&mut self, max: usize) -> io::Result<Option<Batch>> {
         let before = self.position;
-        let (newest, length, fresh, fresh_from) = {
-            let mut state = self.shared.state.lock();
-            let fresh = state.fresh.take(self.number, &mut self.position, max);
-            (state.number, state.length, fresh, state.fresh.start_in(self.number))
+        let mut state = self.shared.state.lock();
+        let Some(segment) = state.first_unread().filter(|segment| !segment.is_newest || before < segment.length) else {
+            return Ok(self.unwritten_batch(&state, max));
         };
-        let path = self.shared.folder.join(file_name(&self.shared.run, self.number));
-        let is_newest = newest == self.number;
-        let length = if is_newest { length } else { std::fs::metadata(&path)?.len() };
-        if is_newest && before == length {
-            return Ok(None);
-        }
-        let run = self.shared.run.clone();
-        let mut batch = Batch { run, events: fresh, ends_run: false, bytes: 0, done: Vec::new() };
+        let fresh = state.fresh.take(segment.number, &mut self.position, max);
+        let fresh_from = state.fresh.start_in(segment.number);
+        drop(state);
+        let mut batch = Batch { events: fresh, ..Batch::new(self.shared.run.clone()) };
+        let name = file_name(&self.shared.run, segment.number);
         if self.position == before {
-            let until = fresh_from.unwrap_or(length);
-            read_lines(&mut self.file, &path, &mut self.position, until, max, |event, stage| {
+            let (disk, until) = (&self.shared.disk, fresh_from.unwrap_or(segment.length));
+            read_lines(disk, &mut self.file, &name, &mut self.position, until, max, |event, stage| {
                 // Marks are only used after their run is over.
                 if stage == Stage::Ended {
                     batch.events.push(event);
@@ -195,12 +234,25 @@ impl JournalReader {
         }
         batch.bytes = self.position - before;
         // After a failed sync the file may be shorter than what memory had of it.
-        if self.position >= length && fresh_from.is_none() && !is_newest {
+        if self.position >= segment.length && fresh_from.is_none() && !segment.is_newest {
+            batch.bytes += segment.appended.saturating_sub(self.position);
             self.leave_file();
-            self.number += 1;
-            batch.done.push(path);
+            self.shared.state.lock().finished.pop_front();
+            batch.done = Some(name);
         }
         Ok(Some(batch))
+    }
+
+    fn unwritten_batch(&self, state: &State, max: usize) -> Option<Batch> {
+        let mut batch = Batch::new(self.shared.run.clone());
+        let mut bytes = 0;
+        for line in state.unwritten_lines().take(max) {
+            bytes += line.len();
+            let event = line::read_with_break(line).filter(|(_, stage)| *stage == Stage::Ended);
+            batch.events.extend(event.map(|(event, _)| event));
+        }
+        batch.unwritten = (bytes > 0).then_some(UnwrittenLines { rewrites: state.rewrites, bytes });
+        batch.unwritten.map(|_| batch)
     }
 
     fn leave_file(&mut self) {
@@ -215,9 +267,12 @@ fn interrupted(event: UsageEvent) -> UsageEvent {
 }
 
 /// Reads complete lines up to `length`, about `max` of them; returns whether the end is reached.
+///
+/// Zeros between lines are skipped: space that was set aside, or blocks that a power failure kept from the disk.
 fn read_lines(
-    file: &mut Option<File>,
-    path: &Path,
+    disk: &Disk,
+    file: &mut Option<DiskFile>,
+    name: &str,
     position: &mut u64,
     length: u64,
     max: usize,
@@ -225,34 +280,40 @@ fn read_lines(
 ) -> io::Result<bool> {
     let file = match file {
         Some(file) => file,
-        None => file.insert(File::open(path)?),
+        None => file.insert(disk.open(name)?),
     };
     let mut taken = 0;
     let mut block = vec![0; BLOCK];
     while *position < length && taken < max {
         let size = usize::try_from(length - *position).unwrap_or(BLOCK).min(BLOCK);
-        file.read_exact_at(&mut block[..size], *position)?;
-        let mut rest = &block[..size];
+        file.read_at(&mut block[..size], *position)?;
         let before = *position;
+        let mut rest = skip_zeros(&block[..size], position);
         while let Some(end) = memchr::memchr(b'\n', rest) {
             match line::read(&rest[..end]) {
                 Some((event, stage)) => take(event, stage),
-                None => tracing::error!(file = %path.display(), at = *position, "a line of the journal is damaged"),
+                None => tracing::error!(file = name, at = *position, "a line of the journal is damaged"),
             }
             *position += end as u64 + 1;
-            rest = &rest[end + 1..];
+            rest = skip_zeros(&rest[end + 1..], position);
             taken += 1;
             if taken == max {
                 break;
             }
         }
         if taken < max && !rest.is_empty() && *position + rest.len() as u64 == length {
-            tracing::warn!(file = %path.display(), bytes = rest.len(), "dropped the incomplete last line of a journal file");
+            tracing::warn!(file = name, bytes = rest.len(), "dropped the incomplete last line of a journal file");
             *position = length;
         } else if *position == before {
-            tracing::error!(file = %path.display(), at = before, "a part of the journal is unreadable");
+            tracing::error!(file = name, at = before, "a part of the journal is unreadable");
             *position += size as u64;
         }
     }
     Ok(*position == length)
+}
+
+fn skip_zeros<'a>(text: &'a [u8], position: &mut u64) -> &'a [u8] {
+    let zeros = text.iter().take_while(|byte| **byte == 0).count();
+    *position += zeros as u64;
+    &text[zeros..]
 }

@@ -1,13 +1,19 @@
-//! The thread that syncs the journal to disk.
+//! The thread that syncs the journal to disk, and its way back after a failure.
 //!
-//! A failed sync may have lost lines that were written before, and a second try would not bring them back. So the journal
-//! is treated as failing: it continues in a new file as soon as a trial file can be synced, and admits new calls again
-//! when the store has all lines from before.
+//! A line that could not be written is tried again. A failed sync may have lost lines that were written before, and a
+//! second try would not bring them back: the system reports lost data once. So the file is abandoned where its last
+//! successful sync ended, and the lines after that point, which are still in memory, are written to another file. A trial
+//! file is synced first, so that a failing disk does not use up the allocated files. New calls are admitted when all
+//! lines are synced.
+//!
+//! Example: bytes 0 to 900 of file 1 are synced, the sync of bytes 900 to 1,500 fails. Bytes 900 to 1,500 are written to
+//! the start of file 2. The reader leaves file 1 at byte 900; if it was further already, it reads the lines again, and
+//! the store recognizes their request ids.
 
-use super::{Doubt, Shared, sync_folder};
-use std::fs::File;
-use std::io::{self, Write};
-use std::path::Path;
+use super::Shared;
+use super::disk::Disk;
+use super::state::{PendingSync, State};
+use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -32,53 +38,76 @@ fn sync_loop(journal: &Weak<Shared>) {
 }
 
 impl Shared {
-    fn sync_round(&self) {
-        let in_doubt = self.state.lock().doubt.as_ref().is_some_and(|doubt| !doubt.renewed);
-        let can_renew = in_doubt && try_disk(&self.folder).is_ok();
-        let (files, rotated) = {
+    pub(super) fn sync_round(&self) {
+        if self.failing.load(Ordering::Relaxed) {
+            self.repair();
+        }
+        let files = {
             let mut state = self.state.lock();
-            let _ = self.recover(&mut state);
-            if can_renew && self.next_file(&mut state).is_ok() {
-                state.doubt = state.doubt.take().map(|doubt| Doubt { renewed: true, ..doubt });
+            if state.sync_failed {
+                return;
             }
-            let current = std::mem::take(&mut state.unsynced).then(|| Arc::clone(&state.file));
-            let mut files = std::mem::take(&mut state.rotated);
-            let rotated = !files.is_empty() || can_renew;
-            files.extend(current);
-            (files, rotated)
+            state.begin_sync()
         };
-        let synced = sync(&self.folder, &files, rotated);
+        let synced = sync_all(&files);
         let mut state = self.state.lock();
         match synced {
             Ok(()) => {
-                let moved = self.moved.load(Ordering::Relaxed);
-                if state.doubt.as_ref().is_some_and(|doubt| doubt.renewed && doubt.until <= moved) {
-                    state.doubt = None;
-                    self.works_again(&state);
+                state.sync_succeeded(&files);
+                if state.unwritten == 0 && self.failing.swap(false, Ordering::Relaxed) {
+                    tracing::info!("the journal works again");
                 }
             }
             Err(error) => {
-                state.doubt = Some(Doubt { until: self.appended.load(Ordering::Relaxed), renewed: false });
-                if !self.failing.swap(true, Ordering::Relaxed) {
-                    tracing::error!(%error, "cannot sync the journal: new calls are rejected until it works again");
-                }
+                state.sync_failed = true;
+                self.fail(&error, "cannot sync the journal");
             }
         }
+        self.update_room(&state);
+    }
+
+    /// Writes the lines that are not safe: where they belong, or else to another file.
+    fn repair(&self) {
+        {
+            let mut state = self.state.lock();
+            if !state.sync_failed && self.write_unwritten(&mut state).is_ok() {
+                return;
+            }
+        }
+        if try_disk(&self.disk).is_err() {
+            return;
+        }
+        let mut state = self.state.lock();
+        if self.next_segment(&mut state).is_ok() {
+            let again = state.abandon_unsynced();
+            self.appended.fetch_add(again, Ordering::Relaxed);
+            state.sync_failed = false;
+            let _ = self.write_unwritten(&mut state);
+        }
+        self.update_room(&state);
+    }
+
+    fn write_unwritten(&self, state: &mut State) -> io::Result<()> {
+        let lines: Vec<u8> = state.unwritten_lines().flatten().copied().collect();
+        for line in lines.split_inclusive(|byte| *byte == b'\n') {
+            self.write(state, line)?;
+            state.unwritten -= line.len();
+            state.rewrites += 1;
+        }
+        Ok(())
     }
 }
 
-fn sync(folder: &Path, files: &[Arc<File>], rotated: bool) -> io::Result<()> {
+fn sync_all(files: &[PendingSync]) -> io::Result<()> {
     // Every file is tried, because an error of one says nothing about the others.
-    let outcomes: Vec<io::Result<()>> = files.iter().map(|file| file.sync_data()).collect();
-    outcomes.into_iter().collect::<io::Result<()>>()?;
-    if rotated { sync_folder(folder) } else { Ok(()) }
+    let outcomes: Vec<io::Result<()>> = files.iter().map(|pending| pending.file.sync()).collect();
+    outcomes.into_iter().collect()
 }
 
-/// Whether the disk takes and syncs a small file. Tried first, so that a failing disk collects no journal files.
-fn try_disk(folder: &Path) -> io::Result<()> {
-    let path = folder.join(TRIAL_FILE);
-    let mut file = File::create(&path)?;
-    let synced = file.write_all(b"trial").and_then(|()| file.sync_data());
-    std::fs::remove_file(path)?;
+/// Whether the disk takes and syncs a small file.
+fn try_disk(disk: &Disk) -> io::Result<()> {
+    let file = disk.create(TRIAL_FILE)?;
+    let synced = file.write_at(b"trial", 0).and_then(|()| file.sync());
+    disk.remove(TRIAL_FILE)?;
     synced
 }

@@ -1,16 +1,17 @@
+use super::disk::Disk;
+use super::model_disk::ModelDisk;
 use super::*;
 use domain::usage::{Actor, Certainty, Tokens};
-use domain::{Caller, KeyId, ModelId, NanoUsd, OrganizationId, Price, Timestamp, WorkspaceId};
-use std::os::unix::fs::symlink;
-use std::time::{Duration, Instant};
+use domain::{Caller, KeyId, ModelId, NanoUsd, OrganizationId, Price, RequestId, Timestamp, WorkspaceId};
+use std::io::Write;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
-fn run(number: u128) -> RunId {
+pub(super) fn run(number: u128) -> RunId {
     RunId::new(Timestamp::from_millis(NOW.millis() + i64::try_from(number).unwrap()), number)
 }
 
-fn event(number: u128, completion: u64) -> UsageEvent {
+pub(super) fn event(number: u128, completion: u64) -> UsageEvent {
     UsageEvent {
         request: RequestId::new(NOW, number),
         caller: Arc::new(Caller::new(
@@ -51,10 +52,22 @@ fn files(folder: &Path) -> usize {
     std::fs::read_dir(folder).unwrap().count()
 }
 
+/// A journal of small files without threads.
+fn open(disk: &ModelDisk, number: u128) -> (Journal, JournalReader) {
+    Journal::open_on(Disk::Model(disk.clone()), run(number), 1 << 20, 4 << 10).unwrap()
+}
+
+/// The names of the files that have lines.
+fn used_files(disk: &ModelDisk) -> Vec<String> {
+    let files = disk.list().unwrap().into_iter().filter(|(_, bytes)| *bytes > 0);
+    files.map(|(name, _)| name).collect()
+}
+
 #[test]
 fn an_event_is_read_as_it_was_written() {
     let folder = tempfile::tempdir().unwrap();
-    let (journal, mut reader) = Journal::open(folder.path(), run(1), 1 << 20).unwrap();
+    let disk = Disk::folder(folder.path()).unwrap();
+    let (journal, mut reader) = Journal::open_on(disk, run(1), 1 << 20, 64 << 10).unwrap();
     let written = event(1, 5);
     journal.append(written.clone());
     assert!(journal.waiting_bytes() > 100);
@@ -68,12 +81,23 @@ fn an_event_is_read_as_it_was_written() {
     assert_eq!(files(folder.path()), 0);
 }
 
+/// Room as soon as the thread has allocated it.
+fn wait_for_room(journal: &Journal) -> JournalRoom {
+    loop {
+        if let Some(room) = journal.reserve() {
+            return room;
+        }
+        std::thread::yield_now();
+    }
+}
+
 #[test]
 fn a_reader_that_fell_behind_continues_from_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let (journal, mut reader) = Journal::open(folder.path(), run(1), 64 << 20).unwrap();
     let written: Vec<UsageEvent> = (0..80_000).map(|number| event(number, 5)).collect();
     for (number, event) in written.iter().enumerate() {
+        let _room = wait_for_room(&journal);
         if number % 1_000 == 7 {
             journal.mark(event);
         }
@@ -95,20 +119,22 @@ fn a_reader_that_fell_behind_continues_from_the_file() {
 
 #[test]
 fn stored_files_are_removed_but_marks_of_running_calls_are_kept() {
-    let folder = tempfile::tempdir().unwrap();
-    let (journal, mut reader) = Journal::open(folder.path(), run(1), 16 << 10).unwrap();
+    let disk = ModelDisk::new(1);
+    let (journal, mut reader) = open(&disk, 1);
     journal.mark(&event(999, 512));
     for number in 0..200 {
+        journal.shared.allocate_ahead();
         journal.append(event(number, 1));
+        journal.shared.sync_round();
         if number % 50 == 0 {
             drain(&mut reader);
         }
     }
     assert_eq!(drain(&mut reader).0.len(), 49, "the other 151 were read before");
-    assert_eq!(files(folder.path()), 1, "only the newest is left");
+    assert_eq!(used_files(&disk).len(), 1, "only the newest is left");
     drop((journal, reader));
 
-    let (_journal, mut reader) = Journal::open(folder.path(), run(2), 16 << 10).unwrap();
+    let (_journal, mut reader) = open(&disk, 2);
     let (events, ended) = drain(&mut reader);
     let last = events.iter().find(|found| found.request == event(999, 0).request).unwrap();
     assert_eq!((last.tokens.completion, &*last.code, last.certainty), (512, "interrupted", Certainty::Estimated));
@@ -136,7 +162,7 @@ fn a_run_that_died_is_replayed_without_its_incomplete_last_line() {
     assert_eq!(found, [1_024, 5, 600, 5]);
     assert_eq!(ended, [run(1)]);
     assert_eq!(journal.waiting_bytes(), 0);
-    assert_eq!(files(folder.path()), 1);
+    assert!(!path.exists(), "the file of the run that died is removed");
 }
 
 #[test]
@@ -167,93 +193,221 @@ fn a_full_journal_has_no_room_until_events_are_stored() {
     assert!(journal.has_room());
 }
 
-#[tokio::test]
-async fn a_full_disk_loses_nothing_and_admits_no_new_calls() {
+#[test]
+fn a_file_with_zeros_between_and_after_its_lines_is_read() {
     let folder = tempfile::tempdir().unwrap();
-    symlink("/dev/full", folder.path().join(file_name(&run(1), 1))).unwrap();
-    let (journal, mut reader) = Journal::open(folder.path(), run(1), 1 << 20).unwrap();
-    journal.append(event(1, 5));
-    journal.append(event(2, 5));
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !journal.has_room() {
-        assert!(Instant::now() < deadline, "the journal did not recover");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    std::fs::remove_file(folder.path().join(file_name(&run(1), 1))).unwrap();
-    std::fs::write(folder.path().join(file_name(&run(1), 1)), "").unwrap();
+    let path = folder.path().join(file_name(&run(1), 1));
+    let lines = [1, 2].map(|number| line::encode(&event(number, 5), Stage::Ended));
+    std::fs::write(&path, [&lines[0][..], &[0; 700], &lines[1], &[0; 300_000]].concat()).unwrap();
+    let found = inspect(folder.path()).unwrap();
+    assert_eq!((found.lines, found.torn.len(), found.damaged.len()), (2, 0, 0));
+    let (journal, mut reader) = Journal::open(folder.path(), run(2), 1 << 20).unwrap();
     assert_eq!(drain(&mut reader).0.len(), 2);
+    assert_eq!(journal.waiting_bytes(), 0);
+    assert!(!path.exists());
 }
 
-/// Writes to `/dev/null` succeed, and a sync of it fails.
-#[tokio::test]
-async fn after_a_failed_sync_no_calls_are_admitted_until_all_lines_are_stored() {
-    let folder = tempfile::tempdir().unwrap();
-    symlink("/dev/null", folder.path().join(file_name(&run(1), 1))).unwrap();
-    let (journal, mut reader) = Journal::open(folder.path(), run(1), 1 << 20).unwrap();
-    journal.mark(&event(9, 512));
-    journal.append(event(1, 5));
-    let wait_for = async |what: &str, condition: &dyn Fn() -> bool| {
-        let deadline = Instant::now() + Duration::from_secs(20);
-        while !condition() {
-            assert!(Instant::now() < deadline, "{what}");
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+#[test]
+fn the_longest_line_fits_into_its_reservation() {
+    let long = |length: usize| "m".repeat(length);
+    let longest = UsageEvent {
+        caller: Arc::new(Caller::new(
+            OrganizationId::new(NOW, u128::MAX),
+            WorkspaceId::new(NOW, u128::MAX),
+            Actor::Key(KeyId::new(NOW, u128::MAX)),
+        )),
+        model: ModelId::parse(&format!("a/{}", long(198))).unwrap(),
+        replica: long(1_000).into(),
+        streamed: false,
+        status: u16::MAX,
+        code: long(64).into(),
+        tokens: Tokens { prompt: u64::MAX, completion: u64::MAX, cached: u64::MAX },
+        certainty: Certainty::Estimated,
+        price: Price {
+            input_per_1m: NanoUsd::from_nanos(i64::MIN),
+            cached_input_per_1m: NanoUsd::from_nanos(i64::MIN),
+            output_per_1m: NanoUsd::from_nanos(i64::MIN),
+        },
+        cost: NanoUsd::from_nanos(i64::MIN),
+        started_at: Timestamp::from_millis(i64::MIN),
+        first_byte_micros: Some(u64::MAX),
+        duration_micros: u64::MAX,
+        held_micros: Some(u64::MAX),
+        sent_micros: Some(u64::MAX),
+        ..event(u128::MAX, 1)
     };
-    wait_for("the failed sync was ignored", &|| !journal.has_room()).await;
-    let renewed = || journal.shared.state.lock().doubt.as_ref().is_none_or(|doubt| doubt.renewed);
-    wait_for("no other file was begun", &renewed).await;
+    let line = line::encode(&longest, Stage::Running);
+    assert!(line.len() as u64 <= MAX_LINE_BYTES, "{} bytes", line.len());
+}
+
+#[test]
+fn a_full_disk_admits_only_calls_whose_events_have_room() {
+    let disk = ModelDisk::new(1);
+    let (journal, _reader) = open(&disk, 1);
+    journal.shared.allocate_ahead();
+    disk.leave_free(0);
+    let mut answered = 0;
+    // Every other call ends at once, the others when no more are admitted.
+    let mut running = Vec::new();
+    while let Some(room) = journal.reserve() {
+        journal.shared.allocate_ahead();
+        running.push(room);
+        if running.len() % 2 == 0 {
+            journal.append(event(answered, 5));
+            answered += 1;
+            running.pop();
+        }
+    }
+    assert!(!journal.has_room());
+    for room in running {
+        journal.append(event(answered, 5));
+        answered += 1;
+        drop(room);
+    }
+    let level = journal.fill_level();
+    assert_eq!((level.unwritten, level.waiting > 0), (0, true));
+    assert!(answered >= 4, "{answered} calls");
+    // The process is killed. The disk stays full, but what was only allocated is free for the next run.
+    drop(journal);
+    let (_journal, mut after) = open(&disk, 2);
+    assert_eq!(drain(&mut after).0.len() as u128, answered);
+}
+
+#[test]
+fn a_journal_on_a_full_disk_has_no_room_until_earlier_events_are_stored() {
+    let disk = ModelDisk::new(1);
+    let (journal, _reader) = open(&disk, 1);
+    (0..3).for_each(|number| journal.append(event(number, 5)));
+    drop(journal);
+    disk.leave_free(0);
+    let (journal, mut reader) = open(&disk, 2);
+    assert!(journal.reserve().is_none());
+    assert_eq!(drain(&mut reader).0.len(), 3);
+    journal.shared.allocate_ahead();
+    assert!(journal.reserve().is_some(), "the file of the first run is removed");
+}
+
+#[test]
+fn marks_take_no_room_from_the_events_of_running_calls() {
+    let disk = ModelDisk::new(1);
+    let (journal, mut reader) = open(&disk, 1);
+    disk.leave_free(0);
+    let running: Vec<JournalRoom> = std::iter::from_fn(|| journal.reserve()).collect();
+    assert!(!running.is_empty());
+    for completion in 1..100 {
+        (0..10).for_each(|number| journal.mark(&event(number, 512 * completion)));
+    }
+    for number in 0..running.len() as u128 {
+        journal.append(event(number, 5));
+    }
+    assert_eq!(journal.fill_level().unwritten, 0);
+    assert_eq!(drain(&mut reader).0.len(), running.len());
+}
+
+#[test]
+fn lines_that_cannot_be_written_go_to_the_store_from_memory() {
+    let disk = ModelDisk::new(1);
+    let (journal, mut reader) = open(&disk, 1);
+    let room = journal.reserve();
+    disk.fail_writes(u32::MAX);
+    journal.append(event(1, 5));
     journal.append(event(2, 5));
-    assert!(!journal.has_room(), "the store has not got the first line yet");
-    assert_eq!(drain(&mut reader).0.len(), 2);
-    wait_for("the journal did not recover", &|| journal.has_room()).await;
-    let kept = std::fs::read_to_string(folder.path().join(file_name(&run(1), 2))).unwrap();
-    assert_eq!(kept.lines().count(), 2, "the mark of the running call, and the second line: {kept}");
-    assert_eq!(files(folder.path()), 1, "one journal file, no trial file");
-}
-
-#[test]
-fn a_disk_that_stays_full_collects_no_empty_files_and_counts_no_byte_twice() {
-    let folder = tempfile::tempdir().unwrap();
-    for number in 1..=9 {
-        symlink("/dev/full", folder.path().join(file_name(&run(1), number))).unwrap();
-    }
-    let (journal, mut reader) = Journal::open(folder.path(), run(1), 1 << 20).unwrap();
-    journal.mark(&event(9, 512));
-    journal.append(event(1, 5));
-    let waiting = journal.waiting_bytes();
-    for _ in 0..20 {
-        let mut state = journal.shared.state.lock();
-        assert!(journal.shared.recover(&mut state).is_err());
-        assert_eq!(state.number, 1, "no file is begun that cannot be written to");
-    }
-    assert_eq!(journal.waiting_bytes(), waiting);
-    // The disk has space again.
-    for number in 1..=9 {
-        std::fs::remove_file(folder.path().join(file_name(&run(1), number))).unwrap();
-    }
-    std::fs::write(folder.path().join(file_name(&run(1), 1)), "").unwrap();
-    journal.shared.recover(&mut journal.shared.state.lock()).unwrap();
-    assert_eq!(drain(&mut reader).0.len(), 1);
+    drop(room);
+    assert!(journal.reserve().is_none());
+    assert_eq!(journal.unwritten_events(), [event(1, 5), event(2, 5)]);
+    // More marks of running calls would only take memory.
+    let unwritten = journal.fill_level().unwritten;
+    journal.mark(&event(3, 512));
+    assert_eq!(journal.fill_level().unwritten, unwritten);
+    journal.shared.sync_round();
+    assert!(journal.reserve().is_none());
+    assert_eq!(drain(&mut reader).0, [event(1, 5), event(2, 5)]);
+    assert_eq!((journal.fill_level().unwritten, journal.waiting_bytes()), (0, 0));
+    disk.fail_writes(0);
+    journal.shared.sync_round();
     assert!(journal.has_room());
-    drop((journal, reader));
-    let (_journal, mut reader) = Journal::open(folder.path(), run(2), 1 << 20).unwrap();
-    assert!(drain(&mut reader).0.iter().any(|event| event.tokens.completion == 512), "the mark is kept");
+    reader.close();
+    assert!(disk.list().unwrap().is_empty());
 }
 
 #[test]
-fn a_partly_written_line_is_truncated_before_the_next_one_is_written() {
-    let folder = tempfile::tempdir().unwrap();
-    let (journal, mut reader) = Journal::open(folder.path(), run(1), 1 << 20).unwrap();
-    journal.append(event(1, 5));
-    {
-        // The disk has taken only a part of the line.
-        let line = line::encode(&event(2, 5), Stage::Ended);
-        let mut state = journal.shared.state.lock();
-        state.file.as_ref().write_all(&line[..50]).unwrap();
-        state.unwritten.push_back(line);
-        journal.shared.recover(&mut state).unwrap();
-        assert_eq!(state.number, 1);
+fn lines_that_could_not_be_written_are_written_when_the_disk_works_again() {
+    for failures in 1..4 {
+        let disk = ModelDisk::new(u64::from(failures));
+        let (journal, mut reader) = open(&disk, 1);
+        journal.append(event(1, 5));
+        disk.fail_writes(failures);
+        journal.append(event(2, 5));
+        let batch = reader.next(10).unwrap().unwrap();
+        let from_memory = reader.next(10).unwrap().unwrap();
+        assert_eq!((&batch.events[..], &from_memory.events[..]), (&[event(1, 5)][..], &[event(2, 5)][..]));
+        reader.stored(&batch);
+        journal.append(event(3, 5));
+        for _ in 0..failures {
+            journal.shared.sync_round();
+            journal.shared.allocate_ahead();
+        }
+        assert!(journal.has_room(), "after {failures} failures");
+        // The second line was written meanwhile, so it comes again; the store knows its request.
+        reader.stored(&from_memory);
+        let (events, _) = drain(&mut reader);
+        assert!(events.ends_with(&[event(2, 5), event(3, 5)]), "{events:?}");
+        assert_eq!(journal.waiting_bytes(), 0);
+        assert_eq!(journal.fill_level().unsynced, 0);
     }
+}
+
+#[test]
+fn after_a_failed_sync_lines_are_written_again_before_calls_are_admitted() {
+    let disk = ModelDisk::new(1);
+    let (journal, mut reader) = open(&disk, 1);
+    journal.shared.allocate_ahead();
+    journal.append(event(1, 5));
+    journal.shared.sync_round();
+    journal.mark(&event(9, 512));
+    journal.append(event(2, 5));
+    let read = reader.next(2).unwrap().unwrap();
+    reader.stored(&read);
+    // The sync fails, and then the one of the trial file.
+    disk.fail_syncs(2);
+    journal.shared.sync_round();
+    assert!(journal.reserve().is_none());
+    let files = used_files(&disk);
     journal.append(event(3, 5));
+    journal.shared.sync_round();
+    assert!(journal.reserve().is_none());
+    assert_eq!(used_files(&disk), files, "a failing disk collects no files");
+    journal.shared.sync_round();
+    journal.shared.allocate_ahead();
+    assert!(journal.has_room());
+    assert_eq!(journal.fill_level().unsynced, 0);
+    let second = disk.open(&file_name(&run(1), 2)).unwrap();
+    let mut found = vec![0; 4096];
+    let length = disk.list().unwrap().into_iter().find(|(name, _)| *name == file_name(&run(1), 2)).unwrap().1;
+    found.truncate(usize::try_from(length).unwrap());
+    second.read_at(&mut found, 0).unwrap();
+    let lines: Vec<_> = found.split_inclusive(|byte| *byte == b'\n').filter_map(line::read_with_break).collect();
+    let requests: Vec<&RequestId> = lines.iter().map(|(event, _)| &event.request).collect();
+    let expected = [9, 9, 2, 3].map(|number| event(number, 0).request);
+    assert_eq!(requests, expected.iter().collect::<Vec<_>>(), "the mark of the running call, and what was not synced");
+    let (events, _) = drain(&mut reader);
+    assert!(events.contains(&event(3, 5)));
+    assert_eq!(journal.waiting_bytes(), 0);
+    assert_eq!(used_files(&disk), [file_name(&run(1), 2)]);
+}
+
+#[test]
+fn a_partly_written_line_is_replaced() {
+    let disk = ModelDisk::new(1);
+    let (journal, mut reader) = open(&disk, 1);
+    journal.append(event(1, 5));
+    disk.fail_writes(1);
+    journal.append(event(2, 5));
+    journal.shared.sync_round();
+    journal.append(event(3, 5));
+    assert_eq!(used_files(&disk).len(), 1);
+    assert_eq!(drain(&mut reader).0.len(), 3);
+    drop((journal, reader));
+    let (_journal, mut reader) = open(&disk, 2);
     assert_eq!(drain(&mut reader).0.len(), 3);
 }

@@ -50,8 +50,8 @@ pub(super) struct Debit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DebitSource {
     Memory,
-    /// Memory, with limits divided by this number of nodes while Redis is unreachable.
-    MemoryShare(u32),
+    /// This node's share of the limits, while Redis is unreachable.
+    Share,
     Redis,
 }
 

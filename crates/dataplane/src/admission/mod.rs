@@ -9,6 +9,7 @@ mod quota;
 mod rate_limiter;
 mod redis;
 mod running;
+mod shards;
 
 pub use self::redis::{PING_PERIOD, RedisLimits, RedisPing, redis_time};
 pub(crate) use permit::{Permit, UsedTokens};

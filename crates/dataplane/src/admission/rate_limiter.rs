@@ -31,7 +31,7 @@ impl RateLimiter {
     pub(super) async fn take(&self, charge: Charge) -> Result<(Debit, RateLimitStatus), Exceeded> {
         match self {
             Self::Memory(memory) => {
-                let status = memory.take(&charge, 1)?;
+                let status = memory.take(&charge)?;
                 Ok((Debit { charge, source: DebitSource::Memory }, status))
             }
             // Boxed: otherwise the future of every call would be as large as this one.
@@ -43,11 +43,13 @@ impl RateLimiter {
     pub(super) fn take_more(&self, debit: &mut Debit, tokens: u64) {
         debit.charge.tokens = debit.charge.tokens.saturating_add(tokens);
         match (self, debit.source) {
-            (Self::Memory(memory), _) => memory.give(&debit.charge, 1, 0, -signed(tokens), Instant::now()),
-            (Self::Redis(redis), DebitSource::MemoryShare(nodes)) => {
-                redis.local().give(&debit.charge, nodes, 0, -signed(tokens), Instant::now());
+            (Self::Memory(memory), _) => memory.give(&debit.charge, 0, -signed(tokens), Instant::now()),
+            (Self::Redis(redis), DebitSource::Share) => {
+                redis.settle_share(&debit.charge, 0, -signed(tokens), Instant::now());
             }
-            (Self::Redis(redis), DebitSource::Redis | DebitSource::Memory) => redis.take_more(&debit.charge),
+            (Self::Redis(redis), DebitSource::Redis | DebitSource::Memory) => {
+                redis.take_more(&debit.charge, signed(tokens), Instant::now());
+            }
         }
     }
 
@@ -58,18 +60,19 @@ impl RateLimiter {
         };
         let unused = signed(debit.charge.tokens).saturating_sub(signed(used));
         match (self, debit.source) {
-            (Self::Memory(memory), _) => memory.give(&debit.charge, 1, requests, unused, now),
-            (Self::Redis(redis), DebitSource::MemoryShare(nodes)) => {
-                redis.local().give(&debit.charge, nodes, requests, unused, now);
+            (Self::Memory(memory), _) => memory.give(&debit.charge, requests, unused, now),
+            (Self::Redis(redis), DebitSource::Share) => redis.settle_share(&debit.charge, requests, unused, now),
+            (Self::Redis(redis), DebitSource::Redis | DebitSource::Memory) => {
+                redis.note_settlement(&debit.charge, requests, unused, now);
+                redis.settle(debit.charge, settlement);
             }
-            (Self::Redis(redis), DebitSource::Redis | DebitSource::Memory) => redis.settle(debit.charge, settlement),
         }
     }
 
     /// The current status, without taking anything.
     pub async fn look(&self, workspace: &WorkspaceId, limits: PerMinute) -> RateLimitStatus {
         match self {
-            Self::Memory(memory) => memory.look(workspace, limits, 1),
+            Self::Memory(memory) => memory.look(workspace, limits),
             Self::Redis(redis) => redis.look(workspace, limits).await,
         }
     }

@@ -20,6 +20,10 @@ impl Bucket {
         Self { level: i128::from(limit) * PARTS, at_millis: now_millis }
     }
 
+    pub(super) fn at_level(level: i128, now_millis: u64) -> Self {
+        Self { level, at_millis: now_millis }
+    }
+
     /// How long a call of this cost must wait; `None` if it may pass. A cost above the limit passes when the bucket is
     /// full and leaves a debt, so that large calls are delayed but not starved.
     pub fn wait(&self, limit: u64, cost: u64, now_millis: u64) -> Option<u64> {
@@ -59,7 +63,7 @@ impl Bucket {
     }
 
     /// The level now: refilled since the last change, capped at the current limit.
-    fn level(&self, limit: u64, now_millis: u64) -> i128 {
+    pub(super) fn level(&self, limit: u64, now_millis: u64) -> i128 {
         let elapsed = i128::from(now_millis.saturating_sub(self.at_millis));
         (self.level + elapsed * i128::from(limit)).min(i128::from(limit) * PARTS)
     }

@@ -5,9 +5,11 @@
 
 pub mod attempts;
 mod bucket;
+mod node_buckets;
 pub mod quota;
 
 pub use bucket::Bucket;
+pub use node_buckets::{Carried, CarriedLevel, NodeBuckets, SharedLevels};
 
 use bucket::{PARTS, millis_for};
 use std::fmt;

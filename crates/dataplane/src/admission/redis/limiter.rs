@@ -1,26 +1,26 @@
 //! Buckets in Redis: one round trip before a call proceeds, settlement outside its path.
 //!
 //! If Redis does not respond in time, it is not used for a second. Meanwhile every node enforces its share of the limits
-//! in memory, and whatever was taken from memory returns to memory, so nothing counts twice once Redis is back. A charge
-//! whose response was lost is undone. A reservation that is never settled expires, and its bucket recovers by refilling.
+//! in memory, beginning with the last levels it saw, and hands over what it granted once Redis is back
+//! (`domain::limits::NodeBuckets`). A charge whose response was lost is undone. A reservation that is never settled
+//! expires, and its bucket recovers by refilling.
 
-use super::protocol::{RESERVATION_SECS, bucket_keys, look_key, reservation_key, with_timeout, workspace_bucket_keys};
+use super::connection::{CONNECT_TIMEOUT, CoreConnection, OpenConnection};
+use super::node_views::{CarriedScope, CarriedScopes, ClusterState, NodeViews};
+use super::protocol::{RESERVATION_SECS, bucket_keys, look_key, reservation_key, workspace_bucket_keys};
 use super::settler::{Settler, Work};
 use crate::admission::charge::{Charge, Debit, DebitSource, Settlement};
-use crate::admission::memory::MemoryLimits;
 use domain::WorkspaceId;
-use domain::limits::{Exceeded, LimitStatus, PerMinute, RateLimitStatus, Scope, Unit};
+use domain::limits::{CarriedLevel, Exceeded, LimitStatus, PerMinute, RateLimitStatus, Scope, SharedLevels, Unit};
 use parking_lot::Mutex;
-use redis::aio::MultiplexedConnection;
 use redis::{Client, RedisError, Script};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
-use tokio::sync::Notify;
+use tokio::time::timeout_at;
 
-/// Pause after a failure before Redis is tried again.
-const BACKOFF: Duration = Duration::from_secs(1);
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long after a failure buckets may be missing in Redis: any of them is full again after a minute.
+const RECENT_MILLIS: u64 = 60_000;
 
 static TAKE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("take.lua")));
 
@@ -30,10 +30,41 @@ pub struct RedisLimits {
     pub(super) client: Client,
     /// How long a call waits for Redis.
     pub(super) timeout: Duration,
-    local: Arc<MemoryLimits>,
+    /// How long a connection may take to open, in the background.
+    pub(super) connect_timeout: Duration,
+    views: Arc<NodeViews>,
     settler: Settler,
     nodes: Arc<AtomicU32>,
-    degraded: Arc<AtomicBool>,
+    health: Arc<RedisHealth>,
+}
+
+struct RedisHealth {
+    started: Instant,
+    is_degraded: AtomicBool,
+    /// Milliseconds after `started`; zero if Redis has never failed.
+    failed_millis: AtomicU64,
+    /// The process of Redis that this node was last connected to.
+    run: Mutex<Option<String>>,
+}
+
+impl RedisHealth {
+    fn new() -> Self {
+        let (is_degraded, failed_millis) = (AtomicBool::new(false), AtomicU64::new(0));
+        Self { started: Instant::now(), is_degraded, failed_millis, run: Mutex::default() }
+    }
+
+    fn note_failure(&self) {
+        self.failed_millis.store(self.millis_at(Instant::now()).max(1), Ordering::Relaxed);
+    }
+
+    fn has_failed_recently(&self, now: Instant) -> bool {
+        let failed = self.failed_millis.load(Ordering::Relaxed);
+        failed > 0 && self.millis_at(now) < failed + RECENT_MILLIS
+    }
+
+    fn millis_at(&self, now: Instant) -> u64 {
+        u64::try_from(now.saturating_duration_since(self.started).as_millis()).unwrap_or(u64::MAX)
+    }
 }
 
 impl RedisLimits {
@@ -41,61 +72,91 @@ impl RedisLimits {
     pub fn open(url: &str, timeout: Duration, nodes: Arc<AtomicU32>) -> Result<Self, RedisError> {
         let client = Client::open(url)?;
         let settler = Settler::start(client.clone());
-        Ok(Self { client, timeout, local: Arc::default(), settler, nodes, degraded: Arc::default() })
+        let (views, health) = (Arc::default(), Arc::new(RedisHealth::new()));
+        Ok(Self { client, timeout, connect_timeout: CONNECT_TIMEOUT, views, settler, nodes, health })
     }
 
     /// Whether each node enforces only its share of the limits.
     pub fn is_degraded(&self) -> bool {
-        self.degraded.load(Ordering::Relaxed)
+        self.health.is_degraded.load(Ordering::Relaxed)
     }
 
     pub(super) fn note_response(&self) {
-        if self.degraded.swap(false, Ordering::Relaxed) {
+        if self.health.is_degraded.swap(false, Ordering::Relaxed) {
             tracing::info!("Redis responds again: rate limits are shared by all nodes");
         }
     }
 
     pub(super) fn note_degraded(&self, cause: impl std::fmt::Display) {
-        if !self.degraded.swap(true, Ordering::Relaxed) {
-            let nodes = self.nodes.load(Ordering::Relaxed);
+        self.health.note_failure();
+        if !self.health.is_degraded.swap(true, Ordering::Relaxed) {
+            let nodes = self.nodes();
             tracing::error!(%cause, nodes, "Redis is unreachable: each node enforces its share of the rate limits");
         }
+    }
+
+    /// Notes the process of Redis that this node is connected to. Another one may have lost the buckets.
+    pub(super) fn note_run(&self, run: &str) {
+        let before = self.health.run.lock().replace(run.to_owned());
+        if before.is_some_and(|before| before != run) {
+            self.health.note_failure();
+            tracing::info!("Redis was restarted: buckets that it lost start with one node's share");
+        }
+    }
+
+    fn nodes(&self) -> u32 {
+        self.nodes.load(Ordering::Relaxed)
+    }
+
+    fn cluster(&self, now: Instant) -> ClusterState {
+        ClusterState { nodes: self.nodes(), was_away: self.health.has_failed_recently(now) }
+    }
+
+    fn deadline(&self, now: Instant) -> tokio::time::Instant {
+        (now + self.timeout).into()
     }
 }
 
 /// The limits as seen by one core, with its own connection.
 pub struct RedisLimiter {
     limits: RedisLimits,
-    connection: Mutex<ConnectionState>,
-    connection_changed: Notify,
+    connection: Arc<CoreConnection>,
 }
 
-#[derive(Default)]
-struct ConnectionState {
-    open: Option<MultiplexedConnection>,
-    is_connecting: bool,
-    retry_at: Option<Instant>,
+/// The arguments of the script.
+struct Question {
+    keys: Vec<String>,
+    scopes: CarriedScopes,
+    requests: u64,
+    tokens: u64,
+    reservation: String,
+    reservation_secs: u64,
 }
 
 impl RedisLimiter {
     pub(in crate::admission) fn new(limits: &RedisLimits) -> Self {
-        Self { limits: limits.clone(), connection: Mutex::default(), connection_changed: Notify::new() }
+        Self { limits: limits.clone(), connection: Arc::new(CoreConnection::new(limits)) }
     }
 
-    pub(in crate::admission) fn local(&self) -> &MemoryLimits {
-        &self.limits.local
-    }
-
-    pub(in crate::admission) async fn take(
-        self: &Arc<Self>,
-        charge: Charge,
-    ) -> Result<(Debit, RateLimitStatus), Exceeded> {
-        let Some(connection) = self.connection().await else { return self.take_share(charge) };
-        let (keys, reservation) = (bucket_keys(&charge), reservation_key(&charge));
+    /// Takes a charge from Redis; from this node's share if Redis does not respond in time.
+    pub(in crate::admission) async fn take(&self, charge: Charge) -> Result<(Debit, RateLimitStatus), Exceeded> {
+        let now = Instant::now();
+        let deadline = self.limits.deadline(now);
+        let Some(connection) = self.connection.get(deadline).await else { return self.take_share(charge) };
+        let cluster = self.limits.cluster(now);
+        let question = Question {
+            keys: bucket_keys(&charge),
+            scopes: self.limits.views.carry(&charge, cluster, now),
+            requests: 1,
+            tokens: charge.tokens,
+            reservation: reservation_key(&charge),
+            reservation_secs: RESERVATION_SECS,
+        };
         let unconfirmed = UnconfirmedCharge { settler: &self.limits.settler, charge: Some(charge.clone()) };
-        match self.run(connection, &keys, charge.limits(), 1, charge.tokens, &reservation, RESERVATION_SECS).await {
+        match self.ask(connection, deadline, question).await {
             Some(levels) => {
                 unconfirmed.confirm();
+                self.limits.views.note_response(&charge, cluster.nodes, levels.scopes());
                 let status = levels.check(&charge)?;
                 Ok((Debit { charge, source: DebitSource::Redis }, status))
             }
@@ -104,31 +165,37 @@ impl RedisLimiter {
     }
 
     fn take_share(&self, charge: Charge) -> Result<(Debit, RateLimitStatus), Exceeded> {
-        let nodes = self.limits.nodes.load(Ordering::Relaxed);
-        let status = self.limits.local.take(&charge, nodes)?;
-        Ok((Debit { charge, source: DebitSource::MemoryShare(nodes) }, status))
+        let status = self.limits.views.take_share(&charge, self.limits.nodes())?;
+        Ok((Debit { charge, source: DebitSource::Share }, status))
     }
 
-    pub(in crate::admission) async fn look(
-        self: &Arc<Self>,
-        workspace: &WorkspaceId,
-        limits: PerMinute,
-    ) -> RateLimitStatus {
-        let levels = match self.connection().await {
+    pub(in crate::admission) async fn look(&self, workspace: &WorkspaceId, limits: PerMinute) -> RateLimitStatus {
+        let now = Instant::now();
+        let deadline = self.limits.deadline(now);
+        let levels = match self.connection.get(deadline).await {
             Some(connection) => {
-                let keys = workspace_bucket_keys(workspace);
-                self.run(connection, &keys, [limits].into_iter(), 0, 0, &look_key(workspace), 1).await
+                let cluster = self.limits.cluster(now);
+                let question = Question {
+                    keys: workspace_bucket_keys(workspace),
+                    scopes: self.limits.views.carry_workspace(workspace, limits, cluster, now),
+                    requests: 0,
+                    tokens: 0,
+                    reservation: look_key(workspace),
+                    reservation_secs: 1,
+                };
+                self.ask(connection, deadline, question).await
             }
             None => None,
         };
         match levels {
-            Some(levels) => levels.status([limits].into_iter()),
-            None => self.limits.local.look(workspace, limits, self.limits.nodes.load(Ordering::Relaxed)),
+            Some(levels) => levels.status(std::iter::once(limits)),
+            None => self.limits.views.look(workspace, limits, self.limits.nodes()),
         }
     }
 
-    /// Raises the reservation of the call to the tokens of its charge.
-    pub(in crate::admission) fn take_more(&self, charge: &Charge) {
+    /// Raises the reservation of the call by `more` tokens, to those of its charge.
+    pub(in crate::admission) fn take_more(&self, charge: &Charge, more: i64, now: Instant) {
+        self.limits.views.settle_shared(charge, 0, -more, now);
         self.limits.settler.push(Work::Raise(charge.clone()));
     }
 
@@ -136,87 +203,47 @@ impl RedisLimiter {
         self.limits.settler.push(Work::Settle(charge, settlement));
     }
 
-    /// Runs the script. `None` if Redis is unreachable.
-    #[expect(clippy::too_many_arguments, reason = "they are the arguments of the script")]
-    async fn run(
+    /// Notes what a settlement returns to the buckets in Redis.
+    pub(in crate::admission) fn note_settlement(&self, charge: &Charge, requests: i64, tokens: i64, now: Instant) {
+        self.limits.views.settle_shared(charge, requests, tokens, now);
+    }
+
+    /// Returns requests and tokens to this node's share; takes them if negative.
+    pub(in crate::admission) fn settle_share(&self, charge: &Charge, requests: i64, tokens: i64, now: Instant) {
+        self.limits.views.settle_share(charge, self.limits.nodes(), requests, tokens, now);
+    }
+
+    /// Runs the script. `None` if Redis does not respond in time.
+    async fn ask(
         &self,
-        mut connection: MultiplexedConnection,
-        keys: &[String],
-        limits: impl Iterator<Item = PerMinute>,
-        requests: u64,
-        tokens: u64,
-        reservation: &str,
-        reservation_secs: u64,
+        mut connection: OpenConnection,
+        deadline: tokio::time::Instant,
+        question: Question,
     ) -> Option<BucketLevels> {
+        let Question { keys, scopes, requests, tokens, reservation, reservation_secs } = question;
         let mut call = TAKE.prepare_invoke();
-        for key in keys {
+        for key in &keys {
             call.key(key);
         }
         call.key(reservation);
-        for limits in limits {
-            call.arg(limits.requests).arg(requests).arg(limits.tokens).arg(tokens);
+        for CarriedScope { limits, carried } in scopes.iter() {
+            let buckets = [(limits.requests, requests, carried.requests), (limits.tokens, tokens, carried.tokens)];
+            for (capacity, cost, CarriedLevel { start_milli, drawn_milli }) in buckets {
+                call.arg(capacity).arg(cost).arg(start_milli).arg(drawn_milli);
+            }
         }
         call.arg(tokens).arg(reservation_secs);
-        let response = tokio::time::timeout(self.limits.timeout, call.invoke_async::<Vec<i64>>(&mut connection)).await;
-        match response {
+        match timeout_at(deadline, call.invoke_async::<Vec<i64>>(&mut connection.redis)).await {
             Ok(Ok(response)) if response.len() >= 4 => {
                 self.limits.note_response();
-                Some(BucketLevels(response))
+                return Some(BucketLevels(response));
             }
-            Ok(Ok(_)) => self.disconnect("malformed response"),
-            Ok(Err(error)) => self.disconnect(&error),
-            Err(_elapsed) => self.disconnect("response timeout"),
+            Ok(Ok(_)) => self.connection.close("malformed response"),
+            Ok(Err(error)) => self.connection.close(&error),
+            Err(_elapsed) if connection.is_new => {}
+            Err(_elapsed) => self.connection.close("response timeout"),
         }
-    }
-
-    /// Drops the connection and starts the backoff.
-    fn disconnect<T>(&self, cause: impl std::fmt::Display) -> Option<T> {
-        {
-            let mut state = self.connection.lock();
-            state.open = None;
-            state.retry_at = Some(Instant::now() + BACKOFF);
-        }
-        self.limits.note_degraded(cause);
         None
-    }
-
-    /// The connection of this core. Calls wait only for the first one: after a failure, it is opened in the background.
-    async fn connection(self: &Arc<Self>) -> Option<MultiplexedConnection> {
-        let changed = self.connection_changed.notified();
-        {
-            let mut state = self.connection.lock();
-            if let Some(connection) = &state.open {
-                return Some(connection.clone());
-            }
-            if !state.is_connecting {
-                if state.retry_at.is_some_and(|at| Instant::now() < at) {
-                    return None;
-                }
-                state.is_connecting = true;
-                #[expect(clippy::disallowed_methods, reason = "bounded by a timeout, and losing it loses nothing")]
-                tokio::spawn(Arc::clone(self).connect());
-            }
-        }
-        if self.limits.is_degraded() {
-            return None;
-        }
-        let _ = tokio::time::timeout(CONNECT_TIMEOUT, changed).await;
-        self.connection.lock().open.clone()
-    }
-
-    async fn connect(self: Arc<Self>) {
-        let config = with_timeout(CONNECT_TIMEOUT);
-        let connected = self.limits.client.get_multiplexed_async_connection_with_config(&config).await;
-        let error = {
-            let mut state = self.connection.lock();
-            state.is_connecting = false;
-            state.retry_at = Some(Instant::now() + BACKOFF);
-            connected.map(|connection| state.open = Some(connection)).err()
-        };
-        if let Some(error) = error {
-            self.limits.note_degraded(error);
-        }
-        self.connection_changed.notify_waiters();
     }
 }
 
@@ -263,12 +290,20 @@ impl BucketLevels {
         Err(Exceeded { scope, unit, limit, used: used.max(0).unsigned_abs(), wait_millis, rate_limits })
     }
 
+    /// The levels of the workspace, then those of the key.
+    fn scopes(&self) -> impl Iterator<Item = SharedLevels> {
+        self.0[2..].chunks_exact(2).map(|levels| SharedLevels { requests: levels[0], tokens: levels[1] })
+    }
+
     fn status(&self, limits: impl Iterator<Item = PerMinute>) -> RateLimitStatus {
-        let pairs = self.0[2..].chunks_exact(2).zip(limits);
-        let scopes = pairs.map(|(levels, limits)| RateLimitStatus {
-            requests: LimitStatus::of_level(limits.requests, levels[0]),
-            tokens: LimitStatus::of_level(limits.tokens, levels[1]),
+        let scopes = self.scopes().zip(limits).map(|(levels, limits)| RateLimitStatus {
+            requests: LimitStatus::of_level(limits.requests, levels.requests),
+            tokens: LimitStatus::of_level(limits.tokens, levels.tokens),
         });
         scopes.reduce(RateLimitStatus::tighter).expect("the response has the buckets of the workspace")
     }
 }
+
+#[cfg(test)]
+#[path = "limiter_tests.rs"]
+mod tests;

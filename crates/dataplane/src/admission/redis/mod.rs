@@ -1,6 +1,8 @@
 //! Rate limits in Redis, shared by all nodes.
 
+mod connection;
 mod limiter;
+mod node_views;
 mod ping;
 mod protocol;
 mod settler;

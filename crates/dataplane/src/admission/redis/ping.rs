@@ -1,5 +1,6 @@
 //! Pings Redis periodically, so that its state is known even without traffic.
 
+use super::connection::connect;
 use super::limiter::RedisLimits;
 use super::protocol::with_timeout;
 use domain::Timestamp;
@@ -49,8 +50,7 @@ impl RedisPing {
         let connection = match &mut self.connection {
             Some(connection) => connection,
             None => {
-                let config = with_timeout(PING_TIMEOUT);
-                let opened = self.limits.client.get_multiplexed_async_connection_with_config(&config).await?;
+                let opened = connect(&self.limits, PING_TIMEOUT).await?;
                 self.connection.insert(opened)
             }
         };

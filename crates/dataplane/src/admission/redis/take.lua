@@ -1,17 +1,29 @@
 -- Takes the cost from every bucket, or nothing from any.
--- KEYS: buckets in pairs of requests and tokens, then the reservation. ARGV: capacity and cost of each bucket; then the
+-- KEYS: buckets in pairs of requests and tokens, then the reservation. ARGV: for each bucket its capacity, the cost, the
+-- level to start with if there is no such bucket, and what the node granted on its own (both in thousandths); then the
 -- tokens of the reservation and its TTL in seconds.
 -- Returns the wait in milliseconds and the number of the bucket that requires it (0, 0 if admitted), then the levels.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local count = #KEYS - 1
-local wait, slowest, levels = 0, 0, {}
+local wait, slowest, levels, changed = 0, 0, {}, false
 for i = 1, count do
-  local capacity, cost = tonumber(ARGV[2 * i - 1]), tonumber(ARGV[2 * i])
+  local capacity, cost = tonumber(ARGV[4 * i - 3]), tonumber(ARGV[4 * i - 2])
+  local start, drawn = tonumber(ARGV[4 * i - 1]) / 1000, tonumber(ARGV[4 * i]) / 1000
   local rate = capacity / 60000
   local held = redis.call('HMGET', KEYS[i], 'v', 't')
-  local level = tonumber(held[1]) or capacity
-  level = math.min(capacity, level + math.max(0, now - (tonumber(held[2]) or now)) * rate)
+  local level = tonumber(held[1])
+  if level then
+    level = math.min(capacity, level + math.max(0, now - (tonumber(held[2]) or now)) * rate)
+    if drawn ~= 0 then
+      -- Nodes that granted more than there was leave the bucket empty, not in debt.
+      level = math.min(capacity, math.max(level - drawn, math.min(level, 0)))
+      changed = true
+    end
+  else
+    level = math.min(capacity, start)
+    changed = changed or level < capacity
+  end
   levels[i] = level
   local need = math.min(cost, capacity)
   if cost > 0 and need < 1 then need = 1 end
@@ -21,9 +33,10 @@ for i = 1, count do
     if missing > wait then wait, slowest = missing, i end
   end
 end
-if wait == 0 then
+if wait == 0 or changed then
   for i = 1, count do
-    local capacity, cost = tonumber(ARGV[2 * i - 1]), tonumber(ARGV[2 * i])
+    local capacity, cost = tonumber(ARGV[4 * i - 3]), tonumber(ARGV[4 * i - 2])
+    if wait > 0 then cost = 0 end
     local level = levels[i] - cost
     levels[i] = level
     redis.call('HSET', KEYS[i], 'v', string.format('%.3f', level), 't', now)
@@ -31,8 +44,10 @@ if wait == 0 then
     local full = math.ceil((capacity - level) * 60000 / math.max(capacity, 1)) + 60000
     redis.call('PEXPIRE', KEYS[i], string.format('%.0f', math.min(full, 1e12)))
   end
-  redis.call('HSET', KEYS[count + 1], 'd', ARGV[2 * count + 1])
-  redis.call('EXPIRE', KEYS[count + 1], ARGV[2 * count + 2])
+end
+if wait == 0 then
+  redis.call('HSET', KEYS[count + 1], 'd', ARGV[4 * count + 1])
+  redis.call('EXPIRE', KEYS[count + 1], ARGV[4 * count + 2])
 end
 -- Larger numbers are not exact in Redis.
 local response = { math.min(wait, 1e12), slowest }

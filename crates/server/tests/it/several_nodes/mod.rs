@@ -4,6 +4,7 @@ mod deaths;
 mod limits;
 mod outages;
 mod quota;
+mod redis_failover;
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -14,6 +14,9 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 /// Bytes per read at first; doubled up to the maximum while a response fills whole reads.
 const SMALL_READ: usize = 4 << 10;
 const LARGE_READ: usize = 64 << 10;
+/// The maximum of a body whose length is not known: streams are many and long, and keep their buffer while their reader is
+/// slow.
+const STREAM_READ: usize = 16 << 10;
 
 /// A request without a response.
 #[derive(Debug, thiserror::Error)]
@@ -150,12 +153,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// Reads what has arrived; 0 at the end of the input.
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        if self.input.capacity() - self.input.len() < self.next_read / 2 {
-            self.input.reserve(self.next_read);
+        let most = if let Framing::Length(_) = self.framing { LARGE_READ } else { STREAM_READ };
+        let next_read = self.next_read.min(most);
+        if self.input.capacity() - self.input.len() < next_read / 2 {
+            self.input.reserve(next_read);
         }
         let room = self.input.capacity() - self.input.len();
         let count = ready!(pin!(self.stream.read_buf(&mut self.input)).poll(cx))?;
-        self.next_read = if count == room { (self.next_read * 2).min(LARGE_READ) } else { self.next_read };
+        self.next_read = if count == room { (next_read * 2).min(most) } else { next_read };
         Poll::Ready(Ok(count))
     }
 }

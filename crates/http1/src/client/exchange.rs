@@ -37,11 +37,13 @@ pub enum ExchangeError {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum CollectError {
+pub enum CollectError<M> {
     #[error(transparent)]
     Exchange(#[from] ExchangeError),
     #[error("the response has more than {0} bytes")]
     TooLarge(usize),
+    #[error("there is no memory for the response")]
+    NoMemory(M),
 }
 
 impl<K, S> Exchange<K, S>
@@ -86,8 +88,14 @@ where
         poll_fn(|cx| self.poll_data(cx)).await
     }
 
-    /// Reads the whole body, unless it has more than `limit` bytes or a pause longer than `max_pause`.
-    pub async fn collect(&mut self, limit: usize, max_pause: Duration) -> Result<Bytes, CollectError> {
+    /// Reads the whole body, unless it has more than `limit` bytes, a pause longer than `max_pause`, or `grow` has no memory
+    /// for this many bytes.
+    pub async fn collect<M>(
+        &mut self,
+        limit: usize,
+        max_pause: Duration,
+        mut grow: impl FnMut(usize) -> Result<(), M>,
+    ) -> Result<Bytes, CollectError<M>> {
         let Some(first) = self.data().await.transpose()? else {
             return Ok(Bytes::new());
         };
@@ -101,9 +109,11 @@ where
         let mut turns = BulkTurns::default();
         turns.moved(whole.len());
         while let Some(more) = poll_fn(|cx| self.poll_data_in_turn(cx, &mut turns)).await.transpose()? {
-            if whole.len() + more.len() > limit {
+            let length = whole.len() + more.len();
+            if length > limit {
                 return Err(CollectError::TooLarge(limit));
             }
+            grow(length).map_err(CollectError::NoMemory)?;
             whole.extend_from_slice(&more);
         }
         Ok(whole.into())

@@ -12,8 +12,8 @@ use std::task::{Context, Poll, ready};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::io::AsyncWrite;
 
-/// Bytes that are gathered before they are written.
-const WRITE_BYTES: usize = 64 << 10;
+/// Bytes that are gathered before they are written, about eighty events. A client that does not read keeps them in memory.
+const WRITE_BYTES: usize = 16 << 10;
 /// Pieces of this size and above are not copied.
 const LARGE_PIECE: usize = 16 << 10;
 

@@ -10,8 +10,9 @@ const BACKLOG: i32 = 4096;
 /// A client that acknowledges nothing for this long is gone: a network that disappears sends no reset.
 const USER_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Bytes that the kernel keeps for a client beyond those it can send: what a client does not read takes memory.
-const MAX_UNSENT: u32 = 128 << 10;
+/// Bytes that the kernel keeps for a client beyond those it can send: what a client does not read takes memory, and the
+/// memory limit of a control group of version 2 includes it.
+const MAX_UNSENT: u32 = 32 << 10;
 
 /// Binds `count` sockets to one address. Port 0 selects any free port, the same for all.
 pub(crate) fn bind(address: SocketAddr, count: usize) -> anyhow::Result<Vec<TcpListener>> {

@@ -4,6 +4,7 @@ use crate::error::CallError;
 use crate::record::Outcome;
 use crate::response::BadUpstreamResponse;
 use crate::response::chat_stream::ChatStream;
+use crate::response_memory::BodyGrant;
 use crate::upstream::Exchange;
 use crate::usage_tap::UsageTap;
 use bytes::Bytes;
@@ -19,13 +20,18 @@ use tokio::sync::watch;
 
 /// A complete or a streamed body.
 pub enum ResponseBody {
-    Whole { bytes: Option<Bytes>, tap: UsageTap },
+    Whole {
+        bytes: Option<Bytes>,
+        tap: UsageTap,
+        /// Kept until the bytes have been sent.
+        memory: Option<Box<dyn BodyGrant>>,
+    },
     Stream(Box<StreamBody>),
 }
 
 impl ResponseBody {
-    pub(crate) fn whole(bytes: Bytes, tap: UsageTap) -> Self {
-        Self::Whole { bytes: Some(bytes), tap }
+    pub(crate) fn whole(bytes: Bytes, tap: UsageTap, memory: Option<Box<dyn BodyGrant>>) -> Self {
+        Self::Whole { bytes: Some(bytes), tap, memory }
     }
 }
 
@@ -35,7 +41,7 @@ impl Body for ResponseBody {
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let polled = match self.get_mut() {
-            Self::Whole { bytes, tap } => {
+            Self::Whole { bytes, tap, .. } => {
                 let bytes = bytes.take();
                 if bytes.is_some() {
                     tap.settle(Outcome::Served);

@@ -40,6 +40,10 @@ pub enum CallError {
     Overloaded,
     #[error("the workspace has {max} running calls, the most that it may have; retry when one has ended")]
     TooManyCalls { max: u32 },
+    #[error("the bodies of this workspace use up its share of memory; retry when some calls have ended")]
+    WorkspaceBusy,
+    #[error("the server is busy; retry")]
+    ServerBusy,
     #[error("too many calls are waiting for this endpoint")]
     HoldQueueFull,
     /// No replica became ready before the hold timeout.
@@ -118,7 +122,8 @@ impl CallError {
             Self::NotServing { .. } | Self::EndpointFailed { .. } => "model_not_serving",
             Self::Quarantined { .. } => "request_quarantined",
             Self::Overloaded => "endpoint_overloaded",
-            Self::TooManyCalls { .. } => "concurrency_limit_exceeded",
+            Self::TooManyCalls { .. } | Self::WorkspaceBusy => "concurrency_limit_exceeded",
+            Self::ServerBusy => "server_busy",
             Self::HoldQueueFull => "hold_queue_full",
             Self::HoldTimeout => EDGE_TIMEOUT,
             Self::WrongWorkspace => "wrong_workspace",
@@ -150,6 +155,8 @@ impl CallError {
             Self::NotServing { .. }
             | Self::EndpointFailed { .. }
             | Self::Overloaded
+            | Self::WorkspaceBusy
+            | Self::ServerBusy
             | Self::HoldQueueFull
             | Self::HoldTimeout
             | Self::UpstreamTimeout { .. }
@@ -175,6 +182,8 @@ impl CallError {
             | Self::EndpointFailed { .. }
             | Self::Overloaded
             | Self::TooManyCalls { .. }
+            | Self::WorkspaceBusy
+            | Self::ServerBusy
             | Self::HoldQueueFull
             | Self::HoldTimeout
             | Self::WrongWorkspace

@@ -20,6 +20,7 @@ mod relay;
 pub mod request;
 mod resolve;
 mod response;
+pub mod response_memory;
 pub mod trace;
 mod upstream;
 pub mod usage_tap;
@@ -34,8 +35,10 @@ use domain::limits::RateLimitStatus;
 use domain::model::CallTimeouts;
 use fleet::{Connector, Endpoints, Routes};
 use quarantine::Quarantine;
+use response_memory::BodyMemory;
+use std::sync::Arc;
 use std::time::Instant;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use upstream::Connections;
 
 /// The data plane of one core. Cores share the route table, but no connections.
@@ -48,8 +51,24 @@ pub struct Dataplane {
     timeouts: CallTimeouts,
     salt_secret: SaltSecret,
     quarantine: Quarantine,
+    memory: Arc<dyn BodyMemory>,
+    /// For large responses, which are normalized on another thread, one at a time.
+    normalizing: Arc<Semaphore>,
     /// Turns true when streams must end.
     cut: watch::Sender<bool>,
+}
+
+/// What the data plane of a core is made of.
+pub struct DataplaneParts {
+    pub routes: Routes,
+    pub endpoints: Endpoints,
+    pub connector: Connector,
+    pub timeouts: CallTimeouts,
+    pub admission: Admission,
+    pub salt_secret: SaltSecret,
+    pub quarantine: Quarantine,
+    /// For responses that are not streamed.
+    pub memory: Arc<dyn BodyMemory>,
 }
 
 /// The response to a call, complete or streamed.
@@ -67,15 +86,9 @@ pub enum ResponseFormat {
 }
 
 impl Dataplane {
-    pub fn new(
-        routes: Routes,
-        endpoints: Endpoints,
-        connector: Connector,
-        timeouts: CallTimeouts,
-        admission: Admission,
-        salt_secret: SaltSecret,
-        quarantine: Quarantine,
-    ) -> Self {
+    pub fn new(parts: DataplaneParts) -> Self {
+        let DataplaneParts { routes, endpoints, connector, timeouts, admission, salt_secret, quarantine, memory } =
+            parts;
         Self {
             routes,
             endpoints,
@@ -84,6 +97,8 @@ impl Dataplane {
             timeouts,
             salt_secret,
             quarantine,
+            memory,
+            normalizing: Arc::new(Semaphore::new(1)),
             cut: watch::Sender::new(false),
         }
     }

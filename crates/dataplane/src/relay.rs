@@ -7,10 +7,11 @@ use crate::body::{ResponseBody, StreamBody, StreamContext};
 use crate::error::{CallError, UpstreamRejection};
 use crate::json::edits::Edits;
 use crate::quarantine::MAX_LOSSES;
-use crate::request::{Operation, StreamOptions};
+use crate::request::{Operation, ParsedRequest, StreamOptions};
 use crate::resolve::Target;
 use crate::response::chat_stream::ChatStream;
 use crate::response::{BadUpstreamResponse, TokenMeter, chat, embeddings, upstream_error};
+use crate::response_memory::{BodyGrant, NoBodyMemory, ResponseMemory};
 use crate::upstream::Exchange;
 use crate::{Call, Dataplane, Response, ResponseFormat, hold};
 use bytes::{Bytes, BytesMut};
@@ -21,12 +22,16 @@ use fleet::{Backend, Slot};
 use http::StatusCode;
 use http1::ResponseHead;
 use http1::client::{CollectError, ExchangeError, Request, SendError};
+use std::convert::Infallible;
 use std::io;
 use std::pin::pin;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Instant;
 
 /// The maximum size of a response that is not streamed.
 const MAX_RESPONSE_BYTES: usize = 64 << 20;
+/// A larger response is normalized on another thread.
+const NORMALIZE_INLINE: usize = 128 << 10;
 /// The maximum size of an error body.
 const MAX_ERROR_BYTES: usize = 64 << 10;
 /// The maximum `Retry-After` of an engine; the timers of some clients overflow on more.
@@ -121,7 +126,7 @@ struct Attempt<'a> {
 
 /// The normalized response of a replica.
 enum UpstreamResponse {
-    Whole(Bytes, TokenMeter),
+    Whole(Bytes, TokenMeter, Option<Box<dyn BodyGrant>>),
     Stream(Box<StreamBody>),
 }
 
@@ -220,9 +225,7 @@ impl Dataplane {
         let exchange = self.send(attempt).await?;
         match &attempt.call.request.operation {
             Operation::Chat { streaming: Some(options) } => open_stream(exchange, options, attempt).await,
-            Operation::Chat { streaming: None } | Operation::Embeddings(_) => {
-                read_whole(exchange, attempt, self.timeouts.idle).await
-            }
+            Operation::Chat { streaming: None } | Operation::Embeddings(_) => self.read_whole(exchange, attempt).await,
         }
     }
 
@@ -249,13 +252,48 @@ impl Dataplane {
         let head = sent.map_err(|error| send_error(&error, connection.was_used))?;
         let mut exchange = self.connections.exchange(connection, replica);
         if head.status != StatusCode::OK {
-            let body = exchange.collect(MAX_ERROR_BYTES, self.timeouts.idle).await.unwrap_or_default();
+            let is_bounded = |_| Ok::<_, Infallible>(());
+            let body = exchange.collect(MAX_ERROR_BYTES, self.timeouts.idle, is_bounded).await.unwrap_or_default();
             return Err(status_error(&head, &body));
         }
         if call.request.is_stream() != head.is_event_stream() || head.is_encoded {
             return Err(AttemptError::Bad(format!("unexpected response type {}", head.media_type)));
         }
         Ok(exchange)
+    }
+
+    async fn read_whole(
+        &self,
+        mut exchange: Exchange,
+        Attempt { call, prompt, .. }: Attempt<'_>,
+    ) -> Result<UpstreamResponse, AttemptError> {
+        let mut memory = ResponseMemory::new(&*self.memory, &call.caller.workspace);
+        let whole = exchange.collect(MAX_RESPONSE_BYTES, self.timeouts.idle, |bytes| memory.grow_for(bytes));
+        let whole = whole.await.map_err(collect_error)?;
+        let (request, meter) = (&call.request, TokenMeter::new(prompt));
+        let normalized = if whole.len() <= NORMALIZE_INLINE {
+            normalize(&whole, &request.model, &request.operation, meter)
+        } else {
+            Box::pin(self.normalize_elsewhere(whole, request, meter)).await
+        };
+        let (response, meter) = normalized.map_err(bad_response)?;
+        Ok(UpstreamResponse::Whole(response, meter, memory.into_grant()))
+    }
+
+    /// On another thread: nothing else on this core would be served meanwhile.
+    async fn normalize_elsewhere(
+        &self,
+        whole: Bytes,
+        request: &ParsedRequest,
+        meter: TokenMeter,
+    ) -> Result<(Bytes, TokenMeter), BadUpstreamResponse> {
+        let turn = Arc::clone(&self.normalizing).acquire_owned().await.expect("the semaphore is never closed");
+        let (model, operation) = (request.model.clone(), request.operation.clone());
+        let normalized = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            normalize(&whole, &model, &operation, meter)
+        });
+        normalized.await.unwrap_or(Err(BadUpstreamResponse::Unexpected("the response could not be read")))
     }
 
     /// The request as it is sent: the head, and the client's body with our edits.
@@ -283,10 +321,10 @@ impl Dataplane {
         let rate_limits = tap.rate_limits();
         slot.replica().succeeded();
         match response {
-            UpstreamResponse::Whole(bytes, meter) => {
+            UpstreamResponse::Whole(bytes, meter, memory) => {
                 tap.meter(&meter);
                 meter.teach(&slot);
-                Response { format: ResponseFormat::Json, rate_limits, body: ResponseBody::whole(bytes, tap) }
+                Response { format: ResponseFormat::Json, rate_limits, body: ResponseBody::whole(bytes, tap, memory) }
             }
             UpstreamResponse::Stream(mut stream) => {
                 tap.note(|record| record.streamed = true);
@@ -299,25 +337,29 @@ impl Dataplane {
     }
 }
 
-async fn read_whole(
-    mut exchange: Exchange,
-    Attempt { call, prompt, .. }: Attempt<'_>,
-    idle: Duration,
-) -> Result<UpstreamResponse, AttemptError> {
-    let whole = exchange.collect(MAX_RESPONSE_BYTES, idle).await.map_err(|error| match error {
+/// Reads, normalizes and meters a response that is not streamed.
+fn normalize(
+    response: &Bytes,
+    model: &str,
+    operation: &Operation,
+    mut meter: TokenMeter,
+) -> Result<(Bytes, TokenMeter), BadUpstreamResponse> {
+    let normalized = match operation {
+        Operation::Chat { .. } => chat::normalize(response, model, &mut meter),
+        Operation::Embeddings(options) => embeddings::normalize(response, model, options, &mut meter),
+    };
+    normalized.map(|response| (response, meter))
+}
+
+fn collect_error(error: CollectError<NoBodyMemory>) -> AttemptError {
+    match error {
         CollectError::Exchange(ExchangeError::Stalled(limit)) => {
             AttemptError::Final(CallError::UpstreamTimeout { limit })
         }
         CollectError::Exchange(error) => connection_error(&error),
+        CollectError::NoMemory(missing) => AttemptError::Final(missing.into()),
         other @ CollectError::TooLarge(_) => AttemptError::Bad(other.to_string()),
-    })?;
-    let mut meter = TokenMeter::new(prompt);
-    let model = &call.request.model;
-    let normalized = match &call.request.operation {
-        Operation::Chat { .. } => chat::normalize(&whole, model, &mut meter),
-        Operation::Embeddings(options) => embeddings::normalize(&whole, model, options, &mut meter),
-    };
-    normalized.map(|response| UpstreamResponse::Whole(response, meter)).map_err(bad_response)
+    }
 }
 
 /// Waits for the first event, so that a failure before it becomes an error with its own status.

@@ -7,7 +7,7 @@ use crate::edge::cors::Cors;
 use crate::edge::heavy_work::HeavyWork;
 use crate::edge::limits::{ConnectionFigures, ConnectionLimits};
 use crate::edge::listener;
-use crate::edge::memory_budget::MemoryBudget;
+use crate::edge::memory_budget::{MemoryBudget, ResponseBudget};
 use crate::edge::peers::PeerTable;
 use crate::edge::request_body::BodyBounds;
 use crate::edge::request_id::RequestIds;
@@ -31,11 +31,12 @@ use crate::telemetry::traces::Tracer;
 use anyhow::Context;
 use control::bill_check::Monitor;
 use control::usage::QuarantinedEvents;
-use dataplane::Dataplane;
 use dataplane::admission::{Admission, Quota, RateLimiter, RedisLimits, RunningCalls};
 use dataplane::keys::KeyDirectory;
 use dataplane::quarantine::Quarantine;
+use dataplane::response_memory::BodyMemory;
 use dataplane::usage_tap::Sink;
+use dataplane::{Dataplane, DataplaneParts};
 use domain::model::CallTimeouts;
 use domain::{RunId, SaltSecret};
 use fleet::{Connector, Endpoints, Launcher, Routes};
@@ -185,13 +186,24 @@ pub(super) fn start_workers(
     let timeouts = CallTimeouts { first_byte: config.edge.first_byte_timeout, idle: config.edge.idle_timeout };
     let running = RunningCalls::new(config.edge.max_calls_per_workspace);
     let quarantine = Quarantine::default();
+    let response_memory: Arc<dyn BodyMemory> = Arc::new(ResponseBudget(Arc::clone(&parts.memory)));
     let dataplane = || {
         let (quota, journal) = (parts.quota.clone(), parts.journal.clone());
         let (defaults, running) = (config.workspace_defaults, running.clone());
         let admission = Admission { rate_limiter: rate_limiter(), quota, journal, defaults, running };
         let (routes, endpoints) = (parts.routes.clone(), parts.endpoints.clone());
         let (salt_secret, quarantine) = (parts.salt_secret.clone(), quarantine.clone());
-        Dataplane::new(routes, endpoints, parts.connector.clone(), timeouts, admission, salt_secret, quarantine)
+        let (connector, memory) = (parts.connector.clone(), Arc::clone(&response_memory));
+        Dataplane::new(DataplaneParts {
+            routes,
+            endpoints,
+            connector,
+            timeouts,
+            admission,
+            salt_secret,
+            quarantine,
+            memory,
+        })
     };
     let sink = |core| -> Arc<dyn Sink> {
         let (log, rejections) = (Arc::clone(&parts.log), Arc::clone(&parts.rejections));

@@ -1,4 +1,4 @@
-//! A budget for the memory of request bodies, shared by all cores.
+//! A budget for the memory of bodies, shared by all cores: of requests, and of responses that are not streamed.
 //!
 //! A body takes its bytes before it is read and returns them when it is dropped, so that calls which wait for a replica or
 //! for their first byte count, too. A holder may have at most as much as is free: alone it gets half of the budget, two
@@ -7,6 +7,7 @@
 //! signing in.
 
 use super::peers;
+use dataplane::response_memory::{BodyGrant, BodyMemory, NoBodyMemory};
 use domain::WorkspaceId;
 use foldhash::HashMap;
 use foldhash::fast::FixedState;
@@ -135,6 +136,24 @@ impl MemoryBudget {
     fn shard(&self, holder: &Holder) -> &Mutex<HashMap<Holder, u64>> {
         let hash = FixedState::default().hash_one(holder);
         &self.shards[hash as usize % SHARDS]
+    }
+}
+
+/// The budget, for the responses of models.
+pub(crate) struct ResponseBudget(pub(crate) Arc<MemoryBudget>);
+
+impl BodyMemory for ResponseBudget {
+    fn grant(&self, workspace: &WorkspaceId) -> Box<dyn BodyGrant> {
+        Box::new(self.0.grant(Holder::Workspace(workspace.clone())))
+    }
+}
+
+impl BodyGrant for MemoryGrant {
+    fn grow_to(&mut self, bytes: u64) -> Result<(), NoBodyMemory> {
+        Self::grow_to(self, bytes).map_err(|error| match error {
+            NoMemoryError::Process => NoBodyMemory::Process,
+            NoMemoryError::Workspace => NoBodyMemory::Workspace,
+        })
     }
 }
 

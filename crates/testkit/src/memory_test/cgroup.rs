@@ -39,6 +39,10 @@ impl Cgroup {
         }
         let file = if version == Version::V2 { "memory.max" } else { "memory.limit_in_bytes" };
         fs::write(group.folder.join(file), limit.to_string()).context("cannot set the memory limit")?;
+        if version == Version::V1 {
+            // Without a limit, memory of sockets is not counted. Kernels without it do not count it either way.
+            let _ = fs::write(group.folder.join("memory.kmem.tcp.limit_in_bytes"), limit.to_string());
+        }
         Ok(group)
     }
 

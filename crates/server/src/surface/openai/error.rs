@@ -64,11 +64,13 @@ impl InferenceError {
                 CallError::RateLimited { .. }
                 | CallError::QuotaExceeded { .. }
                 | CallError::Overloaded
+                | CallError::WorkspaceBusy
                 | CallError::TooManyCalls { .. } => StatusCode::TOO_MANY_REQUESTS,
                 CallError::NotServing { .. }
                 | CallError::Quarantined { .. }
                 | CallError::EndpointFailed { .. }
                 | CallError::HoldQueueFull
+                | CallError::ServerBusy
                 | CallError::QuotaUnavailable { .. }
                 | CallError::JournalFull => StatusCode::SERVICE_UNAVAILABLE,
                 CallError::HoldTimeout => StatusCode::GATEWAY_TIMEOUT,
@@ -118,7 +120,12 @@ impl InferenceError {
                 | CallError::RateLimited { retry_after_secs: seconds, .. }
                 | CallError::QuotaExceeded { retry_after_secs: seconds, .. },
             ) => Some((*seconds).max(1)),
-            Self::Call(CallError::Overloaded | CallError::TooManyCalls { .. }) => Some(RETRY_SOON_SECS),
+            Self::Call(
+                CallError::Overloaded
+                | CallError::TooManyCalls { .. }
+                | CallError::WorkspaceBusy
+                | CallError::ServerBusy,
+            ) => Some(RETRY_SOON_SECS),
             Self::Surface(error) => error.retry_after_secs(),
             Self::Call(_) => retry_after_secs(self.status()),
         }

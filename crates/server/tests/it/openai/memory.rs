@@ -4,6 +4,7 @@ use std::io::Write as _;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use testkit::fake_engine::Script;
 use testkit::http::Client;
 
 use crate::app::{TIMEOUT, TestApp, chat, error_line, text, wait_until};
@@ -113,6 +114,18 @@ async fn a_gzip_body_is_bounded_by_its_ratio_and_large_ones_are_served() {
     let lines: String = (0..60_000).map(|line| format!("{line}: the model has served {} calls\n", line * 7)).collect();
     let honest = gzip(&chat(&lines).to_string());
     assert_eq!(client.post_bytes("/chat/completions", honest).await.status_line(), "200 OK");
+    wait_for_use(&app, 0).await;
+}
+
+#[tokio::test]
+async fn a_response_that_is_not_streamed_takes_memory_from_the_budget() {
+    let app = TestApp::setup().edge("body_limit = \"1MiB\"\nmemory_budget = \"1MiB\"").start().await;
+    let huge = |bytes: usize| Script { huge_bytes: bytes, ..Script::default() };
+    app.engine().push(huge(200 << 10));
+    assert_eq!(app.chat("hi").await.status_line(), "200 OK");
+    app.engine().push(huge(700 << 10));
+    assert_eq!(error_line(&app.chat("hi").await), "429 concurrency_limit_exceeded");
+    assert_eq!(app.chat("hi").await.status_line(), "200 OK");
     wait_for_use(&app, 0).await;
 }
 

@@ -1,0 +1,119 @@
+//! Memory of responses that are read completely before they are passed on.
+//!
+//! It comes from the budget that bounds the bodies of requests, too. Small responses take nothing from it: there are no more
+//! of them than connections.
+
+use crate::error::CallError;
+use domain::WorkspaceId;
+
+/// A response up to this size takes nothing.
+const FREE_BYTES: usize = 64 << 10;
+/// A response and its normalized copy exist at the same time.
+const COPIES: u64 = 2;
+
+/// Memory is taken in steps, so that not every read takes some.
+const STEP_BYTES: u64 = 256 << 10;
+
+/// The memory for bodies that all workspaces share.
+pub trait BodyMemory: Send + Sync {
+    /// A grant for the workspace, without memory at first.
+    fn grant(&self, workspace: &WorkspaceId) -> Box<dyn BodyGrant>;
+}
+
+/// Memory of one body, returned when dropped.
+pub trait BodyGrant: Send {
+    /// Makes sure that the grant has at least `bytes`.
+    fn grow_to(&mut self, bytes: u64) -> Result<(), NoBodyMemory>;
+}
+
+/// There is no memory for a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoBodyMemory {
+    /// The memory of the process is used up.
+    Process,
+    /// The workspace has its share.
+    Workspace,
+}
+
+impl From<NoBodyMemory> for CallError {
+    fn from(missing: NoBodyMemory) -> Self {
+        match missing {
+            NoBodyMemory::Process => Self::ServerBusy,
+            NoBodyMemory::Workspace => Self::WorkspaceBusy,
+        }
+    }
+}
+
+/// The memory of one response.
+pub(crate) struct ResponseMemory<'a> {
+    shared: &'a dyn BodyMemory,
+    workspace: &'a WorkspaceId,
+    /// `None` while the response is small.
+    grant: Option<Box<dyn BodyGrant>>,
+    granted: u64,
+}
+
+impl<'a> ResponseMemory<'a> {
+    pub(crate) fn new(shared: &'a dyn BodyMemory, workspace: &'a WorkspaceId) -> Self {
+        Self { shared, workspace, grant: None, granted: 0 }
+    }
+
+    /// Takes memory for a response that has `bytes` so far.
+    pub(crate) fn grow_for(&mut self, bytes: usize) -> Result<(), NoBodyMemory> {
+        let needed = COPIES * bytes as u64;
+        if bytes <= FREE_BYTES || needed <= self.granted {
+            return Ok(());
+        }
+        let wanted = needed.next_multiple_of(STEP_BYTES);
+        let grant = self.grant.get_or_insert_with(|| self.shared.grant(self.workspace));
+        grant.grow_to(wanted)?;
+        self.granted = wanted;
+        Ok(())
+    }
+
+    /// The memory that is held until the response has been sent.
+    pub(crate) fn into_grant(self) -> Option<Box<dyn BodyGrant>> {
+        self.grant
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::Timestamp;
+    use parking_lot::Mutex;
+    use std::sync::Arc;
+
+    /// Up to a megabyte; remembers what was taken.
+    #[derive(Default)]
+    struct OneMegabyte(Arc<Mutex<Vec<u64>>>);
+
+    struct Grant(Arc<Mutex<Vec<u64>>>);
+
+    impl BodyMemory for OneMegabyte {
+        fn grant(&self, _: &WorkspaceId) -> Box<dyn BodyGrant> {
+            Box::new(Grant(Arc::clone(&self.0)))
+        }
+    }
+
+    impl BodyGrant for Grant {
+        fn grow_to(&mut self, bytes: u64) -> Result<(), NoBodyMemory> {
+            self.0.lock().push(bytes);
+            if bytes <= 1 << 20 { Ok(()) } else { Err(NoBodyMemory::Workspace) }
+        }
+    }
+
+    #[test]
+    fn large_responses_take_memory_in_steps_and_small_ones_take_none() {
+        let (shared, workspace) = (OneMegabyte::default(), WorkspaceId::new(Timestamp::from_millis(1), 1));
+        let mut memory = ResponseMemory::new(&shared, &workspace);
+        memory.grow_for(FREE_BYTES).unwrap();
+        assert!(shared.0.lock().is_empty());
+        for bytes in [100 << 10, 128 << 10, 129 << 10, 512 << 10] {
+            memory.grow_for(bytes).unwrap();
+        }
+        assert_eq!(shared.0.lock()[..], [256 << 10, 512 << 10, 1 << 20]);
+        assert_eq!(memory.grow_for((512 << 10) + 1), Err(NoBodyMemory::Workspace));
+        assert!(memory.into_grant().is_some());
+    }
+}

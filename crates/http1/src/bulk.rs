@@ -24,10 +24,17 @@ thread_local! {
 }
 
 /// The turns of one body.
-#[derive(Default)]
 pub(crate) struct BulkTurns {
     moved: usize,
+    /// What is left of the current turn.
+    left: usize,
     turn: Turn,
+}
+
+impl Default for BulkTurns {
+    fn default() -> Self {
+        Self { moved: 0, left: TURN_BYTES, turn: Turn::None }
+    }
 }
 
 #[derive(Default)]
@@ -35,10 +42,7 @@ enum Turn {
     #[default]
     None,
     Waiting(Pin<Box<dyn Future<Output = OwnedSemaphorePermit> + Send>>),
-    Running {
-        left: usize,
-        permit: OwnedSemaphorePermit,
-    },
+    Running(OwnedSemaphorePermit),
     /// All of it was used. It ends in the next pass of the event loop.
     Used(OwnedSemaphorePermit),
 }
@@ -52,27 +56,28 @@ impl BulkTurns {
         loop {
             self.turn = match std::mem::take(&mut self.turn) {
                 Turn::None => match LANE.with(Arc::clone).try_acquire_owned() {
-                    Ok(permit) => Turn::Running { left: TURN_BYTES, permit },
+                    Ok(permit) => Turn::Running(permit),
                     Err(_taken) => Turn::Waiting(Box::pin(wait())),
                 },
                 Turn::Waiting(mut waiting) => match waiting.as_mut().poll(cx) {
-                    Poll::Ready(permit) => Turn::Running { left: TURN_BYTES, permit },
+                    Poll::Ready(permit) => Turn::Running(permit),
                     Poll::Pending => {
                         self.turn = Turn::Waiting(waiting);
                         return Poll::Pending;
                     }
                 },
-                Turn::Running { left: 0, permit } => {
+                Turn::Running(permit) if self.left == 0 => {
                     self.turn = Turn::Used(permit);
                     wake_in_next_pass(cx);
                     return Poll::Pending;
                 }
-                Turn::Running { left, permit } => {
-                    self.turn = Turn::Running { left, permit };
-                    return Poll::Ready(left);
+                Turn::Running(permit) => {
+                    self.turn = Turn::Running(permit);
+                    return Poll::Ready(self.left);
                 }
                 Turn::Used(permit) => {
                     drop(permit);
+                    self.left = TURN_BYTES;
                     Turn::None
                 }
             };
@@ -82,14 +87,23 @@ impl BulkTurns {
     /// Counts bytes that were moved.
     pub(crate) fn moved(&mut self, bytes: usize) {
         self.moved = self.moved.saturating_add(bytes);
-        if let Turn::Running { left, .. } = &mut self.turn {
-            *left = left.saturating_sub(bytes);
+        if let Turn::Running(_) = self.turn {
+            self.left = self.left.saturating_sub(bytes);
         }
     }
 
     /// There is nothing to move until the peer acts, so others get the turn.
-    pub(crate) fn pause(&mut self) {
-        if let Turn::Running { .. } = self.turn {
+    fn pause(&mut self) {
+        if let Turn::Running(_) = self.turn {
+            self.turn = Turn::None;
+            self.left = TURN_BYTES;
+        }
+    }
+
+    /// The body, or the part that was asked for, has been moved. To be called before anything else is waited for: the task
+    /// may need a turn for another body first, and would wait for itself.
+    pub(crate) fn release(&mut self) {
+        if let Turn::Running(_) = self.turn {
             self.turn = Turn::None;
         }
     }
@@ -186,6 +200,20 @@ mod tests {
             let log = Log::default();
             transfer("other", FREE_BYTES + 2 * TURN_BYTES, Rc::clone(&log)).await;
             assert_eq!(log.borrow().len(), 3);
+        });
+    }
+
+    #[test]
+    fn a_body_that_was_moved_leaves_the_lane_to_the_next_one_of_its_task() {
+        run(async {
+            let log = Log::default();
+            let mut first = BulkTurns::default();
+            first.moved(FREE_BYTES);
+            assert_eq!(poll_fn(|cx| first.poll_room(cx)).await, TURN_BYTES);
+            first.moved(TURN_BYTES / 2);
+            first.release();
+            transfer("second", FREE_BYTES + TURN_BYTES, Rc::clone(&log)).await;
+            assert_eq!(poll_fn(|cx| first.poll_room(cx)).await, TURN_BYTES / 2, "the turn goes on");
         });
     }
 

@@ -88,6 +88,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     Poll::Pending => break,
                 }
             }
+            if unsent.is_empty() || write_error.is_some() {
+                turns.release();
+            }
             if unsent.is_empty() && write_error.is_none() {
                 ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
                 if let Some(on_written) = on_written.take() {

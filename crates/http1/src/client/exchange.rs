@@ -124,13 +124,12 @@ where
         cx: &mut Context<'_>,
         turns: &mut BulkTurns,
     ) -> Poll<Option<Result<Bytes, ExchangeError>>> {
-        ready!(turns.poll_room(cx));
-        let data = self.poll_data(cx);
-        match &data {
-            Poll::Ready(Some(Ok(data))) => turns.moved(data.len()),
-            Poll::Ready(None | Some(Err(_))) | Poll::Pending => turns.pause(),
-        }
-        data
+        let mut data = None;
+        let polled = turns.poll::<ExchangeError>(cx, |cx, _| {
+            data = ready!(self.poll_data(cx)).transpose()?;
+            Poll::Ready(Ok(data.as_ref().map_or(0, Bytes::len)))
+        });
+        polled.map_ok(|_| data).map(Result::transpose)
     }
 
     fn put_back(&mut self, cx: &mut Context<'_>) {

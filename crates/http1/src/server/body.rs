@@ -188,6 +188,7 @@ impl BodySource {
             }),
             _ => ready!(self.poll_piece(cx, stream)),
         };
+        self.turns.release();
         if self.framing.is_over() {
             // A copy: the buffer belongs to the handler's pieces and is freed with them.
             self.behind = std::mem::take(&mut self.input).to_vec();

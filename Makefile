@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help run console models test test-kubernetes test-engines test-memory test-isolation check docs docs-check docs-reference docs-reference-check \
-	screenshots bench bench-engine bench-dashboard fmt-check language-check lint unit-tests test-build all-tests client-tests \
+	screenshots bench bench-routing bench-engine bench-dashboard fmt-check language-check lint unit-tests test-build all-tests client-tests \
 	openapi-tests oidc-tests tracing-tests console-checks console-tests
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
@@ -102,6 +102,14 @@ bench: ## Compare Forebay with nginx as a plain proxy on this machine and print 
 	@echo "==> Measuring (some minutes; the machine should be idle)"
 	@ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; exec $(TARGET_DIR)/release/forebay-bench \
 		--forebay $(TARGET_DIR)/release/forebay --fake-engine $(TARGET_DIR)/release/fake-engine $(BENCH_ARGS)
+
+bench-routing: ## Compare routers in front of simulated engines (BENCH_ARGS="--trace FILE --peers FOLDER")
+	@scripts/system-packages bench
+	@echo "==> Building the release binaries"
+	cargo build --release --package server --package testkit --bins
+	@echo "==> Replaying (about two minutes per router)"
+	@ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; exec $(TARGET_DIR)/release/forebay-routing-bench \
+		--forebay $(TARGET_DIR)/release/forebay $(BENCH_ARGS)
 
 test-memory: ## Attack Forebay under a memory limit of 512 MiB; needs root (MEMORY_ARGS="--seconds 20" for a short run)
 	@scripts/system-packages test

@@ -13,6 +13,7 @@ mod request;
 mod response;
 mod script;
 mod server;
+mod simulation;
 mod state;
 mod stream;
 #[cfg(test)]
@@ -29,6 +30,7 @@ use socket2::Socket;
 pub use embeddings::vector as embedding_of;
 pub use personality::{Personality, UsageFault};
 pub use script::{EmbedAs, ErrorBody, Script};
+pub use simulation::{BYTES_PER_TOKEN, SimulatedWork, Simulation};
 pub use state::{Connections, Recorded};
 
 use server::Threads;
@@ -65,12 +67,22 @@ impl FakeEngine {
     /// An engine on a free loopback port that records every call.
     pub async fn start() -> Self {
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
-        Self::listen(address, 1, State::new(true)).expect("a loopback port is free for the fake engine")
+        Self::listen(address, 1, State::new(true, None)).expect("a loopback port is free for the fake engine")
     }
 
     /// The engine of the binary: any address, several threads; calls are counted but not recorded.
     pub fn for_load(address: SocketAddr, thread_count: usize) -> anyhow::Result<Self> {
-        Self::listen(address, thread_count, State::new(false))
+        Self::listen(address, thread_count, State::new(false, None))
+    }
+
+    /// An engine that takes its time for chats, as the simulation says, and has a cache.
+    pub fn simulated(address: SocketAddr, simulation: Simulation) -> anyhow::Result<Self> {
+        Self::listen(address, 1, State::new(false, Some(simulation)))
+    }
+
+    /// The prompts that a simulated engine has computed.
+    pub fn simulated_work(&self) -> SimulatedWork {
+        self.state.simulated.as_ref().map(|engine| engine.work()).unwrap_or_default()
     }
 
     fn listen(requested: SocketAddr, thread_count: usize, state: Arc<State>) -> anyhow::Result<Self> {

@@ -13,3 +13,4 @@ pub mod kubelet;
 pub mod memory_test;
 pub mod pod_security;
 pub mod process;
+pub mod routing_bench;

@@ -26,6 +26,8 @@ pub(super) enum Step {
     Cut,
 }
 
+type PendingSteps = Pin<Box<dyn Future<Output = Vec<Step>> + Send>>;
+
 /// Framing of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Length {
@@ -34,6 +36,8 @@ pub(super) enum Length {
 }
 
 pub(super) struct ScriptedBody {
+    /// Computes the steps, after the head was sent.
+    pending: Option<PendingSteps>,
     steps: std::vec::IntoIter<Step>,
     length: Length,
     timer: Option<Pin<Box<Sleep>>>,
@@ -47,7 +51,21 @@ pub(super) struct ScriptedBody {
 impl ScriptedBody {
     pub(super) fn new(steps: Vec<Step>, length: Length) -> Self {
         let steps = steps.into_iter();
-        Self { steps, length, timer: None, waiting: false, stalled: false, guard: None, close_connection: None }
+        Self {
+            pending: None,
+            steps,
+            length,
+            timer: None,
+            waiting: false,
+            stalled: false,
+            guard: None,
+            close_connection: None,
+        }
+    }
+
+    /// A body whose steps are known later.
+    pub(super) fn later(steps: impl Future<Output = Vec<Step>> + Send + 'static) -> Self {
+        Self { pending: Some(Box::pin(steps)), ..Self::new(Vec::new(), Length::Chunked) }
     }
 
     /// A complete body with a `Content-Length`.
@@ -94,6 +112,10 @@ impl Body for ScriptedBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        if let Some(pending) = &mut self.pending {
+            self.steps = ready!(pending.as_mut().poll(context)).into_iter();
+            self.pending = None;
+        }
         loop {
             if self.stalled {
                 return Poll::Pending;
@@ -130,7 +152,7 @@ impl Body for ScriptedBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        !self.stalled && !self.waiting && self.steps.as_slice().is_empty()
+        self.pending.is_none() && !self.stalled && !self.waiting && self.steps.as_slice().is_empty()
     }
 
     fn size_hint(&self) -> SizeHint {

@@ -16,11 +16,14 @@ use super::body::{Length, ScriptedBody, Step};
 use super::embeddings::{self, EmbeddingCall};
 use super::request::ChatRequest;
 use super::script::Script;
+use super::simulation::{Prefilled, SimulatedEngine};
 use super::state::{CallGuard, State};
 use super::{chat, errors, stream};
 
 /// Upper bound for request bodies.
 const MAX_REQUEST_BYTES: usize = 256 * 1024 * 1024;
+/// Tokens of a simulated response without a limit.
+const SIMULATED_TOKENS: u64 = 16;
 /// Delay before the connection is cut, so that sent bytes can leave.
 const CUT_DELAY: Duration = Duration::from_millis(5);
 const JSON: &str = "application/json";
@@ -64,6 +67,9 @@ async fn chat_response(
     guard: CallGuard,
     body: &Bytes,
 ) -> Result<EngineResponse, HangUp> {
+    if let Some(engine) = &state.simulated {
+        return Ok(simulated_response(Arc::clone(engine), guard, body).await);
+    }
     static PLAIN: LazyLock<Bytes> =
         LazyLock::new(|| chat::render(&Script::default(), &ChatRequest { choices: 1, ..ChatRequest::default() }));
     let quick = if state.recording { None } else { ChatRequest::scan(body) };
@@ -87,6 +93,34 @@ async fn chat_response(
         .await;
     };
     play_whole(&script, connection, guard, whole).await
+}
+
+/// Computes the prompt. Like real engines, it sends the head of a stream at once.
+async fn simulated_response(engine: Arc<SimulatedEngine>, guard: CallGuard, body: &Bytes) -> EngineResponse {
+    let parsed = ChatRequest::parse(body).and_then(|request| Ok((request, engine.prompt(body)?)));
+    let (request, prompt) = match parsed {
+        Ok(parsed) => parsed,
+        Err(message) => return reject(guard, &message),
+    };
+    let script = move |prefilled: Prefilled, decode: Duration| Script {
+        prompt_tokens: prefilled.prompt_tokens,
+        cached_tokens: Some(prefilled.cached_tokens),
+        chunks: 2,
+        chunk_delay_ms: u64::try_from(decode.as_millis()).unwrap_or(u64::MAX),
+        ..Script::default()
+    };
+    let tokens = request.limit.unwrap_or(SIMULATED_TOKENS);
+    let decode = engine.decode_time(tokens);
+    if request.stream {
+        let steps = async move {
+            let script = Script { completion_tokens: Some(tokens), ..script(engine.prefill(&prompt).await, decode) };
+            stream::render(&script, &request)
+        };
+        return respond("text/event-stream", ScriptedBody::later(steps).guarded_by(guard));
+    }
+    let script = Script { completion_tokens: Some(tokens), ..script(engine.prefill(&prompt).await, decode) };
+    tokio::time::sleep(decode).await;
+    respond(JSON, ScriptedBody::whole(chat::render(&script, &request)).guarded_by(guard))
 }
 
 async fn embedding_response(
@@ -202,6 +236,10 @@ fn get_response(state: &State, path: &str) -> EngineResponse {
         }
         "/metrics" => {
             let running = count(&state.in_flight);
+            if let Some(engine) = &state.simulated {
+                let text = engine.metrics(running);
+                return respond("text/plain; version=0.0.4", ScriptedBody::whole(Bytes::from(text)));
+            }
             let text = format!(
                 "# TYPE vllm:num_requests_running gauge\nvllm:num_requests_running{{model_name=\"fake-model\"}} {running}\n\
                  # TYPE vllm:num_requests_waiting gauge\nvllm:num_requests_waiting{{model_name=\"fake-model\"}} 0\n\

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Method};
 
 use super::script::Script;
+use super::simulation::{SimulatedEngine, Simulation};
 
 /// Maximum number of recorded calls; the oldest is dropped.
 const MAX_RECORDED_CALLS: usize = 100_000;
@@ -64,6 +65,8 @@ pub(super) struct State {
     /// Whether the current script is the default and none is queued.
     plain: AtomicBool,
     entries: Mutex<VecDeque<Entry>>,
+    /// Chats are computed instead of scripted.
+    pub(super) simulated: Option<Arc<SimulatedEngine>>,
     /// Connections dropped while stopping do not count as cancelled.
     pub(super) stopping: AtomicBool,
     pub(super) health: AtomicU16,
@@ -75,9 +78,10 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) fn new(recording: bool) -> Arc<Self> {
+    pub(super) fn new(recording: bool, simulation: Option<Simulation>) -> Arc<Self> {
         Arc::new(Self {
             recording,
+            simulated: simulation.map(SimulatedEngine::new).map(Arc::new),
             scripts: Mutex::default(),
             plain: AtomicBool::new(true),
             entries: Mutex::default(),

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use testkit::fake_engine::{FakeEngine, Script};
+use testkit::http::Client;
 
-use crate::app::{CHAT, TIMEOUT, TestApp, error_line, stream, wait_until};
+use crate::app::{CHAT, TIMEOUT, TestApp, chat, error_line, stream, wait_until};
 
 /// Two probes and the period between them, on a busy machine.
 const NOTICED_WITHIN: Duration = Duration::from_secs(10);
@@ -184,8 +185,23 @@ async fn an_engine_at_its_cap_gets_no_calls_and_a_full_pool_rejects_them() {
 #[tokio::test]
 async fn calls_with_the_same_prefix_go_to_one_engine() {
     let app = TestApp::setup().engines(4).start().await;
+    let instructions = "You are a helpful assistant. ".repeat(200);
+    for number in 0..20 {
+        app.chat(&format!("{instructions} {number}")).await;
+    }
+    let mut counts = call_counts(&app);
+    counts.sort_unstable();
+    assert_eq!(counts, [0, 0, 0, 20]);
+    let page = Client::new(app.forebay.ops).get("/metrics").await.text();
+    assert!(page.contains("reason=\"cached\"} 19"), "{page}");
+}
+
+#[tokio::test]
+async fn a_session_returns_to_its_engine_while_nothing_else_decides() {
+    let app = TestApp::setup().engines(4).start().await;
+    let client = app.client().header("x-claude-code-session-id", "s-1");
     for _ in 0..20 {
-        app.chat("You are a helpful assistant.").await;
+        assert_eq!(client.post_json("/chat/completions", chat("hi")).await.status, 200);
     }
     let mut counts = call_counts(&app);
     counts.sort_unstable();

@@ -100,7 +100,7 @@ impl BulkTurns {
         }
     }
 
-    /// The body, or the part that was asked for, has been moved. To be called before anything else is waited for: the task
+    /// The body, or the part that was asked for, has been moved. To be called before any other await: the task
     /// may need a turn for another body first, and would wait for itself.
     pub(crate) fn release(&mut self) {
         if let Turn::Running(_) = self.turn {

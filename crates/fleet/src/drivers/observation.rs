@@ -31,6 +31,23 @@ pub enum Observation {
 }
 
 impl Observation {
+    /// The same with all times earlier by `millis`, by which the clock that they were read from is ahead.
+    pub(super) fn earlier_by(self, millis: i64) -> Self {
+        let earlier = |at: Timestamp| at.plus_millis(-millis);
+        match self {
+            Self::Running(running) => Self::Running(Running {
+                started_at: earlier(running.started_at),
+                draining_since: running.draining_since.map(earlier),
+                ..running
+            }),
+            Self::Exited(exit) => {
+                Self::Exited(Exit { started_at: exit.started_at.map(earlier), at: earlier(exit.at), ..exit })
+            }
+            Self::Lost { last_seen } => Self::Lost { last_seen: last_seen.map(earlier) },
+            Self::Launching | Self::Unreachable | Self::Stray { .. } => self,
+        }
+    }
+
     /// Whether it has processes.
     pub const fn is_alive(&self) -> bool {
         match self {

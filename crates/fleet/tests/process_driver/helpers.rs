@@ -2,8 +2,8 @@
 //!
 //! Other processes are this test program itself, started with the name of an ignored test.
 
-use domain::ModelId;
 use domain::model::{DriverKind, Launch, Modality};
+use domain::{ModelId, Timestamp};
 use fleet::drivers::process::{ProcessDriver, Settings, ShimPolicy, ShimProgram};
 use fleet::drivers::{
     Binding, Driver, Exit, Observation, ObservedReplica, ReplicaName, ReplicaSpec, Running, TakenResources,
@@ -14,7 +14,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use tempfile::TempDir;
 use testkit::fake_engine::FakeEngine;
 
@@ -32,6 +32,13 @@ pub(crate) struct Machine {
 impl Machine {
     pub(crate) fn new() -> Self {
         Self::with_policy(|_| {})
+    }
+
+    /// A machine whose clock differs from the store's.
+    pub(crate) fn with_store_time(now: fn() -> Timestamp) -> Self {
+        let mut machine = Self::new();
+        machine.driver = driver_with_time(&machine.root, ShimPolicy::default(), now);
+        machine
     }
 
     pub(crate) fn with_policy(change: impl FnOnce(&mut ShimPolicy)) -> Self {
@@ -120,7 +127,17 @@ impl Drop for Machine {
     }
 }
 
+/// The time of this machine, which is the store's in most tests.
+pub(crate) fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap())
+}
+
 pub(crate) fn driver(root: &Path, policy: ShimPolicy) -> ProcessDriver {
+    driver_with_time(root, policy, now)
+}
+
+fn driver_with_time(root: &Path, policy: ShimPolicy, now: fn() -> Timestamp) -> ProcessDriver {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let process_part = u16::try_from(std::process::id() % 64).unwrap() * 150;
     let first = 10_000 + process_part + NEXT.fetch_add(1, Ordering::Relaxed) * 50 % 10_000;
@@ -135,6 +152,7 @@ pub(crate) fn driver(root: &Path, policy: ShimPolicy) -> ProcessDriver {
         },
         shim: ShimProgram { program: env!("CARGO_BIN_EXE_replica-shim").into(), arguments: Vec::new() },
         shim_policy: policy,
+        now,
     };
     ProcessDriver::open(settings).unwrap()
 }

@@ -1,22 +1,17 @@
 //! The life of a replica, from its start to its recorded end.
 
-use crate::helpers::{Machine, control_plane, engine, is_alive, named, names, script, signal, spec, wait_for};
+use crate::helpers::{Machine, control_plane, engine, is_alive, named, names, now, script, signal, spec, wait_for};
 use domain::Timestamp;
 use domain::model::Launch;
 use fleet::drivers::{Driver, Observation, PlacementError, StartError, TakenResources};
 use fleet::engine::{EngineLoad, FailureClass, ProbeResult};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use testkit::http::Client;
 use tokio::task::JoinSet;
 
 const RUN_FOREVER: &str = "exec sleep 100000";
-
-fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
-    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap())
-}
 
 #[tokio::test]
 async fn a_replica_becomes_ready_reports_its_load_and_drains() {
@@ -65,6 +60,24 @@ async fn the_exit_is_recorded_exactly() {
     let failure = exit.failure.unwrap();
     assert_eq!((failure.class, failure.message.as_str()), (FailureClass::Crash, "exited with code 7: oops"));
     assert_eq!(machine.driver.log_tail(&named("rep_1")).await, "loading\noops\n");
+}
+
+#[tokio::test]
+async fn observations_are_dated_by_the_store() {
+    fn two_hours_later() -> Timestamp {
+        now().plus_millis(2 * 3_600_000)
+    }
+    let (machine, replica) = (Machine::with_store_time(two_hours_later), named("rep_1"));
+    let before = two_hours_later().plus_millis(-1_000);
+    machine.start("rep_1", script(RUN_FOREVER)).await;
+    let draining = machine.driver.drain(&replica).await.unwrap();
+    let running = machine.running("rep_1").await;
+    machine.driver.stop(&replica).await.unwrap();
+    let exit = machine.exit("rep_1").await;
+    let after = two_hours_later().plus_millis(1_000);
+    for at in [Some(draining.since), Some(running.started_at), running.draining_since, exit.started_at, Some(exit.at)] {
+        assert!(at.is_some_and(|at| (before..=after).contains(&at)), "{at:?} is not between {before} and {after}");
+    }
 }
 
 #[tokio::test]

@@ -51,6 +51,7 @@ impl ControlPlane {
             built_in: BuiltInEngine { binary: engine.binary.clone(), cache_dir: engine.cache_dir.clone() },
             shim: ShimProgram::own(),
             shim_policy: ShimPolicy::default(),
+            now: clock::now,
         };
         let process = ProcessDriver::open(settings).context("the folder of replicas cannot be used")?;
         let kubernetes = match config.drivers.kubernetes.clone() {
@@ -58,7 +59,7 @@ impl ControlPlane {
                 // Pods of another store belong to another installation.
                 let instance = format!("store-{}", neighbours::owner_of(&store).await?);
                 let settings = kubernetes::Settings { instance, ..settings };
-                Some(KubernetesDriver::open(settings).await.context("[drivers.kubernetes]")?)
+                Some(KubernetesDriver::open(settings, clock::now).await.context("[drivers.kubernetes]")?)
             }
             None => None,
         };

@@ -1,5 +1,5 @@
-//! Compares this machine's clock with those of the store and of Redis. Nodes live by the store's clock, but log lines and
-//! the times at which engine processes ended are those of the machine.
+//! Compares this machine's clock with those of the store and of Redis. Nodes live by the store's clock, but log lines have the
+//! machine's time, and single sign-on compares the provider's with it.
 
 use super::finding::Finding;
 use super::limits::RedisClock;
@@ -30,7 +30,7 @@ fn judge(skews: &[(&str, i64)]) -> Finding {
     let direction = if *worst < 0 { "behind" } else { "ahead of" };
     let seconds = worst.unsigned_abs() as f64 / 1_000.0;
     let what = format!("{seconds} s {direction} {whose}");
-    let remedy = "run a time service (chrony, systemd-timesyncd) on both machines: otherwise log lines and the times of engine processes are wrong";
+    let remedy = "run a time service (chrony, systemd-timesyncd) on both machines: otherwise log lines are wrong, and single sign-on may reject tokens";
     match worst.unsigned_abs() {
         millis if millis > MOST_MILLIS => Finding::problem(CHECK, what, remedy),
         millis if millis > GOOD_MILLIS => Finding::warning(CHECK, what, remedy),

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::Duration;
 
-use domain::ModelId;
 use domain::model::{DriverKind, Launch, Modality};
+use domain::{ModelId, Timestamp};
 use fleet::drivers::process::{DEFAULT_PORTS, ProcessDriver, Settings, ShimPolicy, ShimProgram};
 use fleet::drivers::{Driver as _, Observation, ReplicaName, ReplicaSpec, TakenResources};
 use fleet::engine::BuiltInEngine;
@@ -22,6 +22,7 @@ async fn the_binary_itself_is_the_parent_of_a_replica() {
         built_in: BuiltInEngine { binary: "forebay-engine".into(), cache_dir: "cache".into() },
         shim: ShimProgram { program: BINARY.into(), arguments: vec!["replica-shim".into()] },
         shim_policy: ShimPolicy { grace: Duration::from_secs(5), ..ShimPolicy::default() },
+        now: || Timestamp::from_millis(0),
     });
     let driver = driver.unwrap();
     let spec = ReplicaSpec {

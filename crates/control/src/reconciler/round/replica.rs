@@ -140,8 +140,9 @@ impl<D: Driver + Clone, S: Rows> Round<'_, D, S> {
         failure: Option<(FailureClass, String)>,
     ) -> Result<(), RoundError> {
         self.probes.forget(&replica.id);
-        // The clock of another machine may be wrong or round to seconds; an end before the beginning would not count.
-        let at = at.max(replica.created_at).min(self.now);
+        // The clock of another machine may be wrong or round to seconds. It has not ended before it was last seen.
+        let last_seen = self.parts.store.last_seen(&replica.id).await?;
+        let at = at.max(last_seen.unwrap_or(replica.created_at)).max(replica.created_at).min(self.now);
         let log_tail = self.parts.driver.log_tail(&name_of(replica)).await;
         if !log_tail.is_empty() {
             replica.log_tail = log_tail; // otherwise the last known one stays

@@ -61,7 +61,8 @@ impl<D: Driver + Clone, S: Rows> Round<'_, D, S> {
 
     /// Opens the hold before the process starts, so that its time is accounted for whatever happens.
     async fn bind(&self, endpoint: &Endpoint, replica: &mut Replica, binding: &Binding) -> Result<(), RoundError> {
-        let started_at = binding.since.unwrap_or(self.now);
+        // The cluster's clock may be wrong; a hold begins neither before its replica was created nor in the future.
+        let started_at = binding.since.map_or(self.now, |since| since.max(replica.created_at).min(self.now));
         let node = binding.node.as_ref().unwrap_or(&self.parts.node);
         let mut bound = replica.clone();
         bound.transition(ReplicaState::Bound)?;

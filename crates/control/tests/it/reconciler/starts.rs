@@ -85,6 +85,24 @@ async fn a_crash_counts_even_if_its_machines_clock_is_wrong() {
 }
 
 #[tokio::test]
+async fn a_replica_is_billed_until_it_was_last_seen_even_if_its_machines_clock_is_behind() {
+    on_both(async |_, store| {
+        let mut stage = Stage::new(store).await;
+        stage.create(json!({"replicas": 1})).await;
+        stage.after(1).await;
+        stage.all_become_healthy().await;
+        stage.after(600).await;
+        let replica = stage.live().await.remove(0);
+        stage.driver.crash_with_clock_skew(-7_200, &replica.id);
+        stage.after(1).await;
+        let newest = replicas::newest_of(&stage.platform.store, &replica.endpoint, 9).await.unwrap();
+        let ended = newest.iter().find(|one| one.id == replica.id).unwrap();
+        assert_eq!(ended.ended_at.map(|at| stage.now().millis_since(at)), Some(1_000));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn while_another_serves_a_failing_replica_only_degrades_the_endpoint() {
     on_both(async |_, store| {
         let mut stage = Stage::new(store).await;

@@ -4,6 +4,7 @@
 //! leader creates and deletes them. The driver keeps no state that it could not read from the cluster again.
 
 mod api;
+mod image_waits;
 mod logs;
 mod nodes;
 mod pod;
@@ -12,7 +13,6 @@ mod policies;
 mod pools;
 pub mod settings;
 
-use crate::clock;
 use crate::drivers::{
     Binding, DeviceId, Draining, Driver, Observation, ObservedReplica, PlacementError, ReplicaName, ReplicaSpec,
     StartError, TakenResources,
@@ -23,7 +23,9 @@ pub use api::client::AccessError;
 pub use api::inspect::{ClusterInfo, InspectError, inspect};
 use api::mirror::{Mirror, spaced};
 use api::requests::Requests;
+use domain::Timestamp;
 use domain::model::Modality;
+use image_waits::ImageWaits;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
@@ -62,13 +64,17 @@ struct Shared {
     changed: Arc<Notify>,
     logs: Logs,
     requests: Arc<Requests>,
+    image_waits: ImageWaits,
+    /// The store's time.
+    now: fn() -> Timestamp,
     /// The tasks that keep the mirrors; they end with the driver.
     _loops: JoinSet<()>,
 }
 
 impl KubernetesDriver {
     /// Starts to watch the cluster. If it does not respond yet, this is retried in the background.
-    pub async fn open(settings: Settings) -> Result<Self, AccessError> {
+    /// `now` is the store's time.
+    pub async fn open(settings: Settings, now: fn() -> Timestamp) -> Result<Self, AccessError> {
         let (client, own_namespace) = client::open(&settings.access).await?;
         let namespace = settings.namespace.clone().unwrap_or(own_namespace);
         let changed = Arc::new(Notify::new());
@@ -85,7 +91,19 @@ impl KubernetesDriver {
         let nodes = Nodes::new(node_mirror, settings.node_lost_after, Arc::clone(&requests));
         let policies = Policies::new(client, &namespace, &settings, Arc::clone(&requests));
         let logs = Logs::new(pods.clone(), Arc::clone(&requests));
-        let shared = Shared { settings, pods, mirror, nodes, policies, changed, logs, requests, _loops: loops };
+        let shared = Shared {
+            settings,
+            pods,
+            mirror,
+            nodes,
+            policies,
+            changed,
+            logs,
+            requests,
+            image_waits: ImageWaits::default(),
+            now,
+            _loops: loops,
+        };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -190,7 +208,8 @@ impl KubernetesDriver {
         let settings = &self.shared.settings;
         let node = pod_status::node_of(pod)
             .map_or(pod_status::NodeHealth::Healthy, |node| self.shared.nodes.health(node, Instant::now()));
-        let mut observation = pod_status::observe(pod, node, settings.image_pull_timeout, clock::now());
+        let is_image_overdue = self.shared.image_waits.waited(pod, Instant::now()) >= settings.image_pull_timeout;
+        let mut observation = pod_status::observe(pod, node, is_image_overdue, (self.shared.now)());
         if let Observation::Exited(exit) = &mut observation
             && exit.failure.is_some()
         {
@@ -266,7 +285,7 @@ impl Driver for KubernetesDriver {
         let since = match pod_status::draining_since(&pod) {
             Some(since) => since,
             None => {
-                let now = clock::now();
+                let now = (self.shared.now)();
                 self.annotate(replica, json!({ pod::DRAINING_ANNOTATION: now })).await?;
                 now
             }
@@ -297,6 +316,7 @@ impl Driver for KubernetesDriver {
         for pod in self.shared.mirror.all() {
             found.extend(self.observe(&pod).await);
         }
+        self.shared.image_waits.retain(|name| self.shared.mirror.get(name).is_some());
         Ok(found)
     }
 

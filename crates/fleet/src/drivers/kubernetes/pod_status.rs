@@ -6,7 +6,6 @@ use crate::engine::failure::{self, ExitRecord, Failure, FailureClass, Reached};
 use domain::Timestamp;
 use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, ContainerStatus, Pod, PodCondition};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use std::time::Duration;
 
 /// Exit codes above this encode the signal that ended a process.
 const SIGNAL_BASE: i32 = 128;
@@ -31,8 +30,8 @@ pub(super) enum NodeHealth {
     Lost,
 }
 
-/// The state of the replica at `now`. An image that cannot be pulled for `image_pull_timeout` is a failure.
-pub(super) fn observe(pod: &Pod, node: NodeHealth, image_pull_timeout: Duration, now: Timestamp) -> Observation {
+/// The state of the replica at `now`. An image that cannot be pulled and is overdue is a failure.
+pub(super) fn observe(pod: &Pod, node: NodeHealth, is_image_overdue: bool, now: Timestamp) -> Observation {
     if node_of(pod).is_none() && !has_ended(pod) {
         // A Pod that was never scheduled has no kubelet that could end it.
         return if is_leaving(pod) { Observation::Lost { last_seen: None } } else { Observation::Launching };
@@ -45,7 +44,7 @@ pub(super) fn observe(pod: &Pod, node: NodeHealth, image_pull_timeout: Duration,
         NodeHealth::Unresponsive => return Observation::Unreachable,
         NodeHealth::Healthy => {}
     }
-    if let Some(failure) = stuck(pod, image_pull_timeout, now) {
+    if is_image_overdue && let Some(failure) = stuck(pod) {
         return Observation::Exited(Exit {
             started_at: None,
             at: now,
@@ -187,14 +186,15 @@ fn failure_of(pod: &Pod, end: Option<&ContainerStateTerminated>) -> Option<Failu
     }
 }
 
-/// The failure of a Pod that waits for an image or object that does not come.
-fn stuck(pod: &Pod, image_pull_timeout: Duration, now: Timestamp) -> Option<Failure> {
-    // The engine's image is pulled only after the weights are downloaded, which may take long.
+/// Since when the Pod needs its next image, by the cluster's clock. The engine's image is pulled only after the weights are
+/// downloaded, which may take long.
+pub(super) fn image_needed_since(pod: &Pod) -> Option<Timestamp> {
     let downloaded = init_statuses(pod).filter_map(|status| timestamp(terminated(status)?.finished_at.as_ref())).max();
-    let since = scheduled_at(pod)?.max(downloaded.unwrap_or_default());
-    if u128::from(now.millis_since(since)) < image_pull_timeout.as_millis() {
-        return None;
-    }
+    Some(scheduled_at(pod)?.max(downloaded.unwrap_or_default()))
+}
+
+/// The failure of a Pod that waits for an image or object that does not come.
+fn stuck(pod: &Pod) -> Option<Failure> {
     statuses(pod).find_map(|status| {
         let waiting = state(status)?.waiting.as_ref()?;
         let reason = waiting.reason.as_deref()?;

@@ -16,6 +16,7 @@ mod ports;
 mod process_table;
 pub mod shim;
 
+use crate::clock;
 use crate::drivers::{
     Binding, Device, DeviceId, Draining, Driver, Observation, ObservedReplica, PlacementError, ReplicaName,
     ReplicaSpec, StartError, TakenResources,
@@ -25,6 +26,7 @@ use devices::Devices;
 pub use devices::{GpuScan, scan_gpus};
 pub use directory::ShimPolicy;
 use directory::{Directory, ShimOrder};
+use domain::Timestamp;
 use domain::model::Modality;
 pub use machine::machine_id;
 use parking_lot::{Mutex, RwLock};
@@ -60,6 +62,8 @@ pub struct Settings {
     pub built_in: BuiltInEngine,
     pub shim: ShimProgram,
     pub shim_policy: ShimPolicy,
+    /// The store's time, in which observations are dated: this machine's clock may be wrong.
+    pub now: fn() -> Timestamp,
 }
 
 /// Command of the shim; `--dir` and the folder follow.
@@ -251,7 +255,13 @@ impl Shared {
     }
 
     fn observe(&self, replica: &ReplicaName) -> io::Result<Observation> {
-        observe::observe(&self.directory(replica), || self.marked(replica))
+        let observed = observe::observe(&self.directory(replica), || self.marked(replica))?;
+        Ok(observed.earlier_by(self.clock_skew_millis()))
+    }
+
+    /// How far this machine's clock is ahead of the store's.
+    fn clock_skew_millis(&self) -> i64 {
+        clock::millis_ahead(clock::now(), (self.settings.now)())
     }
 
     fn list(&self) -> io::Result<Vec<ObservedReplica>> {
@@ -265,12 +275,17 @@ impl Shared {
                 }
             }
         }
-        for observed in &mut found {
-            if matches!(observed.observation, Observation::Lost { .. }) && launching.contains(&observed.replica) {
-                observed.observation = Observation::Launching;
-            }
-        }
-        Ok(found)
+        let skew_millis = self.clock_skew_millis();
+        let dated = |observed: ObservedReplica| {
+            let is_lost = matches!(observed.observation, Observation::Lost { .. });
+            let observation = if is_lost && launching.contains(&observed.replica) {
+                Observation::Launching
+            } else {
+                observed.observation.earlier_by(skew_millis)
+            };
+            ObservedReplica { observation, ..observed }
+        };
+        Ok(found.into_iter().map(dated).collect())
     }
 
     /// Adds the resources of live replicas that the caller does not know of.
@@ -368,7 +383,7 @@ impl Driver for ProcessDriver {
     }
 
     async fn drain(&self, replica: &ReplicaName) -> io::Result<Draining> {
-        let since = self.directory(replica).mark_draining()?;
+        let since = self.directory(replica).mark_draining()?.plus_millis(-self.shared.clock_skew_millis());
         let in_flight = self.load(replica).await.ok().and_then(|load| load.calls());
         Ok(Draining { since, in_flight })
     }

@@ -13,7 +13,10 @@ impl Dataplane {
         // Every call leaves an event, also one that no limit applies to.
         let room = self.admission.journal.reserve().ok_or(CallError::JournalFull)?;
         let permit = match target {
-            Target::Dedicated(endpoint) => Permit::unmetered(endpoint.open_call()),
+            Target::Dedicated(endpoint) => {
+                let limit = call.request.estimate.unmetered_limit(target.route().model.context_length);
+                Permit::unmetered(endpoint.open_call(), limit)
+            }
             Target::Serverless(route) => {
                 let (estimate, request) = (&call.request.estimate, call.tap.request_id().clone());
                 self.admission.admit(&call.caller, &route.model, estimate, request, call.tap.started_at()).await?

@@ -8,6 +8,7 @@ use crate::response_memory::BodyGrant;
 use crate::upstream::Exchange;
 use crate::usage_tap::UsageTap;
 use bytes::Bytes;
+use domain::RequestId;
 use fleet::Slot;
 use http_body::{Body, Frame, SizeHint};
 use http1::client::ExchangeError;
@@ -82,7 +83,7 @@ pub struct StreamBody {
 pub(crate) struct StreamContext {
     pub(crate) slot: Slot,
     pub(crate) tap: UsageTap,
-    pub(crate) error_event: fn(&CallError) -> Bytes,
+    pub(crate) error_event: fn(&CallError, &RequestId) -> Bytes,
 }
 
 impl StreamBody {
@@ -170,7 +171,7 @@ impl StreamBody {
             let cause = cause.clone();
             context.tap.note(|record| record.cause = Some(cause));
         }
-        let event = (context.error_event)(error);
+        let event = (context.error_event)(error, context.tap.request_id());
         self.settle(Outcome::Interrupted { code: error.code() });
         let written = self.stream.take_written();
         Poll::Ready(Some(if written.is_empty() { event } else { [written, event].concat().into() }))

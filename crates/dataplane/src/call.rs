@@ -2,9 +2,10 @@
 
 use crate::error::CallError;
 use crate::request::ParsedRequest;
+use crate::translate::Dialect;
 use crate::usage_tap::UsageTap;
 use bytes::Bytes;
-use domain::Caller;
+use domain::{Caller, RequestId};
 use fleet::backend::BackendId;
 use fleet::{Backend, Fingerprint};
 use http::{HeaderMap, HeaderName};
@@ -18,6 +19,8 @@ pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 pub struct Call {
     pub caller: Arc<Caller>,
     pub request: ParsedRequest,
+    /// The API of the response.
+    pub dialect: Dialect,
     /// The client's headers that are forwarded to model servers.
     pub headers: HeaderMap,
     /// The client's name of the session that the call belongs to, from a header.
@@ -26,7 +29,7 @@ pub struct Call {
     /// How long after its start the call may wait for a replica of a dedicated endpoint.
     pub hold_timeout: Duration,
     /// Encodes an error as the last event of a stream, in the format of the surface.
-    pub error_event: fn(&CallError) -> Bytes,
+    pub error_event: fn(&CallError, &RequestId) -> Bytes,
 }
 
 /// The search of one call for a slot.

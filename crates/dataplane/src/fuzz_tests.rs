@@ -217,7 +217,7 @@ fn embedding_requests() {
 fn relay(pieces: &[&[u8]]) -> (Vec<u8>, String, bool) {
     let mut options = StreamOptions::default();
     options.usage = true;
-    let mut stream = ChatStream::new("acme/tiny", &options, 1, 40);
+    let mut stream = ChatStream::new("acme/tiny", &options, 1, 40, None);
     let mut out = Vec::new();
     let mut run = || {
         for piece in pieces {

@@ -118,7 +118,7 @@ async fn wait(endpoint: &Arc<LiveEndpoint>, search: SlotSearch<'_>) -> Result<Sl
 mod tests {
     use super::*;
     use crate::request::{ParsedRequest, chat};
-    use domain::model::{Modality, Model, ModelId, RequestRules, Serving, Upstream};
+    use domain::model::{ChatTraits, Modality, Model, ModelId, RequestRules, Serving, Upstream};
     use domain::{OrganizationId, Price, Timestamp, WorkspaceId};
     use fleet::Endpoints;
     use fleet::endpoints::EndpointUpdate;
@@ -142,6 +142,7 @@ mod tests {
                 price: Price::default(),
                 optimized: false,
                 share_prefix_cache: false,
+                chat: ChatTraits::default(),
                 rules: RequestRules::default(),
                 serving: Serving::Upstreams(Vec::new()),
                 flavors: Vec::new(),

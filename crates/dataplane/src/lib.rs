@@ -22,12 +22,14 @@ mod resolve;
 mod response;
 pub mod response_memory;
 pub mod trace;
+pub mod translate;
 mod upstream;
 pub mod usage_tap;
 
 pub use body::ResponseBody;
 pub use call::{Call, TRACEPARENT};
 pub use error::{CallError, UpstreamRejection};
+pub use translate::Dialect;
 
 use admission::Admission;
 use domain::SaltSecret;

@@ -7,11 +7,12 @@ use crate::body::{ResponseBody, StreamBody, StreamContext};
 use crate::error::{CallError, UpstreamRejection};
 use crate::json::edits::Edits;
 use crate::quarantine::MAX_LOSSES;
-use crate::request::{Operation, ParsedRequest, StreamOptions};
+use crate::request::{Operation, StreamOptions};
 use crate::resolve::Target;
 use crate::response::chat_stream::ChatStream;
 use crate::response::{BadUpstreamResponse, TokenMeter, chat, embeddings, upstream_error};
 use crate::response_memory::{BodyGrant, NoBodyMemory, ResponseMemory};
+use crate::translate::Dialect;
 use crate::upstream::Exchange;
 use crate::{Call, Dataplane, Response, ResponseFormat, hold};
 use bytes::{Bytes, BytesMut};
@@ -272,9 +273,9 @@ impl Dataplane {
         let whole = whole.await.map_err(collect_error)?;
         let (request, meter) = (&call.request, TokenMeter::new(prompt));
         let normalized = if whole.len() <= NORMALIZE_INLINE {
-            normalize(&whole, &request.model, &request.operation, meter)
+            normalize(&whole, &request.model, &request.operation, &call.dialect, meter)
         } else {
-            Box::pin(self.normalize_elsewhere(whole, request, meter)).await
+            Box::pin(self.normalize_elsewhere(whole, call, meter)).await
         };
         let (response, meter) = normalized.map_err(bad_response)?;
         Ok(UpstreamResponse::Whole(response, meter, memory.into_grant()))
@@ -284,14 +285,15 @@ impl Dataplane {
     async fn normalize_elsewhere(
         &self,
         whole: Bytes,
-        request: &ParsedRequest,
+        call: &Call,
         meter: TokenMeter,
     ) -> Result<(Bytes, TokenMeter), BadUpstreamResponse> {
         let turn = Arc::clone(&self.normalizing).acquire_owned().await.expect("the semaphore is never closed");
-        let (model, operation) = (request.model.clone(), request.operation.clone());
+        let Call { request, dialect, .. } = call;
+        let (model, operation, dialect) = (request.model.clone(), request.operation.clone(), dialect.clone());
         let normalized = tokio::task::spawn_blocking(move || {
             let _turn = turn;
-            normalize(&whole, &model, &operation, meter)
+            normalize(&whole, &model, &operation, &dialect, meter)
         });
         normalized.await.unwrap_or(Err(BadUpstreamResponse::Unexpected("the response could not be read")))
     }
@@ -337,18 +339,20 @@ impl Dataplane {
     }
 }
 
-/// Reads, normalizes and meters a response that is not streamed.
+/// Reads, normalizes, meters and translates a response that is not streamed.
 fn normalize(
     response: &Bytes,
     model: &str,
     operation: &Operation,
+    dialect: &Dialect,
     mut meter: TokenMeter,
 ) -> Result<(Bytes, TokenMeter), BadUpstreamResponse> {
     let normalized = match operation {
         Operation::Chat { .. } => chat::normalize(response, model, &mut meter),
         Operation::Embeddings(options) => embeddings::normalize(response, model, options, &mut meter),
     };
-    normalized.map(|response| (response, meter))
+    let translated = dialect.translate(normalized?, meter.tokens().0)?;
+    Ok((translated, meter))
 }
 
 fn collect_error(error: CollectError<NoBodyMemory>) -> AttemptError {
@@ -369,7 +373,8 @@ async fn open_stream(
     Attempt { call, prompt, .. }: Attempt<'_>,
 ) -> Result<UpstreamResponse, AttemptError> {
     let request = &call.request;
-    let mut stream = ChatStream::new(&request.model, options, request.choices(), prompt);
+    let translator = call.dialect.stream();
+    let mut stream = ChatStream::new(&request.model, options, request.choices(), prompt, translator);
     loop {
         let written = match exchange.data().await {
             Some(Ok(data)) => stream.pass(data),

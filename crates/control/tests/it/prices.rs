@@ -1,7 +1,7 @@
 use crate::NOW;
 use crate::databases::on_both;
 use control::{CommandErrorKind, prices};
-use domain::model::{Modality, Model, RequestRules, Serving};
+use domain::model::{ChatTraits, Modality, Model, RequestRules, Serving};
 use domain::{Catalogue, ModelId, NanoUsd, Price, Timestamp};
 use store::Store;
 use store::prices::PriceVersion;
@@ -20,6 +20,7 @@ fn catalogue(prices: &[(&str, i64)]) -> Catalogue {
         price: Price { input_per_1m: NanoUsd::from_nanos(*input), ..Price::default() },
         optimized: false,
         share_prefix_cache: false,
+        chat: ChatTraits::default(),
         rules: RequestRules::default(),
         serving: Serving::Upstreams(Vec::new()),
         flavors: Vec::new(),

@@ -61,11 +61,11 @@ impl Permit {
     }
 
     /// For calls to dedicated endpoints, which have neither limits nor quota.
-    pub(crate) fn unmetered(visit: OpenCall) -> Self {
+    pub(crate) fn unmetered(visit: OpenCall, limit: Option<u64>) -> Self {
         let charged_completion = u64::MAX - 1;
         Self {
             rate_limits: None,
-            limit: None,
+            limit,
             charged_completion,
             metered: None,
             _visit: Some(visit),

@@ -4,7 +4,7 @@ use super::quota::{QuotaError, Reservation};
 use super::*;
 use crate::request::chat;
 use domain::limits::LimitStatus;
-use domain::model::{Modality, Model, RequestRules, Serving};
+use domain::model::{ChatTraits, Modality, Model, RequestRules, Serving};
 use domain::quota::{Account, TokenBound};
 use domain::usage::Actor;
 use domain::workspace::OwnLimits;
@@ -93,6 +93,7 @@ fn model() -> Model {
         price: Price::default(),
         optimized: false,
         share_prefix_cache: false,
+        chat: ChatTraits::default(),
         rules: RequestRules::default(),
         serving: Serving::Upstreams(Vec::new()),
         flavors: Vec::new(),

@@ -137,6 +137,11 @@ impl<'a> Reader<'a> {
         Ok(start..self.at)
     }
 
+    /// Moves past one value of any type and returns its text.
+    pub(crate) fn slice(&mut self) -> ReadResult<&'a [u8]> {
+        self.span().map(|span| &self.bytes[span])
+    }
+
     /// Calls `member` at each value with its name and the position of the name; it must move past the value.
     pub(crate) fn object<E: From<JsonError>>(
         &mut self,

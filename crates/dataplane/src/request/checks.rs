@@ -13,7 +13,7 @@ const SHOWN_BYTES: usize = 200;
 type ReadResult<T> = Result<T, JsonError>;
 
 #[derive(Default)]
-pub(super) struct Checks {
+pub(crate) struct Checks {
     missing: Option<String>,
     invalid: Option<InvalidParam>,
     remote_media: Option<String>,
@@ -21,7 +21,7 @@ pub(super) struct Checks {
 
 /// The path of a member, such as `messages[0].role`. Formatted only if it is reported.
 #[derive(Clone, Copy)]
-pub(super) enum Path<'a> {
+pub(crate) enum Path<'a> {
     Member(&'a dyn Display, &'a str),
     Index(&'a dyn Display, usize),
 }
@@ -36,36 +36,36 @@ impl Display for Path<'_> {
 }
 
 /// A name that a client chose, cut to a length that an error may repeat.
-pub(super) fn shorten(name: &[u8]) -> &str {
+pub(crate) fn shorten(name: &[u8]) -> &str {
     let start = &name[..name.len().min(SHOWN_BYTES)];
     // Leaves out a character that was cut in two.
     start.utf8_chunks().next().map_or("", |chunk| chunk.valid())
 }
 
 impl Checks {
-    pub(super) fn missing(&mut self, path: &dyn Display) {
+    pub(crate) fn missing(&mut self, path: &dyn Display) {
         self.missing.get_or_insert_with(|| path.to_string());
     }
 
-    pub(super) fn invalid(&mut self, path: &dyn Display, why: impl FnOnce() -> String) {
+    pub(crate) fn invalid(&mut self, path: &dyn Display, why: impl FnOnce() -> String) {
         self.invalid.get_or_insert_with(|| InvalidParam { param: path.to_string(), why: why() });
     }
 
     /// Notes an address from which an engine would fetch media.
-    pub(super) fn remote_media(&mut self, path: &dyn Display) {
+    pub(crate) fn remote_media(&mut self, path: &dyn Display) {
         self.remote_media.get_or_insert_with(|| path.to_string());
     }
 
-    pub(super) fn take_remote_media(&mut self) -> Option<String> {
+    pub(crate) fn take_remote_media(&mut self) -> Option<String> {
         self.remote_media.take()
     }
 
-    pub(super) fn take_missing(&mut self) -> ParseError {
+    pub(crate) fn take_missing(&mut self) -> ParseError {
         ParseError::Missing { param: self.missing.take().unwrap_or_default() }
     }
 
     /// Returns a missing member as an error, and an invalid value for later.
-    pub(super) fn finish(mut self) -> Result<Option<InvalidParam>, ParseError> {
+    pub(crate) fn finish(mut self) -> Result<Option<InvalidParam>, ParseError> {
         if self.missing.is_some() {
             return Err(self.take_missing());
         }
@@ -74,7 +74,7 @@ impl Checks {
 
     /// Whether the next value has the expected type. Null counts as absent, another type is noted as invalid, and both
     /// are skipped.
-    pub(super) fn is(&mut self, reader: &mut Reader<'_>, path: &dyn Display, expected: ValueKind) -> ReadResult<bool> {
+    pub(crate) fn is(&mut self, reader: &mut Reader<'_>, path: &dyn Display, expected: ValueKind) -> ReadResult<bool> {
         let found = reader.kind()?;
         if found == expected {
             return Ok(true);
@@ -86,11 +86,11 @@ impl Checks {
         Ok(false)
     }
 
-    pub(super) fn boolean(&mut self, reader: &mut Reader<'_>, path: &dyn Display) -> ReadResult<Option<bool>> {
+    pub(crate) fn boolean(&mut self, reader: &mut Reader<'_>, path: &dyn Display) -> ReadResult<Option<bool>> {
         if self.is(reader, path, ValueKind::Bool)? { reader.boolean().map(Some) } else { Ok(None) }
     }
 
-    pub(super) fn number(
+    pub(crate) fn number(
         &mut self,
         reader: &mut Reader<'_>,
         path: &dyn Display,
@@ -106,7 +106,7 @@ impl Checks {
         Ok(())
     }
 
-    pub(super) fn integer(
+    pub(crate) fn integer(
         &mut self,
         reader: &mut Reader<'_>,
         path: &dyn Display,
@@ -128,18 +128,18 @@ impl Checks {
         Ok(valid)
     }
 
-    pub(super) fn text<'a>(&mut self, reader: &mut Reader<'a>, path: &dyn Display) -> ReadResult<Option<RawStr<'a>>> {
+    pub(crate) fn text<'a>(&mut self, reader: &mut Reader<'a>, path: &dyn Display) -> ReadResult<Option<RawStr<'a>>> {
         if self.is(reader, path, ValueKind::String)? { reader.string().map(Some) } else { Ok(None) }
     }
 
-    pub(super) fn one_of(&mut self, reader: &mut Reader<'_>, path: &dyn Display, words: &[&str]) -> ReadResult<()> {
+    pub(crate) fn one_of(&mut self, reader: &mut Reader<'_>, path: &dyn Display, words: &[&str]) -> ReadResult<()> {
         if let Some(text) = self.text(reader, path)? {
             self.word(text, path, words);
         }
         Ok(())
     }
 
-    pub(super) fn word(&mut self, text: RawStr<'_>, path: &dyn Display, words: &[&str]) {
+    pub(crate) fn word(&mut self, text: RawStr<'_>, path: &dyn Display, words: &[&str]) {
         if !words.iter().any(|word| text.is(word)) {
             self.invalid(path, || format!("must be one of {}", words.join(", ")));
         }

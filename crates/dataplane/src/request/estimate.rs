@@ -28,6 +28,8 @@ pub(crate) struct TokenEstimate {
     generates: bool,
     max_tokens: Option<LimitMember>,
     max_completion_tokens: Option<LimitMember>,
+    /// A limit that is lowered to what the context leaves. It is not a member of the body.
+    soft_limit: Option<u64>,
 }
 
 /// A member with a token limit per choice, and its range. A null has a range, but no limit.
@@ -40,6 +42,10 @@ struct LimitMember {
 impl TokenEstimate {
     pub(super) fn chat() -> Self {
         Self { choices: 1, generates: true, ..Self::default() }
+    }
+
+    pub(super) fn limited_softly(self, tokens: u64) -> Self {
+        Self { soft_limit: Some(tokens), ..self }
     }
 
     pub(super) fn embeddings(prompt_bytes: u64, inputs: usize) -> Self {
@@ -81,7 +87,7 @@ impl TokenEstimate {
         let prompt = if self.opaque { context_length } else { text.min(context_length) };
         let completion = match self.limit() {
             Some(limit) => limit.min(context_length),
-            None => self.room_after(prompt, context_length),
+            None => self.room_after(prompt, context_length).min(self.soft_limit.unwrap_or(u64::MAX)),
         };
         TokenBound { prompt, completion, choices: self.choices }
     }
@@ -110,13 +116,18 @@ impl TokenEstimate {
         (self.generates && self.limit().is_none_or(|own| own > completion)).then_some(completion)
     }
 
+    /// The token limit of a call that is not metered, in place of the client's soft one.
+    pub(crate) fn unmetered_limit(&self, context_length: u64) -> Option<u64> {
+        self.soft_limit.map(|_| self.bound(context_length).completion)
+    }
+
     /// The tokens that the call is expected to use, and how many of them it generates. Limits above the context length
     /// are cut to it; otherwise one call with a huge limit could use up the rate limit of its workspace.
     pub(crate) fn expected(&self, context_length: u64, tokens_per_minute: u64) -> (u64, u64) {
         let completion = match self.limit() {
             _ if !self.generates => 0,
             Some(limit) => limit.min(context_length),
-            None => EXPECTED_COMPLETION.min(tokens_per_minute / 4),
+            None => EXPECTED_COMPLETION.min(tokens_per_minute / 4).min(self.soft_limit.unwrap_or(u64::MAX)),
         };
         let completion = completion.saturating_mul(self.choices.max(1));
         ((self.prompt_bytes / BYTES_PER_TOKEN).saturating_add(completion), completion)

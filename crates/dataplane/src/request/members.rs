@@ -12,7 +12,7 @@ const MAX_MEMBERS: usize = 256;
 
 /// Calls `member` at each value with its name. `known` are the names that the gateway reads: another spelling of one is
 /// rejected, because some model servers ignore case and would read the other member.
-pub(super) fn read_members(
+pub(crate) fn read_members(
     body: &Bytes,
     known: &[&str],
     mut member: impl FnMut(&mut Reader<'_>, &[u8]) -> Result<(), JsonError>,

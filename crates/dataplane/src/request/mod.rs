@@ -17,18 +17,18 @@ mod stream_options;
 mod tools;
 mod upstream;
 
+pub(crate) use checks::{Checks, Path, shorten};
 pub(crate) use embeddings::{EmbeddingOptions, Encoding};
 pub(crate) use estimate::{BYTES_PER_TOKEN, TokenEstimate};
+pub(crate) use members::read_members;
 pub(crate) use stream_options::StreamOptions;
 
 use crate::json::{JsonError, Reader, ValueKind};
 use bytes::Bytes;
 use cache::CacheMembers;
-use checks::Checks;
 use domain::model::{Modality, RequestRules};
 use fingerprint::FingerprintMembers;
 use fleet::Fingerprint;
-use members::read_members;
 use others::OtherMembers;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -103,7 +103,24 @@ impl Operation {
     }
 }
 
+/// What the translation from another API knows better than the chat request that it wrote.
+#[derive(Debug)]
+pub(crate) struct Translated {
+    /// Paths are those of the client's request.
+    pub(crate) invalid: Option<InvalidParam>,
+    pub(crate) remote_media: Option<String>,
+    /// The most tokens to generate. If the context leaves fewer, the limit is lowered to that.
+    pub(crate) soft_limit: u64,
+}
+
 impl ParsedRequest {
+    /// A chat request that was translated from another API, whose members were checked by the translation.
+    pub(crate) fn translated(body: Bytes, translated: Translated) -> Result<Self, ParseError> {
+        let Translated { invalid, remote_media, soft_limit } = translated;
+        let request = chat::parse(body)?;
+        Ok(Self { estimate: request.estimate.limited_softly(soft_limit), invalid, remote_media, ..request })
+    }
+
     /// The tokens of the prompt, estimated from its length. They are never more than the call has reserved.
     pub(crate) fn prompt_tokens(&self, context_length: u64) -> u64 {
         let tokens = (self.prompt.len() as u64).div_ceil(BYTES_PER_TOKEN);
@@ -178,6 +195,6 @@ impl ModelMember {
 }
 
 /// Some editors and shells write a byte order mark first.
-fn without_bom(body: Bytes) -> Bytes {
+pub(crate) fn without_bom(body: Bytes) -> Bytes {
     if body.starts_with(b"\xEF\xBB\xBF") { body.slice(3..) } else { body }
 }

@@ -4,7 +4,11 @@ use super::chunk::ChunkNormalizer;
 use super::sse::{Event, Splitter, read_event};
 use super::{BadUpstreamResponse, TokenMeter};
 use crate::request::StreamOptions;
+use crate::translate::StreamTranslator;
 use bytes::{Bytes, BytesMut};
+
+/// Surrounds a normalized chunk.
+const CHUNK_START: &[u8] = b"data: ";
 
 /// Reads the stream of an engine and writes the stream to the client.
 pub(crate) struct ChatStream {
@@ -13,17 +17,29 @@ pub(crate) struct ChatStream {
     pub(crate) meter: TokenMeter,
     out: BytesMut,
     done: bool,
+    /// Writes the events of another API instead of chunks.
+    translator: Option<Box<dyn StreamTranslator>>,
+    /// The chunk that is translated.
+    chunk: BytesMut,
 }
 
 impl ChatStream {
     /// `choices` is the number of choices that the client requested.
-    pub(crate) fn new(model: &str, options: &StreamOptions, choices: u64, estimated_prompt: u64) -> Self {
+    pub(crate) fn new(
+        model: &str,
+        options: &StreamOptions,
+        choices: u64,
+        estimated_prompt: u64,
+        translator: Option<Box<dyn StreamTranslator>>,
+    ) -> Self {
         Self {
             splitter: Splitter::default(),
             chunks: ChunkNormalizer::new(model, choices, options.usage, options.running_usage),
             meter: TokenMeter::new(estimated_prompt),
             out: BytesMut::new(),
             done: false,
+            translator,
+            chunk: BytesMut::new(),
         }
     }
 
@@ -48,7 +64,7 @@ impl ChatStream {
         if !self.done && !self.chunks.all_finished() {
             return Err(BadUpstreamResponse::Unexpected("the stream ended early"));
         }
-        self.write_done();
+        self.write_done()?;
         Ok(self.take_written())
     }
 
@@ -73,21 +89,40 @@ impl ChatStream {
                 if !self.chunks.all_finished() {
                     return Err(BadUpstreamResponse::Unexpected("the stream sent [DONE] early"));
                 }
-                self.write_done();
+                self.write_done()?;
             }
-            Event::Data(data) => self.chunks.pass(&data, &mut self.meter, &mut self.out)?,
-            Event::Comment => self.out.extend_from_slice(b": ping\n\n"),
+            Event::Data(data) => match &mut self.translator {
+                None => self.chunks.pass(&data, &mut self.meter, &mut self.out)?,
+                Some(translator) => {
+                    self.chunk.clear();
+                    self.chunks.pass(&data, &mut self.meter, &mut self.chunk)?;
+                    if let Some(chunk) = self.chunk.strip_prefix(CHUNK_START) {
+                        translator.chunk(chunk, self.meter.tokens().0, &mut self.out)?;
+                    }
+                }
+            },
+            Event::Comment => match &mut self.translator {
+                None => self.out.extend_from_slice(b": ping\n\n"),
+                Some(translator) => translator.keep_alive(&mut self.out),
+            },
             Event::Empty => {}
         }
         Ok(())
     }
 
-    fn write_done(&mut self) {
-        if !self.done {
-            self.done = true;
-            self.chunks.write_usage(&self.meter, &mut self.out);
-            self.out.extend_from_slice(b"data: [DONE]\n\n");
+    fn write_done(&mut self) -> Result<(), BadUpstreamResponse> {
+        if self.done {
+            return Ok(());
         }
+        match &mut self.translator {
+            None => {
+                self.chunks.write_usage(&self.meter, &mut self.out);
+                self.out.extend_from_slice(b"data: [DONE]\n\n");
+            }
+            Some(translator) => translator.end(self.meter.tokens().0, &mut self.out)?,
+        }
+        self.done = true;
+        Ok(())
     }
 }
 

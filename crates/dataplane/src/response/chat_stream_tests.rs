@@ -7,7 +7,7 @@ use proptest::prelude::*;
 fn stream(usage: bool) -> ChatStream {
     let mut streaming = StreamOptions::default();
     streaming.usage = usage;
-    ChatStream::new("acme/tiny", &streaming, 1, 10)
+    ChatStream::new("acme/tiny", &streaming, 1, 10, None)
 }
 
 /// The output for a stream that arrives in these pieces, and how it ended.

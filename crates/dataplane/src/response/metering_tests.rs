@@ -85,7 +85,7 @@ impl Client {
     fn of(case: &Case) -> Self {
         let mut options = StreamOptions::default();
         options.usage = true;
-        let stream = ChatStream::new("acme/tiny", &options, case.choices, 10);
+        let stream = ChatStream::new("acme/tiny", &options, case.choices, 10, None);
         Self { stream, pieces: 0, usage: Vec::new(), done: false }
     }
 

@@ -18,6 +18,8 @@ mod metering_tests;
 
 pub(crate) use tokens::TokenMeter;
 
+use crate::translate::TranslateError;
+
 /// A response that cannot be passed on; the cause is for our log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadUpstreamResponse {
@@ -30,4 +32,13 @@ pub(crate) enum BadUpstreamResponse {
     /// The engine ignored a member that must be obeyed.
     #[error("the engine ignored `{0}`")]
     Ignored(&'static str),
+}
+
+impl From<TranslateError> for BadUpstreamResponse {
+    fn from(error: TranslateError) -> Self {
+        match error {
+            TranslateError::NotJson(error) => Self::NotJson(error),
+            TranslateError::Unexpected(what) => Self::Unexpected(what),
+        }
+    }
 }

@@ -91,9 +91,46 @@ pub struct Model {
     pub optimized: bool,
     /// Whether workspaces may reuse each other's cached prefixes at the engines of the serverless model.
     pub share_prefix_cache: bool,
+    pub chat: ChatTraits,
     pub rules: RequestRules,
     pub serving: Serving,
     pub flavors: Vec<Flavor>,
+}
+
+/// What translated requests must know of the chat template of a model.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ChatTraits {
+    /// `None`: by the kind of its engine.
+    pub thinking: Option<ThinkingSwitch>,
+    /// The template accepts only one system message, the first.
+    pub merge_system: bool,
+}
+
+named_enum! {
+    /// The member of a chat request that turns thinking on and off.
+    #[derive(Default)]
+    pub enum ThinkingSwitch {
+        ReasoningEffort = "reasoning_effort",
+        /// `chat_template_kwargs.enable_thinking`.
+        EnableThinking = "enable_thinking",
+        #[default]
+        None = "none",
+    }
+}
+
+impl Model {
+    /// The configured switch, else that of most chat templates where the engine passes it on to them.
+    pub fn thinking_switch(&self) -> ThinkingSwitch {
+        let Serving::Upstreams(upstreams) = &self.serving else {
+            return self.chat.thinking.unwrap_or_default();
+        };
+        let passes_on = |upstream: &Upstream| {
+            matches!(upstream.engine, Some(EngineKind::Vllm | EngineKind::Sglang | EngineKind::LlamaServer))
+        };
+        let is_passed_on = !upstreams.is_empty() && upstreams.iter().all(passes_on);
+        let usual = if is_passed_on { ThinkingSwitch::EnableThinking } else { ThinkingSwitch::None };
+        self.chat.thinking.unwrap_or(usual)
+    }
 }
 
 /// How a serverless model is served.

@@ -1,7 +1,7 @@
 use super::*;
 use crate::catalogue::Catalogue;
 use crate::endpoint::scaling::ScalingPatch;
-use crate::model::{EngineKind, Flavor, Launch, Modality, Model, RequestRules, Serving};
+use crate::model::{ChatTraits, EngineKind, Flavor, Launch, Modality, Model, RequestRules, Serving};
 use crate::money::{NanoUsd, Price};
 
 fn flavor(gpu_count: u32, weights: &str) -> Flavor {
@@ -58,6 +58,7 @@ fn a_flavor_that_the_catalogue_dropped_or_moved_to_other_gpus_is_kept() {
             price: Price::default(),
             optimized: false,
             share_prefix_cache: false,
+            chat: ChatTraits::default(),
             rules: RequestRules::default(),
             serving: Serving::Upstreams(Vec::new()),
             flavors,

@@ -337,7 +337,7 @@ fn view(update: &EndpointUpdate, before: Option<&Pool>, present: &[Arc<Backend>]
 mod tests {
     use super::*;
     use crate::routing::Fingerprint;
-    use domain::model::{Modality, RequestRules, Serving};
+    use domain::model::{ChatTraits, Modality, RequestRules, Serving};
     use domain::{ModelId, Price, Timestamp};
 
     const NOW: Timestamp = Timestamp::from_millis(1);
@@ -357,6 +357,7 @@ mod tests {
                 price: Price::default(),
                 optimized: false,
                 share_prefix_cache: false,
+                chat: ChatTraits::default(),
                 rules: RequestRules::default(),
                 serving: Serving::Upstreams(Vec::new()),
                 flavors: Vec::new(),

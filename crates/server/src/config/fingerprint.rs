@@ -26,8 +26,19 @@ pub(super) fn of(models: &[Model], aliases: &[Alias], folder: &Path) -> String {
 
 /// Texts are written with `{:?}`, so no value can imitate another line.
 fn describe_model(text: &mut String, model: &Model, folder: &Path) {
-    let Model { id, name, modality, context_length, price, optimized, share_prefix_cache, rules, serving, flavors } =
-        model;
+    let Model {
+        id,
+        name,
+        modality,
+        context_length,
+        price,
+        optimized,
+        share_prefix_cache,
+        chat,
+        rules,
+        serving,
+        flavors,
+    } = model;
     line(
         text,
         format_args!("model {id} {name:?} {} {context_length} {optimized} {share_prefix_cache}", modality.as_str()),
@@ -35,6 +46,7 @@ fn describe_model(text: &mut String, model: &Model, folder: &Path) {
     let (input, cached, output) = (price.input_per_1m, price.cached_input_per_1m, price.output_per_1m);
     line(text, format_args!("price {input} {cached} {output}"));
     line(text, format_args!("rules {} {:?}", rules.media_urls, rules.refused_members));
+    line(text, format_args!("chat {:?} {}", chat.thinking, chat.merge_system));
     match serving {
         Serving::Upstreams(upstreams) => {
             for upstream in upstreams {

@@ -8,7 +8,8 @@ use super::reader::Section;
 use super::sections::{http_url, is_plain_name};
 use domain::alias::{Alias, AliasName};
 use domain::model::{
-    DriverKind, EngineKind, EnginePool, Flavor, Launch, Modality, Model, RequestRules, Serving, Upstream,
+    ChatTraits, DriverKind, EngineKind, EnginePool, Flavor, Launch, Modality, Model, RequestRules, Serving,
+    ThinkingSwitch, Upstream,
 };
 use domain::money::{NanoUsd, Price};
 use domain::{Catalogue, GpuType, ModelId};
@@ -19,6 +20,7 @@ const DEFAULT_CHAT_CONTEXT: u64 = 8192;
 const DEFAULT_EMBEDDING_CONTEXT: u64 = 512;
 const DEFAULT_HEALTH_PATH: &str = "/health";
 const ENGINES: &str = "\"forebay-engine\", \"vllm\", \"sglang\" or \"llama-server\"";
+const THINKING_SWITCHES: &str = "\"reasoning_effort\", \"enable_thinking\" or \"none\"";
 const DEFAULT_PRECISION: &str = "auto";
 /// Prefix of weights that the engine downloads from the Hugging Face hub; anything else is a path.
 pub(super) const HUB_REFERENCE: &str = "hf://";
@@ -117,6 +119,8 @@ fn read_model(section: &Section<'_>, id: Option<ModelId>, operator_prefix: &str)
     }
     let share_prefix_cache = section.boolean("share_prefix_cache").unwrap_or(false);
     let rules = read_rules(section);
+    let thinking = section.parsed("thinking", THINKING_SWITCHES, ThinkingSwitch::parse);
+    let chat = ChatTraits { thinking, merge_system: section.boolean("merge_system").unwrap_or(false) };
     let upstreams = read_upstreams(section, id.as_ref());
     let driver = read_driver(section).unwrap_or_default();
     let engine = read_engine(section, driver);
@@ -126,7 +130,19 @@ fn read_model(section: &Section<'_>, id: Option<ModelId>, operator_prefix: &str)
     let serving = engine.map_or(Serving::Upstreams(upstreams), Serving::Engine);
     let id = id?;
     let name = name.unwrap_or(id.as_str()).to_owned();
-    Some(Model { id, name, modality, context_length, price, optimized, share_prefix_cache, rules, serving, flavors })
+    Some(Model {
+        id,
+        name,
+        modality,
+        context_length,
+        price,
+        optimized,
+        share_prefix_cache,
+        chat,
+        rules,
+        serving,
+        flavors,
+    })
 }
 
 fn read_rules(section: &Section<'_>) -> RequestRules {

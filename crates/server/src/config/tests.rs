@@ -311,7 +311,7 @@ modle = "acme/x"
 
 [[aliases]]
 name = "a*b"
-model = "dedicated/x"
+model = "dedicated/y"
 "#;
     expect![[r#"
         line 6: [[aliases]] name: is the id of a model

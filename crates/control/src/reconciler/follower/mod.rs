@@ -8,7 +8,7 @@ use crate::endpoints::wake;
 use background::{Loop, Tasks};
 use domain::endpoint::replica::{Replica, ReplicaState};
 use domain::endpoint::state::Admission;
-use domain::model::{DriverKind, EngineKind, Launch, Model, ModelId, RequestRules, Serving, Upstream};
+use domain::model::{ChatTraits, DriverKind, EngineKind, Launch, Model, ModelId, RequestRules, Serving, Upstream};
 use domain::{Endpoint, EndpointId, Price};
 use fleet::drivers::Driver;
 use fleet::endpoints::{Condition, EndpointUpdate};
@@ -113,6 +113,7 @@ fn update_of(endpoint: &Endpoint, live: &[Replica], route: impl Fn(&Replica) -> 
             price: Price::default(),
             optimized: false,
             share_prefix_cache: false,
+            chat: ChatTraits::default(),
             rules: RequestRules::default(),
             serving: Serving::Upstreams(Vec::new()),
             flavors: Vec::new(),

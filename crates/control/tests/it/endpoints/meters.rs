@@ -7,7 +7,7 @@ use control::bill_check::{self, Monitor};
 use control::meters::{Instruments, Meters, Parts};
 use control::series::{self, SeriesQuery, SeriesValue};
 use domain::endpoint::replica::{Replica, ReplicaState};
-use domain::model::{Modality, Model, RequestRules, Serving};
+use domain::model::{ChatTraits, Modality, Model, RequestRules, Serving};
 use domain::series::{Metric, Step};
 use domain::{Endpoint, Grain, NanoUsd, Price, ReplicaId, Retention, Span, Timestamp};
 use fleet::drivers::{DeviceId, ReplicaName};
@@ -58,6 +58,7 @@ fn known(endpoint: &Endpoint) -> EndpointUpdate {
             price: Price::default(),
             optimized: false,
             share_prefix_cache: false,
+            chat: ChatTraits::default(),
             rules: RequestRules::default(),
             serving: Serving::Upstreams(Vec::new()),
             flavors: Vec::new(),

@@ -12,7 +12,7 @@ use domain::endpoint::labels::LabelsPatch;
 use domain::endpoint::request::{Change, NewEndpoint};
 use domain::endpoint::scaling::{Metric, ScalingPatch};
 use domain::leadership::Term;
-use domain::model::{EngineKind, Flavor, Launch, Modality, Model, RequestRules, Serving};
+use domain::model::{ChatTraits, EngineKind, Flavor, Launch, Modality, Model, RequestRules, Serving};
 use domain::workspace::OwnLimits;
 use domain::{Catalogue, Endpoint, GpuType, KeyId, ModelId, NanoUsd, Price, Timestamp, Workspace};
 use serde_json::Value;
@@ -58,6 +58,7 @@ pub(crate) fn catalogue() -> Catalogue {
         price: Price::default(),
         optimized: false,
         share_prefix_cache: false,
+        chat: ChatTraits::default(),
         rules: RequestRules::default(),
         serving: Serving::Upstreams(Vec::new()),
         flavors,

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use dataplane::request::{ParseError, ParsedRequest};
 use dataplane::trace::Trace;
 use dataplane::usage_tap::UsageTap;
-use dataplane::{Call, CallError, ResponseFormat, TRACEPARENT};
+use dataplane::{Call, CallError, Dialect, ResponseFormat, TRACEPARENT};
 use domain::Caller;
 use domain::usage::Actor;
 use http::{HeaderMap, HeaderValue, Response};
@@ -92,6 +92,7 @@ async fn infer(
     let mut call = Call {
         caller,
         request,
+        dialect: Dialect::Native,
         headers: forwarded_headers(headers, trace.as_deref()),
         session: session(headers),
         tap,

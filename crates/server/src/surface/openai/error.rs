@@ -8,6 +8,7 @@ use crate::surface::error::{SurfaceError, retry_after_secs};
 use crate::surface::json;
 use bytes::Bytes;
 use dataplane::{CallError, UpstreamRejection};
+use domain::RequestId;
 use domain::limits::RateLimitStatus;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use serde::Serialize;
@@ -173,7 +174,7 @@ pub(crate) fn internal() -> Response<Body> {
 }
 
 /// The last event of a stream that broke.
-pub(crate) fn event(error: &CallError) -> Bytes {
+pub(crate) fn event(error: &CallError, _request: &RequestId) -> Bytes {
     let status = match error {
         CallError::UpstreamTimeout { .. } => StatusCode::REQUEST_TIMEOUT,
         _ => StatusCode::BAD_GATEWAY,

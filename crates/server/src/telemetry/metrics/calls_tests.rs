@@ -2,7 +2,7 @@
 
 use super::*;
 use dataplane::record::Outcome;
-use domain::model::{Modality, Model, RequestRules, Serving, Upstream};
+use domain::model::{ChatTraits, Modality, Model, RequestRules, Serving, Upstream};
 use domain::usage::{Actor, Certainty, Tokens};
 use domain::{Caller, KeyId, ModelId, OrganizationId, Price, RequestId, Timestamp, WorkspaceId};
 use expect_test::expect;
@@ -23,6 +23,7 @@ fn record(workspace: u128, model: &str) -> CallRecord {
         price: Price::default(),
         optimized: false,
         share_prefix_cache: false,
+        chat: ChatTraits::default(),
         rules: RequestRules::default(),
         serving: Serving::Upstreams(Vec::new()),
         flavors: Vec::new(),

@@ -1,0 +1,216 @@
+//! Turns a Messages request into a chat request.
+//!
+//! The members that chat knows under the same or another name are copied; all others are left out, so that nothing a
+//! client sends to another API reaches an engine unseen.
+
+use super::MessageOptions;
+use super::content::{self, SystemPlace};
+use super::thinking::{self, ThinkingRequest};
+use super::tools;
+use crate::json::{Reader, ValueKind};
+use crate::request::{Checks, ParseError, ParsedRequest, Path, Translated, read_members, without_bom};
+use crate::translate::writer::Output;
+use bytes::Bytes;
+use domain::SecretHash;
+use domain::model::ThinkingSwitch;
+
+const MAX_STOP_SEQUENCES: usize = 4;
+
+/// The members that are read here.
+const MEMBERS: [&str; 14] = [
+    "model",
+    "messages",
+    "max_tokens",
+    "system",
+    "stream",
+    "stop_sequences",
+    "temperature",
+    "top_p",
+    "top_k",
+    "metadata",
+    "tools",
+    "tool_choice",
+    "thinking",
+    "output_config",
+];
+
+/// The properties of a model that its chat requests depend on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Traits {
+    pub context_length: u64,
+    pub thinking: ThinkingSwitch,
+    /// The chat template accepts only one system message, the first.
+    pub merge_system: bool,
+}
+
+/// A Messages request whose members were found.
+#[derive(Debug)]
+pub struct MessagesRequest {
+    body: Bytes,
+    /// The values of [`MEMBERS`]; empty for absent and null ones.
+    values: [Bytes; MEMBERS.len()],
+    /// The name of the model that the client sent; empty if it is not a text.
+    pub model: String,
+}
+
+/// The chat request of a Messages request.
+#[derive(Debug)]
+pub struct ChatTranslation {
+    pub request: ParsedRequest,
+    pub options: MessageOptions,
+    /// The types of server tools, which no engine has.
+    pub left_out_tools: Vec<String>,
+}
+
+impl MessagesRequest {
+    /// Finds the members of the body.
+    pub fn parse(body: Bytes) -> Result<Self, ParseError> {
+        let body = without_bom(body);
+        let mut values: [Bytes; MEMBERS.len()] = Default::default();
+        read_members(&body, &MEMBERS, |reader, name| {
+            let is_null = reader.kind()? == ValueKind::Null;
+            let span = reader.span()?;
+            if let Some(place) = MEMBERS.iter().position(|member| name == member.as_bytes())
+                && !is_null
+            {
+                values[place] = body.slice(span);
+            }
+            Ok(())
+        })?;
+        let mut request = Self { body, values, model: String::new() };
+        for required in ["model", "messages", "max_tokens"] {
+            if request.value(required).is_empty() {
+                return Err(ParseError::Missing { param: required.into() });
+            }
+        }
+        let mut reader = Reader::new(request.value("model"));
+        if reader.kind()? == ValueKind::String {
+            request.model = String::from_utf8_lossy(&reader.string()?.decoded()).into_owned();
+        }
+        Ok(request)
+    }
+
+    fn value(&self, name: &str) -> &[u8] {
+        MEMBERS.iter().position(|member| *member == name).map_or(&[][..], |place| &self.values[place][..])
+    }
+
+    /// The chat request for a model with these traits. `id` is that of the message.
+    pub fn into_chat(self, traits: Traits, id: String) -> Result<ChatTranslation, ParseError> {
+        let mut checks = Checks::default();
+        let mut out = Vec::with_capacity(self.body.len() + 1024);
+        if self.model.is_empty() && !self.value("model").starts_with(b"\"") {
+            checks.invalid(&"model", || "must be a string".into());
+        }
+        out.put(b"{\"model\":");
+        out.put_text(&self.model);
+        out.put(b",\"messages\":[");
+        let place = if traits.merge_system { SystemPlace::First } else { SystemPlace::AsSent };
+        content::write_messages(self.value("system"), self.value("messages"), place, &mut checks, &mut out)?;
+        out.put(b"]");
+        let max_tokens = self.integer("max_tokens", 1, &mut checks)?.unwrap_or(1);
+        if self.boolean("stream", &mut checks)? {
+            out.put(b",\"stream\":true,\"stream_options\":{\"include_usage\":true}");
+        }
+        self.write_numbers(&mut checks, &mut out)?;
+        let stop_sequences = self.write_stop_sequences(&mut checks, &mut out)?;
+        self.write_user(&mut checks, &mut out)?;
+        let left_out_tools = tools::write(self.value("tools"), self.value("tool_choice"), &mut checks, &mut out)?;
+        let thinking = ThinkingRequest::read(self.value("thinking"), self.value("output_config"), &mut checks)?;
+        thinking::write(&thinking, traits.thinking, &mut out);
+        out.put(b"}");
+        let remote_media = checks.take_remote_media();
+        let translated = Translated { invalid: checks.finish()?, remote_media, soft_limit: max_tokens };
+        let options = MessageOptions {
+            id,
+            model: self.model,
+            context_length: traits.context_length,
+            max_tokens,
+            stop_sequences,
+            omits_thinking: thinking.is_omitted,
+        };
+        Ok(ChatTranslation { request: ParsedRequest::translated(out.into(), translated)?, options, left_out_tools })
+    }
+
+    fn integer(&self, name: &'static str, least: i64, checks: &mut Checks) -> Result<Option<u64>, ParseError> {
+        let mut reader = Reader::new(self.value(name));
+        Ok(checks.integer(&mut reader, &name, least..=i64::MAX)?.map(i64::unsigned_abs))
+    }
+
+    fn boolean(&self, name: &'static str, checks: &mut Checks) -> Result<bool, ParseError> {
+        let value = self.value(name);
+        Ok(!value.is_empty() && checks.boolean(&mut Reader::new(value), &name)?.unwrap_or(false))
+    }
+
+    /// Members with the same name and meaning.
+    fn write_numbers(&self, checks: &mut Checks, out: &mut Vec<u8>) -> Result<(), ParseError> {
+        for (name, most) in [("temperature", 2.0), ("top_p", 1.0)] {
+            let value = self.value(name);
+            if !value.is_empty() {
+                checks.number(&mut Reader::new(value), &name, 0.0..=most)?;
+                write_member(name, value, out);
+            }
+        }
+        if !self.value("top_k").is_empty()
+            && let Some(top_k) = self.integer("top_k", 0, checks)?
+        {
+            write_member("top_k", top_k.to_string().as_bytes(), out);
+        }
+        Ok(())
+    }
+
+    fn write_stop_sequences(&self, checks: &mut Checks, out: &mut Vec<u8>) -> Result<Vec<String>, ParseError> {
+        const NAME: &str = "stop_sequences";
+        let value = self.value(NAME);
+        let mut sequences = Vec::new();
+        let mut reader = Reader::new(value);
+        if value.is_empty() || !checks.is(&mut reader, &NAME, ValueKind::Array)? {
+            return Ok(sequences);
+        }
+        reader.array(|reader, index| {
+            let path = Path::Index(&NAME, index);
+            if reader.kind()? == ValueKind::Null {
+                checks.invalid(&path, || "must be a string, not null".into());
+            }
+            if let Some(text) = checks.text(reader, &path)?
+                && sequences.len() <= MAX_STOP_SEQUENCES
+            {
+                sequences.push(String::from_utf8_lossy(&text.decoded()).into_owned());
+            }
+            Ok::<(), ParseError>(())
+        })?;
+        if sequences.len() > MAX_STOP_SEQUENCES {
+            checks.invalid(&NAME, || format!("must have at most {MAX_STOP_SEQUENCES} strings"));
+        }
+        if !sequences.is_empty() {
+            write_member("stop", value, out);
+        }
+        Ok(sequences)
+    }
+
+    /// `metadata.user_id`, hashed: engines and their logs need no identity.
+    fn write_user(&self, checks: &mut Checks, out: &mut Vec<u8>) -> Result<(), ParseError> {
+        let value = self.value("metadata");
+        let mut reader = Reader::new(value);
+        if value.is_empty() || !checks.is(&mut reader, &"metadata", ValueKind::Object)? {
+            return Ok(());
+        }
+        reader.object(|reader, name, _| {
+            if !name.is("user_id") {
+                return reader.skip().map_err(ParseError::from);
+            }
+            if let Some(user) = checks.text(reader, &"metadata.user_id")? {
+                let hash = SecretHash::of(&String::from_utf8_lossy(&user.decoded())).to_hex();
+                write_member("user", format!("\"{hash}\"").as_bytes(), out);
+            }
+            Ok(())
+        })
+    }
+}
+
+/// `,"name":value`.
+pub(super) fn write_member(name: &str, value: &[u8], out: &mut Vec<u8>) {
+    out.put(b",\"");
+    out.put(name.as_bytes());
+    out.put(b"\":");
+    out.put(value);
+}

@@ -1,0 +1,478 @@
+//! Every stream of events follows the grammar of Messages, whatever the order and the split of the engine's chunks.
+
+use super::{MessageOptions, MessageStream};
+use crate::request::StreamOptions;
+use crate::response::BadUpstreamResponse;
+use crate::response::chat_stream::ChatStream;
+use crate::translate::Dialect;
+use bytes::Bytes;
+use domain::usage::Tokens;
+use expect_test::expect;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+fn options() -> MessageOptions {
+    MessageOptions {
+        id: "msg_1".into(),
+        model: "claude-x".into(),
+        context_length: 100,
+        max_tokens: 50,
+        stop_sequences: vec!["END".into()],
+        omits_thinking: false,
+    }
+}
+
+/// The bytes for the client if the engine's bytes arrive in these pieces.
+fn pass(options: MessageOptions, pieces: &[&[u8]]) -> (String, Result<(), BadUpstreamResponse>) {
+    let mut streaming = StreamOptions::default();
+    streaming.usage = true;
+    let translator = MessageStream::new(Arc::new(options));
+    let mut stream = ChatStream::new("claude-x", &streaming, 1, 10, Some(Box::new(translator)));
+    let mut out = Vec::new();
+    let mut run = || {
+        for piece in pieces {
+            out.extend_from_slice(&stream.pass(Bytes::copy_from_slice(piece))?);
+        }
+        out.extend_from_slice(&stream.end()?);
+        Ok(())
+    };
+    let result = run();
+    out.extend_from_slice(&stream.take_written());
+    (String::from_utf8(out).unwrap(), result)
+}
+
+fn engine_stream(deltas: &[Value], finish: &str) -> String {
+    let chunk = |delta: &Value, finish: Value| {
+        let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
+        format!("data: {}\n\n", json!({"id": "c", "created": 1, "model": "up", "choices": [choice]}))
+    };
+    let mut text: String = deltas.iter().map(|delta| chunk(delta, Value::Null)).collect();
+    text += &chunk(&json!({}), finish.into());
+    let usage = json!({"prompt_tokens": 9, "completion_tokens": 5, "total_tokens": 14,
+        "prompt_tokens_details": {"cached_tokens": 4}, "completion_tokens_details": {"reasoning_tokens": 2}});
+    text + &format!("data: {}\n\ndata: [DONE]\n\n", json!({"id": "c", "choices": [], "usage": usage}))
+}
+
+fn translated(deltas: &[Value], finish: &str) -> String {
+    let (text, result) = pass(options(), &[engine_stream(deltas, finish).as_bytes()]);
+    result.unwrap();
+    text
+}
+
+/// A block of a message as a client puts it together.
+#[derive(Debug, Clone, PartialEq)]
+enum Block {
+    Text(String),
+    Thinking(String),
+    Tool { id: String, name: String, input: Value },
+}
+
+/// Checks the grammar of the events and returns the blocks and `message_delta`.
+fn read_events(text: &str) -> (Vec<Block>, Value) {
+    let mut events = Vec::new();
+    for event in text.split_terminator("\n\n") {
+        let (name, data) = event.split_once('\n').unwrap();
+        let data: Value = serde_json::from_str(data.strip_prefix("data: ").unwrap()).unwrap();
+        assert_eq!(name.strip_prefix("event: ").unwrap(), data["type"], "{event}");
+        events.push(data);
+    }
+    assert_eq!(events[0]["type"], "message_start");
+    assert_eq!((&events[0]["message"]["id"], &events[0]["message"]["model"]), (&json!("msg_1"), &json!("claude-x")));
+    assert_eq!((&events[0]["message"]["content"], &events[0]["message"]["stop_reason"]), (&json!([]), &Value::Null));
+    assert_eq!(events[1]["type"], "ping");
+    let mut blocks = Vec::new();
+    let mut rest = events[2..].iter().filter(|event| event["type"] != "ping").peekable();
+    while let Some(start) = rest.next_if(|event| event["type"] == "content_block_start") {
+        assert_eq!(start["index"], blocks.len(), "{start}");
+        let (mut joined, mut is_signed) = (String::new(), false);
+        let opened = &start["content_block"];
+        let kind = opened["type"].as_str().unwrap();
+        while let Some(event) = rest.next_if(|event| event["type"] == "content_block_delta") {
+            assert_eq!(event["index"], blocks.len(), "{event}");
+            assert!(!is_signed, "a delta follows the signature: {event}");
+            let delta = &event["delta"];
+            let text = match (kind, delta["type"].as_str().unwrap()) {
+                ("text", "text_delta") => &delta["text"],
+                ("thinking", "thinking_delta") => &delta["thinking"],
+                ("tool_use", "input_json_delta") => &delta["partial_json"],
+                ("thinking", "signature_delta") => {
+                    is_signed = true;
+                    continue;
+                }
+                other => panic!("{other:?}"),
+            };
+            assert_ne!(text, "", "{event}");
+            joined += text.as_str().unwrap();
+        }
+        let stop = rest.next().unwrap();
+        assert_eq!((&stop["type"], &stop["index"]), (&json!("content_block_stop"), &start["index"]));
+        assert_eq!(is_signed, kind == "thinking", "thinking ends with a signature");
+        let member = |name: &str| opened[name].as_str().unwrap().to_owned();
+        blocks.push(match kind {
+            "text" => Block::Text(joined),
+            "thinking" => Block::Thinking(joined),
+            _ => {
+                assert_eq!(opened["input"], json!({}));
+                let input: Value = serde_json::from_str(&joined).unwrap();
+                assert!(input.is_object());
+                Block::Tool { id: member("id"), name: member("name"), input }
+            }
+        });
+    }
+    let delta = rest.next().unwrap().clone();
+    assert_eq!(delta["type"], "message_delta");
+    assert_eq!(rest.next().unwrap(), &json!({"type": "message_stop"}));
+    assert_eq!(rest.next(), None);
+    assert!(!blocks.is_empty(), "a message has at least one block");
+    (blocks, delta)
+}
+
+fn call(index: u64, id: &str, name: &str, arguments: &str) -> Value {
+    json!({"tool_calls": [{"index": index, "id": id, "type": "function", "function": {"name": name, "arguments": arguments}}]})
+}
+
+fn arguments(index: u64, arguments: &str) -> Value {
+    json!({"tool_calls": [{"index": index, "function": {"arguments": arguments}}]})
+}
+
+#[test]
+fn a_stream_with_thinking_text_and_a_tool_call() {
+    let deltas = [
+        json!({"role": "assistant", "content": ""}),
+        json!({"reasoning_content": "hm"}),
+        json!({"content": "Hi \"é\""}),
+        call(0, "c1", "read", ""),
+        arguments(0, "{\"p\":"),
+        arguments(0, "1}"),
+    ];
+    expect![[r#"
+        event: message_start
+        data: {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-x","content":[],"stop_reason":null,"stop_sequence":null,"stop_details":null,"container":null,"usage":{"input_tokens":10,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0,"output_tokens_details":{"thinking_tokens":null},"cache_creation":null,"inference_geo":null,"server_tool_use":null,"service_tier":null}}}
+
+        event: ping
+        data: {"type":"ping"}
+
+        event: content_block_start
+        data: {"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}
+
+        event: content_block_delta
+        data: {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}}
+
+        event: content_block_delta
+        data: {"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"Zm9yZWJheQ=="}}
+
+        event: content_block_stop
+        data: {"type":"content_block_stop","index":0}
+
+        event: content_block_start
+        data: {"type":"content_block_start","index":1,"content_block":{"type":"text","text":"","citations":[]}}
+
+        event: content_block_delta
+        data: {"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"Hi \"é\""}}
+
+        event: content_block_stop
+        data: {"type":"content_block_stop","index":1}
+
+        event: content_block_start
+        data: {"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"c1","name":"read","caller":null,"input":{}}}
+
+        event: content_block_delta
+        data: {"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"{\"p\":"}}
+
+        event: content_block_delta
+        data: {"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"1}"}}
+
+        event: content_block_stop
+        data: {"type":"content_block_stop","index":2}
+
+        event: message_delta
+        data: {"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null,"stop_details":null,"container":null},"usage":{"input_tokens":5,"cache_creation_input_tokens":0,"cache_read_input_tokens":4,"output_tokens":5,"output_tokens_details":{"thinking_tokens":2},"cache_creation":null,"inference_geo":null,"server_tool_use":null,"service_tier":null}}
+
+        event: message_stop
+        data: {"type":"message_stop"}
+
+    "#]]
+    .assert_eq(&translated(&deltas, "stop"));
+}
+
+fn tool(id: &str, name: &str, input: Value) -> Block {
+    Block::Tool { id: id.into(), name: name.into(), input }
+}
+
+#[test]
+fn calls_that_interleave_become_blocks_that_do_not() {
+    let deltas = [
+        call(0, "a", "one", "{\"x\""),
+        call(1, "b", "two", "{\"y\":[1"),
+        json!({"content": "after"}),
+        arguments(0, ":{}"),
+        arguments(1, "]}"),
+        arguments(0, "}"),
+        json!({"content": " all"}),
+    ];
+    let (blocks, delta) = read_events(&translated(&deltas, "tool_calls"));
+    let expected =
+        [tool("a", "one", json!({"x": {}})), tool("b", "two", json!({"y": [1]})), Block::Text("after all".into())];
+    assert_eq!(blocks, expected);
+    assert_eq!(delta["delta"]["stop_reason"], "tool_use");
+}
+
+#[test]
+fn a_complete_call_does_not_delay_what_follows() {
+    let deltas = [call(0, "a", "one", "{}"), json!({"content": "next"})];
+    let text = engine_stream(&deltas, "stop");
+    let first_two = text.split_inclusive("\n\n").take(2).collect::<String>();
+    let mut stream = ChatStream::new(
+        "claude-x",
+        &StreamOptions::default(),
+        1,
+        10,
+        Some(Box::new(MessageStream::new(Arc::new(options())))),
+    );
+    let sent = stream.pass(first_two.into()).unwrap();
+    assert!(str::from_utf8(&sent).unwrap().contains("\"text\":\"next\""));
+}
+
+#[test]
+fn unusual_tool_calls_are_understood() {
+    for (deltas, expected) in [
+        (vec![call(0, "a", "f", "")], vec![tool("a", "f", json!({}))]),
+        (vec![call(0, "a", "f", " nu"), arguments(0, "ll ")], vec![tool("a", "f", json!({}))]),
+        (vec![call(0, "a", "f", "{}"), arguments(0, " ")], vec![tool("a", "f", json!({}))]),
+        (vec![call(0, "", "f", "{}")], vec![tool("toolu_1_0", "f", json!({}))]),
+        // The name comes late, and members are repeated.
+        (
+            vec![arguments(0, "{\"a\""), call(0, "a", "f", ":1"), call(0, "a", "f", "}")],
+            vec![tool("a", "f", json!({"a": 1}))],
+        ),
+        // All calls have the same number.
+        (
+            vec![call(0, "a", "f", "{}"), call(0, "b", "g", "{}")],
+            vec![tool("a", "f", json!({})), tool("b", "g", json!({}))],
+        ),
+    ] {
+        assert_eq!(read_events(&translated(&deltas, "stop")).0, expected, "{deltas:?}");
+    }
+}
+
+#[test]
+fn arguments_that_are_not_json_end_the_stream_with_an_error() {
+    for deltas in [
+        vec![call(0, "a", "f", "{\"x\":}")],
+        vec![call(0, "a", "f", "{\"x\":1")],
+        vec![call(0, "a", "f", "[1]")],
+        vec![call(0, "a", "f", "nul")],
+        vec![call(0, "a", "f", "{}"), arguments(0, "{}")],
+        vec![arguments(0, "{}")],
+    ] {
+        let (text, result) = pass(options(), &[engine_stream(&deltas, "tool_calls").as_bytes()]);
+        assert!(matches!(result, Err(BadUpstreamResponse::Unexpected(_))), "{deltas:?}");
+        assert!(!text.contains("message_delta"), "{text}");
+    }
+}
+
+fn stop_reason(finish: &str, choice: Value, tokens: (u64, u64)) -> String {
+    let mut last = json!({"index": 0, "delta": {}, "finish_reason": finish});
+    last.as_object_mut().unwrap().extend(choice.as_object().unwrap().clone());
+    let usage = json!({"prompt_tokens": tokens.0, "completion_tokens": tokens.1, "total_tokens": tokens.0 + tokens.1});
+    let text = format!(
+        "data: {}\n\ndata: {}\n\ndata: [DONE]\n\n",
+        json!({"choices": [last]}),
+        json!({"choices": [], "usage": usage})
+    );
+    let (text, result) = pass(options(), &[text.as_bytes()]);
+    result.unwrap();
+    let (blocks, delta) = read_events(&text);
+    assert_eq!(blocks, [Block::Text(String::new())], "an empty response has one empty block");
+    format!("{} {}", delta["delta"]["stop_reason"].as_str().unwrap(), delta["delta"]["stop_sequence"])
+}
+
+#[test]
+fn stop_reasons() {
+    let none = json!({});
+    for (finish, choice, tokens, expected) in [
+        ("stop", &none, (9, 5), "end_turn null"),
+        ("tool_calls", &none, (9, 5), "end_turn null"),
+        ("stop", &json!({"stop_reason": "END"}), (9, 5), "stop_sequence \"END\""),
+        ("stop", &json!({"matched_stop": "END"}), (9, 5), "stop_sequence \"END\""),
+        ("stop", &json!({"stop_reason": "<|im_end|>"}), (9, 5), "end_turn null"),
+        ("stop", &json!({"stop_reason": 151645}), (9, 5), "end_turn null"),
+        ("length", &none, (9, 50), "max_tokens null"),
+        ("length", &none, (50, 50), "max_tokens null"),
+        ("length", &none, (80, 20), "model_context_window_exceeded null"),
+        ("abort", &none, (9, 5), "max_tokens null"),
+        ("content_filter", &none, (9, 5), "refusal null"),
+    ] {
+        assert_eq!(stop_reason(finish, choice.clone(), tokens), expected, "{finish} {choice}");
+    }
+}
+
+#[test]
+fn thinking_can_be_omitted() {
+    let deltas = [json!({"reasoning": "hm"}), json!({"content": "Hi"})];
+    let options = MessageOptions { omits_thinking: true, ..options() };
+    let (text, _) = pass(options, &[engine_stream(&deltas, "stop").as_bytes()]);
+    assert_eq!(read_events(&text).0, [Block::Text("Hi".into())]);
+}
+
+#[test]
+fn comments_of_the_engine_become_pings_once_the_message_has_begun() {
+    let text = engine_stream(&[json!({"content": "Hi"})], "stop").replace("\n\n", "\n\n: alive\n\n");
+    let (text, result) = pass(options(), &[b": waiting\n\n", text.as_bytes()]);
+    result.unwrap();
+    assert!(text.starts_with("event: message_start"), "{text}");
+    assert_eq!(read_events(&text).0, [Block::Text("Hi".into())]);
+    assert!(text.matches("event: ping").count() > 2);
+}
+
+#[test]
+fn a_whole_response_has_the_blocks_of_its_stream() {
+    let message = json!({"role": "assistant", "content": "Hi", "reasoning": "hm", "tool_calls": [
+        {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{\"x\": \"\\u00e9\"}"}},
+        {"id": "b", "type": "function", "function": {"name": "g", "arguments": ""}}]});
+    let response = json!({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        "usage": {"completion_tokens_details": {"reasoning_tokens": 3}}});
+    let tokens = Tokens { prompt: 9, completion: 5, cached: 4 };
+    let dialect = Dialect::Messages(Arc::new(options()));
+    let translated = dialect.translate(response.to_string().into(), tokens).unwrap();
+    let translated: Value = serde_json::from_slice(&translated).unwrap();
+    let expected = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-x", "content": [
+        {"type": "thinking", "thinking": "hm", "signature": "Zm9yZWJheQ=="},
+        {"type": "text", "text": "Hi", "citations": []},
+        {"type": "tool_use", "id": "a", "name": "f", "caller": null, "input": {"x": "é"}},
+        {"type": "tool_use", "id": "b", "name": "g", "caller": null, "input": {}}],
+        "stop_reason": "tool_use", "stop_sequence": null, "stop_details": null, "container": null,
+        "usage": {"input_tokens": 5, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 4, "output_tokens": 5,
+            "output_tokens_details": {"thinking_tokens": 3}, "cache_creation": null, "inference_geo": null,
+            "server_tool_use": null, "service_tier": null}});
+    assert_eq!(translated, expected);
+
+    let whole = |message: Value| {
+        let response = json!({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]});
+        dialect.translate(response.to_string().into(), tokens)
+    };
+    let empty: Value = serde_json::from_slice(&whole(json!({"content": null})).unwrap()).unwrap();
+    assert_eq!(empty["content"], json!([{"type": "text", "text": "", "citations": []}]));
+    assert!(whole(json!({"tool_calls": [{"function": {"name": "f", "arguments": "{x}"}}]})).is_err());
+}
+
+/// One piece of a response as an engine may send it.
+#[derive(Debug, Clone)]
+enum Piece {
+    Text(String),
+    Thinking(String),
+    /// The number of the call; its arguments are cut into pieces in order.
+    Tool(u64),
+}
+
+/// The arguments of each call.
+const INPUTS: [&str; 3] = [r#"{"path":"a\"b","list":[1,2,{"x":null}]}"#, "{}", r#"{"text":"é 🙂\n"}"#];
+
+fn any_piece() -> impl Strategy<Value = Piece> {
+    prop_oneof![
+        "[a-z\"é🙂\\\\]{0,4}".prop_map(Piece::Text),
+        "[a-z\n]{0,3}".prop_map(Piece::Thinking),
+        (0..INPUTS.len() as u64).prop_map(Piece::Tool),
+        (0..INPUTS.len() as u64).prop_map(Piece::Tool),
+    ]
+}
+
+/// The deltas of the pieces: each piece of a call has some of its arguments, and what is left comes last.
+fn deltas_of(pieces: &[Piece], step: usize) -> Vec<Value> {
+    let mut rest: [Vec<char>; INPUTS.len()] = INPUTS.map(|input| input.chars().collect());
+    let mut is_begun = [false; INPUTS.len()];
+    let mut deltas = vec![json!({"role": "assistant", "content": ""})];
+    let mut take = |index: u64, count: usize| {
+        let place = index as usize;
+        let left = &mut rest[place];
+        let taken: String = left.drain(..count.min(left.len())).collect();
+        match std::mem::replace(&mut is_begun[place], true) {
+            false => call(index, &format!("id{index}"), &format!("f{index}"), &taken),
+            true => arguments(index, &taken),
+        }
+    };
+    let mut calls = Vec::new();
+    for piece in pieces {
+        deltas.push(match piece {
+            Piece::Text(text) => json!({"content": text}),
+            Piece::Thinking(text) => json!({"reasoning": text}),
+            Piece::Tool(index) => {
+                calls.push(*index);
+                take(*index, step)
+            }
+        });
+    }
+    calls.sort_unstable();
+    calls.dedup();
+    deltas.extend(calls.into_iter().map(|index| take(index, usize::MAX)));
+    deltas
+}
+
+/// What a client must get, apart from the order of blocks: all text, all thinking, and the calls as they began.
+fn summary(blocks: &[Block]) -> (String, String, Vec<Block>) {
+    let mut summary = (String::new(), String::new(), Vec::new());
+    for block in blocks {
+        match block {
+            Block::Text(text) => summary.0 += text,
+            Block::Thinking(text) => summary.1 += text,
+            Block::Tool { .. } => summary.2.push(block.clone()),
+        }
+    }
+    summary
+}
+
+fn expected_summary(pieces: &[Piece]) -> (String, String, Vec<Block>) {
+    let mut blocks = Vec::new();
+    let mut seen = Vec::new();
+    for piece in pieces {
+        match piece {
+            Piece::Text(text) => blocks.push(Block::Text(text.clone())),
+            Piece::Thinking(text) => blocks.push(Block::Thinking(text.clone())),
+            Piece::Tool(index) if !seen.contains(index) => {
+                seen.push(*index);
+                let input = serde_json::from_str(INPUTS[*index as usize]).unwrap();
+                blocks.push(tool(&format!("id{index}"), &format!("f{index}"), input));
+            }
+            Piece::Tool(_) => {}
+        }
+    }
+    summary(&blocks)
+}
+
+proptest! {
+    #[test]
+    fn every_order_of_pieces_gives_well_formed_events_with_all_content(
+        pieces in prop::collection::vec(any_piece(), 0..12),
+        step in 0_usize..60,
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+    ) {
+        let text = engine_stream(&deltas_of(&pieces, step), "stop");
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(text.len() + 1)).collect();
+        cuts.extend([0, text.len()]);
+        cuts.sort_unstable();
+        let parts: Vec<&[u8]> = cuts.windows(2).map(|pair| &text.as_bytes()[pair[0]..pair[1]]).collect();
+        let (events, result) = pass(options(), &parts);
+        prop_assert!(result.is_ok(), "{:?}", result);
+        let (whole, _) = pass(options(), &[text.as_bytes()]);
+        prop_assert_eq!(&events, &whole, "the split of bytes changes nothing");
+        let (blocks, delta) = read_events(&events);
+        prop_assert_eq!(summary(&blocks), expected_summary(&pieces));
+        let has_tools = pieces.iter().any(|piece| matches!(piece, Piece::Tool(_)));
+        prop_assert_eq!(&delta["delta"]["stop_reason"], if has_tools { "tool_use" } else { "end_turn" });
+    }
+
+    #[test]
+    fn every_cut_leaves_a_prefix_of_whole_events(
+        pieces in prop::collection::vec(any_piece(), 0..8),
+        step in 0_usize..60,
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let text = engine_stream(&deltas_of(&pieces, step), "stop");
+        let (whole, _) = pass(options(), &[text.as_bytes()]);
+        let (events, _) = pass(options(), &[&text.as_bytes()[..cut.index(text.len())]]);
+        prop_assert!(events.is_empty() || events.ends_with("\n\n"));
+        let body = events.split("event: message_delta").next().unwrap();
+        prop_assert!(whole.starts_with(body), "{}", events);
+    }
+}

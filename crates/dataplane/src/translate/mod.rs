@@ -1,0 +1,63 @@
+//! Other APIs in terms of chat: their requests become chat requests, and chat responses become theirs.
+//!
+//! Everything here is pure: bytes in, bytes out. `messages` is Anthropic's API. [`chat_part`] reads chat responses for all
+//! of them, whole or in chunks, after [`crate::response`] has normalized them.
+
+mod chat_part;
+mod json_pieces;
+pub mod messages;
+mod writer;
+
+use bytes::{Bytes, BytesMut};
+use domain::usage::Tokens;
+use messages::{MessageOptions, MessageStream};
+use std::sync::Arc;
+
+/// The API of a call, with what its responses need to know of the request.
+#[derive(Debug, Clone, Default)]
+pub enum Dialect {
+    /// OpenAI's chat and embeddings, which engines speak themselves.
+    #[default]
+    Native,
+    Messages(Arc<MessageOptions>),
+}
+
+/// A chat response that cannot be translated; the cause is for our log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum TranslateError {
+    #[error("not JSON: {0}")]
+    NotJson(#[from] crate::json::JsonError),
+    #[error("{0}")]
+    Unexpected(&'static str),
+}
+
+impl Dialect {
+    /// Converts a normalized chat response that is not streamed.
+    pub(crate) fn translate(&self, response: Bytes, tokens: Tokens) -> Result<Bytes, TranslateError> {
+        match self {
+            Self::Native => Ok(response),
+            Self::Messages(options) => messages::response::translate(&response, options, tokens),
+        }
+    }
+
+    /// The writer of a streamed response; `None` if chunks are passed on as they are.
+    pub(crate) fn stream(&self) -> Option<Box<dyn StreamTranslator>> {
+        match self {
+            Self::Native => None,
+            Self::Messages(options) => Some(Box::new(MessageStream::new(Arc::clone(options)))),
+        }
+    }
+}
+
+/// Converts the chunks of a chat stream to the events of another API. Events are written whole, so that an error can
+/// follow them at any time.
+pub(crate) trait StreamTranslator: Send + Sync {
+    /// A normalized chunk, with the tokens counted so far.
+    fn chunk(&mut self, chunk: &[u8], tokens: Tokens, out: &mut BytesMut) -> Result<(), TranslateError>;
+
+    /// The engine is alive, but has nothing to say.
+    fn keep_alive(&mut self, out: &mut BytesMut);
+
+    /// The end of the stream, with the final count of tokens.
+    fn end(&mut self, tokens: Tokens, out: &mut BytesMut) -> Result<(), TranslateError>;
+}

@@ -7,6 +7,7 @@ pub mod admission;
 mod admit;
 mod body;
 mod call;
+mod count_tokens;
 mod error;
 #[cfg(test)]
 mod fuzz_tests;
@@ -28,6 +29,7 @@ pub mod usage_tap;
 
 pub use body::ResponseBody;
 pub use call::{Call, TRACEPARENT};
+pub use count_tokens::CountedTokens;
 pub use error::{CallError, UpstreamRejection};
 pub use translate::Dialect;
 

@@ -130,7 +130,8 @@ impl UsageTap {
         self.note(|record| (record.tokens, record.certainty) = (tokens, certainty));
     }
 
-    pub(crate) fn request_id(&self) -> &RequestId {
+    /// The id of a call that has not settled.
+    pub fn request_id(&self) -> &RequestId {
         &self.record.as_ref().expect("the call is running").request
     }
 

@@ -74,7 +74,7 @@ fn the_edge_does_not_know_what_it_serves() {
 
 #[test]
 fn a_surface_does_not_use_another_surface() {
-    let surfaces = ["console", "endpoints", "openai", "site"];
+    let surfaces = ["anthropic", "console", "endpoints", "openai", "site"];
     for (file, text) in sources("server") {
         let shown = file.display().to_string();
         let Some(own) = surfaces.iter().find(|name| shown.contains(&format!("/surface/{name}/"))) else { continue };

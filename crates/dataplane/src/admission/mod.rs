@@ -21,7 +21,7 @@ pub(crate) use running::TooManyCallsError;
 use crate::error::CallError;
 use crate::request::TokenEstimate;
 use charge::{Charge, Debit, Settlement};
-use domain::limits::PerMinute;
+use domain::limits::{PerMinute, RateLimitStatus};
 use domain::workspace::Limits;
 use domain::{Caller, Model, RequestId, Timestamp};
 use permit::Metered;
@@ -69,6 +69,22 @@ impl Admission {
         let limit = estimate.limit_to_send(granted);
         let metered = Metered { rate_limiter: self.rate_limiter.clone(), debit: debit.keep(), reservation };
         Ok(Permit::metered(metered, rate_limits, limit, completion))
+    }
+}
+
+impl Admission {
+    /// Takes one request and no tokens from the per-minute limits, for a call that generates nothing.
+    pub(crate) async fn admit_free(
+        &self,
+        caller: &Arc<Caller>,
+        request: RequestId,
+    ) -> Result<RateLimitStatus, CallError> {
+        let limits = caller.workspace_limits.over(&self.defaults);
+        let per_minute = PerMinute { requests: limits.requests_per_minute, tokens: limits.tokens_per_minute };
+        let taken = self.rate_limiter.take(Charge::new(caller, per_minute, request, 0)).await;
+        let (debit, rate_limits) = taken.map_err(|exceeded| CallError::rate_limited(caller, &exceeded))?;
+        self.rate_limiter.settle(debit, Settlement::Used(0), Instant::now());
+        Ok(rate_limits)
     }
 }
 

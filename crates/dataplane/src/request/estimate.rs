@@ -116,6 +116,11 @@ impl TokenEstimate {
         (self.generates && self.limit().is_none_or(|own| own > completion)).then_some(completion)
     }
 
+    /// The tokens of everything that becomes the prompt, estimated from its length.
+    pub(crate) fn likely_prompt(&self) -> u64 {
+        self.prompt_bytes.div_ceil(BYTES_PER_TOKEN)
+    }
+
     /// The token limit of a call that is not metered, in place of the client's soft one.
     pub(crate) fn unmetered_limit(&self, context_length: u64) -> Option<u64> {
         self.soft_limit.map(|_| self.bound(context_length).completion)

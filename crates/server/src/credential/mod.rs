@@ -1,4 +1,4 @@
-//! Authentication under `/v1`: by API key or by session. If there is an `Authorization` header, it alone decides.
+//! Authentication under `/v1`: by API key or by session. If there is a header with a key, it alone decides.
 
 mod session;
 
@@ -53,22 +53,35 @@ impl CredentialError {
     }
 }
 
+/// The header of Anthropic's clients.
+const X_API_KEY: &str = "x-api-key";
+
+/// The headers that may carry an API key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeyHeaders {
+    Bearer,
+    /// `x-api-key` too. If both are there, they must be the same key.
+    BearerOrApiKey,
+}
+
 /// The caller of a request. `client` is asked for the client's address only if the credential is not in memory.
 pub(crate) async fn identify(
     keys: &KeyDirectory,
     context: &Arc<SurfaceContext>,
     head: &RequestHead,
+    key_headers: KeyHeaders,
     client: impl FnOnce() -> IpAddr,
     now: Timestamp,
 ) -> Result<Arc<Caller>, CredentialError> {
     let headers = &head.headers;
-    if !headers.has(AUTHORIZATION) && headers.has(COOKIE) {
+    let has_api_key = key_headers == KeyHeaders::BearerOrApiKey && headers.has(X_API_KEY);
+    if !headers.has(AUTHORIZATION) && !has_api_key && headers.has(COOKIE) {
         let map = headers.to_map();
         if let Some(token) = session_cookie::read(&map, context.is_https()) {
             return Box::pin(session::identify(context, &head.method, map, token, client(), now)).await;
         }
     }
-    let key = match read(headers) {
+    let key = match if has_api_key { read_api_key(headers) } else { read(headers) } {
         Ok(key) => Credential::from(&key),
         Err(cause) => {
             context.throttles.count_credential(client())?;
@@ -104,22 +117,35 @@ async fn look_up(
     })
 }
 
+/// Exactly one `x-api-key: <key>`, and nothing else in `Authorization` if that is there.
+fn read_api_key(headers: &Headers) -> Result<KeyText<'_>, &'static str> {
+    let mut all = headers.all(X_API_KEY);
+    let (Some(value), None) = (all.next(), all.next()) else {
+        return Err("not exactly one x-api-key header");
+    };
+    let text = std::str::from_utf8(value).map_err(|_| "x-api-key is not text")?.trim();
+    if headers.has(AUTHORIZATION) && bearer(headers)? != text {
+        return Err("x-api-key and Authorization differ");
+    }
+    KeyText::parse(text).ok_or("malformed key")
+}
+
 /// Exactly one `Authorization: Bearer <key>`; the scheme in any case, spaces around the key.
 fn read(headers: &Headers) -> Result<KeyText<'_>, &'static str> {
+    KeyText::parse(bearer(headers)?).ok_or("malformed key")
+}
+
+fn bearer(headers: &Headers) -> Result<&str, &'static str> {
     let mut all = headers.all(AUTHORIZATION);
     let (Some(value), None) = (all.next(), all.next()) else {
         return Err("not exactly one Authorization header");
     };
     let text = std::str::from_utf8(value).map_err(|_| "Authorization is not text")?;
-    // The common spelling, checked first.
-    if let Some(key) = text.strip_prefix("Bearer ").and_then(KeyText::parse) {
-        return Ok(key);
-    }
     let (scheme, key) = text.trim().split_once(' ').ok_or("Authorization without scheme and key")?;
     if !scheme.eq_ignore_ascii_case("bearer") {
         return Err("scheme other than Bearer");
     }
-    KeyText::parse(key.trim()).ok_or("malformed key")
+    Ok(key.trim())
 }
 
 #[cfg(test)]
@@ -145,5 +171,24 @@ mod tests {
         for bad in [&["Bearer"][..], &["Bearer "], &[&key], &["Basic eDp5"], &[&bearer, &bearer], &["Bearer x"], &[]] {
             assert!(read(&with(bad)).is_err(), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn an_api_key_header_must_agree_with_the_authorization() {
+        let key = format!("sk-abcdefghijkl-{}", "a".repeat(32));
+        let other = format!("sk-abcdefghijkl-{}", "b".repeat(32));
+        let read = |api_keys: &[&str], bearer: Option<&str>| {
+            let mut headers = HeaderMap::new();
+            for value in api_keys {
+                headers.append(X_API_KEY, HeaderValue::from_str(value).unwrap());
+            }
+            if let Some(key) = bearer {
+                headers.append(AUTHORIZATION, HeaderValue::from_str(&format!("Bearer {key}")).unwrap());
+            }
+            read_api_key(&Headers::from(&headers)).is_ok()
+        };
+        assert!(read(&[&key], None) && read(&[&key], Some(&key)) && read(&[&format!(" {key} ")], None));
+        assert!(!read(&[&key], Some(&other)) && !read(&[&key], Some("x")) && !read(&[&key, &key], None));
+        assert!(!read(&["x"], None) && !read(&[""], None));
     }
 }

@@ -1,5 +1,6 @@
-//! The `x-ratelimit-*` headers of serverless responses.
+//! The `x-ratelimit-*` and `anthropic-ratelimit-*` headers of serverless responses.
 
+use domain::Timestamp;
 use domain::limits::{LimitStatus, RateLimitStatus};
 
 /// Writes six header lines.
@@ -14,6 +15,21 @@ pub(super) fn write(out: &mut Vec<u8>, rate_limits: &RateLimitStatus) {
         write_name(out, "x-ratelimit-reset-", unit);
         write_duration(out, reset_millis);
         out.extend_from_slice(b"\r\n");
+    }
+}
+
+/// The same six in the words of Anthropic's API, where a reset is a moment.
+pub(super) fn write_anthropic(out: &mut Vec<u8>, rate_limits: &RateLimitStatus, now: Timestamp) {
+    for (unit, bucket) in [("requests", rate_limits.requests), ("tokens", rate_limits.tokens)] {
+        let LimitStatus { limit, remaining, reset_millis } = bucket;
+        for (name, count) in [("limit", limit), ("remaining", remaining)] {
+            write_name(out, "anthropic-ratelimit-", &format!("{unit}-{name}"));
+            write_number(out, count);
+            out.extend_from_slice(b"\r\n");
+        }
+        write_name(out, "anthropic-ratelimit-", &format!("{unit}-reset"));
+        let millis = now.millis().saturating_add(i64::try_from(reset_millis).unwrap_or(i64::MAX));
+        out.extend_from_slice(format!("{}\r\n", Timestamp::from_millis(millis)).as_bytes());
     }
 }
 

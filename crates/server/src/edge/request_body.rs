@@ -95,7 +95,7 @@ impl BodyBounds {
         &self,
         bytes: Bytes,
         memory: &MemoryGrant,
-        parse: fn(Bytes) -> T,
+        parse: impl FnOnce(Bytes) -> T + Send + 'static,
     ) -> T {
         if bytes.len() <= heavy_work::INLINE_BYTES {
             return parse(bytes);

@@ -5,8 +5,8 @@
 
 use super::body::Body;
 use super::rate_limit_headers;
-use domain::RequestId;
 use domain::limits::RateLimitStatus;
+use domain::{RequestId, Timestamp};
 use http::{HeaderName, HeaderValue, Response};
 use http1::server::HandlerResponse;
 
@@ -17,11 +17,13 @@ pub(crate) struct EdgeResponse {
     pub(crate) request_id: Option<RequestId>,
     /// Remaining requests and tokens of the caller's per-minute limits.
     pub(crate) rate_limits: Option<RateLimitStatus>,
+    /// The time of the response, if it also carries the headers of Anthropic's API.
+    pub(crate) anthropic_at: Option<Timestamp>,
 }
 
 impl From<Response<Body>> for EdgeResponse {
     fn from(response: Response<Body>) -> Self {
-        Self { response, lines: "", request_id: None, rate_limits: None }
+        Self { response, lines: "", request_id: None, rate_limits: None, anthropic_at: None }
     }
 }
 
@@ -44,11 +46,19 @@ impl HandlerResponse for EdgeResponse {
         out.extend_from_slice(self.lines.as_bytes());
         if let Some(rate_limits) = &self.rate_limits {
             rate_limit_headers::write(out, rate_limits);
+            if let Some(now) = self.anthropic_at {
+                rate_limit_headers::write_anthropic(out, rate_limits, now);
+            }
         }
         if let Some(id) = &self.request_id {
             out.extend_from_slice(b"x-request-id: ");
             out.extend_from_slice(id.as_bytes());
             out.extend_from_slice(b"\r\n");
+            if self.anthropic_at.is_some() {
+                out.extend_from_slice(b"request-id: ");
+                out.extend_from_slice(id.as_bytes());
+                out.extend_from_slice(b"\r\n");
+            }
         }
     }
 }
@@ -73,7 +83,6 @@ impl EdgeResponse {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domain::Timestamp;
     use domain::limits::LimitStatus;
 
     #[test]
@@ -84,11 +93,13 @@ mod tests {
             lines: "content-type: text/plain\r\n",
             request_id: Some(RequestId::new(Timestamp::from_millis(1_700_000_000_000), 7)),
             rate_limits: Some(RateLimitStatus { requests: bucket, tokens: bucket }),
+            anthropic_at: Some(Timestamp::from_millis(1_700_000_000_000)),
         };
         let mut lines = Vec::new();
         response.write_lines(&mut lines);
         let mut lines: Vec<_> = str::from_utf8(&lines).unwrap().lines().map(str::to_owned).collect();
-        assert_eq!((lines.len(), lines[3].as_str()), (8, "x-ratelimit-reset-requests: 1m1s"));
+        assert_eq!((lines.len(), lines[3].as_str()), (15, "x-ratelimit-reset-requests: 1m1s"));
+        assert_eq!(lines[9], "anthropic-ratelimit-requests-reset: 2023-11-14T22:14:21.000Z");
         let response = response.into_response();
         let headers = response.headers().iter();
         let mut mapped: Vec<_> = headers.map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())).collect();

@@ -1,9 +1,11 @@
 //! The HTTP surfaces: groups of routes with one error envelope each. A surface does not import another surface.
 
+pub(crate) mod anthropic;
 mod bridge;
 pub(crate) mod console;
 pub(crate) mod endpoints;
 pub(crate) mod error;
+mod inference;
 pub(crate) mod openai;
 pub(crate) mod openapi;
 pub(crate) mod operations;
@@ -78,12 +80,13 @@ impl Service for Surface {
         let id = self.ids.next(now);
         let origin = self.cors.allowed(&head.headers);
         // Programs that call models do not heed it.
-        let strict_transport = self.strict_transport && !openai::is_route(head.uri.path());
+        let is_inference = openai::is_route(head.uri.path()) || anthropic::is_route(&head);
+        let strict_transport = self.strict_transport && !is_inference;
         let mut response = if Cors::is_preflight(&head) {
             Cors::preflight(&head.headers).into()
         } else {
             match head.uri.path() {
-                path if openai::is_route(path) => self.infer(&mut head, &mut body, peer, id.clone(), now).await,
+                _ if is_inference => self.infer(&mut head, &mut body, peer, id.clone(), now).await,
                 path if is_below(path, "/api") => {
                     let tap = UsageTap::open(Arc::clone(&self.sink), id.clone(), console::ROUTE, now);
                     let client = self.client(peer, &head.headers);
@@ -145,8 +148,14 @@ impl Surface {
         id: RequestId,
         now: Timestamp,
     ) -> EdgeResponse {
-        let mut tap = UsageTap::open(Arc::clone(&self.sink), id, openai::route_name(head.uri.path()), now);
+        let is_anthropic = anthropic::is_route(head);
+        let path = head.uri.path();
+        let route = if is_anthropic { anthropic::route_name(path) } else { openai::route_name(path) };
+        let mut tap = UsageTap::open(Arc::clone(&self.sink), id, route, now);
         tap.note(|record| record.client_request = client_id(&head.headers));
+        if is_anthropic {
+            return anthropic::respond(self, head, body, peer, tap, now).await;
+        }
         openai::respond(self, head, body, peer, tap, now).await
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Descriptions come from the annotations of handlers. The hot path has its own router; a test compares the two.
 
-use super::{console, endpoints, openai, operations};
+use super::{anthropic, console, endpoints, openai, operations};
 use bytes::Bytes;
 use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn, PathItem};
 use utoipa::openapi::response::ResponseBuilder;
@@ -32,7 +32,8 @@ fn describe() -> OpenApi {
     for (path, item) in &mut console.paths.paths {
         finish_console(path, item);
     }
-    for part in [openai::description(), endpoints::description(), console, operations::description()] {
+    let inference = [openai::description(), anthropic::description()];
+    for part in inference.into_iter().chain([endpoints::description(), console, operations::description()]) {
         whole.merge(part);
     }
     for (path, item) in &mut whole.paths.paths {
@@ -146,6 +147,8 @@ fn add_security_schemes(whole: &mut OpenApi) {
     let components = whole.components.get_or_insert_default();
     let key = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("sk-<segment>-<secret>").build();
     components.add_security_scheme("apiKey", SecurityScheme::Http(key));
+    let header = ApiKeyValue::with_description("x-api-key", "the same key, as Anthropic's clients send it");
+    components.add_security_scheme("anthropicKey", SecurityScheme::ApiKey(ApiKey::Header(header)));
     let cookie = ApiKeyValue::with_description(
         "forebay_session",
         "set by `POST /api/session`; `__Host-forebay_session` if `server.public_url` is https",

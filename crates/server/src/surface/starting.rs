@@ -1,12 +1,13 @@
 //! The surfaces of a node that waits for the store at its start: pages, and 503 for all that needs the store.
 
-use super::{add_strict_transport, console, endpoints, head_rejection, is_below, openai, page};
+use super::{add_strict_transport, anthropic, console, endpoints, head_rejection, is_below, openai, page};
 use crate::clock;
 use crate::edge::cors::Cors;
 use crate::edge::request_body;
 use crate::edge::request_id::RequestIds;
 use crate::edge::{Body, EdgeResponse, Incoming, RequestHead, Service};
 use bytes::Bytes;
+use domain::RequestId;
 use http::Response;
 use http1::RequestHeadError;
 use std::net::IpAddr;
@@ -29,9 +30,9 @@ impl Service for StartingSurface {
         let mut response = if Cors::is_preflight(&head) {
             Cors::preflight(&head.headers)
         } else {
-            self.choose(&head, &mut body, id.as_str()).await
+            self.choose(&head, &mut body, &id).await
         };
-        if self.strict_transport && !openai::is_route(head.uri.path()) {
+        if self.strict_transport && !openai::is_route(head.uri.path()) && !anthropic::is_route(&head) {
             add_strict_transport(&mut response);
         }
         if let Some(origin) = origin {
@@ -54,7 +55,7 @@ impl Service for StartingSurface {
 }
 
 impl StartingSurface {
-    async fn choose(&self, head: &RequestHead, body: &mut Incoming, request_id: &str) -> Response<Body> {
+    async fn choose(&self, head: &RequestHead, body: &mut Incoming, id: &RequestId) -> Response<Body> {
         let path = head.uri.path();
         let needs_store = is_below(path, "/api") || is_below(path, "/v1");
         if !needs_store && let Some(page) = page(head, &self.description) {
@@ -63,7 +64,8 @@ impl StartingSurface {
         request_body::discard(&head.headers, body).await;
         match path {
             _ if is_below(path, "/api") => console::respond_without_store().await,
-            _ if is_below(path, "/v1/endpoints") => endpoints::respond_without_store(&self.console_url, request_id),
+            _ if is_below(path, "/v1/endpoints") => endpoints::respond_without_store(&self.console_url, id.as_str()),
+            _ if anthropic::is_route(head) => anthropic::respond_without_store(id),
             _ => openai::respond_without_store(path),
         }
     }

@@ -22,7 +22,7 @@ const MAX_REASONS: usize = 10_000;
 const MAX_LOGGED: usize = 200;
 const MINUTE_MILLIS: i64 = 60_000;
 /// Routes that call models.
-const ROUTES: [&str; 2] = ["chat", "embeddings"];
+const ROUTES: [&str; 3] = ["chat", "embeddings", "messages"];
 
 #[derive(Default)]
 pub(crate) struct Rejections {

@@ -59,7 +59,7 @@ fn bad_credentials(app: &TestApp) -> Vec<(&'static str, String)> {
         ("wrong secret", bearer(&format!("{start}-{other_secret}"))),
         ("short secret", bearer(&format!("{start}-abc"))),
         ("long secret", bearer(&format!("{start}-{}", "a".repeat(1_000)))),
-        ("another header", format!("x-api-key: {good}\r\napi-key: {good}\r\n")),
+        ("another header", format!("api-key: {good}\r\nx-goog-api-key: {good}\r\n")),
         ("a cookie", format!("cookie: forebay_session={good}\r\n")),
         ("a proxy's header", format!("proxy-authorization: Bearer {good}\r\n")),
     ];

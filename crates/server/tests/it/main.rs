@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
 
 mod admin;
+mod anthropic;
 mod app;
 mod backup;
 mod clocks;

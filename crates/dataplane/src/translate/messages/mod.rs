@@ -17,7 +17,7 @@ mod request_tests;
 #[cfg(test)]
 mod stream_tests;
 
-pub use request::{MessagesRequest, Traits};
+pub use request::{ChatTranslation, MessagesRequest, Traits};
 pub(crate) use stream::MessageStream;
 
 /// What the response needs to know of the request and the model.

@@ -63,8 +63,17 @@ pub struct ChatTranslation {
 }
 
 impl MessagesRequest {
-    /// Finds the members of the body.
+    /// Finds the members of the body of `POST /v1/messages`.
     pub fn parse(body: Bytes) -> Result<Self, ParseError> {
+        Self::parse_with(body, &["model", "messages", "max_tokens"])
+    }
+
+    /// Finds the members of the body of `POST /v1/messages/count_tokens`, which generates nothing.
+    pub fn parse_prompt(body: Bytes) -> Result<Self, ParseError> {
+        Self::parse_with(body, &["model", "messages"])
+    }
+
+    fn parse_with(body: Bytes, required: &[&str]) -> Result<Self, ParseError> {
         let body = without_bom(body);
         let mut values: [Bytes; MEMBERS.len()] = Default::default();
         read_members(&body, &MEMBERS, |reader, name| {
@@ -78,9 +87,9 @@ impl MessagesRequest {
             Ok(())
         })?;
         let mut request = Self { body, values, model: String::new() };
-        for required in ["model", "messages", "max_tokens"] {
-            if request.value(required).is_empty() {
-                return Err(ParseError::Missing { param: required.into() });
+        for name in required {
+            if request.value(name).is_empty() {
+                return Err(ParseError::Missing { param: (*name).into() });
             }
         }
         let mut reader = Reader::new(request.value("model"));
@@ -107,7 +116,10 @@ impl MessagesRequest {
         let place = if traits.merge_system { SystemPlace::First } else { SystemPlace::AsSent };
         content::write_messages(self.value("system"), self.value("messages"), place, &mut checks, &mut out)?;
         out.put(b"]");
-        let max_tokens = self.integer("max_tokens", 1, &mut checks)?.unwrap_or(1);
+        let max_tokens = match self.value("max_tokens") {
+            [] => 1,
+            _ => self.integer("max_tokens", 1, &mut checks)?.unwrap_or(1),
+        };
         if self.boolean("stream", &mut checks)? {
             out.put(b",\"stream\":true,\"stream_options\":{\"include_usage\":true}");
         }

@@ -22,7 +22,7 @@ pub(crate) use description::description;
 
 use super::error::SurfaceError;
 use super::{MAX_BODY_BYTES, MAX_HEADER_BYTES, bridge};
-use crate::credential::{self, CredentialError};
+use crate::credential::{self, CredentialError, KeyHeaders};
 use crate::edge::memory_budget::Holder;
 use crate::edge::request_body::{self, BodyBounds, WholeBody};
 use crate::edge::{Body, Incoming, RequestHead};
@@ -182,7 +182,7 @@ impl EndpointsSurface {
         if head.headers.bytes() > MAX_HEADER_BYTES {
             return Err(SurfaceError::HeadersTooLarge { limit: MAX_HEADER_BYTES }.into());
         }
-        let caller = credential::identify(&self.keys, &self.context, head, || client, now).await?;
+        let caller = credential::identify(&self.keys, &self.context, head, KeyHeaders::Bearer, || client, now).await?;
         tap.note(|record| record.caller = Some(Arc::clone(&caller)));
         let throttles = &self.context.throttles;
         throttles.check_attempts(&caller).map_err(SurfaceError::from)?;

@@ -1,6 +1,4 @@
-//! The inference surface: `/v1/chat/completions`, `/v1/embeddings`, `/v1/models`.
-//!
-//! The order of checks: credential, attempts, route, method, body, and then the call itself.
+//! OpenAI's surface: `/v1/chat/completions`, `/v1/embeddings`, `/v1/models`.
 
 mod chat;
 mod description;
@@ -10,17 +8,17 @@ mod models;
 pub(crate) use description::description;
 
 use super::error::SurfaceError;
-use super::{MAX_HEADER_BYTES, Surface, is_below};
-use crate::credential;
-use crate::edge::{Body, EdgeResponse, Incoming, RequestHead, deadline, request_body};
-use dataplane::CallError;
-use dataplane::record::Outcome;
+use super::inference::{self, ErrorFormat, InferenceError, reject, serve};
+use super::{Surface, is_below};
+use crate::credential::KeyHeaders;
+use crate::edge::{Body, EdgeResponse, Incoming, RequestHead, request_body};
 use dataplane::usage_tap::UsageTap;
 use domain::{Caller, Timestamp};
-use error::InferenceError;
 use http::{Method, Response};
 use std::net::IpAddr;
 use std::sync::Arc;
+
+const ERROR_FORMAT: ErrorFormat = ErrorFormat { response: error::response, event: error::event };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Route<'a> {
@@ -88,22 +86,25 @@ pub(crate) async fn respond(
         Ok(caller) => caller,
         Err(error) => {
             request_body::discard(&head.headers, body).await;
-            return reject(surface, &error, tap);
+            return reject(surface, &ERROR_FORMAT, &error, tap);
         }
     };
     match route {
         Route::Chat => chat::completions(surface, &mut head.headers, body, caller, tap).await,
         Route::Embeddings => chat::embeddings(surface, &mut head.headers, body, caller, tap).await,
-        Route::Models => serve(surface, Ok(models::list(surface.dataplane.routes(), head.uri.query())), tap),
-        Route::Model(model) => serve(surface, models::show(&surface.dataplane, &caller, model), tap),
-        Route::Unknown => reject(surface, &SurfaceError::RouteNotFound.into(), tap),
+        Route::Models => {
+            let list = models::list(surface.dataplane.routes(), head.uri.query());
+            serve(surface, &ERROR_FORMAT, Ok(list), tap)
+        }
+        Route::Model(model) => serve(surface, &ERROR_FORMAT, models::show(&surface.dataplane, &caller, model), tap),
+        Route::Unknown => reject(surface, &ERROR_FORMAT, &SurfaceError::RouteNotFound.into(), tap),
     }
 }
 
 /// The response of a node that waits for the store: to inference, and the 404 of every path that belongs to no surface.
 pub(super) fn respond_without_store(path: &str) -> Response<Body> {
     let error = if is_below(path, "/v1") { SurfaceError::store_unavailable() } else { SurfaceError::RouteNotFound };
-    InferenceError::from(error).to_response()
+    error::encode(&error.into())
 }
 
 async fn check(
@@ -114,16 +115,11 @@ async fn check(
     tap: &mut UsageTap,
     now: Timestamp,
 ) -> Result<Arc<Caller>, InferenceError> {
-    if head.headers.bytes() > MAX_HEADER_BYTES {
-        return Err(SurfaceError::HeadersTooLarge { limit: MAX_HEADER_BYTES }.into());
-    }
-    if !is_below(head.uri.path(), "/v1") {
-        return Err(SurfaceError::RouteNotFound.into());
-    }
-    let client = || surface.client(peer, &head.headers);
-    let caller = credential::identify(&surface.keys, &surface.context, head, client, now).await?;
-    tap.note(|record| record.caller = Some(Arc::clone(&caller)));
-    surface.context.throttles.check_attempts(&caller).map_err(SurfaceError::from)?;
+    let key_headers = match route {
+        Route::Models | Route::Model(_) => KeyHeaders::BearerOrApiKey,
+        Route::Chat | Route::Embeddings | Route::Unknown => KeyHeaders::Bearer,
+    };
+    let caller = inference::identify(surface, head, key_headers, peer, tap, now).await?;
     if route == Route::Unknown {
         return Err(SurfaceError::RouteNotFound.into());
     }
@@ -131,33 +127,6 @@ async fn check(
         return Err(SurfaceError::MethodNotAllowed { allow: Some(route.allow().into()) }.into());
     }
     Ok(caller)
-}
-
-fn serve(surface: &Surface, response: Result<Response<Body>, InferenceError>, mut tap: UsageTap) -> EdgeResponse {
-    match response {
-        Ok(response) => {
-            tap.settle(Outcome::Served);
-            response.into()
-        }
-        Err(error) => reject(surface, &error, tap),
-    }
-}
-
-/// Converts an error to its response and closes the record of the call.
-fn reject(surface: &Surface, error: &InferenceError, mut tap: UsageTap) -> EdgeResponse {
-    if error.is_failed_attempt()
-        && let Some(caller) = tap.caller()
-    {
-        surface.context.throttles.count_attempt(caller);
-    }
-    tap.note(|record| record.cause = record.cause.take().or_else(|| error.cause()));
-    let rate_limits = tap.rate_limits().or_else(|| error.rate_limits());
-    tap.settle(Outcome::Rejected { status: error.status().as_u16(), code: error.code() });
-    let response = match error {
-        InferenceError::Call(CallError::HoldTimeout) => deadline::response(),
-        _ => error.to_response(),
-    };
-    EdgeResponse { rate_limits, ..response.into() }
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! `/v1/models`: the catalogue as clients see it.
 
-use super::chat::wrong_workspace;
-use super::error::InferenceError;
 use crate::edge::Body;
+use crate::surface::inference::{InferenceError, call_error};
 use crate::surface::json;
 use dataplane::{CallError, Dataplane};
 use domain::Caller;
@@ -117,7 +116,7 @@ pub(super) fn list(routes: &Routes, query: Option<&str>) -> Response<Body> {
     responses((status = 200, body = ModelView<'static>)))]
 pub(super) fn show(dataplane: &Dataplane, caller: &Caller, path: &str) -> Result<Response<Body>, InferenceError> {
     let id = percent_decode_str(path).decode_utf8_lossy();
-    let route = dataplane.route(caller, &id).map_err(|_| wrong_workspace(&caller.actor))?;
+    let route = dataplane.route(caller, &id).map_err(|error| call_error(error, caller))?;
     match route {
         Some(route) => Ok(encoded(&ModelView::named(&id, &route))),
         None => Err(InferenceError::Call(CallError::UnknownModel { model: id.chars().take(200).collect() })),

@@ -1,0 +1,145 @@
+//! Errors of inference, without the envelope of a surface.
+
+use crate::credential::CredentialError;
+use crate::edge::Body;
+use crate::surface::error::{SurfaceError, retry_after_secs};
+use dataplane::{CallError, UpstreamRejection};
+use domain::limits::RateLimitStatus;
+use http::{HeaderName, HeaderValue, Response, StatusCode, header};
+
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub(crate) enum InferenceError {
+    Surface(#[from] SurfaceError),
+    Call(#[from] CallError),
+}
+
+impl From<CredentialError> for InferenceError {
+    fn from(error: CredentialError) -> Self {
+        Self::Surface(error.into())
+    }
+}
+
+/// The official clients obey this header before they look at the status.
+pub(in crate::surface) const X_SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
+const RETRY_SOON_SECS: u64 = 1;
+
+impl InferenceError {
+    pub(crate) fn status(&self) -> StatusCode {
+        match self {
+            Self::Surface(error) => error.status(),
+            Self::Call(error) => match error {
+                CallError::Unreadable(_)
+                | CallError::Missing { .. }
+                | CallError::BadName { .. }
+                | CallError::Unsupported { .. } => StatusCode::BAD_REQUEST,
+                CallError::Invalid { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+                CallError::UnknownModel { .. } => StatusCode::NOT_FOUND,
+                CallError::RateLimited { .. }
+                | CallError::QuotaExceeded { .. }
+                | CallError::Overloaded
+                | CallError::WorkspaceBusy
+                | CallError::TooManyCalls { .. } => StatusCode::TOO_MANY_REQUESTS,
+                CallError::NotServing { .. }
+                | CallError::Quarantined { .. }
+                | CallError::EndpointFailed { .. }
+                | CallError::HoldQueueFull
+                | CallError::ServerBusy
+                | CallError::QuotaUnavailable { .. }
+                | CallError::JournalFull => StatusCode::SERVICE_UNAVAILABLE,
+                CallError::HoldTimeout => StatusCode::GATEWAY_TIMEOUT,
+                CallError::WrongWorkspace => StatusCode::FORBIDDEN,
+                CallError::UpstreamTimeout { .. } => StatusCode::REQUEST_TIMEOUT,
+                CallError::BadGateway { .. } => StatusCode::BAD_GATEWAY,
+                CallError::Rejected { status, .. } => match status {
+                    UpstreamRejection::BadRequest => StatusCode::BAD_REQUEST,
+                    UpstreamRejection::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+                    UpstreamRejection::Unprocessable => StatusCode::UNPROCESSABLE_ENTITY,
+                },
+            },
+        }
+    }
+
+    pub(crate) fn code(&self) -> &'static str {
+        match self {
+            Self::Surface(error) => error.code(),
+            Self::Call(error) => error.code(),
+        }
+    }
+
+    /// Whether the client caused the error, before the call was admitted.
+    pub(crate) fn is_failed_attempt(&self) -> bool {
+        match self {
+            Self::Surface(error) => error.is_failed_attempt(),
+            Self::Call(error) => error.is_failed_attempt(),
+        }
+    }
+
+    /// The cause, for the log only.
+    pub(crate) fn cause(&self) -> Option<String> {
+        match self {
+            Self::Surface(error) => error.cause(),
+            Self::Call(CallError::BadGateway { cause } | CallError::QuotaUnavailable { cause, .. }) => {
+                Some(cause.clone())
+            }
+            Self::Call(_) => None,
+        }
+    }
+
+    fn retry_after_secs(&self) -> Option<u64> {
+        match self {
+            Self::Call(
+                CallError::NotServing { retry_after_secs: Some(seconds) }
+                | CallError::Quarantined { retry_after_secs: seconds }
+                | CallError::RateLimited { retry_after_secs: seconds, .. }
+                | CallError::QuotaExceeded { retry_after_secs: seconds, .. },
+            ) => Some((*seconds).max(1)),
+            Self::Call(
+                CallError::Overloaded
+                | CallError::TooManyCalls { .. }
+                | CallError::WorkspaceBusy
+                | CallError::ServerBusy,
+            ) => Some(RETRY_SOON_SECS),
+            Self::Surface(error) => error.retry_after_secs(),
+            Self::Call(_) => retry_after_secs(self.status()),
+        }
+    }
+
+    /// The state of the limits that rejected the call.
+    pub(crate) fn rate_limits(&self) -> Option<RateLimitStatus> {
+        match self {
+            Self::Call(
+                CallError::RateLimited { rate_limits, .. }
+                | CallError::QuotaExceeded { rate_limits, .. }
+                | CallError::QuotaUnavailable { rate_limits, .. },
+            ) => Some(*rate_limits),
+            _ => None,
+        }
+    }
+
+    /// The member of the request at fault, or an empty text.
+    pub(crate) fn param(&self) -> &str {
+        match self {
+            Self::Call(error) => error.param(),
+            Self::Surface(_) => "",
+        }
+    }
+
+    /// Adds the headers that belong to the error on every surface.
+    pub(crate) fn finish(&self, response: &mut Response<Body>) {
+        let headers = response.headers_mut();
+        if let Some(seconds) = self.retry_after_secs() {
+            headers.insert(header::RETRY_AFTER, seconds.into());
+        }
+        match self {
+            Self::Surface(error) => {
+                error.add_headers(headers);
+                error.mark(response);
+            }
+            Self::Call(CallError::QuotaExceeded { .. } | CallError::Quarantined { .. }) => {
+                headers.insert(X_SHOULD_RETRY, HeaderValue::from_static("false"));
+            }
+            Self::Call(_) => {}
+        }
+    }
+}

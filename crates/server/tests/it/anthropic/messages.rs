@@ -1,0 +1,135 @@
+use super::{client, create, error_line, events, message, types};
+use crate::app::{CHAT, TestApp, UPSTREAM_NAME, headers_but_ids};
+use domain::usage::{Certainty, Tokens};
+use expect_test::expect;
+use serde_json::{Value, json};
+use testkit::fake_engine::Script;
+
+#[tokio::test]
+async fn a_message_is_one_chat_call() {
+    let app = TestApp::start().await;
+    app.engine().push(Script { cached_tokens: Some(4), ..Script::default() });
+    let mut body = message("hi");
+    body["system"] = json!("Be brief.");
+    let response = create(&app, body).await;
+    assert_eq!(response.status_line(), "200 OK");
+    let mut received = response.json();
+    assert!(received["id"].as_str().unwrap().starts_with("msg_"), "{received}");
+    received["id"] = json!("msg_…");
+    expect![[r#"{"container":null,"content":[{"citations":[],"text":"Hello Hello Hello ","type":"text"}],"id":"msg_…","model":"acme/tiny","role":"assistant","stop_details":null,"stop_reason":"end_turn","stop_sequence":null,"type":"message","usage":{"cache_creation":null,"cache_creation_input_tokens":0,"cache_read_input_tokens":4,"inference_geo":null,"input_tokens":6,"output_tokens":3,"output_tokens_details":{"thinking_tokens":null},"server_tool_use":null,"service_tier":null}}"#]]
+        .assert_eq(&received.to_string());
+
+    let headers = headers_but_ids(&response);
+    assert_eq!(response.header("request-id"), response.header("x-request-id"));
+    assert_eq!(headers["anthropic-ratelimit-requests-limit"], "1000000");
+    let reset = &headers["anthropic-ratelimit-tokens-reset"];
+    assert!(reset.starts_with("20") && reset.ends_with('Z'), "{reset}");
+
+    let calls = app.engine().calls();
+    let sent = calls[0].json();
+    assert_eq!((calls.len(), calls[0].path.as_str()), (1, "/v1/chat/completions"));
+    assert_eq!((&sent["model"], &sent["max_tokens"]), (&UPSTREAM_NAME.into(), &64.into()));
+    let messages = json!([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hi"}]);
+    assert_eq!(sent["messages"], messages);
+    assert!(calls[0].header("x-api-key").is_none(), "the client's key stays here");
+
+    let events = app.usage(1).await;
+    let tokens = Tokens { prompt: 10, completion: 3, cached: 4 };
+    assert_eq!((events[0].model.as_str(), events[0].tokens, events[0].certainty), (CHAT, tokens, Certainty::Exact));
+}
+
+#[tokio::test]
+async fn the_same_call_costs_the_same_on_both_surfaces() {
+    let app = TestApp::start().await;
+    app.ask(crate::app::chat("hi")).await;
+    create(&app, message("hi")).await;
+    events(&app, Script::default()).await;
+    let bills: Vec<_> = app.usage(3).await.into_iter().map(|event| (event.model, event.tokens, event.cost)).collect();
+    assert!(bills.iter().all(|bill| *bill == bills[0]), "{bills:?}");
+}
+
+#[tokio::test]
+async fn a_stream_is_one_of_events() {
+    let app = TestApp::start().await;
+    let events = events(&app, Script { comments: true, ..Script::default() }).await;
+    let [first, .., last] = &events[..] else { panic!("{events:?}") };
+    assert!(first.raw.starts_with("event: message_start\ndata: "), "{first:?}");
+    assert_eq!(last.raw, "event: message_stop\ndata: {\"type\":\"message_stop\"}");
+    let without_pings: Vec<String> = types(&events).into_iter().filter(|kind| kind != "ping").collect();
+    let mut expected = vec!["message_start", "content_block_start", "content_block_delta", "content_block_stop"];
+    expected.extend(["message_delta", "message_stop"]);
+    let mut shown = without_pings;
+    shown.dedup();
+    assert_eq!(shown, expected);
+    assert_eq!(app.engine().calls()[0].json()["stream_options"]["include_usage"], true);
+    let usage = &events[events.len() - 2].json()["usage"];
+    assert_eq!((&usage["input_tokens"], &usage["output_tokens"]), (&10.into(), &3.into()));
+    assert_eq!(app.usage(1).await[0].tokens, Tokens { prompt: 10, completion: 3, cached: 0 });
+}
+
+fn chunk(delta: Value, finish: Option<&str>) -> String {
+    json!({"id": "c", "created": 1, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}).to_string()
+}
+
+#[tokio::test]
+async fn tool_calls_are_streamed_as_they_arrive() {
+    let app = TestApp::start().await;
+    let call =
+        json!([{"index": 0, "id": "c1", "type": "function", "function": {"name": "read", "arguments": "{\"p\""}}]);
+    let rest = json!([{"index": 0, "function": {"arguments": ":1}"}}]);
+    let script = Script {
+        raw_events: Some(vec![
+            chunk(json!({"role": "assistant", "reasoning": "hm"}), None),
+            chunk(json!({"tool_calls": call}), None),
+            chunk(json!({"tool_calls": rest}), None),
+            chunk(json!({}), Some("tool_calls")),
+        ]),
+        ..Script::default()
+    };
+    let events = events(&app, script).await;
+    let pieces: Vec<String> =
+        events.iter().filter_map(|event| event.json()["delta"]["partial_json"].as_str().map(str::to_owned)).collect();
+    assert_eq!(pieces, ["{\"p\"", ":1}"]);
+    let stop = events.iter().find(|event| event.json()["type"] == "message_delta").unwrap().json();
+    assert_eq!(stop["delta"]["stop_reason"], "tool_use");
+}
+
+#[tokio::test]
+async fn a_limit_that_does_not_fit_is_lowered_by_the_engine() {
+    let app = TestApp::start().await;
+    let too_large = "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens \
+        (1000 in the messages, 4000 in the completion). Please reduce the length of the messages or completion.";
+    app.engine().push(Script { status: Some(400), error_message: Some(too_large.into()), ..Script::default() });
+    let mut body = message("hi");
+    body["max_tokens"] = json!(128_000);
+    assert_eq!(create(&app, body).await.status_line(), "200 OK");
+    let limits: Vec<Value> = app.engine().calls().iter().map(|call| call.json()["max_tokens"].clone()).collect();
+    assert!(limits[0].as_u64().unwrap() < 4096 && limits[1].is_null(), "{limits:?}");
+    assert_eq!(app.usage(1).await.len(), 1, "one call, one event");
+}
+
+#[tokio::test]
+async fn a_prompt_that_is_too_long_reads_as_agents_expect() {
+    let app = TestApp::start().await;
+    let too_long = "This model's maximum context length is 4096 tokens. However, your request has 5000 input tokens.";
+    let rejection = Script { status: Some(400), error_message: Some(too_long.into()), ..Script::default() };
+    app.engine().push(rejection.clone());
+    app.engine().push(rejection);
+    let response = create(&app, message("hi")).await;
+    assert_eq!(error_line(&response), "400 invalid_request_error context_length_exceeded");
+    assert_eq!(response.json()["error"]["message"], "prompt is too long: 5000 tokens > 4096 maximum");
+}
+
+#[tokio::test]
+async fn aliases_and_sessions_of_agents_work() {
+    let alias = "[[aliases]]\nname = \"claude-*\"\nmodel = \"acme/tiny\"";
+    let app = TestApp::setup().table(alias).start().await;
+    let mut body = message("hi");
+    body["model"] = json!("claude-sonnet-4-5");
+    let bearer = app.client().header("anthropic-beta", "x,y").header("x-claude-code-session-id", "s");
+    let response = bearer.post_json("/messages", body).await;
+    assert_eq!((response.status_line().as_str(), &response.json()["model"]), ("200 OK", &"claude-sonnet-4-5".into()));
+    assert_eq!(app.usage(1).await[0].model.as_str(), CHAT);
+    let models = client(&app).get("/models/claude-x").await.json();
+    assert_eq!(models["id"], "claude-x");
+}

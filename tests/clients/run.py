@@ -11,6 +11,7 @@ import tempfile
 import time
 import urllib.request
 
+import agent_engine
 import echo_engine
 
 START_TIMEOUT_SECS = 60
@@ -21,6 +22,15 @@ CONFIG = """
 listen = "127.0.0.1:0"
 ops_listen = "127.0.0.1:0"
 drain_timeout = "1s"
+
+[workspace_defaults]
+requests_per_minute = 100_000
+tokens_per_minute = 1_000_000_000
+monthly_tokens = 1_000_000_000_000
+
+[[aliases]]
+name = "claude-forebay"
+model = "acme/agent"
 
 [[models]]
 id = "acme/tiny-chat"
@@ -39,6 +49,11 @@ upstreams = [{{ url = "http://{engine}/v1" }}]
 [[models]]
 id = "acme/echo"
 upstreams = [{{ url = "http://{echo}/v1", model = "echo-upstream-name" }}]
+
+[[models]]
+id = "acme/agent"
+context_length = 200000
+upstreams = [{{ url = "http://{agent}/v1" }}]
 """
 
 
@@ -59,6 +74,7 @@ def read_arguments():
     parser.add_argument("--forebay", required=True)
     parser.add_argument("--fake-engine", required=True)
     parser.add_argument("--node-folder", required=True)
+    parser.add_argument("--claude-code", required=True)
     return parser.parse_args()
 
 
@@ -67,9 +83,11 @@ def run(arguments, folder, children):
     children.append(engine)
     engine_address = engine.stdout.readline().strip().removeprefix("listening on ")
     echo_host, echo_port = echo_engine.start().server_address
+    agent_host, agent_port = agent_engine.start().server_address
+    agent_address = f"{agent_host}:{agent_port}"
 
     config = folder / "forebay.toml"
-    config.write_text(CONFIG.format(engine=engine_address, echo=f"{echo_host}:{echo_port}"))
+    config.write_text(CONFIG.format(engine=engine_address, echo=f"{echo_host}:{echo_port}", agent=agent_address))
     log_file = folder / "forebay.log"
     with log_file.open("w") as log:
         command = [arguments.forebay, "serve", "--config", str(config), "--data-dir", str(folder / "data")]
@@ -85,6 +103,12 @@ def run(arguments, folder, children):
             "FOREBAY_BASE_URL": base_url,
             "FOREBAY_API_KEY": bootstrap["apiKey"],
             "FAKE_ENGINE_URL": f"http://{engine_address}",
+            "AGENT_ENGINE_URL": f"http://{agent_address}",
+            "FOREBAY": str(pathlib.Path(arguments.forebay).resolve()),
+            "FOREBAY_CONFIG": str(config),
+            "FOREBAY_DATA_DIR": str(folder / "data"),
+            "FOREBAY_WORKSPACE": bootstrap["workspaceId"],
+            "CLAUDE_CODE": arguments.claude_code,
             "PYTHONDONTWRITEBYTECODE": "1",
         }
         failed = [name for name, command, cwd in suites(arguments) if not passes(name, command, cwd, environment)]
@@ -99,7 +123,9 @@ def run(arguments, folder, children):
 
 def suites(arguments):
     here = pathlib.Path(__file__).resolve().parent
-    yield "Python", [sys.executable, "-W", "error::ResourceWarning", "-m", "unittest", "-v", "test_openai"], here
+    python = [sys.executable, "-W", "error::ResourceWarning", "-m", "unittest", "-v"]
+    yield "Python", [*python, "test_openai", "test_anthropic"], here
+    yield "Claude Code", [*python, "test_claude_code"], here
     yield "Node", ["node", "--test", "--test-reporter=spec", "openai.test.mjs"], arguments.node_folder
 
 

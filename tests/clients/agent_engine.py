@@ -1,7 +1,7 @@
 """An engine that plays the model of an agent: it calls the tool that writes a file, and then reports that it is done.
 
 It speaks only chat completions, in pieces as small as engines send them, and counts what it has served: `GET /state`.
-`POST /reset` starts anew, with a list of faults for the next calls that have tools.
+`POST /reset` starts from zero, with a list of faults for the next calls that have tools.
 """
 
 import json

@@ -31,6 +31,8 @@ pub struct CallRecord {
     pub route: &'static str,
     pub caller: Option<Arc<Caller>>,
     pub model: Option<Arc<Route>>,
+    /// The name that the client sent, if it is an alias of the model.
+    pub requested_model: Option<Box<str>>,
     /// The last replica that the call was sent to.
     pub replica: Option<Arc<Backend>>,
     pub streamed: bool,
@@ -57,6 +59,7 @@ impl CallRecord {
             route,
             caller: None,
             model: None,
+            requested_model: None,
             replica: None,
             streamed: false,
             started_at: now,

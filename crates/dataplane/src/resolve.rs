@@ -68,7 +68,9 @@ impl Dataplane {
             };
             return Err(CallError::Invalid { param: "model".into(), why: why.into() });
         }
-        call.tap.note(|record| record.model = Some(route));
+        let requested = Some(&call.request.model).filter(|name| **name != route.model.id.as_str());
+        let requested: Option<Box<str>> = requested.map(|name| name.as_str().into());
+        call.tap.note(|record| (record.model, record.requested_model) = (Some(route), requested));
         Ok(target)
     }
 

@@ -24,6 +24,29 @@ named_enum! {
     }
 }
 
+named_enum! {
+    /// The API that a call was made through.
+    pub enum CallSurface {
+        Chat = "chat",
+        Messages = "messages",
+        Responses = "responses",
+        Completions = "completions",
+        Embeddings = "embeddings",
+        Rerank = "rerank",
+        Score = "score",
+        Batch = "batch",
+    }
+}
+
+/// How a call was made. Limits, prices and sums do not depend on it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CallOrigin {
+    /// `None` for calls from before it was recorded.
+    pub surface: Option<CallSurface>,
+    /// The name that the client sent, if it is an alias of the model.
+    pub requested_model: Option<Box<str>>,
+}
+
 /// One call that reached a replica, whether it succeeded or failed.
 ///
 /// The journal line and the row of the store derive from this struct: a new field is added here, in
@@ -49,6 +72,7 @@ pub struct UsageEvent {
     pub held_micros: Option<u64>,
     /// From the request until it was first sent to a replica, including the hold.
     pub sent_micros: Option<u64>,
+    pub origin: CallOrigin,
 }
 
 impl UsageEvent {

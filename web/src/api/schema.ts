@@ -1847,12 +1847,16 @@ export interface components {
                 queueMillis?: number | null;
                 /** @description The replica that served it, or null. */
                 replica?: string | null;
+                /** @description The name that the client sent, if it is an alias of the model; else null. */
+                requestedModel?: string | null;
                 /**
                  * Format: int32
                  * @description The status of the response; 499 if the client disconnected.
                  */
                 status: number;
                 streamed: boolean;
+                /** @description The API of the call: `chat`, `messages`, `embeddings` and so on; null for calls of older versions. */
+                surface?: string | null;
                 /** @description The user who called in the Playground. */
                 user?: string | null;
             }[];
@@ -2198,12 +2202,16 @@ export interface components {
             queueMillis?: number | null;
             /** @description The replica that served it, or null. */
             replica?: string | null;
+            /** @description The name that the client sent, if it is an alias of the model; else null. */
+            requestedModel?: string | null;
             /**
              * Format: int32
              * @description The status of the response; 499 if the client disconnected.
              */
             status: number;
             streamed: boolean;
+            /** @description The API of the call: `chat`, `messages`, `embeddings` and so on; null for calls of older versions. */
+            surface?: string | null;
             /** @description The user who called in the Playground. */
             user?: string | null;
         };
@@ -10167,6 +10175,8 @@ export interface operations {
                  * @example 5xx
                  */
                 status?: string;
+                /** @description Only calls through this API, such as `messages`. */
+                surface?: string;
                 /** @description Before this time. */
                 to?: string;
             };

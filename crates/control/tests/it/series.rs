@@ -4,7 +4,7 @@ use control::bootstrap::{self, FirstStart};
 use control::series::{ChartLine, LineName, Report, SeriesQuery, SeriesValue, report};
 use control::{CommandError, retention, usage};
 use domain::series::{Division, Metric, Step};
-use domain::usage::{Actor, Certainty, Tokens};
+use domain::usage::{Actor, CallOrigin, Certainty, Tokens};
 use domain::{Caller, Grouping, ModelId, NanoUsd, Price, RequestId, Retention, Span, Timestamp, UsageEvent};
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,6 +39,7 @@ fn event(first: &FirstStart, model: &str, started_at: Timestamp, code: &'static 
         duration_micros: 6_000_000,
         held_micros: None,
         sent_micros: Some(2_000),
+        origin: CallOrigin::default(),
     }
 }
 

@@ -5,7 +5,7 @@ use control::keys::{self, KeyChange};
 use control::usage::{self, Rebuilt};
 use control::{Author, CommandErrorKind, workspaces};
 use domain::grouping::Group;
-use domain::usage::{Actor, Certainty, Tokens, Totals};
+use domain::usage::{Actor, CallOrigin, Certainty, Tokens, Totals};
 use domain::{Caller, Grouping, ModelId, NanoUsd, Price, RequestId, Timestamp, UsageEvent, WorkspaceId};
 use expect_test::expect;
 use std::sync::Arc;
@@ -41,6 +41,7 @@ fn event(first: &FirstStart, actor: Actor, model: &str, started_at: &str, certai
         duration_micros: 1,
         held_micros: None,
         sent_micros: Some(700),
+        origin: CallOrigin::default(),
     }
 }
 

@@ -22,8 +22,7 @@ pub enum AliasNameError {
 impl AliasName {
     pub fn parse(text: &str) -> Result<Self, AliasNameError> {
         let prefix = text.strip_suffix(WILDCARD).unwrap_or(text);
-        let is_spelled = |byte: u8| byte.is_ascii_alphanumeric() || b"._:/-".contains(&byte);
-        if prefix.is_empty() || prefix.len() > MAX_LEN || !prefix.bytes().all(is_spelled) {
+        if !is_spelled(prefix) {
             return Err(AliasNameError::Spelling);
         }
         match endpoint_part(text) {
@@ -43,6 +42,11 @@ impl AliasName {
 }
 
 shown_as_text!(AliasName);
+
+fn is_spelled(name: &str) -> bool {
+    (1..=MAX_LEN).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._:/-".contains(&byte))
+}
 
 /// An alias of the catalogue.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,9 +91,10 @@ impl<T> FromIterator<(AliasName, T)> for AliasTable<T> {
 }
 
 impl<T> AliasTable<T> {
-    /// The target of the exact alias of this name, else of the longest pattern. Names under `dedicated/` have none.
+    /// The target of the exact alias of this name, else of the longest pattern. Patterns match only names that an alias
+    /// could have, so that such a name can be logged.
     pub fn get(&self, name: &str) -> Option<&T> {
-        if self.all.is_empty() || endpoint_part(name).is_some() {
+        if self.all.is_empty() || !is_spelled(name) || endpoint_part(name).is_some() {
             return None;
         }
         let matches = |position: &&usize| {
@@ -128,6 +133,7 @@ mod tests {
 
     #[test]
     fn an_exact_name_wins_over_the_longest_pattern() {
+        let too_long = format!("claude-{}", "x".repeat(MAX_LEN));
         let names = ["claude-*", "claude-opus-*", "claude-opus-4", "d*", "gpt"];
         let table: AliasTable<&str> = names.map(|name| (AliasName::parse(name).unwrap(), name)).into_iter().collect();
         for (name, target) in [
@@ -141,6 +147,8 @@ mod tests {
             ("d/x", Some("d*")),
             ("dedicated/x", None),
             ("", None),
+            ("claude-\n", None),
+            (&too_long[..], None),
         ] {
             assert_eq!(table.get(name).copied(), target, "{name}");
         }

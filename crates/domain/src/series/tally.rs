@@ -135,7 +135,7 @@ mod tests {
     use crate::ids::{KeyId, OrganizationId, RequestId, WorkspaceId};
     use crate::model::ModelId;
     use crate::money::{NanoUsd, Price};
-    use crate::usage::{Actor, Certainty, Tokens};
+    use crate::usage::{Actor, CallOrigin, Certainty, Tokens};
     use proptest::prelude::*;
 
     fn event() -> UsageEvent {
@@ -158,6 +158,7 @@ mod tests {
             duration_micros: 600_000,
             held_micros: None,
             sent_micros: Some(1_000),
+            origin: CallOrigin::default(),
         }
     }
 

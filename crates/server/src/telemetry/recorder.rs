@@ -6,6 +6,7 @@ use super::rejections::Rejections;
 use dataplane::record::CallRecord;
 use dataplane::usage_tap::Sink;
 use domain::UsageEvent;
+use domain::usage::{CallOrigin, CallSurface};
 use std::sync::Arc;
 use store::Journal;
 
@@ -54,5 +55,11 @@ fn event_of(record: &CallRecord) -> Option<UsageEvent> {
         duration_micros: micros(record.duration),
         held_micros: record.held.map(micros),
         sent_micros: record.sent.map(micros),
+        origin: origin_of(record),
     })
+}
+
+/// Routes that call models have the names of their surfaces.
+pub(super) fn origin_of(record: &CallRecord) -> CallOrigin {
+    CallOrigin { surface: CallSurface::parse(record.route), requested_model: record.requested_model.clone() }
 }

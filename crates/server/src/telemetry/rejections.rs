@@ -4,6 +4,7 @@
 //! process dies, those of its last second are lost.
 
 use super::access_log::{micros, status_of};
+use super::recorder::origin_of;
 use dataplane::record::{CallRecord, Outcome};
 use domain::{Caller, ModelId, Timestamp};
 use parking_lot::Mutex;
@@ -86,6 +87,7 @@ impl Rejections {
                 started_at: record.started_at,
                 duration_micros: micros(record.duration),
                 held_micros: record.held.map(micros),
+                origin: origin_of(record),
             });
         }
         pending.count(Reason { caller: Arc::clone(caller), model, minute, code }, 1);

@@ -1,4 +1,4 @@
-use domain::usage::{Actor, Certainty};
+use domain::usage::{Actor, CallSurface, Certainty};
 use domain::{NanoUsd, Timestamp, UsageEvent};
 use serde::Serialize;
 use store::requests::{LoggedCall, RejectedCall};
@@ -16,6 +16,10 @@ pub(crate) struct RequestView {
     at: Timestamp,
     /// Null if the call named an unknown model.
     model: Option<String>,
+    /// The name that the client sent, if it is an alias of the model; else null.
+    requested_model: Option<String>,
+    /// The API of the call: `chat`, `messages`, `embeddings` and so on; null for calls of older versions.
+    surface: Option<&'static str>,
     /// The key of the call, or null if a user called.
     key: Option<String>,
     /// The user who called in the Playground.
@@ -60,6 +64,8 @@ impl From<UsageEvent> for RequestView {
             id: event.request.to_string(),
             at: event.started_at,
             model: Some(event.model.to_string()),
+            requested_model: event.origin.requested_model.map(Into::into),
+            surface: event.origin.surface.map(CallSurface::as_str),
             key,
             user,
             status: event.status,
@@ -86,6 +92,8 @@ impl From<RejectedCall> for RequestView {
             id: call.request.to_string(),
             at: call.started_at,
             model: call.model.map(|model| model.to_string()),
+            requested_model: call.origin.requested_model.map(Into::into),
+            surface: call.origin.surface.map(CallSurface::as_str),
             key,
             user,
             status: call.status,
@@ -118,7 +126,7 @@ fn millis(micros: u64) -> f64 {
 }
 
 impl RequestView {
-    pub(crate) const HEADER: [&'static str; 18] = [
+    pub(crate) const HEADER: [&'static str; 20] = [
         "id",
         "at",
         "model",
@@ -137,10 +145,12 @@ impl RequestView {
         "holdMillis",
         "queueMillis",
         "durationMillis",
+        "requestedModel",
+        "surface",
     ];
 
     /// In the order of the header.
-    pub(crate) fn cells(self) -> [String; 18] {
+    pub(crate) fn cells(self) -> [String; 20] {
         let text = |member: Option<String>| member.unwrap_or_default();
         let time = |millis: Option<f64>| millis.map_or_else(String::new, |millis| millis.to_string());
         [
@@ -162,6 +172,8 @@ impl RequestView {
             time(self.hold_millis),
             time(self.queue_millis),
             self.duration_millis.to_string(),
+            text(self.requested_model),
+            self.surface.unwrap_or_default().to_owned(),
         ]
     }
 }

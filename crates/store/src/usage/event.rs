@@ -7,7 +7,7 @@
 use crate::db::{Query, Store};
 use crate::error::StoreError;
 use crate::row;
-use domain::usage::{Actor, Certainty, Tokens};
+use domain::usage::{Actor, CallOrigin, CallSurface, Certainty, Tokens};
 use domain::{Caller, ModelId, OrganizationId, Price, RequestId, Timestamp, UsageEvent, WorkspaceId};
 use sqlx::any::AnyRow;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ pub(super) const SHARED: [Column; 2] = [
 ];
 
 /// The columns of `usage_calls` that every event has for itself.
-pub(super) const OWN: [Column; 10] = [
+pub(super) const OWN: [Column; 12] = [
     ("started_at", |event| Value::Number(event.started_at.millis())),
     ("request_id", |event| Value::Text(event.request.as_str())),
     ("prompt_tokens", |event| Value::Number(row::to_number(event.tokens.prompt))),
@@ -63,7 +63,29 @@ pub(super) const OWN: [Column; 10] = [
     ("duration_micros", |event| Value::Number(row::to_number(event.duration_micros))),
     ("held_micros", |event| Value::OptionalNumber(row::to_optional_number(event.held_micros))),
     ("sent_micros", |event| Value::OptionalNumber(row::to_optional_number(event.sent_micros))),
+    ("surface", |event| Value::Text(surface_text(&event.origin))),
+    ("requested_model", |event| Value::Text(requested_text(&event.origin))),
 ];
+
+/// Empty if unknown.
+pub(super) fn surface_text(origin: &CallOrigin) -> &str {
+    origin.surface.map_or("", CallSurface::as_str)
+}
+
+/// Empty if the client sent the id of the model.
+pub(super) fn requested_text(origin: &CallOrigin) -> &str {
+    origin.requested_model.as_deref().unwrap_or_default()
+}
+
+/// Reads `surface` and `requested_model` of a row.
+pub(super) fn read_origin(found: &AnyRow) -> Result<CallOrigin, StoreError> {
+    let requested = row::text(found, "requested_model")?;
+    Ok(CallOrigin {
+        // A later version may know more surfaces.
+        surface: CallSurface::parse(&row::text(found, "surface")?),
+        requested_model: (!requested.is_empty()).then(|| requested.into()),
+    })
+}
 
 /// The number of the 30-day period since 1970 that contains a moment.
 pub(super) fn period_of(moment: Timestamp) -> i64 {
@@ -129,5 +151,6 @@ pub(super) fn from_row(found: &AnyRow) -> Result<UsageEvent, StoreError> {
         duration_micros: row::count(found, "duration_micros")?,
         held_micros: row::optional_count(found, "held_micros")?,
         sent_micros: row::optional_count(found, "sent_micros")?,
+        origin: read_origin(found)?,
     })
 }

@@ -1,6 +1,6 @@
 use crate::databases::on_both;
 use crate::people::{self, NOW, entropy, later};
-use domain::usage::Actor;
+use domain::usage::{Actor, CallOrigin, CallSurface};
 use domain::{KeyId, ModelId, RequestId, Span, Timestamp, UserId, Workspace};
 use store::Store;
 use store::requests::{self, Filter, LoggedCall, RejectedCall, StatusFilter, insert_rejected};
@@ -26,6 +26,7 @@ async fn fill(store: &Store, workspace: &Workspace) {
                     started_at: event.started_at,
                     duration_micros: 5,
                     held_micros: None,
+                    origin: CallOrigin { surface: Some(CallSurface::Chat), requested_model: None },
                 });
                 continue;
             }
@@ -48,6 +49,7 @@ fn all(workspace: &Workspace) -> Filter {
         actor: None,
         status: None,
         code: None,
+        surface: None,
         before: None,
     }
 }
@@ -81,6 +83,8 @@ async fn calls_are_listed_newest_first_and_filtered() {
             (Filter { actor: Some(by_user), ..all.clone() }, vec![5, 3, 1]),
             (Filter { model: Some("acme/tiny-chat".into()), ..all.clone() }, vec![9, 8, 6, 5, 4, 3, 2, 1, 0]),
             (Filter { model: Some("acme/none".into()), ..all.clone() }, vec![]),
+            (Filter { surface: Some(CallSurface::Messages), ..all.clone() }, vec![8, 6, 5, 4, 3, 2, 1, 0]),
+            (Filter { surface: Some(CallSurface::Chat), ..all.clone() }, vec![9, 7]),
             (Filter { span: Span { from: later(2), to: later(5) }, ..all.clone() }, vec![4, 3, 2]),
         ] {
             assert_eq!(numbers(&store, &filter).await, expected, "{filter:?}");

@@ -1,7 +1,7 @@
 use crate::databases::on_both;
 use crate::outside::outside;
 use crate::people::{self, NOW, entropy, later};
-use domain::usage::{Actor, Certainty, Tokens};
+use domain::usage::{Actor, CallOrigin, CallSurface, Certainty, Tokens};
 use domain::{Caller, KeyId, ModelId, NanoUsd, Price, RequestId, UsageEvent, UserId, Workspace};
 use sqlx::Executor;
 use std::sync::Arc;
@@ -35,6 +35,7 @@ pub(crate) fn event(workspace: &Workspace, number: i64) -> UsageEvent {
         duration_micros: 20_000,
         held_micros: None,
         sent_micros: Some(700),
+        origin: CallOrigin { surface: Some(CallSurface::Messages), requested_model: Some("claude-x".into()) },
     }
 }
 

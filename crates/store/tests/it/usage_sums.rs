@@ -5,7 +5,7 @@ use crate::outside::outside;
 use crate::people::{self, NOW, entropy, later};
 use domain::grouping::Group;
 use domain::span::{Span, plan};
-use domain::usage::{Actor, Certainty, Tokens, Totals};
+use domain::usage::{Actor, CallOrigin, Certainty, Tokens, Totals};
 use domain::{
     Caller, Day, Grain, Grouping, KeyId, ModelId, NanoUsd, Price, RequestId, Timestamp, UsageEvent, UserId, Workspace,
 };
@@ -65,6 +65,7 @@ fn event(rng: &mut Rng, workspace: &Workspace) -> UsageEvent {
         duration_micros: 20_000,
         held_micros: None,
         sent_micros: Some(700),
+        origin: CallOrigin::default(),
     }
 }
 

@@ -12,7 +12,7 @@ use domain::endpoint::scaling::{Metric, Mode, Scaling, Target, Windows};
 use domain::endpoint::state::{self, State, Step, Trigger};
 use domain::endpoint::{EndpointName, Generation, Shape};
 use domain::endpoint_load::{LoadReport, ReplicaCalls};
-use domain::model::{DriverKind, EngineKind, Flavor, Launch, Modality, Model, RequestRules, Serving};
+use domain::model::{ChatTraits, DriverKind, EngineKind, Flavor, Launch, Modality, Model, RequestRules, Serving};
 use domain::{
     Catalogue, Endpoint, EndpointId, GpuType, ModelId, NanoUsd, OrganizationId, Price, Timestamp, WorkspaceId,
 };
@@ -42,6 +42,7 @@ pub(super) fn catalogue() -> Catalogue {
         price: Price::default(),
         optimized: false,
         share_prefix_cache: false,
+        chat: ChatTraits::default(),
         rules: RequestRules::default(),
         serving: Serving::Upstreams(Vec::new()),
         flavors: vec![flavor(1), flavor(2)],

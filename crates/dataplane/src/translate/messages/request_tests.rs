@@ -1,3 +1,5 @@
+#![expect(clippy::needless_pass_by_value, reason = "callers pass literals")]
+
 use super::request::{ChatTranslation, MessagesRequest, Traits};
 use crate::request::ParseError;
 use domain::model::ThinkingSwitch;

@@ -1,5 +1,7 @@
 //! Every stream of events follows the grammar of Messages, whatever the order and the split of the engine's chunks.
 
+#![expect(clippy::needless_pass_by_value, reason = "callers pass literals")]
+
 use super::{MessageOptions, MessageStream};
 use crate::request::StreamOptions;
 use crate::response::BadUpstreamResponse;

@@ -43,6 +43,7 @@ fn record(workspace: u128, model: &str) -> CallRecord {
         route: "chat",
         caller: Some(Arc::new(caller)),
         model: Some(Arc::new(Route { model: Arc::new(model), pool: Pool::default() })),
+        requested_model: None,
         replica: Some(Arc::new(Backend::new("r", upstream).unwrap())),
         streamed: true,
         started_at: NOW,

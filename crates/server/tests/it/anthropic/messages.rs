@@ -1,6 +1,6 @@
 use super::{client, create, error_line, events, message, types};
 use crate::app::{CHAT, TestApp, UPSTREAM_NAME, headers_but_ids};
-use domain::usage::{Certainty, Tokens};
+use domain::usage::{CallOrigin, CallSurface, Certainty, Tokens};
 use expect_test::expect;
 use serde_json::{Value, json};
 use testkit::fake_engine::Script;
@@ -67,7 +67,7 @@ async fn a_stream_is_one_of_events() {
     assert_eq!(app.usage(1).await[0].tokens, Tokens { prompt: 10, completion: 3, cached: 0 });
 }
 
-fn chunk(delta: Value, finish: Option<&str>) -> String {
+fn chunk(delta: &Value, finish: Option<&str>) -> String {
     json!({"id": "c", "created": 1, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}).to_string()
 }
 
@@ -79,10 +79,10 @@ async fn tool_calls_are_streamed_as_they_arrive() {
     let rest = json!([{"index": 0, "function": {"arguments": ":1}"}}]);
     let script = Script {
         raw_events: Some(vec![
-            chunk(json!({"role": "assistant", "reasoning": "hm"}), None),
-            chunk(json!({"tool_calls": call}), None),
-            chunk(json!({"tool_calls": rest}), None),
-            chunk(json!({}), Some("tool_calls")),
+            chunk(&json!({"role": "assistant", "reasoning": "hm"}), None),
+            chunk(&json!({"tool_calls": call}), None),
+            chunk(&json!({"tool_calls": rest}), None),
+            chunk(&json!({}), Some("tool_calls")),
         ]),
         ..Script::default()
     };
@@ -129,7 +129,10 @@ async fn aliases_and_sessions_of_agents_work() {
     let bearer = app.client().header("anthropic-beta", "x,y").header("x-claude-code-session-id", "s");
     let response = bearer.post_json("/messages", body).await;
     assert_eq!((response.status_line().as_str(), &response.json()["model"]), ("200 OK", &"claude-sonnet-4-5".into()));
-    assert_eq!(app.usage(1).await[0].model.as_str(), CHAT);
+    let events = app.usage(1).await;
+    assert_eq!(events[0].model.as_str(), CHAT);
+    let origin = CallOrigin { surface: Some(CallSurface::Messages), requested_model: Some("claude-sonnet-4-5".into()) };
+    assert_eq!(events[0].origin, origin);
     let models = client(&app).get("/models/claude-x").await.json();
     assert_eq!(models["id"], "claude-x");
 }

@@ -55,6 +55,9 @@ async fn the_log_is_filtered_paged_and_exported() {
     assert_eq!(find("code=model_not_found").await, [made[3].clone()]);
     assert_eq!(find(&format!("model={EMBEDDING}")).await, [made[1].clone()]);
     assert_eq!(find("endpoint=none").await, Vec::<String>::new());
+    assert_eq!(find("surface=embeddings").await, [made[1].clone()]);
+    assert_eq!(find("surface=chat").await.len(), 4);
+    assert_eq!(find("surface=messages").await.len(), 0);
     let key = text(&person.read(&log).await["data"][0]["key"]).to_owned();
     assert_eq!(find(&format!("key={key}")).await.len(), 5);
     assert_eq!(find("key=usr_00000000010000000000000000").await.len(), 0);

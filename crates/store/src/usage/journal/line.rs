@@ -6,7 +6,7 @@
 //! not require it.
 
 use domain::named_enum;
-use domain::usage::{Actor, Certainty, Tokens};
+use domain::usage::{Actor, CallOrigin, CallSurface, Certainty, Tokens};
 use domain::{Caller, ModelId, NanoUsd, OrganizationId, Price, RequestId, Timestamp, UsageEvent, WorkspaceId};
 use json_line::JsonLine;
 use serde_json::Value;
@@ -53,6 +53,7 @@ pub(super) fn write(event: &UsageEvent, stage: Stage, text: &mut Vec<u8>) {
         duration_micros,
         held_micros,
         sent_micros,
+        origin: CallOrigin { surface, requested_model },
     } = event;
     text.clear();
     text.resize(CHECKSUM_LEN, b'0');
@@ -81,6 +82,12 @@ pub(super) fn write(event: &UsageEvent, stage: Stage, text: &mut Vec<u8>) {
     line.number("duration_micros", *duration_micros);
     line.number_or_null("held_micros", *held_micros);
     line.number_or_null("sent_micros", *sent_micros);
+    if let Some(surface) = surface {
+        line.plain("surface", surface.as_str());
+    }
+    if let Some(requested) = requested_model {
+        line.text("requested_model", requested);
+    }
     line.end();
     let checksum = crc32fast::hash(&text[CHECKSUM_LEN + 1..text.len() - 1]);
     write!(&mut text[..CHECKSUM_LEN], "{checksum:08x}").expect("eight digits fit");
@@ -133,6 +140,10 @@ pub(super) fn read(text: &[u8]) -> Option<(UsageEvent, Stage)> {
         duration_micros: line["duration_micros"].as_u64()?,
         held_micros: line["held_micros"].as_u64(),
         sent_micros: line["sent_micros"].as_u64(),
+        origin: CallOrigin {
+            surface: text("surface").and_then(CallSurface::parse),
+            requested_model: text("requested_model").map(Into::into),
+        },
     };
     Some((event, Stage::parse(text("stage")?)?))
 }

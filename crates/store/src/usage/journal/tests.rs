@@ -1,7 +1,7 @@
 use super::disk::Disk;
 use super::model_disk::ModelDisk;
 use super::*;
-use domain::usage::{Actor, Certainty, Tokens};
+use domain::usage::{Actor, CallOrigin, CallSurface, Certainty, Tokens};
 use domain::{Caller, KeyId, ModelId, NanoUsd, OrganizationId, Price, RequestId, Timestamp, WorkspaceId};
 use std::io::Write;
 
@@ -33,6 +33,7 @@ pub(super) fn event(number: u128, completion: u64) -> UsageEvent {
         duration_micros: 34,
         held_micros: None,
         sent_micros: Some(700),
+        origin: CallOrigin { surface: Some(CallSurface::Messages), requested_model: Some("claude-x".into()) },
     }
 }
 
@@ -234,6 +235,7 @@ fn the_longest_line_fits_into_its_reservation() {
         duration_micros: u64::MAX,
         held_micros: Some(u64::MAX),
         sent_micros: Some(u64::MAX),
+        origin: CallOrigin { surface: Some(CallSurface::Completions), requested_model: Some(long(128).into()) },
         ..event(u128::MAX, 1)
     };
     let line = line::encode(&longest, Stage::Running);

@@ -8,7 +8,7 @@ use super::event::{self, Value};
 use crate::db::{Query, Store};
 use crate::error::StoreError;
 use crate::row;
-use domain::usage::Actor;
+use domain::usage::{Actor, CallSurface};
 use domain::{RequestId, Span, Timestamp, UsageEvent, WorkspaceId};
 use sqlx::AssertSqlSafe;
 
@@ -31,6 +31,7 @@ pub struct Filter {
     pub actor: Option<Actor>,
     pub status: Option<StatusFilter>,
     pub code: Option<String>,
+    pub surface: Option<CallSurface>,
     /// Only calls older than this one.
     pub before: Option<RequestId>,
 }
@@ -118,6 +119,7 @@ fn conditions(filter: &Filter) -> Vec<(&'static str, Value<'_>)> {
         all.extend([("status >=", Value::Number(lowest)), ("status <=", Value::Number(highest))]);
     }
     all.extend(filter.code.as_deref().map(|code| ("code =", Value::Text(code))));
+    all.extend(filter.surface.map(|surface| ("surface =", Value::Text(surface.as_str()))));
     if let Some(before) = &filter.before {
         all.push(("started_at <=", Value::Number(before.made_at().millis())));
         all.push(("request_id <", Value::Text(before.as_str())));

@@ -3,8 +3,9 @@
 use crate::db::Tx;
 use crate::error::StoreError;
 use crate::row;
+use crate::usage::event;
 use crate::values::{chunks, insert_text};
-use domain::usage::Actor;
+use domain::usage::{Actor, CallOrigin};
 use domain::{KeyId, ModelId, RequestId, Timestamp, UserId, WorkspaceId};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
@@ -22,10 +23,11 @@ pub struct RejectedCall {
     pub started_at: Timestamp,
     pub duration_micros: u64,
     pub held_micros: Option<u64>,
+    pub origin: CallOrigin,
 }
 
-const COLUMNS: &str =
-    "request_id, workspace_id, key_id, user_id, model, status, code, started_at, duration_micros, held_micros";
+const COLUMNS: &str = "request_id, workspace_id, key_id, user_id, model, status, code, started_at, duration_micros, held_micros, surface, \
+     requested_model";
 
 /// Writes rejected calls. Idempotent.
 pub async fn insert_rejected(tx: &mut Tx, calls: &[RejectedCall]) -> Result<(), StoreError> {
@@ -48,7 +50,9 @@ pub async fn insert_rejected(tx: &mut Tx, calls: &[RejectedCall]) -> Result<(), 
                 .bind(call.code.as_str())
                 .bind(call.started_at.millis())
                 .bind(row::to_number(call.duration_micros))
-                .bind(row::to_optional_number(call.held_micros));
+                .bind(row::to_optional_number(call.held_micros))
+                .bind(event::surface_text(&call.origin))
+                .bind(event::requested_text(&call.origin));
         }
         tx.execute(insert).await?;
     }
@@ -69,5 +73,6 @@ pub(super) fn from_row(found: &AnyRow) -> Result<RejectedCall, StoreError> {
         started_at: row::moment(found, "started_at")?,
         duration_micros: row::count(found, "duration_micros")?,
         held_micros: row::optional_count(found, "held_micros")?,
+        origin: event::read_origin(found)?,
     })
 }

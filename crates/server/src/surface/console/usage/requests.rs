@@ -11,6 +11,7 @@ use axum::Json;
 use axum::response::{IntoResponse, Response};
 use control::requests;
 use domain::model_ref::dedicated_id;
+use domain::usage::CallSurface;
 use domain::{RequestId, Span, Timestamp, WorkspaceId};
 use serde::Deserialize;
 use std::io;
@@ -36,6 +37,9 @@ pub(crate) struct RequestsQuery {
     /// Only errors with this code.
     #[param(required = false, nullable = false)]
     code: Option<String>,
+    /// Only calls through this API, such as `messages`.
+    #[param(required = false, nullable = false)]
+    surface: Option<String>,
     /// From this time on.
     #[param(required = false, nullable = false, format = DateTime)]
     from: Option<String>,
@@ -73,8 +77,14 @@ fn filter(workspace: WorkspaceId, query: &RequestsQuery) -> Result<Filter, Conso
         actor: actor(&query.key)?,
         status: non_empty(&query.status).map(status_filter).transpose()?,
         code: filter_text("code", &query.code)?,
+        surface: non_empty(&query.surface).map(surface_filter).transpose()?,
         before: None,
     })
+}
+
+fn surface_filter(text: &str) -> Result<CallSurface, ConsoleError> {
+    CallSurface::parse(text)
+        .ok_or_else(|| ConsoleError::invalid("surface", "not a surface such as chat, messages or embeddings"))
 }
 
 fn status_filter(text: &str) -> Result<StatusFilter, ConsoleError> {

@@ -24,7 +24,7 @@ pub enum Victim {
 }
 
 /// What a partitioned node cannot reach, or is not reached by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Link {
     Postgres,

@@ -54,9 +54,9 @@ models: ## Fetch the two starter models into data/models, once, checked by SHA-2
 test: ## Everything that CI runs: format, language, dependencies, lints, all tests with PostgreSQL, Redis and promtool, clients, OpenAPI, single sign-on, traces, the console
 	@scripts/system-packages test
 # Everything is built first: in parallel, cargo would wait for its lock, and tests read the console's files. The Rust tests
-# leave time for the others; the browser needs both cores.
+# leave time for the others; the campaign and the browser need both cores.
 	+@MAKE="$(MAKE)" scripts/test-steps fmt-check language-check supply-chain-check lint docs-check console test-build \
-		all-tests+console-checks,docs-reference-check,client-tests,openapi-tests,oidc-tests,tracing-tests console-tests
+		all-tests+console-checks,docs-reference-check,client-tests,openapi-tests,oidc-tests,tracing-tests campaign-short console-tests
 	@echo "==> All good"
 
 test-kubernetes: ## Replicas as Pods and three nodes, with a real control plane that is built once (CI runs it after test)
@@ -124,6 +124,24 @@ test-isolation: ## Measure how far one tenant's attacks slow another's calls on 
 	cargo build --release --package server --package testkit --bins
 	@echo "==> Attacking (about a minute each; the machine should be idle)"
 	@exec $(TARGET_DIR)/release/forebay-isolation-test --forebay $(TARGET_DIR)/release/forebay $(ISOLATION_ARGS)
+
+.PHONY: campaign campaign-short
+CAMPAIGN_SECONDS ?= 600
+CAMPAIGN_SEED ?=
+CAMPAIGN = ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; exec $(TARGET_DIR)/debug/forebay-campaign \
+	--forebay $(TARGET_DIR)/debug/forebay --fake-engine $(TARGET_DIR)/debug/fake-engine
+campaign: ## Three nodes under load and faults, and a check of all that happened; needs root (CAMPAIGN_SECONDS=600, CAMPAIGN_SEED to repeat one)
+	@scripts/system-packages campaign
+	@scripts/fetch-models
+	@echo "==> Building the binaries"
+	cargo build --package server --package engine --package testkit --bins
+	@$(CAMPAIGN) --seconds $(CAMPAIGN_SECONDS) $(if $(CAMPAIGN_SEED),--seed $(CAMPAIGN_SEED)) \
+		--results $(TARGET_DIR)/campaign $(CAMPAIGN_ARGS)
+
+campaign-short: # needs the debug builds
+	@echo "==> A short campaign: three nodes under load and faults"
+	@scripts/fetch-models
+	@$(CAMPAIGN) --short --results $(TARGET_DIR)/campaign-short
 
 bench-engine: models ## Measure forebay-engine: tokens per second for 1, 4 and 8 streams
 	@scripts/system-packages engine

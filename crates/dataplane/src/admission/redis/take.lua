@@ -9,20 +9,19 @@ local count = #KEYS - 1
 local wait, slowest, levels, changed = 0, 0, {}, false
 for i = 1, count do
   local capacity, cost = tonumber(ARGV[4 * i - 3]), tonumber(ARGV[4 * i - 2])
-  local start, drawn = tonumber(ARGV[4 * i - 1]) / 1000, tonumber(ARGV[4 * i]) / 1000
   local rate = capacity / 60000
   local held = redis.call('HMGET', KEYS[i], 'v', 't')
   local level = tonumber(held[1])
-  if level then
+  if not level then
+    level = math.min(capacity, tonumber(ARGV[4 * i - 1]) / 1000)
+    changed = changed or level < capacity
+  else
     level = math.min(capacity, level + math.max(0, now - (tonumber(held[2]) or now)) * rate)
-    if drawn ~= 0 then
+    if ARGV[4 * i] ~= '0' then
       -- Nodes that granted more than there was leave the bucket empty, not in debt.
-      level = math.min(capacity, math.max(level - drawn, math.min(level, 0)))
+      level = math.min(capacity, math.max(level - tonumber(ARGV[4 * i]) / 1000, math.min(level, 0)))
       changed = true
     end
-  else
-    level = math.min(capacity, start)
-    changed = changed or level < capacity
   end
   levels[i] = level
   local need = math.min(cost, capacity)
@@ -35,9 +34,8 @@ for i = 1, count do
 end
 if wait == 0 or changed then
   for i = 1, count do
-    local capacity, cost = tonumber(ARGV[4 * i - 3]), tonumber(ARGV[4 * i - 2])
-    if wait > 0 then cost = 0 end
-    local level = levels[i] - cost
+    local capacity, level = tonumber(ARGV[4 * i - 3]), levels[i]
+    if wait == 0 then level = level - tonumber(ARGV[4 * i - 2]) end
     levels[i] = level
     redis.call('HSET', KEYS[i], 'v', string.format('%.3f', level), 't', now)
     -- A bucket never expires while its level is negative.

@@ -96,14 +96,19 @@ impl<D: Driver + Clone> Reconciler<D> {
     async fn round_if_leading(&mut self, leadership: &Leadership) -> Result<(), RoundError> {
         let Some(epoch) = leadership.epoch() else { return Ok(()) };
         let started = Instant::now();
-        let done = self.round(epoch).await;
+        let done = self.round_of(leadership, epoch).await;
         self.parts.figures.count_round(done.is_ok(), started.elapsed());
         done
     }
 
     /// One round of the leader of `epoch`.
     pub async fn round(&mut self, epoch: u64) -> Result<(), RoundError> {
-        let Some(mut round) = Round::begin(&self.parts, &mut self.probes, epoch).await? else { return Ok(()) };
+        self.round_of(&Leadership::renewed(epoch), epoch).await
+    }
+
+    async fn round_of(&mut self, leadership: &Leadership, epoch: u64) -> Result<(), RoundError> {
+        let begun = Round::begin(&self.parts, &mut self.probes, leadership, epoch).await?;
+        let Some(mut round) = begun else { return Ok(()) };
         round.reconcile().await?;
         self.autoscaler.tick(&round).await?;
         Ok(self.maintenance.tick(&round).await?)
@@ -114,7 +119,7 @@ impl<D: Driver + Clone> Reconciler<D> {
         let leadership = Leadership::default();
         Elector::new(&self.parts, leadership.clone()).tick().await?;
         let Some(epoch) = leadership.epoch() else { return Ok(()) };
-        match Round::begin(&self.parts, &mut self.probes, epoch).await? {
+        match Round::begin(&self.parts, &mut self.probes, &leadership, epoch).await? {
             Some(mut round) => round.release_ended().await,
             None => Ok(()),
         }

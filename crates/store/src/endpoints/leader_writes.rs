@@ -4,7 +4,7 @@
 //! against rows in memory.
 
 use super::holds::{self, NewHold};
-use super::{autoscaler, endpoint_events, endpoint_loads, mark_deleted, replicas, update_as_leader};
+use super::{autoscaler, endpoint_events, endpoint_loads, lock_unchanged, mark_deleted, replicas, update_as_leader};
 use crate::cluster::leader::Fenced;
 use crate::db::Store;
 use crate::error::StoreError;
@@ -16,6 +16,9 @@ use domain::{Endpoint, EndpointId, ReplicaId, Timestamp};
 
 #[derive(Debug, Clone, Copy)]
 pub enum LeaderWrite<'a> {
+    /// Writes nothing, and fails if the endpoint is no longer at this generation. Without it, the GPUs of a suspended
+    /// endpoint could be claimed by a leader that has not read of the suspension yet.
+    Unchanged(&'a Endpoint),
     AddReplica(&'a Replica),
     /// The current state of a replica. One that has ended stays unchanged.
     Replica(&'a Replica),
@@ -63,6 +66,7 @@ pub async fn commit(store: &Store, epoch: u64, writes: &[LeaderWrite<'_>]) -> Re
 
 async fn apply(tx: &mut Fenced, write: LeaderWrite<'_>) -> Result<(), StoreError> {
     match write {
+        LeaderWrite::Unchanged(endpoint) => lock_unchanged(tx, endpoint).await,
         LeaderWrite::AddReplica(replica) => replicas::insert(tx, replica).await,
         LeaderWrite::Replica(replica) => replicas::update(tx, replica).await.map(drop),
         LeaderWrite::OpenHold(new) => holds::open(tx, new).await,

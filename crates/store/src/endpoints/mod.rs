@@ -142,6 +142,19 @@ async fn write(
     Ok(next)
 }
 
+/// Locks an endpoint that is still at its generation until the end of the transaction.
+async fn lock_unchanged(tx: &mut Fenced, endpoint: &Endpoint) -> Result<(), StoreError> {
+    let lock = sqlx::query(
+        "UPDATE endpoints SET generation = generation WHERE id = $1 AND generation = $2 AND deleted_at IS NULL",
+    )
+    .bind(endpoint.id.as_str())
+    .bind(row::to_number(endpoint.generation.0));
+    match tx.execute(lock).await? {
+        0 => Err(StoreError::EndpointStale),
+        _ => Ok(()),
+    }
+}
+
 /// Marks an endpoint as deleted after its last hold has ended. Its name becomes free.
 pub async fn mark_deleted(tx: &mut Fenced, endpoint: &Endpoint, now: Timestamp) -> Result<(), StoreError> {
     let epoch = row::to_number(tx.epoch());

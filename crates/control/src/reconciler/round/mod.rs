@@ -8,6 +8,7 @@ mod start;
 pub(super) use health::Probes;
 pub(super) use replica::name_of;
 
+use super::leader::Leadership;
 use super::plan::{self, EndpointAction};
 use super::rows::Rows;
 use super::snapshot::{Snapshot, port_of};
@@ -32,6 +33,7 @@ const AVOID_PORTS_MILLIS: u64 = 10 * 60_000;
 pub(super) struct Round<'a, D, S = Store> {
     pub(super) parts: &'a Parts<D, S>,
     pub(super) epoch: u64,
+    leadership: &'a Leadership,
     pub(super) now: Timestamp,
     pub(super) snapshot: Snapshot,
     probes: &'a mut Probes,
@@ -53,11 +55,12 @@ impl<'a, D: Driver + Clone, S: Rows> Round<'a, D, S> {
     pub(super) async fn begin(
         parts: &'a Parts<D, S>,
         probes: &'a mut Probes,
+        leadership: &'a Leadership,
         epoch: u64,
     ) -> Result<Option<Self>, StoreError> {
         let Some(snapshot) = Snapshot::take(parts).await? else { return Ok(None) };
         let taken = snapshot.taken(&parts.reach);
-        Ok(Some(Self { parts, epoch, now: (parts.now)(), snapshot, probes, taken }))
+        Ok(Some(Self { parts, epoch, leadership, now: (parts.now)(), snapshot, probes, taken }))
     }
 
     /// Executes the next steps of every replica and endpoint.
@@ -195,7 +198,7 @@ impl<'a, D: Driver + Clone, S: Rows> Round<'a, D, S> {
         let id = ReplicaId::new(self.now, entropy::for_id());
         let mut added = Replica::new(id, endpoint.id.clone(), self.now);
         added.driver = endpoint.shape.in_force(&endpoint.model, &catalogue).flavor.driver;
-        self.commit(&[LeaderWrite::AddReplica(&added)]).await?;
+        self.commit(&[LeaderWrite::Unchanged(endpoint), LeaderWrite::AddReplica(&added)]).await?;
         fault::point("replica-added");
         Ok(added)
     }
@@ -236,6 +239,13 @@ impl<'a, D: Driver + Clone, S: Rows> Round<'a, D, S> {
     /// Stores all writes or none. Fails if this node no longer leads.
     pub(super) async fn commit(&self, writes: &[LeaderWrite<'_>]) -> Result<(), StoreError> {
         self.parts.store.commit(self.epoch, writes).await
+    }
+
+    /// Whether this node still leads by its own clock. The store does not fence calls to the driver, so a leader that was
+    /// paused must not go on with them.
+    pub(super) fn still_leads(&self) -> Result<(), StoreError> {
+        let leads = self.leadership.epoch() == Some(self.epoch);
+        leads.then_some(()).ok_or(StoreError::NotLeader { epoch: self.epoch })
     }
 
     async fn write(&self, replica: &Replica) -> Result<(), RoundError> {

@@ -126,6 +126,9 @@ impl<D: Driver + Clone, S: Rows> Round<'_, D, S> {
     }
 
     pub(super) async fn stop(&self, name: &ReplicaName) {
+        if self.still_leads().is_err() {
+            return;
+        }
         if let Err(error) = self.parts.driver.stop(name).await {
             tracing::warn!(replica.id = %name, %error, "cannot stop a replica");
         }

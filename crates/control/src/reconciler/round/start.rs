@@ -81,7 +81,9 @@ impl<D: Driver + Clone, S: Rows> Round<'_, D, S> {
         let message = format!("{} on {node}", bound.gpu_ids.join(", "));
         let event = event(endpoint, &bound, EventType::ReplicaBound, &message, self.now);
         fault::point("bound-before-commit");
-        self.commit(&[LeaderWrite::OpenHold(hold), LeaderWrite::Replica(&bound), LeaderWrite::Event(&event)]).await?;
+        let [claim, row, event] =
+            [LeaderWrite::OpenHold(hold), LeaderWrite::Replica(&bound), LeaderWrite::Event(&event)];
+        self.commit(&[LeaderWrite::Unchanged(endpoint), claim, row, event]).await?;
         fault::point("bound-after-commit");
         *replica = bound;
         Ok(())
@@ -90,6 +92,7 @@ impl<D: Driver + Clone, S: Rows> Round<'_, D, S> {
     pub(super) async fn start(&mut self, endpoint: &Endpoint, replica: &mut Replica) -> Result<(), RoundError> {
         let (spec, port) = (self.spec(endpoint, replica), port_of(replica).unwrap_or_default());
         let devices = replica.gpu_ids.iter().map(|id| DeviceId::new(id)).collect();
+        self.still_leads()?;
         match self.parts.driver.start(&spec, &Binding::here(devices, port)).await {
             Ok(()) => {
                 fault::point("process-started");

@@ -169,7 +169,8 @@ impl Pair {
             started_at: self.now(),
         };
         let at = moment(self.now - i64::from(self.random.below(9_000)));
-        let first = match self.random.below(4) {
+        let first = match self.random.below(5) {
+            4 => LeaderWrite::Unchanged(&changed),
             0 => LeaderWrite::Endpoint { changed: &changed, seen, drain_secs: 9 },
             1 => LeaderWrite::DeleteEndpoint { endpoint: &changed, at },
             2 => LeaderWrite::ScalingMemory { endpoint: &changed.id, memory: &memory },

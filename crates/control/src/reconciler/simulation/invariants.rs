@@ -188,7 +188,7 @@ impl World {
     /// Compares the holds with the lives of the processes. Valid when nothing runs that is not written.
     pub(super) fn check_gpu_hours(&mut self) {
         let slack = 2 * self.widest_skew;
-        let found = self.wrong_life(slack).or_else(|| self.billed_twice(slack));
+        let found = self.wrong_life(slack).or_else(|| self.billed_twice(slack)).or_else(|| self.wrongly_billed());
         if let Some(detail) = found {
             self.break_rule(Rule::GpuHours, detail);
         }
@@ -207,6 +207,17 @@ impl World {
         })
     }
 
+    /// A failed start is not billed; a replica that served is.
+    fn wrongly_billed(&self) -> Option<String> {
+        self.rows.replicas.values().find_map(|row| {
+            let (replica, hold) = (&row.replica, &self.rows.holds.get(&row.replica.id)?.hold);
+            let is_failed_start = replica.failure.is_some() && replica.ready_at.is_none();
+            let is_wrong = if hold.billable { is_failed_start } else { replica.ready_at.is_some() };
+            is_wrong
+                .then(|| format!("{} has failed to start: {is_failed_start}, billed: {}", replica.id, hold.billable))
+        })
+    }
+
     /// Holds of one GPU follow each other.
     fn billed_twice(&self, slack: i64) -> Option<String> {
         let mut by_gpu: BTreeMap<&str, Vec<&HoldRow>> = BTreeMap::new();
@@ -219,7 +230,8 @@ impl World {
             rows.sort_by_key(|row| row.hold.started_at);
             let end = moment(self.now);
             let span = |row: &HoldRow| Span { to: row.hold.ended_at.unwrap_or(end), ..row.hold.span(end) };
-            let overlaps = rows.windows(2).find(|pair| span(pair[0]).to > span(pair[1]).from.plus_millis(slack));
+            let overlap = |one: Span, other: Span| one.to.min(other.to).millis() - one.from.max(other.from).millis();
+            let overlaps = rows.windows(2).find(|pair| overlap(span(pair[0]), span(pair[1])) > slack);
             overlaps.map(|pair| format!("{gpu} is billed twice: {:?} and {:?}", span(pair[0]), span(pair[1])))
         })
     }

@@ -1,7 +1,7 @@
 //! The machine that runs the replicas: a driver whose processes exist only in the simulation.
 
 use super::invariants::Rule;
-use super::schedule::{Fate, Fault};
+use super::schedule::Fate;
 use super::world::{Link, Mutation, Target, World, moment};
 use domain::Timestamp;
 use domain::endpoint::failure::FailureClass;
@@ -32,6 +32,8 @@ pub(super) struct Process {
     draining_since: Option<i64>,
     stops_at: Option<i64>,
     is_sick: bool,
+    is_leaving: bool,
+    is_unreachable: bool,
     end: Option<End>,
 }
 
@@ -64,12 +66,13 @@ impl Process {
 
     fn observation(&self) -> Observation {
         match self.end {
+            _ if self.is_unreachable => Observation::Unreachable,
             None => Observation::Running(Running {
                 pid: 1,
                 started_at: moment(self.started_at),
                 draining_since: self.draining_since.map(moment),
                 supervised: true,
-                leaving: false,
+                leaving: self.is_leaving,
             }),
             Some(End { at, is_recorded: false, .. }) => Observation::Lost { last_seen: Some(moment(at - 1)) },
             Some(End { at, failure, .. }) => {
@@ -111,9 +114,26 @@ impl Machine {
         }
     }
 
+    /// Something else asks a process to end.
+    pub(super) fn evict(&mut self, index: u32, now: i64) {
+        if let Some((_, process)) = self.alive_at(index) {
+            process.is_leaving = true;
+            process.stops_at.get_or_insert(now + i64::from(process.fate.stop));
+        }
+    }
+
+    /// The driver no longer knows what a process does, or does again.
+    pub(super) fn hide(&mut self, index: u32) {
+        if let Some(process) = self.processes.values_mut().nth(index as usize) {
+            process.is_unreachable = !process.is_unreachable;
+        }
+    }
+
     pub(super) fn heal(&mut self) {
         self.fates.clear();
-        self.processes.values_mut().for_each(|process| process.is_sick = false);
+        for process in self.processes.values_mut() {
+            (process.is_sick, process.is_unreachable) = (false, false);
+        }
     }
 
     fn alive_at(&mut self, index: u32) -> Option<(&String, &mut Process)> {
@@ -170,6 +190,8 @@ impl World {
             draining_since: None,
             stops_at: None,
             is_sick: false,
+            is_leaving: false,
+            is_unreachable: false,
             end: None,
         };
         self.machine.processes.insert(name.to_owned(), process);
@@ -203,7 +225,10 @@ impl World {
 
     fn probe(&self, name: &str) -> ProbeResult {
         let is_healthy = |process: &Process| {
-            process.is_alive() && !process.is_sick && self.now >= process.started_at + i64::from(process.fate.ready)
+            process.is_alive()
+                && !process.is_sick
+                && !process.is_unreachable
+                && self.now >= process.started_at + i64::from(process.fate.ready)
         };
         match self.machine.processes.get(name) {
             Some(process) if is_healthy(process) => ProbeResult::Healthy,
@@ -216,38 +241,17 @@ fn lost() -> io::Error {
     io::Error::other("a simulated fault")
 }
 
-impl Link {
-    /// One call to the driver: no effect, the effect and a lost response, or both effect and response.
-    async fn drive<T>(
-        &self,
-        call: &str,
-        lose: impl FnOnce() -> T + Send,
-        act: impl FnOnce(&mut World) -> T + Send,
-    ) -> T {
-        let fault = self.step(Target::Driver, call).await;
-        let mut world = self.lock();
-        match fault {
-            Some(Fault::Before) => lose(),
-            Some(Fault::After) => {
-                act(&mut world);
-                lose()
-            }
-            None => act(&mut world),
-        }
-    }
-}
-
 impl Driver for Link {
     async fn bind(&self, spec: &ReplicaSpec, taken: &TakenResources) -> Result<Binding, PlacementError> {
         let (gpu_type, needed) = (spec.gpu_type.clone(), spec.gpu_count);
         let none = || Err(PlacementError::Devices { gpu_type, needed, free: 0 });
-        self.drive("bind", none, |world| world.bind(spec, taken)).await
+        self.call(Target::Driver, "bind", none, |world| world.bind(spec, taken)).await
     }
 
     async fn start(&self, spec: &ReplicaSpec, binding: &Binding) -> Result<(), StartError> {
         let name = spec.replica.as_str();
         let failed = || Err(StartError::Shim("a simulated fault".to_owned()));
-        let started = self.drive("start", failed, |world| {
+        let started = self.call(Target::Driver, "start", failed, |world| {
             world.start(name, binding);
             Ok(())
         });
@@ -273,7 +277,7 @@ impl Driver for Link {
     }
 
     async fn drain(&self, replica: &ReplicaName) -> io::Result<Draining> {
-        self.drive("drain", || Err(lost()), |world| world.drain(replica.as_str())).await
+        self.call(Target::Driver, "drain", || Err(lost()), |world| world.drain(replica.as_str())).await
     }
 
     async fn undrain(&self, replica: &ReplicaName) -> io::Result<()> {
@@ -283,7 +287,7 @@ impl Driver for Link {
             }
             Ok(())
         };
-        self.drive("undrain", || Err(lost()), undrain).await
+        self.call(Target::Driver, "undrain", || Err(lost()), undrain).await
     }
 
     async fn stop(&self, replica: &ReplicaName) -> io::Result<()> {
@@ -291,11 +295,11 @@ impl Driver for Link {
             world.stop(replica.as_str());
             Ok(())
         };
-        self.drive("stop", || Err(lost()), stop).await
+        self.call(Target::Driver, "stop", || Err(lost()), stop).await
     }
 
     async fn list(&self) -> io::Result<Vec<ObservedReplica>> {
-        self.drive("list", || Err(lost()), |world| Ok(world.machine.observed())).await
+        self.call(Target::Driver, "list", || Err(lost()), |world| Ok(world.machine.observed())).await
     }
 
     fn address(&self, replica: &ReplicaName) -> Option<SocketAddr> {
@@ -318,7 +322,7 @@ impl Driver for Link {
     }
 
     async fn forget(&self, replica: &ReplicaName) -> io::Result<()> {
-        self.drive("forget", || Err(lost()), |world| world.forget(replica.as_str())).await
+        self.call(Target::Driver, "forget", || Err(lost()), |world| world.forget(replica.as_str())).await
     }
 }
 

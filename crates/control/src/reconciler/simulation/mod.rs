@@ -15,6 +15,7 @@ mod invariants;
 mod machine;
 mod node;
 mod random;
+mod regressions;
 mod run;
 mod schedule;
 mod table;
@@ -28,7 +29,7 @@ use std::time::Instant;
 use world::Mutation;
 
 /// Seeds of a normal test run.
-const SEEDS: u64 = 20;
+const SEEDS: u64 = 1_500;
 /// A defect is noticed within this many seeds.
 const SEEDS_UNTIL_NOTICED: u64 = 300;
 
@@ -71,7 +72,6 @@ fn the_control_plane_keeps_its_rules_whatever_fails() {
 }
 
 #[test]
-#[ignore = "its findings are not fixed yet"]
 fn a_schedule_repeats_exactly() {
     for seed in 0..5 {
         let schedule = Schedule::of_seed(seed);

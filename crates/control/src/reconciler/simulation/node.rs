@@ -84,7 +84,7 @@ async fn rounds(parts: Parts<Link, Link>, leadership: Leadership, idle: Idle) {
     loop {
         idle.wait().await;
         let Some(epoch) = leadership.epoch() else { continue };
-        let Ok(Some(mut round)) = Round::begin(&parts, &mut probes, epoch).await else { continue };
+        let Ok(Some(mut round)) = Round::begin(&parts, &mut probes, &leadership, epoch).await else { continue };
         if round.reconcile().await.is_ok() {
             let _outcome = autoscaler.tick(&round).await;
         }
@@ -110,7 +110,7 @@ impl Task {
     fn run(&mut self, link: &Link, steps: u32) {
         let now = link.lock().clock_of(link.node);
         CLOCK.set(now);
-        for _ in 0..=steps {
+        for _ in 0..steps {
             self.poll();
             if self.is_idle.load(Ordering::Relaxed) {
                 return;

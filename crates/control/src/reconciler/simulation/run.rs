@@ -15,6 +15,8 @@ use std::time::Duration;
 const SETTLING_BEATS: u32 = 500;
 /// First the steps of a normal day, then longer ones, for backoffs and windows.
 const SHORT_BEATS: u32 = 40;
+/// The calls of a failure that are shown, from the end.
+const SHOWN_CALLS: usize = 150;
 /// Runs of a schedule while it is shortened.
 const MAX_ATTEMPTS: u32 = 4_000;
 
@@ -167,6 +169,11 @@ impl World {
                 self.machine.kill(index, recorded, now);
             }
             Event::Sicken { index } => self.machine.sicken(index),
+            Event::Evict { index } => {
+                let now = self.now;
+                self.machine.evict(index, now);
+            }
+            Event::Hide { index } => self.machine.hide(index),
             Event::Advance(_) | Event::Elect { .. } | Event::Round { .. } | Event::Crash { .. } => {
                 unreachable!("these concern nodes")
             }
@@ -217,7 +224,8 @@ pub(super) fn describe(seed: u64, schedule: &Schedule, mutation: Option<Mutation
     }
     text.push_str("] }\n");
     if let Err(failure) = run_traced(&shortest, mutation) {
-        let _infallible = writeln!(text, "{}\n{}", failure.trace.join("\n"), failure.violation.detail);
+        let last = failure.trace.len().saturating_sub(SHOWN_CALLS);
+        let _infallible = writeln!(text, "{}\n{}", failure.trace[last..].join("\n"), failure.violation.detail);
     }
     text
 }

@@ -87,6 +87,14 @@ pub(super) enum Event {
     Sicken {
         index: u32,
     },
+    /// Something else asks one of the running processes to end.
+    Evict {
+        index: u32,
+    },
+    /// The driver does not know the state of one of the processes, or does again.
+    Hide {
+        index: u32,
+    },
 }
 
 /// How a call fails.
@@ -132,7 +140,8 @@ fn add_event(events: &mut Vec<Event>, nodes: usize, random: &mut Random) {
     let fault = random.pick(&[Fault::Before, Fault::After]);
     let (slot, index) = (random.below(SLOTS), random.below(6));
     let event = match random.below(100) {
-        0..46 => return add_beat(events, nodes, random),
+        0..42 => return add_beat(events, nodes, random),
+        42..46 => return add_pause(events, nodes, node, random),
         46..55 => Event::Round { node, steps: 1 + random.below(16) },
         55..58 => Event::Elect { node, steps: 1 + random.below(3) },
         58..62 => Event::Advance(random.below(25_000)),
@@ -147,9 +156,11 @@ fn add_event(events: &mut Vec<Event>, nodes: usize, random: &mut Random) {
         88..90 => Event::Delete { slot },
         90 => Event::SetAllotment(u64::from(random.below(9))),
         91..94 => Event::Report { node, calls: random.below(60) },
-        94..97 => Event::Fate(fate(random)),
-        97 | 98 => Event::Kill { index, recorded: random.chance(70) },
-        _ => Event::Sicken { index },
+        94..96 => Event::Fate(fate(random)),
+        96 => Event::Kill { index, recorded: random.chance(70) },
+        97 => Event::Sicken { index },
+        98 => Event::Evict { index },
+        _ => Event::Hide { index },
     };
     events.push(event);
 }
@@ -165,6 +176,19 @@ fn add_beat(events: &mut Vec<Event>, nodes: usize, random: &mut Random) {
         events.push(Event::Elect { node, steps: ALL_STEPS });
         events.push(Event::Round { node, steps: ALL_STEPS });
     }
+}
+
+/// A node stops in the middle of a round, until others have taken over and acted.
+fn add_pause(events: &mut Vec<Event>, nodes: usize, paused: usize, random: &mut Random) {
+    events.push(Event::Round { node: paused, steps: 1 + random.below(14) });
+    for _ in 0..1 + random.below(5) {
+        events.push(Event::Advance(2_000 + random.below(10_000)));
+        for node in (0..nodes).filter(|node| *node != paused) {
+            events.push(Event::Elect { node, steps: ALL_STEPS });
+            events.push(Event::Round { node, steps: ALL_STEPS });
+        }
+    }
+    events.push(Event::Round { node: paused, steps: ALL_STEPS });
 }
 
 fn create(random: &mut Random) -> Event {

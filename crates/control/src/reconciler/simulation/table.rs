@@ -2,7 +2,6 @@
 //!
 //! `conformance` runs the same operations here and on the real store.
 
-use super::schedule::Fault;
 use super::world::{Link, Mutation, Target, World, moment};
 use crate::reconciler::rows::Rows;
 use domain::autoscaler::Memory;
@@ -187,6 +186,7 @@ impl Table {
     /// The rules under which the store rejects a write.
     fn check(&self, epoch: u64, write: LeaderWrite<'_>, mutation: Option<Mutation>) -> Result<(), StoreError> {
         match write {
+            LeaderWrite::Unchanged(endpoint) => self.check_generation(&endpoint.id, endpoint.generation, epoch),
             LeaderWrite::Endpoint { changed, seen, .. } => self.check_generation(&changed.id, seen, epoch),
             LeaderWrite::DeleteEndpoint { endpoint, .. } => {
                 self.check_generation(&endpoint.id, endpoint.generation, epoch)?;
@@ -244,7 +244,7 @@ impl Table {
                     row.hold.billable = false;
                 }
             }
-            LeaderWrite::Event(_) => {}
+            LeaderWrite::Unchanged(_) | LeaderWrite::Event(_) => {}
             LeaderWrite::Endpoint { changed, seen, drain_secs } => {
                 let mut changed = changed.clone();
                 if mutation == Some(Mutation::KeepCommitment) {
@@ -313,27 +313,16 @@ fn unavailable() -> StoreError {
 }
 
 impl Link {
-    async fn read<T>(&self, call: &str, read: impl FnOnce(&Table) -> T + Send) -> Result<T, StoreError> {
-        match self.step(Target::Store, call).await {
-            Some(_) => Err(unavailable()),
-            None => Ok(read(&self.lock().rows)),
-        }
+    async fn read<T: Send>(&self, call: &str, read: impl FnOnce(&Table) -> T + Send) -> Result<T, StoreError> {
+        self.change(call, |world| Ok(read(&world.rows))).await
     }
 
-    async fn change<T>(
+    async fn change<T: Send>(
         &self,
         call: &str,
         change: impl FnOnce(&mut World) -> Result<T, StoreError> + Send,
     ) -> Result<T, StoreError> {
-        match self.step(Target::Store, call).await {
-            Some(Fault::Before) => Err(unavailable()),
-            Some(Fault::After) => {
-                // A rejection is as good as a lost response.
-                let _rejection = change(&mut self.lock());
-                Err(unavailable())
-            }
-            None => change(&mut self.lock()),
-        }
+        self.call(Target::Store, call, || Err(unavailable()), change).await
     }
 }
 
@@ -371,8 +360,7 @@ impl Rows for Link {
     }
 
     async fn clock(&self) -> Result<Timestamp, StoreError> {
-        self.read("read the clock", |_| ()).await?;
-        Ok(moment(self.lock().now))
+        self.change("read the clock", |world| Ok(moment(world.now))).await
     }
 
     async fn drain_secs(&self, endpoint: &EndpointId) -> Result<Option<u32>, StoreError> {
@@ -400,6 +388,7 @@ impl Rows for Link {
 /// What a transaction writes, for the trace.
 fn names(writes: &[LeaderWrite<'_>]) -> String {
     let name = |write: &LeaderWrite<'_>| match write {
+        LeaderWrite::Unchanged(endpoint) => format!("if {} is unchanged", endpoint.name),
         LeaderWrite::AddReplica(replica) => format!("add {}", replica.id),
         LeaderWrite::Replica(replica) => format!("{} {} ({})", replica.id, replica.state(), replica.intent),
         LeaderWrite::OpenHold(new) => format!("hold {} {:?}", new.replica, new.gpus),

@@ -86,6 +86,20 @@ impl World {
         }
     }
 
+    /// How a node's call fails, if it does.
+    pub(super) fn next_fault(&mut self, node: usize, target: Target, call: &str) -> Option<Fault> {
+        let state = &mut self.nodes[node];
+        let fault = match target {
+            Target::Store => state.store_fault.take(),
+            Target::Driver => state.driver_fault.take(),
+        };
+        self.note(|| match fault {
+            None => format!("  node {node}: {call}"),
+            Some(fault) => format!("  node {node}: {call} fails ({fault:?})"),
+        });
+        fault
+    }
+
     /// The time on a node's clock.
     pub(super) fn clock_of(&self, node: usize) -> Timestamp {
         moment(self.now + self.nodes[node].skew)
@@ -115,21 +129,28 @@ impl Link {
         self.world.lock()
     }
 
-    /// Lets other events happen before a call, and returns how the call fails, if it does.
-    pub(super) async fn step(&self, target: Target, call: &str) -> Option<Fault> {
-        Pause::default().await;
-        let mut world = self.lock();
-        let state = &mut world.nodes[self.node];
-        let fault = match target {
-            Target::Store => state.store_fault.take(),
-            Target::Driver => state.driver_fault.take(),
+    /// One call: no effect, the effect and a lost response, or both. Other events happen between the effect and the
+    /// response, so a node that looks at its clock and then calls is not paused in between.
+    pub(super) async fn call<T: Send>(
+        &self,
+        target: Target,
+        call: &str,
+        lose: impl FnOnce() -> T + Send,
+        act: impl FnOnce(&mut World) -> T + Send,
+    ) -> T {
+        let response = {
+            let mut world = self.lock();
+            match world.next_fault(self.node, target, call) {
+                Some(Fault::Before) => lose(),
+                Some(Fault::After) => {
+                    act(&mut world);
+                    lose()
+                }
+                None => act(&mut world),
+            }
         };
-        let node = self.node;
-        world.note(|| match fault {
-            None => format!("  node {node}: {call}"),
-            Some(fault) => format!("  node {node}: {call} fails ({fault:?})"),
-        });
-        fault
+        Pause::default().await;
+        response
     }
 }
 

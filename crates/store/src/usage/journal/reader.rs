@@ -139,7 +139,8 @@ impl JournalReader {
             self.shared.moved.fetch_add(lines.bytes as u64, Ordering::Relaxed);
         }
         // A mark may be in no other file, so its file stays until the call is stored.
-        let may_remove = self.running.is_empty() && state.may_remove_earlier();
+        let is_of_this_run = batch.run == self.shared.run;
+        let may_remove = self.running.is_empty() && (!is_of_this_run || state.may_remove_earlier());
         drop(state);
         if may_remove {
             self.remove_files();

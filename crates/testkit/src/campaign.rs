@@ -100,7 +100,12 @@ pub async fn run(options: &Options) -> anyhow::Result<bool> {
     let holds = report(&history);
     println!("==> History and logs are in {}", results.display());
     if !holds {
-        println!("==> FAILED; to repeat it: make campaign CAMPAIGN_SEED={seed} CAMPAIGN_SECONDS={}", options.seconds);
+        let command = if options.short {
+            "make campaign-short".to_owned()
+        } else {
+            format!("make campaign CAMPAIGN_SEED={seed} CAMPAIGN_SECONDS={}", options.seconds)
+        };
+        println!("==> FAILED; to repeat it: {command}");
     }
     Ok(holds)
 }

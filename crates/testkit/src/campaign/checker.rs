@@ -49,6 +49,7 @@ impl Check {
 impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let result = match self.violations.len() {
+            0 if self.examined == 0 => "nothing to check".to_owned(),
             0 => "ok".to_owned(),
             count => format!("{count} VIOLATIONS"),
         };

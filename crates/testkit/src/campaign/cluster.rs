@@ -64,6 +64,8 @@ impl Cluster {
         let scratch = Path::new(SCRATCH);
         fs::create_dir_all(scratch).with_context(|| format!("cannot create {SCRATCH}"))?;
         run("mount", ["-t", "tmpfs", "-o", "size=2g,mode=755", "none", SCRATCH])?;
+        // libfaketime names its shared memory by process ids, which begin at 1 in here.
+        run("mount", ["-t", "tmpfs", "-o", "mode=1777", "none", "/dev/shm"])?;
         let network = Network::create()?;
         let postgres_clock = Clock::create(scratch, "postgres", base)?;
         let environment = if base == 0 { Vec::new() } else { postgres_clock.environment().to_vec() };

@@ -12,6 +12,8 @@ use super::schedule::{Ending, Fault, NODES, Planned, Schedule, Victim};
 
 /// How long a node runs on with a full disk before it ends.
 const BEFORE_ENDING: Duration = Duration::from_millis(1_500);
+/// At least this much time follows the last recovery, in milliseconds.
+const CALM_END: u64 = 12_000;
 
 pub(super) struct Nemesis {
     pub(super) cluster: Arc<Cluster>,
@@ -33,7 +35,7 @@ impl Nemesis {
         while let Some(ended) = faults.join_next().await {
             ended??;
         }
-        self.sleep_until(schedule.length).await;
+        self.sleep_until(schedule.length.max(self.recorder.now() + CALM_END)).await;
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use crate::campaign::history::{Call, FaultSpan, History, Outcome};
 use crate::campaign::schedule::{Fault, Link};
 
 /// After the last fault, nodes have this much time to recover, in milliseconds.
-const RECOVERY: u64 = 10_000;
+const RECOVERY: u64 = 5_000;
 
 /// A call ends early only if its node was killed, or if the network was cut.
 pub(super) fn no_call_is_cut_by_us(history: &History) -> Check {

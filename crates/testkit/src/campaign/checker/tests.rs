@@ -201,19 +201,26 @@ fn passed_limits_per_minute_are_found() {
             history.calls.extend((0..count).map(|number| call(10 + number, 2, 3_000, Outcome::Left)));
         }
     };
-    assert_eq!(broken(calls(3)), ["limits per minute hold"], "two are served besides");
-    assert_eq!(broken(calls(2)), [""; 0]);
+    assert_eq!(broken(calls(4)), ["limits per minute hold"], "two are served besides");
+    assert_eq!(broken(calls(3)), [""; 0]);
+    let with = |count: u64, span: &FaultSpan| {
+        broken(|history| {
+            calls(count)(history);
+            history.faults.push(span.clone());
+        })
+    };
     let flap = fault(Fault::RedisFlap { times: 1 }, 0, 2_500, 2_900);
-    let excused = broken(|history| {
-        calls(5)(history);
-        history.faults.push(flap.clone());
+    assert_eq!(with(6, &flap), [""; 0], "three nodes add their share, and one more");
+    assert_eq!(with(7, &flap), ["limits per minute hold"]);
+    let alone = fault(Fault::Partition { victim: Victim::Node(0), link: Link::Redis }, 0, 2_500, 2_900);
+    assert_eq!(with(6, &alone), [""; 0], "one that is cut off adds two");
+    assert_eq!(with(7, &alone), ["limits per minute hold"]);
+    let restart = fault(Fault::Stop { victim: Victim::Node(0) }, 0, 2_600, 2_900);
+    let started = broken(|history| {
+        calls(8)(history);
+        history.faults.extend([flap, restart]);
     });
-    assert_eq!(excused, [""; 0], "three nodes add their share");
-    let too_many = broken(|history| {
-        calls(6)(history);
-        history.faults.push(flap);
-    });
-    assert_eq!(too_many, ["limits per minute hold"]);
+    assert_eq!(started, [""; 0], "a node that starts knows no levels");
 }
 
 #[test]

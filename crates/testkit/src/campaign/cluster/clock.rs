@@ -52,7 +52,20 @@ impl Clock {
 /// Seconds to add to the machine's clock so that the month changes `millis` from now.
 pub(crate) fn base_for_rollover(now_seconds: i64, millis: u64) -> anyhow::Result<i64> {
     let first = run("date", ["-u", "+%Y-%m-01"])?;
-    let next = run("date", ["-u", "-d", &format!("{} 00:00:00 +1 month", first.trim()), "+%s"])?;
+    let next = run("date", ["-u", "-d", &format!("{} +1 month", first.trim()), "+%s"])?;
     let next: i64 = next.trim().parse().context("`date` printed no number")?;
     Ok(next - now_seconds - i64::try_from(millis / 1_000)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_month_changes_when_it_should() {
+        let now = run("date", ["+%s"]).unwrap().trim().parse::<i64>().unwrap();
+        let then = now + 60 + base_for_rollover(now, 60_000).unwrap();
+        let shown = run("date", ["-u", "-d", &format!("@{then}"), "+%d %T"]).unwrap();
+        assert_eq!(shown.trim(), "01 00:00:00");
+    }
 }

@@ -216,13 +216,13 @@ fn launch(
 ) -> anyhow::Result<Server> {
     // setpriv becomes the program, so the child is the server itself.
     let user = [format!("--reuid={OWNER}"), format!("--regid={OWNER}"), "--init-groups".to_owned(), "--".to_owned()];
-    let mut launch = Launch::new("setpriv").arguments(user).arguments([binaries.join("postgres")]);
-    launch = launch.arguments(["-D", text(folder)?, "-c", &format!("port={port}")]);
+    let mut launch = Launch::new("setpriv").arguments(user).arguments(["env"]);
+    // Set for the server alone: what libfaketime creates in setpriv belongs to root.
+    launch = launch.arguments(environment.iter().map(|(name, value)| format!("{name}={value}")));
+    launch =
+        launch.arguments([binaries.join("postgres")]).arguments(["-D", text(folder)?, "-c", &format!("port={port}")]);
     for setting in SETTINGS {
         launch = launch.arguments(["-c", setting]);
-    }
-    for (name, value) in environment {
-        launch = launch.environment(name, value);
     }
     Ok(Server { child: launch.start(&format!("postgres-{port}"), output)?, port })
 }

@@ -1,10 +1,9 @@
 //! Rate limits in the memory of this process.
 
 use super::charge::Charge;
-use super::shards::{Counters, Shards};
+use super::shards::{Counter, Counters, Shard, Shards};
 use domain::WorkspaceId;
 use domain::limits::{Buckets, Counted, Exceeded, PerMinute, RateLimitStatus, Scope, take};
-use std::collections::hash_map::Entry;
 use std::time::Instant;
 
 #[derive(Default)]
@@ -17,16 +16,13 @@ impl MemoryLimits {
         let now = self.shards.millis_at(Instant::now());
         let limits = charge.workspace_limits;
         let mut shard = self.shards.of(charge.workspace());
-        let new = || Buckets::full(limits, now);
-        let counters = shard.get_or_insert(charge.workspace(), limits, new, |counters| is_full(counters, now));
-        let workspace = Counted { scope: Scope::Workspace, limits, buckets: &mut counters.workspace };
+        let counters = counters(&mut shard, charge, now);
+        let workspace = Counted { scope: Scope::Workspace, limits, buckets: &mut counters.workspace.buckets };
         match charge.key() {
             None => take(&mut [workspace], charge.tokens, now),
             Some((key, own)) => {
-                let buckets = match counters.keys.entry(key.clone()) {
-                    Entry::Occupied(existing) => existing.into_mut(),
-                    Entry::Vacant(new) => new.insert(Buckets::full(own, now)),
-                };
+                let new = || Buckets::full(own, now);
+                let buckets = counters.keys.get_or_insert(key, own, new, |counter| is_full(counter, now));
                 take(&mut [workspace, Counted { scope: Scope::Key, limits: own, buckets }], charge.tokens, now)
             }
         }
@@ -35,11 +31,9 @@ impl MemoryLimits {
     /// Returns requests and tokens to the buckets; takes them if negative.
     pub(super) fn give(&self, charge: &Charge, requests: i64, tokens: i64, now: Instant) {
         let now = self.shards.millis_at(now);
-        let limits = charge.workspace_limits;
         let mut shard = self.shards.of(charge.workspace());
-        let new = || Buckets::full(limits, now);
-        let counters = shard.get_or_insert(charge.workspace(), limits, new, |counters| is_full(counters, now));
-        counters.workspace.settle(limits, requests, tokens, now);
+        let counters = counters(&mut shard, charge, now);
+        counters.workspace.buckets.settle(charge.workspace_limits, requests, tokens, now);
         if let Some((key, own)) = charge.key()
             && let Some(buckets) = counters.keys.get_mut(key)
         {
@@ -50,14 +44,20 @@ impl MemoryLimits {
     pub(super) fn look(&self, workspace: &WorkspaceId, limits: PerMinute) -> RateLimitStatus {
         let now = self.shards.millis_at(Instant::now());
         let shard = self.shards.of(workspace);
-        let existing = shard.get(workspace).map(|counters| counters.workspace);
+        let existing = shard.get(workspace).map(|counters| counters.workspace.buckets);
         existing.unwrap_or_else(|| Buckets::full(limits, now)).status(limits, now)
     }
 }
 
-/// A workspace with full buckets can be dropped: new ones would be equal.
-fn is_full(counters: &Counters<Buckets>, now: u64) -> bool {
-    counters.workspace.is_full(counters.limits, now)
+/// The counters of a charge's workspace.
+fn counters<'a>(shard: &'a mut Shard<Buckets>, charge: &Charge, now: u64) -> &'a mut Counters<Buckets> {
+    let limits = charge.workspace_limits;
+    shard.get_or_insert(charge.workspace(), limits, || Buckets::full(limits, now), |counter| is_full(counter, now))
+}
+
+/// Full buckets can be dropped: new ones would be equal.
+fn is_full(counter: &Counter<Buckets>, now: u64) -> bool {
+    counter.buckets.is_full(counter.limits, now)
 }
 
 #[cfg(test)]

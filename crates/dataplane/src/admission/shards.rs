@@ -5,11 +5,11 @@ use domain::{KeyId, WorkspaceId};
 use foldhash::HashMap;
 use foldhash::fast::RandomState;
 use parking_lot::{Mutex, MutexGuard};
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hash};
 use std::time::Instant;
 
 const SHARDS: usize = 16;
-/// Shards with more workspaces than this drop those that are idle.
+/// Shards with more workspaces, and workspaces with more keys, drop those that are idle.
 const CROWDED: usize = 4_096;
 
 pub(super) struct Shards<T> {
@@ -18,24 +18,34 @@ pub(super) struct Shards<T> {
     shards: [Mutex<Shard<T>>; SHARDS],
 }
 
-pub(super) struct Shard<T> {
-    workspaces: HashMap<WorkspaceId, Counters<T>>,
-    /// The number of workspaces at which idle ones are dropped next.
-    crowded_at: usize,
+/// The counters of some workspaces.
+pub(super) struct Shard<T>(SweptMap<WorkspaceId, Counters<T>>);
+
+/// The counter of a workspace, and those of its keys that have limits of their own.
+pub(super) struct Counters<T> {
+    pub(super) workspace: Counter<T>,
+    pub(super) keys: Keys<T>,
 }
 
-/// The counters of a workspace, and those of its keys that have limits of their own.
-pub(super) struct Counters<T> {
-    pub(super) workspace: T,
-    /// The limits of the workspace when they were last used.
+pub(super) struct Keys<T>(SweptMap<KeyId, Counter<T>>);
+
+pub(super) struct Counter<T> {
+    pub(super) buckets: T,
+    /// As of its last use.
     pub(super) limits: PerMinute,
-    pub(super) keys: HashMap<KeyId, T>,
+}
+
+/// A map from which idle entries are dropped when it is crowded.
+struct SweptMap<K, V> {
+    entries: HashMap<K, V>,
+    /// The number of entries at which idle ones are dropped next.
+    crowded_at: usize,
 }
 
 impl<T> Default for Shards<T> {
     fn default() -> Self {
-        let shard = || Mutex::new(Shard { workspaces: HashMap::default(), crowded_at: 0 });
-        Self { started: Instant::now(), hasher: RandomState::default(), shards: std::array::from_fn(|_| shard()) }
+        let shards = std::array::from_fn(|_| Mutex::new(Shard(SweptMap::default())));
+        Self { started: Instant::now(), hasher: RandomState::default(), shards }
     }
 }
 
@@ -53,11 +63,11 @@ impl<T> Shards<T> {
 
 impl<T> Shard<T> {
     pub(super) fn get(&self, workspace: &WorkspaceId) -> Option<&Counters<T>> {
-        self.workspaces.get(workspace)
+        self.0.entries.get(workspace)
     }
 
     pub(super) fn get_mut(&mut self, workspace: &WorkspaceId) -> Option<&mut Counters<T>> {
-        self.workspaces.get_mut(workspace)
+        self.0.entries.get_mut(workspace)
     }
 
     /// The counters of a workspace, new ones if it has none.
@@ -66,16 +76,50 @@ impl<T> Shard<T> {
         workspace: &WorkspaceId,
         limits: PerMinute,
         new: impl FnOnce() -> T,
-        is_idle: impl Fn(&Counters<T>) -> bool,
+        is_idle: impl Fn(&Counter<T>) -> bool,
     ) -> &mut Counters<T> {
-        if self.workspaces.len() >= self.crowded_at.max(CROWDED) && !self.workspaces.contains_key(workspace) {
-            self.workspaces.retain(|_, counters| !is_idle(counters));
-            self.crowded_at = self.workspaces.len() * 2;
-        }
-        let new = || Counters { workspace: new(), limits, keys: HashMap::default() };
-        let counters = self.workspaces.entry(workspace.clone()).or_insert_with(new);
-        counters.limits = limits;
+        let new = || Counters { workspace: Counter { buckets: new(), limits }, keys: Keys(SweptMap::default()) };
+        let counters = self.0.get_or_insert(workspace, new, |counters| is_idle(&counters.workspace));
+        counters.workspace.limits = limits;
         counters
+    }
+}
+
+impl<T> Keys<T> {
+    pub(super) fn get_mut(&mut self, key: &KeyId) -> Option<&mut T> {
+        self.0.entries.get_mut(key).map(|counter| &mut counter.buckets)
+    }
+
+    /// The counter of a key, a new one if it has none.
+    pub(super) fn get_or_insert(
+        &mut self,
+        key: &KeyId,
+        limits: PerMinute,
+        new: impl FnOnce() -> T,
+        is_idle: impl Fn(&Counter<T>) -> bool,
+    ) -> &mut T {
+        let counter = self.0.get_or_insert(key, || Counter { buckets: new(), limits }, is_idle);
+        counter.limits = limits;
+        &mut counter.buckets
+    }
+}
+
+impl<K, V> Default for SweptMap<K, V> {
+    fn default() -> Self {
+        Self { entries: HashMap::default(), crowded_at: 0 }
+    }
+}
+
+impl<K: Clone + Eq + Hash, V> SweptMap<K, V> {
+    fn get_or_insert(&mut self, key: &K, new: impl FnOnce() -> V, is_idle: impl Fn(&V) -> bool) -> &mut V {
+        if !self.entries.contains_key(key) {
+            if self.entries.len() >= self.crowded_at.max(CROWDED) {
+                self.entries.retain(|_, value| !is_idle(value));
+                self.crowded_at = self.entries.len() * 2;
+            }
+            self.entries.insert(key.clone(), new());
+        }
+        self.entries.get_mut(key).expect("it was just inserted")
     }
 }
 
@@ -84,16 +128,27 @@ mod tests {
     use super::*;
     use domain::Timestamp;
 
+    const LIMITS: PerMinute = PerMinute { requests: 10, tokens: 10 };
+    const NOW: Timestamp = Timestamp::from_millis(1);
+
+    fn is_idle(counter: &Counter<u128>) -> bool {
+        counter.buckets > 0
+    }
+
     #[test]
-    fn idle_workspaces_are_dropped_from_crowded_shards() {
+    fn idle_workspaces_and_keys_are_dropped_when_there_are_many() {
         let shards = Shards::default();
-        let limits = PerMinute { requests: 10, tokens: 10 };
-        let workspace = |number| WorkspaceId::new(Timestamp::from_millis(1), number);
+        let workspace = |number| WorkspaceId::new(NOW, number);
+        let key = |number| KeyId::new(NOW, number);
         let mut shard = shards.of(&workspace(0));
         for number in 0..CROWDED as u128 * 3 {
-            shard.get_or_insert(&workspace(number), limits, || number, |counters| counters.workspace > 0);
+            shard.get_or_insert(&workspace(number), LIMITS, || number, is_idle);
+            let counters = shard.get_or_insert(&workspace(0), LIMITS, || 0, is_idle);
+            counters.keys.get_or_insert(&key(number), LIMITS, || number, is_idle);
         }
-        assert!(shard.workspaces.len() <= CROWDED, "{} remain", shard.workspaces.len());
-        assert!(shard.get(&workspace(0)).is_some(), "it is not idle");
+        assert!(shard.0.entries.len() <= CROWDED, "{} workspaces remain", shard.0.entries.len());
+        let counters = shard.get_mut(&workspace(0)).expect("it is not idle");
+        assert!(counters.keys.0.entries.len() <= CROWDED, "{} keys remain", counters.keys.0.entries.len());
+        assert!(counters.keys.get_mut(&key(0)).is_some(), "it is not idle");
     }
 }

@@ -1,7 +1,7 @@
 //! The buckets in Redis as this node sees them, and its share of them while Redis is unreachable.
 
 use crate::admission::charge::Charge;
-use crate::admission::shards::{Counters, Shard, Shards};
+use crate::admission::shards::{Counter, Counters, Shard, Shards};
 use domain::WorkspaceId;
 use domain::limits::{Carried, Counted, Exceeded, NodeBuckets, PerMinute, RateLimitStatus, Scope, SharedLevels, take};
 use std::time::Instant;
@@ -47,7 +47,7 @@ impl NodeViews {
             let view = views.as_mut().and_then(|views| views.keys.get_mut(key));
             carry(view, own, cluster, now)
         });
-        let view = views.map(|views| &mut views.workspace);
+        let view = views.map(|views| &mut views.workspace.buckets);
         CarriedScopes { workspace: carry(view, charge.workspace_limits, cluster, now), key }
     }
 
@@ -61,7 +61,7 @@ impl NodeViews {
     ) -> CarriedScopes {
         let now = self.shards.millis_at(now);
         let mut shard = self.shards.of(workspace);
-        let view = shard.get_mut(workspace).map(|views| &mut views.workspace);
+        let view = shard.get_mut(workspace).map(|views| &mut views.workspace.buckets);
         CarriedScopes { workspace: carry(view, limits, cluster, now), key: None }
     }
 
@@ -71,12 +71,11 @@ impl NodeViews {
         let Some(seen) = levels.next() else { return };
         let mut shard = self.shards.of(charge.workspace());
         let views = get_or_insert(&mut shard, charge, nodes, now, || NodeBuckets::shared(seen, now));
-        views.workspace.note_response(charge.workspace_limits, nodes, seen, now);
+        views.workspace.buckets.note_response(charge.workspace_limits, nodes, seen, now);
         if let (Some((key, own)), Some(seen)) = (charge.key(), levels.next()) {
-            match views.keys.get_mut(key) {
-                Some(view) => view.note_response(own, nodes, seen, now),
-                None => drop(views.keys.insert(key.clone(), NodeBuckets::shared(seen, now))),
-            }
+            let new = || NodeBuckets::shared(seen, now);
+            let view = views.keys.get_or_insert(key, own, new, |view| is_idle(view, nodes, now));
+            view.note_response(own, nodes, seen, now);
         }
     }
 
@@ -88,9 +87,9 @@ impl NodeViews {
         let views = get_or_insert(&mut shard, charge, nodes, now, || NodeBuckets::full_share(limits, nodes, now));
         let of_key = charge.key().map(|(key, own)| {
             let new = || NodeBuckets::full_share(own, nodes, now);
-            (views.keys.entry(key.clone()).or_insert_with(new), own)
+            (views.keys.get_or_insert(key, own, new, |view| is_idle(view, nodes, now)), own)
         });
-        views.workspace.with_share(limits, nodes, now, |buckets| {
+        views.workspace.buckets.with_share(limits, nodes, now, |buckets| {
             let workspace = Counted { scope: Scope::Workspace, limits: limits.share(nodes), buckets };
             match of_key {
                 None => take(&mut [workspace], tokens, now),
@@ -116,7 +115,7 @@ impl NodeViews {
         let now = self.shards.millis_at(now);
         let mut shard = self.shards.of(charge.workspace());
         let Some(views) = shard.get_mut(charge.workspace()) else { return };
-        update(&mut views.workspace, charge.workspace_limits, now);
+        update(&mut views.workspace.buckets, charge.workspace_limits, now);
         if let Some((key, own)) = charge.key()
             && let Some(view) = views.keys.get_mut(key)
         {
@@ -128,7 +127,7 @@ impl NodeViews {
     pub(super) fn look(&self, workspace: &WorkspaceId, limits: PerMinute, nodes: u32) -> RateLimitStatus {
         let now = self.shards.millis_at(Instant::now());
         let shard = self.shards.of(workspace);
-        let view = shard.get(workspace).map(|views| views.workspace);
+        let view = shard.get(workspace).map(|views| views.workspace.buckets);
         view.unwrap_or_else(|| NodeBuckets::full_share(limits, nodes, now)).share_status(limits, nodes, now)
     }
 }
@@ -142,7 +141,7 @@ fn carry(view: Option<&mut NodeBuckets>, limits: PerMinute, cluster: ClusterStat
     CarriedScope { limits, carried }
 }
 
-/// The views of a charge's workspace. Those that say nothing are dropped from a crowded shard.
+/// The views of a charge's workspace.
 fn get_or_insert<'a>(
     shard: &'a mut Shard<NodeBuckets>,
     charge: &Charge,
@@ -150,6 +149,9 @@ fn get_or_insert<'a>(
     now: u64,
     new: impl FnOnce() -> NodeBuckets,
 ) -> &'a mut Counters<NodeBuckets> {
-    let is_idle = |views: &Counters<NodeBuckets>| views.workspace.is_idle(views.limits, nodes, now);
-    shard.get_or_insert(charge.workspace(), charge.workspace_limits, new, is_idle)
+    shard.get_or_insert(charge.workspace(), charge.workspace_limits, new, |view| is_idle(view, nodes, now))
+}
+
+fn is_idle(view: &Counter<NodeBuckets>, nodes: u32, now: u64) -> bool {
+    view.buckets.is_idle(view.limits, nodes, now)
 }

@@ -24,8 +24,8 @@ pub mod usage;
 
 pub use accounts::author::Author;
 pub use accounts::{
-    access, audit, bootstrap, invitations, keys, known_origins, members, organizations, passwords, sessions, sign_in,
-    single_sign_on, users, workspaces,
+    access, aliases, audit, bootstrap, invitations, keys, known_origins, members, organizations, passwords, sessions,
+    sign_in, single_sign_on, users, workspaces,
 };
 pub(crate) use accounts::{author, entropy, snapshot};
 pub use command_error::{CommandError, CommandErrorKind};

@@ -3,6 +3,7 @@
 use crate::error::CallError;
 use crate::request::Operation;
 use crate::{Call, Dataplane};
+use domain::alias::AliasName;
 use domain::{Caller, EndpointName, ModelRef, SaltSecret};
 use fleet::endpoints::Condition;
 use fleet::{LiveEndpoint, Route};
@@ -79,14 +80,33 @@ impl Dataplane {
         Ok(self.find(caller, model)?.map(|target| target.route()))
     }
 
-    /// A model id comes before an alias, which may be spelled like no id.
+    /// The exact aliases that the caller may use, each with its model or endpoint: those of the workspace, then those of
+    /// the catalogue.
+    pub fn exact_aliases(&self, caller: &Caller) -> Vec<(AliasName, Arc<Route>)> {
+        let table = self.routes.table();
+        let own = caller.aliases.iter().flat_map(|aliases| aliases.iter().map(|(name, _)| name));
+        let shared = table.aliases().map(|(name, _)| name);
+        let is_own = |name: &AliasName| caller.aliases.as_ref().is_some_and(|aliases| aliases.has(name));
+        let names = own.chain(shared.filter(|name| !is_own(name))).filter(|name| name.prefix().is_none());
+        let found = |name: &AliasName| Some((name.clone(), self.route(caller, name.as_str()).ok()??));
+        names.filter_map(found).collect()
+    }
+
+    /// A model id comes first, then an alias of the workspace, then one of the catalogue.
     fn find(&self, caller: &Caller, model: &str) -> Result<Option<Target>, CallError> {
         match ModelRef::parse(model) {
             Ok(ModelRef::Dedicated(name)) => Ok(self.endpoint(caller, &name)?.map(Target::Dedicated)),
             Ok(ModelRef::Catalogue(_)) | Err(_) => {
                 let table = self.routes.table();
-                let route = table.get(model).or_else(|| table.get_alias(model));
-                Ok(route.cloned().map(Target::Serverless))
+                if let Some(route) = table.get(model) {
+                    return Ok(Some(Target::Serverless(Arc::clone(route))));
+                }
+                match caller.aliases.as_ref().and_then(|aliases| aliases.get(model)) {
+                    Some(ModelRef::Dedicated(name)) => Ok(self.endpoint(caller, name)?.map(Target::Dedicated)),
+                    // The catalogue may have lost the model since.
+                    Some(ModelRef::Catalogue(id)) => Ok(table.get(id.as_str()).cloned().map(Target::Serverless)),
+                    None => Ok(table.get_alias(model).cloned().map(Target::Serverless)),
+                }
             }
         }
     }

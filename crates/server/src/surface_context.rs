@@ -9,6 +9,7 @@ use domain::allotment::Defaults;
 use domain::session::{Lifetimes, SessionToken};
 use domain::workspace::Limits;
 use domain::{Retention, Timestamp};
+use fleet::Routes;
 use std::net::IpAddr;
 use std::sync::Arc;
 use store::Store;
@@ -32,6 +33,8 @@ pub(crate) struct SurfaceContext {
     /// The console's public address, without a trailing slash.
     pub console_url: String,
     pub throttles: Arc<Throttles>,
+    /// With the catalogue in force.
+    pub routes: Routes,
 }
 
 /// A session cannot be looked up.
@@ -43,7 +46,7 @@ pub(crate) enum SessionError {
 }
 
 impl SurfaceContext {
-    pub(crate) fn new(store: &Store, background: Handle, config: &Config, console_url: String) -> Self {
+    pub(crate) fn new(store: &Store, background: Handle, config: &Config, console_url: String, routes: Routes) -> Self {
         let lifetimes = config.sessions.lifetimes();
         Self {
             store: store.for_people(),
@@ -55,6 +58,7 @@ impl SurfaceContext {
             lifetimes,
             retention: config.retention,
             console_url,
+            routes,
             throttles: Arc::new(Throttles::new(config.limits.throttles(config.workspace_defaults))),
         }
     }

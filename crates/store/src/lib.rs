@@ -23,7 +23,7 @@ pub mod usage;
 mod values;
 
 pub use accounts::{
-    attempts, audit, invitations, known_origins, organizations, sessions, single_sign_on, users, workspaces,
+    aliases, attempts, audit, invitations, known_origins, organizations, sessions, single_sign_on, users, workspaces,
 };
 pub use change::Change;
 pub use clock::StoreClock;

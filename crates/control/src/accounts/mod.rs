@@ -1,6 +1,7 @@
 //! Commands on organizations, users, workspaces, keys and sessions, and the audit log that records them.
 
 pub mod access;
+pub mod aliases;
 pub mod audit;
 pub(crate) mod author;
 pub mod bootstrap;

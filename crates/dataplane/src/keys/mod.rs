@@ -31,7 +31,7 @@ use rejected::RejectedKeys;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use store::{Change, Store, StoreError, api_keys, workspaces};
+use store::{Change, Store, StoreError, aliases, api_keys, workspaces};
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -178,16 +178,20 @@ impl KeyDirectory {
         }
     }
 
-    /// The caller with the limits of its workspace, which are cached together with the key.
+    /// The caller with the limits and aliases of its workspace, which are cached together with the key.
     async fn caller_of(&self, key: &ApiKey) -> Result<Arc<Caller>, IdentifyError> {
         let id = key.workspace.clone();
-        let workspace = self.read(move |store| async move { workspaces::by_id(&store, &id).await }).await?;
+        let read = move |store: Store| async move {
+            Ok::<_, StoreError>((workspaces::by_id(&store, &id).await?, aliases::list(&store, &id).await?))
+        };
+        let (workspace, aliases) = self.read(read).await?;
         let actor = Actor::Key(key.id.clone());
-        Ok(Arc::new(Caller {
+        let caller = Caller {
             workspace_limits: workspace.map(|workspace| workspace.stored_limits()).unwrap_or_default(),
             key_limits: OwnPerMinute { requests: key.requests_per_minute, tokens: key.tokens_per_minute },
             ..Caller::new(key.organization.clone(), key.workspace.clone(), actor)
-        }))
+        };
+        Ok(Arc::new(caller.with_aliases(aliases)))
     }
 
     /// Reads from the store on the runtime that owns its connections.

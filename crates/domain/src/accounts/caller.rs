@@ -1,10 +1,12 @@
 //! The caller of a request: every request belongs to exactly one workspace.
 
+use crate::alias::{AliasName, AliasTable};
 use crate::cache_salt::{CacheSalt, SaltSecret};
 use crate::ids::{KeyId, OrganizationId, UserId, WorkspaceId};
 use crate::limits::OwnPerMinute;
+use crate::model_ref::ModelRef;
 use crate::workspace::StoredLimits;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// The workspace, the actor and the limits of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +18,8 @@ pub struct Caller {
     pub workspace_limits: StoredLimits,
     /// The key's own limits, which apply in addition to the workspace's.
     pub key_limits: OwnPerMinute,
+    /// The aliases of the workspace; `None` if it has none.
+    pub aliases: Option<Arc<AliasTable<ModelRef>>>,
     /// Derived at the first call that needs it; callers are cached with their keys.
     pub cache_salt: OnceLock<CacheSalt>,
 }
@@ -24,7 +28,15 @@ impl Caller {
     /// A caller without limits of its own.
     pub fn new(organization: OrganizationId, workspace: WorkspaceId, actor: Actor) -> Self {
         let (workspace_limits, key_limits) = (StoredLimits::default(), OwnPerMinute::default());
-        Self { organization, workspace, actor, workspace_limits, key_limits, cache_salt: OnceLock::new() }
+        let aliases = None;
+        Self { organization, workspace, actor, workspace_limits, key_limits, aliases, cache_salt: OnceLock::new() }
+    }
+
+    /// The same caller with the aliases of its workspace.
+    #[must_use]
+    pub fn with_aliases(self, aliases: Vec<(AliasName, ModelRef)>) -> Self {
+        let aliases = (!aliases.is_empty()).then(|| Arc::new(aliases.into_iter().collect()));
+        Self { aliases, ..self }
     }
 
     /// The salt of the workspace at engines that it shares with others.

@@ -105,6 +105,11 @@ impl<T> AliasTable<T> {
         found.map(|position| &self.all[*position].1)
     }
 
+    /// Whether there is an alias of exactly this name.
+    pub fn has(&self, name: &AliasName) -> bool {
+        self.all.iter().any(|(known, _)| known == name)
+    }
+
     /// All aliases in the order in which they were given.
     pub fn iter(&self) -> impl Iterator<Item = (&AliasName, &T)> {
         self.all.iter().map(|(name, target)| (name, target))

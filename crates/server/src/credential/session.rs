@@ -4,7 +4,7 @@ use super::{CredentialError, Forbidden};
 use crate::edge::session_cookie;
 use crate::surface_context::{SessionError, SurfaceContext};
 use control::sessions::ActiveSession;
-use control::{CommandError, CommandErrorKind, access};
+use control::{CommandError, CommandErrorKind, access, aliases};
 use domain::session::SessionToken;
 use domain::usage::Actor;
 use domain::{Caller, Timestamp, WorkspaceId};
@@ -65,10 +65,12 @@ async fn act(context: &SurfaceContext, signed: &ActiveSession, named: Option<Str
         CommandErrorKind::Missing | CommandErrorKind::Forbidden => otherwise,
         _ => error,
     })?;
-    Ok(Caller {
+    let aliases = aliases::list(&context.store, &workspace.id).await?;
+    let caller = Caller {
         workspace_limits: workspace.stored_limits(),
         ..Caller::new(workspace.organization, workspace.id, Actor::User(signed.user.id.clone()))
-    })
+    };
+    Ok(caller.with_aliases(aliases))
 }
 
 fn convert(error: &CommandError) -> CredentialError {

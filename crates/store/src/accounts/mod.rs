@@ -1,5 +1,6 @@
 //! Organizations, workspaces, users and how they sign in; the audit log of their changes.
 
+pub mod aliases;
 pub mod attempts;
 pub mod audit;
 pub mod invitations;

@@ -104,6 +104,8 @@ export const ACTIONS = [
   'user.set-role',
   'user.take-over',
   'workspace.add-member',
+  'workspace.delete-alias',
+  'workspace.set-alias',
   'workspace.create',
   'workspace.delete',
   'workspace.remove-member',

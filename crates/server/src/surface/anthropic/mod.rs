@@ -101,7 +101,7 @@ pub(super) async fn respond(
     let response = match route {
         Route::Messages => messages::create(surface, headers, body, caller, tap).await,
         Route::CountTokens => messages::count_tokens(surface, headers, body, caller, tap).await,
-        Route::Models => serve(surface, &ERROR_FORMAT, models::list(surface, head.uri.query()), tap),
+        Route::Models => serve(surface, &ERROR_FORMAT, models::list(surface, &caller, head.uri.query()), tap),
         Route::Model(model) => serve(surface, &ERROR_FORMAT, models::show(surface, &caller, model), tap),
     };
     EdgeResponse { anthropic_at: Some(now), ..response }

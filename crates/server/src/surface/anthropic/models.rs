@@ -46,12 +46,12 @@ struct PageRequest {
 }
 
 /// Models, then exact aliases.
-pub(super) fn list(surface: &Surface, query: Option<&str>) -> Result<Response<Body>, InferenceError> {
+pub(super) fn list(surface: &Surface, caller: &Caller, query: Option<&str>) -> Result<Response<Body>, InferenceError> {
     let table = surface.dataplane.routes().table();
     let request = PageRequest::read(query.unwrap_or_default())?;
     let models = table.iter().map(|route| ModelView::new(route.model.id.as_str(), route));
-    let exact = table.aliases().filter(|(name, _)| name.prefix().is_none());
-    let all: Vec<_> = models.chain(exact.map(|(name, route)| ModelView::new(name.as_str(), route))).collect();
+    let aliases = surface.dataplane.exact_aliases(caller);
+    let all: Vec<_> = models.chain(aliases.iter().map(|(name, route)| ModelView::new(name.as_str(), route))).collect();
     let (data, has_more) = request.page(all)?;
     let (first_id, last_id) = (data.first().map(|model| model.id), data.last().map(|model| model.id));
     Ok(encoded(&Page { first_id, last_id, data, has_more }))

@@ -54,7 +54,7 @@ pub(crate) struct Console {
 
 /// All routes, and their description.
 fn router() -> OpenApiRouter<Console> {
-    use accounts::{invitations, members, organizations, users, workspaces};
+    use accounts::{aliases, invitations, members, organizations, users, workspaces};
     use platform::{allotments, audit, nodes};
     use sessions::{current, own, single_sign_on};
     use usage::{bill_check, costs, gpu_costs, metrics, report, requests};
@@ -82,6 +82,8 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(audit::of_organization))
         .routes(routes!(workspaces::list, workspaces::create))
         .routes(routes!(workspaces::show, workspaces::edit, workspaces::delete))
+        .routes(routes!(aliases::list))
+        .routes(routes!(aliases::set, aliases::delete))
         .routes(routes!(members::list_of_workspace))
         .routes(routes!(members::add_to_workspace, members::remove_from_workspace))
         .routes(routes!(report::show))

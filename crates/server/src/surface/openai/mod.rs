@@ -93,7 +93,7 @@ pub(crate) async fn respond(
         Route::Chat => chat::completions(surface, &mut head.headers, body, caller, tap).await,
         Route::Embeddings => chat::embeddings(surface, &mut head.headers, body, caller, tap).await,
         Route::Models => {
-            let list = models::list(surface.dataplane.routes(), head.uri.query());
+            let list = models::list(&surface.dataplane, &caller, head.uri.query());
             serve(surface, &ERROR_FORMAT, Ok(list), tap)
         }
         Route::Model(model) => serve(surface, &ERROR_FORMAT, models::show(&surface.dataplane, &caller, model), tap),

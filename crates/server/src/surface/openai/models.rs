@@ -5,7 +5,7 @@ use crate::surface::inference::{InferenceError, call_error};
 use crate::surface::json;
 use dataplane::{CallError, Dataplane};
 use domain::Caller;
-use fleet::{Route, Routes};
+use fleet::Route;
 use http::{Response, StatusCode};
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
@@ -93,8 +93,9 @@ impl<'a> ModelView<'a> {
 #[utoipa::path(get, path = "/v1/models", operation_id = "listModels", tag = "inference",
     params(("provider" = Option<String>, Query), ("modality" = Option<String>, Query), ("status" = Option<String>, Query)),
     responses((status = 200, body = ModelList<'static>)))]
-pub(super) fn list(routes: &Routes, query: Option<&str>) -> Response<Body> {
-    let table = routes.table();
+pub(super) fn list(dataplane: &Dataplane, caller: &Caller, query: Option<&str>) -> Response<Body> {
+    let table = dataplane.routes().table();
+    let aliases = dataplane.exact_aliases(caller);
     let filters = filters(query.unwrap_or(""));
     let matches = |view: &ModelView<'_>| {
         filters.iter().all(|(name, value)| match name.as_str() {
@@ -105,8 +106,7 @@ pub(super) fn list(routes: &Routes, query: Option<&str>) -> Response<Body> {
         })
     };
     let models = table.iter().map(|route| ModelView::from(&**route));
-    let exact = table.aliases().filter(|(name, _)| name.prefix().is_none());
-    let aliases = exact.map(|(name, route)| ModelView::named(name.as_str(), route));
+    let aliases = aliases.iter().map(|(name, route)| ModelView::named(name.as_str(), route));
     let data = models.chain(aliases).filter(matches).collect();
     encoded(&ModelList { object: "list", data })
 }

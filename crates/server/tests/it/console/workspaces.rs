@@ -143,3 +143,44 @@ async fn records_of_other_organizations_count_as_missing() {
     }
     assert_eq!(app.admin(&format!("keys list --workspace {workspace}"))["data"][0]["state"], "active");
 }
+
+#[tokio::test]
+async fn aliases_of_a_workspace_come_after_model_ids_and_before_those_of_the_catalogue() {
+    let shared =
+        "[[aliases]]\nname = \"claude-*\"\nmodel = \"acme/embed\"\n[[aliases]]\nname = \"gpt\"\nmodel = \"acme/embed\"";
+    let app = TestApp::setup().table(shared).start().await;
+    let (admin, member) = (Person::new(&app, "ada", "admin").await, Person::new(&app, "eve", "member").await);
+    let path = format!("/api/workspaces/{}/aliases", app.workspace());
+    let put = async |name: &str, model: &str| admin.put(&format!("{path}/{name}"), json!({"model": model})).await;
+    let status = async |name: &str| {
+        let mut body = crate::app::chat("hi");
+        body["model"] = name.into();
+        app.ask(body).await.status.as_u16()
+    };
+    assert_eq!(status("claude-x").await, 422, "an alias of the catalogue, for a model of embeddings");
+    let made = put("claude-x", "acme/tiny").await;
+    assert_eq!((made.status.as_u16(), made.json()), (200, json!({"name": "claude-x", "model": "acme/tiny"})));
+    assert_eq!(put("a%2Fb*", "dedicated/mine").await.status, 200);
+    crate::app::wait_until("the alias is known", crate::app::TIMEOUT, async || status("claude-x").await == 200).await;
+    assert_eq!(status("claude-y").await, 422);
+    assert_eq!(status("a/bc").await, 404, "the endpoint does not exist");
+    let list = app.client().get("/models").await.json();
+    let ids: Vec<&str> = list["data"].as_array().unwrap().iter().map(|model| text(&model["id"])).collect();
+    assert_eq!(ids, ["acme/tiny", "acme/embed", "claude-x", "gpt"]);
+
+    for (name, model, problem) in [
+        ("acme%2Ftiny", "acme/tiny", "422 invalid_value name"),
+        ("a*b", "acme/tiny", "422 invalid_value name"),
+        ("dedicated%2Fx", "acme/tiny", "422 invalid_value name"),
+        ("x", "acme/none", "422 invalid_value model"),
+        ("x", "claude-x", "422 invalid_value model"),
+    ] {
+        assert_eq!(error_of(&put(name, model).await), problem, "{name} {model}");
+    }
+    let expected = json!([{"name": "a/b*", "model": "dedicated/mine"}, {"name": "claude-x", "model": "acme/tiny"}]);
+    assert_eq!(member.read(&path).await["data"], expected);
+    assert_eq!(error_of(&member.delete(&format!("{path}/claude-x")).await), "403 admin_only");
+    assert_eq!(admin.delete(&format!("{path}/claude-x")).await.status, 204);
+    assert_eq!(error_of(&admin.delete(&format!("{path}/claude-x")).await), "404 not_found");
+    crate::app::wait_until("the alias is gone", crate::app::TIMEOUT, async || status("claude-x").await == 422).await;
+}

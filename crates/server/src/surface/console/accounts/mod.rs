@@ -1,5 +1,6 @@
 //! Organizations, workspaces, and the users in them.
 
+pub(super) mod aliases;
 pub(super) mod invitations;
 pub(super) mod members;
 pub(super) mod organizations;

@@ -18,15 +18,8 @@ pub(crate) fn generation_requests(
     request: &ChatRequest,
     model: &Model,
 ) -> Result<Vec<GenerationRequest>, RequestError> {
-    if !request.tools.is_empty() && !model.template.supports_tools() {
-        return Err(RequestError::unsupported("tools", "the chat template of this model does not support them"));
-    }
     let syntax = model.template.syntax();
-    let mut prompt = model.template.render(&request.messages, &request.tools.definitions, &request.template_extras)?;
-    if request.tools.choice == ToolChoice::Forced {
-        prompt.push_str(syntax.opening());
-    }
-    let prompt = model.tokenize_prompt(&prompt);
+    let prompt = prompt_tokens(request, model)?;
     let max_new = max_new_tokens(prompt.len(), request.max_tokens, model.context_length)?;
     let constraint = match &request.format {
         OutputFormat::Text if request.tools.choice == ToolChoice::Forced => {
@@ -49,6 +42,18 @@ pub(crate) fn generation_requests(
         logprobs: request.logprobs,
     };
     Ok((0..request.choices).map(|index| request_for(prompt.clone(), index)).collect())
+}
+
+/// The tokens of the prompt.
+pub(crate) fn prompt_tokens(request: &ChatRequest, model: &Model) -> Result<Vec<LlamaToken>, RequestError> {
+    if !request.tools.is_empty() && !model.template.supports_tools() {
+        return Err(RequestError::unsupported("tools", "the chat template of this model does not support them"));
+    }
+    let mut prompt = model.template.render(&request.messages, &request.tools.definitions, &request.template_extras)?;
+    if request.tools.choice == ToolChoice::Forced {
+        prompt.push_str(model.template.syntax().opening());
+    }
+    Ok(model.tokenize_prompt(&prompt))
 }
 
 /// Reader for tool calls in the output; `None` without tools.

@@ -9,6 +9,7 @@ mod models;
 mod response;
 mod routes;
 mod stream;
+mod tokenize;
 mod usage;
 
 use crate::loading::LoadState;

@@ -1,7 +1,7 @@
 //! Routing.
 
 use super::response::{self, HttpResponse};
-use super::{Shared, chat, embeddings, error, models};
+use super::{Shared, chat, embeddings, error, models, tokenize};
 use crate::error::RequestError;
 use bytes::Bytes;
 use http::{Method, Request, StatusCode};
@@ -25,6 +25,7 @@ async fn dispatch(shared: &Shared, request: Request<Incoming>) -> Result<HttpRes
     let path = request.uri().path().to_owned();
     match path.as_str() {
         "/v1/chat/completions" => chat::complete(shared, &body(request).await?).await,
+        "/tokenize" => tokenize::tokenize(shared, &body(request).await?),
         "/v1/embeddings" => embeddings::embed(shared, &body(request).await?).await,
         "/health" => only_get(&request).and_then(|()| health(shared)),
         "/metrics" => only_get(&request).map(|()| response::text(StatusCode::OK, METRICS_TYPE, shared.metrics.page())),

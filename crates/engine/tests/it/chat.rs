@@ -142,3 +142,12 @@ async fn a_bias_forbids_a_token_and_penalties_change_the_text() {
     let biased = engine.chat_call(with(greedy(CAPITAL, 3), json!({"logit_bias": biases}))).await;
     assert_eq!(content(&biased), ",,,");
 }
+
+#[tokio::test]
+async fn the_prompt_of_a_chat_is_counted_without_generating() {
+    let engine = Engine::chat(&[]).await;
+    let counted = engine.client.post_json("/tokenize", greedy(CAPITAL, 4)).await.json();
+    let served = engine.chat_call(greedy(CAPITAL, 4)).await.json();
+    assert_eq!(counted["count"], served["usage"]["prompt_tokens"]);
+    assert_eq!(counted["tokens"].as_array().unwrap().len() as u64, counted["count"].as_u64().unwrap());
+}

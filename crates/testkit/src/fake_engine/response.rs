@@ -55,6 +55,10 @@ pub(super) async fn respond_to(
             let guard = state.begin_call(&parts, &body);
             embedding_response(&state, connection, guard, &body).await
         }
+        (&Method::POST, "/tokenize") => {
+            let guard = state.begin_call(&parts, &body);
+            Ok(respond(JSON, ScriptedBody::whole(count_response(&state)).guarded_by(guard)))
+        }
         (&Method::POST, "/script" | "/script/next") => Ok(set_script(&state, path == "/script/next", &body)),
         (&Method::GET, _) => Ok(get_response(&state, path)),
         _ => Ok(error(StatusCode::NOT_FOUND, "Not Found")),
@@ -93,6 +97,14 @@ async fn chat_response(
         .await;
     };
     play_whole(&script, connection, guard, whole).await
+}
+
+/// vLLM's count of the tokens of a prompt.
+fn count_response(state: &State) -> Bytes {
+    let count = state.next_script().prompt_tokens;
+    json!({"count": count, "max_model_len": 4096, "tokens": vec![1; usize::try_from(count).unwrap_or(0)]})
+        .to_string()
+        .into()
 }
 
 /// Computes the prompt. Like real engines, it sends the head of a stream at once.

@@ -22,7 +22,8 @@ export const withoutAliases = (records: Model[]) => records.filter((record) => !
 export const aliasesOf = (records: Model[], id: string) =>
   records.filter((record) => record.alias_of === id).map((record) => record.id)
 
-export const modelsQuery = (workspaceId: string) => queryOptions({ ...recordsQuery(workspaceId), select: withoutAliases })
+export const modelsQuery = (workspaceId: string) =>
+  queryOptions({ ...recordsQuery(workspaceId), select: withoutAliases })
 
 /** The exact aliases of one model. */
 export const aliasesQuery = (workspaceId: string, id: string) =>

@@ -67,6 +67,8 @@ function Facts({ request, callerNameOf }: { request: LoggedRequest; callerNameOf
       'Model',
       request.model ? <ModelLink key="model" model={request.model} /> : 'unknown: the requested model does not exist',
     ],
+    ['Requested name', request.requestedModel ?? request.model ?? 'unknown'],
+    ['API', request.surface ?? 'unknown'],
     ['Caller', `${callerNameOf(request.key ?? request.user)} (${request.key ? 'API key' : 'Playground'})`],
     ['Response', request.streamed ? 'streamed' : 'not streamed'],
     ['Prompt tokens', `${formatCount(request.promptTokens)}, ${formatCount(request.cachedTokens)} of them cached`],

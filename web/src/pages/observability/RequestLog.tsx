@@ -27,7 +27,13 @@ const STATUS_OPTIONS = [
   { value: '499', label: '499: client disconnected' },
   { value: '5xx', label: '5xx: failed' },
 ]
-const FILTERS = { status: oneOf(STATUSES), code: text(), request: text() }
+const SURFACES = ['', 'chat', 'messages', 'embeddings'] as const
+const SURFACE_OPTIONS = [
+  { value: 'chat', label: 'Chat completions' },
+  { value: 'messages', label: 'Messages' },
+  { value: 'embeddings', label: 'Embeddings' },
+]
+const FILTERS = { status: oneOf(STATUSES), code: text(), surface: oneOf(SURFACES), request: text() }
 
 type Props = {
   workspaceId: string
@@ -39,7 +45,12 @@ type Props = {
 /** Request log, newest first. */
 export function RequestLog({ workspaceId, window, only, callerNameOf }: Props) {
   const [filters, change] = useFilters(FILTERS)
-  const parameters = { ...only, status: filters.status || undefined, code: filters.code || undefined }
+  const parameters = {
+    ...only,
+    status: filters.status || undefined,
+    code: filters.code || undefined,
+    surface: filters.surface || undefined,
+  }
   const log = useInfiniteQuery(requestsQuery(workspaceId, parameters, window))
   const search = useCallback((code: string) => change({ code: code.trim() }), [change])
   const opened = log.data?.pages.flatMap((page) => page.data).find((one) => one.id === filters.request)
@@ -52,6 +63,13 @@ export function RequestLog({ workspaceId, window, only, callerNameOf }: Props) {
           data={STATUS_OPTIONS}
           value={filters.status}
           onChange={(status) => change({ status })}
+        />
+        <FilterSelect
+          label="API"
+          placeholder="Any API"
+          data={SURFACE_OPTIONS}
+          value={filters.surface}
+          onChange={(surface) => change({ surface })}
         />
         <SearchField label="Error code" placeholder="Exact error code" value={filters.code} onChange={search} />
         <Group justify="flex-end" style={{ flex: '1 1 10rem', maxWidth: 'none' }}>

@@ -62,7 +62,7 @@ impl Ending {
                 out.put_number(tokens);
                 out.put(b"}");
             }
-            None => out.put(b"{\"thinking_tokens\":null}"),
+            None => out.put(b"null"),
         }
         out.put(b",\"cache_creation\":null,\"inference_geo\":null,\"server_tool_use\":null,\"service_tier\":null}");
     }
